@@ -1,0 +1,44 @@
+# Language, flags and tools shared by every target.
+#
+# Equal inputs must give equal outputs on every processor: no contraction of a*b+c into a fused
+# operation, no -march=native, no fast-math, here or in any folder.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type." FORCE)
+endif()
+
+# Line tables are enough for a stack trace and cost a third of the full debug information.
+# invariant() does not depend on NDEBUG: it is on in every build.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
+
+add_compile_options(
+  -ffp-contract=off -fno-omit-frame-pointer
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  # Options structs are filled by name; the fields left out have their defaults.
+  -Wno-missing-field-initializers
+  # A forgotten enumerator or return value is an error in every configuration.
+  -Werror=switch -Werror=return-type)
+
+if(ORRERY_SANITIZE)
+  add_compile_options(-fsanitize=${ORRERY_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ORRERY_SANITIZE})
+endif()
+
+if(ORRERY_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "ORRERY_FUZZ: the compiler is ${CMAKE_CXX_COMPILER_ID}, libFuzzer needs "
+                        "clang; configure with --preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+find_program(ORRERY_CCACHE ccache)
+if(ORRERY_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ORRERY_CCACHE})
+endif()

@@ -1,0 +1,25 @@
+# Everything Orrery takes from outside; docs/dependencies.md gives reason and licence of each.
+# Nothing is fetched: tools/packages installs the Debian packages.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(yaml-cpp REQUIRED)                              # yaml-cpp
+find_package(SQLite3 REQUIRED)                               # SQLite::SQLite3
+find_package(nlohmann_json REQUIRED)                         # nlohmann_json::nlohmann_json
+pkg_check_modules(qhull_r REQUIRED IMPORTED_TARGET qhull_r)  # PkgConfig::qhull_r
+
+if(ORRERY_TESTS)
+  find_package(GTest REQUIRED)                               # GTest::gtest, GTest::gmock
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+if(ORRERY_BENCH)
+  find_package(benchmark QUIET)                              # benchmark::benchmark
+endif()
+
+# GPU parts are built where the toolkit is; everything else never asks for it.
+find_package(CUDAToolkit QUIET)
+if(CUDAToolkit_FOUND)
+  message(STATUS "CUDA toolkit ${CUDAToolkit_VERSION}: GPU parts are built")
+else()
+  message(STATUS "CUDA toolkit: none, GPU parts are left out")
+endif()

@@ -1,0 +1,100 @@
+# The target rule: every folder declares its library here, and what it may link.
+#
+#   orrery_library(NAME
+#     [HEADERS a.hpp ...] [SOURCES a.cpp ...]   relative to the calling folder
+#     [MAY_LINK target ...]                     all that the library may link, and nothing else
+#     [NO_EXCEPTIONS])                          compile with -fno-exceptions
+#
+# makes `orrery_NAME`, alias `orrery::NAME`: a static library, or an interface library where there
+# are no sources. Includes are written from the repository root. Two locks come with it:
+#
+#   header check   each header compiles alone (target check_headers, run by a test of that name);
+#   link lock      a program that links the whole archive against the declared dependencies only:
+#                  a call into a layer above does not link, and the build stops.
+#
+#   orrery_part(NAME [HEADERS ...] [SOURCES ...])
+#
+# adds the files of a sub-folder to the library NAME, which the parent folder declares afterwards.
+#
+#   orrery_add_folders(folder ...)
+#
+# enters each folder that has a CMakeLists.txt.
+
+set(ORRERY_RULE_DIR ${CMAKE_CURRENT_LIST_DIR})
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+
+add_custom_target(check_headers COMMENT "Each header compiles alone")
+
+macro(orrery_add_folders)
+  foreach(folder ${ARGN})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+      add_subdirectory(${folder})
+    endif()
+  endforeach()
+endmacro()
+
+function(orrery_part name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES")
+  orrery_reject_leftovers("orrery_part(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(TARGET orrery_${name})
+    message(FATAL_ERROR "orrery_part(${name}): orrery_${name} is already declared; enter the "
+                        "sub-folder before its orrery_library()")
+  endif()
+  list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_HEADERS ${arg_HEADERS})
+  set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_SOURCES ${arg_SOURCES})
+endfunction()
+
+function(orrery_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_EXCEPTIONS" "" "HEADERS;SOURCES;MAY_LINK")
+  orrery_reject_leftovers("orrery_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  get_property(part_headers GLOBAL PROPERTY ORRERY_${name}_HEADERS)
+  get_property(part_sources GLOBAL PROPERTY ORRERY_${name}_SOURCES)
+  list(APPEND arg_HEADERS ${part_headers})
+  list(APPEND arg_SOURCES ${part_sources})
+
+  set(target orrery_${name})
+  if(arg_SOURCES)
+    set(scope PUBLIC)
+    add_library(${target} STATIC ${arg_SOURCES})
+    if(arg_NO_EXCEPTIONS)
+      target_compile_options(${target} PRIVATE -fno-exceptions)
+    endif()
+  else()
+    set(scope INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
+  add_library(orrery::${name} ALIAS ${target})
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} ${scope} ${arg_MAY_LINK})
+
+  if(arg_HEADERS)
+    target_sources(${target} ${scope}
+      FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${arg_HEADERS})
+    # Not built with `all`: one compilation per header, which the sources repeat anyway.
+    add_dependencies(check_headers ${target}_verify_interface_header_sets)
+  endif()
+  if(arg_SOURCES)
+    orrery_link_lock(${name})
+  endif()
+endfunction()
+
+# Whole archive: every object of the library must find its symbols in what it declares.
+function(orrery_link_lock name)
+  set(lock orrery_${name}_link_lock)
+  add_executable(${lock} ${ORRERY_RULE_DIR}/link_lock.cpp)
+  target_link_libraries(${lock} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,orrery_${name}>)
+  if(ORRERY_TESTS)
+    add_test(NAME link_lock.${name} COMMAND ${lock})
+    set_tests_properties(link_lock.${name} PROPERTIES LABELS unit)
+  endif()
+endfunction()
+
+function(orrery_reject_leftovers where leftovers)
+  if(leftovers)
+    message(FATAL_ERROR "${where}: unknown arguments: ${leftovers}; see OrreryLibrary.cmake")
+  endif()
+endfunction()

@@ -1,0 +1,76 @@
+# Tests, fuzz targets and benchmarks.
+#
+#   orrery_test(NAME SOURCES a_test.cpp ... [LINK target ...] [LABELS unit|property|scenario|gpu ...]
+#               [TIMEOUT seconds])
+#
+# makes the program `test_NAME` and registers each of its cases with ctest as NAME.Suite.Case.
+# Sources are relative to the calling folder. Without LABELS the label is `unit`; the time limit of
+# one case is 120 s. A case that needs what is not here calls GTEST_SKIP with the reason.
+#
+#   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
+#
+# makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*.
+#
+#   orrery_benchmark(NAME SOURCES a_bench.cpp ... [LINK target ...])
+#
+# makes `bench_NAME`, only where Google Benchmark is installed.
+
+include(GoogleTest)
+
+set(ORRERY_LABELS unit property scenario gpu)
+# The repository root as tests may need it; it never enters expected output.
+set(ORRERY_ROOT_DEFINITION ORRERY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
+
+function(orrery_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINK;LABELS")
+  orrery_reject_leftovers("orrery_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT ORRERY_TESTS)
+    return()
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  foreach(label ${arg_LABELS})
+    if(NOT label IN_LIST ORRERY_LABELS)
+      message(FATAL_ERROR "orrery_test(${name}): label ${label} is none of ${ORRERY_LABELS}")
+    endif()
+  endforeach()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(test_${name} ${arg_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(test_${name} PRIVATE ${ORRERY_ROOT_DEFINITION})
+  target_link_libraries(test_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(test_${name}
+    TEST_PREFIX ${name}.
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+function(orrery_fuzzer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  orrery_reject_leftovers("orrery_fuzzer(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT ORRERY_FUZZ)
+    return()
+  endif()
+  add_executable(fuzz_${name} ${arg_SOURCES})
+  target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(fuzz_${name} PRIVATE ${arg_LINK})
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(fuzz_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+endfunction()
+
+function(orrery_benchmark name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  orrery_reject_leftovers("orrery_benchmark(${name})" "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT ORRERY_BENCH OR NOT benchmark_FOUND)
+    return()
+  endif()
+  add_executable(bench_${name} ${arg_SOURCES})
+  target_include_directories(bench_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(bench_${name} PRIVATE ${arg_LINK} benchmark::benchmark)
+endfunction()
