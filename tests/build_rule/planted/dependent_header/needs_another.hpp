@@ -1,0 +1,4 @@
+#pragma once
+
+// Uses std::string and leaves its inclusion to others.
+std::string dependent();

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "lower/lower.hpp"
+
+inline int alone() { return lower(); }

@@ -1,0 +1,5 @@
+#include "upper/upper.hpp"
+
+#include "lower/lower.hpp"
+
+int upper() { return lower() + 1; }
