@@ -16,6 +16,9 @@
 # makes `bench_NAME`, only where Google Benchmark is installed.
 
 include(GoogleTest)
+if(ORRERY_FUZZ)
+  add_custom_target(fuzzers COMMENT "Every fuzz target")
+endif()
 
 set(ORRERY_LABELS unit property scenario gpu)
 # The repository root as tests may need it; it never enters expected output.
@@ -60,8 +63,7 @@ function(orrery_fuzzer name)
   target_include_directories(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LINK})
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
-  set_target_properties(fuzz_${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  add_dependencies(fuzzers fuzz_${name})
 endfunction()
 
 function(orrery_benchmark name)
