@@ -15,7 +15,11 @@ void set_invariant_handler(InvariantHandler handler) { handler_in_use = handler;
 
 void invariant_broken(std::string_view what, const char* file, int line) {
   if (handler_in_use != nullptr) handler_in_use(what, file, line);
-  std::fprintf(stderr, "%s:%d: invariant broken: %.*s\n", file, line, static_cast<int>(what.size()),
+  std::fprintf(stderr,
+               "%s:%d: invariant broken: %.*s\n",
+               file,
+               line,
+               static_cast<int>(what.size()),
                what.data());
   std::fflush(stderr);
   std::_Exit(3);

@@ -42,11 +42,11 @@ using Errors = std::vector<Error>;
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : held_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : held_(std::move(value)) {}
 
-  Result(Error error) : held_(Errors{std::move(error)}) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error) : held_(Errors{std::move(error)}) {}
 
-  Result(Errors errors) : held_(std::move(errors)) {  // NOLINT(google-explicit-constructor)
+  Result(Errors errors) : held_(std::move(errors)) {
     invariant(!std::get<Errors>(held_).empty(), "a failed Result names at least one error");
   }
 

@@ -22,7 +22,8 @@ TEST(Digest, KnownTextsHaveThePinnedDigests) {
   EXPECT_EQ(digest_of("").to_hex(), "323f4089c4a9833e469a39f0d895de7a");
   EXPECT_EQ(digest_of("a").to_hex(), "f7f8f3aae672ab0a23b1d847ad69932f");
   EXPECT_EQ(digest_of("orrery").to_hex(), "283f81d8aa40da6df6e44ad69c061bd6");
-  EXPECT_EQ(digest_of("a text that is longer than two blocks").to_hex(), "404d61958797cac2aa4f21ee969e630b");
+  EXPECT_EQ(digest_of("a text that is longer than two blocks").to_hex(),
+            "404d61958797cac2aa4f21ee969e630b");
   Digester chained(digest_of("orrery"));
   chained.update(std::uint64_t{42});
   EXPECT_EQ(chained.finish().to_hex(), "cc3b632b86e3374abdfb9a35d80938d8");

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Includes point downwards: each layer includes only what LAYERS allows it.
+
+The link lock of every library catches calls upwards; this catches headers, which may need no
+symbol. Prints `file:line: subject: found, needed` for each offence.
+
+Usage: check_layers.py ROOT
+"""
+
+import dataclasses
+import pathlib
+import re
+import sys
+
+import source_tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """What the files of a folder may include besides the C++ standard library."""
+    folder: str
+    may: tuple[str, ...]             # folders of this project, itself not implied
+    but_not: tuple[str, ...] = ()    # sub-folders of `may` that stay out of reach
+    outside: tuple[str, ...] = ()    # beginnings of <...> includes of other projects
+    operating_system: bool = False   # POSIX and C headers such as <unistd.h>
+
+
+# The longest matching folder rules a file.
+LAYERS = [
+    Layer("core/base", may=("core/base",)),
+    Layer("core", may=("core",), but_not=("core/driver",)),
+    Layer("core/driver", may=("core",)),
+    Layer("policies", may=("policies", "core"), but_not=("core/driver", "core/control")),
+    Layer("scenarios", may=("scenarios", "core"), but_not=("core/driver",),
+          outside=("yaml-cpp/",)),
+    Layer("sim", may=("sim", "core", "scenarios"), but_not=("sim/simgrid",),
+          outside=("nlohmann/", "libqhull_r/"), operating_system=True),
+    Layer("sim/simgrid", may=("sim", "core", "scenarios"),
+          outside=("simgrid/", "xbt/"), operating_system=True),
+    Layer("runtime/store", may=("runtime/store", "core"), outside=("sqlite3.h",)),
+    Layer("runtime", may=("runtime", "core"),
+          outside=("grpcpp/", "google/protobuf/", "cuda", "nccl"), operating_system=True),
+    Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),
+          outside=("nlohmann/", "benchmark/", "yaml-cpp/"), operating_system=True),
+    Layer("tests", may=("tests", "tools", "runtime", "sim", "scenarios", "policies", "core"),
+          outside=("nlohmann/", "gtest/", "gmock/", "benchmark/", "yaml-cpp/", "sqlite3.h"),
+          operating_system=True),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+# <vector>, <type_traits>, <cstdint>: no dot and no folder.
+STANDARD = re.compile(r"[a-z_0-9]+")
+
+
+def layer_of(path: str) -> Layer | None:
+    matching = [layer for layer in LAYERS if source_tree.under(path, layer.folder)]
+    return max(matching, key=lambda layer: len(layer.folder), default=None)
+
+
+def offence(layer: Layer, path: str, quote: str, target: str) -> str | None:
+    """Why the file of `layer` must not include `target`, or None where it may."""
+    may = ", ".join(layer.may)
+    if quote == '"':
+        if layer_of(target) is None:
+            return "is not written from the root of the repository; write it as \"core/...\""
+        # A deeper layer of the same folder, such as core/driver, reaches its own files.
+        if not any(source_tree.under(target, folder) for folder in layer.may):
+            return f"{layer.folder} may include only {may}; move what is needed down, or pass it in"
+        for folder in layer.but_not:
+            if source_tree.under(target, folder) and not source_tree.under(path, folder):
+                return f"{layer.folder} must not reach into {folder}; move what is needed down"
+        return None
+    if STANDARD.fullmatch(target) or target.startswith(layer.outside or ("\0",)):
+        return None
+    if layer.operating_system and re.fullmatch(r"(sys/|linux/|netinet/|arpa/)?[a-z_0-9]+\.h", target):
+        return None
+    allowed = ", ".join(("the standard library",) + layer.outside)
+    return f"{layer.folder} may take from outside only {allowed}; wrap it in a higher layer"
+
+
+def check(root: pathlib.Path) -> list[str]:
+    found = []
+    for path in source_tree.files(root):
+        layer = layer_of(path)
+        if layer is None or pathlib.PurePath(path).suffix not in source_tree.CPP:
+            continue
+        code = source_tree.code_only(source_tree.read(root, path))
+        for match in INCLUDE.finditer(code):
+            quote, target = match.groups()
+            reason = offence(layer, path, quote, target)
+            if reason:
+                line = code.count("\n", 0, match.start(1)) + 1
+                found.append(f"{path}:{line}: includes {target}: {reason}")
+    return found
+
+
+def main() -> int:
+    found = check(pathlib.Path(sys.argv[1]).resolve())
+    print("\n".join(found) or "every include points downwards")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
