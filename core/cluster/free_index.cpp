@@ -1,0 +1,254 @@
+#include "core/cluster/free_index.hpp"
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+#include "core/plan/plan.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kLogSize = 4096;
+constexpr std::int32_t kMany = 1'000'000;
+
+bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
+
+// One replica of a share: from the emptiest partly taken device if it fits there, else a new one.
+void move_share(NodeFree& free, std::int32_t thousandths, bool take) {
+  if (take) {
+    if (free.partial_max >= thousandths) {
+      free.partial_max -= thousandths;
+    } else {
+      --free.devices;
+      free.partial_max = std::max(free.partial_max, 1000 - thousandths);
+    }
+    return;
+  }
+  free.partial_max += thousandths;
+  if (free.partial_max >= 1000) {
+    free.partial_max -= 1000;
+    ++free.devices;
+  }
+}
+
+}  // namespace
+
+std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
+  if (!free.usable) return 0;
+  if (demand.devices > 0 && !demand.model.is_none() && demand.model != free.model) return 0;
+  std::int64_t fit = kMany;
+  if (demand.cpu.count > 0) fit = std::min(fit, free.cpu.count / demand.cpu.count);
+  if (demand.memory.count > 0) fit = std::min(fit, free.memory.count / demand.memory.count);
+  if (is_share(demand)) {
+    const std::int64_t s = demand.share.thousandths;
+    fit = std::min<std::int64_t>(fit, free.devices * (1000 / s) + free.partial_max / s);
+  } else if (demand.devices > 0) {
+    fit = std::min<std::int64_t>(fit, free.devices / demand.devices);
+  }
+  return static_cast<std::int32_t>(std::max<std::int64_t>(fit, 0));
+}
+
+NodeId FreeIndex::add(const NodeFree& free) {
+  const NodeId node{static_cast<std::uint32_t>(nodes_.size())};
+  nodes_.push_back(free);
+  insert(node);
+  log(node);
+  return node;
+}
+
+void FreeIndex::set(NodeId node, const NodeFree& free) {
+  NodeFree& now = nodes_[node.index()];
+  const bool same_bucket =
+      now.usable == free.usable && now.devices == free.devices && now.model == free.model;
+  if (!same_bucket) erase(node);
+  now = free;
+  if (!same_bucket) insert(node);
+  log(node);
+}
+
+void FreeIndex::insert(NodeId node) {
+  const NodeFree& free = nodes_[node.index()];
+  if (!free.usable) return;
+  const std::size_t b = bucket_of(free.model);
+  if (models_.size() <= b) models_.resize(b + 1);
+  ModelBuckets& buckets = models_[b];
+  const auto level = static_cast<std::size_t>(free.devices);
+  if (buckets.by_free.size() <= level) {
+    buckets.by_free.resize(level + 1);
+    buckets.count.resize(level + 1, 0);
+  }
+  BitsetIndex& set = buckets.by_free[level];
+  if (set.size() <= node.index()) set.resize(std::max<std::size_t>(64, (node.index() + 1) * 2));
+  set.insert(node.index());
+  ++buckets.count[level];
+  free_devices_ += free.devices;
+}
+
+void FreeIndex::erase(NodeId node) {
+  const NodeFree& free = nodes_[node.index()];
+  if (!free.usable) return;
+  ModelBuckets& buckets = models_[bucket_of(free.model)];
+  const auto level = static_cast<std::size_t>(free.devices);
+  buckets.by_free[level].erase(node.index());
+  --buckets.count[level];
+  free_devices_ -= free.devices;
+}
+
+void FreeIndex::log(NodeId node) {
+  if (log_.size() < kLogSize) {
+    log_.push_back(node);
+  } else {
+    log_[version_ % kLogSize] = node;
+  }
+  ++version_;
+}
+
+bool FreeIndex::changed_since(std::uint64_t version, std::vector<NodeId>& out) const {
+  if (version > version_ || version_ - version > log_.size()) return false;
+  for (std::uint64_t v = version; v < version_; ++v) out.push_back(log_[v % kLogSize]);
+  return true;
+}
+
+std::int64_t FreeIndex::replicas_by_devices(const Demand& demand) const {
+  if (demand.devices == 0 || is_share(demand)) return kMany;
+  std::int64_t fit = 0;
+  const std::size_t begin = demand.model.is_none() ? 0 : bucket_of(demand.model);
+  const std::size_t end = demand.model.is_none() ? models_.size() : begin + 1;
+  for (std::size_t m = begin; m < end && m < models_.size(); ++m)
+    for (std::size_t level = static_cast<std::size_t>(demand.devices);
+         level < models_[m].count.size(); ++level)
+      fit += std::int64_t{models_[m].count[level]} *
+             static_cast<std::int64_t>(level / static_cast<std::size_t>(demand.devices));
+  return fit;
+}
+
+// The node with the fewest free devices in [at_least, at_most] on which one replica fits.
+NodeId FreeIndex::tightest(const Demand& demand, std::int32_t at_least, std::int32_t at_most) const {
+  const bool any = demand.devices == 0 || demand.model.is_none();
+  const std::size_t begin = any ? 0 : bucket_of(demand.model);
+  const std::size_t end = any ? models_.size() : std::min(begin + 1, models_.size());
+  for (std::int32_t level = at_least; level <= at_most; ++level) {
+    NodeId best;
+    for (std::size_t m = begin; m < end; ++m) {
+      const auto l = static_cast<std::size_t>(level);
+      if (l >= models_[m].count.size() || models_[m].count[l] == 0) continue;
+      const BitsetIndex& set = models_[m].by_free[l];
+      for (std::size_t i = set.first(); i != BitsetIndex::kNone; i = set.next_from(i + 1)) {
+        const NodeId node{static_cast<std::uint32_t>(i)};
+        if (best < node) break;
+        if (replicas_that_fit(nodes_[i], demand) < 1) continue;
+        best = node;
+        break;
+      }
+    }
+    if (!best.is_none()) return best;
+  }
+  return NodeId::none();
+}
+
+// The node that takes most of what is left: all of it, as tightly as possible, or as much as any.
+NodeId FreeIndex::pick(const Demand& demand, std::int32_t replicas) const {
+  std::size_t levels = 0;
+  for (const ModelBuckets& buckets : models_) levels = std::max(levels, buckets.count.size());
+  const auto top = static_cast<std::int32_t>(levels) - 1;
+  if (demand.devices == 0 || is_share(demand)) return tightest(demand, 0, top);
+  const std::int64_t want = std::int64_t{replicas} * demand.devices;
+  if (want <= top) {
+    const NodeId node = tightest(demand, static_cast<std::int32_t>(want), top);
+    if (!node.is_none()) return node;
+  }
+  for (std::int32_t level = static_cast<std::int32_t>(std::min<std::int64_t>(top, want));
+       level >= demand.devices; --level) {
+    const NodeId node = tightest(demand, level, level);
+    if (!node.is_none()) return node;
+  }
+  return NodeId::none();
+}
+
+bool FreeIndex::take_gang(const Demand& demand, std::int32_t replicas,
+                          std::vector<NodeCount>& out) {
+  if (replicas_by_devices(demand) < replicas) return false;
+  const std::size_t mark = out.size();
+  while (replicas > 0) {
+    const NodeId node = pick(demand, replicas);
+    if (node.is_none()) {
+      for (std::size_t i = mark; i < out.size(); ++i) give(out[i].node, demand, out[i].replicas);
+      out.resize(mark);
+      return false;
+    }
+    const std::int32_t here = std::min(replicas, replicas_that_fit(at(node), demand));
+    take(node, demand, here);
+    out.push_back({node, here});
+    replicas -= here;
+  }
+  return true;
+}
+
+void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
+  NodeFree free = at(node);
+  free.cpu = free.cpu - MilliCpu{demand.cpu.count * replicas};
+  free.memory = free.memory - Bytes{demand.memory.count * replicas};
+  if (is_share(demand)) {
+    for (std::int32_t i = 0; i < replicas; ++i) move_share(free, demand.share.thousandths, true);
+  } else {
+    free.devices -= demand.devices * replicas;
+  }
+  invariant(free.devices >= 0, "a node gives no more devices than it has free");
+  set(node, free);
+}
+
+void FreeIndex::give(NodeId node, const Demand& demand, std::int32_t replicas) {
+  NodeFree free = at(node);
+  free.cpu = free.cpu + MilliCpu{demand.cpu.count * replicas};
+  free.memory = free.memory + Bytes{demand.memory.count * replicas};
+  if (is_share(demand)) {
+    for (std::int32_t i = 0; i < replicas; ++i) move_share(free, demand.share.thousandths, false);
+  } else {
+    free.devices += demand.devices * replicas;
+  }
+  set(node, free);
+}
+
+void CapacityTrial::sync(const FreeIndex& base) {
+  if (base_ == &base) {
+    rollback();
+    std::vector<NodeId> changed;
+    if (base.changed_since(base_version_, changed) && copy_.size() == base.size()) {
+      for (const NodeId node : changed)
+        if (!(copy_.at(node) == base.at(node))) copy_.set(node, base.at(node));
+      base_version_ = base.version();
+      return;
+    }
+  }
+  base_ = &base;
+  copy_ = base;
+  base_version_ = base.version();
+  touched_.clear();
+}
+
+void CapacityTrial::rollback() {
+  if (base_ == nullptr) return;
+  for (const NodeId node : touched_)
+    if (!(copy_.at(node) == base_->at(node))) copy_.set(node, base_->at(node));
+  touched_.clear();
+}
+
+bool CapacityTrial::take_gang(const Demand& demand, std::int32_t replicas,
+                              std::vector<NodeCount>& out) {
+  const std::size_t mark = out.size();
+  if (!copy_.take_gang(demand, replicas, out)) return false;
+  for (std::size_t i = mark; i < out.size(); ++i) touched_.push_back(out[i].node);
+  return true;
+}
+
+void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
+  copy_.take(node, demand, replicas);
+  touched_.push_back(node);
+}
+
+void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replicas) {
+  copy_.give(node, demand, replicas);
+  touched_.push_back(node);
+}
+
+}  // namespace orrery

@@ -1,0 +1,119 @@
+// Free capacity, kept incrementally: which nodes have how many free devices, found without a scan.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/bitset_index.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery {
+
+struct NodeCount;  // core/plan/plan.hpp
+
+/// A bundle with its model resolved to the cluster's id.
+struct Demand {
+  MilliCpu cpu;
+  Bytes memory;
+  std::int32_t devices = 0;
+  Share share;          ///< Whole unless `devices` is 1.
+  DeviceModelId model;  ///< None: any model.
+};
+
+/// What one node can still give.
+struct NodeFree {
+  MilliCpu cpu;
+  Bytes memory;
+  std::int32_t devices = 0;      ///< Wholly free devices.
+  std::int32_t partial_max = 0;  ///< Thousandths left on its emptiest partly taken device.
+  DeviceModelId model;           ///< None: the node has no device.
+  bool usable = true;            ///< Up, not cordoned.
+
+  friend bool operator==(const NodeFree&, const NodeFree&) = default;
+};
+
+/// How many replicas of `demand` fit on a node with this much free.
+std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand);
+
+/// Nodes by model and number of free devices. Lookups and updates cost O(log64 nodes).
+class FreeIndex {
+ public:
+  /// Appends a node; its id is the number of nodes before.
+  NodeId add(const NodeFree& free);
+
+  /// Replaces what a node has free.
+  void set(NodeId node, const NodeFree& free);
+
+  const NodeFree& at(NodeId node) const { return nodes_[node.index()]; }
+
+  std::size_t size() const { return nodes_.size(); }
+
+  /// Wholly free devices of all usable nodes.
+  std::int64_t free_devices() const { return free_devices_; }
+
+  /// Upper bound on how many replicas of `demand` fit by device counts alone; O(distinct counts).
+  std::int64_t replicas_by_devices(const Demand& demand) const;
+
+  /// Chooses nodes for `replicas` of `demand`: as few nodes as possible, the last one the tightest
+  /// fit, lowest id on ties. Appends to `out` and takes the capacity, or changes nothing and
+  /// returns false. `nodes_excluded` may be null.
+  bool take_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
+
+  /// Takes or gives back `replicas` of `demand` on one node; a share by the index's own estimate.
+  void take(NodeId node, const Demand& demand, std::int32_t replicas);
+  void give(NodeId node, const Demand& demand, std::int32_t replicas);
+
+  /// Raised by each change. `changed_since` names the nodes changed after `version`, possibly
+  /// repeated, or returns false where the log does not reach back that far.
+  std::uint64_t version() const { return version_; }
+
+  bool changed_since(std::uint64_t version, std::vector<NodeId>& out) const;
+
+ private:
+  struct ModelBuckets {
+    std::vector<BitsetIndex> by_free;   ///< [free devices] -> usable nodes.
+    std::vector<std::int32_t> count;    ///< Size of each.
+  };
+
+  std::size_t bucket_of(DeviceModelId model) const {
+    return model.is_none() ? 0 : model.index() + 1;
+  }
+
+  void insert(NodeId node);
+  void erase(NodeId node);
+  void log(NodeId node);
+  NodeId tightest(const Demand& demand, std::int32_t at_least, std::int32_t at_most) const;
+  NodeId pick(const Demand& demand, std::int32_t replicas) const;
+
+  std::vector<NodeFree> nodes_;
+  std::vector<ModelBuckets> models_;  ///< [0]: nodes without devices, [m + 1]: model m.
+  std::int64_t free_devices_ = 0;
+  std::uint64_t version_ = 0;
+  std::vector<NodeId> log_;  ///< Ring of the last changes.
+};
+
+/// A private copy of a FreeIndex for trying things out: `sync` costs what changed since the last
+/// call, `rollback` what was tried. Owned by a policy, reused from call to call.
+class CapacityTrial {
+ public:
+  /// Makes the copy equal to `base`, which must outlive the trial's use until the next sync.
+  void sync(const FreeIndex& base);
+
+  /// Undoes all that was taken or given since `sync`.
+  void rollback();
+
+  const FreeIndex& index() const { return copy_; }
+
+  bool take_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
+  void take(NodeId node, const Demand& demand, std::int32_t replicas);
+  void give(NodeId node, const Demand& demand, std::int32_t replicas);
+
+ private:
+  const FreeIndex* base_ = nullptr;
+  FreeIndex copy_;
+  std::uint64_t base_version_ = 0;
+  std::vector<NodeId> touched_;
+};
+
+}  // namespace orrery

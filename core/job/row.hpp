@@ -1,0 +1,66 @@
+// The hot part of a live job: what policies and the allocator read, in one cache-friendly row.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/free_index.hpp"
+#include "core/job/words.hpp"
+
+namespace orrery {
+
+/// The last report of a job's progress; extrapolated by `done + rate * (now - as_of)`.
+struct ProgressView {
+  double done = 0;
+  double rate = 0;         ///< Work per second; 0 while nothing runs.
+  double efficiency = 1;   ///< Statistical efficiency, (0, 1].
+  std::int32_t epoch = 0;  ///< Completed training epochs.
+  Duration remaining = Duration::forever();  ///< At `as_of`, at the present rate.
+  EstimateSource source = EstimateSource::None;
+  Instant as_of;
+  double checkpointed = 0;  ///< Work that a failure cannot take back.
+};
+
+/// One live job. Counts are of replicas; "elastic" is the role that a policy sizes, the other roles
+/// ("rest") always get their target.
+struct JobRow {
+  JobId id;
+  JobPhase phase = JobPhase::Pending;
+  bool preemptible = false;
+  bool infeasible = false;  ///< Can never fit on the declared nodes; not offered to policies.
+  bool holds = false;       ///< Has an allocation (claimed or held leases).
+  RoleIndex elastic;        ///< Which role `min_replicas` ... `replicas` speak of.
+  std::int32_t priority = 0;
+  std::int32_t min_replicas = 1;  ///< Bounds after user targets.
+  std::int32_t max_replicas = 1;
+  std::int32_t replicas = 0;      ///< Granted now.
+  Demand demand;                  ///< One replica of the elastic role.
+  std::int32_t rest_devices = 0;  ///< Devices of all other roles together.
+  std::int32_t devices_held = 0;  ///< Devices of the whole job now.
+  Generation generation;
+  std::uint32_t restarts = 0;      ///< Charged to failures.
+  std::uint32_t reschedules = 0;   ///< Membership changes by decision.
+  std::uint32_t preemptions = 0;
+  std::uint32_t quota_group = UINT32_MAX;      ///< Index of the group's quota, or none.
+  std::uint32_t quota_namespace = UINT32_MAX;  ///< Index of the namespace's quota, or none.
+  Duration estimate;               ///< Stated run time; see `estimate_source`.
+  EstimateSource estimate_source = EstimateSource::None;
+  Instant submitted;
+  Instant allocated_at;            ///< When the present allocation was made.
+  std::int64_t attained_us = 0;    ///< Device-microseconds of service until `attained_as_of`.
+  Instant attained_as_of;
+  ProgressView progress;
+
+  /// Service so far, in device-microseconds: devices held times time, from grant to release.
+  std::int64_t attained_device_us(Instant now) const {
+    return attained_us + devices_held * ((now - attained_as_of).ns / 1000);
+  }
+
+  /// Devices that the job needs at least to start.
+  std::int32_t gang_devices() const { return min_replicas * demand.devices + rest_devices; }
+
+  bool is_fixed() const { return !preemptible; }
+};
+
+}  // namespace orrery

@@ -1,0 +1,126 @@
+// What a user submits: one specification that expresses all families of semantics.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/result.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/resources.hpp"
+#include "core/job/words.hpp"
+
+namespace orrery {
+
+/// One environment variable or label.
+struct KeyValue {
+  std::string key;
+  std::string value;
+
+  friend bool operator==(const KeyValue&, const KeyValue&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("key", self.key);
+    v.field("value", self.value);
+  }
+};
+
+/// A kind of worker inside a job. DI-engine "task", RLinf "component", DLRover "workload".
+struct RoleSpec {
+  std::string name;                ///< DNS label, unique in the job.
+  TaskType type = TaskType::None;
+  std::int32_t min_replicas = 1;   ///< At least 1.
+  std::int32_t max_replicas = 1;   ///< At least `min_replicas`.
+  Bundle bundle;                   ///< What each replica takes.
+  Completion completion = Completion::Required;
+  std::vector<std::string> command;  ///< Program and arguments; empty where the world models the work.
+  std::vector<KeyValue> environment;
+  std::vector<std::string> volumes;  ///< Mounted into every worker of the role, "source:target".
+
+  bool is_elastic() const { return max_replicas > min_replicas; }
+
+  friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("type", self.type);
+    v.field("min_replicas", self.min_replicas);
+    v.field("max_replicas", self.max_replicas);
+    v.field("bundle", self.bundle);
+    v.field("completion", self.completion);
+    v.field("command", self.command);
+    v.field("environment", self.environment);
+    v.field("volumes", self.volumes);
+  }
+};
+
+/// One job. Immutable once submitted; requests change targets beside it.
+struct JobSpec {
+  std::string name;  ///< "namespace.name", both DNS labels; the loader adds "default.".
+  JobFamily family = JobFamily::Native;
+  std::string group;              ///< For listing, stopping and quota; may be empty.
+  std::int32_t priority = 0;      ///< Higher goes first; "normal" is 0, "high" is 100.
+  bool preemptible = false;       ///< Whether a policy may take replicas back or move them.
+  RescaleMode rescale = RescaleMode::InPlace;
+  RecoveryScope recovery = RecoveryScope::Worker;
+  std::int32_t backoff_limit = 3;  ///< Restarts charged to failures before the job fails.
+  CleanPodPolicy clean_pods = CleanPodPolicy::Running;
+  Topology topology = Topology::Star;       ///< Group family only.
+  std::int32_t parallel_workers = 1;        ///< Group family only, at least 1.
+  std::vector<RoleSpec> roles;              ///< At least one, at least one required.
+  Duration estimate = Duration::zero();     ///< Stated run time at `estimate_replicas`; see source.
+  EstimateSource estimate_source = EstimateSource::None;
+  std::string profile;             ///< Name of the throughput model a policy may consult; may be empty.
+  std::int32_t batch_size = 0;     ///< Total examples per step for policies that keep it; 0: free.
+  Duration backoff_base = Duration::seconds(1);     ///< Delay before the first charged restart.
+  Duration backoff_max = Duration::seconds(300);    ///< Longest delay: base doubles up to here.
+  Duration start_deadline = Duration::seconds(600);  ///< Longest Starting; then a charged restart.
+  Duration drain_grace = Duration::seconds(30);      ///< From "stop" to "kill".
+  Duration unknown_deadline = Duration::seconds(600);  ///< Longest Unknown; then NodeLost.
+
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("family", self.family);
+    v.field("group", self.group);
+    v.field("priority", self.priority);
+    v.field("preemptible", self.preemptible);
+    v.field("rescale", self.rescale);
+    v.field("recovery", self.recovery);
+    v.field("backoff_limit", self.backoff_limit);
+    v.field("clean_pods", self.clean_pods);
+    v.field("topology", self.topology);
+    v.field("parallel_workers", self.parallel_workers);
+    v.field("roles", self.roles);
+    v.field("estimate", self.estimate);
+    v.field("estimate_source", self.estimate_source);
+    v.field("profile", self.profile);
+    v.field("batch_size", self.batch_size);
+    v.field("backoff_base", self.backoff_base);
+    v.field("backoff_max", self.backoff_max);
+    v.field("start_deadline", self.start_deadline);
+    v.field("drain_grace", self.drain_grace);
+    v.field("unknown_deadline", self.unknown_deadline);
+  }
+};
+
+/// The role that a policy sizes: the first with `max_replicas > min_replicas`, else the first.
+RoleIndex elastic_role(const JobSpec& spec);
+
+/// Everything wrong with a specification, in its order; empty where it is sound.
+/// `subject` and `message` are filled; the loader adds file and line.
+Errors check_spec(const JobSpec& spec);
+
+/// Whether `name` is a DNS label: 1 to 63 of [a-z0-9-], starting and ending with a letter or digit.
+bool is_dns_label(std::string_view name);
+
+/// "namespace" of "namespace.name"; empty where there is no dot.
+std::string_view namespace_of(std::string_view full_name);
+
+}  // namespace orrery

@@ -1,0 +1,181 @@
+// The words of a job: every enumeration that users, journal and logs share, each with one spelling.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/base/enum_names.hpp"
+
+namespace orrery {
+
+/// Which system's documented semantics a specification follows where they differ.
+enum class JobFamily : std::uint8_t {
+  Native,  ///< Orrery's own: task semantics, backoffLimit 3.
+  Group,   ///< DI-orchestrator v1.0: one group with min and max; a failed worker fails the job.
+  Tasks,   ///< DI-orchestrator v1.1: tasks, backoffLimit 3.
+};
+
+/// DI-engine's kinds of task; `none` for everything else.
+enum class TaskType : std::uint8_t { None, Learner, Collector, Evaluator };
+
+/// Whether a role's exit counts towards the job's success.
+enum class Completion : std::uint8_t {
+  Required,  ///< All its workers must exit 0.
+  Follower,  ///< Drained once all required workers have succeeded.
+};
+
+/// What is left of a finished job's workers (DI-orchestrator's cleanPodPolicy).
+enum class CleanPodPolicy : std::uint8_t {
+  Running,  ///< Workers that still run are removed; finished ones stay readable.
+  All,      ///< Every worker is removed.
+  None,     ///< Every worker is kept; followers run on until they end by themselves.
+};
+
+/// DI-orchestrator v1.0: who connects to whom.
+enum class Topology : std::uint8_t { Star, Alone, Mesh };
+
+/// Which workers one failure restarts.
+enum class RecoveryScope : std::uint8_t {
+  Worker,  ///< The failed ones only.
+  Role,    ///< All workers of their role.
+  Job,     ///< Everybody: what collectives without a rendezvous need.
+};
+
+/// What a change of membership does to the workers that stay.
+enum class RescaleMode : std::uint8_t {
+  InPlace,  ///< They keep running and learn of the new membership.
+  Restart,  ///< Checkpoint, stop all, start all anew.
+};
+
+/// Where an estimate of a job's duration comes from.
+enum class EstimateSource : std::uint8_t { None, Declared, Oracle, Measured };
+
+/// Where a job stands. Legal edges: core/job/phase.hpp.
+enum class JobPhase : std::uint8_t {
+  Pending,
+  Starting,
+  Running,
+  Rescheduling,
+  Restarting,
+  Unknown,
+  Succeeded,
+  Failed,
+};
+
+/// Why a job is in its phase; one list for conditions, notices and results.
+enum class Reason : std::uint8_t {
+  Submitted,
+  WaitingForCapacity,
+  WaitingForQuota,
+  Infeasible,
+  Granted,
+  AllReady,
+  Rescaled,
+  Moved,
+  Preempted,
+  WorkerFailed,
+  WorkerLost,
+  NodeLost,
+  BackoffLimitReached,
+  RequiredSucceeded,
+  StoppedByUser,
+  InvalidSpec,
+  StartDeadline,
+  DrainDeadline,
+  ContactLost,
+  ContactRegained,
+  NoReplicas,
+};
+
+/// What one worker is doing, as last reported.
+enum class WorkerState : std::uint8_t {
+  Claimed,    ///< Placed; its devices are not free yet.
+  Starting,   ///< Told to start.
+  Ready,      ///< Reported ready.
+  Draining,   ///< Told to stop.
+  Succeeded,  ///< Exited 0.
+  Failed,     ///< Exited otherwise, or was lost.
+  Stopped,    ///< Gone because it was told to.
+};
+
+/// What is reported of workers.
+enum class WorkerFact : std::uint8_t {
+  Ready,         ///< Up and able to work.
+  Exited,        ///< Ended with an exit code.
+  Lost,          ///< Missing from its node's complete list, or deleted from outside.
+  LaunchFailed,  ///< Never came up: refused by the node.
+};
+
+template <>
+struct EnumNames<JobFamily> {
+  static constexpr std::array kNames{"native", "group", "tasks"};
+};
+
+template <>
+struct EnumNames<TaskType> {
+  static constexpr std::array kNames{"none", "learner", "collector", "evaluator"};
+};
+
+template <>
+struct EnumNames<Completion> {
+  static constexpr std::array kNames{"required", "follower"};
+};
+
+template <>
+struct EnumNames<CleanPodPolicy> {
+  static constexpr std::array kNames{"Running", "All", "None"};
+};
+
+template <>
+struct EnumNames<Topology> {
+  static constexpr std::array kNames{"star", "alone", "mesh"};
+};
+
+template <>
+struct EnumNames<RecoveryScope> {
+  static constexpr std::array kNames{"worker", "role", "job"};
+};
+
+template <>
+struct EnumNames<RescaleMode> {
+  static constexpr std::array kNames{"in_place", "restart"};
+};
+
+template <>
+struct EnumNames<EstimateSource> {
+  static constexpr std::array kNames{"none", "declared", "oracle", "measured"};
+};
+
+template <>
+struct EnumNames<JobPhase> {
+  static constexpr std::array kNames{"Pending",    "Starting", "Running",   "Rescheduling",
+                                     "Restarting", "Unknown",  "Succeeded", "Failed"};
+};
+
+template <>
+struct EnumNames<Reason> {
+  static constexpr std::array kNames{
+      "Submitted",    "WaitingForCapacity",  "WaitingForQuota",   "Infeasible",    "Granted",
+      "AllReady",     "Rescaled",            "Moved",             "Preempted",     "WorkerFailed",
+      "WorkerLost",   "NodeLost",            "BackoffLimitReached", "RequiredSucceeded",
+      "StoppedByUser", "InvalidSpec",        "StartDeadline",     "DrainDeadline", "ContactLost",
+      "ContactRegained", "NoReplicas"};
+};
+
+template <>
+struct EnumNames<WorkerState> {
+  static constexpr std::array kNames{"Claimed",   "Starting", "Ready",  "Draining",
+                                     "Succeeded", "Failed",   "Stopped"};
+};
+
+template <>
+struct EnumNames<WorkerFact> {
+  static constexpr std::array kNames{"Ready", "Exited", "Lost", "LaunchFailed"};
+};
+
+/// Succeeded and Failed are final.
+constexpr bool is_final(JobPhase phase) {
+  return phase == JobPhase::Succeeded || phase == JobPhase::Failed;
+}
+
+}  // namespace orrery

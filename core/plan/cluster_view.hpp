@@ -1,0 +1,84 @@
+// What a policy sees: an immutable picture of jobs and capacity at one instant.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/free_index.hpp"
+#include "core/job/row.hpp"
+#include "core/job/spec.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/wait_queue.hpp"
+
+namespace orrery {
+
+/// One job as a policy sees it.
+struct JobView {
+  const JobRow& row;
+  const JobSpec& spec;
+  std::span<const NodeCount> nodes;  ///< Elastic replicas per node, ascending; empty while it waits.
+};
+
+/// The immutable view. Built over the controller's live tables (inline planner) or over a copy of
+/// them (planner on another thread); a policy cannot tell.
+class ClusterView {
+ public:
+  virtual ~ClusterView() = default;
+
+  virtual Instant now() const = 0;
+
+  /// Jobs that wait and could be granted: Pending, feasible. Priority first, then age.
+  virtual const WaitQueue& waiting() const = 0;
+
+  /// Jobs that hold an allocation, by id.
+  virtual std::span<const JobId> holding() const = 0;
+
+  /// A live job; must be in `waiting` or `holding`, or be checked with `is_live`.
+  virtual JobView job(JobId id) const = 0;
+
+  /// Appends how many replicas of a role the job has per node, ascending by node.
+  virtual void append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& out) const = 0;
+
+  /// The hot row alone: cheaper than `job`.
+  virtual const JobRow& row(JobId id) const = 0;
+
+  /// Whether the job exists and is neither finished nor retired.
+  virtual bool is_live(JobId id) const = 0;
+
+  /// Free capacity; leases that are being released count as free.
+  virtual const FreeIndex& capacity() const = 0;
+
+  /// Devices of all usable nodes, free or not.
+  virtual std::int64_t devices_usable() const = 0;
+
+  /// Whether quotas let this job hold `devices` in all.
+  virtual bool quota_allows(JobId id, std::int32_t devices) const = 0;
+
+  /// How many replicas a role shall have: its minimum, or what a user asked for.
+  virtual std::int32_t target(JobId id, RoleIndex role) const = 0;
+
+  /// The cluster's id of a device model; one that no node has gets an id of its own, and no node fits.
+  virtual DeviceModelId model_named(std::string_view name) const = 0;
+
+  /// One replica's demand with the model resolved.
+  Demand demand_of(const JobSpec& spec, RoleIndex role) const;
+
+  /// Jobs that were submitted, started, changed or ended since this planner's last view, in order,
+  /// possibly repeated. Where `touched_complete` is false, anything may have changed.
+  virtual std::span<const JobId> touched() const = 0;
+  virtual bool touched_complete() const = 0;
+};
+
+/// Whether `replicas` of the elastic role, and the targets of all others, fit into the trial beside
+/// what was tried already; takes the capacity if so. Node lists of the elastic role go to `nodes` where it is not null.
+bool try_start(const ClusterView& view, const JobView& job, std::int32_t replicas,
+               CapacityTrial& trial, std::vector<NodeCount>* nodes = nullptr);
+
+/// Gives back to the trial all that the job holds, of every role.
+void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial);
+
+}  // namespace orrery

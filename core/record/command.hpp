@@ -1,0 +1,230 @@
+// Orders out, and notices of what was decided. Identified by (journal sequence, index).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/job/words.hpp"
+#include "core/plan/plan.hpp"
+
+namespace orrery {
+
+/// One worker to start: where, as what, with which devices.
+struct WorkerStart {
+  Rank rank;
+  RoleIndex role;
+  std::int32_t local_rank = 0;  ///< Index inside the role.
+  NodeId node;
+  Incarnation incarnation;
+  std::uint64_t devices = 0;    ///< Bit i: device i of the node.
+  Share share;                  ///< Part of the one device; whole otherwise.
+
+  friend bool operator==(const WorkerStart&, const WorkerStart&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("rank", self.rank);
+    v.field("role", self.role);
+    v.field("local_rank", self.local_rank);
+    v.field("node", self.node);
+    v.field("incarnation", self.incarnation);
+    v.field("devices", self.devices);
+    v.field("share", self.share);
+  }
+};
+
+/// Start these workers of this generation. Starting one that runs is a no-op.
+struct StartWorkers {
+  JobId job;
+  Generation generation;
+  std::uint32_t world_size = 0;  ///< Workers of the whole generation.
+  std::vector<WorkerStart> workers;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("world_size", self.world_size);
+    v.field("workers", self.workers);
+  }
+};
+
+/// One worker to stop.
+struct WorkerStop {
+  Rank rank;  ///< In the generation of the command.
+  NodeId node;
+  Incarnation incarnation;
+
+  friend bool operator==(const WorkerStop&, const WorkerStop&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("rank", self.rank);
+    v.field("node", self.node);
+    v.field("incarnation", self.incarnation);
+  }
+};
+
+/// Stop these workers: ask, wait for `grace`, then kill. The world reports each exit.
+struct StopWorkers {
+  JobId job;
+  Generation generation;
+  Duration grace;  ///< Zero: kill at once, nothing is saved.
+  std::vector<WorkerStop> workers;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("grace", self.grace);
+    v.field("workers", self.workers);
+  }
+};
+
+/// The membership changed and these workers stay: their ranks from now on.
+struct UpdateMembership {
+  JobId job;
+  Generation generation;  ///< The new one.
+  std::uint32_t world_size = 0;
+  std::vector<WorkerStart> members;  ///< Every worker of the generation, in rank order.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("world_size", self.world_size);
+    v.field("members", self.members);
+  }
+};
+
+/// The job is over: remove what its clean-pod policy does not keep, services included.
+struct CleanJob {
+  JobId job;
+  CleanPodPolicy policy = CleanPodPolicy::Running;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("policy", self.policy);
+  }
+};
+
+/// The answer to a client's request.
+struct AnswerRequest {
+  std::uint64_t request = 0;
+  JobId job;            ///< None where the request named no known job.
+  bool accepted = true;
+  std::string message;  ///< With a refusal: what was found, what is needed.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("job", self.job);
+    v.field("accepted", self.accepted);
+    v.field("message", self.message);
+  }
+};
+
+using CommandBody = std::variant<StartWorkers, StopWorkers, UpdateMembership, CleanJob, AnswerRequest>;
+
+/// One order, idempotent under its id.
+struct Command {
+  Sequence sequence;        ///< The record whose step gave it.
+  std::uint32_t index = 0;  ///< Position among that step's commands.
+  Epoch epoch;
+  CommandBody body;
+};
+
+/// Why something from outside, or a part of a plan, changed nothing.
+enum class Ignored : std::uint8_t {
+  UnknownJob,
+  StaleGeneration,
+  StaleIncarnation,
+  JobFinished,
+  NotInThisPhase,
+  AlreadyKnown,
+  UnknownRank,
+  UnknownNode,
+  FixedJob,
+  OutOfBounds,
+  DoesNotFit,
+  OverQuota,
+  NotDue,
+  BadSpecification,
+};
+
+template <>
+struct EnumNames<Ignored> {
+  static constexpr std::array kNames{
+      "UnknownJob",  "StaleGeneration", "StaleIncarnation", "JobFinished", "NotInThisPhase",
+      "AlreadyKnown", "UnknownRank",    "UnknownNode",      "FixedJob",    "OutOfBounds",
+      "DoesNotFit",  "OverQuota",       "NotDue",           "BadSpecification"};
+};
+
+/// What a notice tells.
+enum class NoticeKind : std::uint8_t {
+  PhaseChanged,     ///< A job went from one phase to another.
+  Allocated,        ///< A job's replicas or nodes changed.
+  Counted,          ///< A counter (restarts, reschedules, preemptions) went up.
+  IgnoredReport,    ///< An event changed nothing, with the reason.
+  GrantDropped,     ///< Part of a plan was not carried out, with the reason.
+  GrantClipped,     ///< Part of a plan was cut to what fits.
+  NodeChanged,      ///< A node went silent or came back.
+  WorkersReported,  ///< A worker became ready, exited or was lost.
+};
+
+template <>
+struct EnumNames<NoticeKind> {
+  static constexpr std::array kNames{"PhaseChanged", "Allocated",    "Counted",     "IgnoredReport",
+                                     "GrantDropped", "GrantClipped", "NodeChanged", "WorkersReported"};
+};
+
+/// Which counter a `Counted` notice is about.
+enum class Counter : std::uint8_t { Restarts, Reschedules, Preemptions };
+
+template <>
+struct EnumNames<Counter> {
+  static constexpr std::array kNames{"restarts", "reschedules", "preemptions"};
+};
+
+/// One line of what a user or a metric wants to know. Derived, never journaled: replay gives it
+/// again. Plain data; only the fields that its kind names are meaningful.
+struct Notice {
+  NoticeKind kind = NoticeKind::PhaseChanged;
+  Instant at;
+  Instant occurred_at;
+  JobId job;
+  NodeId node;
+  Generation generation;
+  JobPhase from = JobPhase::Pending;    ///< PhaseChanged.
+  JobPhase to = JobPhase::Pending;      ///< PhaseChanged.
+  Reason reason = Reason::Submitted;    ///< PhaseChanged.
+  Ignored ignored = Ignored::UnknownJob;  ///< IgnoredReport, GrantDropped.
+  Counter counter = Counter::Restarts;  ///< Counted.
+  WorkerFact fact = WorkerFact::Ready;  ///< WorkersReported.
+  Rank first;                           ///< WorkersReported.
+  std::int32_t count = 0;               ///< Counted: new value. Allocated: replicas. Workers: how many.
+  std::int32_t devices = 0;             ///< Allocated: devices held.
+  std::int32_t exit_code = 0;           ///< WorkersReported.
+  bool up = false;                      ///< NodeChanged.
+  std::uint16_t event_kind = 0;         ///< IgnoredReport: index into EventBody.
+};
+
+/// What one `step` gave, in order. Reused by the caller: `clear` keeps the memory.
+struct Commands {
+  std::vector<CommandBody> orders;
+  std::vector<Notice> notices;
+
+  void clear() {
+    orders.clear();
+    notices.clear();
+  }
+};
+
+std::string_view kind_name(const CommandBody& body);
+
+}  // namespace orrery

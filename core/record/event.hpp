@@ -1,0 +1,306 @@
+// Facts in: everything that can change the controller's state, one record per kind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/resources.hpp"
+#include "core/job/spec.hpp"
+#include "core/job/words.hpp"
+#include "core/plan/plan.hpp"
+
+namespace orrery {
+
+/// Whether a what-if replays a record (external) or lets the core bring it about anew (reaction).
+enum class Origin : std::uint8_t { External, Reaction };
+
+/// What a scaling request does to a role's target.
+enum class ScaleMode : std::uint8_t { Add, Remove, Set, Clear };
+
+/// Limits and times of the controller; fixed for one journal epoch.
+struct Settings {
+  Duration node_lease = Duration::seconds(10);   ///< Silence after which a node is silent.
+  Duration fence_margin = Duration::seconds(2);  ///< An agent fences itself this long before that.
+  Duration takeover_grace = Duration::seconds(60);  ///< Added to liveness deadlines of a new epoch.
+  Duration retain_finished = Duration::seconds(3600);  ///< How long finished jobs stay in state.
+  std::int32_t retain_finished_max = 1000;             ///< How many stay at most.
+  Duration preemption_grace = Duration::zero();  ///< Notice before a high job takes devices.
+  std::string policy;                            ///< Versioned name of the policy in charge.
+
+  friend bool operator==(const Settings&, const Settings&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node_lease", self.node_lease);
+    v.field("fence_margin", self.fence_margin);
+    v.field("takeover_grace", self.takeover_grace);
+    v.field("retain_finished", self.retain_finished);
+    v.field("retain_finished_max", self.retain_finished_max);
+    v.field("preemption_grace", self.preemption_grace);
+    v.field("policy", self.policy);
+  }
+};
+
+/// Most devices that the live jobs of one group or namespace may hold together.
+struct Quota {
+  std::string scope;         ///< "group/NAME" or "namespace/NAME".
+  std::int32_t devices = 0;  ///< At least 0.
+
+  friend bool operator==(const Quota&, const Quota&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("scope", self.scope);
+    v.field("devices", self.devices);
+  }
+};
+
+/// A leader takes over: raises the epoch; every liveness deadline becomes its time plus a grace.
+struct EpochStarted {
+  Epoch epoch;
+  Settings settings;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("epoch", self.epoch);
+    v.field("settings", self.settings);
+  }
+};
+
+/// The cluster as declared: nodes numbered on from those already known.
+struct NodesDeclared {
+  std::vector<NodeGroup> groups;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("groups", self.groups);
+  }
+};
+
+/// Replaces all quotas.
+struct QuotasDeclared {
+  std::vector<Quota> quotas;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("quotas", self.quotas);
+  }
+};
+
+/// A submission that was accepted for journaling. The job gets the next JobId.
+struct JobSubmitted {
+  std::uint64_t request = 0;  ///< The client's id, 0 where none; answers carry it back.
+  std::shared_ptr<const JobSpec> spec;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("spec", self.spec);
+  }
+};
+
+/// A user's change of a role's target. HTTP POST is Add, DELETE is Remove, `orrery scale` is Set.
+struct ScaleRequested {
+  std::uint64_t request = 0;
+  JobId job;
+  RoleIndex role;  ///< None: every role by the same number (DI-engine's "+1 per task").
+  ScaleMode mode = ScaleMode::Set;
+  std::int32_t replicas = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("job", self.job);
+    v.field("role", self.role);
+    v.field("mode", self.mode);
+    v.field("replicas", self.replicas);
+  }
+};
+
+/// A user ends a job: Failed with reason StoppedByUser.
+struct StopRequested {
+  std::uint64_t request = 0;
+  JobId job;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("job", self.job);
+  }
+};
+
+/// One known key of a profiling with its value; units by key in core/job/profiling.hpp.
+struct ProfilingValue {
+  std::string key;
+  double value = 0;
+
+  friend bool operator==(const ProfilingValue&, const ProfilingValue&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("key", self.key);
+    v.field("value", self.value);
+  }
+};
+
+/// What a worker measured, where it differs from what is known: merged per key.
+struct ProfilingChanged {
+  JobId job;
+  Generation generation;
+  Rank rank;
+  std::vector<ProfilingValue> values;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("rank", self.rank);
+    v.field("values", self.values);
+  }
+};
+
+/// Progress as the world knows it, on change of rate, epoch edge, checkpoint and stop.
+struct ProgressReported {
+  JobId job;
+  Generation generation;
+  double done = 0;             ///< Work done, in the job's own unit, at `occurred_at`.
+  double rate = 0;             ///< Work per second from then on.
+  double efficiency = 1;       ///< Statistical efficiency, (0, 1].
+  std::int32_t epoch = 0;      ///< Completed epochs of the training, where the job has such.
+  Duration remaining = Duration::forever();  ///< Forever: no estimate.
+  EstimateSource source = EstimateSource::None;
+  bool checkpointed = false;   ///< `done` is safe in a checkpoint.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("done", self.done);
+    v.field("rate", self.rate);
+    v.field("efficiency", self.efficiency);
+    v.field("epoch", self.epoch);
+    v.field("remaining", self.remaining);
+    v.field("source", self.source);
+    v.field("checkpointed", self.checkpointed);
+  }
+};
+
+/// What happened to a run of workers of one job: ranks `first` to `first + count - 1`, all of one
+/// incarnation. Worlds batch per job, node and generation.
+struct WorkersChanged {
+  JobId job;
+  Generation generation;
+  Incarnation incarnation;
+  WorkerFact fact = WorkerFact::Ready;
+  Rank first;
+  std::uint32_t count = 1;
+  std::int32_t exit_code = 0;  ///< With Exited.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("incarnation", self.incarnation);
+    v.field("fact", self.fact);
+    v.field("first", self.first);
+    v.field("count", self.count);
+    v.field("exit_code", self.exit_code);
+  }
+};
+
+/// Edge: the node's lease ran out. All its workers are fenced by then.
+struct NodeSilent {
+  NodeId node;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+  }
+};
+
+/// One worker that a node says it runs.
+struct RunningWorker {
+  JobId job;
+  Generation generation;
+  Incarnation incarnation;
+  Rank rank;
+
+  friend bool operator==(const RunningWorker&, const RunningWorker&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("incarnation", self.incarnation);
+    v.field("rank", self.rank);
+  }
+};
+
+/// Edge: the node is heard again, with the complete list of what runs on it. Silence about a
+/// worker is its loss.
+struct NodeReturned {
+  NodeId node;
+  std::vector<RunningWorker> workers;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+    v.field("workers", self.workers);
+  }
+};
+
+/// Only time passed: a deadline of the state is due.
+struct TimeReached {
+  template <class Self, class Visitor>
+  static void fields(Self&, Visitor&) {}
+};
+
+/// What the policy answered to a plan request.
+struct PlanProposed {
+  Sequence view;  ///< Journal position of the view that the policy saw.
+  PlanTrigger trigger = PlanTrigger::Period;
+  JobId job;      ///< With trigger Submission: the job that `allocate` was asked for.
+  Plan plan;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("view", self.view);
+    v.field("trigger", self.trigger);
+    v.field("job", self.job);
+    v.field("plan", self.plan);
+  }
+};
+
+/// Alternatives are appended, never reordered: the index is the record's tag in the journal.
+using EventBody =
+    std::variant<EpochStarted, NodesDeclared, QuotasDeclared, JobSubmitted, ScaleRequested,
+                 StopRequested, ProfilingChanged, ProgressReported, WorkersChanged, NodeSilent,
+                 NodeReturned, TimeReached, PlanProposed>;
+
+/// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
+struct Event {
+  Instant at;           ///< When the controller observed it.
+  Instant occurred_at;  ///< When it happened, as far as the world knows.
+  Origin origin = Origin::External;
+  EventBody body;
+};
+
+template <>
+struct EnumNames<Origin> {
+  static constexpr std::array kNames{"external", "reaction"};
+};
+
+template <>
+struct EnumNames<ScaleMode> {
+  static constexpr std::array kNames{"add", "remove", "set", "clear"};
+};
+
+/// The record's name in `orrery journal dump` and `events.jsonl`.
+std::string_view kind_name(const EventBody& body);
+
+}  // namespace orrery
