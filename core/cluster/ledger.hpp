@@ -1,0 +1,149 @@
+// The device ledger: who holds, waits for, or is giving back what, on every node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/cluster/free_index.hpp"
+#include "core/cluster/resources.hpp"
+
+namespace orrery {
+
+/// How far a lease has come. Its capacity counts as taken while Claimed or Held, and as free for
+/// new claims while Releasing; nobody may *use* a device until the lease before has gone.
+enum class LeaseStage : std::uint8_t { Claimed, Held, Releasing };
+
+template <>
+struct EnumNames<LeaseStage> {
+  static constexpr std::array kNames{"claimed", "held", "releasing"};
+};
+
+/// What one worker has on one node.
+struct Lease {
+  JobId owner;
+  NodeId node;
+  LeaseStage stage = LeaseStage::Claimed;
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+  Demand demand;              ///< What was taken, per lease.
+  LeaseId next;               ///< Next lease of the same node, in order of claiming.
+  LeaseId previous;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("owner", self.owner);
+    v.field("node", self.node);
+    v.field("stage", self.stage);
+    v.field("devices", self.devices);
+    v.field("cpu", self.demand.cpu);
+    v.field("memory", self.demand.memory);
+    v.field("device_count", self.demand.devices);
+    v.field("share", self.demand.share);
+    v.field("model", self.demand.model);
+    v.field("next", self.next);
+    v.field("previous", self.previous);
+  }
+};
+
+/// One node as declared, with its ledger.
+struct LedgerNode {
+  MilliCpu cpu;       ///< Total.
+  Bytes memory;       ///< Total.
+  std::int32_t devices = 0;
+  DeviceModelId model;
+  bool usable = true;
+  MilliCpu cpu_unused;          ///< Not Held nor Releasing by anyone.
+  Bytes memory_unused;
+  std::uint64_t whole_unclaimed = 0;  ///< Devices that a new claim may take whole.
+  std::uint64_t whole_unused = 0;     ///< Devices on which nothing is Held or Releasing.
+  LeaseId first;                ///< Leases on this node, oldest first.
+  LeaseId last;
+  std::uint32_t claimed = 0;    ///< Leases that are Claimed, not yet Held.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("cpu", self.cpu);
+    v.field("memory", self.memory);
+    v.field("devices", self.devices);
+    v.field("model", self.model);
+    v.field("usable", self.usable);
+    v.field("cpu_unused", self.cpu_unused);
+    v.field("memory_unused", self.memory_unused);
+    v.field("whole_unclaimed", self.whole_unclaimed);
+    v.field("whole_unused", self.whole_unused);
+    v.field("first", self.first);
+    v.field("last", self.last);
+    v.field("claimed", self.claimed);
+  }
+};
+
+/// Leases on nodes. Conservation is an invariant: what is taken plus what is free is what the node
+/// has, for devices in thousandths, CPU and memory alike (`check`).
+class Ledger {
+ public:
+  /// Appends a node with all of it free.
+  NodeId add_node(const NodeGroup& group, DeviceModelId model);
+
+  /// Takes `demand` on `node` for a worker of `owner`; the free index must have room for it.
+  /// Held at once where everything is unused, else Claimed until those before have gone.
+  LeaseId claim(JobId owner, NodeId node, const Demand& demand);
+
+  /// The worker was told to stop: its capacity may be claimed anew. A Claimed lease ends at once.
+  /// `ready` receives the owners of leases that became Held.
+  void begin_release(LeaseId lease, std::vector<JobId>& ready);
+
+  /// The worker is gone. `ready` receives the owners of leases that became Held, in claim order.
+  void release(LeaseId lease, std::vector<JobId>& ready);
+
+  /// A node goes out of or comes back into use. Its leases stay until released.
+  void set_usable(NodeId node, bool usable);
+
+  const Lease& lease(LeaseId id) const { return leases_[id.index()]; }
+
+  const LedgerNode& node(NodeId id) const { return nodes_[id.index()]; }
+
+  std::size_t node_count() const { return nodes_.size(); }
+
+  /// Free for new claims.
+  const FreeIndex& free() const { return free_; }
+
+  /// Devices of usable nodes, free or not.
+  std::int64_t devices_usable() const { return devices_usable_; }
+
+  /// Devices of all nodes.
+  std::int64_t devices_total() const { return devices_total_; }
+
+  /// Ends the program if conservation does not hold. O(nodes + leases): for tests and storms.
+  void check() const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("nodes", self.nodes_);
+    v.field("leases", self.leases_);
+    v.field("free_leases", self.free_leases_);
+  }
+
+  /// After loading the fields: rebuilds what is derived.
+  void rebuild();
+
+ private:
+  std::int32_t thousandths_taken(NodeId node, int device, bool used) const;
+  NodeFree free_of(NodeId node) const;
+  std::uint64_t choose(const LedgerNode& node, NodeId id, const Demand& demand) const;
+  bool can_hold(const Lease& lease) const;
+  void hold(Lease& lease);
+  void unlink(LeaseId id);
+  void promote(NodeId node, std::vector<JobId>& ready);
+  void recompute_masks(NodeId node, std::uint64_t devices);
+
+  std::vector<LedgerNode> nodes_;
+  std::vector<Lease> leases_;
+  std::vector<LeaseId> free_leases_;
+  FreeIndex free_;
+  std::int64_t devices_usable_ = 0;
+  std::int64_t devices_total_ = 0;
+};
+
+}  // namespace orrery
