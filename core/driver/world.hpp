@@ -1,0 +1,30 @@
+// The interface to a world: what executes commands and tells what happened.
+#pragma once
+
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/record/command.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// A world that the driver runs the controller in. It cannot be asked which one it is.
+class World {
+ public:
+  virtual ~World() = default;
+
+  /// The world's time; never steps back.
+  virtual Instant now() const = 0;
+
+  /// Takes the command on and returns at once; effect or failure arrives as an Event.
+  /// Idempotent by (sequence, index): a new leader may send the same command again.
+  virtual void issue(const Command& command) = 0;
+
+  /// Waits until events are there or `deadline` is reached, whichever is first, and appends the
+  /// events in observed order. With a deadline that has passed it only takes what is there.
+  /// Returns false when nothing will ever happen in this world without a new command.
+  virtual bool wait_events(Instant deadline, std::vector<Event>& events) = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,242 @@
+// From the one field list of each record type to bytes and back.
+//
+// A type is a record when it has `template <class Self, class V> static void fields(Self&, V&)`.
+// Its fields are written in that order, without names: a field is only ever appended, with
+// `field_since(version, ...)`, and never removed.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "core/base/bytes.hpp"
+#include "core/base/digest.hpp"
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery {
+
+/// Version of the record formats that this program writes. Readers accept it and all before.
+inline constexpr std::uint16_t kRecordVersion = 1;
+
+/// Writes values and records to a ByteWriter.
+class Encoder {
+ public:
+  explicit Encoder(ByteWriter& out) : out_(out) {}
+
+  template <class T>
+  void field(std::string_view, const T& value) {
+    put(value);
+  }
+
+  void put(bool v) { out_.boolean(v); }
+
+  template <std::unsigned_integral T>
+  void put(T v) {
+    out_.varint(v);
+  }
+
+  template <std::signed_integral T>
+  void put(T v) {
+    out_.signed_varint(v);
+  }
+
+  template <class T>
+    requires std::is_enum_v<T>
+  void put(T v) {
+    out_.u8(static_cast<std::uint8_t>(v));
+  }
+
+  void put(double v) { out_.f64(v); }
+
+  void put(const std::string& v) { out_.string(v); }
+
+  /// An absent id is 0, id n is n + 1.
+  template <class Tag, class Rep>
+  void put(Id<Tag, Rep> v) {
+    out_.varint(static_cast<Rep>(v.value + 1));
+  }
+
+  template <class Tag, class Rep>
+  void put(Ordinal<Tag, Rep> v) {
+    out_.varint(v.value);
+  }
+
+  void put(Duration v) { out_.signed_varint(v.ns); }
+
+  void put(Instant v) { out_.signed_varint(v.ns); }
+
+  void put(Bytes v) { out_.signed_varint(v.count); }
+
+  void put(MilliCpu v) { out_.signed_varint(v.count); }
+
+  void put(Share v) { out_.signed_varint(v.thousandths); }
+
+  void put(Digest v) {
+    out_.u64(v.high);
+    out_.u64(v.low);
+  }
+
+  template <class T>
+  void put(const std::vector<T>& v) {
+    out_.varint(v.size());
+    for (const T& each : v) put(each);
+  }
+
+  template <class T>
+  void put(const std::shared_ptr<const T>& v) {
+    put(*v);
+  }
+
+  template <class... T>
+  void put(const std::variant<T...>& v) {
+    out_.u8(static_cast<std::uint8_t>(v.index()));
+    std::visit([this](const auto& each) { put(each); }, v);
+  }
+
+  template <class T>
+    requires requires(T& t, Encoder& e) { T::fields(t, e); }
+  void put(const T& v) {
+    T::fields(v, *this);
+  }
+
+ private:
+  ByteWriter& out_;
+};
+
+/// Reads what Encoder wrote. Never trusts the input: `ok()` turns false and values become defaults.
+class Decoder {
+ public:
+  explicit Decoder(ByteReader& in, std::uint16_t version = kRecordVersion)
+      : in_(in), version_(version) {}
+
+  bool ok() const { return in_.ok() && good_; }
+
+  template <class T>
+  void field(std::string_view, T& value) {
+    get(value);
+  }
+
+  /// A field that records before `since` do not have; it keeps its default there.
+  template <class T>
+  void field_since(std::uint16_t since, std::string_view, T& value) {
+    if (version_ >= since) get(value);
+  }
+
+  void get(bool& v) { v = in_.boolean(); }
+
+  template <std::unsigned_integral T>
+  void get(T& v) {
+    v = static_cast<T>(in_.varint());
+  }
+
+  template <std::signed_integral T>
+  void get(T& v) {
+    v = static_cast<T>(in_.signed_varint());
+  }
+
+  template <class T>
+    requires std::is_enum_v<T>
+  void get(T& v) {
+    const std::uint8_t raw = in_.u8();
+    if (raw >= EnumNames<T>::kNames.size()) {
+      good_ = false;
+    } else {
+      v = static_cast<T>(raw);
+    }
+  }
+
+  void get(double& v) { v = in_.f64(); }
+
+  void get(std::string& v) { v = std::string(in_.string()); }
+
+  template <class Tag, class Rep>
+  void get(Id<Tag, Rep>& v) {
+    v.value = static_cast<Rep>(static_cast<Rep>(in_.varint()) - 1);
+  }
+
+  template <class Tag, class Rep>
+  void get(Ordinal<Tag, Rep>& v) {
+    v.value = static_cast<Rep>(in_.varint());
+  }
+
+  void get(Duration& v) { v.ns = in_.signed_varint(); }
+
+  void get(Instant& v) { v.ns = in_.signed_varint(); }
+
+  void get(Bytes& v) { v.count = in_.signed_varint(); }
+
+  void get(MilliCpu& v) { v.count = in_.signed_varint(); }
+
+  void get(Share& v) { v.thousandths = static_cast<std::int32_t>(in_.signed_varint()); }
+
+  void get(Digest& v) {
+    v.high = in_.u64();
+    v.low = in_.u64();
+  }
+
+  template <class T>
+  void get(std::vector<T>& v) {
+    const std::uint64_t size = in_.varint();
+    // Each element takes at least a byte, so a larger count is a lie and must not be reserved.
+    if (!in_.ok() || size > in_.remaining()) {
+      good_ = false;
+      return;
+    }
+    v.resize(size);
+    for (T& each : v) {
+      if (!ok()) return;
+      get(each);
+    }
+  }
+
+  template <class T>
+  void get(std::shared_ptr<const T>& v) {
+    auto fresh = std::make_shared<T>();
+    get(*fresh);
+    v = std::move(fresh);
+  }
+
+  template <class... T>
+  void get(std::variant<T...>& v) {
+    const std::uint8_t index = in_.u8();
+    if (!in_.ok() || index >= sizeof...(T)) {
+      good_ = false;
+      return;
+    }
+    get_alternative(v, index, std::index_sequence_for<T...>{});
+  }
+
+  template <class T>
+    requires requires(T& t, Decoder& d) { T::fields(t, d); }
+  void get(T& v) {
+    T::fields(v, *this);
+  }
+
+ private:
+  template <class V, std::size_t... I>
+  void get_alternative(V& v, std::size_t index, std::index_sequence<I...>) {
+    ((I == index ? get(v.template emplace<I>()) : void()), ...);
+  }
+
+  ByteReader& in_;
+  std::uint16_t version_;
+  bool good_ = true;
+};
+
+struct Event;
+struct Command;
+
+/// Appends the bytes of one event.
+void encode(const Event& event, ByteWriter& out);
+
+/// Reads one event written with `version`; false where the bytes are not one.
+bool decode(ByteReader& in, std::uint16_t version, Event& event);
+
+}  // namespace orrery

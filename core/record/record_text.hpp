@@ -1,0 +1,108 @@
+// From the one field list of each record type to JSON, for people and for `journal dump`.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/json_text.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery {
+
+/// Writes records as JSON objects with the names of their field list. Times are in nanoseconds
+/// (suffix of the key: none; see docs/adr), absent ids are null.
+class JsonFields {
+ public:
+  explicit JsonFields(JsonText& out) : out_(out) {}
+
+  template <class T>
+  void field(std::string_view name, const T& value) {
+    out_.key(name);
+    put(value);
+  }
+
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  void put(T v) {
+    out_.value(v);
+  }
+
+  template <class T>
+    requires std::is_enum_v<T>
+  void put(T v) {
+    out_.value(to_string(v));
+  }
+
+  void put(const std::string& v) { out_.value(v); }
+
+  template <class Tag, class Rep>
+  void put(Id<Tag, Rep> v) {
+    if (v.is_none()) {
+      out_.null();
+    } else {
+      out_.value(v.value);
+    }
+  }
+
+  template <class Tag, class Rep>
+  void put(Ordinal<Tag, Rep> v) {
+    out_.value(v.value);
+  }
+
+  void put(Duration v) {
+    if (v.is_forever()) {
+      out_.null();
+    } else {
+      out_.value(v.ns);
+    }
+  }
+
+  void put(Instant v) {
+    if (v.is_never()) {
+      out_.null();
+    } else {
+      out_.value(v.ns);
+    }
+  }
+
+  void put(Bytes v) { out_.value(v.count); }
+
+  void put(MilliCpu v) { out_.value(v.count); }
+
+  void put(Share v) { out_.value(v.thousandths); }
+
+  template <class T>
+  void put(const std::vector<T>& v) {
+    out_.begin_array();
+    for (const T& each : v) put(each);
+    out_.end_array();
+  }
+
+  template <class T>
+  void put(const std::shared_ptr<const T>& v) {
+    put(*v);
+  }
+
+  template <class T>
+    requires requires(T& t, JsonFields& f) { T::fields(t, f); }
+  void put(const T& v) {
+    out_.begin_object();
+    T::fields(v, *this);
+    out_.end_object();
+  }
+
+ private:
+  JsonText& out_;
+};
+
+struct Event;
+
+/// One event as a JSON object on one line: sequence, at, occurred_at, origin, kind, then its fields.
+std::string event_json(std::uint64_t sequence, const Event& event);
+
+}  // namespace orrery
