@@ -1,0 +1,85 @@
+// True progress of one job under the rules of the Pollux artifact's simulator (`timing: pollux`).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/models/goodput.hpp"
+#include "core/models/pollux_application.hpp"
+
+namespace orrery {
+
+/// A job that trains at a given total batch, in steps of whole seconds.
+///
+/// The rules, as far as they decide completion times:
+/// * every change of placement costs `kRescaleDelay` with the GPUs held, before any progress;
+/// * progress counts iterations at the initial batch; an epoch ends at the least progress that any
+///   measured run needed, and the crossing is rounded to a whole second, halves to the even one;
+/// * a crossing that rounds *back* to the start of a step still belongs to that step, so whoever
+///   schedules between two steps sees the job unfinished before it;
+/// * the job is complete when `epochs_max` epochs are.
+class PolluxJob {
+ public:
+  static constexpr Duration kRescaleDelay = Duration::seconds(30);
+
+  /// A job without GPUs at `now`. `application` outlives it; `total_batch` lies within its limits.
+  PolluxJob(const PolluxApplication& application, int total_batch, Instant now);
+
+  /// Moves the job to `gpus_per_node` (in rank order; empty: all taken away) and starts the delay.
+  /// False, and nothing changed, where the application's profile does not reach that placement.
+  [[nodiscard]] bool reallocate(std::span<const int> gpus_per_node);
+
+  /// Lets `span` pass: whole seconds, 0 or more. A completed job only ages.
+  void step(Duration span);
+
+  Instant now() const { return now_; }
+
+  /// Epochs complete, which is also the index of the running one.
+  int epoch() const { return epoch_; }
+
+  /// Iterations at the initial batch.
+  double progress() const { return progress_; }
+
+  /// GPU-seconds held so far, delays included; nothing is charged after completion.
+  std::int64_t attained_gpu_seconds() const { return attained_gpu_seconds_; }
+
+  /// Part of the last delay that is still to pass.
+  Duration rescale_left() const { return rescale_left_; }
+
+  BatchSplit split() const { return split_; }
+
+  const std::vector<int>& placement() const { return placement_; }
+
+  std::optional<Instant> completed_at() const { return completed_at_; }
+
+  /// Progress per second in the running epoch; 0 without GPUs or when complete.
+  double rate() const { return completed_at_ || replicas_ == 0 ? 0 : rate_; }
+
+  int total_batch() const { return total_batch_; }
+
+  const PolluxApplication& application() const { return *application_; }
+
+ private:
+  void pass(Duration span);
+  void update_rate();
+
+  const PolluxApplication* application_;
+  int total_batch_;
+  Instant now_;
+  std::vector<int> placement_;
+  int replicas_ = 0;
+  BatchSplit split_;
+  double iteration_s_ = 0;  ///< Seconds of one iteration at the current placement and split.
+  double rate_ = 0;
+  int epoch_ = 0;
+  double progress_ = 0;
+  double epoch_end_;  ///< Progress that completes the running epoch.
+  Duration rescale_left_;
+  std::int64_t attained_gpu_seconds_ = 0;
+  std::optional<Instant> completed_at_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+// Importer of the Pollux application profiles (OSDI 2021 artifact, `traces/<application>/`).
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "core/base/result.hpp"
+#include "core/models/pollux_application.hpp"
+
+namespace orrery::sim {
+
+/// Applications by name.
+using PolluxProfiles = std::map<std::string, PolluxApplication, std::less<>>;
+
+/// Reads one application from `folder`: `placements.csv`, `scalability.csv` and one
+/// `validation-B.csv` per total batch B. The folder's name is the application's. Batch and epoch
+/// limits come from the files, but for the limits that the artifact sets by hand. Every broken line
+/// is reported, with its number.
+Result<PolluxApplication> read_pollux_application(const std::filesystem::path& folder);
+
+/// Reads every application below `folder`, at least one.
+Result<PolluxProfiles> read_pollux_profiles(const std::filesystem::path& folder);
+
+}  // namespace orrery::sim

@@ -1,0 +1,117 @@
+#include "sim/pollux/table.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace orrery::sim {
+
+namespace {
+
+std::vector<std::string_view> split_fields(std::string_view line) {
+  std::vector<std::string_view> fields;
+  std::size_t begin = 0;
+  for (std::size_t comma = line.find(','); comma != std::string_view::npos;
+       comma = line.find(',', begin)) {
+    fields.push_back(line.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  fields.push_back(line.substr(begin));
+  return fields;
+}
+
+std::string joined(const std::vector<std::string_view>& words) {
+  std::string out;
+  for (const std::string_view word : words) out += (out.empty() ? "" : ",") + std::string(word);
+  return out;
+}
+
+/// A number without unneeded digits.
+std::string shown(double value) {
+  char buffer[32];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return std::string(buffer, end);
+}
+
+template <class Number>
+bool parse(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+}  // namespace
+
+Errors read_table(const std::filesystem::path& file,
+                  const std::vector<std::string_view>& columns,
+                  Table& table) {
+  table.file = file.string();
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    return {Error{.code = ErrorCode::NotFound,
+                  .file = table.file,
+                  .message = "cannot be read; check the path"}};
+  }
+  table.text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  Errors errors;
+  const std::string_view text = table.text;
+  int line_number = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++line_number;
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line_number == 1) {
+      if (line == joined(columns)) continue;
+      return {Error{.file = table.file,
+                    .line = 1,
+                    .subject = "header",
+                    .message = "found `" + std::string(line.substr(0, 100)) + "`, needed `" +
+                               joined(columns) + "`; name the columns in this order"}};
+    }
+    if (line.empty()) continue;
+    std::vector<std::string_view> fields = split_fields(line);
+    if (fields.size() != columns.size()) {
+      errors.push_back(Error{.file = table.file,
+                             .line = line_number,
+                             .subject = "row",
+                             .message = "found " + std::to_string(fields.size()) +
+                                        " fields, needed " + std::to_string(columns.size()) + " (" +
+                                        joined(columns) + "); add or remove commas"});
+      continue;
+    }
+    table.rows.push_back({line_number, std::move(fields)});
+  }
+  if (line_number == 0) {
+    errors.push_back(Error{.file = table.file,
+                           .message = "is empty, needed the header `" + joined(columns) +
+                                      "`; check that the file is complete"});
+  }
+  return errors;
+}
+
+double RowReader::number(std::size_t column, double least) {
+  double value = 0;
+  if (parse(text(column), value) && std::isfinite(value) && value >= least) return value;
+  reject(column, "a number of at least " + shown(least));
+  return least;
+}
+
+int RowReader::whole(std::size_t column, int least) {
+  int value = 0;
+  if (parse(text(column), value) && value >= least) return value;
+  reject(column, "a whole number of at least " + std::to_string(least));
+  return least;
+}
+
+void RowReader::reject(std::size_t column, const std::string& needed) {
+  errors_->push_back(Error{.file = table_->file,
+                           .line = row_->line,
+                           .subject = std::string((*columns_)[column]),
+                           .message = "found `" + std::string(text(column).substr(0, 100)) +
+                                      "`, needed " + needed + "; mend or remove the line"});
+}
+
+}  // namespace orrery::sim
