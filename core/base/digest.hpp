@@ -103,6 +103,7 @@ class Digester {
   static constexpr std::uint64_t kOdd3 = 0x6a09e667f3bcc909;
   static constexpr std::uint64_t kOdd4 = 0xbb67ae8584caa73b;
 
+  // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): four words of one state, no quantities
   static void fold_into(std::uint64_t& a, std::uint64_t& b, std::uint64_t x, std::uint64_t y) {
     x = std::rotl(x * kOdd2, 29) * kOdd3;
     y = std::rotl(y * kOdd4, 35) * kOdd1;

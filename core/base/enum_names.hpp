@@ -15,7 +15,9 @@ template <class E>
 struct EnumNames;
 
 template <class E>
-concept NamedEnum = requires { EnumNames<E>::kNames.size(); };
+concept NamedEnum = requires {
+  EnumNames<E>::kNames.size();
+};
 
 /// The one spelling of an enumerator.
 template <NamedEnum E>

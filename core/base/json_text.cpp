@@ -18,16 +18,20 @@ void append_number(std::string& out, T number) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
+/// Length of the UTF-8 character that begins with the byte `first`, or 0 where none does.
+std::size_t utf8_length_by_first(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xc2) return 0;
+  if (first < 0xe0) return 2;
+  if (first < 0xf0) return 3;
+  return first < 0xf5 ? 4 : 0;
+}
+
 /// Length of the UTF-8 character at the start of `text`, or 0 where the bytes are none: overlong
 /// forms, surrogates and numbers above U+10FFFF are none either.
 std::size_t utf8_length(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
+  const std::size_t length = utf8_length_by_first(first);
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if (!is_continuation(text[i])) return 0;

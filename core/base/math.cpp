@@ -74,6 +74,7 @@ double scale(double value, std::int64_t exponent) {
 ///
 /// With k the integer nearest to x / ln 2 and r = x - k ln 2, exp(x) = 2^k exp(r) and |r| <=
 /// 0.3466, where the Taylor polynomial of degree 13 is wrong by less than 2^-57.
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters): high and low half of one number
 double exp_of_sum(double x, double x_low) {
   if (x > 709.79) return kInfinity;
   if (x < -745.14) return 0.0;

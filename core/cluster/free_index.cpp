@@ -52,7 +52,7 @@ NodeId FreeIndex::add(const NodeFree& free) {
   const NodeId node{static_cast<std::uint32_t>(nodes_.size())};
   nodes_.push_back(free);
   insert(node);
-  log(node);
+  note_change(node);
   return node;
 }
 
@@ -63,7 +63,7 @@ void FreeIndex::set(NodeId node, const NodeFree& free) {
   if (!same_bucket) erase(node);
   now = free;
   if (!same_bucket) insert(node);
-  log(node);
+  note_change(node);
 }
 
 void FreeIndex::insert(NodeId node) {
@@ -94,7 +94,7 @@ void FreeIndex::erase(NodeId node) {
   free_devices_ -= free.devices;
 }
 
-void FreeIndex::log(NodeId node) {
+void FreeIndex::note_change(NodeId node) {
   if (log_.size() < kLogSize) {
     log_.push_back(node);
   } else {
@@ -116,14 +116,17 @@ std::int64_t FreeIndex::replicas_by_devices(const Demand& demand) const {
   const std::size_t end = demand.model.is_none() ? models_.size() : begin + 1;
   for (std::size_t m = begin; m < end && m < models_.size(); ++m)
     for (std::size_t level = static_cast<std::size_t>(demand.devices);
-         level < models_[m].count.size(); ++level)
+         level < models_[m].count.size();
+         ++level)
       fit += std::int64_t{models_[m].count[level]} *
              static_cast<std::int64_t>(level / static_cast<std::size_t>(demand.devices));
   return fit;
 }
 
 // The node with the fewest free devices in [at_least, at_most] on which one replica fits.
-NodeId FreeIndex::tightest(const Demand& demand, std::int32_t at_least, std::int32_t at_most) const {
+NodeId FreeIndex::tightest(const Demand& demand,
+                           std::int32_t at_least,
+                           std::int32_t at_most) const {
   const bool any = demand.devices == 0 || demand.model.is_none();
   const std::size_t begin = any ? 0 : bucket_of(demand.model);
   const std::size_t end = any ? models_.size() : std::min(begin + 1, models_.size());
@@ -158,14 +161,16 @@ NodeId FreeIndex::pick(const Demand& demand, std::int32_t replicas) const {
     if (!node.is_none()) return node;
   }
   for (std::int32_t level = static_cast<std::int32_t>(std::min<std::int64_t>(top, want));
-       level >= demand.devices; --level) {
+       level >= demand.devices;
+       --level) {
     const NodeId node = tightest(demand, level, level);
     if (!node.is_none()) return node;
   }
   return NodeId::none();
 }
 
-bool FreeIndex::take_gang(const Demand& demand, std::int32_t replicas,
+bool FreeIndex::take_gang(const Demand& demand,
+                          std::int32_t replicas,
                           std::vector<NodeCount>& out) {
   if (replicas_by_devices(demand) < replicas) return false;
   const std::size_t mark = out.size();
@@ -233,7 +238,8 @@ void CapacityTrial::rollback() {
   touched_.clear();
 }
 
-bool CapacityTrial::take_gang(const Demand& demand, std::int32_t replicas,
+bool CapacityTrial::take_gang(const Demand& demand,
+                              std::int32_t replicas,
                               std::vector<NodeCount>& out) {
   const std::size_t mark = out.size();
   if (!copy_.take_gang(demand, replicas, out)) return false;

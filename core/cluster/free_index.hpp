@@ -72,8 +72,8 @@ class FreeIndex {
 
  private:
   struct ModelBuckets {
-    std::vector<BitsetIndex> by_free;   ///< [free devices] -> usable nodes.
-    std::vector<std::int32_t> count;    ///< Size of each.
+    std::vector<BitsetIndex> by_free;  ///< [free devices] -> usable nodes.
+    std::vector<std::int32_t> count;   ///< Size of each.
   };
 
   std::size_t bucket_of(DeviceModelId model) const {
@@ -82,7 +82,7 @@ class FreeIndex {
 
   void insert(NodeId node);
   void erase(NodeId node);
-  void log(NodeId node);
+  void note_change(NodeId node);
   NodeId tightest(const Demand& demand, std::int32_t at_least, std::int32_t at_most) const;
   NodeId pick(const Demand& demand, std::int32_t replicas) const;
 

@@ -43,8 +43,8 @@ std::int32_t Ledger::thousandths_taken(NodeId node, int device, bool used) const
 
 NodeFree Ledger::free_of(NodeId id) const {
   const LedgerNode& node = nodes_[id.index()];
-  NodeFree free{node.cpu, node.memory, std::popcount(node.whole_unclaimed), 0, node.model,
-                node.usable};
+  NodeFree free{
+      node.cpu, node.memory, std::popcount(node.whole_unclaimed), 0, node.model, node.usable};
   bool shares = false;
   for (LeaseId l = node.first; !l.is_none(); l = leases_[l.index()].next) {
     const Lease& lease = leases_[l.index()];
@@ -77,8 +77,8 @@ std::uint64_t Ledger::choose(const LedgerNode& node, NodeId id, const Demand& de
     if (best >= 0) return bit(best);
   }
   std::uint64_t chosen = 0;
-  for (const std::uint64_t from : {node.whole_unclaimed & node.whole_unused,
-                                   node.whole_unclaimed & ~node.whole_unused}) {
+  for (const std::uint64_t from :
+       {node.whole_unclaimed & node.whole_unused, node.whole_unclaimed & ~node.whole_unused}) {
     std::uint64_t left = from;
     while (left != 0 && std::popcount(chosen) < demand.devices) {
       chosen |= left & (~left + 1);

@@ -49,18 +49,18 @@ struct Lease {
 
 /// One node as declared, with its ledger.
 struct LedgerNode {
-  MilliCpu cpu;       ///< Total.
-  Bytes memory;       ///< Total.
+  MilliCpu cpu;  ///< Total.
+  Bytes memory;  ///< Total.
   std::int32_t devices = 0;
   DeviceModelId model;
   bool usable = true;
-  MilliCpu cpu_unused;          ///< Not Held nor Releasing by anyone.
+  MilliCpu cpu_unused;  ///< Not Held nor Releasing by anyone.
   Bytes memory_unused;
   std::uint64_t whole_unclaimed = 0;  ///< Devices that a new claim may take whole.
   std::uint64_t whole_unused = 0;     ///< Devices on which nothing is Held or Releasing.
-  LeaseId first;                ///< Leases on this node, oldest first.
+  LeaseId first;                      ///< Leases on this node, oldest first.
   LeaseId last;
-  std::uint32_t claimed = 0;    ///< Leases that are Claimed, not yet Held.
+  std::uint32_t claimed = 0;  ///< Leases that are Claimed, not yet Held.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {

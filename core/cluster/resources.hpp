@@ -10,11 +10,11 @@ namespace orrery {
 
 /// Resources taken together on one node by one replica.
 struct Bundle {
-  MilliCpu cpu;                  ///< At least 0.
-  Bytes memory;                  ///< At least 0.
-  std::int32_t devices = 0;      ///< Whole devices, 0 to 64; 1 where `share` is a part.
-  Share share;                   ///< Part of the one device; whole unless `devices` is 1.
-  std::string device_model;      ///< Empty: any model, but all devices of one bundle are of one model.
+  MilliCpu cpu;              ///< At least 0.
+  Bytes memory;              ///< At least 0.
+  std::int32_t devices = 0;  ///< Whole devices, 0 to 64; 1 where `share` is a part.
+  Share share;               ///< Part of the one device; whole unless `devices` is 1.
+  std::string device_model;  ///< Empty: any model, but all devices of one bundle are of one model.
 
   friend bool operator==(const Bundle&, const Bundle&) = default;
 
@@ -31,12 +31,12 @@ struct Bundle {
 /// A run of equal nodes, declared together.
 struct NodeGroup {
   std::string name;
-  std::int32_t count = 0;            ///< Nodes in the group, at least 1.
-  MilliCpu cpu;                      ///< Per node.
-  Bytes memory;                      ///< Per node.
-  std::int32_t devices = 0;          ///< Devices per node, 0 to 64, all of one model.
-  std::string device_model;          ///< Name of the model; empty where the nodes have no device.
-  std::int32_t nodes_per_rack = 0;   ///< 0: no racks declared.
+  std::int32_t count = 0;           ///< Nodes in the group, at least 1.
+  MilliCpu cpu;                     ///< Per node.
+  Bytes memory;                     ///< Per node.
+  std::int32_t devices = 0;         ///< Devices per node, 0 to 64, all of one model.
+  std::string device_model;         ///< Name of the model; empty where the nodes have no device.
+  std::int32_t nodes_per_rack = 0;  ///< 0: no racks declared.
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 

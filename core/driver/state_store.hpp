@@ -15,16 +15,16 @@ namespace orrery {
 
 /// One journal record as stored.
 struct StoredRecord {
-  Sequence sequence;                  ///< From 1, without gaps.
-  Digest chain;                       ///< Digest of this record's bytes after the chain before it.
-  std::span<const std::byte> bytes;   ///< The encoded event (core/record/codec.hpp).
+  Sequence sequence;                 ///< From 1, without gaps.
+  Digest chain;                      ///< Digest of this record's bytes after the chain before it.
+  std::span<const std::byte> bytes;  ///< The encoded event (core/record/codec.hpp).
 };
 
 /// The state after a record, encoded.
 struct StoredSnapshot {
-  Sequence sequence;              ///< The last record that it contains.
-  Digest chain;                   ///< The journal's chain at that record.
-  std::uint16_t version = 0;      ///< Record version of the program that wrote it.
+  Sequence sequence;          ///< The last record that it contains.
+  Digest chain;               ///< The journal's chain at that record.
+  std::uint16_t version = 0;  ///< Record version of the program that wrote it.
   std::vector<std::byte> bytes;
 };
 

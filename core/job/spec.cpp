@@ -14,38 +14,46 @@ void check_bundle(const Bundle& b, const std::string& subject, Errors& errors) {
   if (b.memory.count < 0)
     add(errors, subject, "memory is negative, 0 or more is needed; correct it");
   if (b.devices < 0 || b.devices > 64)
-    add(errors, subject,
+    add(errors,
+        subject,
         "asks for " + std::to_string(b.devices) +
             " devices, 0 to 64 fit on a node; split the role into more replicas");
   if (b.share.thousandths < 1 || b.share.thousandths > 1000)
-    add(errors, subject,
+    add(errors,
+        subject,
         "share is " + std::to_string(b.share.thousandths) +
             " thousandths, 1 to 1000 is needed; correct it");
   if (!b.share.is_whole() && b.devices != 1)
-    add(errors, subject, "asks for a part of " + std::to_string(b.devices) +
-                             " devices, a part can be taken of one only; set devices to 1");
+    add(errors,
+        subject,
+        "asks for a part of " + std::to_string(b.devices) +
+            " devices, a part can be taken of one only; set devices to 1");
 }
 
 void check_role(const JobSpec& spec, std::size_t i, Errors& errors) {
   const RoleSpec& role = spec.roles[i];
   const std::string subject = spec.name + ": role " + (role.name.empty() ? "?" : role.name);
   if (!is_dns_label(role.name))
-    add(errors, subject,
+    add(errors,
+        subject,
         "name is '" + role.name +
             "', a DNS label (a-z, 0-9, '-') is needed; give the role such a name");
   for (std::size_t k = 0; k < i; ++k) {
     if (spec.roles[k].name == role.name)
       add(errors, subject, "the name stands twice, names are unique in a job; rename one");
     if (role.type != TaskType::None && spec.roles[k].type == role.type)
-      add(errors, subject,
+      add(errors,
+          subject,
           "a second task of type " + std::string(to_string(role.type)) +
               ", each type may stand once; use type none for the others");
   }
   if (role.min_replicas < 1)
-    add(errors, subject,
+    add(errors,
+        subject,
         "min_replicas is " + std::to_string(role.min_replicas) + ", 1 or more is needed; raise it");
   if (role.max_replicas < role.min_replicas)
-    add(errors, subject,
+    add(errors,
+        subject,
         "max_replicas is " + std::to_string(role.max_replicas) + " below min_replicas " +
             std::to_string(role.min_replicas) + "; raise max_replicas or lower min_replicas");
   check_bundle(role.bundle, subject, errors);
@@ -75,20 +83,22 @@ Errors check_spec(const JobSpec& spec) {
   const std::size_t dot = spec.name.find('.');
   if (dot == std::string::npos || !is_dns_label(std::string_view(spec.name).substr(0, dot)) ||
       !is_dns_label(std::string_view(spec.name).substr(dot + 1)))
-    add(errors, "job '" + spec.name + "'",
+    add(errors,
+        "job '" + spec.name + "'",
         "the name is not of the form namespace.name with DNS labels (a-z, 0-9, '-'); rename it");
-  if (spec.roles.empty())
-    add(errors, spec.name, "has no role, at least one is needed; add a role");
+  if (spec.roles.empty()) add(errors, spec.name, "has no role, at least one is needed; add a role");
   if (spec.backoff_limit < 0)
     add(errors, spec.name, "backoff_limit is negative, 0 or more is needed; correct it");
   if (spec.parallel_workers < 1)
     add(errors, spec.name, "parallel_workers is below 1, 1 or more is needed; correct it");
   for (std::size_t i = 0; i < spec.roles.size(); ++i) check_role(spec, i, errors);
-  const bool some_required = std::any_of(
-      spec.roles.begin(), spec.roles.end(),
-      [](const RoleSpec& r) { return r.completion == Completion::Required; });
+  const bool some_required =
+      std::any_of(spec.roles.begin(), spec.roles.end(), [](const RoleSpec& r) {
+        return r.completion == Completion::Required;
+      });
   if (!spec.roles.empty() && !some_required)
-    add(errors, spec.name,
+    add(errors,
+        spec.name,
         "every role is a follower, so the job could never succeed; make one role required");
   return errors;
 }

@@ -30,13 +30,14 @@ struct KeyValue {
 
 /// A kind of worker inside a job. DI-engine "task", RLinf "component", DLRover "workload".
 struct RoleSpec {
-  std::string name;                ///< DNS label, unique in the job.
+  std::string name;  ///< DNS label, unique in the job.
   TaskType type = TaskType::None;
-  std::int32_t min_replicas = 1;   ///< At least 1.
-  std::int32_t max_replicas = 1;   ///< At least `min_replicas`.
-  Bundle bundle;                   ///< What each replica takes.
+  std::int32_t min_replicas = 1;  ///< At least 1.
+  std::int32_t max_replicas = 1;  ///< At least `min_replicas`.
+  Bundle bundle;                  ///< What each replica takes.
   Completion completion = Completion::Required;
-  std::vector<std::string> command;  ///< Program and arguments; empty where the world models the work.
+  std::vector<std::string>
+      command;  ///< Program and arguments; empty where the world models the work.
   std::vector<KeyValue> environment;
   std::vector<std::string> volumes;  ///< Mounted into every worker of the role, "source:target".
 
@@ -62,22 +63,22 @@ struct RoleSpec {
 struct JobSpec {
   std::string name;  ///< "namespace.name", both DNS labels; the loader adds "default.".
   JobFamily family = JobFamily::Native;
-  std::string group;              ///< For listing, stopping and quota; may be empty.
-  std::int32_t priority = 0;      ///< Higher goes first; "normal" is 0, "high" is 100.
-  bool preemptible = false;       ///< Whether a policy may take replicas back or move them.
+  std::string group;          ///< For listing, stopping and quota; may be empty.
+  std::int32_t priority = 0;  ///< Higher goes first; "normal" is 0, "high" is 100.
+  bool preemptible = false;   ///< Whether a policy may take replicas back or move them.
   RescaleMode rescale = RescaleMode::InPlace;
   RecoveryScope recovery = RecoveryScope::Worker;
   std::int32_t backoff_limit = 3;  ///< Restarts charged to failures before the job fails.
   CleanPodPolicy clean_pods = CleanPodPolicy::Running;
-  Topology topology = Topology::Star;       ///< Group family only.
-  std::int32_t parallel_workers = 1;        ///< Group family only, at least 1.
-  std::vector<RoleSpec> roles;              ///< At least one, at least one required.
-  Duration estimate = Duration::zero();     ///< Stated run time at `estimate_replicas`; see source.
+  Topology topology = Topology::Star;    ///< Group family only.
+  std::int32_t parallel_workers = 1;     ///< Group family only, at least 1.
+  std::vector<RoleSpec> roles;           ///< At least one, at least one required.
+  Duration estimate = Duration::zero();  ///< Stated run time at `estimate_replicas`; see source.
   EstimateSource estimate_source = EstimateSource::None;
-  std::string profile;             ///< Name of the throughput model a policy may consult; may be empty.
-  std::int32_t batch_size = 0;     ///< Total examples per step for policies that keep it; 0: free.
-  Duration backoff_base = Duration::seconds(1);     ///< Delay before the first charged restart.
-  Duration backoff_max = Duration::seconds(300);    ///< Longest delay: base doubles up to here.
+  std::string profile;  ///< Name of the throughput model a policy may consult; may be empty.
+  std::int32_t batch_size = 0;  ///< Total examples per step for policies that keep it; 0: free.
+  Duration backoff_base = Duration::seconds(1);      ///< Delay before the first charged restart.
+  Duration backoff_max = Duration::seconds(300);     ///< Longest delay: base doubles up to here.
   Duration start_deadline = Duration::seconds(600);  ///< Longest Starting; then a charged restart.
   Duration drain_grace = Duration::seconds(30);      ///< From "stop" to "kill".
   Duration unknown_deadline = Duration::seconds(600);  ///< Longest Unknown; then NodeLost.

@@ -148,24 +148,45 @@ struct EnumNames<EstimateSource> {
 
 template <>
 struct EnumNames<JobPhase> {
-  static constexpr std::array kNames{"Pending",    "Starting", "Running",   "Rescheduling",
-                                     "Restarting", "Unknown",  "Succeeded", "Failed"};
+  static constexpr std::array kNames{"Pending",
+                                     "Starting",
+                                     "Running",
+                                     "Rescheduling",
+                                     "Restarting",
+                                     "Unknown",
+                                     "Succeeded",
+                                     "Failed"};
 };
 
 template <>
 struct EnumNames<Reason> {
-  static constexpr std::array kNames{
-      "Submitted",    "WaitingForCapacity",  "WaitingForQuota",   "Infeasible",    "Granted",
-      "AllReady",     "Rescaled",            "Moved",             "Preempted",     "WorkerFailed",
-      "WorkerLost",   "NodeLost",            "BackoffLimitReached", "RequiredSucceeded",
-      "StoppedByUser", "InvalidSpec",        "StartDeadline",     "DrainDeadline", "ContactLost",
-      "ContactRegained", "NoReplicas"};
+  static constexpr std::array kNames{"Submitted",
+                                     "WaitingForCapacity",
+                                     "WaitingForQuota",
+                                     "Infeasible",
+                                     "Granted",
+                                     "AllReady",
+                                     "Rescaled",
+                                     "Moved",
+                                     "Preempted",
+                                     "WorkerFailed",
+                                     "WorkerLost",
+                                     "NodeLost",
+                                     "BackoffLimitReached",
+                                     "RequiredSucceeded",
+                                     "StoppedByUser",
+                                     "InvalidSpec",
+                                     "StartDeadline",
+                                     "DrainDeadline",
+                                     "ContactLost",
+                                     "ContactRegained",
+                                     "NoReplicas"};
 };
 
 template <>
 struct EnumNames<WorkerState> {
-  static constexpr std::array kNames{"Claimed",   "Starting", "Ready",  "Draining",
-                                     "Succeeded", "Failed",   "Stopped"};
+  static constexpr std::array kNames{
+      "Claimed", "Starting", "Ready", "Draining", "Succeeded", "Failed", "Stopped"};
 };
 
 template <>

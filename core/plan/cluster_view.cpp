@@ -4,12 +4,18 @@ namespace orrery {
 
 Demand ClusterView::demand_of(const JobSpec& spec, RoleIndex role) const {
   const Bundle& bundle = spec.roles[role.index()].bundle;
-  return {bundle.cpu, bundle.memory, bundle.devices, bundle.share,
+  return {bundle.cpu,
+          bundle.memory,
+          bundle.devices,
+          bundle.share,
           bundle.device_model.empty() ? DeviceModelId::none() : model_named(bundle.device_model)};
 }
 
-bool try_start(const ClusterView& view, const JobView& job, std::int32_t replicas,
-               CapacityTrial& trial, std::vector<NodeCount>* nodes) {
+bool try_start(const ClusterView& view,
+               const JobView& job,
+               std::int32_t replicas,
+               CapacityTrial& trial,
+               std::vector<NodeCount>* nodes) {
   std::vector<NodeCount> local;
   std::vector<NodeCount>& elastic = nodes != nullptr ? *nodes : local;
   const std::size_t mark = elastic.size();

@@ -20,7 +20,8 @@ namespace orrery {
 struct JobView {
   const JobRow& row;
   const JobSpec& spec;
-  std::span<const NodeCount> nodes;  ///< Elastic replicas per node, ascending; empty while it waits.
+  std::span<const NodeCount>
+      nodes;  ///< Elastic replicas per node, ascending; empty while it waits.
 };
 
 /// The immutable view. Built over the controller's live tables (inline planner) or over a copy of
@@ -61,7 +62,8 @@ class ClusterView {
   /// How many replicas a role shall have: its minimum, or what a user asked for.
   virtual std::int32_t target(JobId id, RoleIndex role) const = 0;
 
-  /// The cluster's id of a device model; one that no node has gets an id of its own, and no node fits.
+  /// The cluster's id of a device model; one that no node has gets an id of its own, and no node
+  /// fits.
   virtual DeviceModelId model_named(std::string_view name) const = 0;
 
   /// One replica's demand with the model resolved.
@@ -74,9 +76,13 @@ class ClusterView {
 };
 
 /// Whether `replicas` of the elastic role, and the targets of all others, fit into the trial beside
-/// what was tried already; takes the capacity if so. Node lists of the elastic role go to `nodes` where it is not null.
-bool try_start(const ClusterView& view, const JobView& job, std::int32_t replicas,
-               CapacityTrial& trial, std::vector<NodeCount>* nodes = nullptr);
+/// what was tried already; takes the capacity if so. Node lists of the elastic role go to `nodes`
+/// where it is not null.
+bool try_start(const ClusterView& view,
+               const JobView& job,
+               std::int32_t replicas,
+               CapacityTrial& trial,
+               std::vector<NodeCount>* nodes = nullptr);
 
 /// Gives back to the trial all that the job holds, of every role.
 void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial);

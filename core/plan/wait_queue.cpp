@@ -6,8 +6,10 @@ namespace orrery {
 namespace {
 
 auto position_of(std::vector<WaitEntry>& entries, JobId job) {
-  return std::lower_bound(entries.begin(), entries.end(), job,
-                          [](const WaitEntry& entry, JobId id) { return entry.job < id; });
+  return std::lower_bound(
+      entries.begin(), entries.end(), job, [](const WaitEntry& entry, JobId id) {
+        return entry.job < id;
+      });
 }
 
 }  // namespace

@@ -33,8 +33,7 @@ bool decode(ByteReader& in, std::uint16_t version, Event& event) {
   event.at.ns = in.signed_varint();
   event.occurred_at = event.at - Duration{in.signed_varint()};
   Decoder decoder(in, version);
-  decode_body(decoder, event.body, tag,
-              std::make_index_sequence<std::variant_size_v<EventBody>>{});
+  decode_body(decoder, event.body, tag, std::make_index_sequence<std::variant_size_v<EventBody>>{});
   return decoder.ok();
 }
 

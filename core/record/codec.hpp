@@ -48,10 +48,9 @@ class Encoder {
   }
 
   template <class T>
-    requires std::is_enum_v<T>
-  void put(T v) {
-    out_.u8(static_cast<std::uint8_t>(v));
-  }
+  requires std::is_enum_v<T>
+
+  void put(T v) { out_.u8(static_cast<std::uint8_t>(v)); }
 
   void put(double v) { out_.f64(v); }
 
@@ -101,10 +100,10 @@ class Encoder {
   }
 
   template <class T>
-    requires requires(T& t, Encoder& e) { T::fields(t, e); }
-  void put(const T& v) {
-    T::fields(v, *this);
-  }
+
+  requires requires(T& t, Encoder& e) { T::fields(t, e); }
+
+  void put(const T& v) { T::fields(v, *this); }
 
  private:
   ByteWriter& out_;
@@ -142,7 +141,8 @@ class Decoder {
   }
 
   template <class T>
-    requires std::is_enum_v<T>
+  requires std::is_enum_v<T>
+
   void get(T& v) {
     const std::uint8_t raw = in_.u8();
     if (raw >= EnumNames<T>::kNames.size()) {
@@ -214,10 +214,10 @@ class Decoder {
   }
 
   template <class T>
-    requires requires(T& t, Decoder& d) { T::fields(t, d); }
-  void get(T& v) {
-    T::fields(v, *this);
-  }
+
+  requires requires(T& t, Decoder& d) { T::fields(t, d); }
+
+  void get(T& v) { T::fields(v, *this); }
 
  private:
   template <class V, std::size_t... I>

@@ -9,9 +9,19 @@ namespace orrery {
 
 std::string_view kind_name(const EventBody& body) {
   static constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kNames{
-      "epoch_started",    "nodes_declared",    "quotas_declared", "job_submitted", "scale_requested",
-      "stop_requested",   "profiling_changed", "progress_reported", "workers_changed",
-      "node_silent",      "node_returned",     "time_reached",    "plan_proposed"};
+      "epoch_started",
+      "nodes_declared",
+      "quotas_declared",
+      "job_submitted",
+      "scale_requested",
+      "stop_requested",
+      "profiling_changed",
+      "progress_reported",
+      "workers_changed",
+      "node_silent",
+      "node_returned",
+      "time_reached",
+      "plan_proposed"};
   return kNames[body.index()];
 }
 
@@ -30,8 +40,8 @@ std::string event_json(std::uint64_t sequence, const Event& event) {
   out.field("origin", to_string(event.origin));
   out.field("kind", kind_name(event.body));
   JsonFields fields(out);
-  std::visit(
-      [&](const auto& body) { std::decay_t<decltype(body)>::fields(body, fields); }, event.body);
+  std::visit([&](const auto& body) { std::decay_t<decltype(body)>::fields(body, fields); },
+             event.body);
   out.end_object();
   return out.take();
 }

@@ -27,16 +27,13 @@ class JsonFields {
   }
 
   template <class T>
-    requires(std::is_arithmetic_v<T>)
-  void put(T v) {
-    out_.value(v);
-  }
+
+  requires(std::is_arithmetic_v<T>) void put(T v) { out_.value(v); }
 
   template <class T>
-    requires std::is_enum_v<T>
-  void put(T v) {
-    out_.value(to_string(v));
-  }
+  requires std::is_enum_v<T>
+
+  void put(T v) { out_.value(to_string(v)); }
 
   void put(const std::string& v) { out_.value(v); }
 
@@ -89,7 +86,9 @@ class JsonFields {
   }
 
   template <class T>
-    requires requires(T& t, JsonFields& f) { T::fields(t, f); }
+
+  requires requires(T& t, JsonFields& f) { T::fields(t, f); }
+
   void put(const T& v) {
     out_.begin_object();
     T::fields(v, *this);
@@ -102,7 +101,8 @@ class JsonFields {
 
 struct Event;
 
-/// One event as a JSON object on one line: sequence, at, occurred_at, origin, kind, then its fields.
+/// One event as a JSON object on one line: sequence, at, occurred_at, origin, kind, then its
+/// fields.
 std::string event_json(std::uint64_t sequence, const Event& event);
 
 }  // namespace orrery

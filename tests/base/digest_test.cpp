@@ -103,7 +103,7 @@ TEST(Digest, EveryDigestBitDependsOnTheInput) {
       ones[64 + bit] += static_cast<int>(digest.high >> bit & 1);
     }
   }
-  for (std::size_t bit = 0; bit < 128; ++bit) EXPECT_NEAR(ones[bit], kTexts / 2, 400) << bit;
+  for (std::size_t bit = 0; bit < 128; ++bit) EXPECT_NEAR(ones[bit], kTexts / 2.0, 400) << bit;
 }
 
 TEST(Digest, CountersInAnyWordOfARecordNeverCollideInOneHalf) {

@@ -36,7 +36,12 @@ class MathAccuracy : public testing::Test {
 
   template <class Point, class Ours, class Reference>
   static void expect_ulp_below(
-      double bound, std::uint64_t seed, Point point, Ours ours, Reference reference) {
+      // NOLINTNEXTLINE(bugprone-easily-swappable-parameters): a bound in ulp, then a seed
+      double bound,
+      std::uint64_t seed,
+      Point point,
+      Ours ours,
+      Reference reference) {
     Random random(seed);
     double worst = 0.0;
     double worst_at = 0.0;

@@ -71,9 +71,12 @@ STYLE_OFFENCES = [
     ("core/job/a.cpp", "int x;  // NOLINT\n", "names no check or no reason"),
     ("core/job/a.cpp", "int x;  // NOLINT(misc-thing)\n", "names no check or no reason"),
     ("scenarios/faults/forgotten.yaml", "seed: 1\n", "no test runs it"),
+    ("core/job/forgotten.cpp", "int x;\n", "the build does not know it"),
 ]
 
 STYLE_HONEST = {
+    "CMakeLists.txt": "rule(core/job/a.cpp core/driver/a.cpp core/base/math.cpp)\n",
+    "tests/core/CMakeLists.txt": "rule(SOURCES a_test.cpp)\n",
     "core/job/a.cpp": (
         "// Never throw; a steady_clock has no place here, nor std::exp(x).\n"
         'const char* text = "throw std::exp(1) rand()";\n'
@@ -125,7 +128,8 @@ class Style(unittest.TestCase):
                 self.assertIn(finding, "\n".join(check_style.check(pathlib.Path(root))[0]))
 
     def test_lists_long_files_without_failing(self):
-        with tree({"core/job/a.cpp": "int x;\n" * 601}) as root:
+        with tree({"core/job/a.cpp": "int x;\n" * 601,
+                   "core/job/CMakeLists.txt": "rule(a.cpp)\n"}) as root:
             found, long_files = check_style.check(pathlib.Path(root))
         self.assertEqual((found, long_files), ([], ["core/job/a.cpp: 601 lines"]))
 

@@ -2,7 +2,8 @@
 """What the compiler lets pass and the house style does not.
 
 Bans in the deterministic folders, names of drawers, sizes of files, machine paths, scenarios that
-no test runs, links of documents to files that are gone, silenced tidy checks without a reason.
+no test runs, sources that the build does not know, links of documents to files that are gone,
+silenced tidy checks without a reason.
 Prints `file:line: subject: found, needed` for each offence, and lists long files.
 
 Usage: check_style.py ROOT
@@ -136,6 +137,29 @@ def unregistered(root: pathlib.Path, paths: list[str]) -> list[str]:
             and path.removeprefix("scenarios/") not in named]
 
 
+def unlisted(root: pathlib.Path, paths: list[str]) -> list[str]:
+    """Sources and headers that no CMakeLists.txt of their folder or above names.
+
+    A header of the tests and the tools belongs to no library: there, being included is enough.
+    """
+    lists = {pathlib.PurePath(path).parent: source_tree.read(root, path)
+             for path in paths if path.endswith("CMakeLists.txt")}
+    included = {target for path in paths if path.startswith(("tests/", "tools/"))
+                and pathlib.PurePath(path).suffix in source_tree.CPP
+                for target in re.findall(r'#include "([^"]+)"', source_tree.read(root, path))}
+    found = []
+    for path in map(pathlib.PurePath, paths):
+        if path.suffix not in source_tree.CPP or source_tree.under(path.as_posix(), "tools/cmake"):
+            continue
+        listed = any(
+            re.search(rf"(?<![\w./-]){re.escape(path.relative_to(folder).as_posix())}(?![\w.])", text)
+            for folder, text in lists.items() if path.is_relative_to(folder))
+        if not listed and path.as_posix() not in included:
+            found.append(f"{path}:1: file: the build does not know it; name it in "
+                         f"{path.parent}/CMakeLists.txt, or delete it")
+    return found
+
+
 def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
     """The offences, and the long files that are still allowed."""
     found, long_files = [], []
@@ -156,7 +180,7 @@ def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
             found += too_long(path, text)
             if LINES_TO_LIST < text.count("\n") <= LINES_TO_FAIL:
                 long_files.append(f"{path}: {text.count(chr(10))} lines")
-    return found + unregistered(root, paths), long_files
+    return found + unregistered(root, paths) + unlisted(root, paths), long_files
 
 
 def main() -> int:
