@@ -1,0 +1,101 @@
+#include "sim/results/event_log.hpp"
+
+#include <array>
+#include <ostream>
+#include <utility>
+
+#include "core/record/event.hpp"
+#include "sim/results/time_text.hpp"
+
+namespace orrery::sim {
+namespace {
+
+constexpr std::size_t kFlushBytes = 1 << 20;
+
+/// The name of the event at one index of EventBody, which need not be at hand.
+template <std::size_t... I>
+std::string_view event_name(std::size_t index, std::index_sequence<I...>) {
+  static const std::array<std::string_view, sizeof...(I)> names{
+      kind_name(EventBody(std::in_place_index<I>))...};
+  return index < names.size() ? names[index] : "unknown";
+}
+
+std::string_view event_name(std::size_t index) {
+  return event_name(index, std::make_index_sequence<std::variant_size_v<EventBody>>());
+}
+
+void put_time(std::string_view key, Instant time, std::string& number, JsonText& json) {
+  number.clear();
+  append_seconds_exact(time.ns, number);
+  json.key(key).raw(number);
+}
+
+void put_workers(const Notice& notice, JsonText& json) {
+  json.field("generation", notice.generation.value);
+  json.field("fact", to_string(notice.fact));
+  if (!notice.first.is_none()) json.field("first", notice.first.value);
+  json.field("count", notice.count);
+  if (notice.fact == WorkerFact::Exited) json.field("exit_code", notice.exit_code);
+}
+
+/// What the notice's kind says is meaningful.
+void put_details(const Notice& notice, JsonText& json) {
+  switch (notice.kind) {
+    case NoticeKind::PhaseChanged:
+      json.field("generation", notice.generation.value);
+      json.field("from", to_string(notice.from)).field("to", to_string(notice.to));
+      json.field("reason", to_string(notice.reason));
+      return;
+    case NoticeKind::Allocated:
+      json.field("generation", notice.generation.value);
+      json.field("replicas", notice.count).field("devices", notice.devices);
+      return;
+    case NoticeKind::Counted:
+      json.field("counter", to_string(notice.counter)).field("value", notice.count);
+      return;
+    case NoticeKind::IgnoredReport:
+      json.field("event", event_name(notice.event_kind));
+      json.field("ignored", to_string(notice.ignored));
+      return;
+    case NoticeKind::GrantDropped:
+      json.field("ignored", to_string(notice.ignored));
+      return;
+    case NoticeKind::GrantClipped:
+      json.field("replicas", notice.count);
+      return;
+    case NoticeKind::NodeChanged:
+      json.field("up", notice.up);
+      return;
+    case NoticeKind::WorkersReported:
+      put_workers(notice, json);
+      return;
+  }
+}
+
+}  // namespace
+
+void EventLog::write(const Notice& notice, const JobTable& jobs) {
+  json_.begin_object();
+  put_time("at_s", notice.at, number_, json_);
+  if (notice.occurred_at != notice.at)
+    put_time("occurred_at_s", notice.occurred_at, number_, json_);
+  json_.field("kind", to_string(notice.kind));
+  if (jobs.contains(notice.job)) {
+    json_.field("job", jobs.name(notice.job));
+  } else if (!notice.job.is_none()) {
+    json_.field("job", "#" + std::to_string(notice.job.value));
+  }
+  if (!notice.node.is_none()) json_.field("node", notice.node.value);
+  put_details(notice, json_);
+  json_.end_object();
+  buffer_ += json_.take();
+  buffer_ += '\n';
+  if (buffer_.size() >= kFlushBytes) flush();
+}
+
+void EventLog::flush() {
+  out_ << buffer_;
+  buffer_.clear();
+}
+
+}  // namespace orrery::sim

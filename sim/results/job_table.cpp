@@ -1,0 +1,49 @@
+#include "sim/results/job_table.hpp"
+
+#include <limits>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::sim {
+
+std::string_view display_name(std::string_view full_name) {
+  constexpr std::string_view kDefault = "default.";
+  if (full_name.starts_with(kDefault)) full_name.remove_prefix(kDefault.size());
+  return full_name;
+}
+
+void JobTable::add(JobId id, const JobFacts& facts) {
+  invariant(!id.is_none() && id.index() >= rows_.size(),
+            "jobs are added in the order of their ids");
+  invariant(!facts.submitted.is_never(), "a job in the table was submitted at some time");
+  const std::uint16_t profile = profile_number(facts.profile);
+  rows_.resize(id.index() + 1);
+  name_end_.resize(id.index(), static_cast<std::uint32_t>(names_.size()));
+  names_ += facts.name;
+  invariant(names_.size() <= std::numeric_limits<std::uint32_t>::max(),
+            "the names of all jobs together are shorter than 4 GB");
+  name_end_.push_back(static_cast<std::uint32_t>(names_.size()));
+  JobOutcome& row = rows_.back();
+  row.submitted = facts.submitted;
+  row.time_requested = facts.time_requested;
+  row.devices_requested = facts.devices_requested;
+  row.profile = profile;
+}
+
+std::string_view JobTable::name(JobId id) const {
+  const std::size_t begin = id.index() == 0 ? 0 : name_end_[id.index() - 1];
+  return std::string_view(names_).substr(begin, name_end_[id.index()] - begin);
+}
+
+std::uint16_t JobTable::profile_number(std::string_view profile) {
+  const auto known = profile_numbers_.find(profile);
+  if (known != profile_numbers_.end()) return known->second;
+  invariant(profiles_.size() < std::numeric_limits<std::uint16_t>::max(),
+            "a workload names fewer than 65535 profiles");
+  const auto number = static_cast<std::uint16_t>(profiles_.size());
+  profiles_.emplace_back(profile);
+  profile_numbers_.emplace(profile, number);
+  return number;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,85 @@
+// One row per job of a run, kept until the results are written: a million of them fit in 100 MB.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/job/words.hpp"
+
+namespace orrery::sim {
+
+/// What the workload says about a job. The views need to live only for the call they are passed to.
+struct JobFacts {
+  std::string_view name;     ///< As in the workload's file: `jobs.csv` and `events.jsonl` show it.
+  std::string_view profile;  ///< Throughput model or application; may be empty.
+  Instant submitted;
+  std::int32_t devices_requested = 0;  ///< Of the whole job at its minimum.
+  Duration time_requested;             ///< Stated run time; zero where none.
+};
+
+/// What became of a job.
+struct JobOutcome {
+  Instant submitted = Instant::never();  ///< Never: the run has no job of this id.
+  Instant started = Instant::never();    ///< First allocation.
+  Instant finished = Instant::never();   ///< When it ended in the world, either way.
+  Duration time_requested;               ///< Zero: none stated.
+  std::int32_t devices_requested = 0;
+  std::int32_t devices_held = 0;
+  std::uint32_t restarts = 0;
+  std::uint32_t reschedules = 0;
+  std::uint32_t preemptions = 0;
+  std::uint16_t profile = 0;  ///< See `JobTable::profile`.
+  JobPhase phase = JobPhase::Pending;
+  Reason reason = Reason::Submitted;
+
+  bool exists() const { return !submitted.is_never(); }
+
+  bool has_started() const { return !started.is_never(); }
+
+  bool is_over() const { return is_final(phase); }
+};
+
+/// The name that a user wrote: without the "default." that loaders put before a bare name.
+std::string_view display_name(std::string_view full_name);
+
+/// Rows by JobId with their names.
+class JobTable {
+ public:
+  /// Adds a job; ids must ascend, gaps are filled with rows that do not exist.
+  void add(JobId id, const JobFacts& facts);
+
+  /// One past the highest id.
+  std::size_t size() const { return rows_.size(); }
+
+  bool contains(JobId id) const {
+    return !id.is_none() && id.index() < rows_.size() && rows_[id.index()].exists();
+  }
+
+  JobOutcome& operator[](JobId id) { return rows_[id.index()]; }
+
+  const JobOutcome& operator[](JobId id) const { return rows_[id.index()]; }
+
+  /// In the order of the ids, including those that do not exist.
+  const std::vector<JobOutcome>& rows() const { return rows_; }
+
+  /// The name given with `add`; valid until the next `add`.
+  std::string_view name(JobId id) const;
+
+  std::string_view profile(const JobOutcome& row) const { return profiles_[row.profile]; }
+
+ private:
+  std::uint16_t profile_number(std::string_view profile);
+
+  std::vector<JobOutcome> rows_;
+  std::string names_;                    // All names one after the other,
+  std::vector<std::uint32_t> name_end_;  // [id]: where each ends.
+  std::vector<std::string> profiles_;
+  std::map<std::string, std::uint16_t, std::less<>> profile_numbers_;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,179 @@
+#include "sim/results/metrics.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/invariant.hpp"
+#include "sim/results/percentile.hpp"
+
+namespace orrery::sim {
+namespace {
+
+constexpr double kNsPerSecond = 1e9;
+constexpr double kNsPerMicrosecond = 1e3;
+
+/// Fills the four JCT fields; sorts `jct`.
+void set_jct(std::vector<std::int64_t>& jct, Summary& summary) {
+  std::ranges::sort(jct);
+  summary.jct_avg_s = mean_of(jct) / kNsPerSecond;
+  summary.jct_p50_s = percentile_of_sorted(jct, 0.50) / kNsPerSecond;
+  summary.jct_p90_s = percentile_of_sorted(jct, 0.90) / kNsPerSecond;
+  summary.jct_p99_s = percentile_of_sorted(jct, 0.99) / kNsPerSecond;
+}
+
+/// Fills the two fields of queue times; sorts `queued`.
+void set_queue_times(std::vector<std::int64_t>& queued, Summary& summary) {
+  std::ranges::sort(queued);
+  summary.queue_avg_s = mean_of(queued) / kNsPerSecond;
+  summary.queue_p99_s = percentile_of_sorted(queued, 0.99) / kNsPerSecond;
+}
+
+/// First submission to last end; to `end` where a job has not ended.
+Duration makespan_of(const JobTable& jobs, Instant end) {
+  Instant first = Instant::never();
+  Instant last = Instant::zero();
+  bool open = false;
+  for (const JobOutcome& job : jobs.rows()) {
+    if (!job.exists()) continue;
+    first = std::min(first, job.submitted);
+    if (job.is_over()) {
+      last = std::max(last, job.finished);
+    } else {
+      open = true;
+    }
+  }
+  if (first.is_never()) return Duration::zero();
+  return std::max((open ? std::max(last, end) : last) - first, Duration::zero());
+}
+
+}  // namespace
+
+void Metrics::submitted(JobId id, const JobFacts& facts) {
+  advance(facts.submitted);
+  jobs_.add(id, facts);
+  ++waiting_;
+}
+
+void Metrics::observe(const Notice& notice) {
+  advance(notice.at);
+  if (!jobs_.contains(notice.job)) return;
+  JobOutcome& job = jobs_[notice.job];
+  switch (notice.kind) {
+    case NoticeKind::PhaseChanged:
+      phase_changed(notice, job);
+      return;
+    case NoticeKind::Allocated:
+      allocated(notice, job);
+      return;
+    case NoticeKind::Counted:
+      counted(notice, job);
+      return;
+    case NoticeKind::IgnoredReport:
+    case NoticeKind::GrantDropped:
+    case NoticeKind::GrantClipped:
+    case NoticeKind::NodeChanged:
+    case NoticeKind::WorkersReported:
+      return;
+  }
+}
+
+void Metrics::decided(Duration wall) { decisions_.add(wall); }
+
+void Metrics::advance(Instant at) {
+  if (at <= now_) return;
+  waiting_max_ = std::max(waiting_max_, waiting_);
+  device_ns_ += static_cast<__int128>((at - now_).ns) * devices_held_;
+  now_ = at;
+}
+
+void Metrics::phase_changed(const Notice& notice, JobOutcome& job) {
+  if (is_final(job.phase)) return;
+  if (job.phase == JobPhase::Pending && notice.to != JobPhase::Pending) --waiting_;
+  if (job.phase != JobPhase::Pending && notice.to == JobPhase::Pending) ++waiting_;
+  job.phase = notice.to;
+  job.reason = notice.reason;
+  if (!is_final(notice.to)) return;
+  job.finished = notice.occurred_at;
+  ++jobs_over_;
+  hold(job, 0);
+}
+
+void Metrics::allocated(const Notice& notice, JobOutcome& job) {
+  if (notice.count > 0 && !job.has_started()) job.started = notice.at;
+  // A finished job gives everything back; a notice about what it still drains comes too late.
+  if (!job.is_over()) hold(job, notice.devices);
+}
+
+void Metrics::counted(const Notice& notice, JobOutcome& job) {
+  const auto value = static_cast<std::uint32_t>(notice.count);
+  switch (notice.counter) {
+    case Counter::Restarts:
+      job.restarts = value;
+      return;
+    case Counter::Reschedules:
+      job.reschedules = value;
+      return;
+    case Counter::Preemptions:
+      job.preemptions = value;
+      return;
+  }
+}
+
+void Metrics::hold(JobOutcome& job, std::int32_t devices) {
+  devices_held_ += devices - job.devices_held;
+  job.devices_held = devices;
+}
+
+Summary Metrics::summarise(const RunFacts& facts) const {
+  Summary summary;
+  summary.scenario = facts.scenario;
+  summary.policy = facts.policy;
+  summary.world = facts.world;
+  summary.seed = facts.seed;
+  std::vector<std::int64_t> jct;
+  std::vector<std::int64_t> queued;
+  for (const JobOutcome& job : jobs_.rows()) {
+    if (!job.exists()) continue;
+    ++summary.jobs_total;
+    summary.jobs_finished += job.phase == JobPhase::Succeeded ? 1 : 0;
+    summary.jobs_failed += job.phase == JobPhase::Failed ? 1 : 0;
+    summary.restarts += job.restarts;
+    summary.reallocations += job.reschedules;
+    summary.preemptions += job.preemptions;
+    if (job.phase == JobPhase::Succeeded) jct.push_back((job.finished - job.submitted).ns);
+    if (job.has_started()) queued.push_back((job.started - job.submitted).ns);
+  }
+  summary.jobs_unfinished = summary.jobs_total - summary.jobs_finished - summary.jobs_failed;
+  set_jct(jct, summary);
+  set_queue_times(queued, summary);
+  summary.queue_max = static_cast<std::uint64_t>(std::max(waiting_max_, waiting_));
+
+  const Duration makespan = makespan_of(jobs_, facts.end);
+  const Duration tail = std::max(facts.end - now_, Duration::zero());
+  const __int128 device_ns = device_ns_ + static_cast<__int128>(tail.ns) * devices_held_;
+  summary.makespan_s = makespan.in_seconds();
+  summary.gpu_seconds_allocated = static_cast<double>(device_ns) / kNsPerSecond;
+  const double offered = static_cast<double>(facts.devices) * summary.makespan_s;
+  summary.gpu_utilization = offered > 0 ? summary.gpu_seconds_allocated / offered : 0;
+  summary.decisions = decisions_.count();
+  summary.events = facts.events;
+  summary.state_digest = facts.state_digest;
+  summary.measured.decision_p50_us =
+      static_cast<double>(decisions_.quantile(0.50).ns) / kNsPerMicrosecond;
+  summary.measured.decision_p99_us =
+      static_cast<double>(decisions_.quantile(0.99).ns) / kNsPerMicrosecond;
+  summary.measured.decision_max_us = static_cast<double>(decisions_.max().ns) / kNsPerMicrosecond;
+  summary.measured.wall_s = facts.wall.in_seconds();
+  summary.measured.peak_rss_mb = facts.peak_rss_mb;
+  return summary;
+}
+
+double peak_rss_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;  // Linux counts in KiB.
+}
+
+}  // namespace orrery::sim

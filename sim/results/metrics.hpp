@@ -1,0 +1,74 @@
+// Collects what a run's notices tell, and makes the summary of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/record/command.hpp"
+#include "sim/results/duration_histogram.hpp"
+#include "sim/results/job_table.hpp"
+#include "sim/results/summary.hpp"
+
+namespace orrery::sim {
+
+/// What the notices do not tell.
+struct RunFacts {
+  std::string scenario;
+  std::string policy;
+  std::string world;
+  std::uint64_t seed = 0;
+  Instant end;               ///< The world's time when the run stopped.
+  std::int64_t devices = 0;  ///< Of the whole cluster as declared.
+  std::uint64_t events = 0;  ///< Journal records.
+  std::string state_digest;
+  Duration wall;  ///< Of this machine.
+  double peak_rss_mb = 0;
+};
+
+/// Feed it every submission and every notice in order, then ask once. Under 100 bytes a job, the
+/// names of ten letters included.
+///
+/// Times: a job starts at `at` of its first allocation, since that is when the devices are taken;
+/// it ends at `occurred_at` of its last phase, since that is when it ended in the world. Devices
+/// count as allocated from the `at` of one `Allocated` notice to that of the next.
+class Metrics {
+ public:
+  /// A job was submitted, in the order of ids; before any notice about it.
+  void submitted(JobId id, const JobFacts& facts);
+
+  void observe(const Notice& notice);
+
+  /// The policy was asked once, and took so long on this machine.
+  void decided(Duration wall);
+
+  const JobTable& jobs() const { return jobs_; }
+
+  /// Jobs over so far, either way; what a progress bar shows.
+  std::uint64_t jobs_over() const { return jobs_over_; }
+
+  /// The account of the workload's rows and the unmet expectations are left for the caller.
+  Summary summarise(const RunFacts& facts) const;
+
+ private:
+  void advance(Instant at);
+  void phase_changed(const Notice& notice, JobOutcome& job);
+  void allocated(const Notice& notice, JobOutcome& job);
+  void counted(const Notice& notice, JobOutcome& job);
+  void hold(JobOutcome& job, std::int32_t devices);
+
+  JobTable jobs_;
+  DurationHistogram decisions_;
+  Instant now_ = Instant::zero();
+  std::int64_t devices_held_ = 0;
+  __int128 device_ns_ = 0;  // 131,072 devices fill 63 bits within 20 hours.
+  std::int64_t waiting_ = 0;
+  std::int64_t waiting_max_ = 0;
+  std::uint64_t jobs_over_ = 0;
+};
+
+/// Largest resident memory of this process so far, in 10^6 bytes.
+double peak_rss_mb();
+
+}  // namespace orrery::sim
