@@ -1,0 +1,439 @@
+#include "core/agent/agent.hpp"
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery {
+namespace {
+
+bool has_process(AgentWorkerState state) { return state != AgentWorkerState::Waiting; }
+
+WorkersChanged report_of(const AgentWorker& worker, WorkerFact fact, std::int32_t exit_code) {
+  return {worker.name.job, worker.generation, worker.name.incarnation, fact, worker.rank, 1,
+          exit_code};
+}
+
+WorkersChanged report_of(const EndedWorker& ended) {
+  return {ended.name.job, ended.generation, ended.name.incarnation, ended.fact, ended.rank, 1,
+          ended.exit_code};
+}
+
+SpawnWorker spawn_of(const AgentWorker& worker) {
+  return {worker.name,       worker.generation, worker.rank,
+          worker.world_size, worker.devices,    worker.share};
+}
+
+/// The first name of a slot in the order of names.
+WorkerName slot_begin(const WorkerName& name) {
+  return {name.job, name.role, name.local_rank, Incarnation{0}};
+}
+
+/// A StopWorkers names a worker by its rank in a generation.
+bool is_named_by(JobId job, Generation generation, const WorkerStop& stop, const WorkerName& name,
+                 Generation worker_generation, Rank rank) {
+  return name.job == job && worker_generation == generation && rank == stop.rank &&
+         name.incarnation == stop.incarnation;
+}
+
+}  // namespace
+
+AgentSettings AgentSettings::of(NodeId node, std::uint64_t session, const Settings& settings) {
+  AgentSettings out;
+  out.node = node;
+  out.session = session;
+  out.node_lease = settings.node_lease;
+  out.fence_margin = settings.fence_margin;
+  out.heartbeat_period = Duration{settings.node_lease.ns / 5};
+  return out;
+}
+
+Agent::Agent(const AgentSettings& settings) : settings_(settings) {
+  invariant(settings.fence_margin < settings.node_lease, "an agent fences itself within its lease");
+  invariant(settings.heartbeat_period > Duration::zero(), "heartbeats have a period");
+  invariant(settings.kill_repeat > Duration::zero(), "kills are repeated at intervals");
+}
+
+void Agent::step(const AgentEvent& event, Instant now, AgentOutput& out) {
+  // What lives is learnt before the first heartbeat says what lives.
+  const bool restarted = std::holds_alternative<AgentRestarted>(event);
+  if (!restarted) act_on_time(now, out);
+  std::visit([&](const auto& body) { on(body, now, out); }, event);
+  if (restarted) act_on_time(now, out);
+  if (now >= heartbeat_at_) send_heartbeat(now, out);
+  // Reports of this output are sent before the list, so the list must be as new as they are.
+  if (out.heartbeat) out.heartbeat->workers = complete_list();
+}
+
+Instant Agent::next_deadline() const {
+  Instant deadline = heartbeat_at_;
+  if (lease_held_) deadline = std::min(deadline, lease_until_);
+  for (const auto& [name, worker] : workers_) deadline = std::min(deadline, worker.act_at);
+  return deadline;
+}
+
+std::vector<RunningWorker> Agent::complete_list() const {
+  std::vector<RunningWorker> list;
+  list.reserve(workers_.size());
+  for (const auto& [name, worker] : workers_)
+    list.push_back({name.job, worker.generation, name.incarnation, worker.rank});
+  std::sort(list.begin(), list.end(), [](const RunningWorker& a, const RunningWorker& b) {
+    return std::tie(a.job, a.generation, a.rank, a.incarnation) <
+           std::tie(b.job, b.generation, b.rank, b.incarnation);
+  });
+  return list;
+}
+
+void Agent::on(const CommandReceived& event, Instant now, AgentOutput& out) {
+  if (!accept_epoch(event.command.epoch, now, out)) return;
+  std::visit([&](const auto& order) { obey(order, now, out); }, event.command.body);
+}
+
+void Agent::on(const LeaseRenewed& event, Instant now, AgentOutput& out) {
+  if (!accept_epoch(event.epoch, now, out)) return;
+  const Instant sent_at = std::min(event.sent_at, now);
+  const Instant until = sent_at + (settings_.node_lease - settings_.fence_margin);
+  // An answer that took longer than the lease itself gives none.
+  if (until <= now) return;
+  lease_until_ = lease_held_ ? std::max(lease_until_, until) : until;
+  lease_held_ = true;
+  if (sent_at >= registering_since_) registering_ = false;
+}
+
+void Agent::on(const WorkerReady& event, Instant, AgentOutput& out) {
+  AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || !has_process(worker->state)) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
+  // One that is ending already is of no use to anybody as ready.
+  if (worker->state != AgentWorkerState::Starting) return;
+  worker->state = AgentWorkerState::Ready;
+  out.reports.push_back(report_of(*worker, WorkerFact::Ready, 0));
+}
+
+void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
+  const AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || !has_process(worker->state)) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
+  if (worker->fenced)
+    end(event.worker, WorkerFact::Lost, 0, out);
+  else
+    end(event.worker, WorkerFact::Exited, event.exit_code, out);
+}
+
+void Agent::on(const SpawnFailed& event, Instant, AgentOutput& out) {
+  const AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || !has_process(worker->state)) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
+  end(event.worker, WorkerFact::LaunchFailed, 0, out);
+}
+
+void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
+  epoch_ = std::max(epoch_, event.epoch);
+  lease_until_ = event.lease_until;
+  lease_held_ = true;  // Where it is over, acting on time fences what was adopted.
+  for (const EndedWorker& ended : event.ended) remember_end(ended);
+  for (const AgentWorker& found : event.living) adopt(found, now, out);
+  register_anew(now);
+}
+
+void Agent::on(const Connected&, Instant now, AgentOutput&) { register_anew(now); }
+
+void Agent::on(const TimePassed&, Instant, AgentOutput&) {}
+
+void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
+  for (const WorkerStart& start_of : order.workers) {
+    if (start_of.node != settings_.node) continue;
+    AgentWorker wanted;
+    wanted.name = {order.job, start_of.role, start_of.local_rank, start_of.incarnation};
+    wanted.generation = order.generation;
+    wanted.rank = start_of.rank;
+    wanted.world_size = order.world_size;
+    wanted.devices = start_of.devices;
+    wanted.share = start_of.share;
+    start(wanted, now, out);
+  }
+}
+
+void Agent::obey(const StopWorkers& order, Instant now, AgentOutput& out) {
+  for (const WorkerStop& target : order.workers) {
+    if (target.node != settings_.node) continue;
+    const auto names = [&](const auto& entry) {
+      const auto& [name, worker] = entry;
+      return is_named_by(order.job, order.generation, target, name, worker.generation, worker.rank);
+    };
+    const auto living = std::find_if(workers_.begin(), workers_.end(), names);
+    if (living != workers_.end()) {
+      stop(living->first, now + order.grace, now, out);
+      continue;
+    }
+    const auto ended = std::find_if(ended_.begin(), ended_.end(), names);
+    if (ended != ended_.end()) {
+      out.reports.push_back(report_of(ended->second));
+    } else {
+      out.reports.push_back({order.job, order.generation, target.incarnation, WorkerFact::Lost,
+                             target.rank, 1, 0});
+    }
+    out.remarks.push_back(
+        {AgentNote::NotRunning, {order.job, RoleIndex::none(), 0, target.incarnation}});
+  }
+}
+
+void Agent::obey(const UpdateMembership& order, Instant, AgentOutput& out) {
+  for (const WorkerStart& member : order.members) {
+    if (member.node != settings_.node) continue;
+    AgentWorker* worker = find({order.job, member.role, member.local_rank, member.incarnation});
+    // A member that is not here yet comes with a StartWorkers of its own.
+    if (worker == nullptr || order.generation < worker->generation) continue;
+    if (worker->generation == order.generation && worker->rank == member.rank &&
+        worker->world_size == order.world_size)
+      continue;
+    worker->generation = order.generation;
+    worker->rank = member.rank;
+    worker->world_size = order.world_size;
+    if (has_process(worker->state))
+      out.actions.push_back(
+          TellMembership{worker->name, worker->generation, worker->rank, worker->world_size});
+  }
+}
+
+void Agent::obey(const CleanJob& order, Instant now, AgentOutput& out) {
+  for (const WorkerName& name : names_of(order.job)) {
+    workers_.at(name).job_cleaned = true;
+    if (order.policy != CleanPodPolicy::None) stop(name, now + settings_.clean_grace, now, out);
+  }
+  const WorkerName first{order.job, RoleIndex{0}, 0, Incarnation{0}};
+  const auto begin = ended_.lower_bound(first);
+  auto past = begin;
+  while (past != ended_.end() && past->first.job == order.job) ++past;
+  ended_.erase(begin, past);
+}
+
+void Agent::obey(const AnswerRequest&, Instant, AgentOutput&) {
+  // Answers go to clients; an agent that is handed one has nothing to do with it.
+}
+
+bool Agent::accept_epoch(Epoch epoch, Instant now, AgentOutput& out) {
+  if (epoch < epoch_) {
+    out.remarks.push_back({AgentNote::StaleEpoch, {}});
+    return false;
+  }
+  if (epoch > epoch_) {
+    epoch_ = epoch;
+    register_anew(now);
+  }
+  return true;
+}
+
+void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
+  if (const AgentWorker* worker = find(wanted.name)) {
+    out.remarks.push_back({AgentNote::AlreadyRunning, wanted.name});
+    if (worker->state == AgentWorkerState::Ready)
+      out.reports.push_back(report_of(*worker, WorkerFact::Ready, 0));
+    return;
+  }
+  if (const auto ended = ended_.find(wanted.name); ended != ended_.end()) {
+    out.remarks.push_back({AgentNote::AlreadyEnded, wanted.name});
+    out.reports.push_back(report_of(ended->second));
+    return;
+  }
+  if (newer_start_known(wanted.name)) {
+    out.remarks.push_back({AgentNote::StaleIncarnation, wanted.name});
+    return;
+  }
+  if (!lease_held_ || workers_.size() >= settings_.workers_max) {
+    out.remarks.push_back({lease_held_ ? AgentNote::Full : AgentNote::NoLease, wanted.name});
+    out.reports.push_back(report_of(wanted, WorkerFact::LaunchFailed, 0));
+    remember_end({wanted.name, wanted.generation, wanted.rank, WorkerFact::LaunchFailed, 0});
+    return;
+  }
+  const bool room = make_room(wanted.name, now, out);
+  AgentWorker& worker = workers_[wanted.name] = wanted;
+  worker.state = room ? AgentWorkerState::Starting : AgentWorkerState::Waiting;
+  if (room) out.actions.push_back(spawn_of(worker));
+}
+
+bool Agent::newer_start_known(const WorkerName& name) const {
+  const auto is_newer = [&](const auto& from) {
+    const auto next = from.upper_bound(name);
+    return next != from.end() && next->first.same_slot(name);
+  };
+  return is_newer(workers_) || is_newer(ended_);
+}
+
+/// Ends older starts of the slot. Whether the slot is free now.
+bool Agent::make_room(const WorkerName& name, Instant now, AgentOutput& out) {
+  bool room = true;
+  std::vector<WorkerName> never_started;
+  for (auto it = workers_.lower_bound(slot_begin(name));
+       it != workers_.end() && it->first.same_slot(name);
+       ++it) {
+    AgentWorker& older = it->second;
+    if (older.state == AgentWorkerState::Waiting) {
+      never_started.push_back(older.name);
+      continue;
+    }
+    room = false;
+    // One that was asked to stop keeps its grace.
+    if (older.state == AgentWorkerState::Starting || older.state == AgentWorkerState::Ready) {
+      out.remarks.push_back({AgentNote::Replaced, older.name});
+      kill(older, now, out);
+    }
+  }
+  for (const WorkerName& older : never_started) end(older, WorkerFact::Lost, 0, out);
+  auto ended = ended_.lower_bound(slot_begin(name));
+  while (ended != ended_.end() && ended->first.same_slot(name)) ended = ended_.erase(ended);
+  return room;
+}
+
+void Agent::stop(WorkerName name, Instant kill_at, Instant now, AgentOutput& out) {
+  AgentWorker& worker = workers_.at(name);
+  switch (worker.state) {
+    case AgentWorkerState::Waiting:
+      end(name, WorkerFact::Lost, 0, out);
+      return;
+    case AgentWorkerState::Starting:
+    case AgentWorkerState::Ready:
+      if (kill_at <= now) {
+        kill(worker, now, out);
+        return;
+      }
+      worker.state = AgentWorkerState::Asked;
+      worker.act_at = kill_at;
+      out.actions.push_back(SignalWorker{name, WorkerSignal::Ask});
+      return;
+    case AgentWorkerState::Asked:
+      worker.act_at = std::min(worker.act_at, kill_at);
+      if (worker.act_at <= now) kill(worker, now, out);
+      return;
+    case AgentWorkerState::Killed:
+      return;
+  }
+}
+
+void Agent::kill(AgentWorker& worker, Instant now, AgentOutput& out) {
+  worker.state = AgentWorkerState::Killed;
+  worker.act_at = now + settings_.kill_repeat;
+  out.actions.push_back(SignalWorker{worker.name, WorkerSignal::Kill});
+}
+
+// Takes the name by value: it usually is that of the entry which goes away.
+void Agent::end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentOutput& out) {
+  const AgentWorker worker = workers_.at(name);
+  workers_.erase(name);
+  out.reports.push_back(report_of(worker, fact, exit_code));
+  if (!worker.job_cleaned)
+    remember_end({worker.name, worker.generation, worker.rank, fact, exit_code});
+  spawn_waiting(name, out);
+}
+
+void Agent::spawn_waiting(const WorkerName& gone, AgentOutput& out) {
+  AgentWorker* waiting = nullptr;
+  for (auto it = workers_.lower_bound(slot_begin(gone));
+       it != workers_.end() && it->first.same_slot(gone);
+       ++it) {
+    if (has_process(it->second.state)) return;
+    waiting = &it->second;
+  }
+  if (waiting == nullptr) return;
+  waiting->state = AgentWorkerState::Starting;
+  out.actions.push_back(spawn_of(*waiting));
+}
+
+/// Takes one living process over; of two starts of one slot, the older one is killed.
+void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
+  invariant(has_process(found.state), "only a living process can be adopted");
+  if (newer_start_known(found.name)) {
+    out.remarks.push_back({AgentNote::Replaced, found.name});
+    kill(workers_[found.name] = found, now, out);
+    return;
+  }
+  for (auto it = workers_.lower_bound(slot_begin(found.name));
+       it != workers_.end() && it->first.same_slot(found.name);
+       ++it) {
+    out.remarks.push_back({AgentNote::Replaced, it->first});
+    kill(it->second, now, out);
+  }
+  workers_[found.name] = found;
+  out.remarks.push_back({AgentNote::Adopted, found.name});
+}
+
+void Agent::act_on_time(Instant now, AgentOutput& out) {
+  if (lease_held_ && now >= lease_until_) fence(now, out);
+  for (auto& [name, worker] : workers_)
+    if (worker.act_at <= now) kill(worker, now, out);
+}
+
+void Agent::fence(Instant now, AgentOutput& out) {
+  lease_held_ = false;
+  register_anew(now);
+  std::vector<WorkerName> never_started;
+  for (auto& [name, worker] : workers_) {
+    if (worker.state == AgentWorkerState::Killed) continue;
+    out.remarks.push_back({AgentNote::Fenced, name});
+    if (worker.state == AgentWorkerState::Waiting) {
+      never_started.push_back(name);
+      continue;
+    }
+    worker.fenced = true;
+    kill(worker, now, out);
+  }
+  for (const WorkerName& name : never_started) end(name, WorkerFact::Lost, 0, out);
+}
+
+void Agent::register_anew(Instant now) {
+  registering_ = true;
+  registering_since_ = now;
+  heartbeat_at_ = now;
+}
+
+void Agent::send_heartbeat(Instant now, AgentOutput& out) {
+  if (registering_) repeat_reports(out);
+  Heartbeat beat;
+  beat.node = settings_.node;
+  beat.epoch = epoch_;
+  beat.session = settings_.session;
+  beat.number = ++heartbeats_;
+  beat.sent_at = now;
+  beat.registers = registering_;
+  out.heartbeat = std::move(beat);
+  heartbeat_at_ = now + settings_.heartbeat_period;
+}
+
+/// Everything that the controller may have missed and that the complete list does not say.
+void Agent::repeat_reports(AgentOutput& out) const {
+  for (const auto& [name, ended] : ended_) out.reports.push_back(report_of(ended));
+  for (const auto& [name, worker] : workers_)
+    if (worker.state == AgentWorkerState::Ready)
+      out.reports.push_back(report_of(worker, WorkerFact::Ready, 0));
+}
+
+void Agent::remember_end(const EndedWorker& ended) {
+  ended_[ended.name] = ended;
+  ended_order_.push_back(ended.name);
+  while (ended_order_.size() > settings_.ended_max) {
+    ended_.erase(ended_order_.front());
+    ended_order_.pop_front();
+  }
+}
+
+AgentWorker* Agent::find(const WorkerName& name) {
+  const auto it = workers_.find(name);
+  return it == workers_.end() ? nullptr : &it->second;
+}
+
+std::vector<WorkerName> Agent::names_of(JobId job) const {
+  std::vector<WorkerName> names;
+  for (auto it = workers_.lower_bound({job, RoleIndex{0}, 0, Incarnation{0}});
+       it != workers_.end() && it->first.job == job;
+       ++it)
+    names.push_back(it->first);
+  return names;
+}
+
+}  // namespace orrery

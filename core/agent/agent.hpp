@@ -1,0 +1,292 @@
+// The agent of one node as a pure state machine: lease, self-fencing, complete worker lists,
+// adoption. The daemon, the local world and the hollow agents of load tests drive this same one.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "core/agent/heartbeat.hpp"
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/record/command.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// One start of one replica: its name as long as the process lives, while generation and rank
+/// change with the membership. `role` and `local_rank` together are the worker's slot.
+struct WorkerName {
+  JobId job;
+  RoleIndex role;
+  std::int32_t local_rank = 0;
+  Incarnation incarnation;
+
+  bool same_slot(const WorkerName& other) const {
+    return job == other.job && role == other.role && local_rank == other.local_rank;
+  }
+
+  friend auto operator<=>(const WorkerName&, const WorkerName&) = default;
+};
+
+/// What the agent does with one worker.
+enum class AgentWorkerState : std::uint8_t {
+  Waiting,   ///< Taken on; an older incarnation of its slot must end first.
+  Starting,  ///< Spawned, not ready yet.
+  Ready,     ///< Said that it is able to work.
+  Asked,     ///< Asked to stop; killed when its grace is over.
+  Killed,    ///< Killed; its exit has not been seen yet.
+};
+
+template <>
+struct EnumNames<AgentWorkerState> {
+  static constexpr std::array kNames{"Waiting", "Starting", "Ready", "Asked", "Killed"};
+};
+
+/// One worker that the agent answers for.
+struct AgentWorker {
+  WorkerName name;
+  Generation generation;
+  Rank rank;
+  std::uint32_t world_size = 0;
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+  Share share;
+  AgentWorkerState state = AgentWorkerState::Starting;
+  bool fenced = false;       ///< Killed by the fence: reported Lost, not Exited.
+  bool job_cleaned = false;  ///< Its end need not be remembered.
+  Instant act_at = Instant::never();  ///< Asked: when to kill. Killed: when to kill again.
+};
+
+/// One worker that has ended, kept until its job is cleaned or its slot starts anew, so that a
+/// report lost on the way can be repeated.
+struct EndedWorker {
+  WorkerName name;
+  Generation generation;
+  Rank rank;
+  WorkerFact fact = WorkerFact::Exited;
+  std::int32_t exit_code = 0;
+};
+
+/// An order from the controller. Only the parts for this node are looked at.
+struct CommandReceived {
+  Command command;
+};
+
+/// The controller heard the heartbeat that left at `sent_at` (the agent's clock).
+struct LeaseRenewed {
+  Epoch epoch;
+  Instant sent_at;
+};
+
+/// The worker is up and able to work.
+struct WorkerReady {
+  WorkerName worker;
+};
+
+/// The worker's process is gone. `exit_code`: 0 to 255, or 128 plus the signal that ended it.
+struct WorkerExited {
+  WorkerName worker;
+  std::int32_t exit_code = 0;
+};
+
+/// The process could not be created.
+struct SpawnFailed {
+  WorkerName worker;
+};
+
+/// First event of an agent that finds workers of an earlier life of its node's agent.
+struct AgentRestarted {
+  Epoch epoch;          ///< As the shim knows it.
+  Instant lease_until;  ///< The shim's fence.
+  std::vector<AgentWorker> living;
+  std::vector<EndedWorker> ended;
+};
+
+/// A new connection to the controller: what was sent on the old one may be lost.
+struct Connected {};
+
+/// Only time passed.
+struct TimePassed {};
+
+using AgentEvent = std::variant<CommandReceived, LeaseRenewed, WorkerReady, WorkerExited,
+                                SpawnFailed, AgentRestarted, Connected, TimePassed>;
+
+/// Create the process of this worker. Answered by WorkerReady, WorkerExited or SpawnFailed.
+struct SpawnWorker {
+  WorkerName worker;
+  Generation generation;
+  Rank rank;
+  std::uint32_t world_size = 0;
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+  Share share;
+};
+
+/// How a process is told to end.
+enum class WorkerSignal : std::uint8_t { Ask, Kill };
+
+template <>
+struct EnumNames<WorkerSignal> {
+  static constexpr std::array kNames{"ask", "kill"};
+};
+
+/// Tell this worker's process to end. Nothing happens where it is gone already.
+struct SignalWorker {
+  WorkerName worker;
+  WorkerSignal signal = WorkerSignal::Ask;
+};
+
+/// Tell this worker its place in the new membership.
+struct TellMembership {
+  WorkerName worker;
+  Generation generation;
+  Rank rank;
+  std::uint32_t world_size = 0;
+};
+
+using AgentAction = std::variant<SpawnWorker, SignalWorker, TellMembership>;
+
+/// Why an input changed nothing, or what the agent did by itself.
+enum class AgentNote : std::uint8_t {
+  StaleEpoch,        ///< From a controller that has been succeeded.
+  StaleIncarnation,  ///< A newer start of the slot is known.
+  AlreadyRunning,    ///< Start of what runs.
+  AlreadyEnded,      ///< Start of what has ended: its end is reported again.
+  NotRunning,        ///< Stop of what does not run: reported Lost.
+  NoLease,           ///< Start without a lease: reported LaunchFailed.
+  Full,              ///< Start beyond `workers_max`: reported LaunchFailed.
+  UnknownWorker,     ///< Word of a process that the agent does not answer for.
+  Replaced,          ///< An older incarnation is killed to make room.
+  Fenced,            ///< The lease ran out: killed.
+  Adopted,           ///< A living worker was taken over.
+};
+
+template <>
+struct EnumNames<AgentNote> {
+  static constexpr std::array kNames{"StaleEpoch",   "StaleIncarnation", "AlreadyRunning",
+                                     "AlreadyEnded", "NotRunning",       "NoLease",
+                                     "Full",         "UnknownWorker",    "Replaced",
+                                     "Fenced",       "Adopted"};
+};
+
+/// One note, about `worker`; its job is none where the note is about a whole message.
+struct AgentRemark {
+  AgentNote note = AgentNote::StaleEpoch;
+  WorkerName worker;
+};
+
+/// What steps gave. One output may collect several steps; the caller carries the actions out in
+/// their order, packs and sends the reports, then sends the heartbeat.
+struct AgentOutput {
+  std::vector<AgentAction> actions;
+  std::vector<WorkersChanged> reports;  ///< Single workers; see `pack_reports`.
+  std::optional<Heartbeat> heartbeat;   ///< The latest one alone counts.
+  std::vector<AgentRemark> remarks;
+
+  void clear() {
+    actions.clear();
+    reports.clear();
+    heartbeat.reset();
+    remarks.clear();
+  }
+};
+
+/// Times and bounds of one agent.
+struct AgentSettings {
+  NodeId node;
+  std::uint64_t session = 0;  ///< Higher than in every earlier life of this node's agent.
+  Duration node_lease = Duration::seconds(10);
+  Duration fence_margin = Duration::seconds(2);  ///< Below `node_lease`.
+  Duration heartbeat_period = Duration::seconds(2);
+  Duration kill_repeat = Duration::seconds(5);  ///< Between two kills of what does not end.
+  Duration clean_grace = Duration::seconds(5);  ///< From "ask" to "kill" when a job is cleaned.
+  std::size_t workers_max = 1024;
+  std::size_t ended_max = 4096;  ///< Beyond it the oldest end is forgotten.
+
+  /// The controller's durations; a heartbeat each fifth of a lease.
+  static AgentSettings of(NodeId node, std::uint64_t session, const Settings& settings);
+};
+
+/// One node's agent. Pure: time comes in, orders to the operating system go out.
+///
+/// The lease runs from the *sending* of a heartbeat that the controller has heard, so it ends
+/// `fence_margin` before the controller's own deadline whatever the network did. When it ends, all
+/// workers are killed, and nothing starts until the controller is heard again.
+class Agent {
+ public:
+  explicit Agent(const AgentSettings& settings);
+
+  /// Takes one event at `now`, which never steps back; appends to `out`. A deadline that has passed
+  /// is honoured before the event is looked at.
+  void step(const AgentEvent& event, Instant now, AgentOutput& out);
+
+  /// When `step` must be called at the latest.
+  Instant next_deadline() const;
+
+  Epoch epoch() const { return epoch_; }
+
+  /// Whether starts are accepted.
+  bool holds_lease() const { return lease_held_; }
+
+  /// End of the lease that is held, or of the last one; what the shim's fence is set to.
+  Instant lease_until() const { return lease_until_; }
+
+  /// Every worker the agent answers for, by name.
+  const std::map<WorkerName, AgentWorker>& workers() const { return workers_; }
+
+  /// The same as the complete list of a heartbeat.
+  std::vector<RunningWorker> complete_list() const;
+
+ private:
+  void on(const CommandReceived& event, Instant now, AgentOutput& out);
+  void on(const LeaseRenewed& event, Instant now, AgentOutput& out);
+  void on(const WorkerReady& event, Instant now, AgentOutput& out);
+  void on(const WorkerExited& event, Instant now, AgentOutput& out);
+  void on(const SpawnFailed& event, Instant now, AgentOutput& out);
+  void on(const AgentRestarted& event, Instant now, AgentOutput& out);
+  void on(const Connected& event, Instant now, AgentOutput& out);
+  void on(const TimePassed& event, Instant now, AgentOutput& out);
+
+  void obey(const StartWorkers& order, Instant now, AgentOutput& out);
+  void obey(const StopWorkers& order, Instant now, AgentOutput& out);
+  void obey(const UpdateMembership& order, Instant now, AgentOutput& out);
+  void obey(const CleanJob& order, Instant now, AgentOutput& out);
+  void obey(const AnswerRequest& order, Instant now, AgentOutput& out);
+
+  bool accept_epoch(Epoch epoch, Instant now, AgentOutput& out);
+  void start(const AgentWorker& wanted, Instant now, AgentOutput& out);
+  bool newer_start_known(const WorkerName& name) const;
+  bool make_room(const WorkerName& name, Instant now, AgentOutput& out);
+  void stop(WorkerName name, Instant kill_at, Instant now, AgentOutput& out);
+  void kill(AgentWorker& worker, Instant now, AgentOutput& out);
+  void end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentOutput& out);
+  void spawn_waiting(const WorkerName& gone, AgentOutput& out);
+  void adopt(AgentWorker found, Instant now, AgentOutput& out);
+  void act_on_time(Instant now, AgentOutput& out);
+  void fence(Instant now, AgentOutput& out);
+  void register_anew(Instant now);
+  void send_heartbeat(Instant now, AgentOutput& out);
+  void repeat_reports(AgentOutput& out) const;
+  void remember_end(const EndedWorker& ended);
+  AgentWorker* find(const WorkerName& name);
+  std::vector<WorkerName> names_of(JobId job) const;
+
+  AgentSettings settings_;
+  Epoch epoch_;
+  bool lease_held_ = false;
+  Instant lease_until_;
+  bool registering_ = true;     ///< Until the controller has heard a registering heartbeat.
+  Instant registering_since_;
+  Instant heartbeat_at_;        ///< When the next one is due.
+  std::uint64_t heartbeats_ = 0;
+  std::map<WorkerName, AgentWorker> workers_;
+  std::map<WorkerName, EndedWorker> ended_;
+  std::deque<WorkerName> ended_order_;  ///< Oldest first; may name some that are forgotten.
+};
+
+}  // namespace orrery
