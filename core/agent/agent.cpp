@@ -10,18 +10,23 @@ namespace {
 bool has_process(AgentWorkerState state) { return state != AgentWorkerState::Waiting; }
 
 WorkersChanged report_of(const AgentWorker& worker, WorkerFact fact, std::int32_t exit_code) {
-  return {worker.name.job, worker.generation, worker.name.incarnation, fact, worker.rank, 1,
-          exit_code};
+  return {
+      worker.name.job, worker.generation, worker.name.incarnation, fact, worker.rank, 1, exit_code};
 }
 
 WorkersChanged report_of(const EndedWorker& ended) {
-  return {ended.name.job, ended.generation, ended.name.incarnation, ended.fact, ended.rank, 1,
+  return {ended.name.job,
+          ended.generation,
+          ended.name.incarnation,
+          ended.fact,
+          ended.rank,
+          1,
           ended.exit_code};
 }
 
 SpawnWorker spawn_of(const AgentWorker& worker) {
-  return {worker.name,       worker.generation, worker.rank,
-          worker.world_size, worker.devices,    worker.share};
+  return {
+      worker.name, worker.generation, worker.rank, worker.world_size, worker.devices, worker.share};
 }
 
 /// The first name of a slot in the order of names.
@@ -30,8 +35,12 @@ WorkerName slot_begin(const WorkerName& name) {
 }
 
 /// A StopWorkers names a worker by its rank in a generation.
-bool is_named_by(JobId job, Generation generation, const WorkerStop& stop, const WorkerName& name,
-                 Generation worker_generation, Rank rank) {
+bool is_named_by(JobId job,
+                 Generation generation,
+                 const WorkerStop& stop,
+                 const WorkerName& name,
+                 Generation worker_generation,
+                 Rank rank) {
   return name.job == job && worker_generation == generation && rank == stop.rank &&
          name.incarnation == stop.incarnation;
 }
@@ -98,6 +107,10 @@ void Agent::on(const LeaseRenewed& event, Instant now, AgentOutput& out) {
   lease_until_ = lease_held_ ? std::max(lease_until_, until) : until;
   lease_held_ = true;
   if (sent_at >= registering_since_) registering_ = false;
+}
+
+void Agent::on(const EpochAnnounced& event, Instant now, AgentOutput& out) {
+  accept_epoch(event.epoch, now, out);
 }
 
 void Agent::on(const WorkerReady& event, Instant, AgentOutput& out) {
@@ -176,8 +189,8 @@ void Agent::obey(const StopWorkers& order, Instant now, AgentOutput& out) {
     if (ended != ended_.end()) {
       out.reports.push_back(report_of(ended->second));
     } else {
-      out.reports.push_back({order.job, order.generation, target.incarnation, WorkerFact::Lost,
-                             target.rank, 1, 0});
+      out.reports.push_back(
+          {order.job, order.generation, target.incarnation, WorkerFact::Lost, target.rank, 1, 0});
     }
     out.remarks.push_back(
         {AgentNote::NotRunning, {order.job, RoleIndex::none(), 0, target.incarnation}});

@@ -58,8 +58,8 @@ struct AgentWorker {
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;
   AgentWorkerState state = AgentWorkerState::Starting;
-  bool fenced = false;       ///< Killed by the fence: reported Lost, not Exited.
-  bool job_cleaned = false;  ///< Its end need not be remembered.
+  bool fenced = false;                ///< Killed by the fence: reported Lost, not Exited.
+  bool job_cleaned = false;           ///< Its end need not be remembered.
   Instant act_at = Instant::never();  ///< Asked: when to kill. Killed: when to kill again.
 };
 
@@ -82,6 +82,11 @@ struct CommandReceived {
 struct LeaseRenewed {
   Epoch epoch;
   Instant sent_at;
+};
+
+/// A controller answers under this epoch but renews nothing: the agent must register first.
+struct EpochAnnounced {
+  Epoch epoch;
 };
 
 /// The worker is up and able to work.
@@ -114,8 +119,15 @@ struct Connected {};
 /// Only time passed.
 struct TimePassed {};
 
-using AgentEvent = std::variant<CommandReceived, LeaseRenewed, WorkerReady, WorkerExited,
-                                SpawnFailed, AgentRestarted, Connected, TimePassed>;
+using AgentEvent = std::variant<CommandReceived,
+                                LeaseRenewed,
+                                EpochAnnounced,
+                                WorkerReady,
+                                WorkerExited,
+                                SpawnFailed,
+                                AgentRestarted,
+                                Connected,
+                                TimePassed>;
 
 /// Create the process of this worker. Answered by WorkerReady, WorkerExited or SpawnFailed.
 struct SpawnWorker {
@@ -168,10 +180,17 @@ enum class AgentNote : std::uint8_t {
 
 template <>
 struct EnumNames<AgentNote> {
-  static constexpr std::array kNames{"StaleEpoch",   "StaleIncarnation", "AlreadyRunning",
-                                     "AlreadyEnded", "NotRunning",       "NoLease",
-                                     "Full",         "UnknownWorker",    "Replaced",
-                                     "Fenced",       "Adopted"};
+  static constexpr std::array kNames{"StaleEpoch",
+                                     "StaleIncarnation",
+                                     "AlreadyRunning",
+                                     "AlreadyEnded",
+                                     "NotRunning",
+                                     "NoLease",
+                                     "Full",
+                                     "UnknownWorker",
+                                     "Replaced",
+                                     "Fenced",
+                                     "Adopted"};
 };
 
 /// One note, about `worker`; its job is none where the note is about a whole message.
@@ -245,6 +264,7 @@ class Agent {
  private:
   void on(const CommandReceived& event, Instant now, AgentOutput& out);
   void on(const LeaseRenewed& event, Instant now, AgentOutput& out);
+  void on(const EpochAnnounced& event, Instant now, AgentOutput& out);
   void on(const WorkerReady& event, Instant now, AgentOutput& out);
   void on(const WorkerExited& event, Instant now, AgentOutput& out);
   void on(const SpawnFailed& event, Instant now, AgentOutput& out);
@@ -280,9 +300,9 @@ class Agent {
   Epoch epoch_;
   bool lease_held_ = false;
   Instant lease_until_;
-  bool registering_ = true;     ///< Until the controller has heard a registering heartbeat.
+  bool registering_ = true;  ///< Until the controller has heard a registering heartbeat.
   Instant registering_since_;
-  Instant heartbeat_at_;        ///< When the next one is due.
+  Instant heartbeat_at_;  ///< When the next one is due.
   std::uint64_t heartbeats_ = 0;
   std::map<WorkerName, AgentWorker> workers_;
   std::map<WorkerName, EndedWorker> ended_;

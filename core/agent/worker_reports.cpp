@@ -7,18 +7,16 @@ namespace orrery {
 namespace {
 
 auto group_of(const WorkersChanged& report) {
-  return std::tie(
-      report.job, report.generation, report.incarnation, report.fact, report.exit_code);
+  return std::tie(report.job, report.generation, report.incarnation, report.fact, report.exit_code);
 }
 
 }  // namespace
 
 void pack_reports(std::vector<WorkersChanged>& reports) {
-  std::sort(
-      reports.begin(), reports.end(), [](const WorkersChanged& a, const WorkersChanged& b) {
-        return std::tuple_cat(group_of(a), std::tie(a.first)) <
-               std::tuple_cat(group_of(b), std::tie(b.first));
-      });
+  std::sort(reports.begin(), reports.end(), [](const WorkersChanged& a, const WorkersChanged& b) {
+    return std::tuple_cat(group_of(a), std::tie(a.first)) <
+           std::tuple_cat(group_of(b), std::tie(b.first));
+  });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (kept > 0) {

@@ -1,0 +1,131 @@
+// Who was last heard when: the controller's soft state, outside journal and digest. Out come the
+// edges that are journaled.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/agent/heartbeat.hpp"
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/record/command.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// What became of a heartbeat.
+enum class HeartbeatVerdict : std::uint8_t {
+  Renewed,        ///< Heard; the agent's lease is to be renewed.
+  UnknownNode,    ///< No such node was declared.
+  StaleSession,   ///< From an earlier life of the node's agent.
+  StaleNumber,    ///< Overtaken by a later one.
+  StaleEpoch,     ///< The agent speaks of another epoch than ours.
+  NotRegistered,  ///< The session is new and must begin with a registration.
+};
+
+template <>
+struct EnumNames<HeartbeatVerdict> {
+  static constexpr std::array kNames{
+      "Renewed", "UnknownNode", "StaleSession", "StaleNumber", "StaleEpoch", "NotRegistered"};
+};
+
+/// The controller's ear. All nodes' deadlines, complete lists and raw profilings.
+///
+/// Its output are bodies of events in the order in which they are to be journaled. What a list does
+/// not name any more is lost; what it names although nobody asked for it makes the node "return"
+/// with its whole list, so that the controller reconciles.
+class Liveness {
+ public:
+  /// Begins `epoch` at `now`. Every node has until the end of its lease plus the takeover grace to
+  /// be heard for the first time, which may be a reconnect storm away.
+  Liveness(Epoch epoch, const Settings& settings, std::uint32_t node_count, Instant now);
+
+  /// More nodes were declared: numbered on from those known. Same grace.
+  void declare_nodes(std::uint32_t node_count, Instant now);
+
+  /// Takes one heartbeat, heard at `now`, and appends edges. The caller answers Renewed with
+  /// LeaseRenewed, and StaleEpoch with EpochAnnounced, so that the agent registers.
+  HeartbeatVerdict heard(const Heartbeat& beat, Instant now, std::vector<EventBody>& edges);
+
+  /// What the agent of `node` reported of single workers; passes it on as an edge.
+  void reported(NodeId node, const WorkersChanged& report, std::vector<EventBody>& edges);
+
+  /// What the controller orders, before it is sent: lists are read in its light.
+  void ordered(const CommandBody& order);
+
+  /// What a worker measured; only values that differ from the last become an edge.
+  void profiled(const ProfilingChanged& measured, std::vector<EventBody>& edges);
+
+  /// A job is over: its profilings and orders are forgotten.
+  void forget(JobId job);
+
+  /// Appends NodeSilent for each node whose time is over.
+  void time_reached(Instant now, std::vector<EventBody>& edges);
+
+  /// When `time_reached` must be called at the latest.
+  Instant next_deadline() const;
+
+  /// Whether the node has been heard within its lease.
+  bool is_heard(NodeId node) const { return nodes_[node.index()].standing == Standing::Heard; }
+
+  /// When the node was heard last; zero where never in this epoch.
+  Instant last_heard(NodeId node) const { return nodes_[node.index()].last_heard; }
+
+  /// Heartbeats that renewed a lease.
+  std::uint64_t renewals() const { return renewals_; }
+
+ private:
+  /// Known keys of one rank are bounded: free keys beyond are dropped.
+  static constexpr std::size_t kProfilingKeysMax = 64;
+
+  enum class Standing : std::uint8_t {
+    Awaited,  ///< Not heard in this epoch, within its grace.
+    Heard,
+    Silent,
+  };
+
+  struct Before;
+  using WorkerSet = std::set<RunningWorker, Before>;
+
+  struct Before {
+    bool operator()(const RunningWorker& a, const RunningWorker& b) const;
+  };
+
+  struct Node {
+    Standing standing = Standing::Awaited;
+    std::uint64_t session = 0;
+    std::uint64_t number = 0;
+    Instant last_heard;
+    Instant deadline;
+    WorkerSet known;    ///< Of the last list, less what was reported as ended.
+    WorkerSet ordered;  ///< Told to start, in no list yet.
+  };
+
+  struct Profile {
+    Generation generation;
+    std::map<std::string, double> values;
+  };
+
+  HeartbeatVerdict judge(const Heartbeat& beat) const;
+  void compare(NodeId id, const Heartbeat& beat, std::vector<EventBody>& edges);
+  void set_deadline(NodeId id, Instant deadline);
+
+  Epoch epoch_;
+  Duration lease_;
+  Duration grace_;
+  std::vector<Node> nodes_;
+  std::set<std::pair<Instant, NodeId>> deadlines_;  ///< One entry per node that is not silent.
+  std::map<std::pair<JobId, Rank>, Profile> profiles_;
+  std::map<JobId, std::set<NodeId>> nodes_asked_;  ///< Where `ordered` may hold workers of a job.
+  std::uint64_t renewals_ = 0;
+};
+
+}  // namespace orrery
