@@ -2,21 +2,101 @@
 
 #include <algorithm>
 
-#include "core/base/invariant.hpp"
-
 namespace orrery::policies {
 
-std::vector<NodeGpus> take_most_free(std::vector<int>& free_gpus, int gpus) {
-  std::vector<NodeGpus> taken;
-  while (gpus > 0) {
-    const auto fullest = std::max_element(free_gpus.begin(), free_gpus.end());
-    invariant(fullest != free_gpus.end() && *fullest > 0, "enough GPUs are free to take");
-    const int here = std::min(*fullest, gpus);
-    taken.push_back({static_cast<int>(fullest - free_gpus.begin()), here});
-    *fullest -= here;
-    gpus -= here;
+void MostFreePlacer::begin(const ClusterView& view) {
+  trial_.sync(view.capacity());
+  ranked_ = false;
+}
+
+void MostFreePlacer::give_back(const ClusterView& view, const JobView& job) {
+  orrery::give_back(view, job, trial_);
+  ranked_ = false;
+}
+
+void MostFreePlacer::rank_nodes() {
+  if (ranked_) return;
+  order_.clear();
+  for (std::uint32_t n = 0; n < trial_.index().size(); ++n) {
+    const NodeFree& free = trial_.index().at(NodeId{n});
+    if (free.usable && free.devices > 0) order_.insert({-free.devices, NodeId{n}});
   }
-  return taken;
+  ranked_ = true;
+}
+
+bool MostFreePlacer::place(const ClusterView& view,
+                           const JobView& job,
+                           std::int32_t replicas,
+                           std::vector<NodeCount>& nodes) {
+  const Demand& demand = job.row.demand;
+  if (job.spec.roles.size() > 1 || demand.devices == 0 || !demand.share.is_whole()) {
+    ranked_ = false;
+    return try_start(view, job, replicas, trial_, &nodes);
+  }
+  rank_nodes();
+  std::vector<Rank> taken_from;
+  const std::size_t first = nodes.size();
+  std::int32_t left = replicas;
+  for (const Rank& rank : order_) {
+    if (left == 0) break;
+    const std::int32_t fit = replicas_that_fit(trial_.index().at(rank.second), demand);
+    if (fit == 0) continue;
+    nodes.push_back({rank.second, std::min(fit, left)});
+    taken_from.push_back(rank);
+    left -= nodes.back().replicas;
+  }
+  if (left > 0) {
+    nodes.resize(first);
+    return false;
+  }
+  for (std::size_t i = 0; i < taken_from.size(); ++i) {
+    const auto [minus_free, node] = taken_from[i];
+    trial_.take(node, demand, nodes[first + i].replicas);
+    order_.erase(taken_from[i]);
+    const std::int32_t free = trial_.index().at(node).devices;
+    if (free > 0) order_.insert({-free, node});
+  }
+  return true;
+}
+
+std::vector<JobId> jobs_in_order(const ClusterView& view) {
+  std::vector<JobId> jobs;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    jobs.push_back(entry.job);
+    return true;
+  });
+  jobs.insert(jobs.end(), view.holding().begin(), view.holding().end());
+  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
+    const std::int32_t priority_a = view.row(a).priority;
+    const std::int32_t priority_b = view.row(b).priority;
+    return priority_a != priority_b ? priority_a > priority_b : a < b;
+  });
+  return jobs;
+}
+
+void grant_on(JobId job, std::int32_t replicas, const std::vector<NodeCount>& nodes, Plan& plan) {
+  plan.grants.push_back({.job = job,
+                         .role = RoleIndex::none(),
+                         .replicas = replicas,
+                         .first_node = static_cast<std::uint32_t>(plan.nodes.size()),
+                         .node_count = static_cast<std::uint32_t>(nodes.size())});
+  plan.nodes.insert(plan.nodes.end(), nodes.begin(), nodes.end());
+}
+
+bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
+  return std::equal(nodes.begin(), nodes.end(), job.nodes.begin(), job.nodes.end());
+}
+
+std::int64_t devices_to_share(const ClusterView& view) {
+  std::int64_t devices = view.devices_usable();
+  for (const JobId id : view.holding()) {
+    const JobRow& row = view.row(id);
+    if (row.is_fixed()) devices -= row.devices_held;
+  }
+  return devices;
 }
 
 }  // namespace orrery::policies

@@ -1,21 +1,57 @@
-// Placement on the nodes with the most free GPUs, as Tiresias and Optimus share it.
+// Gang placement on the nodes with the most free devices, as Tiresias and Optimus do it.
 #pragma once
 
+#include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
+
+#include "core/cluster/free_index.hpp"
+#include "core/plan/cluster_view.hpp"
+#include "core/plan/plan.hpp"
 
 namespace orrery::policies {
 
-/// GPUs taken on one node.
-struct NodeGpus {
-  int node = 0;
-  int gpus = 0;
+/// Tries placements out on a copy of the free capacity. Kept by a policy from plan to plan.
+class MostFreePlacer {
+ public:
+  /// Starts anew from the view's free capacity.
+  void begin(const ClusterView& view);
 
-  friend bool operator==(const NodeGpus&, const NodeGpus&) = default;
+  /// Counts all that the job holds as free.
+  void give_back(const ClusterView& view, const JobView& job);
+
+  /// Places `replicas` of the job's elastic role (and its other roles at their target) and appends
+  /// the nodes to `nodes` in the order of taking, which is the order of ranks: always the node with
+  /// the most free devices, the lower id of equal ones, as many replicas as fit. Jobs of several
+  /// roles, of shares or without devices go where the free index packs them. False, and nothing
+  /// changed, where they do not fit.
+  bool place(const ClusterView& view,
+             const JobView& job,
+             std::int32_t replicas,
+             std::vector<NodeCount>& nodes);
+
+ private:
+  using Rank = std::pair<std::int32_t, NodeId>;  ///< (minus free devices, node).
+
+  void rank_nodes();
+
+  CapacityTrial trial_;
+  std::set<Rank> order_;
+  bool ranked_ = false;  ///< Whether `order_` tells the trial's state.
 };
 
-/// Takes `gpus` GPUs, always from the node with the most free ones (the lower index of equal ones),
-/// all of that node or what is still wanted. Returns the nodes in the order of taking, which is the
-/// order of ranks. `free_gpus` (by node) holds as many in all and is reduced.
-std::vector<NodeGpus> take_most_free(std::vector<int>& free_gpus, int gpus);
+/// Jobs that a policy may grant or change: those that wait and those that hold devices, the higher
+/// priority first, then the older one.
+std::vector<JobId> jobs_in_order(const ClusterView& view);
+
+/// Appends a grant of `replicas` on `nodes` (in order of ranks).
+void grant_on(JobId job, std::int32_t replicas, const std::vector<NodeCount>& nodes, Plan& plan);
+
+/// Whether the job already has exactly these nodes, in whatever order.
+bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes);
+
+/// Devices of all usable nodes, less those of the jobs that hold some and may not be changed.
+std::int64_t devices_to_share(const ClusterView& view);
 
 }  // namespace orrery::policies

@@ -67,6 +67,11 @@ RoleIndex elastic_role(const JobSpec& spec) {
   return RoleIndex{0};
 }
 
+std::int32_t rigid_replicas(const JobSpec& spec) {
+  if (spec.rigid_replicas > 0) return spec.rigid_replicas;
+  return spec.roles[elastic_role(spec).index()].min_replicas;
+}
+
 bool is_dns_label(std::string_view name) {
   const auto alnum = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   if (name.empty() || name.size() > 63 || !alnum(name.front()) || !alnum(name.back())) return false;
@@ -92,6 +97,15 @@ Errors check_spec(const JobSpec& spec) {
   if (spec.parallel_workers < 1)
     add(errors, spec.name, "parallel_workers is below 1, 1 or more is needed; correct it");
   for (std::size_t i = 0; i < spec.roles.size(); ++i) check_role(spec, i, errors);
+  if (spec.rigid_replicas != 0 && !spec.roles.empty()) {
+    const RoleSpec& role = spec.roles[elastic_role(spec).index()];
+    if (spec.rigid_replicas < role.min_replicas || spec.rigid_replicas > role.max_replicas)
+      add(errors,
+          spec.name,
+          "rigid_replicas is " + std::to_string(spec.rigid_replicas) + ", " +
+              std::to_string(role.min_replicas) + " to " + std::to_string(role.max_replicas) +
+              " is needed as for role " + role.name + "; correct one of them");
+  }
   const bool some_required =
       std::any_of(spec.roles.begin(), spec.roles.end(), [](const RoleSpec& r) {
         return r.completion == Completion::Required;

@@ -76,7 +76,8 @@ struct JobSpec {
   Duration estimate = Duration::zero();  ///< Stated run time at `estimate_replicas`; see source.
   EstimateSource estimate_source = EstimateSource::None;
   std::string profile;  ///< Name of the throughput model a policy may consult; may be empty.
-  std::int32_t batch_size = 0;  ///< Total examples per step for policies that keep it; 0: free.
+  std::int32_t rigid_replicas = 0;  ///< Elastic role under policies that do not size jobs; 0: min.
+  std::int32_t batch_size = 0;      ///< Total examples per step for policies that keep it; 0: free.
   Duration backoff_base = Duration::seconds(1);      ///< Delay before the first charged restart.
   Duration backoff_max = Duration::seconds(300);     ///< Longest delay: base doubles up to here.
   Duration start_deadline = Duration::seconds(600);  ///< Longest Starting; then a charged restart.
@@ -102,6 +103,7 @@ struct JobSpec {
     v.field("estimate", self.estimate);
     v.field("estimate_source", self.estimate_source);
     v.field("profile", self.profile);
+    v.field("rigid_replicas", self.rigid_replicas);
     v.field("batch_size", self.batch_size);
     v.field("backoff_base", self.backoff_base);
     v.field("backoff_max", self.backoff_max);
@@ -113,6 +115,9 @@ struct JobSpec {
 
 /// The role that a policy sizes: the first with `max_replicas > min_replicas`, else the first.
 RoleIndex elastic_role(const JobSpec& spec);
+
+/// Replicas of the elastic role under a policy that does not size jobs.
+std::int32_t rigid_replicas(const JobSpec& spec);
 
 /// Everything wrong with a specification, in its order; empty where it is sound.
 /// `subject` and `message` are filled; the loader adds file and line.

@@ -2,6 +2,7 @@
 // training runs, and what the artifact's simulator derives from them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -92,6 +93,9 @@ class PolluxApplication {
 
   PolluxTables tables_;
 };
+
+/// Applications by name.
+using PolluxProfiles = std::map<std::string, PolluxApplication, std::less<>>;
 
 /// The rotation of `gpus_per_node` that comes first in lexicographic order.
 std::vector<int> smallest_rotation(std::span<const int> gpus_per_node);

@@ -44,7 +44,8 @@ struct Grant {
   RoleIndex role;             ///< None: the job's elastic role; its other roles get their target.
   std::int32_t replicas = 0;  ///< 0: give everything back and wait (the whole job).
   std::uint32_t first_node = 0;  ///< Where this grant's nodes begin in `Plan::nodes`.
-  std::uint32_t node_count = 0;  ///< 0: the placer chooses. Else they sum to `replicas`.
+  std::uint32_t node_count = 0;  ///< 0: the placer chooses. Else they sum to `replicas`, and
+                                 ///< ranks are given in their order, which need not be ascending.
 
   friend bool operator==(const Grant&, const Grant&) = default;
 
@@ -58,7 +59,9 @@ struct Grant {
   }
 };
 
-/// The changes against the allocations in the view; a job not named keeps what it has.
+/// The changes against the allocations in the view; a job not named keeps what it has. A plan is
+/// one change: what it takes back or moves away from counts as free before its first grant is
+/// tried.
 struct Plan {
   std::vector<Grant> grants;     ///< In the order in which they shall be tried.
   std::vector<NodeCount> nodes;  ///< Shared storage of all grants' node lists.

@@ -2,17 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <string>
 
 #include "core/base/result.hpp"
 #include "core/models/pollux_application.hpp"
 
 namespace orrery::sim {
-
-/// Applications by name.
-using PolluxProfiles = std::map<std::string, PolluxApplication, std::less<>>;
 
 /// Reads one application from `folder`: `placements.csv`, `scalability.csv` and one
 /// `validation-B.csv` per total batch B. The folder's name is the application's. Batch and epoch

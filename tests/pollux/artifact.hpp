@@ -13,8 +13,8 @@ inline std::filesystem::path artifact_folder() {
 }
 
 /// All profiles, read once.
-inline const sim::PolluxProfiles& artifact_profiles() {
-  static const Result<sim::PolluxProfiles> profiles =
+inline const PolluxProfiles& artifact_profiles() {
+  static const Result<PolluxProfiles> profiles =
       sim::read_pollux_profiles(artifact_folder() / "profiles");
   return profiles.value();
 }

@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/models/speed_estimates.hpp"
+#include "policies/optimus.hpp"
+#include "policies/tiresias.hpp"
 #include "tests/pollux/artifact.hpp"
 #include "tests/support/pollux_reference.hpp"
 
@@ -18,9 +21,14 @@ struct Case {
   int workload;
 };
 
-std::unique_ptr<ReferencePolicy> reference_policy(const std::string& name) {
-  if (name == "tiresias") return std::make_unique<ReferenceTiresias>();
-  return std::make_unique<ReferenceOptimus>();
+std::unique_ptr<Policy> policy_named(const std::string& name) {
+  if (name == "tiresias") {
+    return std::make_unique<policies::Tiresias>(policies::TiresiasParameters{});
+  }
+  // The profiles live as long as the program: nothing to own.
+  const std::shared_ptr<const PolluxProfiles> profiles(&artifact_profiles(), [](const auto*) {});
+  return std::make_unique<policies::Optimus>(policies::OptimusParameters{},
+                                             std::make_unique<PolluxEstimates>(profiles, 4));
 }
 
 std::map<std::string, std::int64_t> published(const std::string& policy,
@@ -40,8 +48,8 @@ TEST_P(PolluxCompletionTimes, EqualThePublishedOnesOfEveryJob) {
       artifact_folder() / "workloads" / (workload + ".csv"), artifact_profiles());
   ASSERT_TRUE(submissions.has_value()) << submissions.errors().front().text();
   EXPECT_EQ(submissions->size(), 160u);
-  const auto policy = reference_policy(GetParam().policy);
-  EXPECT_EQ(reference_completion_times(artifact_profiles(), *submissions, *policy),
+  const auto policy = policy_named(GetParam().policy);
+  EXPECT_EQ(PolluxReference(artifact_profiles(), *submissions).run(*policy),
             published(GetParam().policy, workload));
 }
 

@@ -1,205 +1,196 @@
-// The tick loop of the Pollux artifact over this project's job model, without controller or world:
-// an oracle for the published completion times, and the shortest description of the mode.
+// The tick loop of the Pollux artifact around a policy and this project's job model, without
+// controller or world: an oracle for completion times, and the shortest description of the mode.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/invariant.hpp"
 #include "core/models/pollux_job.hpp"
-#include "policies/most_free.hpp"
+#include "core/plan/policy.hpp"
 #include "sim/pollux/workload.hpp"
 
 namespace orrery::tests {
 
-using policies::NodeGpus;
-using Spot = std::vector<NodeGpus>;  ///< Nodes of one job in rank order; empty: no GPUs.
-
-struct ReferenceJob {
-  const sim::PolluxSubmission* submission;
-  PolluxJob model;
-  Spot spot = {};
-};
-
-/// Decides the next spot of every active job; both vectors run in submission order.
-class ReferencePolicy {
+/// Jobs of a Pollux workload on equal nodes, and the view of them.
+class PolluxReference : public ClusterView {
  public:
-  virtual ~ReferencePolicy() = default;
-  virtual std::vector<Spot> decide(const std::vector<ReferenceJob*>& active,
-                                   Instant now,
-                                   std::vector<int> free_gpus) = 0;
-};
+  static constexpr Duration kTick = Duration::seconds(60);
 
-class ReferenceTiresias : public ReferencePolicy {
- public:
-  std::vector<Spot> decide(const std::vector<ReferenceJob*>& active,
-                           Instant now,
-                           std::vector<int> free_gpus) override {
-    const int gpus = std::accumulate(free_gpus.begin(), free_gpus.end(), 0);
-    std::vector<std::size_t> order[2];
-    for (std::size_t i = 0; i < active.size(); ++i) {
-      State& state = states_[active[i]->submission->name];
-      if (state.running)
-        state.service += (now - checked_at_).ns / 1'000'000'000 * active[i]->submission->replicas;
-      if (state.demotion == 0 && state.service >= 57'600) state.demotion = ++demotions_;
-      order[state.demotion > 0].push_back(i);
+  PolluxReference(const PolluxProfiles& profiles,
+                  const std::vector<sim::PolluxSubmission>& submissions,
+                  int nodes = 16,
+                  int gpus_per_node = 4)
+      : devices_(nodes * gpus_per_node) {
+    for (int node = 0; node < nodes; ++node) free_.add({.devices = gpus_per_node});
+    for (const sim::PolluxSubmission& submission : submissions) {
+      const auto& application = profiles.find(submission.application)->second;
+      Job& job = jobs_.emplace_back(
+          Job{submission, PolluxJob(application, submission.total_batch, Instant::zero())});
+      describe(job, JobId{static_cast<std::uint32_t>(jobs_.size() - 1)});
     }
-    checked_at_ = now;
-    std::sort(order[1].begin(), order[1].end(), [&](std::size_t a, std::size_t b) {
-      return states_[active[a]->submission->name].demotion <
-             states_[active[b]->submission->name].demotion;
-    });
-    std::vector<Spot> spots(active.size());
-    int left = gpus;
-    for (const auto& queue : order) {
-      for (const std::size_t i : queue) {
-        State& state = states_[active[i]->submission->name];
-        state.running = active[i]->submission->replicas <= left;
-        if (!state.running) continue;
-        left -= active[i]->submission->replicas;
-        spots[i] = active[i]->spot;
-        for (const NodeGpus& held : spots[i]) {
-          free_gpus[static_cast<std::size_t>(held.node)] -= held.gpus;
-        }
-      }
-    }
-    for (const auto& queue : order) {
-      for (const std::size_t i : queue) {
-        if (!states_[active[i]->submission->name].running || !spots[i].empty()) continue;
-        spots[i] = policies::take_most_free(free_gpus, active[i]->submission->replicas);
-      }
-    }
-    return spots;
   }
 
+  /// Runs to the end. Completion times in seconds from submission, by name.
+  std::map<std::string, std::int64_t> run(Policy& policy) {
+    while (ended_ < jobs_.size()) {
+      tick();
+      if (holding_.empty() && waiting_.empty()) continue;
+      apply(policy.optimize(*this));
+    }
+    std::map<std::string, std::int64_t> times;
+    for (const Job& job : jobs_) {
+      const Duration time = *job.model.completed_at() - job.submission.submitted_at;
+      times[job.submission.name] = time.ns / Duration::seconds(1).ns;
+    }
+    return times;
+  }
+
+  Instant now() const override { return now_; }
+
+  const WaitQueue& waiting() const override { return waiting_; }
+
+  std::span<const JobId> holding() const override { return holding_; }
+
+  JobView job(JobId id) const override {
+    const Job& job = jobs_[id.index()];
+    return {job.row, job.spec, job.sorted_nodes};
+  }
+
+  void append_nodes(JobId id, RoleIndex, std::vector<NodeCount>& out) const override {
+    const std::vector<NodeCount>& nodes = jobs_[id.index()].sorted_nodes;
+    out.insert(out.end(), nodes.begin(), nodes.end());
+  }
+
+  const JobRow& row(JobId id) const override { return jobs_[id.index()].row; }
+
+  bool is_live(JobId id) const override { return !jobs_[id.index()].model.completed_at(); }
+
+  const FreeIndex& capacity() const override { return free_; }
+
+  std::int64_t devices_usable() const override { return devices_; }
+
+  bool quota_allows(JobId, std::int32_t) const override { return true; }
+
+  std::int32_t target(JobId, RoleIndex) const override { return 1; }
+
+  DeviceModelId model_named(std::string_view) const override { return DeviceModelId::none(); }
+
+  std::span<const JobId> touched() const override { return {}; }
+
+  bool touched_complete() const override { return false; }
+
  private:
-  struct State {
-    bool running = false;
-    std::int64_t service = 0;
-    int demotion = 0;
+  struct Job {
+    sim::PolluxSubmission submission;
+    PolluxJob model;
+    JobSpec spec = {};
+    JobRow row = {};
+    std::vector<NodeCount> nodes = {};         ///< In order of ranks.
+    std::vector<NodeCount> sorted_nodes = {};  ///< As a view shows them.
+    bool submitted = false;
   };
 
-  std::map<std::string, State> states_;
-  Instant checked_at_;
-  int demotions_ = 0;
-};
+  void describe(Job& job, JobId id) {
+    RoleSpec& role = job.spec.roles.emplace_back();
+    role.max_replicas = static_cast<std::int32_t>(devices_);
+    role.bundle.devices = 1;
+    job.spec.preemptible = true;
+    job.spec.profile = job.submission.application;
+    job.spec.batch_size = job.submission.total_batch;
+    job.spec.rigid_replicas = job.submission.replicas;
+    job.row.id = id;
+    job.row.preemptible = true;
+    job.row.elastic = RoleIndex{0};
+    job.row.max_replicas = role.max_replicas;
+    job.row.demand.devices = 1;
+  }
 
-class ReferenceOptimus : public ReferencePolicy {
- public:
-  std::vector<Spot> decide(const std::vector<ReferenceJob*>& active,
-                           Instant /*now*/,
-                           std::vector<int> free_gpus) override {
-    int left = std::accumulate(free_gpus.begin(), free_gpus.end(), 0);
-    std::vector<int> counts(active.size());
-    std::vector<double> gains(active.size());
-    for (std::size_t i = 0; i < active.size(); ++i) {
-      if (left == 0) break;
-      counts[i] = 1;
-      --left;
-      gains[i] = left > 0 ? gain(*active[i], 1) : 0;
-    }
-    while (left > 0) {
-      const auto best = std::max_element(gains.begin(), gains.end());
-      if (*best <= 0) break;
-      const auto i = static_cast<std::size_t>(best - gains.begin());
-      ++counts[i];
-      gains[i] = gain(*active[i], counts[i]);
-      --left;
-    }
-    std::vector<Spot> spots(active.size());
-    std::vector<std::size_t> order(active.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return counts[a] < counts[b];
-    });
-    for (const std::size_t i : order) {
-      int held = 0;
-      for (const NodeGpus& node : active[i]->spot) held += node.gpus;
-      if (held != counts[i]) continue;
-      spots[i] = active[i]->spot;
-      for (const NodeGpus& node : spots[i]) {
-        free_gpus[static_cast<std::size_t>(node.node)] -= node.gpus;
+  /// All jobs advance; then completions and submissions up to now are seen.
+  void tick() {
+    now_ = now_ + kTick;
+    for (Job& job : jobs_) {
+      const bool lived = is_live(job.row.id);
+      job.model.step(kTick);
+      job.row.progress.epoch = job.model.epoch();
+      if (lived && !is_live(job.row.id)) {
+        release(job);
+        ++ended_;
+      } else if (!job.submitted && job.submission.submitted_at <= now_) {
+        job.submitted = true;
+        waiting_.insert(0, {.job = job.row.id});
       }
     }
-    for (const std::size_t i : order) {
-      if (counts[i] > 0 && spots[i].empty()) {
-        spots[i] = policies::take_most_free(free_gpus, counts[i]);
+    list_holding();
+  }
+
+  /// A plan is one change: all that it takes back is free before any of it is given.
+  void apply(const Plan& plan) {
+    for (const Grant& grant : plan.grants) {
+      Job& job = jobs_[grant.job.index()];
+      const bool held = job.row.holds;
+      release(job);
+      if (grant.replicas == 0) {
+        invariant(held, "a job that waits is not preempted");
+        invariant(job.model.reallocate({}), "giving back always works");
+        waiting_.insert(0, {.job = grant.job});
+      } else if (!held) {
+        waiting_.erase(0, grant.job);
       }
     }
-    return spots;
-  }
-
- private:
-  double time_of(const PolluxJob& job, int replicas) {
-    auto& times = times_[{job.application().name(), job.total_batch()}];
-    while (static_cast<int>(times.size()) <= replicas) {
-      times.push_back(times.empty() ? 0
-                                    : *job.application().packed_iteration_time(
-                                          job.total_batch(), static_cast<int>(times.size()), 4));
+    for (const Grant& grant : plan.grants) {
+      if (grant.replicas > 0) give(jobs_[grant.job.index()], grant, plan);
     }
-    return times[static_cast<std::size_t>(replicas)];
+    list_holding();
   }
 
-  double gain(const ReferenceJob& job, int replicas) {
-    const PolluxApplication& application = job.model.application();
-    const int batch = job.model.total_batch();
-    if (replicas + 1 > application.replicas_max(batch)) return 0;
-    return (time_of(job.model, replicas) - time_of(job.model, replicas + 1)) *
-           application.iterations_left(batch, job.model.epoch());
+  void give(Job& job, const Grant& grant, const Plan& plan) {
+    const auto first = plan.nodes.begin() + grant.first_node;
+    job.nodes.assign(first, first + grant.node_count);
+    std::vector<int> gpus;
+    for (const NodeCount& node : job.nodes) {
+      free_.take(node.node, job.row.demand, node.replicas);
+      invariant(free_.at(node.node).devices >= 0, "a plan fits");
+      gpus.push_back(node.replicas);
+    }
+    invariant(job.model.reallocate(gpus), "the profile reaches every placement");
+    job.sorted_nodes = job.nodes;
+    std::sort(job.sorted_nodes.begin(),
+              job.sorted_nodes.end(),
+              [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+    job.row.holds = true;
+    job.row.replicas = job.row.devices_held = grant.replicas;
+    job.row.attained_as_of = now_;
   }
 
-  std::map<std::pair<std::string, int>, std::vector<double>> times_;
+  void release(Job& job) {
+    job.row.attained_us = job.row.attained_device_us(now_);
+    job.row.attained_as_of = now_;
+    for (const NodeCount& node : job.nodes) free_.give(node.node, job.row.demand, node.replicas);
+    job.nodes.clear();
+    job.sorted_nodes.clear();
+    job.row.holds = false;
+    job.row.replicas = job.row.devices_held = 0;
+  }
+
+  void list_holding() {
+    holding_.clear();
+    for (const Job& job : jobs_) {
+      if (job.row.holds) holding_.push_back(job.row.id);
+    }
+  }
+
+  std::int64_t devices_;
+  std::vector<Job> jobs_;
+  FreeIndex free_;
+  WaitQueue waiting_;
+  std::vector<JobId> holding_;
+  std::size_t ended_ = 0;
+  Instant now_;
 };
-
-/// Job completion times in seconds by name on `nodes` nodes of `gpus_per_node`.
-inline std::map<std::string, std::int64_t> reference_completion_times(
-    const sim::PolluxProfiles& profiles,
-    const std::vector<sim::PolluxSubmission>& submissions,
-    ReferencePolicy& policy,
-    int nodes = 16,
-    int gpus_per_node = 4) {
-  std::vector<ReferenceJob> jobs;
-  for (const sim::PolluxSubmission& submission : submissions) {
-    jobs.push_back({&submission,
-                    PolluxJob(profiles.find(submission.application)->second,
-                              submission.total_batch,
-                              Instant::zero())});
-  }
-  constexpr Duration tick = Duration::seconds(60);
-  Instant now = Instant::zero();
-  bool unfinished = true;
-  while (unfinished) {
-    unfinished = false;
-    now = now + tick;
-    std::vector<ReferenceJob*> active;
-    for (ReferenceJob& job : jobs) {
-      job.model.step(tick);
-      if (job.model.completed_at()) continue;
-      unfinished = true;
-      if (job.submission->submitted_at <= now) active.push_back(&job);
-    }
-    if (active.empty()) continue;
-    const std::vector<Spot> spots = policy.decide(
-        active, now, std::vector<int>(static_cast<std::size_t>(nodes), gpus_per_node));
-    for (std::size_t i = 0; i < active.size(); ++i) {
-      if (spots[i] == active[i]->spot) continue;
-      active[i]->spot = spots[i];
-      std::vector<int> gpus;
-      for (const NodeGpus& node : spots[i]) gpus.push_back(node.gpus);
-      invariant(active[i]->model.reallocate(gpus), "the profile reaches every placement");
-    }
-  }
-  std::map<std::string, std::int64_t> times;
-  for (const ReferenceJob& job : jobs) {
-    times[job.submission->name] =
-        (*job.model.completed_at() - job.submission->submitted_at).ns / 1'000'000'000;
-  }
-  return times;
-}
 
 }  // namespace orrery::tests

@@ -1,0 +1,141 @@
+#include "policies/optimus.hpp"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::policies {
+
+namespace {
+
+/// Devices of the whole job at `replicas`.
+std::int64_t devices_at(const JobRow& row, std::int32_t replicas) {
+  return std::int64_t{replicas} * row.demand.devices + row.rest_devices;
+}
+
+/// What the next replica of a job is worth; equal ones in the order of the jobs.
+struct Offer {
+  Duration gain;
+  std::size_t position;  ///< Among the jobs under the pen.
+
+  bool operator<(const Offer& other) const {
+    return gain != other.gain ? gain < other.gain : position > other.position;
+  }
+};
+
+}  // namespace
+
+Optimus::Optimus(const OptimusParameters& parameters, std::unique_ptr<SpeedEstimates> estimates)
+    : parameters_(parameters), estimates_(std::move(estimates)) {
+  invariant(estimates_ != nullptr, "optimus has estimates to ask");
+}
+
+Triggers Optimus::triggers() const {
+  return {
+      .submission = false, .completion = false, .capacity = false, .period = parameters_.period};
+}
+
+Plan Optimus::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+
+/// Every job's minimum while devices are left; jobs that get nothing stay in the list.
+std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
+                                                   std::int64_t& left) const {
+  std::vector<Sized> sized;
+  for (const JobId id : jobs_in_order(view)) {
+    const JobView job = view.job(id);
+    if (job.row.holds && job.row.is_fixed()) continue;
+    const std::int32_t least = job.row.is_fixed() ? rigid_replicas(job.spec) : job.row.min_replicas;
+    const std::int64_t devices = devices_at(job.row, least);
+    const bool fits = devices <= left && view.quota_allows(id, static_cast<std::int32_t>(devices));
+    if (fits) left -= devices;
+    sized.push_back({id, fits ? least : 0});
+  }
+  return sized;
+}
+
+/// How much earlier the job would complete with one replica more; zero where it cannot have one.
+Duration Optimus::gain(const ClusterView& view, const Sized& sized) {
+  const JobView job = view.job(sized.id);
+  const std::int32_t more = sized.replicas + 1;
+  if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas) {
+    return Duration::zero();
+  }
+  const auto devices = static_cast<std::int32_t>(devices_at(job.row, more));
+  if (!view.quota_allows(sized.id, devices)) return Duration::zero();
+  const auto now = estimates_->iteration_time(job.spec, sized.replicas);
+  const auto then = estimates_->iteration_time(job.spec, more);
+  if (!now || !then || *then >= *now) return Duration::zero();
+  return Duration::from_seconds((*now - *then).in_seconds() *
+                                estimates_->iterations_left(job.spec, job.row));
+}
+
+void Optimus::grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized) {
+  std::priority_queue<Offer> offers;
+  const auto offer = [&](std::size_t position) {
+    const Duration worth = gain(view, sized[position]);
+    if (worth > Duration::zero()) offers.push({worth, position});
+  };
+  if (left > 0) {
+    for (std::size_t position = 0; position < sized.size(); ++position) offer(position);
+  }
+  while (left > 0 && !offers.empty()) {
+    const std::size_t position = offers.top().position;
+    offers.pop();
+    const std::int64_t devices = view.row(sized[position].id).demand.devices;
+    if (devices > left) continue;
+    ++sized[position].replicas;
+    left -= devices;
+    offer(position);
+  }
+}
+
+/// Grants the size, or less where the nodes do not hold it; false where not even the minimum fits.
+bool Optimus::place_one(const ClusterView& view, const Sized& sized, Plan& plan) {
+  const JobView job = view.job(sized.id);
+  const std::int32_t least = job.row.is_fixed() ? sized.replicas : job.row.min_replicas;
+  std::vector<NodeCount> nodes;
+  for (std::int32_t replicas = sized.replicas; replicas >= least; --replicas) {
+    if (!placer_.place(view, job, replicas, nodes)) continue;
+    if (!holds_exactly(job, nodes)) grant_on(sized.id, replicas, nodes, plan);
+    return true;
+  }
+  return false;
+}
+
+Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
+  std::stable_sort(sized.begin(), sized.end(), [](const Sized& a, const Sized& b) {
+    return a.replicas < b.replicas;
+  });
+  std::erase_if(sized, [&](const Sized& s) {
+    const JobRow& row = view.row(s.id);
+    return row.holds ? row.replicas == s.replicas : s.replicas == 0;
+  });
+  placer_.begin(view);
+  Plan plan;
+  for (const Sized& s : sized) {
+    if (!view.row(s.id).holds) continue;
+    placer_.give_back(view, view.job(s.id));
+    if (s.replicas == 0) plan.preempt(s.id);
+  }
+  for (const Sized& s : sized) {
+    if (s.replicas == 0) continue;
+    if (!place_one(view, s, plan) && view.row(s.id).holds) plan.preempt(s.id);
+  }
+  return plan;
+}
+
+Plan Optimus::optimize(const ClusterView& view) {
+  std::int64_t left = devices_to_share(view);
+  std::vector<Sized> sized = minimum_sizes(view, left);
+  grow(view, left, sized);
+  return place(view, std::move(sized));
+}
+
+// Nothing is kept between plans but estimates, which follow from their inputs.
+void Optimus::save(ByteWriter& /*out*/) const {}
+
+void Optimus::load(ByteReader& /*in*/) {}
+
+}  // namespace orrery::policies

@@ -1,0 +1,60 @@
+// optimus/1: marginal gains of one more replica, as in the Pollux artifact.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/models/speed_estimates.hpp"
+#include "core/plan/policy.hpp"
+#include "policies/most_free.hpp"
+
+namespace orrery::policies {
+
+struct OptimusParameters {
+  Duration period = Duration::seconds(60);  ///< Of the cycle, above zero.
+};
+
+/// Sizes every elastic job anew each cycle. Each job gets its minimum while devices are left; then
+/// one replica at a time goes to the job whose completion comes forward most, which is (time of an
+/// iteration at n) - (at n + 1), times the iterations left. A job whose size stays keeps its
+/// devices; the others are placed by ascending size on the nodes with the most free ones.
+///
+/// (Peng et al., EuroSys 2018; one role, GPUs as the only resource and this placement as in the
+/// Pollux artifact, whose "oracle" is the iterations left in the profile.) Priorities come before
+/// age; fixed jobs get their rigid size and then keep what they hold.
+class Optimus : public Policy {
+ public:
+  Optimus(const OptimusParameters& parameters, std::unique_ptr<SpeedEstimates> estimates);
+
+  std::string_view name() const override { return "optimus/1"; }
+
+  Triggers triggers() const override;
+
+  /// Nothing: a job starts at a cycle.
+  Plan allocate(const JobView& job, const ClusterView& view) override;
+
+  Plan optimize(const ClusterView& view) override;
+
+  void save(ByteWriter& out) const override;
+  void load(ByteReader& in) override;
+
+ private:
+  /// One job under the pen.
+  struct Sized {
+    JobId id;
+    std::int32_t replicas = 0;
+  };
+
+  std::vector<Sized> minimum_sizes(const ClusterView& view, std::int64_t& left) const;
+  void grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized);
+  Duration gain(const ClusterView& view, const Sized& sized);
+  Plan place(const ClusterView& view, std::vector<Sized> sized);
+  bool place_one(const ClusterView& view, const Sized& sized, Plan& plan);
+
+  OptimusParameters parameters_;
+  std::unique_ptr<SpeedEstimates> estimates_;
+  MostFreePlacer placer_;
+};
+
+}  // namespace orrery::policies
