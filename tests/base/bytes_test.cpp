@@ -141,7 +141,7 @@ TEST(Bytes, MalformedValuesFail) {
   EXPECT_TRUE(varint_fails(std::string(9, '\xff') + "\x02")) << "above 64 bits";
   EXPECT_FALSE(varint_fails(std::string(9, '\xff') + "\x01"));
   EXPECT_TRUE(varint_fails("\x81\x00"s)) << "longer than needed";
-  ByteReader truth("\x02"s);
+  ByteReader truth("\x02");
   truth.boolean();
   EXPECT_FALSE(truth.ok());
   const std::string huge_length = std::string(9, '\xff') + "\x01";

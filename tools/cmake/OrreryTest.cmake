@@ -48,6 +48,7 @@ function(orrery_test name)
   gtest_discover_tests(test_${name}
     TEST_PREFIX ${name}.
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    NO_PRETTY_VALUES  # A value printed byte by byte makes no name.
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
