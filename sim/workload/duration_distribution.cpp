@@ -14,6 +14,10 @@ struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
 
+// Clang 14, which tidy and the fuzz targets use, does not deduce an aggregate's arguments.
+template <class... Visitors>
+Overloaded(Visitors...) -> Overloaded<Visitors...>;
+
 bool positive(double x) { return std::isfinite(x) && x > 0.0; }
 
 std::string seconds(Duration d) { return std::to_string(d.in_seconds()) + " s"; }
