@@ -19,6 +19,15 @@ struct Demand {
   std::int32_t devices = 0;
   Share share;          ///< Whole unless `devices` is 1.
   DeviceModelId model;  ///< None: any model.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("cpu", self.cpu);
+    v.field("memory", self.memory);
+    v.field("devices", self.devices);
+    v.field("share", self.share);
+    v.field("model", self.model);
+  }
 };
 
 /// What one node can still give.

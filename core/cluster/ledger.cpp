@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/base/invariant.hpp"
+#include "core/plan/plan.hpp"
 
 namespace orrery {
 namespace {
@@ -103,6 +104,20 @@ void Ledger::hold(Lease& lease) {
   node.cpu_unused = node.cpu_unused - lease.demand.cpu;
   node.memory_unused = node.memory_unused - lease.demand.memory;
   node.whole_unused &= ~lease.devices;
+}
+
+bool Ledger::find_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out) {
+  const std::size_t mark = out.size();
+  if (!free_.take_gang(demand, replicas, out)) return false;
+  for (std::size_t i = mark; i < out.size(); ++i) {
+    // A share is only estimated by the index, so what it gave back is counted anew.
+    if (is_share(demand)) {
+      free_.set(out[i].node, free_of(out[i].node));
+    } else {
+      free_.give(out[i].node, demand, out[i].replicas);
+    }
+  }
+  return true;
 }
 
 LeaseId Ledger::claim(JobId owner, NodeId node_id, const Demand& demand) {

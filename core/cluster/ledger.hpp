@@ -37,11 +37,7 @@ struct Lease {
     v.field("node", self.node);
     v.field("stage", self.stage);
     v.field("devices", self.devices);
-    v.field("cpu", self.demand.cpu);
-    v.field("memory", self.demand.memory);
-    v.field("device_count", self.demand.devices);
-    v.field("share", self.demand.share);
-    v.field("model", self.demand.model);
+    v.field("demand", self.demand);
     v.field("next", self.next);
     v.field("previous", self.previous);
   }
@@ -85,6 +81,10 @@ class Ledger {
  public:
   /// Appends a node with all of it free.
   NodeId add_node(const NodeGroup& group, DeviceModelId model);
+
+  /// Whether `replicas` of `demand` can be claimed now, and where: as few nodes as possible
+  /// (FreeIndex::take_gang). Appends to `out` or leaves it as it was; claims nothing.
+  bool find_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
 
   /// Takes `demand` on `node` for a worker of `owner`; the free index must have room for it.
   /// Held at once where everything is unused, else Claimed until those before have gone.

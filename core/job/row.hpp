@@ -20,6 +20,18 @@ struct ProgressView {
   EstimateSource source = EstimateSource::None;
   Instant as_of;
   double checkpointed = 0;  ///< Work that a failure cannot take back.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("done", self.done);
+    v.field("rate", self.rate);
+    v.field("efficiency", self.efficiency);
+    v.field("epoch", self.epoch);
+    v.field("remaining", self.remaining);
+    v.field("source", self.source);
+    v.field("as_of", self.as_of);
+    v.field("checkpointed", self.checkpointed);
+  }
 };
 
 /// One live job. Counts are of replicas; "elastic" is the role that a policy sizes, the other roles
@@ -42,6 +54,7 @@ struct JobRow {
   std::uint32_t restarts = 0;      ///< Charged to failures.
   std::uint32_t reschedules = 0;   ///< Membership changes by decision.
   std::uint32_t preemptions = 0;
+  std::uint32_t node_losses = 0;   ///< Recoveries from lost nodes; not charged to the backoff limit.
   std::uint32_t quota_group = UINT32_MAX;      ///< Index of the group's quota, or none.
   std::uint32_t quota_namespace = UINT32_MAX;  ///< Index of the namespace's quota, or none.
   Duration estimate;               ///< Stated run time; see `estimate_source`.
@@ -61,6 +74,37 @@ struct JobRow {
   std::int32_t gang_devices() const { return min_replicas * demand.devices + rest_devices; }
 
   bool is_fixed() const { return !preemptible; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("id", self.id);
+    v.field("phase", self.phase);
+    v.field("preemptible", self.preemptible);
+    v.field("infeasible", self.infeasible);
+    v.field("holds", self.holds);
+    v.field("elastic", self.elastic);
+    v.field("priority", self.priority);
+    v.field("min_replicas", self.min_replicas);
+    v.field("max_replicas", self.max_replicas);
+    v.field("replicas", self.replicas);
+    v.field("demand", self.demand);
+    v.field("rest_devices", self.rest_devices);
+    v.field("devices_held", self.devices_held);
+    v.field("generation", self.generation);
+    v.field("restarts", self.restarts);
+    v.field("reschedules", self.reschedules);
+    v.field("preemptions", self.preemptions);
+    v.field("node_losses", self.node_losses);
+    v.field("quota_group", self.quota_group);
+    v.field("quota_namespace", self.quota_namespace);
+    v.field("estimate", self.estimate);
+    v.field("estimate_source", self.estimate_source);
+    v.field("submitted", self.submitted);
+    v.field("allocated_at", self.allocated_at);
+    v.field("attained_us", self.attained_us);
+    v.field("attained_as_of", self.attained_as_of);
+    v.field("progress", self.progress);
+  }
 };
 
 }  // namespace orrery

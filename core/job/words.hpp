@@ -94,8 +94,9 @@ enum class WorkerState : std::uint8_t {
   Ready,      ///< Reported ready.
   Draining,   ///< Told to stop.
   Succeeded,  ///< Exited 0.
-  Failed,     ///< Exited otherwise, or was lost.
+  Failed,     ///< Exited otherwise, or never came up.
   Stopped,    ///< Gone because it was told to.
+  Lost,       ///< Gone without an exit: deleted from outside, or its node was lost.
 };
 
 /// What is reported of workers.
@@ -185,8 +186,8 @@ struct EnumNames<Reason> {
 
 template <>
 struct EnumNames<WorkerState> {
-  static constexpr std::array kNames{
-      "Claimed", "Starting", "Ready", "Draining", "Succeeded", "Failed", "Stopped"};
+  static constexpr std::array kNames{"Claimed",   "Starting", "Ready",  "Draining",
+                                     "Succeeded", "Failed",   "Stopped", "Lost"};
 };
 
 template <>

@@ -184,11 +184,11 @@ struct EnumNames<NoticeKind> {
 };
 
 /// Which counter a `Counted` notice is about.
-enum class Counter : std::uint8_t { Restarts, Reschedules, Preemptions };
+enum class Counter : std::uint8_t { Restarts, Reschedules, Preemptions, NodeLosses };
 
 template <>
 struct EnumNames<Counter> {
-  static constexpr std::array kNames{"restarts", "reschedules", "preemptions"};
+  static constexpr std::array kNames{"restarts", "reschedules", "preemptions", "node_losses"};
 };
 
 /// One line of what a user or a metric wants to know. Derived, never journaled: replay gives it

@@ -30,7 +30,11 @@ struct Settings {
   Duration retain_finished = Duration::seconds(3600);  ///< How long finished jobs stay in state.
   std::int32_t retain_finished_max = 1000;             ///< How many stay at most.
   Duration preemption_grace = Duration::zero();  ///< Notice before a high job takes devices.
-  std::string policy;                            ///< Versioned name of the policy in charge.
+  std::string policy;                  ///< Versioned name of the policy in charge.
+  bool plan_on_submission = false;     ///< The policy's triggers, so that replay knows when plans
+  bool plan_on_completion = true;      ///< were due (core/plan/policy.hpp).
+  bool plan_on_capacity = true;
+  Duration plan_period;                ///< Zero: no cycle.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -43,6 +47,10 @@ struct Settings {
     v.field("retain_finished_max", self.retain_finished_max);
     v.field("preemption_grace", self.preemption_grace);
     v.field("policy", self.policy);
+    v.field("plan_on_submission", self.plan_on_submission);
+    v.field("plan_on_completion", self.plan_on_completion);
+    v.field("plan_on_capacity", self.plan_on_capacity);
+    v.field("plan_period", self.plan_period);
   }
 };
 

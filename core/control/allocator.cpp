@@ -1,0 +1,229 @@
+#include "core/control/allocator.hpp"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+/// A grant that passed the checks.
+struct Accepted {
+  JobId job;
+  std::int32_t replicas = 0;
+  std::span<const NodeCount> nodes;
+  MembershipChange change;  ///< For a job that holds something.
+};
+
+void drop(Step& step, const JobState& job, Ignored why) {
+  Notice notice = step.notice(NoticeKind::GrantDropped, job);
+  notice.ignored = why;
+  step.out.notices.push_back(notice);
+}
+
+bool same_nodes(const JobState& job, std::span<const NodeCount> nodes) {
+  std::vector<NodeCount> wanted(nodes.begin(), nodes.end());
+  std::sort(wanted.begin(), wanted.end(),
+            [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+  return wanted == job.elastic_nodes;
+}
+
+std::int32_t devices_at(const JobState& job, std::int32_t replicas) {
+  return replicas * job.row.demand.devices + job.row.rest_devices;
+}
+
+// Why the grant cannot be carried out; empty where it can. Clips the replicas to the bounds.
+std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant) {
+  const JobRow& row = job.row;
+  if (is_final(row.phase)) return Ignored::JobFinished;
+  if (row.holds) {
+    if (!row.preemptible) return Ignored::FixedJob;
+    if (job.after_drain != AfterDrain::Nothing && row.phase != JobPhase::Pending)
+      return Ignored::NotInThisPhase;
+    if (grant.replicas == 0) return std::nullopt;
+    if (row.phase != JobPhase::Starting && row.phase != JobPhase::Running)
+      return Ignored::NotInThisPhase;
+  } else {
+    if (row.phase != JobPhase::Pending || row.infeasible) return Ignored::NotInThisPhase;
+    if (grant.replicas == 0) return Ignored::AlreadyKnown;
+  }
+  if (grant.replicas < row.min_replicas) return Ignored::OutOfBounds;
+  if (grant.replicas > row.max_replicas) {
+    if (!grant.nodes.empty()) return Ignored::OutOfBounds;
+    grant.replicas = row.max_replicas;
+    step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
+  }
+  if (!step.state.quota_allows(job, devices_at(job, grant.replicas))) return Ignored::OverQuota;
+  return std::nullopt;
+}
+
+// Who stays when a job that runs on survives a change in place.
+void keep_survivors(const JobState& job, Accepted& grant) {
+  MembershipChange& change = grant.change;
+  change.keep.assign(job.workers.size(), 1);
+  std::vector<NodeCount> wanted(grant.nodes.begin(), grant.nodes.end());
+  std::int32_t excess = job.row.replicas - grant.replicas;
+  std::vector<NodeCount> have = job.elastic_nodes;
+  // Victims: highest local rank first, and only where the plan wants fewer.
+  for (std::size_t i = job.workers.size(); i-- > 0;) {
+    const Worker& worker = job.workers[i];
+    if (worker.role != job.row.elastic) continue;
+    if (grant.nodes.empty()) {
+      if (excess-- > 0) change.keep[i] = 0;
+      continue;
+    }
+    const auto here = std::find_if(have.begin(), have.end(),
+                                   [&](const NodeCount& n) { return n.node == worker.node; });
+    std::int32_t want = 0;
+    for (const NodeCount& n : wanted)
+      if (n.node == worker.node) want += n.replicas;
+    if (here->replicas > want) {
+      change.keep[i] = 0;
+      --here->replicas;
+    }
+  }
+}
+
+// First pass over a job that holds something: what it gives up.
+void give_up(Step& step, JobState& job, Accepted& grant) {
+  JobRow& row = job.row;
+  if (grant.replicas == 0) {
+    if (row.phase != JobPhase::Pending) {
+      ++row.preemptions;
+      count(step, job, Counter::Preemptions);
+    }
+    give_all_back(step, job, Reason::Preempted);
+    return;
+  }
+  grant.change.replace.assign(job.workers.size(), 0);
+  if (job.spec->rescale == RescaleMode::Restart) {
+    grant.change.keep.assign(job.workers.size(), 0);
+  } else {
+    keep_survivors(job, grant);
+  }
+  ++row.reschedules;
+  job.change_reason = grant.replicas == row.replicas ? Reason::Moved : Reason::Rescaled;
+  set_phase(step, job, JobPhase::Rescheduling, job.change_reason);
+  count(step, job, Counter::Reschedules);
+  release_dropped(step, job, grant.change);
+}
+
+// Where the new workers of a changed job go; false where the plan's places are gone.
+bool place_change(Step& step, JobState& job, Accepted& grant) {
+  MembershipChange& change = grant.change;
+  if (job.spec->rescale == RescaleMode::Restart)
+    return find_places(step, job, grant.replicas, grant.nodes, change.added);
+  std::vector<NodeCount> kept;
+  std::int32_t count = 0;
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    if (change.keep[i] == 0 || job.workers[i].role != job.row.elastic) continue;
+    kept.push_back({job.workers[i].node, 1});
+    ++count;
+  }
+  std::vector<NodeCount> added;
+  if (grant.nodes.empty()) {
+    if (grant.replicas > count &&
+        !step.state.ledger.find_gang(job.row.demand, grant.replicas - count, added))
+      return false;
+  } else {
+    for (NodeCount n : grant.nodes) {
+      for (NodeCount& k : kept) {
+        if (k.node != n.node || k.replicas == 0 || n.replicas == 0) continue;
+        k.replicas = 0;
+        --n.replicas;
+      }
+      if (n.replicas > 0) added.push_back(n);
+    }
+    if (!fits_there(step.state.ledger, job.row.demand, added)) return false;
+  }
+  for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});
+  return true;
+}
+
+void take(Step& step, JobState& job, Accepted& grant) {
+  if (job.row.holds && job.row.phase == JobPhase::Rescheduling) {
+    if (place_change(step, job, grant)) {
+      form_next(step, job, grant.change);
+      ++step.state.totals.grants;
+    } else {
+      drop(step, job, Ignored::DoesNotFit);
+      give_all_back(step, job, Reason::Preempted);
+    }
+    return;
+  }
+  std::vector<Placed> places;
+  bool fits = find_places(step, job, grant.replicas, grant.nodes, places);
+  if (!fits && grant.nodes.empty()) {
+    // An elastic job may start smaller than proposed, at its minimum, but never below.
+    places.clear();
+    if (grant.replicas > job.row.min_replicas &&
+        find_places(step, job, job.row.min_replicas, {}, places)) {
+      fits = true;
+      step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
+    }
+  }
+  if (!fits) return drop(step, job, Ignored::DoesNotFit);
+  step.state.dequeue(job);
+  job.change_reason = Reason::Granted;
+  MembershipChange change;
+  change.added = std::move(places);
+  ++step.state.totals.grants;
+  form_next(step, job, change);
+}
+
+// A plan speaks of a job once; what it says of it again is dropped.
+void drop_repeated(Step& step, std::vector<Accepted>& accepted) {
+  std::vector<JobId> ids;
+  ids.reserve(accepted.size());
+  for (const Accepted& grant : accepted) ids.push_back(grant.job);
+  std::sort(ids.begin(), ids.end());
+  if (std::adjacent_find(ids.begin(), ids.end()) == ids.end()) return;
+  std::vector<JobId> seen;
+  std::erase_if(accepted, [&](const Accepted& grant) {
+    const bool again = std::find(seen.begin(), seen.end(), grant.job) != seen.end();
+    if (again) drop(step, step.state.job(grant.job), Ignored::AlreadyKnown);
+    seen.push_back(grant.job);
+    return again;
+  });
+}
+
+}  // namespace
+
+void on_event(Step& step, const PlanProposed& event) {
+  State& state = step.state;
+  ++state.totals.plans;
+  state.last_plan = step.at;
+  std::vector<Accepted> accepted;
+  accepted.reserve(event.plan.grants.size());
+  for (const Grant& grant : event.plan.grants) {
+    JobState* job = state.find(grant.job);
+    const bool sane = grant.first_node <= event.plan.nodes.size() &&
+                      grant.node_count <= event.plan.nodes.size() - grant.first_node;
+    if (job == nullptr || !sane) {
+      ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::BadSpecification,
+             EventBody(std::in_place_type<PlanProposed>).index());
+      continue;
+    }
+    Accepted each{grant.job, grant.replicas,
+                  std::span(event.plan.nodes).subspan(grant.first_node, grant.node_count), {}};
+    if (!grant.role.is_none() && grant.role != job->row.elastic) {
+      drop(step, *job, Ignored::OutOfBounds);
+      continue;
+    }
+    const bool unchanged = job->row.holds && grant.replicas == job->row.replicas &&
+                           (each.nodes.empty() || same_nodes(*job, each.nodes));
+    if (unchanged) continue;
+    if (const std::optional<Ignored> why = refuse(step, *job, each)) {
+      drop(step, *job, *why);
+      continue;
+    }
+    accepted.push_back(std::move(each));
+  }
+  drop_repeated(step, accepted);
+  for (Accepted& grant : accepted) {
+    JobState& job = state.job(grant.job);
+    if (job.row.holds) give_up(step, job, grant);
+  }
+  for (Accepted& grant : accepted)
+    if (grant.replicas > 0) take(step, state.job(grant.job), grant);
+}
+
+}  // namespace orrery

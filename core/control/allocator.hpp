@@ -1,0 +1,14 @@
+// Checks a plan against the state of now, clips or drops stale parts for a named reason, and
+// carries out the rest.
+#pragma once
+
+#include "core/control/lifecycle.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// Folds one proposal: first all that gives capacity back, then all that takes some, in the plan's
+/// order.
+void on_event(Step& step, const PlanProposed& event);
+
+}  // namespace orrery

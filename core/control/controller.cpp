@@ -1,0 +1,105 @@
+#include "core/control/controller.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+#include "core/control/allocator.hpp"
+#include "core/control/lifecycle.hpp"
+#include "core/control/reports.hpp"
+#include "core/control/requests.hpp"
+
+namespace orrery {
+namespace {
+
+// A list longer than this is not worth reading: the policy looks at everything instead.
+constexpr std::size_t kTouchedMax = 1 << 20;
+
+// Deadlines of the state that are due at `at`, in order; then the policy's cycle.
+void on_event(Step& step, const TimeReached&) {
+  State& state = step.state;
+  for (JobId id = state.take_due_timer(); !id.is_none(); id = state.take_due_timer()) {
+    JobState& job = state.job(id);
+    if (job.row.phase == JobPhase::Unknown) {
+      give_up_unknown(step, job);
+    } else if (job.row.phase == JobPhase::Starting && job.after_drain == AfterDrain::Nothing) {
+      fail_start(step, job);
+    } else {
+      advance(step, job);
+    }
+  }
+  if (state.next_cycle() > step.at) return;
+  state.last_cycle = step.at;
+  state.due.period = true;
+}
+
+}  // namespace
+
+void Controller::step(const Event& event, Commands& out) {
+  invariant(event.at >= state_.now, "observed time never steps back");
+  state_.now = event.at;
+  state_.sequence = state_.sequence.next();
+  state_.retire_old();
+  Step step{state_, out, event.at, event.occurred_at};
+  // What is due is not part of the state's fold (asking clears it), so this step looks only at
+  // what it brought about itself.
+  PlansDue& due = state_.due;
+  const bool completion_before = std::exchange(due.completion, false);
+  const bool capacity_before = std::exchange(due.capacity, false);
+  std::visit([&](const auto& body) { on_event(step, body); }, event.body);
+  // Room that came free goes first to fixed jobs below their target.
+  if ((due.completion || due.capacity) && !state_.wants_more.empty()) {
+    const std::vector<JobId> wanting = state_.wants_more;
+    for (const JobId id : wanting) meet_target(step, state_.job(id));
+  }
+  due.completion = due.completion || completion_before;
+  due.capacity = due.capacity || capacity_before;
+  if (state_.touched.size() > kTouchedMax) {
+    state_.touched.clear();
+    touched_complete_ = false;
+  }
+}
+
+Instant Controller::next_deadline() { return std::min(state_.next_timer(), state_.next_cycle()); }
+
+// Whether `optimize` could change anything: somebody waits, or a job that may be resized holds.
+bool Controller::worth_optimizing() const {
+  return !state_.waiting.empty() || state_.preemptible_holding > 0;
+}
+
+std::optional<PlanRequest> Controller::take_plan_request() {
+  PlansDue& due = state_.due;
+  const Settings& settings = state_.settings;
+  while (!due.submissions.empty()) {
+    const JobId id = due.submissions.front();
+    due.submissions.erase(due.submissions.begin());
+    const JobState* job = state_.find(id);
+    if (job == nullptr || job->row.phase != JobPhase::Pending || job->row.holds) continue;
+    if (settings.plan_on_submission) due.capacity = true;
+    return PlanRequest{state_.sequence, PlanTrigger::Submission, id};
+  }
+  const bool completion = std::exchange(due.completion, false) && settings.plan_on_completion;
+  const bool capacity = std::exchange(due.capacity, false) && settings.plan_on_capacity;
+  const bool period = std::exchange(due.period, false);
+  if ((!completion && !capacity && !period) || !worth_optimizing()) return std::nullopt;
+  const PlanTrigger trigger = period     ? PlanTrigger::Period
+                              : capacity ? PlanTrigger::Capacity
+                                         : PlanTrigger::Completion;
+  return PlanRequest{state_.sequence, trigger, JobId::none()};
+}
+
+Touched Controller::take_touched() {
+  return {std::exchange(state_.touched, {}), std::exchange(touched_complete_, true)};
+}
+
+bool Controller::load(ByteReader& in, std::uint16_t version) {
+  touched_complete_ = false;
+  return state_.load(in, version);
+}
+
+void Controller::resume() {
+  state_.due.capacity = true;
+  touched_complete_ = false;
+}
+
+}  // namespace orrery

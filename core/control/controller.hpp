@@ -1,0 +1,63 @@
+// The controller: events in, commands out. The only way that state changes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/base/digest.hpp"
+#include "core/base/units.hpp"
+#include "core/control/state.hpp"
+#include "core/record/command.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// A plan that the state asks for.
+struct PlanRequest {
+  Sequence view;        ///< Last record that the view contains.
+  PlanTrigger trigger = PlanTrigger::Period;
+  JobId job;            ///< With trigger Submission.
+};
+
+/// What changed since a planner looked last.
+struct Touched {
+  std::vector<JobId> jobs;  ///< In order, possibly repeated.
+  bool complete = true;     ///< False: anything may have changed.
+};
+
+/// Pure: no I/O, clock, thread or randomness. Equal events in equal order give equal state,
+/// commands and notices.
+class Controller {
+ public:
+  /// Applies one event and appends what follows from it to `out`. `event.at` is at least that of
+  /// the event before. Every event is applied, or ignored for a named reason (a notice).
+  void step(const Event& event, Commands& out);
+
+  /// The driver waits at most until then, and steps a TimeReached event at that instant.
+  Instant next_deadline();
+
+  /// The next plan that is due, once per instant and trigger: all submissions in order, then one
+  /// `optimize`. Asking takes it off the list; its answer comes back as PlanProposed.
+  std::optional<PlanRequest> take_plan_request();
+
+  const State& state() const { return state_; }
+
+  /// Jobs touched since the last call; empties the list.
+  Touched take_touched();
+
+  /// State from a snapshot; false where the bytes are not one.
+  bool load(ByteReader& in, std::uint16_t version);
+
+  /// After replay: what was due is not in the journal, so one plan for everything becomes due.
+  void resume();
+
+  Digest digest() const { return state_.digest(); }
+
+ private:
+  bool worth_optimizing() const;
+
+  State state_;
+  bool touched_complete_ = false;
+};
+
+}  // namespace orrery

@@ -1,0 +1,172 @@
+// Everything the controller knows about one job.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/job/row.hpp"
+#include "core/job/spec.hpp"
+#include "core/plan/plan.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// One worker process as the controller sees it. Its rank is its place in `JobState::workers`.
+struct Worker {
+  RoleIndex role;
+  std::int32_t local_rank = 0;  ///< Index inside the role.
+  NodeId node;
+  LeaseId lease;                ///< None once released.
+  std::uint64_t devices = 0;    ///< Bit i: device i of the node.
+  WorkerState state = WorkerState::Claimed;
+  std::int32_t exit_code = 0;
+  Incarnation incarnation;      ///< Of the start that made it.
+  Generation born;              ///< Generation of that start,
+  Rank birth_rank;              ///< and its rank then: how late reports name it.
+  bool recover = false;         ///< In a coming membership: replaces a failed worker.
+
+  bool is_alive() const {
+    return state == WorkerState::Starting || state == WorkerState::Ready ||
+           state == WorkerState::Draining;
+  }
+
+  bool is_gone() const { return state > WorkerState::Draining; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("role", self.role);
+    v.field("local_rank", self.local_rank);
+    v.field("node", self.node);
+    v.field("lease", self.lease);
+    v.field("devices", self.devices);
+    v.field("state", self.state);
+    v.field("exit_code", self.exit_code);
+    v.field("incarnation", self.incarnation);
+    v.field("born", self.born);
+    v.field("birth_rank", self.birth_rank);
+    v.field("recover", self.recover);
+  }
+};
+
+/// A user-visible condition: one per phase that the job has been in.
+struct Condition {
+  JobPhase phase = JobPhase::Pending;
+  bool status = false;      ///< True for the phase that the job is in.
+  Reason reason = Reason::Submitted;
+  Instant since;            ///< When `status` last changed.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("phase", self.phase);
+    v.field("status", self.status);
+    v.field("reason", self.reason);
+    v.field("since", self.since);
+  }
+};
+
+/// One measured value.
+struct ProfilingSample {
+  Instant at;
+  Generation generation;
+  Rank rank;
+  double value = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("at", self.at);
+    v.field("generation", self.generation);
+    v.field("rank", self.rank);
+    v.field("value", self.value);
+  }
+};
+
+/// The bounded history of one key, oldest first.
+struct ProfilingSeries {
+  static constexpr std::size_t kSamplesMax = 16;
+
+  std::string key;
+  std::vector<ProfilingSample> samples;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("key", self.key);
+    v.field("samples", self.samples);
+  }
+};
+
+/// What a job does once its membership change has drained.
+enum class AfterDrain : std::uint8_t {
+  Nothing,  ///< No change under way.
+  Start,    ///< The next membership starts.
+  Wait,     ///< It goes back to Pending.
+};
+
+template <>
+struct EnumNames<AfterDrain> {
+  static constexpr std::array kNames{"nothing", "start", "wait"};
+};
+
+/// One live job: the hot row, the workers, and what is under way.
+struct JobState {
+  JobRow row;
+  std::shared_ptr<const JobSpec> spec;
+  std::vector<std::int32_t> targets;      ///< Per role; 0: none set by a user. Empty: none at all.
+  std::vector<Worker> workers;            ///< By rank, of the current generation.
+  std::vector<Worker> next;               ///< Membership to come; kept workers name `from`.
+  std::vector<std::uint32_t> next_from;   ///< Per entry of `next`: its present rank, or UINT32_MAX.
+  std::vector<NodeCount> elastic_nodes;   ///< Elastic replicas per node, ascending.
+  std::vector<Condition> conditions;      ///< In order of first appearance.
+  std::vector<ProfilingSeries> profilings;  ///< In order of first appearance; at most 64 keys.
+  AfterDrain after_drain = AfterDrain::Nothing;
+  std::uint32_t ready = 0;     ///< Workers in state Ready.
+  std::uint32_t draining = 0;  ///< Workers in state Draining.
+  std::uint32_t blocked = 0;   ///< Leases of `next` that are Claimed, not yet Held.
+  Incarnation incarnation;     ///< Of the last start.
+  Reason reason = Reason::Submitted;  ///< Why it is in its phase.
+  Reason change_reason = Reason::Rescaled;  ///< Why the change under way was begun.
+  bool wants_more = false;     ///< A fixed job below its target, waiting for room.
+  Instant started_at = Instant::never();    ///< First start of workers.
+  Instant finished_at = Instant::never();
+  Instant not_before;          ///< Backoff: the next membership does not start earlier.
+  Instant deadline = Instant::never();      ///< Of the phase; see `deadline_kind` by phase.
+
+  std::size_t role_count() const { return spec->roles.size(); }
+
+  /// How many replicas a role shall have.
+  std::int32_t target(RoleIndex role) const {
+    const RoleSpec& r = spec->roles[role.index()];
+    if (role.index() < targets.size() && targets[role.index()] > 0) return targets[role.index()];
+    return r.min_replicas;
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("row", self.row);
+    v.field("spec", self.spec);
+    v.field("targets", self.targets);
+    v.field("workers", self.workers);
+    v.field("next", self.next);
+    v.field("next_from", self.next_from);
+    v.field("elastic_nodes", self.elastic_nodes);
+    v.field("conditions", self.conditions);
+    v.field("profilings", self.profilings);
+    v.field("after_drain", self.after_drain);
+    v.field("ready", self.ready);
+    v.field("draining", self.draining);
+    v.field("blocked", self.blocked);
+    v.field("incarnation", self.incarnation);
+    v.field("reason", self.reason);
+    v.field("change_reason", self.change_reason);
+    v.field("wants_more", self.wants_more);
+    v.field("started_at", self.started_at);
+    v.field("finished_at", self.finished_at);
+    v.field("not_before", self.not_before);
+    v.field("deadline", self.deadline);
+  }
+};
+
+}  // namespace orrery

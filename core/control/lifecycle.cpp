@@ -1,0 +1,594 @@
+#include "core/control/lifecycle.hpp"
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+#include "core/job/phase.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::uint32_t kNew = UINT32_MAX;
+
+Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
+  if (role == job.row.elastic) return job.row.demand;
+  return step.state.demand_of(job.spec->roles[role.index()].bundle);
+}
+
+void set_condition(JobState& job, JobPhase phase, Reason reason, Instant at) {
+  Condition* mine = nullptr;
+  for (Condition& c : job.conditions) {
+    if (c.phase == phase) mine = &c;
+    if (c.phase == phase || !c.status) continue;
+    c.status = false;
+    c.since = at;
+  }
+  if (mine == nullptr) mine = &job.conditions.emplace_back();
+  *mine = {phase, true, reason, mine->status ? mine->since : at};
+}
+
+// Asks workers to stop; `give_up` hands their capacity to new claims.
+void stop(Step& step, JobState& job, const std::vector<std::uint32_t>& ranks, bool give_up) {
+  if (ranks.empty()) return;
+  StopWorkers order{job.row.id, job.row.generation, job.spec->drain_grace, {}};
+  order.workers.reserve(ranks.size());
+  std::vector<JobId> ready;
+  for (const std::uint32_t rank : ranks) {
+    Worker& worker = job.workers[rank];
+    if (worker.state == WorkerState::Ready) --job.ready;
+    worker.state = WorkerState::Draining;
+    ++job.draining;
+    order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+    if (give_up && !worker.lease.is_none()) step.state.ledger.begin_release(worker.lease, ready);
+  }
+  step.out.orders.emplace_back(std::move(order));
+  unblock(step, ready);
+}
+
+void release(Step& step, Worker& worker) {
+  if (worker.lease.is_none()) return;
+  std::vector<JobId> ready;
+  const LeaseId lease = worker.lease;
+  worker.lease = LeaseId::none();
+  step.state.ledger.release(lease, ready);
+  unblock(step, ready);
+}
+
+// Drops a membership that has not started: its own claims end, kept workers are not touched.
+void abandon_next(Step& step, JobState& job) {
+  std::vector<Worker> abandoned = std::move(job.next);
+  const std::vector<std::uint32_t> from = std::move(job.next_from);
+  job.next.clear();
+  job.next_from.clear();
+  job.blocked = 0;
+  job.after_drain = AfterDrain::Nothing;
+  for (std::size_t i = 0; i < abandoned.size(); ++i)
+    if (from[i] == kNew) release(step, abandoned[i]);
+}
+
+void activate(Step& step, JobState& job) {
+  job.row.generation = job.row.generation.next();
+  job.incarnation = job.incarnation.next();
+  for (std::size_t i = 0; i < job.next.size(); ++i) {
+    Worker& worker = job.next[i];
+    if (job.next_from[i] == kNew) continue;
+    const std::int32_t local_rank = worker.local_rank;
+    worker = job.workers[job.next_from[i]];
+    worker.local_rank = local_rank;
+  }
+  job.workers = std::move(job.next);
+  job.next.clear();
+  const std::vector<std::uint32_t> from = std::move(job.next_from);
+  job.next_from.clear();
+  job.after_drain = AfterDrain::Nothing;
+  job.ready = 0;
+
+  const auto size = static_cast<std::uint32_t>(job.workers.size());
+  StartWorkers start{job.row.id, job.row.generation, size, {}};
+  bool someone_stays = false;
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    Worker& worker = job.workers[rank];
+    if (from[rank] != kNew) {
+      if (worker.state == WorkerState::Ready) ++job.ready;
+      someone_stays = someone_stays || worker.is_alive();
+      continue;
+    }
+    worker.state = WorkerState::Starting;
+    worker.incarnation = job.incarnation;
+    worker.born = job.row.generation;
+    worker.birth_rank = Rank{rank};
+    worker.recover = false;
+    start.workers.push_back({Rank{rank}, worker.role, worker.local_rank, worker.node,
+                             worker.incarnation, worker.devices,
+                             job.spec->roles[worker.role.index()].bundle.share});
+  }
+  if (someone_stays) {
+    UpdateMembership update{job.row.id, job.row.generation, size, {}};
+    for (std::uint32_t rank = 0; rank < size; ++rank) {
+      const Worker& w = job.workers[rank];
+      update.members.push_back({Rank{rank}, w.role, w.local_rank, w.node, w.incarnation, w.devices,
+                                job.spec->roles[w.role.index()].bundle.share});
+    }
+    step.out.orders.emplace_back(std::move(update));
+  }
+  if (!start.workers.empty()) step.out.orders.emplace_back(std::move(start));
+  if (job.started_at.is_never()) job.started_at = step.at;
+  set_phase(step, job, JobPhase::Starting, job.change_reason);
+  settle(step, job);
+}
+
+bool all_required_succeeded(const JobState& job) {
+  for (const Worker& worker : job.workers)
+    if (job.spec->roles[worker.role.index()].completion == Completion::Required &&
+        worker.state != WorkerState::Succeeded)
+      return false;
+  return !job.workers.empty();
+}
+
+Duration backoff(const JobState& job) {
+  Duration delay = job.spec->backoff_base;
+  for (std::uint32_t i = 1; i < job.row.restarts && delay < job.spec->backoff_max; ++i)
+    delay = delay * 2;
+  return std::min(delay, job.spec->backoff_max);
+}
+
+// Whether all of it can be claimed one after the other, not only each by itself.
+bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
+  Ledger& ledger = step.state.ledger;
+  std::vector<LeaseId> held;
+  bool fits = true;
+  for (const Placed& placed : added) {
+    const Demand demand = demand_of(step, job, placed.role);
+    for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
+      fits = replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
+      if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
+    }
+  }
+  std::vector<JobId> ready;
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
+  unblock(step, ready);
+  return fits;
+}
+
+// Places for replicas that must start elsewhere. An elastic job goes on with its survivors where
+// they are enough; false where the job cannot go on.
+bool place_missing(Step& step, const JobState& job, const std::vector<std::int32_t>& missing,
+                   std::vector<Placed>& added) {
+  for (std::size_t r = 0; r < missing.size(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    const bool elastic = role == job.row.elastic && job.row.preemptible;
+    const std::int32_t spare = elastic ? job.row.replicas - job.row.min_replicas : 0;
+    std::vector<NodeCount> nodes;
+    std::int32_t want = missing[r];
+    while (want > 0 && !step.state.ledger.find_gang(demand_of(step, job, role), want, nodes)) --want;
+    if (missing[r] - want > std::max(spare, 0)) return false;
+    for (const NodeCount& n : nodes) added.push_back({role, n});
+  }
+  return fits_together(step, job, added);
+}
+
+void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed) {
+  if (job.row.restarts >= static_cast<std::uint32_t>(job.spec->backoff_limit)) {
+    finish(step, job, JobPhase::Failed, Reason::BackoffLimitReached);
+    return;
+  }
+  ++job.row.restarts;
+  count(step, job, Counter::Restarts);
+  job.not_before = step.at + backoff(job);
+  recover(step, job, std::move(failed), Reason::WorkerFailed);
+}
+
+// Workers deleted from outside are replaced without charge: a change, not a failure.
+void on_losses(Step& step, JobState& job, std::vector<std::uint8_t> lost) {
+  if (job.spec->family != JobFamily::Group) {
+    ++job.row.reschedules;
+    set_phase(step, job, JobPhase::Rescheduling, Reason::WorkerLost);
+    count(step, job, Counter::Reschedules);
+  } else {
+    lost.assign(lost.size(), 1);
+  }
+  recover(step, job, std::move(lost), Reason::WorkerLost);
+}
+
+}  // namespace
+
+void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
+  JobRow& row = job.row;
+  job.reason = reason;
+  step.state.touch(row.id);
+  if (row.phase == to && !job.conditions.empty()) {
+    set_condition(job, to, reason, step.at);
+    return;
+  }
+  invariant(row.phase == to || is_legal(row.phase, to), "a job goes along a legal edge");
+  Notice notice = step.notice(NoticeKind::PhaseChanged, job);
+  notice.from = row.phase;
+  notice.to = to;
+  notice.reason = reason;
+  step.out.notices.push_back(notice);
+  row.phase = to;
+  set_condition(job, to, reason, step.at);
+  step.state.set_timer(job, to == JobPhase::Starting ? step.at + job.spec->start_deadline
+                                                      : Instant::never());
+}
+
+void count(Step& step, JobState& job, Counter counter) {
+  Notice notice = step.notice(NoticeKind::Counted, job);
+  notice.counter = counter;
+  switch (counter) {
+    case Counter::Restarts:
+      notice.count = static_cast<std::int32_t>(job.row.restarts);
+      break;
+    case Counter::Reschedules:
+      notice.count = static_cast<std::int32_t>(job.row.reschedules);
+      break;
+    case Counter::Preemptions:
+      notice.count = static_cast<std::int32_t>(job.row.preemptions);
+      break;
+    case Counter::NodeLosses:
+      notice.count = static_cast<std::int32_t>(job.row.node_losses);
+      break;
+  }
+  step.out.notices.push_back(notice);
+}
+
+void ignore(Step& step, const JobState* job, Ignored why, std::size_t event_kind) {
+  ++step.state.totals.ignored;
+  Notice notice;
+  notice.kind = NoticeKind::IgnoredReport;
+  notice.at = step.at;
+  notice.occurred_at = step.occurred_at;
+  if (job != nullptr) {
+    notice.job = job->row.id;
+    notice.generation = job->row.generation;
+  }
+  notice.ignored = why;
+  notice.event_kind = static_cast<std::uint16_t>(event_kind);
+  step.out.notices.push_back(notice);
+}
+
+bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](const NodeCount& n) {
+    return n.replicas > 0 && n.node.index() < ledger.node_count() &&
+           replicas_that_fit(ledger.free().at(n.node), demand) >= n.replicas;
+  });
+}
+
+bool find_places(Step& step, const JobState& job, std::int32_t replicas,
+                 std::span<const NodeCount> elastic_nodes, std::vector<Placed>& out) {
+  std::vector<NodeCount> nodes;
+  const auto append = [&](RoleIndex role) {
+    for (const NodeCount& n : nodes) out.push_back({role, n});
+  };
+  Ledger& ledger = step.state.ledger;
+  if (!elastic_nodes.empty()) {
+    if (!fits_there(ledger, job.row.demand, elastic_nodes)) return false;
+    nodes.assign(elastic_nodes.begin(), elastic_nodes.end());
+  } else if (!ledger.find_gang(job.row.demand, replicas, nodes)) {
+    return false;
+  }
+  append(job.row.elastic);
+  if (job.role_count() == 1) return true;
+  // Roles are placed one after the other on what the ones before left: claimed for the moment.
+  std::vector<LeaseId> held;
+  bool fits = true;
+  const auto hold = [&](const Demand& demand) {
+    for (const NodeCount& n : nodes)
+      for (std::int32_t i = 0; i < n.replicas; ++i)
+        held.push_back(ledger.claim(job.row.id, n.node, demand));
+  };
+  hold(job.row.demand);
+  for (std::size_t r = 0; r < job.role_count() && fits; ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role == job.row.elastic) continue;
+    const Demand demand = demand_of(step, job, role);
+    nodes.clear();
+    fits = ledger.find_gang(demand, job.target(role), nodes);
+    if (!fits) break;
+    append(role);
+    hold(demand);
+  }
+  std::vector<JobId> ready;
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
+  unblock(step, ready);
+  if (fits)
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Placed& a, const Placed& b) { return a.role < b.role; });
+  return fits;
+}
+
+void release_dropped(Step& step, JobState& job, const MembershipChange& change) {
+  std::vector<std::uint32_t> dropped;
+  std::vector<std::uint32_t> replaced;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    Worker& worker = job.workers[rank];
+    const bool replace = change.replace[rank] != 0;
+    if (!replace && change.keep[rank] != 0) continue;
+    if (worker.is_gone()) {
+      if (!replace) release(step, worker);
+    } else if (worker.state != WorkerState::Draining) {
+      (replace ? replaced : dropped).push_back(rank);
+    }
+  }
+  stop(step, job, dropped, true);
+  stop(step, job, replaced, false);
+}
+
+void form_next(Step& step, JobState& job, const MembershipChange& change) {
+  job.next.clear();
+  job.next_from.clear();
+  job.blocked = 0;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    Worker& worker = job.workers[rank];
+    if (change.replace[rank] != 0) {
+      Worker again = worker;
+      again.state = WorkerState::Claimed;
+      again.exit_code = 0;
+      again.recover = true;
+      worker.lease = LeaseId::none();
+      job.next.push_back(again);
+      job.next_from.push_back(kNew);
+    } else if (change.keep[rank] != 0) {
+      job.next.push_back(worker);
+      job.next_from.push_back(rank);
+    }
+  }
+  for (const Placed& placed : change.added) {
+    const Demand demand = demand_of(step, job, placed.role);
+    for (std::int32_t i = 0; i < placed.at.replicas; ++i) {
+      Worker worker;
+      worker.role = placed.role;
+      worker.node = placed.at.node;
+      worker.lease = step.state.ledger.claim(job.row.id, placed.at.node, demand);
+      worker.devices = step.state.ledger.lease(worker.lease).devices;
+      if (step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed) ++job.blocked;
+      job.next.push_back(worker);
+      job.next_from.push_back(kNew);
+    }
+  }
+  std::vector<std::int32_t> local(job.role_count(), 0);
+  for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
+  job.after_drain = AfterDrain::Start;
+  note_allocation(step, job);
+  advance(step, job);
+}
+
+void note_allocation(Step& step, JobState& job) {
+  const std::vector<Worker>& members =
+      job.after_drain == AfterDrain::Start ? job.next : job.workers;
+  std::int32_t devices = 0;
+  std::int32_t replicas = 0;
+  std::vector<NodeCount> nodes;
+  for (const Worker& worker : members) {
+    devices += job.spec->roles[worker.role.index()].bundle.devices;
+    if (worker.role != job.row.elastic) continue;
+    ++replicas;
+    if (!nodes.empty() && nodes.back().node == worker.node) {
+      ++nodes.back().replicas;
+    } else {
+      nodes.push_back({worker.node, 1});
+    }
+  }
+  std::sort(nodes.begin(), nodes.end(),
+            [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (kept > 0 && nodes[kept - 1].node == nodes[i].node) {
+      nodes[kept - 1].replicas += nodes[i].replicas;
+    } else {
+      nodes[kept++] = nodes[i];
+    }
+  }
+  nodes.resize(kept);
+  const bool changed = nodes != job.elastic_nodes || devices != job.row.devices_held;
+  job.elastic_nodes = std::move(nodes);
+  job.row.replicas = replicas;
+  step.state.set_held(job, !members.empty(), devices);
+  step.state.touch(job.row.id);
+  if (!changed) return;
+  Notice notice = step.notice(NoticeKind::Allocated, job);
+  notice.count = static_cast<std::int32_t>(members.size());
+  notice.devices = devices;
+  step.out.notices.push_back(notice);
+}
+
+void give_all_back(Step& step, JobState& job, Reason reason) {
+  if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
+  MembershipChange nobody;
+  nobody.keep.assign(job.workers.size(), 0);
+  nobody.replace.assign(job.workers.size(), 0);
+  job.after_drain = AfterDrain::Wait;
+  job.change_reason = reason;
+  if (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running)
+    set_phase(step, job, JobPhase::Rescheduling, reason);
+  release_dropped(step, job, nobody);
+  advance(step, job);
+}
+
+void advance(Step& step, JobState& job) {
+  if (job.after_drain == AfterDrain::Nothing || job.draining > 0) return;
+  if (job.after_drain == AfterDrain::Wait) {
+    job.after_drain = AfterDrain::Nothing;
+    for (Worker& worker : job.workers) release(step, worker);
+    job.workers.clear();
+    job.ready = 0;
+    note_allocation(step, job);
+    if (job.row.phase != JobPhase::Pending)
+      set_phase(step, job, JobPhase::Pending, job.change_reason);
+    step.state.enqueue(job);
+    step.state.due.capacity = true;
+    return;
+  }
+  if (job.blocked > 0) return;
+  if (step.at < job.not_before) {
+    step.state.set_timer(job, job.not_before);
+    return;
+  }
+  activate(step, job);
+}
+
+void unblock(Step& step, std::vector<JobId>& ready) {
+  for (std::size_t i = 0; i < ready.size(); ++i) {
+    JobState* job = step.state.find(ready[i]);
+    if (job == nullptr || job->blocked == 0) continue;
+    if (--job->blocked == 0) advance(step, *job);
+  }
+}
+
+void settle(Step& step, JobState& job) {
+  if (is_final(job.row.phase) || job.row.phase == JobPhase::Unknown) return;
+  if (all_required_succeeded(job)) {
+    finish(step, job, JobPhase::Succeeded, Reason::RequiredSucceeded);
+    return;
+  }
+  if (job.after_drain != AfterDrain::Nothing) {
+    advance(step, job);
+    return;
+  }
+  if (job.ready + job.draining == job.workers.size()) {
+    if (job.row.phase == JobPhase::Starting && job.draining == 0 && !job.workers.empty())
+      set_phase(step, job, JobPhase::Running, Reason::AllReady);
+    return;
+  }
+  std::vector<std::uint8_t> failed(job.workers.size(), 0);
+  std::vector<std::uint8_t> lost(job.workers.size(), 0);
+  bool any_failed = false;
+  bool any_lost = false;
+  bool all_up = !job.workers.empty();
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    const WorkerState state = job.workers[i].state;
+    failed[i] = state == WorkerState::Failed;
+    lost[i] = state == WorkerState::Lost;
+    any_failed = any_failed || failed[i] != 0;
+    any_lost = any_lost || lost[i] != 0;
+    all_up = all_up && (state == WorkerState::Ready || state == WorkerState::Succeeded);
+  }
+  if (any_failed) {
+    on_failures(step, job, std::move(failed));
+  } else if (any_lost) {
+    on_losses(step, job, std::move(lost));
+  } else if (all_up && job.row.phase == JobPhase::Starting) {
+    set_phase(step, job, JobPhase::Running, Reason::AllReady);
+  }
+}
+
+void fail_start(Step& step, JobState& job) {
+  std::vector<std::uint8_t> late(job.workers.size(), 0);
+  for (std::size_t i = 0; i < job.workers.size(); ++i)
+    late[i] = job.workers[i].state == WorkerState::Starting;
+  on_failures(step, job, std::move(late));
+}
+
+void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
+  if (job.row.phase != JobPhase::Rescheduling)
+    set_phase(step, job, JobPhase::Restarting, reason);
+  job.change_reason = reason;
+  MembershipChange change;
+  change.keep.assign(job.workers.size(), 1);
+  change.replace.assign(job.workers.size(), 0);
+  std::vector<std::int32_t> missing(job.role_count(), 0);
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    if (job.spec->recovery == RecoveryScope::Job) failed[i] = 1;
+    if (job.spec->recovery == RecoveryScope::Role && failed[i] == 0)
+      for (std::size_t k = 0; k < job.workers.size(); ++k)
+        if (failed[k] == 1 && job.workers[k].role == job.workers[i].role) failed[i] = 2;
+    if (failed[i] == 0) continue;
+    const Worker& worker = job.workers[i];
+    if (!worker.lease.is_none() && step.state.ledger.node(worker.node).usable) {
+      change.replace[i] = 1;
+    } else {
+      change.keep[i] = 0;
+      ++missing[worker.role.index()];
+    }
+  }
+  release_dropped(step, job, change);
+  if (!place_missing(step, job, missing, change.added)) {
+    give_all_back(step, job, reason);
+    return;
+  }
+  form_next(step, job, change);
+}
+
+void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
+  State& state = step.state;
+  const bool held = job.row.holds;
+  if (!held) state.dequeue(job);
+  if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
+  set_phase(step, job, phase, reason);
+  job.finished_at = step.occurred_at;
+  const bool stop_running =
+      job.spec->clean_pods != CleanPodPolicy::None || reason == Reason::StoppedByUser;
+  std::vector<std::uint32_t> running;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    Worker& worker = job.workers[rank];
+    if (worker.is_gone()) {
+      release(step, worker);
+    } else if (worker.state != WorkerState::Draining && stop_running) {
+      running.push_back(rank);
+    }
+  }
+  stop(step, job, running, true);
+  if (!job.conditions.empty() && !job.started_at.is_never())
+    step.out.orders.emplace_back(CleanJob{job.row.id, job.spec->clean_pods});
+  job.elastic_nodes.clear();
+  job.row.replicas = 0;
+  state.set_held(job, false, 0);
+  if (job.wants_more) std::erase(state.wants_more, job.row.id);
+  if (held) state.due.completion = true;
+  ++(phase == JobPhase::Succeeded ? state.totals.succeeded : state.totals.failed);
+  state.retain(job);
+}
+
+void meet_target(Step& step, JobState& job) {
+  if (!job.row.holds || job.after_drain != AfterDrain::Nothing ||
+      (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running))
+    return;
+  MembershipChange change;
+  change.keep.assign(job.workers.size(), 1);
+  change.replace.assign(job.workers.size(), 0);
+  bool changes = false;
+  bool short_of_room = false;
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    std::int32_t have = 0;
+    for (const Worker& worker : job.workers) have += worker.role == role ? 1 : 0;
+    const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
+    const std::int32_t want =
+        sized_by_policy ? std::min(have, job.row.max_replicas) : job.target(role);
+    // Victims: highest local rank first.
+    for (std::size_t i = job.workers.size(); i-- > 0 && have > want;) {
+      if (job.workers[i].role != role) continue;
+      change.keep[i] = 0;
+      changes = true;
+      --have;
+    }
+    if (have >= want) continue;
+    std::vector<NodeCount> nodes;
+    const std::int32_t devices = job.spec->roles[r].bundle.devices;
+    if (step.state.quota_allows(job, job.row.devices_held + (want - have) * devices) &&
+        step.state.ledger.find_gang(demand_of(step, job, role), want - have, nodes)) {
+      for (const NodeCount& n : nodes) change.added.push_back({role, n});
+      changes = true;
+    } else {
+      short_of_room = true;
+    }
+  }
+  if (short_of_room != job.wants_more) {
+    job.wants_more = short_of_room;
+    if (short_of_room) {
+      step.state.wants_more.push_back(job.row.id);
+    } else {
+      std::erase(step.state.wants_more, job.row.id);
+    }
+  }
+  if (!changes) return;
+  if (!fits_together(step, job, change.added)) return;
+  ++job.row.reschedules;
+  job.change_reason = Reason::Rescaled;
+  set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);
+  count(step, job, Counter::Reschedules);
+  release_dropped(step, job, change);
+  form_next(step, job, change);
+}
+
+}  // namespace orrery

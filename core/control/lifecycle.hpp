@@ -1,0 +1,99 @@
+// Transitions of jobs: phases, memberships, failures, endings.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/control/state.hpp"
+#include "core/record/command.hpp"
+
+namespace orrery {
+
+/// What one step works on.
+struct Step {
+  State& state;
+  Commands& out;
+  Instant at;
+  Instant occurred_at;
+
+  Notice notice(NoticeKind kind, const JobState& job) const {
+    Notice n;
+    n.kind = kind;
+    n.at = at;
+    n.occurred_at = occurred_at;
+    n.job = job.row.id;
+    n.generation = job.row.generation;
+    return n;
+  }
+};
+
+/// So many new workers of a role on one node.
+struct Placed {
+  RoleIndex role;
+  NodeCount at;
+};
+
+/// Goes to `to` and tells so; the edge must be legal. The same phase with another reason only
+/// changes the reason.
+void set_phase(Step& step, JobState& job, JobPhase to, Reason reason);
+
+/// Raises a counter and tells so.
+void count(Step& step, JobState& job, Counter counter);
+
+/// Tells that an event, or a part of a plan, changed nothing.
+void ignore(Step& step, const JobState* job, Ignored why, std::size_t event_kind);
+
+/// Chooses nodes for every role of a job at these replicas of the elastic one; claims nothing.
+/// `elastic_nodes` may fix where the elastic replicas go. False where it does not fit.
+bool find_places(Step& step, const JobState& job, std::int32_t replicas,
+                 std::span<const NodeCount> elastic_nodes, std::vector<Placed>& out);
+
+/// Whether each node has room for the replicas named, one list entry at a time.
+bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes);
+
+/// Begins a change of membership: workers with `keep[rank] == 0` are stopped, `replace[rank] != 0`
+/// are started again in place (their lease goes on), `added` are claimed beside. The capacity of
+/// `added` must be free after `release_dropped` was called.
+struct MembershipChange {
+  std::vector<std::uint8_t> keep;     ///< Per present rank.
+  std::vector<std::uint8_t> replace;  ///< Per present rank; wins over `keep`.
+  std::vector<Placed> added;
+};
+
+/// First half: stops what goes and gives its capacity up for new claims.
+void release_dropped(Step& step, JobState& job, const MembershipChange& change);
+
+/// Second half: claims `added`, forms the next membership, and starts it as soon as it can.
+void form_next(Step& step, JobState& job, const MembershipChange& change);
+
+/// Gives everything back; the job waits again once drained.
+void give_all_back(Step& step, JobState& job, Reason reason);
+
+/// Lets a change under way go on if nothing holds it up any more.
+void advance(Step& step, JobState& job);
+
+/// Looks at what the workers have become and acts: success, recovery, Running.
+void settle(Step& step, JobState& job);
+
+/// Replaces workers after a failure charged elsewhere: those marked, widened to the job's recovery
+/// scope. Falls back to fewer elastic replicas, then to waiting.
+void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason);
+
+/// Ends the job; stops what still runs; frees its leases as the workers go.
+void finish(Step& step, JobState& job, JobPhase phase, Reason reason);
+
+/// The start took longer than the job's deadline: a failure, charged like a crash.
+void fail_start(Step& step, JobState& job);
+
+/// Jobs whose claims became held: lets them start.
+void unblock(Step& step, std::vector<JobId>& ready);
+
+/// Brings a job that no policy moves to its user's target, as far as there is room.
+void meet_target(Step& step, JobState& job);
+
+/// Tells devices and replicas after they changed, and keeps the row's counts.
+void note_allocation(Step& step, JobState& job);
+
+}  // namespace orrery

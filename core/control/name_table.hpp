@@ -1,0 +1,89 @@
+// From a job's name to its id, for live jobs.
+#pragma once
+
+#include <cstdint>
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.hpp"
+
+namespace orrery {
+
+/// Open addressing over 64-bit hashes of names; the owner compares the names themselves. Never
+/// iterated, so its order decides nothing.
+class NameTable {
+ public:
+  NameTable() : slots_(64) {}
+
+  /// Calls `same(JobId)` for candidates and returns the first for which it is true.
+  template <class Same>
+  JobId find(std::string_view name, Same&& same) const {
+    const std::uint64_t hash = hash_of(name);
+    for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
+      const Slot& slot = slots_[i];
+      if (slot.state == State::Empty) return JobId::none();
+      if (slot.state == State::Full && slot.hash == hash && same(slot.job)) return slot.job;
+    }
+  }
+
+  void insert(std::string_view name, JobId job) {
+    if ((used_ + 1) * 2 > slots_.size()) grow();
+    put({hash_of(name), job, State::Full});
+    ++live_;
+  }
+
+  void erase(std::string_view name, JobId job) {
+    const std::uint64_t hash = hash_of(name);
+    for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
+      if (slots_[i].state == State::Empty) return;
+      if (slots_[i].state != State::Full || slots_[i].job != job) continue;
+      slots_[i].state = State::Erased;
+      --live_;
+      return;
+    }
+  }
+
+ private:
+  enum class State : std::uint8_t { Empty, Full, Erased };
+
+  struct Slot {
+    std::uint64_t hash = 0;
+    JobId job;
+    State state = State::Empty;
+  };
+
+  // FNV-1a with a final mix: names differ in their last digits.
+  static std::uint64_t hash_of(std::string_view name) {
+    std::uint64_t h = 0xcbf29ce484222325;
+    for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    h ^= h >> 32;
+    return h * 0x9e3779b97f4a7c15;
+  }
+
+  std::size_t mask() const { return slots_.size() - 1; }
+
+  void put(const Slot& slot) {
+    std::size_t i = slot.hash & mask();
+    while (slots_[i].state == State::Full) i = (i + 1) & mask();
+    if (slots_[i].state == State::Empty) ++used_;
+    slots_[i] = slot;
+  }
+
+  void grow() {
+    std::vector<Slot> old(std::max<std::size_t>(64, live_ * 4));
+    std::size_t size = 64;
+    while (size < old.size()) size *= 2;
+    old.assign(size, Slot{});
+    old.swap(slots_);
+    used_ = 0;
+    for (const Slot& slot : old)
+      if (slot.state == State::Full) put(slot);
+  }
+
+  std::vector<Slot> slots_;  ///< A power of two, at least half of it empty.
+  std::size_t used_ = 0;     ///< Full and erased.
+  std::size_t live_ = 0;
+};
+
+}  // namespace orrery

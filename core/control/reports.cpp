@@ -1,0 +1,314 @@
+#include "core/control/reports.hpp"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kProfilingKeysMax = 64;
+
+template <class Body>
+constexpr std::size_t kind_of() {
+  return EventBody(std::in_place_type<Body>).index();
+}
+
+// The worker that a report names: by its present rank, or by the rank it was born with where the
+// report was under way while the membership changed.
+Worker* find_worker(JobState& job, Generation generation, Incarnation incarnation, Rank rank) {
+  if (generation == job.row.generation && rank.index() < job.workers.size()) {
+    Worker& worker = job.workers[rank.index()];
+    if (worker.incarnation == incarnation) return &worker;
+  }
+  for (Worker& worker : job.workers)
+    if (worker.incarnation == incarnation && worker.birth_rank == rank &&
+        (worker.born == generation || generation <= job.row.generation))
+      return &worker;
+  return nullptr;
+}
+
+void gone(Step& step, JobState& job, Worker& worker, WorkerState state, std::int32_t exit_code) {
+  if (worker.state == WorkerState::Ready) --job.ready;
+  const bool was_draining = worker.state == WorkerState::Draining;
+  worker.state = was_draining ? WorkerState::Stopped : state;
+  worker.exit_code = exit_code;
+  if (was_draining) --job.draining;
+  // A failed or lost worker keeps its lease: its successor starts in place.
+  const bool done = was_draining || state == WorkerState::Succeeded || is_final(job.row.phase);
+  if (!done || worker.lease.is_none()) return;
+  std::vector<JobId> ready;
+  const LeaseId lease = worker.lease;
+  worker.lease = LeaseId::none();
+  step.state.ledger.release(lease, ready);
+  unblock(step, ready);
+}
+
+Ignored apply(Step& step, JobState& job, Worker& worker, const WorkersChanged& event) {
+  if (worker.is_gone()) return Ignored::AlreadyKnown;
+  switch (event.fact) {
+    case WorkerFact::Ready:
+      if (worker.state != WorkerState::Starting) return Ignored::AlreadyKnown;
+      worker.state = WorkerState::Ready;
+      ++job.ready;
+      break;
+    case WorkerFact::Exited:
+      gone(step, job, worker, event.exit_code == 0 ? WorkerState::Succeeded : WorkerState::Failed,
+           event.exit_code);
+      break;
+    case WorkerFact::LaunchFailed:
+      gone(step, job, worker, WorkerState::Failed, event.exit_code);
+      break;
+    case WorkerFact::Lost:
+      gone(step, job, worker, WorkerState::Lost, 0);
+      break;
+  }
+  return Ignored::NotDue;  // Stands for: applied.
+}
+
+ProfilingSeries* series_of(JobState& job, const std::string& key) {
+  for (ProfilingSeries& series : job.profilings)
+    if (series.key == key) return &series;
+  if (job.profilings.size() >= kProfilingKeysMax) return nullptr;
+  return &job.profilings.emplace_back(ProfilingSeries{key, {}});
+}
+
+// The throughput of a job is what its ranks of the current generation report together.
+void measure_rate(JobState& job, Instant at) {
+  const ProfilingSeries* throughput = series_of(job, "throughput");
+  std::vector<std::pair<Rank, double>> latest;
+  for (const ProfilingSample& sample : throughput->samples) {
+    if (sample.generation != job.row.generation) continue;
+    const auto same = std::find_if(latest.begin(), latest.end(),
+                                   [&](const auto& l) { return l.first == sample.rank; });
+    if (same != latest.end()) {
+      same->second = sample.value;
+    } else {
+      latest.emplace_back(sample.rank, sample.value);
+    }
+  }
+  double rate = 0;
+  for (const auto& [rank, value] : latest) rate += value;
+  job.row.progress.rate = rate;
+  job.row.progress.source = EstimateSource::Measured;
+  job.row.progress.as_of = at;
+}
+
+// What a lost node takes from one job.
+void lose_node(Step& step, JobState& job, NodeId node) {
+  std::vector<std::uint8_t> lost(job.workers.size(), 0);
+  bool anybody = false;
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    Worker& worker = job.workers[i];
+    if (worker.node != node || worker.is_gone()) continue;
+    const bool counts = worker.state != WorkerState::Draining;
+    gone(step, job, worker, WorkerState::Lost, 0);
+    lost[i] = counts ? 1 : 0;
+    anybody = anybody || counts;
+  }
+  if (is_final(job.row.phase)) return;
+  const bool claims_there =
+      std::any_of(job.next.begin(), job.next.end(), [&](const Worker& w) { return w.node == node; });
+  if (!anybody && !claims_there) {
+    settle(step, job);
+    return;
+  }
+  ++job.row.node_losses;
+  count(step, job, Counter::NodeLosses);
+  step.state.touch(job.row.id);
+  if (job.after_drain != AfterDrain::Nothing || job.row.phase == JobPhase::Pending) {
+    // In the middle of a change: the plan it followed is void, so it starts over from the queue.
+    give_all_back(step, job, Reason::NodeLost);
+    return;
+  }
+  recover(step, job, std::move(lost), Reason::NodeLost);
+}
+
+bool out_of_contact(const State& state, const JobState& job) {
+  return !job.workers.empty() &&
+         std::all_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+           return w.is_gone() || state.nodes[w.node.index()].silent;
+         });
+}
+
+std::vector<JobId> owners_on(const Ledger& ledger, NodeId node) {
+  std::vector<JobId> owners;
+  for (LeaseId l = ledger.node(node).first; !l.is_none(); l = ledger.lease(l).next)
+    owners.push_back(ledger.lease(l).owner);
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  return owners;
+}
+
+// Whether every node of an Unknown job has given its list in this epoch.
+bool is_reconciled(const State& state, const JobState& job) {
+  return std::all_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+    const NodeState& node = state.nodes[w.node.index()];
+    return w.is_gone() || (!node.silent && node.heard == state.epoch);
+  });
+}
+
+}  // namespace
+
+void on_event(Step& step, const WorkersChanged& event) {
+  constexpr std::size_t kKind = kind_of<WorkersChanged>();
+  JobState* job = step.state.find(event.job);
+  if (job == nullptr) {
+    ignore(step, nullptr, Ignored::UnknownJob, kKind);
+    return;
+  }
+  std::int32_t applied = 0;
+  Ignored why = Ignored::UnknownRank;
+  for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
+    Worker* worker = find_worker(*job, event.generation, event.incarnation,
+                                 Rank{event.first.value + i});
+    if (worker == nullptr) {
+      why = event.generation < job->row.generation ? Ignored::StaleGeneration
+                                                   : Ignored::StaleIncarnation;
+      continue;
+    }
+    const Ignored result = apply(step, *job, *worker, event);
+    if (result == Ignored::NotDue) {
+      ++applied;
+    } else {
+      why = result;
+    }
+  }
+  if (applied == 0) {
+    ignore(step, job, is_final(job->row.phase) ? Ignored::JobFinished : why, kKind);
+    return;
+  }
+  Notice notice = step.notice(NoticeKind::WorkersReported, *job);
+  notice.fact = event.fact;
+  notice.first = event.first;
+  notice.count = applied;
+  notice.exit_code = event.exit_code;
+  step.out.notices.push_back(notice);
+  settle(step, *job);
+}
+
+void on_event(Step& step, const ProgressReported& event) {
+  constexpr std::size_t kKind = kind_of<ProgressReported>();
+  JobState* job = step.state.find(event.job);
+  if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
+  if (is_final(job->row.phase)) return ignore(step, job, Ignored::JobFinished, kKind);
+  if (event.generation != job->row.generation)
+    return ignore(step, job, Ignored::StaleGeneration, kKind);
+  ProgressView& progress = job->row.progress;
+  progress.done = event.done;
+  progress.rate = event.rate;
+  progress.efficiency = event.efficiency;
+  progress.epoch = event.epoch;
+  progress.remaining = event.remaining;
+  progress.source = event.source;
+  progress.as_of = step.occurred_at;
+  if (event.checkpointed) progress.checkpointed = event.done;
+  step.state.touch(event.job);
+}
+
+void on_event(Step& step, const ProfilingChanged& event) {
+  constexpr std::size_t kKind = kind_of<ProfilingChanged>();
+  JobState* job = step.state.find(event.job);
+  if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
+  if (is_final(job->row.phase)) return ignore(step, job, Ignored::JobFinished, kKind);
+  if (event.generation != job->row.generation)
+    return ignore(step, job, Ignored::StaleGeneration, kKind);
+  bool throughput = false;
+  for (const ProfilingValue& value : event.values) {
+    ProfilingSeries* series = series_of(*job, value.key);
+    if (series == nullptr) {
+      ignore(step, job, Ignored::OutOfBounds, kKind);
+      continue;
+    }
+    if (series->samples.size() >= ProfilingSeries::kSamplesMax)
+      series->samples.erase(series->samples.begin());
+    series->samples.push_back({step.at, event.generation, event.rank, value.value});
+    throughput = throughput || value.key == "throughput";
+  }
+  if (throughput) measure_rate(*job, step.at);
+  step.state.touch(event.job);
+}
+
+void on_event(Step& step, const NodeSilent& event) {
+  constexpr std::size_t kKind = kind_of<NodeSilent>();
+  State& state = step.state;
+  if (event.node.index() >= state.nodes.size())
+    return ignore(step, nullptr, Ignored::UnknownNode, kKind);
+  NodeState& node = state.nodes[event.node.index()];
+  if (node.silent) return ignore(step, nullptr, Ignored::AlreadyKnown, kKind);
+  node.silent = true;
+  state.ledger.set_usable(event.node, false);
+  Notice notice;
+  notice.kind = NoticeKind::NodeChanged;
+  notice.at = step.at;
+  notice.occurred_at = step.occurred_at;
+  notice.node = event.node;
+  step.out.notices.push_back(notice);
+  for (const JobId id : owners_on(state.ledger, event.node)) {
+    JobState& job = state.job(id);
+    const bool may_wait = job.spec->unknown_deadline > Duration::zero() &&
+                          job.after_drain == AfterDrain::Nothing &&
+                          (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running);
+    if (may_wait && out_of_contact(state, job)) {
+      set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
+      state.set_timer(job, step.at + job.spec->unknown_deadline);
+    } else if (job.row.phase != JobPhase::Unknown) {
+      lose_node(step, job, event.node);
+    }
+  }
+  state.due.capacity = true;
+}
+
+void on_event(Step& step, const NodeReturned& event) {
+  constexpr std::size_t kKind = kind_of<NodeReturned>();
+  State& state = step.state;
+  if (event.node.index() >= state.nodes.size())
+    return ignore(step, nullptr, Ignored::UnknownNode, kKind);
+  NodeState& node = state.nodes[event.node.index()];
+  if (node.silent) {
+    Notice notice;
+    notice.kind = NoticeKind::NodeChanged;
+    notice.at = step.at;
+    notice.occurred_at = step.occurred_at;
+    notice.node = event.node;
+    notice.up = true;
+    step.out.notices.push_back(notice);
+    state.due.capacity = true;
+  }
+  node.silent = false;
+  node.heard = state.epoch;
+  state.ledger.set_usable(event.node, true);
+  for (const JobId id : owners_on(state.ledger, event.node)) {
+    JobState& job = state.job(id);
+    bool lost_some = false;
+    for (Worker& worker : job.workers) {
+      if (worker.node != event.node || worker.is_gone()) continue;
+      const bool runs = std::any_of(
+          event.workers.begin(), event.workers.end(), [&](const RunningWorker& w) {
+            return w.job == id && w.incarnation == worker.incarnation &&
+                   find_worker(job, w.generation, w.incarnation, w.rank) == &worker;
+          });
+      if (runs) continue;
+      gone(step, job, worker, WorkerState::Lost, 0);
+      lost_some = true;
+    }
+    if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job))
+      set_phase(step, job, job.ready == job.workers.size() ? JobPhase::Running : JobPhase::Starting,
+                Reason::ContactRegained);
+    if (lost_some || job.row.phase == JobPhase::Starting) settle(step, job);
+  }
+}
+
+void give_up_unknown(Step& step, JobState& job) {
+  std::vector<std::uint8_t> lost(job.workers.size(), 0);
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    Worker& worker = job.workers[i];
+    const NodeState& node = step.state.nodes[worker.node.index()];
+    if (worker.is_gone() || !(node.silent || node.heard < step.state.epoch)) continue;
+    gone(step, job, worker, WorkerState::Lost, 0);
+    lost[i] = 1;
+  }
+  ++job.row.node_losses;
+  count(step, job, Counter::NodeLosses);
+  recover(step, job, std::move(lost), Reason::NodeLost);
+}
+
+}  // namespace orrery

@@ -1,0 +1,265 @@
+#include "core/control/requests.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace orrery {
+namespace {
+
+void answer(Step& step, std::uint64_t request, JobId job, bool accepted, std::string message) {
+  step.out.orders.emplace_back(AnswerRequest{request, job, accepted, std::move(message)});
+}
+
+// Whether the whole job could run on the declared nodes if they were all free and up.
+bool is_feasible(const State& state, const Demand& demand, std::int32_t replicas) {
+  std::int64_t fit = 0;
+  for (std::size_t n = 0; n < state.nodes.size() && fit < replicas; ++n) {
+    const LedgerNode& node = state.ledger.node(NodeId{static_cast<std::uint32_t>(n)});
+    fit += replicas_that_fit({node.cpu, node.memory, node.devices, 0, node.model, true}, demand);
+  }
+  return fit >= replicas;
+}
+
+std::uint32_t quota_index(const State& state, std::string_view kind, std::string_view name) {
+  for (std::size_t i = 0; i < state.quotas.size(); ++i) {
+    const std::string& scope = state.quotas[i].quota.scope;
+    if (scope.size() == kind.size() + name.size() && scope.starts_with(kind) &&
+        scope.ends_with(name))
+      return static_cast<std::uint32_t>(i);
+  }
+  return UINT32_MAX;
+}
+
+// The bounds within which a policy, or the user's target, may size the job.
+void set_bounds(JobState& job) {
+  JobRow& row = job.row;
+  const RoleSpec& role = job.spec->roles[row.elastic.index()];
+  const std::int32_t target =
+      row.elastic.index() < job.targets.size() ? job.targets[row.elastic.index()] : 0;
+  if (row.preemptible) {
+    row.min_replicas = role.min_replicas;
+    row.max_replicas = target > 0 ? target : role.max_replicas;
+  } else {
+    row.min_replicas = row.max_replicas = job.target(row.elastic);
+  }
+  row.rest_devices = 0;
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const RoleIndex index{static_cast<std::uint16_t>(r)};
+    if (index != row.elastic)
+      row.rest_devices += job.target(index) * job.spec->roles[r].bundle.devices;
+  }
+}
+
+void judge_feasibility(State& state, JobState& job) {
+  bool feasible = is_feasible(state, job.row.demand, job.row.min_replicas);
+  for (std::size_t r = 0; r < job.role_count() && feasible; ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role != job.row.elastic)
+      feasible = is_feasible(state, state.demand_of(job.spec->roles[r].bundle), job.target(role));
+  }
+  job.row.infeasible = !feasible;
+}
+
+void fill_row(State& state, JobState& job) {
+  JobRow& row = job.row;
+  const JobSpec& spec = *job.spec;
+  row.elastic = elastic_role(spec);
+  row.preemptible = spec.preemptible;
+  row.priority = spec.priority;
+  row.demand = state.demand_of(spec.roles[row.elastic.index()].bundle);
+  row.estimate = spec.estimate;
+  row.estimate_source = spec.estimate_source;
+  row.submitted = state.now;
+  row.attained_as_of = state.now;
+  row.quota_namespace = quota_index(state, "namespace/", namespace_of(spec.name));
+  if (!spec.group.empty()) row.quota_group = quota_index(state, "group/", spec.group);
+  set_bounds(job);
+  judge_feasibility(state, job);
+}
+
+struct Bounds {
+  std::int32_t low = 1;
+  std::int32_t high = 0;
+};
+
+// What a scaling request may set for a role.
+Bounds bounds_of(const JobSpec& spec, RoleIndex role) {
+  const RoleSpec& r = spec.roles[role.index()];
+  // A fixed number may be replaced by any other; an elastic one stays inside its bounds.
+  if (!r.is_elastic()) return {1, 1'000'000};
+  return {r.min_replicas, r.max_replicas};
+}
+
+// Targets after the request, or empty with `why` set: refused whole.
+std::vector<std::int32_t> scaled_targets(const JobState& job, const ScaleRequested& event,
+                                         std::string& why) {
+  std::vector<std::int32_t> targets = job.targets;
+  targets.resize(job.role_count(), 0);
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (!event.role.is_none() && event.role != role) continue;
+    if (event.mode == ScaleMode::Clear) {
+      targets[r] = 0;
+      continue;
+    }
+    const bool policy_sized = job.row.preemptible && role == job.row.elastic;
+    const std::int32_t now = policy_sized ? job.row.max_replicas : job.target(role);
+    const std::int32_t base = policy_sized && job.row.holds ? job.row.replicas : now;
+    const std::int32_t wanted = event.mode == ScaleMode::Set   ? event.replicas
+                                : event.mode == ScaleMode::Add ? base + event.replicas
+                                                               : base - event.replicas;
+    const Bounds bounds = bounds_of(*job.spec, role);
+    if (event.replicas < 1 || wanted < bounds.low || wanted > bounds.high) {
+      why = job.spec->name + ": role " + job.spec->roles[r].name + " would have " +
+            std::to_string(wanted) + " replicas, " + std::to_string(bounds.low) + " to " +
+            std::to_string(bounds.high) + " are allowed; ask for a number in these bounds";
+      return {};
+    }
+    targets[r] = wanted;
+  }
+  return targets;
+}
+
+void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors) {
+  std::string text;
+  for (const Error& error : errors) text += (text.empty() ? "" : "\n") + error.text();
+  ignore(step, nullptr, Ignored::BadSpecification,
+         EventBody(std::in_place_type<JobSubmitted>).index());
+  answer(step, event.request, JobId::none(), false, std::move(text));
+}
+
+}  // namespace
+
+void on_event(Step& step, const EpochStarted& event) {
+  State& state = step.state;
+  const bool takeover = state.epoch.value > 0;
+  if (event.epoch <= state.epoch)
+    return ignore(step, nullptr, Ignored::StaleGeneration,
+                  EventBody(std::in_place_type<EpochStarted>).index());
+  state.epoch = event.epoch;
+  state.settings = event.settings;
+  if (!takeover) return;
+  // Nothing is known of workers until their nodes have given complete lists under this epoch.
+  const std::vector<JobId> holding = state.holding();
+  for (const JobId id : holding) {
+    JobState& job = state.job(id);
+    if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) continue;
+    set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
+    state.set_timer(job, step.at + state.settings.takeover_grace);
+  }
+}
+
+void on_event(Step& step, const NodesDeclared& event) {
+  State& state = step.state;
+  for (const NodeGroup& group : event.groups) {
+    const DeviceModelId model =
+        group.devices > 0 ? state.intern_model(group.device_model) : DeviceModelId::none();
+    for (std::int32_t i = 0; i < group.count; ++i) {
+      state.ledger.add_node(group, model);
+      state.nodes.push_back({group.name, false, state.epoch});
+    }
+  }
+  state.for_each_job([&](JobState& job) {
+    if (!job.row.infeasible || is_final(job.row.phase)) return;
+    judge_feasibility(state, job);
+    if (!job.row.infeasible) state.enqueue(job);
+  });
+  state.due.capacity = true;
+}
+
+void on_event(Step& step, const QuotasDeclared& event) {
+  State& state = step.state;
+  state.quotas.clear();
+  for (const Quota& quota : event.quotas) state.quotas.push_back({quota, 0});
+  state.for_each_job([&](JobState& job) {
+    JobRow& row = job.row;
+    row.quota_namespace = quota_index(state, "namespace/", namespace_of(job.spec->name));
+    row.quota_group =
+        job.spec->group.empty() ? UINT32_MAX : quota_index(state, "group/", job.spec->group);
+    for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
+      if (quota != UINT32_MAX) state.quotas[quota].held += row.devices_held;
+  });
+  state.due.capacity = true;
+}
+
+void on_event(Step& step, const JobSubmitted& event) {
+  State& state = step.state;
+  const Errors errors = check_spec(*event.spec);
+  const bool usable = !event.spec->roles.empty();
+  if (!errors.empty() && (event.spec->family == JobFamily::Native || !usable))
+    return refuse_bad_spec(step, event, errors);
+  const JobId old = state.named(event.spec->name);
+  if (!old.is_none() && !is_final(state.job(old).row.phase)) {
+    ignore(step, &state.job(old), Ignored::AlreadyKnown,
+           EventBody(std::in_place_type<JobSubmitted>).index());
+    return answer(step, event.request, JobId::none(), false,
+                  event.spec->name +
+                      ": a live job has this name, names are unique; choose another or wait");
+  }
+  JobState& job = state.add_job(event.spec);
+  ++state.totals.submitted;
+  job.row.submitted = state.now;
+  answer(step, event.request, job.row.id, true, {});
+  set_phase(step, job, JobPhase::Pending, Reason::Submitted);
+  if (!errors.empty()) {
+    // DI-orchestrator accepts such manifests and fails them at run time; so do we for its family.
+    job.row.attained_as_of = state.now;
+    return finish(step, job, JobPhase::Failed, Reason::InvalidSpec);
+  }
+  fill_row(state, job);
+  state.enqueue(job);
+  state.touch(job.row.id);
+  if (job.row.infeasible) {
+    set_phase(step, job, JobPhase::Pending, Reason::Infeasible);
+  } else {
+    state.due.submissions.push_back(job.row.id);
+  }
+}
+
+void on_event(Step& step, const ScaleRequested& event) {
+  constexpr std::size_t kKind = 4;
+  State& state = step.state;
+  JobState* job = state.find(event.job);
+  if (job == nullptr || is_final(job->row.phase)) {
+    ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kKind);
+    return answer(step, event.request, event.job, false,
+                  job == nullptr ? "no such job" : job->spec->name + ": the job has ended");
+  }
+  std::string why;
+  if (!event.role.is_none() && event.role.index() >= job->role_count())
+    why = job->spec->name + ": no role " + std::to_string(event.role.value);
+  std::vector<std::int32_t> targets;
+  if (why.empty()) targets = scaled_targets(*job, event, why);
+  if (!why.empty()) {
+    ignore(step, job, Ignored::OutOfBounds, kKind);
+    return answer(step, event.request, event.job, false, why);
+  }
+  const bool queued = job->row.phase == JobPhase::Pending && !job->row.holds;
+  if (queued) state.dequeue(*job);
+  job->targets = std::move(targets);
+  set_bounds(*job);
+  state.touch(event.job);
+  answer(step, event.request, event.job, true, {});
+  if (queued) {
+    judge_feasibility(state, *job);
+    state.enqueue(*job);
+    if (job->row.infeasible) set_phase(step, *job, JobPhase::Pending, Reason::Infeasible);
+  } else {
+    meet_target(step, *job);
+  }
+  state.due.capacity = true;
+}
+
+void on_event(Step& step, const StopRequested& event) {
+  constexpr std::size_t kKind = 5;
+  JobState* job = step.state.find(event.job);
+  if (job == nullptr || is_final(job->row.phase)) {
+    ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kKind);
+    return answer(step, event.request, event.job, false,
+                  job == nullptr ? "no such job" : job->spec->name + ": the job has ended");
+  }
+  answer(step, event.request, event.job, true, {});
+  finish(step, *job, JobPhase::Failed, Reason::StoppedByUser);
+}
+
+}  // namespace orrery

@@ -1,0 +1,217 @@
+// Everything the controller knows: the fold of the journal.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.hpp"
+#include "core/base/digest.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/ledger.hpp"
+#include "core/control/job_state.hpp"
+#include "core/control/name_table.hpp"
+#include "core/plan/plan.hpp"
+#include "core/plan/wait_queue.hpp"
+#include "core/record/event.hpp"
+
+namespace orrery {
+
+/// One quota with what its scope holds now.
+struct QuotaUse {
+  Quota quota;
+  std::int32_t held = 0;  ///< Devices.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("quota", self.quota);
+    v.field("held", self.held);
+  }
+};
+
+/// What is known of a node beside its ledger.
+struct NodeState {
+  std::string group;   ///< Name of its node group.
+  bool silent = false;
+  Epoch heard;         ///< Last epoch in which it gave its complete list.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("group", self.group);
+    v.field("silent", self.silent);
+    v.field("heard", self.heard);
+  }
+};
+
+/// Totals since the first record.
+struct Totals {
+  std::uint64_t submitted = 0;
+  std::uint64_t succeeded = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t plans = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t ignored = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("submitted", self.submitted);
+    v.field("succeeded", self.succeeded);
+    v.field("failed", self.failed);
+    v.field("plans", self.plans);
+    v.field("grants", self.grants);
+    v.field("ignored", self.ignored);
+  }
+};
+
+/// Which plans are due; asked for once per instant by the driver. Soft: not in snapshot or digest.
+struct PlansDue {
+  std::vector<JobId> submissions;  ///< `allocate` for each, in order.
+  bool completion = false;         ///< `optimize`.
+  bool capacity = false;
+  bool period = false;
+
+  bool any() const { return !submissions.empty() || completion || capacity || period; }
+};
+
+/// The state. Copyable: a planner on another thread works on a copy.
+class State {
+ public:
+  Epoch epoch;
+  Settings settings;
+  Instant now;
+  Sequence sequence;  ///< Last record that was applied.
+  std::vector<std::string> models;
+  std::vector<NodeState> nodes;
+  std::vector<QuotaUse> quotas;
+  Ledger ledger;
+  Totals totals;
+  PlansDue due;
+  Instant last_cycle;   ///< Last multiple of the plan period that was due.
+  Instant last_plan = Instant{-1};   ///< Instant of the last folded plan.
+
+  // --- jobs ---
+
+  /// Adds a job with the next id; its row's id and spec are set.
+  JobState& add_job(std::shared_ptr<const JobSpec> spec);
+
+  /// A job that is in state, finished or not; null where unknown or retired.
+  JobState* find(JobId id);
+  const JobState* find(JobId id) const;
+
+  /// A job that must be in state.
+  JobState& job(JobId id) { return jobs_[slot_of_[id.index() - first_id_]]; }
+
+  const JobState& job(JobId id) const { return jobs_[slot_of_[id.index() - first_id_]]; }
+
+  /// The live or retained job of this full name, or none.
+  JobId named(std::string_view name) const;
+
+  /// Id that the next accepted submission gets.
+  JobId next_job() const { return JobId{first_id_ + static_cast<std::uint32_t>(slot_of_.size())}; }
+
+  /// Jobs in state, finished ones included.
+  std::size_t job_count() const { return jobs_.size() - free_slots_.size(); }
+
+  /// Jobs in state that are not final.
+  std::size_t live_count() const { return live_; }
+
+  /// Calls `visit(JobState&)` for every job in state, by id.
+  template <class Visit>
+  void for_each_job(Visit&& visit) {
+    for (std::size_t i = 0; i < slot_of_.size(); ++i)
+      if (slot_of_[i] != kNoSlot) visit(jobs_[slot_of_[i]]);
+  }
+
+  template <class Visit>
+  void for_each_job(Visit&& visit) const {
+    for (std::size_t i = 0; i < slot_of_.size(); ++i)
+      if (slot_of_[i] != kNoSlot) visit(jobs_[slot_of_[i]]);
+  }
+
+  /// A job became final: it is retained for a while, then retired.
+  void retain(JobState& job);
+
+  /// Forgets finished jobs beyond the settings' time and number whose workers are gone.
+  void retire_old();
+
+  // --- sets that policies read ---
+
+  WaitQueue waiting;
+  const std::vector<JobId>& holding() const { return holding_; }
+
+  /// Puts a job into the wait queue, or takes it out, to match its row.
+  void enqueue(JobState& job);
+  void dequeue(JobState& job);
+
+  /// Sets what a job holds; keeps `holding`, quota use and attained service right.
+  void set_held(JobState& job, bool holds, std::int32_t devices);
+
+  /// Whether quotas let the job hold `devices` in all.
+  bool quota_allows(const JobState& job, std::int32_t devices) const;
+
+  /// Of those in `holding`, how many a policy may resize or take back.
+  std::int32_t preemptible_holding = 0;
+
+  /// Jobs that want more replicas than they hold and no policy moves.
+  std::vector<JobId> wants_more;
+
+  /// Jobs touched since the last `touched.clear()`; soft, not part of the digest.
+  std::vector<JobId> touched;
+
+  void touch(JobId id) {
+    if (touched.empty() || touched.back() != id) touched.push_back(id);
+  }
+
+  // --- timers ---
+
+  /// Asks for a TimeReached at `at` on behalf of the job; the latest call counts.
+  void set_timer(JobState& job, Instant at);
+
+  /// The earliest timer of a job; never where there is none.
+  Instant next_timer();
+
+  /// Takes a job whose timer is due at or before `now`, or none.
+  JobId take_due_timer();
+
+  /// The next multiple of the plan period, if there are live jobs; else never.
+  Instant next_cycle() const;
+
+  // --- the rest ---
+
+  DeviceModelId model_named(std::string_view name) const;
+  DeviceModelId intern_model(const std::string& name);
+  Demand demand_of(const Bundle& bundle);
+
+  /// The whole state in bytes: snapshot and digest.
+  void save(ByteWriter& out) const;
+  bool load(ByteReader& in, std::uint16_t version);
+  Digest digest() const;
+
+ private:
+  static constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
+  struct Timer {
+    Instant at;
+    JobId job;
+  };
+
+  template <class Self, class Visitor>
+  static void plain_fields(Self& self, Visitor& v);
+  bool timer_is_current(const Timer& timer) const;
+  void rebuild();
+
+  std::deque<JobState> jobs_;                ///< Slots; reused.
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<std::uint32_t> slot_of_;       ///< By id - first_id_.
+  std::uint32_t first_id_ = 0;               ///< All ids below are retired.
+  std::size_t live_ = 0;
+  std::deque<JobId> finished_;               ///< Retained, oldest first.
+  NameTable names_;
+  std::vector<JobId> holding_;               ///< Sorted.
+  std::vector<Timer> timers_;                ///< Binary heap, earliest on top; stale ones skipped.
+};
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+#include "core/control/state_view.hpp"
+
+#include <algorithm>
+
+namespace orrery {
+
+void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& out) const {
+  const JobState& job = state_.job(id);
+  const std::vector<Worker>& members =
+      job.after_drain == AfterDrain::Start ? job.next : job.workers;
+  const std::size_t mark = out.size();
+  for (const Worker& worker : members) {
+    if (worker.role != role) continue;
+    const auto same = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(mark), out.end(),
+                                   [&](const NodeCount& n) { return n.node == worker.node; });
+    if (same != out.end()) {
+      ++same->replicas;
+    } else {
+      out.push_back({worker.node, 1});
+    }
+  }
+  std::sort(out.begin() + static_cast<std::ptrdiff_t>(mark), out.end(),
+            [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+}
+
+}  // namespace orrery

@@ -1,0 +1,65 @@
+// The policy's view over a State: the controller's own, or a planner's copy.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/control/state.hpp"
+#include "core/plan/cluster_view.hpp"
+
+namespace orrery {
+
+/// A view of `state`, which must not change while the view is in use.
+class StateView final : public ClusterView {
+ public:
+  /// `touched` and `touched_complete`: see ClusterView.
+  StateView(const State& state, std::span<const JobId> touched, bool touched_complete)
+      : state_(state), touched_(touched), touched_complete_(touched_complete) {}
+
+  Instant now() const override { return state_.now; }
+
+  const WaitQueue& waiting() const override { return state_.waiting; }
+
+  std::span<const JobId> holding() const override { return state_.holding(); }
+
+  JobView job(JobId id) const override {
+    const JobState& job = state_.job(id);
+    return {job.row, *job.spec, job.elastic_nodes};
+  }
+
+  void append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& out) const override;
+
+  const JobRow& row(JobId id) const override { return state_.job(id).row; }
+
+  bool is_live(JobId id) const override {
+    const JobState* job = state_.find(id);
+    return job != nullptr && !is_final(job->row.phase);
+  }
+
+  const FreeIndex& capacity() const override { return state_.ledger.free(); }
+
+  std::int64_t devices_usable() const override { return state_.ledger.devices_usable(); }
+
+  bool quota_allows(JobId id, std::int32_t devices) const override {
+    return state_.quota_allows(state_.job(id), devices);
+  }
+
+  std::int32_t target(JobId id, RoleIndex role) const override {
+    return state_.job(id).target(role);
+  }
+
+  DeviceModelId model_named(std::string_view name) const override {
+    return state_.model_named(name);
+  }
+
+  std::span<const JobId> touched() const override { return touched_; }
+
+  bool touched_complete() const override { return touched_complete_; }
+
+ private:
+  const State& state_;
+  std::span<const JobId> touched_;
+  bool touched_complete_;
+};
+
+}  // namespace orrery

@@ -1,0 +1,94 @@
+// The only loop: wait, journal, step, issue. The same in every world.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "core/base/bytes.hpp"
+#include "core/base/digest.hpp"
+#include "core/control/controller.hpp"
+#include "core/driver/planner.hpp"
+#include "core/driver/state_store.hpp"
+#include "core/driver/world.hpp"
+
+namespace orrery {
+
+/// Watches a run. Called on the driver's thread; must not call back into the driver.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+
+  /// What one step told, in order.
+  virtual void on_notices(std::span<const Notice> notices, const State& state) = 0;
+
+  /// Each record after its step; by default nothing.
+  virtual void on_event(Sequence, const Event&) {}
+
+  /// Asked now and then; true ends the run early.
+  virtual bool should_stop() { return false; }
+};
+
+struct DriverOptions {
+  std::uint64_t snapshot_every = 0;  ///< Records between snapshots; 0: none.
+  std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant that count as no progress.
+};
+
+/// Why a run ended.
+enum class RunEnd : std::uint8_t { Finished, Stopped, NoProgress, StoreFailed };
+
+/// Drives one controller in one world. The caller owns all parts; they outlive the driver.
+class Driver {
+ public:
+  Driver(Controller& controller, World& world, StateStore& store, Planner& planner,
+         RunObserver* observer, DriverOptions options);
+
+  /// Continues a journal whose last record had this chain digest (after replay).
+  void continue_from(Digest chain) { chain_ = chain; }
+
+  /// Journals and steps facts that come from no world: the epoch, the declarations.
+  Status apply(std::vector<Event> events);
+
+  /// Runs until nothing will happen any more, `until` is reached, or the observer stops it.
+  RunEnd run(Instant until);
+
+  /// Chained digest of all records so far.
+  Digest chain() const { return chain_; }
+
+  /// What the store said when it failed.
+  const Errors& store_errors() const { return store_errors_; }
+
+  std::uint64_t events() const { return controller_.state().sequence.value; }
+
+  std::uint64_t plans_asked() const { return plans_asked_; }
+
+ private:
+  struct PendingOrder {
+    Sequence sequence;
+    Command command;
+  };
+
+  bool journal_and_step();
+  bool release_orders();
+  void put_in_order();
+  bool plan();
+  bool take_snapshot();
+
+  Controller& controller_;
+  World& world_;
+  StateStore& store_;
+  Planner& planner_;
+  RunObserver* observer_;
+  DriverOptions options_;
+  Digest chain_;
+  Errors store_errors_;
+  std::uint64_t plans_asked_ = 0;
+  std::uint64_t last_snapshot_ = 0;
+  std::vector<Event> events_;           ///< The batch at hand.
+  std::deque<PendingOrder> outbox_;     ///< Orders whose record is not durable yet.
+  Commands commands_;
+  ByteWriter bytes_;
+  std::vector<StoredRecord> records_;
+};
+
+}  // namespace orrery
