@@ -21,8 +21,9 @@ void drop(Step& step, const JobState& job, Ignored why) {
 
 bool same_nodes(const JobState& job, std::span<const NodeCount> nodes) {
   std::vector<NodeCount> wanted(nodes.begin(), nodes.end());
-  std::sort(wanted.begin(), wanted.end(),
-            [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+  std::sort(wanted.begin(), wanted.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
   return wanted == job.elastic_nodes;
 }
 
@@ -70,8 +71,8 @@ void keep_survivors(const JobState& job, Accepted& grant) {
       if (excess-- > 0) change.keep[i] = 0;
       continue;
     }
-    const auto here = std::find_if(have.begin(), have.end(),
-                                   [&](const NodeCount& n) { return n.node == worker.node; });
+    const auto here = std::find_if(
+        have.begin(), have.end(), [&](const NodeCount& n) { return n.node == worker.node; });
     std::int32_t want = 0;
     for (const NodeCount& n : wanted)
       if (n.node == worker.node) want += n.replicas;
@@ -198,12 +199,16 @@ void on_event(Step& step, const PlanProposed& event) {
     const bool sane = grant.first_node <= event.plan.nodes.size() &&
                       grant.node_count <= event.plan.nodes.size() - grant.first_node;
     if (job == nullptr || !sane) {
-      ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::BadSpecification,
+      ignore(step,
+             job,
+             job == nullptr ? Ignored::UnknownJob : Ignored::BadSpecification,
              EventBody(std::in_place_type<PlanProposed>).index());
       continue;
     }
-    Accepted each{grant.job, grant.replicas,
-                  std::span(event.plan.nodes).subspan(grant.first_node, grant.node_count), {}};
+    Accepted each{grant.job,
+                  grant.replicas,
+                  std::span(event.plan.nodes).subspan(grant.first_node, grant.node_count),
+                  {}};
     if (!grant.role.is_none() && grant.role != job->row.elastic) {
       drop(step, *job, Ignored::OutOfBounds);
       continue;

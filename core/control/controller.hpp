@@ -14,9 +14,9 @@ namespace orrery {
 
 /// A plan that the state asks for.
 struct PlanRequest {
-  Sequence view;        ///< Last record that the view contains.
+  Sequence view;  ///< Last record that the view contains.
   PlanTrigger trigger = PlanTrigger::Period;
-  JobId job;            ///< With trigger Submission.
+  JobId job;  ///< With trigger Submission.
 };
 
 /// What changed since a planner looked last.

@@ -20,14 +20,14 @@ struct Worker {
   RoleIndex role;
   std::int32_t local_rank = 0;  ///< Index inside the role.
   NodeId node;
-  LeaseId lease;                ///< None once released.
-  std::uint64_t devices = 0;    ///< Bit i: device i of the node.
+  LeaseId lease;              ///< None once released.
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   WorkerState state = WorkerState::Claimed;
   std::int32_t exit_code = 0;
-  Incarnation incarnation;      ///< Of the start that made it.
-  Generation born;              ///< Generation of that start,
-  Rank birth_rank;              ///< and its rank then: how late reports name it.
-  bool recover = false;         ///< In a coming membership: replaces a failed worker.
+  Incarnation incarnation;  ///< Of the start that made it.
+  Generation born;          ///< Generation of that start,
+  Rank birth_rank;          ///< and its rank then: how late reports name it.
+  bool recover = false;     ///< In a coming membership: replaces a failed worker.
 
   bool is_alive() const {
     return state == WorkerState::Starting || state == WorkerState::Ready ||
@@ -55,9 +55,9 @@ struct Worker {
 /// A user-visible condition: one per phase that the job has been in.
 struct Condition {
   JobPhase phase = JobPhase::Pending;
-  bool status = false;      ///< True for the phase that the job is in.
+  bool status = false;  ///< True for the phase that the job is in.
   Reason reason = Reason::Submitted;
-  Instant since;            ///< When `status` last changed.
+  Instant since;  ///< When `status` last changed.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -114,25 +114,25 @@ struct EnumNames<AfterDrain> {
 struct JobState {
   JobRow row;
   std::shared_ptr<const JobSpec> spec;
-  std::vector<std::int32_t> targets;      ///< Per role; 0: none set by a user. Empty: none at all.
-  std::vector<Worker> workers;            ///< By rank, of the current generation.
-  std::vector<Worker> next;               ///< Membership to come; kept workers name `from`.
-  std::vector<std::uint32_t> next_from;   ///< Per entry of `next`: its present rank, or UINT32_MAX.
-  std::vector<NodeCount> elastic_nodes;   ///< Elastic replicas per node, ascending.
-  std::vector<Condition> conditions;      ///< In order of first appearance.
+  std::vector<std::int32_t> targets;     ///< Per role; 0: none set by a user. Empty: none at all.
+  std::vector<Worker> workers;           ///< By rank, of the current generation.
+  std::vector<Worker> next;              ///< Membership to come; kept workers name `from`.
+  std::vector<std::uint32_t> next_from;  ///< Per entry of `next`: its present rank, or UINT32_MAX.
+  std::vector<NodeCount> elastic_nodes;  ///< Elastic replicas per node, ascending.
+  std::vector<Condition> conditions;     ///< In order of first appearance.
   std::vector<ProfilingSeries> profilings;  ///< In order of first appearance; at most 64 keys.
   AfterDrain after_drain = AfterDrain::Nothing;
-  std::uint32_t ready = 0;     ///< Workers in state Ready.
-  std::uint32_t draining = 0;  ///< Workers in state Draining.
-  std::uint32_t blocked = 0;   ///< Leases of `next` that are Claimed, not yet Held.
-  Incarnation incarnation;     ///< Of the last start.
-  Reason reason = Reason::Submitted;  ///< Why it is in its phase.
+  std::uint32_t ready = 0;                  ///< Workers in state Ready.
+  std::uint32_t draining = 0;               ///< Workers in state Draining.
+  std::uint32_t blocked = 0;                ///< Leases of `next` that are Claimed, not yet Held.
+  Incarnation incarnation;                  ///< Of the last start.
+  Reason reason = Reason::Submitted;        ///< Why it is in its phase.
   Reason change_reason = Reason::Rescaled;  ///< Why the change under way was begun.
-  bool wants_more = false;     ///< A fixed job below its target, waiting for room.
+  bool wants_more = false;                  ///< A fixed job below its target, waiting for room.
   Instant started_at = Instant::never();    ///< First start of workers.
   Instant finished_at = Instant::never();
-  Instant not_before;          ///< Backoff: the next membership does not start earlier.
-  Instant deadline = Instant::never();      ///< Of the phase; see `deadline_kind` by phase.
+  Instant not_before;                   ///< Backoff: the next membership does not start earlier.
+  Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
 
   std::size_t role_count() const { return spec->roles.size(); }
 

@@ -98,15 +98,24 @@ void activate(Step& step, JobState& job) {
     worker.born = job.row.generation;
     worker.birth_rank = Rank{rank};
     worker.recover = false;
-    start.workers.push_back({Rank{rank}, worker.role, worker.local_rank, worker.node,
-                             worker.incarnation, worker.devices,
+    start.workers.push_back({Rank{rank},
+                             worker.role,
+                             worker.local_rank,
+                             worker.node,
+                             worker.incarnation,
+                             worker.devices,
                              job.spec->roles[worker.role.index()].bundle.share});
   }
   if (someone_stays) {
     UpdateMembership update{job.row.id, job.row.generation, size, {}};
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       const Worker& w = job.workers[rank];
-      update.members.push_back({Rank{rank}, w.role, w.local_rank, w.node, w.incarnation, w.devices,
+      update.members.push_back({Rank{rank},
+                                w.role,
+                                w.local_rank,
+                                w.node,
+                                w.incarnation,
+                                w.devices,
                                 job.spec->roles[w.role.index()].bundle.share});
     }
     step.out.orders.emplace_back(std::move(update));
@@ -152,7 +161,9 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
 
 // Places for replicas that must start elsewhere. An elastic job goes on with its survivors where
 // they are enough; false where the job cannot go on.
-bool place_missing(Step& step, const JobState& job, const std::vector<std::int32_t>& missing,
+bool place_missing(Step& step,
+                   const JobState& job,
+                   const std::vector<std::int32_t>& missing,
                    std::vector<Placed>& added) {
   for (std::size_t r = 0; r < missing.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
@@ -160,7 +171,8 @@ bool place_missing(Step& step, const JobState& job, const std::vector<std::int32
     const std::int32_t spare = elastic ? job.row.replicas - job.row.min_replicas : 0;
     std::vector<NodeCount> nodes;
     std::int32_t want = missing[r];
-    while (want > 0 && !step.state.ledger.find_gang(demand_of(step, job, role), want, nodes)) --want;
+    while (want > 0 && !step.state.ledger.find_gang(demand_of(step, job, role), want, nodes))
+      --want;
     if (missing[r] - want > std::max(spare, 0)) return false;
     for (const NodeCount& n : nodes) added.push_back({role, n});
   }
@@ -208,8 +220,8 @@ void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
   step.out.notices.push_back(notice);
   row.phase = to;
   set_condition(job, to, reason, step.at);
-  step.state.set_timer(job, to == JobPhase::Starting ? step.at + job.spec->start_deadline
-                                                      : Instant::never());
+  step.state.set_timer(
+      job, to == JobPhase::Starting ? step.at + job.spec->start_deadline : Instant::never());
 }
 
 void count(Step& step, JobState& job, Counter counter) {
@@ -254,8 +266,11 @@ bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const Node
   });
 }
 
-bool find_places(Step& step, const JobState& job, std::int32_t replicas,
-                 std::span<const NodeCount> elastic_nodes, std::vector<Placed>& out) {
+bool find_places(Step& step,
+                 const JobState& job,
+                 std::int32_t replicas,
+                 std::span<const NodeCount> elastic_nodes,
+                 std::vector<Placed>& out) {
   std::vector<NodeCount> nodes;
   const auto append = [&](RoleIndex role) {
     for (const NodeCount& n : nodes) out.push_back({role, n});
@@ -292,8 +307,8 @@ bool find_places(Step& step, const JobState& job, std::int32_t replicas,
   for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
   unblock(step, ready);
   if (fits)
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Placed& a, const Placed& b) { return a.role < b.role; });
+    std::stable_sort(
+        out.begin(), out.end(), [](const Placed& a, const Placed& b) { return a.role < b.role; });
   return fits;
 }
 
@@ -369,8 +384,9 @@ void note_allocation(Step& step, JobState& job) {
       nodes.push_back({worker.node, 1});
     }
   }
-  std::sort(nodes.begin(), nodes.end(),
-            [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (kept > 0 && nodes[kept - 1].node == nodes[i].node) {
@@ -480,8 +496,7 @@ void fail_start(Step& step, JobState& job) {
 }
 
 void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
-  if (job.row.phase != JobPhase::Rescheduling)
-    set_phase(step, job, JobPhase::Restarting, reason);
+  if (job.row.phase != JobPhase::Rescheduling) set_phase(step, job, JobPhase::Restarting, reason);
   job.change_reason = reason;
   MembershipChange change;
   change.keep.assign(job.workers.size(), 1);

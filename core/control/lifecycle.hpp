@@ -47,8 +47,11 @@ void ignore(Step& step, const JobState* job, Ignored why, std::size_t event_kind
 
 /// Chooses nodes for every role of a job at these replicas of the elastic one; claims nothing.
 /// `elastic_nodes` may fix where the elastic replicas go. False where it does not fit.
-bool find_places(Step& step, const JobState& job, std::int32_t replicas,
-                 std::span<const NodeCount> elastic_nodes, std::vector<Placed>& out);
+bool find_places(Step& step,
+                 const JobState& job,
+                 std::int32_t replicas,
+                 std::span<const NodeCount> elastic_nodes,
+                 std::vector<Placed>& out);
 
 /// Whether each node has room for the replicas named, one list entry at a time.
 bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes);

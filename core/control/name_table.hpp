@@ -1,8 +1,8 @@
 // From a job's name to its id, for live jobs.
 #pragma once
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 

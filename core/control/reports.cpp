@@ -51,7 +51,10 @@ Ignored apply(Step& step, JobState& job, Worker& worker, const WorkersChanged& e
       ++job.ready;
       break;
     case WorkerFact::Exited:
-      gone(step, job, worker, event.exit_code == 0 ? WorkerState::Succeeded : WorkerState::Failed,
+      gone(step,
+           job,
+           worker,
+           event.exit_code == 0 ? WorkerState::Succeeded : WorkerState::Failed,
            event.exit_code);
       break;
     case WorkerFact::LaunchFailed:
@@ -77,8 +80,8 @@ void measure_rate(JobState& job, Instant at) {
   std::vector<std::pair<Rank, double>> latest;
   for (const ProfilingSample& sample : throughput->samples) {
     if (sample.generation != job.row.generation) continue;
-    const auto same = std::find_if(latest.begin(), latest.end(),
-                                   [&](const auto& l) { return l.first == sample.rank; });
+    const auto same = std::find_if(
+        latest.begin(), latest.end(), [&](const auto& l) { return l.first == sample.rank; });
     if (same != latest.end()) {
       same->second = sample.value;
     } else {
@@ -105,8 +108,8 @@ void lose_node(Step& step, JobState& job, NodeId node) {
     anybody = anybody || counts;
   }
   if (is_final(job.row.phase)) return;
-  const bool claims_there =
-      std::any_of(job.next.begin(), job.next.end(), [&](const Worker& w) { return w.node == node; });
+  const bool claims_there = std::any_of(
+      job.next.begin(), job.next.end(), [&](const Worker& w) { return w.node == node; });
   if (!anybody && !claims_there) {
     settle(step, job);
     return;
@@ -158,8 +161,8 @@ void on_event(Step& step, const WorkersChanged& event) {
   std::int32_t applied = 0;
   Ignored why = Ignored::UnknownRank;
   for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
-    Worker* worker = find_worker(*job, event.generation, event.incarnation,
-                                 Rank{event.first.value + i});
+    Worker* worker =
+        find_worker(*job, event.generation, event.incarnation, Rank{event.first.value + i});
     if (worker == nullptr) {
       why = event.generation < job->row.generation ? Ignored::StaleGeneration
                                                    : Ignored::StaleIncarnation;
@@ -244,9 +247,9 @@ void on_event(Step& step, const NodeSilent& event) {
   step.out.notices.push_back(notice);
   for (const JobId id : owners_on(state.ledger, event.node)) {
     JobState& job = state.job(id);
-    const bool may_wait = job.spec->unknown_deadline > Duration::zero() &&
-                          job.after_drain == AfterDrain::Nothing &&
-                          (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running);
+    const bool may_wait =
+        job.spec->unknown_deadline > Duration::zero() && job.after_drain == AfterDrain::Nothing &&
+        (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running);
     if (may_wait && out_of_contact(state, job)) {
       set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
       state.set_timer(job, step.at + job.spec->unknown_deadline);
@@ -281,8 +284,8 @@ void on_event(Step& step, const NodeReturned& event) {
     bool lost_some = false;
     for (Worker& worker : job.workers) {
       if (worker.node != event.node || worker.is_gone()) continue;
-      const bool runs = std::any_of(
-          event.workers.begin(), event.workers.end(), [&](const RunningWorker& w) {
+      const bool runs =
+          std::any_of(event.workers.begin(), event.workers.end(), [&](const RunningWorker& w) {
             return w.job == id && w.incarnation == worker.incarnation &&
                    find_worker(job, w.generation, w.incarnation, w.rank) == &worker;
           });
@@ -291,7 +294,9 @@ void on_event(Step& step, const NodeReturned& event) {
       lost_some = true;
     }
     if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job))
-      set_phase(step, job, job.ready == job.workers.size() ? JobPhase::Running : JobPhase::Starting,
+      set_phase(step,
+                job,
+                job.ready == job.workers.size() ? JobPhase::Running : JobPhase::Starting,
                 Reason::ContactRegained);
     if (lost_some || job.row.phase == JobPhase::Starting) settle(step, job);
   }

@@ -91,7 +91,8 @@ Bounds bounds_of(const JobSpec& spec, RoleIndex role) {
 }
 
 // Targets after the request, or empty with `why` set: refused whole.
-std::vector<std::int32_t> scaled_targets(const JobState& job, const ScaleRequested& event,
+std::vector<std::int32_t> scaled_targets(const JobState& job,
+                                         const ScaleRequested& event,
                                          std::string& why) {
   std::vector<std::int32_t> targets = job.targets;
   targets.resize(job.role_count(), 0);
@@ -123,7 +124,9 @@ std::vector<std::int32_t> scaled_targets(const JobState& job, const ScaleRequest
 void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors) {
   std::string text;
   for (const Error& error : errors) text += (text.empty() ? "" : "\n") + error.text();
-  ignore(step, nullptr, Ignored::BadSpecification,
+  ignore(step,
+         nullptr,
+         Ignored::BadSpecification,
          EventBody(std::in_place_type<JobSubmitted>).index());
   answer(step, event.request, JobId::none(), false, std::move(text));
 }
@@ -134,7 +137,9 @@ void on_event(Step& step, const EpochStarted& event) {
   State& state = step.state;
   const bool takeover = state.epoch.value > 0;
   if (event.epoch <= state.epoch)
-    return ignore(step, nullptr, Ignored::StaleGeneration,
+    return ignore(step,
+                  nullptr,
+                  Ignored::StaleGeneration,
                   EventBody(std::in_place_type<EpochStarted>).index());
   state.epoch = event.epoch;
   state.settings = event.settings;
@@ -190,11 +195,16 @@ void on_event(Step& step, const JobSubmitted& event) {
     return refuse_bad_spec(step, event, errors);
   const JobId old = state.named(event.spec->name);
   if (!old.is_none() && !is_final(state.job(old).row.phase)) {
-    ignore(step, &state.job(old), Ignored::AlreadyKnown,
+    ignore(step,
+           &state.job(old),
+           Ignored::AlreadyKnown,
            EventBody(std::in_place_type<JobSubmitted>).index());
-    return answer(step, event.request, JobId::none(), false,
-                  event.spec->name +
-                      ": a live job has this name, names are unique; choose another or wait");
+    return answer(
+        step,
+        event.request,
+        JobId::none(),
+        false,
+        event.spec->name + ": a live job has this name, names are unique; choose another or wait");
   }
   JobState& job = state.add_job(event.spec);
   ++state.totals.submitted;
@@ -222,7 +232,10 @@ void on_event(Step& step, const ScaleRequested& event) {
   JobState* job = state.find(event.job);
   if (job == nullptr || is_final(job->row.phase)) {
     ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kKind);
-    return answer(step, event.request, event.job, false,
+    return answer(step,
+                  event.request,
+                  event.job,
+                  false,
                   job == nullptr ? "no such job" : job->spec->name + ": the job has ended");
   }
   std::string why;
@@ -255,7 +268,10 @@ void on_event(Step& step, const StopRequested& event) {
   JobState* job = step.state.find(event.job);
   if (job == nullptr || is_final(job->row.phase)) {
     ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kKind);
-    return answer(step, event.request, event.job, false,
+    return answer(step,
+                  event.request,
+                  event.job,
+                  false,
                   job == nullptr ? "no such job" : job->spec->name + ": the job has ended");
   }
   answer(step, event.request, event.job, true, {});

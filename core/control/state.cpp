@@ -163,7 +163,10 @@ DeviceModelId State::intern_model(const std::string& name) {
 }
 
 Demand State::demand_of(const Bundle& bundle) {
-  return {bundle.cpu, bundle.memory, bundle.devices, bundle.share,
+  return {bundle.cpu,
+          bundle.memory,
+          bundle.devices,
+          bundle.share,
           bundle.device_model.empty() ? DeviceModelId::none() : intern_model(bundle.device_model)};
 }
 

@@ -34,9 +34,9 @@ struct QuotaUse {
 
 /// What is known of a node beside its ledger.
 struct NodeState {
-  std::string group;   ///< Name of its node group.
+  std::string group;  ///< Name of its node group.
   bool silent = false;
-  Epoch heard;         ///< Last epoch in which it gave its complete list.
+  Epoch heard;  ///< Last epoch in which it gave its complete list.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -89,8 +89,8 @@ class State {
   Ledger ledger;
   Totals totals;
   PlansDue due;
-  Instant last_cycle;   ///< Last multiple of the plan period that was due.
-  Instant last_plan = Instant{-1};   ///< Instant of the last folded plan.
+  Instant last_cycle;               ///< Last multiple of the plan period that was due.
+  Instant last_plan = Instant{-1};  ///< Instant of the last folded plan.
 
   // --- jobs ---
 
@@ -140,6 +140,7 @@ class State {
   // --- sets that policies read ---
 
   WaitQueue waiting;
+
   const std::vector<JobId>& holding() const { return holding_; }
 
   /// Puts a job into the wait queue, or takes it out, to match its row.
@@ -203,15 +204,15 @@ class State {
   bool timer_is_current(const Timer& timer) const;
   void rebuild();
 
-  std::deque<JobState> jobs_;                ///< Slots; reused.
+  std::deque<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint32_t> slot_of_;       ///< By id - first_id_.
-  std::uint32_t first_id_ = 0;               ///< All ids below are retired.
+  std::vector<std::uint32_t> slot_of_;  ///< By id - first_id_.
+  std::uint32_t first_id_ = 0;          ///< All ids below are retired.
   std::size_t live_ = 0;
-  std::deque<JobId> finished_;               ///< Retained, oldest first.
+  std::deque<JobId> finished_;  ///< Retained, oldest first.
   NameTable names_;
-  std::vector<JobId> holding_;               ///< Sorted.
-  std::vector<Timer> timers_;                ///< Binary heap, earliest on top; stale ones skipped.
+  std::vector<JobId> holding_;  ///< Sorted.
+  std::vector<Timer> timers_;   ///< Binary heap, earliest on top; stale ones skipped.
 };
 
 }  // namespace orrery

@@ -11,7 +11,8 @@ void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& o
   const std::size_t mark = out.size();
   for (const Worker& worker : members) {
     if (worker.role != role) continue;
-    const auto same = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(mark), out.end(),
+    const auto same = std::find_if(out.begin() + static_cast<std::ptrdiff_t>(mark),
+                                   out.end(),
                                    [&](const NodeCount& n) { return n.node == worker.node; });
     if (same != out.end()) {
       ++same->replicas;
@@ -19,7 +20,8 @@ void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& o
       out.push_back({worker.node, 1});
     }
   }
-  std::sort(out.begin() + static_cast<std::ptrdiff_t>(mark), out.end(),
+  std::sort(out.begin() + static_cast<std::ptrdiff_t>(mark),
+            out.end(),
             [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
 }
 

@@ -31,8 +31,12 @@ int order_of(const EventBody& body) {
 
 }  // namespace
 
-Driver::Driver(Controller& controller, World& world, StateStore& store, Planner& planner,
-               RunObserver* observer, DriverOptions options)
+Driver::Driver(Controller& controller,
+               World& world,
+               StateStore& store,
+               Planner& planner,
+               RunObserver* observer,
+               DriverOptions options)
     : controller_(controller),
       world_(world),
       store_(store),
@@ -144,7 +148,6 @@ bool Driver::plan() {
   }
   std::optional<PlanProposed> answer = planner_.take(world_.now());
   if (!answer) return false;
-  if (answer->plan.empty()) return true;
   const Instant now = world_.now();
   events_.push_back({now, now, Origin::Reaction, std::move(*answer)});
   return true;

@@ -30,7 +30,7 @@ class RunObserver {
 };
 
 struct DriverOptions {
-  std::uint64_t snapshot_every = 0;  ///< Records between snapshots; 0: none.
+  std::uint64_t snapshot_every = 0;          ///< Records between snapshots; 0: none.
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant that count as no progress.
 };
 
@@ -40,8 +40,12 @@ enum class RunEnd : std::uint8_t { Finished, Stopped, NoProgress, StoreFailed };
 /// Drives one controller in one world. The caller owns all parts; they outlive the driver.
 class Driver {
  public:
-  Driver(Controller& controller, World& world, StateStore& store, Planner& planner,
-         RunObserver* observer, DriverOptions options);
+  Driver(Controller& controller,
+         World& world,
+         StateStore& store,
+         Planner& planner,
+         RunObserver* observer,
+         DriverOptions options);
 
   /// Continues a journal whose last record had this chain digest (after replay).
   void continue_from(Digest chain) { chain_ = chain; }
@@ -84,8 +88,8 @@ class Driver {
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
   std::uint64_t last_snapshot_ = 0;
-  std::vector<Event> events_;           ///< The batch at hand.
-  std::deque<PendingOrder> outbox_;     ///< Orders whose record is not durable yet.
+  std::vector<Event> events_;        ///< The batch at hand.
+  std::deque<PendingOrder> outbox_;  ///< Orders whose record is not durable yet.
   Commands commands_;
   ByteWriter bytes_;
   std::vector<StoredRecord> records_;

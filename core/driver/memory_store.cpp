@@ -5,7 +5,10 @@ namespace orrery {
 Status MemoryStore::append(std::span<const StoredRecord> records) {
   for (const StoredRecord& record : records) {
     if (record.sequence.value != entries_.size() + 1)
-      return Error{ErrorCode::Conflict, {}, 0, "journal",
+      return Error{ErrorCode::Conflict,
+                   {},
+                   0,
+                   "journal",
                    "record " + std::to_string(record.sequence.value) + " does not follow record " +
                        std::to_string(entries_.size()) + "; append without gaps"};
     entries_.push_back({record.chain, bytes_.size(), record.bytes.size()});

@@ -16,8 +16,7 @@ class MemoryStore final : public StateStore {
 
   Status sync() override { return Done{}; }
 
-  Status read_from(Sequence first,
-                   const std::function<bool(const StoredRecord&)>& visit) override;
+  Status read_from(Sequence first, const std::function<bool(const StoredRecord&)>& visit) override;
 
   Status save_snapshot(const StoredSnapshot& snapshot) override;
 

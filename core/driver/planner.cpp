@@ -16,8 +16,8 @@ void InlinePlanner::ask(const PlanRequest& request, Controller& controller) {
   const Touched touched = controller.take_touched();
   const StateView view(controller.state(), touched.jobs, touched.complete);
   if (timer_ != nullptr) timer_->begin(request.trigger);
-  PlanProposed answer{request.view, request.trigger, request.job,
-                      run_policy(policy_, request, view)};
+  PlanProposed answer{
+      request.view, request.trigger, request.job, run_policy(policy_, request, view)};
   if (timer_ != nullptr) timer_->end(answer.plan);
   answer_ = std::move(answer);
   ready_at_ = controller.state().now + latency_;

@@ -13,9 +13,9 @@ namespace orrery {
 /// The last report of a job's progress; extrapolated by `done + rate * (now - as_of)`.
 struct ProgressView {
   double done = 0;
-  double rate = 0;         ///< Work per second; 0 while nothing runs.
-  double efficiency = 1;   ///< Statistical efficiency, (0, 1].
-  std::int32_t epoch = 0;  ///< Completed training epochs.
+  double rate = 0;                           ///< Work per second; 0 while nothing runs.
+  double efficiency = 1;                     ///< Statistical efficiency, (0, 1].
+  std::int32_t epoch = 0;                    ///< Completed training epochs.
   Duration remaining = Duration::forever();  ///< At `as_of`, at the present rate.
   EstimateSource source = EstimateSource::None;
   Instant as_of;
@@ -51,17 +51,17 @@ struct JobRow {
   std::int32_t rest_devices = 0;  ///< Devices of all other roles together.
   std::int32_t devices_held = 0;  ///< Devices of the whole job now.
   Generation generation;
-  std::uint32_t restarts = 0;      ///< Charged to failures.
-  std::uint32_t reschedules = 0;   ///< Membership changes by decision.
+  std::uint32_t restarts = 0;     ///< Charged to failures.
+  std::uint32_t reschedules = 0;  ///< Membership changes by decision.
   std::uint32_t preemptions = 0;
-  std::uint32_t node_losses = 0;   ///< Recoveries from lost nodes; not charged to the backoff limit.
+  std::uint32_t node_losses = 0;  ///< Recoveries from lost nodes; not charged to the backoff limit.
   std::uint32_t quota_group = UINT32_MAX;      ///< Index of the group's quota, or none.
   std::uint32_t quota_namespace = UINT32_MAX;  ///< Index of the namespace's quota, or none.
-  Duration estimate;               ///< Stated run time; see `estimate_source`.
+  Duration estimate;                           ///< Stated run time; see `estimate_source`.
   EstimateSource estimate_source = EstimateSource::None;
   Instant submitted;
-  Instant allocated_at;            ///< When the present allocation was made.
-  std::int64_t attained_us = 0;    ///< Device-microseconds of service until `attained_as_of`.
+  Instant allocated_at;          ///< When the present allocation was made.
+  std::int64_t attained_us = 0;  ///< Device-microseconds of service until `attained_as_of`.
   Instant attained_as_of;
   ProgressView progress;
 

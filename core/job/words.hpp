@@ -186,8 +186,8 @@ struct EnumNames<Reason> {
 
 template <>
 struct EnumNames<WorkerState> {
-  static constexpr std::array kNames{"Claimed",   "Starting", "Ready",  "Draining",
-                                     "Succeeded", "Failed",   "Stopped", "Lost"};
+  static constexpr std::array kNames{
+      "Claimed", "Starting", "Ready", "Draining", "Succeeded", "Failed", "Stopped", "Lost"};
 };
 
 template <>

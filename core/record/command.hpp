@@ -20,8 +20,8 @@ struct WorkerStart {
   std::int32_t local_rank = 0;  ///< Index inside the role.
   NodeId node;
   Incarnation incarnation;
-  std::uint64_t devices = 0;    ///< Bit i: device i of the node.
-  Share share;                  ///< Part of the one device; whole otherwise.
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+  Share share;                ///< Part of the one device; whole otherwise.
 
   friend bool operator==(const WorkerStart&, const WorkerStart&) = default;
 
@@ -116,7 +116,7 @@ struct CleanJob {
 /// The answer to a client's request.
 struct AnswerRequest {
   std::uint64_t request = 0;
-  JobId job;            ///< None where the request named no known job.
+  JobId job;  ///< None where the request named no known job.
   bool accepted = true;
   std::string message;  ///< With a refusal: what was found, what is needed.
 
@@ -129,7 +129,8 @@ struct AnswerRequest {
   }
 };
 
-using CommandBody = std::variant<StartWorkers, StopWorkers, UpdateMembership, CleanJob, AnswerRequest>;
+using CommandBody =
+    std::variant<StartWorkers, StopWorkers, UpdateMembership, CleanJob, AnswerRequest>;
 
 /// One order, idempotent under its id.
 struct Command {
@@ -159,10 +160,20 @@ enum class Ignored : std::uint8_t {
 
 template <>
 struct EnumNames<Ignored> {
-  static constexpr std::array kNames{
-      "UnknownJob",  "StaleGeneration", "StaleIncarnation", "JobFinished", "NotInThisPhase",
-      "AlreadyKnown", "UnknownRank",    "UnknownNode",      "FixedJob",    "OutOfBounds",
-      "DoesNotFit",  "OverQuota",       "NotDue",           "BadSpecification"};
+  static constexpr std::array kNames{"UnknownJob",
+                                     "StaleGeneration",
+                                     "StaleIncarnation",
+                                     "JobFinished",
+                                     "NotInThisPhase",
+                                     "AlreadyKnown",
+                                     "UnknownRank",
+                                     "UnknownNode",
+                                     "FixedJob",
+                                     "OutOfBounds",
+                                     "DoesNotFit",
+                                     "OverQuota",
+                                     "NotDue",
+                                     "BadSpecification"};
 };
 
 /// What a notice tells.
@@ -179,8 +190,14 @@ enum class NoticeKind : std::uint8_t {
 
 template <>
 struct EnumNames<NoticeKind> {
-  static constexpr std::array kNames{"PhaseChanged", "Allocated",    "Counted",     "IgnoredReport",
-                                     "GrantDropped", "GrantClipped", "NodeChanged", "WorkersReported"};
+  static constexpr std::array kNames{"PhaseChanged",
+                                     "Allocated",
+                                     "Counted",
+                                     "IgnoredReport",
+                                     "GrantDropped",
+                                     "GrantClipped",
+                                     "NodeChanged",
+                                     "WorkersReported"};
 };
 
 /// Which counter a `Counted` notice is about.
@@ -200,18 +217,18 @@ struct Notice {
   JobId job;
   NodeId node;
   Generation generation;
-  JobPhase from = JobPhase::Pending;    ///< PhaseChanged.
-  JobPhase to = JobPhase::Pending;      ///< PhaseChanged.
-  Reason reason = Reason::Submitted;    ///< PhaseChanged.
+  JobPhase from = JobPhase::Pending;      ///< PhaseChanged.
+  JobPhase to = JobPhase::Pending;        ///< PhaseChanged.
+  Reason reason = Reason::Submitted;      ///< PhaseChanged.
   Ignored ignored = Ignored::UnknownJob;  ///< IgnoredReport, GrantDropped.
-  Counter counter = Counter::Restarts;  ///< Counted.
-  WorkerFact fact = WorkerFact::Ready;  ///< WorkersReported.
-  Rank first;                           ///< WorkersReported.
-  std::int32_t count = 0;               ///< Counted: new value. Allocated: replicas. Workers: how many.
-  std::int32_t devices = 0;             ///< Allocated: devices held.
-  std::int32_t exit_code = 0;           ///< WorkersReported.
-  bool up = false;                      ///< NodeChanged.
-  std::uint16_t event_kind = 0;         ///< IgnoredReport: index into EventBody.
+  Counter counter = Counter::Restarts;    ///< Counted.
+  WorkerFact fact = WorkerFact::Ready;    ///< WorkersReported.
+  Rank first;                             ///< WorkersReported.
+  std::int32_t count = 0;        ///< Counted: new value. Allocated: replicas. Workers: how many.
+  std::int32_t devices = 0;      ///< Allocated: devices held.
+  std::int32_t exit_code = 0;    ///< WorkersReported.
+  bool up = false;               ///< NodeChanged.
+  std::uint16_t event_kind = 0;  ///< IgnoredReport: index into EventBody.
 };
 
 /// What one `step` gave, in order. Reused by the caller: `clear` keeps the memory.

@@ -29,12 +29,12 @@ struct Settings {
   Duration takeover_grace = Duration::seconds(60);  ///< Added to liveness deadlines of a new epoch.
   Duration retain_finished = Duration::seconds(3600);  ///< How long finished jobs stay in state.
   std::int32_t retain_finished_max = 1000;             ///< How many stay at most.
-  Duration preemption_grace = Duration::zero();  ///< Notice before a high job takes devices.
-  std::string policy;                  ///< Versioned name of the policy in charge.
-  bool plan_on_submission = false;     ///< The policy's triggers, so that replay knows when plans
-  bool plan_on_completion = true;      ///< were due (core/plan/policy.hpp).
+  Duration preemption_grace = Duration::zero();        ///< Notice before a high job takes devices.
+  std::string policy;                                  ///< Versioned name of the policy in charge.
+  bool plan_on_submission = false;  ///< The policy's triggers, so that replay knows when plans
+  bool plan_on_completion = true;   ///< were due (core/plan/policy.hpp).
   bool plan_on_capacity = true;
-  Duration plan_period;                ///< Zero: no cycle.
+  Duration plan_period;  ///< Zero: no cycle.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -176,13 +176,13 @@ struct ProfilingChanged {
 struct ProgressReported {
   JobId job;
   Generation generation;
-  double done = 0;             ///< Work done, in the job's own unit, at `occurred_at`.
-  double rate = 0;             ///< Work per second from then on.
-  double efficiency = 1;       ///< Statistical efficiency, (0, 1].
-  std::int32_t epoch = 0;      ///< Completed epochs of the training, where the job has such.
+  double done = 0;         ///< Work done, in the job's own unit, at `occurred_at`.
+  double rate = 0;         ///< Work per second from then on.
+  double efficiency = 1;   ///< Statistical efficiency, (0, 1].
+  std::int32_t epoch = 0;  ///< Completed epochs of the training, where the job has such.
   Duration remaining = Duration::forever();  ///< Forever: no estimate.
   EstimateSource source = EstimateSource::None;
-  bool checkpointed = false;   ///< `done` is safe in a checkpoint.
+  bool checkpointed = false;  ///< `done` is safe in a checkpoint.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -272,7 +272,7 @@ struct TimeReached {
 struct PlanProposed {
   Sequence view;  ///< Journal position of the view that the policy saw.
   PlanTrigger trigger = PlanTrigger::Period;
-  JobId job;      ///< With trigger Submission: the job that `allocate` was asked for.
+  JobId job;  ///< With trigger Submission: the job that `allocate` was asked for.
   Plan plan;
 
   template <class Self, class Visitor>
@@ -285,10 +285,19 @@ struct PlanProposed {
 };
 
 /// Alternatives are appended, never reordered: the index is the record's tag in the journal.
-using EventBody =
-    std::variant<EpochStarted, NodesDeclared, QuotasDeclared, JobSubmitted, ScaleRequested,
-                 StopRequested, ProfilingChanged, ProgressReported, WorkersChanged, NodeSilent,
-                 NodeReturned, TimeReached, PlanProposed>;
+using EventBody = std::variant<EpochStarted,
+                               NodesDeclared,
+                               QuotasDeclared,
+                               JobSubmitted,
+                               ScaleRequested,
+                               StopRequested,
+                               ProfilingChanged,
+                               ProgressReported,
+                               WorkersChanged,
+                               NodeSilent,
+                               NodeReturned,
+                               TimeReached,
+                               PlanProposed>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {
