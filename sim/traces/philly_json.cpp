@@ -1,0 +1,267 @@
+#include "sim/traces/philly_json.hpp"
+
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/traces/philly_record.hpp"
+
+namespace orrery::sim {
+namespace {
+
+/// Walks the text and counts the lines passed, which the parser itself does not tell.
+class LineCounter {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  LineCounter(const char* at, std::size_t* line) : at_(at), line_(line) {}
+
+  reference operator*() const { return *at_; }
+
+  LineCounter& operator++() {
+    *line_ += static_cast<std::size_t>(*at_ == '\n');
+    ++at_;
+    return *this;
+  }
+
+  friend bool operator==(const LineCounter& a, const LineCounter& b) { return a.at_ == b.at_; }
+
+  friend bool operator!=(const LineCounter& a, const LineCounter& b) { return a.at_ != b.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* line_;
+};
+
+/// Receives the parser's calls and fills one RawJob at a time. Where the text has another shape
+/// than the log, the part is an error and skipped.
+class LogHandler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  LogHandler(PhillyJobBuilder& builder, TraceErrors& errors, const std::size_t& line)
+      : builder_(builder), errors_(errors), line_(line) {}
+
+  bool null() override { return value(std::nullopt, "null"); }
+
+  bool boolean(bool truth) override { return value(std::nullopt, truth ? "true" : "false"); }
+
+  bool number_integer(number_integer_t number) override {
+    return value(std::nullopt, std::to_string(number));
+  }
+
+  bool number_unsigned(number_unsigned_t number) override {
+    return value(std::nullopt, std::to_string(number));
+  }
+
+  bool number_float(number_float_t, const string_t& text) override {
+    return value(std::nullopt, text);
+  }
+
+  bool string(string_t& text) override { return value(std::move(text), "a string"); }
+
+  bool binary(binary_t&) override { return value(std::nullopt, "bytes"); }
+
+  bool start_object(std::size_t) override {
+    open(true);
+    return true;
+  }
+
+  bool end_object() override {
+    close();
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    open(false);
+    return true;
+  }
+
+  bool end_array() override {
+    close();
+    return true;
+  }
+
+  bool key(string_t& name) override {
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t,
+                   const std::string& token,
+                   const nlohmann::detail::exception&) override {
+    errors_.add(line_,
+                "JSON",
+                "found " + quote_input(token) +
+                    ", which JSON does not allow here; is the file cut or damaged? Fetch it again");
+    return false;
+  }
+
+ private:
+  /// Where in the log the parser is; the names are those of the format.
+  enum class Place { Outside, Jobs, Job, Attempts, Attempt, Details, Machine, Gpus, Skipped };
+
+  Place place() const { return places_.empty() ? Place::Outside : places_.back(); }
+
+  /// The place that an object or array opens, Skipped where the log has none.
+  Place opened(bool object) {
+    const auto in = [&](std::string_view name, bool wants_object) {
+      return key_ == name && object == wants_object;
+    };
+    switch (place()) {
+      case Place::Outside:
+        if (!object) return Place::Jobs;
+        break;
+      case Place::Jobs:
+        if (object) return Place::Job;
+        break;
+      case Place::Job:
+        if (in("attempts", false)) return Place::Attempts;
+        if (!is_known_key()) return Place::Skipped;
+        break;
+      case Place::Attempts:
+        if (object) return Place::Attempt;
+        break;
+      case Place::Attempt:
+        if (in("detail", false)) return Place::Details;
+        if (!is_known_key()) return Place::Skipped;
+        break;
+      case Place::Details:
+        if (object) return Place::Machine;
+        break;
+      case Place::Machine:
+        if (in("gpus", false)) return Place::Gpus;
+        if (key_ != "gpus") return Place::Skipped;
+        break;
+      case Place::Gpus:
+        break;
+      case Place::Skipped:
+        return Place::Skipped;
+    }
+    wrong_shape(object ? "an object" : "an array");
+    return Place::Skipped;
+  }
+
+  void open(bool object) {
+    const Place next = opened(object);
+    if (next == Place::Job) {
+      job_ = RawJob{};
+      job_.line = line_;
+    } else if (next == Place::Attempt) {
+      job_.attempts.emplace_back();
+    }
+    places_.push_back(next);
+  }
+
+  void close() {
+    const Place closed = place();
+    places_.pop_back();
+    if (closed == Place::Job) builder_.add(job_);
+  }
+
+  /// A string, or anything else, described by `what`.
+  bool value(std::optional<std::string> text, const std::string& what) {
+    switch (place()) {
+      case Place::Job:
+      case Place::Attempt:
+        keep(std::move(text), what);
+        break;
+      case Place::Gpus:
+        ++job_.attempts.back().gpus;
+        break;
+      case Place::Machine:
+        if (key_ == "gpus" && what != "null") wrong_shape(what);
+        break;
+      case Place::Skipped:
+        break;
+      case Place::Outside:
+      case Place::Jobs:
+      case Place::Attempts:
+      case Place::Details:
+        wrong_shape(what);
+        break;
+    }
+    return true;
+  }
+
+  /// The field of the job or attempt that the present key names, if any.
+  Located* field() {
+    if (place() == Place::Attempt) {
+      RawAttempt& attempt = job_.attempts.back();
+      if (key_ == "start_time") return &attempt.start;
+      if (key_ == "end_time") return &attempt.end;
+      return nullptr;
+    }
+    if (key_ == "jobid") return &job_.id;
+    if (key_ == "status") return &job_.status;
+    if (key_ == "vc") return &job_.vc;
+    if (key_ == "user") return &job_.user;
+    if (key_ == "submitted_time") return &job_.submitted;
+    return nullptr;
+  }
+
+  bool is_known_key() { return field() != nullptr || key_ == "attempts" || key_ == "detail"; }
+
+  void keep(std::optional<std::string> text, const std::string& what) {
+    const bool nothing = what == "null" || (text && *text == "None");
+    Located* const to = field();
+    if (to == nullptr) {
+      // A null list is an empty one; any other key but the lists is not ours.
+      if (is_known_key() && !nothing) wrong_shape(what);
+    } else if (text && !nothing) {
+      *to = {std::move(*text), line_};
+    } else if (!nothing) {
+      wrong_shape(what);
+    }
+  }
+
+  void wrong_shape(const std::string& what) {
+    constexpr std::string_view kNeeded[] = {"an array of jobs",                    // Outside
+                                            "an object for each job",              // Jobs
+                                            "a string, or for attempts an array",  // Job
+                                            "an object for each attempt",          // Attempts
+                                            "a string, or for detail an array",    // Attempt
+                                            "an object for each machine",          // Details
+                                            "an array of GPU names",               // Machine
+                                            "a GPU name",                          // Gpus
+                                            ""};
+    const std::string subject =
+        place() == Place::Outside || place() == Place::Jobs ? "job log" : subject_of(job_);
+    errors_.add(line_,
+                subject,
+                "found " + what + (key_.empty() ? "" : " at the key " + quote_input(key_)) +
+                    ", but " + std::string(kNeeded[static_cast<std::size_t>(place())]) +
+                    " is needed; is this the file cluster_job_log?");
+  }
+
+  PhillyJobBuilder& builder_;
+  TraceErrors& errors_;
+  const std::size_t& line_;
+  RawJob job_;
+  std::string key_;
+  std::vector<Place> places_;
+};
+
+}  // namespace
+
+Result<Trace> parse_philly_json(std::string_view text,
+                                std::string_view file_name,
+                                const TraceOptions& options) {
+  TraceErrors errors(file_name);
+  PhillyJobBuilder builder(options, errors, file_name);
+  std::size_t line = 1;
+  LogHandler handler(builder, errors, line);
+  const LineCounter begin(text.data(), &line);
+  const LineCounter end(text.data() + text.size(), &line);
+  nlohmann::json::sax_parse(begin, end, &handler);
+  if (!errors.empty()) return errors.take();
+  return builder.finish();
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,86 @@
+// Jobs of a public trace, in one form whatever the source.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/base/units.hpp"
+#include "sim/traces/local_time.hpp"
+#include "sim/traces/trace_report.hpp"
+
+namespace orrery::sim {
+
+/// How a job of a trace ended.
+enum class TraceStatus { Unknown, Pass, Killed, Failed };
+
+std::string_view to_string(TraceStatus status);
+
+/// One job of a trace.
+struct TraceJob {
+  std::string name;   ///< The source's id; where it has none, "line-N" with N its line in the file.
+  Instant submit;     ///< Since the trace's origin.
+  Duration duration;  ///< Time on its GPUs, waiting not included; at least a second.
+  int gpus = 1;       ///< 0 only where such rows are kept.
+  std::string vc;     ///< Virtual cluster, empty where unknown.
+  std::string user;   ///< Empty where unknown.
+  TraceStatus status = TraceStatus::Unknown;
+  bool censored = false;  ///< `duration` is a lower bound.
+};
+
+/// A whole trace.
+struct Trace {
+  std::vector<TraceJob> jobs;  ///< By submission, equal times in the order of the file.
+  Instant origin;              ///< First submission, since the Unix epoch: zero of `submit`.
+  TraceReport report;
+};
+
+/// What to do with rows of one kind.
+enum class TraceRows { Keep, Drop };
+
+/// Choices of a reader. The defaults give what a simulation can run, and drop nothing else.
+struct TraceOptions {
+  TraceZone zone = TraceZone::PacificTime;
+  TraceRows duplicates = TraceRows::Keep;  ///< A second equal submission is a job like any other.
+  TraceRows zero_gpus = TraceRows::Drop;   ///< Jobs that need no device.
+  /// Jobs without a known end. Kept, an attempt without an end runs until the last time that the
+  /// trace mentions: with few such jobs, these guesses outweigh all others, hence the default.
+  TraceRows censored = TraceRows::Drop;
+};
+
+/// Longest duration of a job: 100 years.
+inline constexpr Duration kTraceDurationMax =
+    Duration::seconds(std::int64_t{100} * 365 * 24 * 3600);
+
+/// Most errors reported for one file; a further one says how many more there are.
+inline constexpr std::size_t kTraceErrorsMax = 20;
+
+/// Errors of one file, cut at kTraceErrorsMax.
+class TraceErrors {
+ public:
+  explicit TraceErrors(std::string_view file) : file_(file) {}
+
+  /// `line` from 1. `message`: what was found, what was needed; how to mend it.
+  void add(std::size_t line, std::string subject, std::string message);
+
+  bool empty() const { return errors_.empty(); }
+
+  /// All of them, with the count of those left out.
+  Errors take();
+
+ private:
+  std::string file_;
+  Errors errors_;
+  std::uint64_t left_out_ = 0;
+};
+
+/// Short quotation of bad input for an error message: at most 40 bytes, control bytes replaced.
+std::string quote_input(std::string_view text);
+
+/// Sorts `jobs`, whose `submit` is since the Unix epoch, by time (stably), moves their zero to the
+/// first submission, and completes `report`.
+Trace finish_trace(std::vector<TraceJob> jobs, TraceReport report);
+
+}  // namespace orrery::sim
