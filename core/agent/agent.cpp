@@ -1,6 +1,8 @@
 #include "core/agent/agent.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <tuple>
 
 #include "core/base/invariant.hpp"
 
@@ -25,13 +27,22 @@ WorkersChanged report_of(const EndedWorker& ended) {
 }
 
 SpawnWorker spawn_of(const AgentWorker& worker) {
-  return {
-      worker.name, worker.generation, worker.rank, worker.world_size, worker.devices, worker.share};
+  return {worker.name,
+          worker.slot,
+          worker.generation,
+          worker.rank,
+          worker.world_size,
+          worker.devices,
+          worker.share};
 }
 
-/// The first name of a slot in the order of names.
-WorkerName slot_begin(const WorkerName& name) {
-  return {name.job, name.role, name.local_rank, Incarnation{0}};
+/// The entries of one job in a map by name.
+template <class Map>
+auto of_job(Map& map, JobId job) {
+  const auto begin = map.lower_bound({job, Incarnation{0}, Rank{0}});
+  auto end = begin;
+  while (end != map.end() && end->first.job == job) ++end;
+  return std::ranges::subrange(begin, end);
 }
 
 /// A StopWorkers names a worker by its rank in a generation.
@@ -163,7 +174,8 @@ void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
   for (const WorkerStart& start_of : order.workers) {
     if (start_of.node != settings_.node) continue;
     AgentWorker wanted;
-    wanted.name = {order.job, start_of.role, start_of.local_rank, start_of.incarnation};
+    wanted.name = {order.job, start_of.incarnation, start_of.rank};
+    wanted.slot = {start_of.role, start_of.local_rank};
     wanted.generation = order.generation;
     wanted.rank = start_of.rank;
     wanted.world_size = order.world_size;
@@ -192,20 +204,21 @@ void Agent::obey(const StopWorkers& order, Instant now, AgentOutput& out) {
       out.reports.push_back(
           {order.job, order.generation, target.incarnation, WorkerFact::Lost, target.rank, 1, 0});
     }
-    out.remarks.push_back(
-        {AgentNote::NotRunning, {order.job, RoleIndex::none(), 0, target.incarnation}});
+    out.remarks.push_back({AgentNote::NotRunning, {order.job, target.incarnation, target.rank}});
   }
 }
 
 void Agent::obey(const UpdateMembership& order, Instant, AgentOutput& out) {
   for (const WorkerStart& member : order.members) {
     if (member.node != settings_.node) continue;
-    AgentWorker* worker = find({order.job, member.role, member.local_rank, member.incarnation});
+    const Rank birth_rank = member.birth_rank.is_none() ? member.rank : member.birth_rank;
+    AgentWorker* worker = find({order.job, member.incarnation, birth_rank});
     // A member that is not here yet comes with a StartWorkers of its own.
     if (worker == nullptr || order.generation < worker->generation) continue;
     if (worker->generation == order.generation && worker->rank == member.rank &&
         worker->world_size == order.world_size)
       continue;
+    worker->slot = {member.role, member.local_rank};
     worker->generation = order.generation;
     worker->rank = member.rank;
     worker->world_size = order.world_size;
@@ -216,15 +229,15 @@ void Agent::obey(const UpdateMembership& order, Instant, AgentOutput& out) {
 }
 
 void Agent::obey(const CleanJob& order, Instant now, AgentOutput& out) {
-  for (const WorkerName& name : names_of(order.job)) {
-    workers_.at(name).job_cleaned = true;
-    if (order.policy != CleanPodPolicy::None) stop(name, now + settings_.clean_grace, now, out);
+  std::vector<WorkerName> names;
+  for (auto& [name, worker] : of_job(workers_, order.job)) {
+    worker.job_cleaned = true;
+    names.push_back(name);
   }
-  const WorkerName first{order.job, RoleIndex{0}, 0, Incarnation{0}};
-  const auto begin = ended_.lower_bound(first);
-  auto past = begin;
-  while (past != ended_.end() && past->first.job == order.job) ++past;
-  ended_.erase(begin, past);
+  if (order.policy != CleanPodPolicy::None)
+    for (const WorkerName& name : names) stop(name, now + settings_.clean_grace, now, out);
+  const auto ended = of_job(ended_, order.job);
+  ended_.erase(ended.begin(), ended.end());
 }
 
 void Agent::obey(const AnswerRequest&, Instant, AgentOutput&) {
@@ -255,52 +268,52 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
     out.reports.push_back(report_of(ended->second));
     return;
   }
-  if (newer_start_known(wanted.name)) {
+  if (newer_start_known(wanted.name, wanted.slot)) {
     out.remarks.push_back({AgentNote::StaleIncarnation, wanted.name});
     return;
   }
   if (!lease_held_ || workers_.size() >= settings_.workers_max) {
     out.remarks.push_back({lease_held_ ? AgentNote::Full : AgentNote::NoLease, wanted.name});
     out.reports.push_back(report_of(wanted, WorkerFact::LaunchFailed, 0));
-    remember_end({wanted.name, wanted.generation, wanted.rank, WorkerFact::LaunchFailed, 0});
+    remember_end(
+        {wanted.name, wanted.slot, wanted.generation, wanted.rank, WorkerFact::LaunchFailed, 0});
     return;
   }
-  const bool room = make_room(wanted.name, now, out);
+  const bool room = make_room(wanted, now, out);
   AgentWorker& worker = workers_[wanted.name] = wanted;
   worker.state = room ? AgentWorkerState::Starting : AgentWorkerState::Waiting;
   if (room) out.actions.push_back(spawn_of(worker));
 }
 
-bool Agent::newer_start_known(const WorkerName& name) const {
-  const auto is_newer = [&](const auto& from) {
-    const auto next = from.upper_bound(name);
-    return next != from.end() && next->first.same_slot(name);
+bool Agent::newer_start_known(const WorkerName& name, const WorkerSlot& slot) const {
+  const auto newer = [&](const auto& entry) {
+    return entry.second.slot == slot && entry.first.incarnation > name.incarnation;
   };
-  return is_newer(workers_) || is_newer(ended_);
+  return std::ranges::any_of(of_job(workers_, name.job), newer) ||
+         std::ranges::any_of(of_job(ended_, name.job), newer);
 }
 
 /// Ends older starts of the slot. Whether the slot is free now.
-bool Agent::make_room(const WorkerName& name, Instant now, AgentOutput& out) {
+bool Agent::make_room(const AgentWorker& wanted, Instant now, AgentOutput& out) {
   bool room = true;
   std::vector<WorkerName> never_started;
-  for (auto it = workers_.lower_bound(slot_begin(name));
-       it != workers_.end() && it->first.same_slot(name);
-       ++it) {
-    AgentWorker& older = it->second;
+  for (auto& [name, older] : of_job(workers_, wanted.name.job)) {
+    if (older.slot != wanted.slot) continue;
     if (older.state == AgentWorkerState::Waiting) {
-      never_started.push_back(older.name);
+      never_started.push_back(name);
       continue;
     }
     room = false;
     // One that was asked to stop keeps its grace.
     if (older.state == AgentWorkerState::Starting || older.state == AgentWorkerState::Ready) {
-      out.remarks.push_back({AgentNote::Replaced, older.name});
+      out.remarks.push_back({AgentNote::Replaced, name});
       kill(older, now, out);
     }
   }
   for (const WorkerName& older : never_started) end(older, WorkerFact::Lost, 0, out);
-  auto ended = ended_.lower_bound(slot_begin(name));
-  while (ended != ended_.end() && ended->first.same_slot(name)) ended = ended_.erase(ended);
+  const auto ended = of_job(ended_, wanted.name.job);
+  for (auto it = ended.begin(); it != ended.end();)
+    it = it->second.slot == wanted.slot ? ended_.erase(it) : std::next(it);
   return room;
 }
 
@@ -341,17 +354,16 @@ void Agent::end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentO
   workers_.erase(name);
   out.reports.push_back(report_of(worker, fact, exit_code));
   if (!worker.job_cleaned)
-    remember_end({worker.name, worker.generation, worker.rank, fact, exit_code});
-  spawn_waiting(name, out);
+    remember_end({worker.name, worker.slot, worker.generation, worker.rank, fact, exit_code});
+  spawn_waiting(worker, out);
 }
 
-void Agent::spawn_waiting(const WorkerName& gone, AgentOutput& out) {
+void Agent::spawn_waiting(const AgentWorker& gone, AgentOutput& out) {
   AgentWorker* waiting = nullptr;
-  for (auto it = workers_.lower_bound(slot_begin(gone));
-       it != workers_.end() && it->first.same_slot(gone);
-       ++it) {
-    if (has_process(it->second.state)) return;
-    waiting = &it->second;
+  for (auto& [name, worker] : of_job(workers_, gone.name.job)) {
+    if (worker.slot != gone.slot) continue;
+    if (has_process(worker.state)) return;
+    waiting = &worker;
   }
   if (waiting == nullptr) return;
   waiting->state = AgentWorkerState::Starting;
@@ -361,19 +373,18 @@ void Agent::spawn_waiting(const WorkerName& gone, AgentOutput& out) {
 /// Takes one living process over; of two starts of one slot, the older one is killed.
 void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
   invariant(has_process(found.state), "only a living process can be adopted");
-  if (newer_start_known(found.name)) {
+  AgentWorker& adopted = workers_[found.name] = found;
+  if (newer_start_known(found.name, found.slot)) {
     out.remarks.push_back({AgentNote::Replaced, found.name});
-    kill(workers_[found.name] = found, now, out);
+    kill(adopted, now, out);
     return;
   }
-  for (auto it = workers_.lower_bound(slot_begin(found.name));
-       it != workers_.end() && it->first.same_slot(found.name);
-       ++it) {
-    out.remarks.push_back({AgentNote::Replaced, it->first});
-    kill(it->second, now, out);
-  }
-  workers_[found.name] = found;
   out.remarks.push_back({AgentNote::Adopted, found.name});
+  for (auto& [name, older] : of_job(workers_, found.name.job)) {
+    if (older.slot != found.slot || name.incarnation >= found.name.incarnation) continue;
+    out.remarks.push_back({AgentNote::Replaced, name});
+    kill(older, now, out);
+  }
 }
 
 void Agent::act_on_time(Instant now, AgentOutput& out) {
@@ -438,15 +449,6 @@ void Agent::remember_end(const EndedWorker& ended) {
 AgentWorker* Agent::find(const WorkerName& name) {
   const auto it = workers_.find(name);
   return it == workers_.end() ? nullptr : &it->second;
-}
-
-std::vector<WorkerName> Agent::names_of(JobId job) const {
-  std::vector<WorkerName> names;
-  for (auto it = workers_.lower_bound({job, RoleIndex{0}, 0, Incarnation{0}});
-       it != workers_.end() && it->first.job == job;
-       ++it)
-    names.push_back(it->first);
-  return names;
 }
 
 }  // namespace orrery

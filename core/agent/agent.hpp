@@ -20,19 +20,22 @@
 
 namespace orrery {
 
-/// One start of one replica: its name as long as the process lives, while generation and rank
-/// change with the membership. `role` and `local_rank` together are the worker's slot.
+/// One start of one replica: its name as long as the process lives, while generation, rank and slot
+/// change with the membership.
 struct WorkerName {
   JobId job;
-  RoleIndex role;
-  std::int32_t local_rank = 0;
   Incarnation incarnation;
-
-  bool same_slot(const WorkerName& other) const {
-    return job == other.job && role == other.role && local_rank == other.local_rank;
-  }
+  Rank birth_rank;  ///< Its rank when it was started.
 
   friend auto operator<=>(const WorkerName&, const WorkerName&) = default;
+};
+
+/// The place of a replica in its job; no two processes may hold one.
+struct WorkerSlot {
+  RoleIndex role;
+  std::int32_t local_rank = 0;  ///< Index inside the role.
+
+  friend auto operator<=>(const WorkerSlot&, const WorkerSlot&) = default;
 };
 
 /// What the agent does with one worker.
@@ -52,6 +55,7 @@ struct EnumNames<AgentWorkerState> {
 /// One worker that the agent answers for.
 struct AgentWorker {
   WorkerName name;
+  WorkerSlot slot;
   Generation generation;
   Rank rank;
   std::uint32_t world_size = 0;
@@ -67,6 +71,7 @@ struct AgentWorker {
 /// report lost on the way can be repeated.
 struct EndedWorker {
   WorkerName name;
+  WorkerSlot slot;
   Generation generation;
   Rank rank;
   WorkerFact fact = WorkerFact::Exited;
@@ -132,6 +137,7 @@ using AgentEvent = std::variant<CommandReceived,
 /// Create the process of this worker. Answered by WorkerReady, WorkerExited or SpawnFailed.
 struct SpawnWorker {
   WorkerName worker;
+  WorkerSlot slot;
   Generation generation;
   Rank rank;
   std::uint32_t world_size = 0;
@@ -280,12 +286,12 @@ class Agent {
 
   bool accept_epoch(Epoch epoch, Instant now, AgentOutput& out);
   void start(const AgentWorker& wanted, Instant now, AgentOutput& out);
-  bool newer_start_known(const WorkerName& name) const;
-  bool make_room(const WorkerName& name, Instant now, AgentOutput& out);
+  bool newer_start_known(const WorkerName& name, const WorkerSlot& slot) const;
+  bool make_room(const AgentWorker& wanted, Instant now, AgentOutput& out);
   void stop(WorkerName name, Instant kill_at, Instant now, AgentOutput& out);
   void kill(AgentWorker& worker, Instant now, AgentOutput& out);
   void end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentOutput& out);
-  void spawn_waiting(const WorkerName& gone, AgentOutput& out);
+  void spawn_waiting(const AgentWorker& gone, AgentOutput& out);
   void adopt(AgentWorker found, Instant now, AgentOutput& out);
   void act_on_time(Instant now, AgentOutput& out);
   void fence(Instant now, AgentOutput& out);
@@ -294,7 +300,6 @@ class Agent {
   void repeat_reports(AgentOutput& out) const;
   void remember_end(const EndedWorker& ended);
   AgentWorker* find(const WorkerName& name);
-  std::vector<WorkerName> names_of(JobId job) const;
 
   AgentSettings settings_;
   Epoch epoch_;

@@ -116,7 +116,8 @@ void activate(Step& step, JobState& job) {
                                 w.node,
                                 w.incarnation,
                                 w.devices,
-                                job.spec->roles[w.role.index()].bundle.share});
+                                job.spec->roles[w.role.index()].bundle.share,
+                                w.birth_rank});
     }
     step.out.orders.emplace_back(std::move(update));
   }

@@ -22,6 +22,8 @@ struct WorkerStart {
   Incarnation incarnation;
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;                ///< Part of the one device; whole otherwise.
+  Rank birth_rank;  ///< Rank of its first membership: with job and incarnation its lasting name.
+                    ///< None: `rank` itself, as in every StartWorkers.
 
   friend bool operator==(const WorkerStart&, const WorkerStart&) = default;
 
@@ -34,6 +36,7 @@ struct WorkerStart {
     v.field("incarnation", self.incarnation);
     v.field("devices", self.devices);
     v.field("share", self.share);
+    v.field("birth_rank", self.birth_rank);
   }
 };
 

@@ -11,13 +11,21 @@ namespace orrery {
 
 inline Instant at(double seconds) { return Instant::zero() + Duration::from_seconds(seconds); }
 
-/// Worker `n` of the only role of `job`: its first start unless told otherwise.
-inline WorkerName worker(std::uint32_t job, std::int32_t n, std::uint32_t incarnation = 1) {
-  return {JobId{job}, RoleIndex{0}, n, Incarnation{incarnation}};
+/// The worker of `job` that was started as rank `n`: its first start unless told otherwise.
+inline WorkerName worker(std::uint32_t job, std::uint32_t n, std::uint32_t incarnation = 1) {
+  return {JobId{job}, Incarnation{incarnation}, Rank{n}};
 }
 
-inline WorkerStart start_of(const WorkerName& name, std::uint32_t rank, NodeId node) {
-  return {Rank{rank}, name.role, name.local_rank, node, name.incarnation, 0, {}};
+/// As rank and local rank `rank` of the only role on node 0.
+inline WorkerStart start_of(const WorkerName& name, std::uint32_t rank) {
+  WorkerStart start;
+  start.rank = Rank{rank};
+  start.role = RoleIndex{0};
+  start.local_rank = static_cast<std::int32_t>(rank);
+  start.node = NodeId{0};
+  start.incarnation = name.incarnation;
+  start.birth_rank = name.birth_rank;
+  return start;
 }
 
 /// Starts ranks 0 to `count` - 1 of generation `generation` on node 0.
@@ -27,8 +35,7 @@ inline StartWorkers start_ranks(std::uint32_t job,
                                 std::uint32_t incarnation = 1) {
   StartWorkers order{JobId{job}, Generation{generation}, count, {}};
   for (std::uint32_t i = 0; i < count; ++i)
-    order.workers.push_back(
-        start_of(worker(job, static_cast<std::int32_t>(i), incarnation), i, NodeId{0}));
+    order.workers.push_back(start_of(worker(job, i, incarnation), i));
   return order;
 }
 

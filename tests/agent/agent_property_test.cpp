@@ -81,8 +81,8 @@ class History {
       if (newest == 0 || random_.chance(0.6)) ++newest;
       const auto back = static_cast<std::uint32_t>(random_.below(2));
       const std::uint32_t incarnation = newest > 1 ? newest - back : newest;
-      const WorkerName name{order.job, RoleIndex{0}, slot, Incarnation{incarnation}};
-      order.workers.push_back(start_of(name, static_cast<std::uint32_t>(slot), NodeId{0}));
+      const auto rank = static_cast<std::uint32_t>(slot);
+      order.workers.push_back(start_of(worker(order.job.value, rank, incarnation), rank));
     }
     return order;
   }
@@ -103,8 +103,15 @@ class History {
     UpdateMembership order{some_job(), Generation{++generation_}, 0, {}};
     for (const auto& [name, worker] : agent_.workers())
       if (name.job == order.job && random_.chance(0.7))
-        order.members.push_back(start_of(name, order.world_size++, NodeId{0}));
+        order.members.push_back(member_of(worker, order.world_size++));
     return order;
+  }
+
+  /// Another rank, the same slot: what slots hold is checked against the operating system.
+  static WorkerStart member_of(const AgentWorker& kept, std::uint32_t rank) {
+    WorkerStart member = start_of(kept.name, rank);
+    member.local_rank = kept.slot.local_rank;
+    return member;
   }
 
   void deposed_controller_speaks() {
@@ -188,7 +195,8 @@ class History {
     if (const auto* spawn = std::get_if<SpawnWorker>(&action)) {
       ++spawns;
       for (const auto& [name, process] : processes_)
-        EXPECT_FALSE(name.same_slot(spawn->worker)) << "two starts of one slot alive";
+        EXPECT_FALSE(name.job == spawn->worker.job && process.spawned.slot == spawn->slot)
+            << "two starts of one slot alive";
       processes_[spawn->worker] = {*spawn, false, false};
     } else if (const auto* signal = std::get_if<SignalWorker>(&action)) {
       const auto it = processes_.find(signal->worker);

@@ -35,8 +35,7 @@ class AgentTest : public ::testing::Test {
 
   void run_ready(std::uint32_t job, std::uint32_t count, double seconds) {
     step(command(start_ranks(job, 1, count)), seconds);
-    for (std::uint32_t i = 0; i < count; ++i)
-      step(WorkerReady{worker(job, static_cast<std::int32_t>(i))}, seconds);
+    for (std::uint32_t i = 0; i < count; ++i) step(WorkerReady{worker(job, i)}, seconds);
   }
 
   std::vector<WorkerSignal> signals() const {
@@ -69,7 +68,7 @@ TEST_F(AgentTest, SpawnsWhatIsOrderedAndReportsItReadyAsOneRange) {
   EXPECT_EQ(spawns(), 3U);
   EXPECT_THAT(out_.reports, IsEmpty());
   AgentOutput all;
-  for (const std::int32_t n : {2, 0, 1}) agent_.step(WorkerReady{worker(7, n)}, at(1), all);
+  for (const std::uint32_t n : {2U, 0U, 1U}) agent_.step(WorkerReady{worker(7, n)}, at(1), all);
   pack_reports(all.reports);
   ASSERT_THAT(all.reports, SizeIs(1));
   EXPECT_EQ(all.reports[0].fact, WorkerFact::Ready);
@@ -220,7 +219,7 @@ TEST_F(AgentTest, RefusesMoreThanItsBound) {
 TEST_F(AgentTest, ReportsUnderTheNewMembershipOnceTold) {
   lease(0);
   run_ready(7, 2, 1);
-  UpdateMembership update{JobId{7}, Generation{2}, 1, {start_of(worker(7, 1), 0, NodeId{0})}};
+  UpdateMembership update{JobId{7}, Generation{2}, 1, {start_of(worker(7, 1), 0)}};
   step(command(update), 2);
   EXPECT_THAT(out_.actions, SizeIs(1));
   step(WorkerExited{worker(7, 1), 0}, 3);
