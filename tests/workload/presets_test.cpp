@@ -1,12 +1,18 @@
-#include "sim/workload/presets.hpp"
+#include "scenarios/presets.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "sim/workload/generator.hpp"
+
 namespace orrery::sim {
 namespace {
+
+using scenarios::philly_like;
+using scenarios::preset_by_name;
+using scenarios::preset_names;
 
 TEST(Presets, EveryNameGivesAValidSpec) {
   for (const std::string_view name : preset_names()) {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/workload/generator.hpp"
+#include "scenarios/generator_spec.hpp"
 
-namespace orrery::sim {
+namespace orrery::scenarios {
 
 /// Jobs with the statistics of Microsoft's Philly cluster, 2017, as published in its trace (82,247
 /// GPU jobs of 1 to 128 GPUs; CC BY 4.0): shares of sizes, durations by size, swing over the day.
@@ -39,4 +39,4 @@ std::optional<GeneratorSpec> preset_by_name(std::string_view name);
 /// All names, for messages.
 std::vector<std::string_view> preset_names();
 
-}  // namespace orrery::sim
+}  // namespace orrery::scenarios

@@ -1,8 +1,8 @@
-#include "sim/workload/presets.hpp"
+#include "scenarios/presets.hpp"
 
 #include <initializer_list>
 
-namespace orrery::sim {
+namespace orrery::scenarios {
 namespace {
 
 struct LognormalPart {
@@ -58,4 +58,4 @@ std::optional<GeneratorSpec> preset_by_name(std::string_view name) {
 
 std::vector<std::string_view> preset_names() { return {"philly-like"}; }
 
-}  // namespace orrery::sim
+}  // namespace orrery::scenarios

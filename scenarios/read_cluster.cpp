@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/readers.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+constexpr std::int64_t kNodesMax = 1'048'576;
+constexpr Bytes kDefaultMemory{std::int64_t{1024} << 30};
+constexpr MilliCpu kDefaultCpu{128'000};
+
+/// Two spellings of one key: both at once is an error.
+std::string_view one_of(const MapReader& reader, std::string_view key, std::string_view alias) {
+  if (reader.has(key) && reader.has(alias))
+    reader.fail(
+        alias,
+        "stands beside '" + std::string(key) + "', which means the same, one is needed; remove it");
+  return reader.has(alias) && !reader.has(key) ? alias : key;
+}
+
+NodeGroup read_group(const MapReader& reader, std::string default_name) {
+  NodeGroup group;
+  group.name = std::move(default_name);
+  group.cpu = kDefaultCpu;
+  group.memory = kDefaultMemory;
+  group.devices = 8;
+  if (!reader.has("nodes")) reader.missing("nodes", "nodes: 4");
+  reader.read_integer("nodes", group.count, 1, kNodesMax);
+  reader.read_integer(one_of(reader, "devices_per_node", "gpus_per_node"), group.devices, 0, 64);
+  group.device_model = group.devices > 0 ? "gpu" : "";
+  const std::string_view model = one_of(reader, "device_model", "gpu");
+  reader.read_text(model, group.device_model);
+  if (group.devices == 0 && reader.has(model))
+    reader.fail(model, "names a model, but the nodes have no devices; remove it or add devices");
+  reader.read_cpu("cpu", group.cpu);
+  reader.read_size("memory", group.memory);
+  reader.read_integer("nodes_per_rack", group.nodes_per_rack, 0, kNodesMax);
+  return group;
+}
+
+void read_groups(const MapReader& cluster, Scenario& scenario) {
+  for (std::string_view key : section("cluster").keys)
+    if (key != "groups" && cluster.has(key))
+      cluster.fail(key, "stands beside 'groups', which say it for each group; move it there");
+  for (const YamlNode& item : cluster.items("groups")) {
+    const std::string index = std::to_string(scenario.groups.size());
+    const MapReader reader(
+        cluster.reading(), item, section("cluster.groups"), "cluster.groups[" + index + "]");
+    NodeGroup group = read_group(reader, "group-" + index);
+    reader.read_text("name", group.name);
+    const bool repeated = std::any_of(scenario.groups.begin(),
+                                      scenario.groups.end(),
+                                      [&](const NodeGroup& g) { return g.name == group.name; });
+    if (repeated)
+      reader.fail("name", "is '" + group.name + "', which stands twice; give each group a name");
+    scenario.groups.push_back(std::move(group));
+  }
+  if (scenario.groups.empty())
+    cluster.fail("groups", "has no group, at least one is needed; add - {nodes: 4}");
+}
+
+void read_quotas(const MapReader& top, Scenario& scenario) {
+  const YamlNode* node = top.find("quotas");
+  if (node == nullptr) return;
+  if (!node->is_map()) {
+    top.fail("quotas",
+             found_instead(*node, "a map", "write lines like group/research: 8 under it"));
+    return;
+  }
+  for (const YamlEntry& entry : node->entries) {
+    const std::string subject = "quotas." + entry.key;
+    const std::size_t slash = entry.key.find('/');
+    const std::string_view kind = std::string_view(entry.key).substr(0, slash);
+    if (slash == std::string::npos || (kind != "group" && kind != "namespace") ||
+        slash + 1 == entry.key.size())
+      top.reading().fail(entry.key_origin,
+                         subject,
+                         "is no scope, group/NAME or namespace/NAME is needed; write for example "
+                         "group/research: 8");
+    const auto devices = entry.value.is_scalar() ? parse_integer(entry.value.scalar) : std::nullopt;
+    if (!devices || *devices < 0 || *devices > INT32_MAX) {
+      top.reading().fail(entry.value.origin,
+                         subject,
+                         found_instead(entry.value,
+                                       "a whole number of devices from 0",
+                                       "write for example group/research: 8"));
+      continue;
+    }
+    const bool repeated = std::any_of(scenario.quotas.begin(),
+                                      scenario.quotas.end(),
+                                      [&](const Quota& q) { return q.scope == entry.key; });
+    if (repeated)
+      top.reading().fail(
+          entry.key_origin, subject, "stands twice, once is needed; remove one of them");
+    scenario.quotas.push_back({entry.key, static_cast<std::int32_t>(*devices)});
+  }
+}
+
+}  // namespace
+
+void read_cluster(const MapReader& top, Scenario& scenario) {
+  const YamlNode* node = top.find("cluster");
+  if (node == nullptr) {
+    top.missing("cluster", "cluster: {nodes: 4, gpus_per_node: 8}");
+  } else {
+    const MapReader cluster(top.reading(), *node, section("cluster"), "cluster");
+    if (cluster.has("groups"))
+      read_groups(cluster, scenario);
+    else if (node->is_map())
+      scenario.groups.push_back(read_group(cluster, "nodes"));
+  }
+  read_quotas(top, scenario);
+}
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,81 @@
+#include <utility>
+
+#include "scenarios/readers.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+/// A path as it can be opened: what the file says is relative to its directory.
+void read_path(const MapReader& reader,
+               std::string_view key,
+               const std::string& directory,
+               std::string& to) {
+  std::string path;
+  reader.read_text(key, path);
+  if (path.empty()) {
+    reader.missing(key, std::string(key) + ": jobs.csv");
+    return;
+  }
+  const bool from_file = reader.find(key)->origin.source == 0;
+  to = from_file && path.front() != '/' ? directory + path : path;
+}
+
+void refuse(const MapReader& reader,
+            std::initializer_list<std::string_view> keys,
+            const std::string& format) {
+  for (std::string_view key : keys)
+    if (reader.has(key)) reader.fail(key, "has no meaning for " + format + "; remove it");
+}
+
+PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory) {
+  PolluxWorkload pollux;
+  read_path(reader, "file", directory, pollux.file);
+  read_path(reader, "profiles", directory, pollux.profiles);
+  reader.read_integer("limit", pollux.limit, 0, INT64_MAX);
+  refuse(reader, {"duplicates", "estimates", "preemptible"}, "format pollux");
+  return pollux;
+}
+
+PhillyWorkload read_philly(const MapReader& reader, const std::string& directory) {
+  PhillyWorkload philly;
+  reader.read_enum("format", philly.format);
+  read_path(reader, "file", directory, philly.file);
+  reader.read_integer("limit", philly.limit, 0, INT64_MAX);
+  reader.read_enum("duplicates", philly.duplicates);
+  reader.read_enum("estimates", philly.estimates);
+  reader.read_bool("preemptible", philly.preemptible);
+  refuse(reader, {"profiles"}, "a Philly trace");
+  return philly;
+}
+
+}  // namespace
+
+void read_workload(const MapReader& top, const std::string& directory, Scenario& scenario) {
+  const YamlNode* node = top.find("workload");
+  if (node == nullptr) return;
+  const MapReader reader(top.reading(), *node, section("workload"), "workload");
+  if (!node->is_map()) return;
+  if (const YamlNode* generator = reader.find("generator")) {
+    refuse(reader,
+           {"format", "file", "profiles", "limit", "duplicates", "preemptible"},
+           "a generator");
+    GeneratorWorkload workload;
+    reader.read_enum("estimates", workload.estimates);
+    read_generator(top.reading(), *generator, scenario, workload);
+    scenario.workload = std::move(workload);
+    return;
+  }
+  const YamlNode* format = reader.find("format");
+  if (format == nullptr) {
+    reader.missing("format", "format: philly, or a generator");
+  } else if (format->scalar == "pollux") {
+    scenario.workload = read_pollux(reader, directory);
+  } else if (format->scalar == "philly" || format->scalar == "philly-json") {
+    scenario.workload = read_philly(reader, directory);
+  } else {
+    reader.fail("format",
+                found_instead(*format, "one of pollux, philly, philly-json", "choose one"));
+  }
+}
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,63 @@
+// The readers of the language's parts; the loader calls them in turn. Each fills its part of the
+// scenario and reports what is wrong to the `Reading`.
+#pragma once
+
+#include <string>
+
+#include "scenarios/reading.hpp"
+#include "scenarios/scenario.hpp"
+#include "scenarios/yaml_tree.hpp"
+
+namespace orrery::scenarios {
+
+/// "default." in front of a name without a namespace.
+std::string full_job_name(std::string_view name);
+
+/// `cluster` and `quotas`.
+void read_cluster(const MapReader& top, Scenario& scenario);
+
+/// `policy`, `planner`, `controller`, `timing`, `outputs`.
+void read_control(const MapReader& top, Scenario& scenario);
+
+/// `jobs`.
+void read_jobs(const MapReader& top, Scenario& scenario);
+
+/// One DI-orchestrator manifest into a specification. Violations that DI-orchestrator judges at
+/// run time pass through: the controller fails such jobs with reason InvalidSpec.
+void read_manifest(Reading& reading, const YamlNode& node, JobSpec& spec);
+
+/// `work` of one job whose specification is complete.
+void read_work(const MapReader& job, const JobSpec& spec, WorkSpec& work);
+
+/// `rank`, or `role` with `local`, of an entry that names a worker.
+void read_worker_ref(const MapReader& entry, WorkerRef& worker);
+
+/// `workload`. `directory` is where paths written in the file begin.
+void read_workload(const MapReader& top, const std::string& directory, Scenario& scenario);
+
+/// `workload.generator`; after the cluster and the seed, which it takes its defaults from.
+void read_generator(Reading& reading,
+                    const YamlNode& node,
+                    const Scenario& scenario,
+                    GeneratorWorkload& workload);
+
+/// `requests` and `profilings`.
+void read_requests(const MapReader& top, Scenario& scenario);
+
+/// `faults`.
+void read_faults(const MapReader& top, Scenario& scenario);
+
+/// `expect`; after the faults, whose times it may name.
+void read_expectations(const MapReader& top, Scenario& scenario);
+
+/// Reads `key` as the name of a job into `name`, in full; reports names that no job of the scenario
+/// has, unless a workload brings jobs of its own. Returns the job, where it is written out.
+const ScenarioJob* read_job_name(const MapReader& entry,
+                                 std::string_view key,
+                                 const Scenario& scenario,
+                                 std::string& name);
+
+/// Reports `worker` where `job` cannot have such a one.
+void check_worker_ref(const MapReader& entry, const ScenarioJob& job, const WorkerRef& worker);
+
+}  // namespace orrery::scenarios

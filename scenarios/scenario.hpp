@@ -1,0 +1,247 @@
+// A scenario as plain data: cluster, policy, jobs, what goes wrong, and what must come of it.
+// The meaning of every field, with units and defaults, is in docs/scenario_format.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/resources.hpp"
+#include "core/job/spec.hpp"
+#include "core/job/words.hpp"
+#include "core/record/command.hpp"
+#include "core/record/event.hpp"
+#include "scenarios/work.hpp"
+#include "scenarios/workload_spec.hpp"
+
+namespace orrery::scenarios {
+
+/// What executes the core's commands.
+enum class World : std::uint8_t { Model, Sim, Cluster };
+
+/// How finely the world models what it does not execute; see design, "Fidelity".
+enum class Fidelity : std::uint8_t { L0, L1, L2, L3 };
+
+/// Which rules the model world's clock follows.
+enum class TimingMode : std::uint8_t {
+  Simple,  ///< Every cost below, at any instant.
+  Pollux,  ///< The Pollux artifact's: ticks, and a pause after each change of placement.
+};
+
+/// What starting, stopping and saving cost in the model world.
+struct Timing {
+  TimingMode mode = TimingMode::Simple;
+  Duration start;                ///< From the start command to ready.
+  Duration stop;                 ///< From the stop command to the exit.
+  Duration restore;              ///< Before work goes on from a checkpoint.
+  Duration rescale;              ///< Pause of workers that stay when the membership changes.
+  Duration checkpoint_interval;  ///< Zero: progress is safe at every instant.
+  Duration checkpoint_cost;      ///< Pause of the work for each checkpoint.
+  Duration tick = Duration::seconds(60);     ///< Pollux only: time between two decisions.
+  Duration restart = Duration::seconds(30);  ///< Pollux only: pause after a change of placement.
+};
+
+/// One parameter of a policy as written; the policy registry knows which there are.
+struct Parameter {
+  std::string key;
+  std::string value;  ///< The scalar; elements of a list joined by ",".
+  std::string place;  ///< "file:line" or "--set path=value", for messages.
+};
+
+struct PolicyChoice {
+  std::string name = "fifo";
+  std::vector<Parameter> parameters;
+  std::string place;
+};
+
+/// One worker of a job: by rank, or by role and index inside the role.
+struct WorkerRef {
+  std::string role;        ///< Empty: `index` is the rank.
+  std::int32_t index = 0;  ///< At least 0.
+};
+
+/// What a modelled worker does instead of working to the end.
+enum class ScriptKind : std::uint8_t {
+  Exit,    ///< Ends by itself.
+  Refuse,  ///< Never comes up: its node refuses to launch it.
+};
+
+/// A worker's own story: so long after it became ready it ends.
+struct WorkerScript {
+  WorkerRef worker;
+  ScriptKind kind = ScriptKind::Exit;
+  Duration after;              ///< Time since the worker became ready (Refuse: since the start).
+  std::int32_t exit_code = 1;  ///< 0 is a success.
+  std::int32_t times = 1;      ///< Its first so many lives end this way; then it works normally.
+};
+
+/// A job written out in the scenario.
+struct ScenarioJob {
+  JobSpec spec;
+  Instant submit;
+  WorkSpec work;
+  std::vector<WorkerScript> workers;
+  std::optional<Duration> ready_after;  ///< In place of `Timing::start`; `forever`: never ready.
+  int line = 0;
+};
+
+/// A scaling request of a user.
+struct ScaleCall {
+  std::string role;  ///< Empty: every role by the same number.
+  ScaleMode mode = ScaleMode::Set;
+  std::int32_t replicas = 0;
+};
+
+/// Something a user asks at a time. Without `scale` it stops the job.
+struct TimedRequest {
+  Instant at;
+  std::string job;  ///< Full name.
+  std::optional<ScaleCall> scale;
+};
+
+/// What a worker reports at a time.
+struct TimedProfiling {
+  Instant at;
+  std::string job;  ///< Full name.
+  std::int32_t rank = 0;
+  std::vector<ProfilingValue> values;
+};
+
+enum class FaultKind : std::uint8_t {
+  Down,    ///< A node dies with all it runs.
+  Up,      ///< A node comes back empty.
+  Crash,   ///< A worker exits with a code.
+  Delete,  ///< A worker is removed from outside: it is lost.
+};
+
+/// One fault at a known time.
+struct Fault {
+  Instant at;
+  FaultKind kind = FaultKind::Down;
+  NodeId node;                             ///< Down, Up.
+  Duration lasting = Duration::forever();  ///< Down: the node returns after this.
+  std::string job;                         ///< Crash, Delete: full name.
+  WorkerRef worker;                        ///< Crash, Delete.
+  std::int32_t exit_code = 1;              ///< Crash.
+};
+
+enum class FaultLaw : std::uint8_t { Exponential, Weibull };
+
+/// Nodes that fail at random, each by itself, from the scenario's seed.
+struct FaultProcess {
+  FaultLaw law = FaultLaw::Exponential;
+  double rate_per_1000_node_days = 0;  ///< Mean failures, above 0.
+  double shape = 1;                    ///< Weibull's shape, above 0; 1 for exponential.
+  Duration repair_median = Duration::seconds(3600);  ///< Median of the lognormal repair time.
+  double repair_sigma = 0;                           ///< Its sigma; 0: always the median.
+};
+
+/// What must hold of a run; every field that is set must. Judged by sim/run/expectations.
+struct Expectation {
+  int line = 0;
+  std::string job;  ///< Full name; empty for those about the whole run.
+  std::optional<JobPhase> phase;
+  std::optional<std::int32_t> replicas;
+  Instant after = Instant::zero();  ///< `phase` and `replicas` must be met from here ...
+  Instant by = Instant::never();    ///< ... until here; never: they must hold at the end.
+  std::optional<std::uint32_t> restarts;
+  std::optional<std::uint32_t> reschedules;
+  std::optional<std::uint32_t> preemptions;
+  std::optional<std::uint32_t> generation;
+  std::optional<Reason> reason;              ///< Of the last change of phase.
+  std::optional<Duration> waited_less_than;  ///< Submission to first allocation.
+  std::vector<JobPhase> phases;              ///< Every phase in order, when not empty.
+  std::optional<std::int64_t> jobs_finished;
+  std::optional<std::int64_t> jobs_failed;
+  std::optional<Ignored> ignored;  ///< A report was ignored for this reason ...
+  std::int32_t at_least = 1;       ///< ... at least so often.
+};
+
+enum class OutputFormat : std::uint8_t { Summary, Jobs, Events };
+
+struct Outputs {
+  std::string dir;  ///< Empty: nothing is written unless the command line asks.
+  std::vector<OutputFormat> formats{
+      OutputFormat::Summary, OutputFormat::Jobs, OutputFormat::Events};
+};
+
+/// Everything a run needs but the policy's code and the workload's files.
+struct Scenario {
+  std::string file;  ///< As it was given to the loader.
+  std::string name;  ///< Default: the file's name without directory and extension.
+  std::string description;
+  std::uint64_t seed = 1;
+  World world = World::Model;
+  Fidelity fidelity = Fidelity::L0;
+  std::vector<NodeGroup> groups;
+  std::vector<Quota> quotas;
+  PolicyChoice policy;
+  Duration planner_latency;
+  Settings settings;
+  Timing timing;
+  std::vector<ScenarioJob> jobs;
+  Workload workload;
+  std::vector<TimedRequest> requests;
+  std::vector<TimedProfiling> profilings;
+  std::vector<Fault> faults;
+  std::vector<FaultProcess> fault_processes;
+  std::vector<Expectation> expectations;
+  Outputs outputs;
+  Instant until = Instant::never();  ///< The run stops here at the latest.
+
+  /// Nodes of all groups together.
+  std::int64_t node_count() const {
+    std::int64_t nodes = 0;
+    for (const NodeGroup& group : groups) nodes += group.count;
+    return nodes;
+  }
+
+  bool has_workload() const { return !std::holds_alternative<std::monostate>(workload); }
+};
+
+}  // namespace orrery::scenarios
+
+namespace orrery {
+
+template <>
+struct EnumNames<scenarios::World> {
+  static constexpr std::array kNames{"model", "sim", "cluster"};
+};
+
+template <>
+struct EnumNames<scenarios::Fidelity> {
+  static constexpr std::array kNames{"L0", "L1", "L2", "L3"};
+};
+
+template <>
+struct EnumNames<scenarios::TimingMode> {
+  static constexpr std::array kNames{"simple", "pollux"};
+};
+
+template <>
+struct EnumNames<scenarios::ScriptKind> {
+  static constexpr std::array kNames{"exit", "refuse"};
+};
+
+template <>
+struct EnumNames<scenarios::FaultKind> {
+  static constexpr std::array kNames{"down", "up", "crash", "delete"};
+};
+
+template <>
+struct EnumNames<scenarios::FaultLaw> {
+  static constexpr std::array kNames{"exponential", "weibull"};
+};
+
+template <>
+struct EnumNames<scenarios::OutputFormat> {
+  static constexpr std::array kNames{"summary", "jobs", "events"};
+};
+
+}  // namespace orrery

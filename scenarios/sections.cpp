@@ -1,0 +1,233 @@
+// Every key of the language, by section. docs/scenario_format.md has one table per section.
+#include <array>
+
+#include "core/base/invariant.hpp"
+#include "scenarios/reading.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+using Keys = std::string_view;
+
+constexpr Keys kScenario[]{"name",
+                           "description",
+                           "seed",
+                           "world",
+                           "fidelity",
+                           "cluster",
+                           "quotas",
+                           "policy",
+                           "planner",
+                           "until",
+                           "timing",
+                           "jobs",
+                           "controller",
+                           "workload",
+                           "faults",
+                           "requests",
+                           "expect",
+                           "outputs",
+                           "profilings"};
+constexpr Keys kCluster[]{"nodes",
+                          "devices_per_node",
+                          "gpus_per_node",
+                          "device_model",
+                          "gpu",
+                          "cpu",
+                          "memory",
+                          "nodes_per_rack",
+                          "groups"};
+constexpr Keys kNodeGroup[]{"name",
+                            "nodes",
+                            "devices_per_node",
+                            "gpus_per_node",
+                            "device_model",
+                            "gpu",
+                            "cpu",
+                            "memory",
+                            "nodes_per_rack"};
+constexpr Keys kPlanner[]{"latency"};
+constexpr Keys kController[]{"node_lease",
+                             "fence_margin",
+                             "takeover_grace",
+                             "retain_finished",
+                             "retain_finished_max",
+                             "preemption_grace"};
+constexpr Keys kTiming[]{"mode",
+                         "start",
+                         "stop",
+                         "restore",
+                         "rescale",
+                         "checkpoint_interval",
+                         "checkpoint_cost",
+                         "tick",
+                         "restart"};
+constexpr Keys kJob[]{"name",
+                      "at",
+                      "group",
+                      "priority",
+                      "preemptible",
+                      "rescale",
+                      "recovery",
+                      "backoff_limit",
+                      "backoff_base",
+                      "backoff_max",
+                      "start_deadline",
+                      "drain_grace",
+                      "unknown_deadline",
+                      "clean_pods",
+                      "profile",
+                      "batch_size",
+                      "estimate",
+                      "roles",
+                      "manifest",
+                      "work",
+                      "workers",
+                      "ready_after",
+                      "replicas",
+                      "type",
+                      "completion",
+                      "devices",
+                      "gpus",
+                      "device_model",
+                      "gpu",
+                      "cpu",
+                      "memory",
+                      "command",
+                      "env",
+                      "volumes"};
+constexpr Keys kRole[]{"replicas",
+                       "type",
+                       "completion",
+                       "devices",
+                       "gpus",
+                       "device_model",
+                       "gpu",
+                       "cpu",
+                       "memory",
+                       "command",
+                       "env",
+                       "volumes"};
+constexpr Keys kReplicas[]{"min", "max"};
+constexpr Keys kWork[]{"duration", "units", "throughput", "scaling"};
+constexpr Keys kScaling[]{"amdahl", "table"};
+constexpr Keys kAmdahl[]{"serial"};
+constexpr Keys kWorker[]{"rank", "role", "local", "kind", "after", "exit", "times"};
+constexpr Keys kManifest[]{"apiVersion", "kind", "metadata", "spec", "status"};
+constexpr Keys kManifestSpec[]{"group",
+                               "priority",
+                               "cleanPodPolicy",
+                               "preemptible",
+                               "minReplicas",
+                               "maxReplicas",
+                               "engineFields",
+                               "template",
+                               "backoffLimit",
+                               "volumes",
+                               "tasks"};
+constexpr Keys kEngineFields[]{"topology", "parallelWorkers"};
+constexpr Keys kManifestTask[]{"name", "type", "replicas", "template"};
+constexpr Keys kRequest[]{"at", "job", "scale", "stop"};
+constexpr Keys kScale[]{"role", "add", "remove", "set", "clear"};
+constexpr Keys kProfiling[]{"at", "job", "rank", "values"};
+constexpr Keys kFault[]{"at", "kind", "node", "for", "job", "rank", "role", "local", "exit_code"};
+constexpr Keys kFaultProcess[]{"kind", "process", "rate_per_1000_node_days", "shape", "repair"};
+constexpr Keys kRepair[]{"median", "sigma"};
+constexpr Keys kExpect[]{"job",
+                         "phase",
+                         "replicas",
+                         "by",
+                         "within",
+                         "after",
+                         "restarts",
+                         "reschedules",
+                         "preemptions",
+                         "generation",
+                         "reason",
+                         "waited_less_than",
+                         "phases",
+                         "jobs_finished",
+                         "jobs_failed",
+                         "ignored"};
+constexpr Keys kAfter[]{"fault"};
+constexpr Keys kIgnored[]{"reason", "at_least"};
+constexpr Keys kOutputs[]{"dir", "formats"};
+constexpr Keys kGenerator[]{"preset",
+                            "jobs",
+                            "seed",
+                            "arrivals",
+                            "duration",
+                            "gpu_mix",
+                            "preemptible_share",
+                            "elastic_share",
+                            "elastic_shrink",
+                            "elastic_grow",
+                            "estimate",
+                            "users",
+                            "user_skew"};
+constexpr Keys kArrivals[]{
+    "jobs_per_hour", "load", "cluster_gpus", "amplitude", "period", "peak_at"};
+constexpr Keys kGpuMix[]{"name", "gpus", "weight", "duration"};
+constexpr Keys kDuration[]{"fixed",
+                           "exponential",
+                           "lognormal",
+                           "weibull",
+                           "pareto",
+                           "mixture",
+                           "weight",
+                           "shortest",
+                           "longest"};
+constexpr Keys kLaw[]{"mean", "median", "sigma", "shape", "scale", "low", "high"};
+constexpr Keys kEstimateError[]{"uniform", "lognormal"};
+constexpr Keys kWorkload[]{
+    "format", "file", "profiles", "limit", "duplicates", "estimates", "preemptible", "generator"};
+
+constexpr std::array kSections{
+    Section{"scenario", kScenario},
+    Section{"cluster", kCluster},
+    Section{"cluster.groups", kNodeGroup},
+    Section{"planner", kPlanner},
+    Section{"controller", kController},
+    Section{"timing", kTiming},
+    Section{"jobs", kJob},
+    Section{"jobs.roles", kRole},
+    Section{"jobs.replicas", kReplicas},
+    Section{"jobs.work", kWork},
+    Section{"jobs.work.scaling", kScaling},
+    Section{"jobs.work.scaling.amdahl", kAmdahl},
+    Section{"jobs.workers", kWorker},
+    Section{"jobs.manifest", kManifest},
+    Section{"jobs.manifest.spec", kManifestSpec},
+    Section{"jobs.manifest.spec.engineFields", kEngineFields},
+    Section{"jobs.manifest.spec.tasks", kManifestTask},
+    Section{"workload", kWorkload},
+    Section{"workload.generator", kGenerator},
+    Section{"workload.generator.arrivals", kArrivals},
+    Section{"workload.generator.gpu_mix", kGpuMix},
+    Section{"workload.generator.duration", kDuration},
+    Section{"workload.generator.law", kLaw},
+    Section{"workload.generator.estimate", kEstimateError},
+    Section{"requests", kRequest},
+    Section{"requests.scale", kScale},
+    Section{"profilings", kProfiling},
+    Section{"faults", kFault},
+    Section{"faults.process", kFaultProcess},
+    Section{"faults.repair", kRepair},
+    Section{"expect", kExpect},
+    Section{"expect.after", kAfter},
+    Section{"expect.ignored", kIgnored},
+    Section{"outputs", kOutputs},
+};
+
+}  // namespace
+
+std::span<const Section> all_sections() { return kSections; }
+
+const Section& section(std::string_view name) {
+  for (const Section& candidate : kSections)
+    if (candidate.name == name) return candidate;
+  invariant(false, "a section that is read is in the table");
+  return kSections.front();
+}
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,48 @@
+#include "scenarios/work.hpp"
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+double table_value(const std::vector<ScalingPoint>& table, std::int32_t replicas) {
+  invariant(!table.empty(), "a scaling table has at least one point");
+  if (replicas <= table.front().replicas) return table.front().throughput;
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    const ScalingPoint& low = table[i - 1];
+    const ScalingPoint& high = table[i];
+    if (replicas > high.replicas) continue;
+    const double part =
+        static_cast<double>(replicas - low.replicas) / (high.replicas - low.replicas);
+    return low.throughput + part * (high.throughput - low.throughput);
+  }
+  return table.back().throughput;
+}
+
+}  // namespace
+
+double speedup(const WorkSpec& work, std::int32_t replicas) {
+  switch (work.scaling) {
+    case ScalingKind::Linear:
+      return replicas;
+    case ScalingKind::Amdahl:
+      return 1.0 / (work.serial + (1.0 - work.serial) / replicas);
+    case ScalingKind::Table:
+      return table_value(work.table, replicas);
+  }
+  invariant(false, "every kind of scaling is handled");
+  return 0;
+}
+
+double rate_of(const WorkSpec& work, std::int32_t replicas) {
+  if (replicas <= 0) return 0;
+  return work.base_rate * (speedup(work, replicas) / speedup(work, work.base_replicas));
+}
+
+Duration run_time(const WorkSpec& work, std::int32_t replicas) {
+  const double rate = rate_of(work, replicas);
+  if (work.units <= 0 || rate <= 0) return Duration::forever();
+  return Duration::from_seconds(work.units / rate);
+}
+
+}  // namespace orrery::scenarios

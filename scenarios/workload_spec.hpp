@@ -1,0 +1,76 @@
+// Where a scenario's jobs come from when they are not written out: a trace file or a generator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "core/base/enum_names.hpp"
+#include "core/base/units.hpp"
+#include "scenarios/generator_spec.hpp"
+
+namespace orrery::scenarios {
+
+/// Workloads of the Pollux artifact: a job list and the measured profiles of its applications.
+struct PolluxWorkload {
+  std::string file;        ///< The job list (CSV), as a path that can be opened.
+  std::string profiles;    ///< Directory with one folder per application.
+  std::int64_t limit = 0;  ///< Only the first so many jobs; 0: all.
+};
+
+/// How the Philly trace is written.
+enum class PhillyFormat : std::uint8_t {
+  Csv,   ///< timestamp, duration, num_gpus, gpu_time, cluster.
+  Json,  ///< The original `cluster_job_log`.
+};
+
+/// What policies are told about how long a job of a trace runs.
+enum class TraceEstimates : std::uint8_t {
+  None,    ///< Nothing.
+  Oracle,  ///< The recorded duration.
+  Stated,  ///< The recorded duration, marked as stated by the user.
+};
+
+/// What happens to rows that are equal in every column.
+enum class Duplicates : std::uint8_t { Keep, Drop };
+
+/// Jobs of the Philly trace.
+struct PhillyWorkload {
+  PhillyFormat format = PhillyFormat::Csv;
+  std::string file;
+  std::int64_t limit = 0;  ///< Only the first so many jobs by submission; 0: all.
+  Duplicates duplicates = Duplicates::Keep;
+  TraceEstimates estimates = TraceEstimates::Oracle;
+  bool preemptible = true;  ///< Whether policies may take devices back from these jobs.
+};
+
+/// Jobs made from a seed.
+struct GeneratorWorkload {
+  GeneratorSpec spec;     ///< Checked; `spec.seed` counts only with `own_seed`.
+  bool own_seed = false;  ///< Otherwise the scenario's seed is the generator's.
+  TraceEstimates estimates = TraceEstimates::Stated;  ///< Stated: with the spec's error.
+};
+
+using Workload = std::variant<std::monostate, PolluxWorkload, PhillyWorkload, GeneratorWorkload>;
+
+}  // namespace orrery::scenarios
+
+namespace orrery {
+
+template <>
+struct EnumNames<scenarios::PhillyFormat> {
+  static constexpr std::array kNames{"philly", "philly-json"};
+};
+
+template <>
+struct EnumNames<scenarios::TraceEstimates> {
+  static constexpr std::array kNames{"none", "oracle", "stated"};
+};
+
+template <>
+struct EnumNames<scenarios::Duplicates> {
+  static constexpr std::array kNames{"keep", "drop"};
+};
+
+}  // namespace orrery

@@ -1,0 +1,239 @@
+#include "scenarios/yaml_tree.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace orrery::scenarios {
+namespace {
+
+/// Ends the parse at a limit; never leaves this file.
+struct LimitReached {
+  int line;
+  std::string message;
+};
+
+std::size_t count_nodes(const YamlNode& node) {
+  std::size_t count = 1;
+  for (const YamlNode& item : node.items) count += count_nodes(item);
+  for (const YamlEntry& entry : node.entries) count += count_nodes(entry.value);
+  return count;
+}
+
+int depth_of(const YamlNode& node) {
+  int depth = 0;
+  for (const YamlNode& item : node.items) depth = std::max(depth, depth_of(item));
+  for (const YamlEntry& entry : node.entries) depth = std::max(depth, depth_of(entry.value));
+  return depth + 1;
+}
+
+/// Builds the tree from the parser's events.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::uint32_t source) : source_(source) {}
+
+  YamlNode take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (documents_++ > 0)
+      throw LimitReached{mark.line + 1, "a second document begins here, one is needed; remove it"};
+  }
+
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(make(YamlNode::Kind::Null, mark), anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end())
+      throw LimitReached{mark.line + 1,
+                         "an alias stands inside its own anchor, which never ends; write the "
+                         "value out"};
+    const Anchored& anchored = found->second;
+    nodes_ += anchored.nodes;
+    check_limits(mark.line + 1, anchored.depth);
+    add(anchored.node, YAML::NullAnchor);
+  }
+
+  void OnScalar(const YAML::Mark& mark,
+                const std::string& tag,
+                YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode node = make(YamlNode::Kind::Scalar, mark);
+    node.quoted = tag == "!";
+    node.scalar = value;
+    add(std::move(node), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark,
+                       const std::string&,
+                       YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(make(YamlNode::Kind::Sequence, mark), anchor);
+  }
+
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark,
+                  const std::string&,
+                  YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(make(YamlNode::Kind::Map, mark), anchor);
+  }
+
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Anchored {
+    YamlNode node;
+    std::size_t nodes = 0;
+    int depth = 0;
+  };
+
+  struct Open {
+    YamlNode node;
+    YAML::anchor_t anchor = YAML::NullAnchor;
+    bool has_key = false;  // Map: a key waits for its value.
+    std::string key;
+    Origin key_origin;
+  };
+
+  YamlNode make(YamlNode::Kind kind, const YAML::Mark& mark) {
+    ++nodes_;
+    check_limits(mark.line + 1, 1);
+    YamlNode node;
+    node.kind = kind;
+    node.origin = {source_, source_ == 0 ? mark.line + 1 : 0};
+    return node;
+  }
+
+  void check_limits(int line, int depth) const {
+    if (nodes_ > kYamlNodesMax)
+      throw LimitReached{line,
+                         "the document unfolds to more than " + std::to_string(kYamlNodesMax) +
+                             " values, fewer are needed; use fewer aliases or a workload file"};
+    if (static_cast<int>(open_.size()) + depth > kYamlDepthMax)
+      throw LimitReached{line,
+                         "values are nested deeper than " + std::to_string(kYamlDepthMax) +
+                             " levels, fewer are needed; flatten the document"};
+  }
+
+  void open(YamlNode node, YAML::anchor_t anchor) {
+    Open level;
+    level.node = std::move(node);
+    level.anchor = anchor;
+    open_.push_back(std::move(level));
+  }
+
+  void close() {
+    Open level = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(level.node), level.anchor);
+  }
+
+  void add(YamlNode node, YAML::anchor_t anchor) {
+    if (anchor != YAML::NullAnchor)
+      anchors_[anchor] = Anchored{node, count_nodes(node), depth_of(node)};
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& level = open_.back();
+    if (level.node.is_sequence()) {
+      level.node.items.push_back(std::move(node));
+    } else if (!level.has_key) {
+      if (!node.is_scalar())
+        throw LimitReached{node.origin.line,
+                           "a key is " + describe(node) + ", a plain word is needed; correct it"};
+      level.has_key = true;
+      level.key = std::move(node.scalar);
+      level.key_origin = node.origin;
+    } else {
+      level.has_key = false;
+      level.node.entries.push_back({std::move(level.key), level.key_origin, std::move(node)});
+    }
+  }
+
+  std::uint32_t source_;
+  int documents_ = 0;
+  std::size_t nodes_ = 0;
+  std::map<YAML::anchor_t, Anchored> anchors_;
+  std::vector<Open> open_;
+  YamlNode root_;
+};
+
+Error yaml_error(const std::string& file, std::uint32_t source, int line, std::string message) {
+  return {ErrorCode::InvalidInput, file, source == 0 ? line : 0, "YAML", std::move(message)};
+}
+
+}  // namespace
+
+const YamlNode* YamlNode::find(std::string_view key) const {
+  for (const YamlEntry& entry : entries)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+YamlNode* YamlNode::find(std::string_view key) {
+  for (YamlEntry& entry : entries)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+Origin YamlNode::origin_of(std::string_view key) const {
+  for (const YamlEntry& entry : entries) {
+    if (entry.key != key) continue;
+    const YamlNode& value = entry.value;
+    return value.is_scalar() || value.origin.source != 0 ? value.origin : entry.key_origin;
+  }
+  return origin;
+}
+
+std::string describe(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::Null:
+      return "nothing";
+    case YamlNode::Kind::Scalar:
+      return "'" + (node.scalar.size() > 60 ? node.scalar.substr(0, 57) + "..." : node.scalar) +
+             "'";
+    case YamlNode::Kind::Sequence:
+      return "a list";
+    case YamlNode::Kind::Map:
+      return "a map";
+  }
+  return "nothing";
+}
+
+Result<YamlNode> parse_yaml(std::string_view text, const std::string& file, std::uint32_t source) {
+  if (text.size() > kYamlTextMax)
+    return yaml_error(file,
+                      source,
+                      0,
+                      "the text has " + std::to_string(text.size()) + " bytes, at most " +
+                          std::to_string(kYamlTextMax) + " are read; use a workload file");
+  std::istringstream in{std::string(text)};
+  TreeBuilder builder(source);
+  try {
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const LimitReached& limit) {
+    return yaml_error(file, source, limit.line, limit.message);
+  } catch (const YAML::Exception& broken) {
+    return yaml_error(file,
+                      source,
+                      broken.mark.is_null() ? 0 : broken.mark.line + 1,
+                      "cannot be read (" + broken.msg +
+                          "), well-formed YAML is needed; correct the line or the one above it");
+  }
+  return builder.take();
+}
+
+}  // namespace orrery::scenarios
