@@ -34,8 +34,6 @@ class LineCounter {
 
   friend bool operator==(const LineCounter& a, const LineCounter& b) { return a.at_ == b.at_; }
 
-  friend bool operator!=(const LineCounter& a, const LineCounter& b) { return a.at_ != b.at_; }
-
  private:
   const char* at_;
   std::size_t* line_;
