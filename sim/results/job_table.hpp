@@ -33,6 +33,7 @@ struct JobOutcome {
   std::uint32_t restarts = 0;
   std::uint32_t reschedules = 0;
   std::uint32_t preemptions = 0;
+  std::uint32_t node_losses = 0;
   std::uint16_t profile = 0;  ///< See `JobTable::profile`.
   JobPhase phase = JobPhase::Pending;
   Reason reason = Reason::Submitted;

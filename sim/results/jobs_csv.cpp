@@ -89,6 +89,7 @@ void append_row(JobId id,
   out += ",-1,restarts=" + std::to_string(job.restarts);
   out += ";reallocations=" + std::to_string(job.reschedules);
   out += ";preemptions=" + std::to_string(job.preemptions);
+  out += ";node_losses=" + std::to_string(job.node_losses);
   out += '\n';
 }
 

@@ -19,7 +19,7 @@ namespace orrery::sim {
 /// `final_state`: COMPLETED_SUCCESSFULLY; COMPLETED_KILLED where a user stopped it; REJECTED where
 /// it failed before it ever started; COMPLETED_FAILED otherwise; RUNNING or SUBMITTED where the run
 /// ended first. `requested_time` is -1 where none is stated, `consumed_energy` always -1.
-/// `metadata` holds "restarts=1;reallocations=0;preemptions=0".
+/// `metadata` holds "restarts=1;reallocations=0;preemptions=0;node_losses=0".
 ///
 /// `allocations` may be null: `allocated_resources` is empty then.
 void write_jobs_csv(std::ostream& out,

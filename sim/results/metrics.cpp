@@ -118,6 +118,9 @@ void Metrics::counted(const Notice& notice, JobOutcome& job) {
     case Counter::Preemptions:
       job.preemptions = value;
       return;
+    case Counter::NodeLosses:
+      job.node_losses = value;
+      return;
   }
 }
 
@@ -142,6 +145,7 @@ Summary Metrics::summarise(const RunFacts& facts) const {
     summary.restarts += job.restarts;
     summary.reallocations += job.reschedules;
     summary.preemptions += job.preemptions;
+    summary.node_losses += job.node_losses;
     if (job.phase == JobPhase::Succeeded) jct.push_back((job.finished - job.submitted).ns);
     if (job.has_started()) queued.push_back((job.started - job.submitted).ns);
   }

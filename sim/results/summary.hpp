@@ -86,9 +86,10 @@ struct Summary {
   std::uint64_t restarts = 0;       ///< Charged to failures.
   std::uint64_t reallocations = 0;  ///< Changes of membership by decision.
   std::uint64_t preemptions = 0;
-  std::uint64_t decisions = 0;  ///< Calls of the policy.
-  std::uint64_t events = 0;     ///< Journal records.
-  std::string state_digest;     ///< Of the controller's final state, 32 hexadecimal digits.
+  std::uint64_t node_losses = 0;  ///< Recoveries from lost nodes, beside `restarts`.
+  std::uint64_t decisions = 0;    ///< Calls of the policy.
+  std::uint64_t events = 0;       ///< Journal records.
+  std::string state_digest;       ///< Of the controller's final state, 32 hexadecimal digits.
   WorkloadAccount workload;
   std::vector<std::string> unmet;  ///< Expectations of the scenario that did not hold.
   Measured measured;               ///< Not among `fields`: its place depends on the reader.
@@ -118,6 +119,7 @@ struct Summary {
     v.field("restarts", self.restarts);
     v.field("reallocations", self.reallocations);
     v.field("preemptions", self.preemptions);
+    v.field("node_losses", self.node_losses);
     v.field("decisions", self.decisions);
     v.field("events", self.events);
     v.field("state_digest", self.state_digest);

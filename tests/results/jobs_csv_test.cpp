@@ -42,7 +42,7 @@ TEST(JobsCsv, AFinishedJobHasEveryField) {
             std::string(kHeader) +
                 "application_1506_1,philly,resnet18,0.500000,2,149.000000,1,COMPLETED_SUCCESSFULLY,"
                 "1.500000,4.000000,5.500000,1.000000,5.000000,1.250000,1-2,-1,"
-                "restarts=0;reallocations=3;preemptions=0\n");
+                "restarts=0;reallocations=3;preemptions=0;node_losses=0\n");
 }
 
 TEST(JobsCsv, WhatIsNotKnownIsEmpty) {
@@ -58,11 +58,11 @@ TEST(JobsCsv, WhatIsNotKnownIsEmpty) {
   EXPECT_EQ(csv(jobs),
             std::string(kHeader) +
                 "waits,philly,,0.000000,1,-1.000000,0,SUBMITTED,,,,,,,,-1,"
-                "restarts=0;reallocations=0;preemptions=0\n"
+                "restarts=0;reallocations=0;preemptions=0;node_losses=0\n"
                 "runs,philly,,0.000000,1,-1.000000,0,RUNNING,1.000000,,,1.000000,,,,-1,"
-                "restarts=0;reallocations=0;preemptions=0\n"
+                "restarts=0;reallocations=0;preemptions=0;node_losses=0\n"
                 "refused,philly,,0.000000,99,-1.000000,0,REJECTED,,,,,,,,-1,"
-                "restarts=0;reallocations=0;preemptions=0\n");
+                "restarts=0;reallocations=0;preemptions=0;node_losses=0\n");
 }
 
 TEST(JobsCsv, FailedAndStoppedJobsAreToldApart) {
