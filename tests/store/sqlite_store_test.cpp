@@ -1,0 +1,341 @@
+#include "runtime/store/sqlite_store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "core/record/codec.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+using Access = SqliteStore::Access;
+
+/// A journal of records whose texts are "payload 1", "payload 2", ...
+class Payloads {
+ public:
+  /// Appends records `last + 1` to `last + count`.
+  Status append(StateStore& store, std::uint64_t count) {
+    texts_.clear();
+    std::vector<StoredRecord> records;
+    for (std::uint64_t i = 0; i < count; ++i) texts_.push_back(text(next_ + i));
+    for (const std::string& bytes : texts_) {
+      Digester digester(chain_);
+      digester.update(bytes);
+      chain_ = digester.finish();
+      records.push_back({Sequence{next_++}, chain_, std::as_bytes(std::span(bytes))});
+    }
+    return store.append(records);
+  }
+
+  static std::string text(std::uint64_t n) { return "payload " + std::to_string(n); }
+
+  Digest chain() const { return chain_; }
+
+ private:
+  std::uint64_t next_ = 1;
+  Digest chain_;
+  std::vector<std::string> texts_;
+};
+
+/// Reads all records and checks their texts; the count of the sound ones, and the error if any.
+struct ReadBack {
+  std::uint64_t sound = 0;
+  std::string error;
+};
+
+ReadBack read_all(StateStore& store) {
+  ReadBack back;
+  const Status read = store.read_from(Sequence{1}, [&](const StoredRecord& record) {
+    const std::string text(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size());
+    EXPECT_EQ(text, Payloads::text(record.sequence.value));
+    ++back.sound;
+    return true;
+  });
+  if (!read) back.error = read.errors()[0].text();
+  return back;
+}
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              ("orrery-store-" + std::to_string(getpid()) + "-" + test->name());
+    std::filesystem::create_directory(folder_);
+    path_ = folder_ / "journal.db";
+  }
+
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<SqliteStore> open(Access access = Access::Append) {
+    Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access);
+    EXPECT_TRUE(store.has_value()) << store.errors()[0].text();
+    return std::move(store).value();
+  }
+
+  std::string open_error(Access access = Access::Append) {
+    const Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access);
+    return store.has_value() ? "" : store.errors()[0].text();
+  }
+
+  void write_closed_journal(std::uint64_t count) {
+    const std::unique_ptr<SqliteStore> store = open();
+    Payloads payloads;
+    ASSERT_TRUE(payloads.append(*store, count).has_value());
+    ASSERT_TRUE(store->close().has_value());
+  }
+
+  void execute(const std::string& sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+
+  std::string file_bytes() const {
+    std::ifstream in(path_, std::ios::binary);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+
+  void replace_file(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+TEST_F(SqliteStoreTest, ReadsBackWhatWasAppendedAlsoAfterClosing) {
+  Payloads payloads;
+  {
+    const std::unique_ptr<SqliteStore> store = open();
+    ASSERT_TRUE(payloads.append(*store, 3).has_value());
+    EXPECT_EQ(store->durable(), Sequence{0});
+    ASSERT_TRUE(store->sync().has_value());
+    EXPECT_EQ(store->durable(), Sequence{3});
+    ASSERT_TRUE(payloads.append(*store, 2).has_value());
+    EXPECT_EQ(read_all(*store).sound, 5U);
+    ASSERT_TRUE(store->close().has_value());
+  }
+  const std::unique_ptr<SqliteStore> store = open();
+  EXPECT_EQ(store->durable(), Sequence{5});
+  EXPECT_EQ(*store->last_chain(), payloads.chain());
+  ASSERT_TRUE(payloads.append(*store, 1).has_value());
+  const ReadBack back = read_all(*store);
+  EXPECT_EQ(back.sound, 6U);
+  EXPECT_EQ(back.error, "");
+}
+
+TEST_F(SqliteStoreTest, ReadsFromTheMiddleAndStopsWhenToldTo) {
+  const std::unique_ptr<SqliteStore> store = open();
+  Payloads payloads;
+  ASSERT_TRUE(payloads.append(*store, 9).has_value());
+  std::vector<std::uint64_t> seen;
+  const Status read = store->read_from(Sequence{4}, [&](const StoredRecord& record) {
+    seen.push_back(record.sequence.value);
+    return seen.size() < 3;
+  });
+  ASSERT_TRUE(read.has_value());
+  EXPECT_THAT(seen, ::testing::ElementsAre(4, 5, 6));
+}
+
+TEST_F(SqliteStoreTest, ALargeGroupIsCommittedByItself) {
+  const std::unique_ptr<SqliteStore> store = open();
+  Payloads payloads;
+  ASSERT_TRUE(payloads.append(*store, SqliteStore::kGroupMax).has_value());
+  EXPECT_EQ(store->durable(), Sequence{SqliteStore::kGroupMax});
+}
+
+TEST_F(SqliteStoreTest, RefusesRecordsWithAGap) {
+  const std::unique_ptr<SqliteStore> store = open();
+  const Status appended = store->append(std::vector<StoredRecord>{{Sequence{2}, {}, {}}});
+  ASSERT_FALSE(appended.has_value());
+  EXPECT_THAT(appended.errors()[0].text(), HasSubstr("record 2: the next record is 1"));
+}
+
+TEST_F(SqliteStoreTest, KeepsTheNewestSnapshotAndMakesItsRecordsDurable) {
+  const std::unique_ptr<SqliteStore> store = open();
+  EXPECT_FALSE(store->latest_snapshot()->has_value());
+  Payloads payloads;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(payloads.append(*store, 2).has_value());
+    const StoredSnapshot snapshot{
+        store->last(), payloads.chain(), kRecordVersion, {std::byte{7}, static_cast<std::byte>(i)}};
+    ASSERT_TRUE(store->save_snapshot(snapshot).has_value());
+  }
+  EXPECT_EQ(store->durable(), Sequence{8});
+  const auto latest = store->latest_snapshot();
+  ASSERT_TRUE(latest.has_value() && latest->has_value());
+  EXPECT_EQ((*latest)->sequence, Sequence{8});
+  EXPECT_EQ((*latest)->chain, payloads.chain());
+  EXPECT_EQ((*latest)->bytes[1], std::byte{3});
+}
+
+TEST_F(SqliteStoreTest, ADamagedByteIsFoundWithItsRecord) {
+  write_closed_journal(20);
+  std::string bytes = file_bytes();
+  const std::size_t place = bytes.find(Payloads::text(13));
+  ASSERT_NE(place, std::string::npos);
+  bytes[place] ^= 0x20;
+  replace_file(bytes);
+  const std::unique_ptr<SqliteStore> store = open(Access::ReadOnly);
+  std::uint64_t sound = 0;
+  const Status read = store->read_from(Sequence{1}, [&](const StoredRecord&) {
+    ++sound;
+    return true;
+  });
+  EXPECT_EQ(sound, 12U);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.errors()[0].text(), HasSubstr("record 13: its bytes do not give its digest"));
+}
+
+TEST_F(SqliteStoreTest, ATornTailAndAMissingRecordAreNamed) {
+  write_closed_journal(20);
+  execute("DELETE FROM records WHERE sequence = 8");
+  EXPECT_THAT(read_all(*open()).error, HasSubstr("record 8: it is missing"));
+  execute("DELETE FROM records WHERE sequence > 17");
+  EXPECT_THAT(open_error(), HasSubstr("record 18: the tail is torn: records up to 20"));
+}
+
+TEST_F(SqliteStoreTest, ATruncatedFileIsAnError) {
+  write_closed_journal(2000);
+  const std::string bytes = file_bytes();
+  replace_file(bytes.substr(0, bytes.size() / 2));
+  EXPECT_THAT(open_error(), HasSubstr("the file is damaged; restore it from a copy"));
+}
+
+TEST_F(SqliteStoreTest, ADamagedSnapshotIsAnError) {
+  const std::unique_ptr<SqliteStore> store = open();
+  ASSERT_TRUE(store->save_snapshot({Sequence{0}, {}, kRecordVersion, {std::byte{1}}}).has_value());
+  execute("UPDATE snapshots SET bytes = x'02'");
+  const auto latest = store->latest_snapshot();
+  ASSERT_FALSE(latest.has_value());
+  EXPECT_THAT(latest.errors()[0].text(), HasSubstr("snapshot 0: its bytes do not give its digest"));
+}
+
+TEST_F(SqliteStoreTest, ANewerLayoutOrRecordVersionIsRefused) {
+  write_closed_journal(1);
+  execute("PRAGMA user_version = 99");
+  EXPECT_THAT(open_error(), HasSubstr("its layout has version 99"));
+  execute("PRAGMA user_version = 1; UPDATE tail SET record_version = 77");
+  EXPECT_THAT(open_error(), HasSubstr("its records have version 77"));
+  EXPECT_THAT(open_error(), HasSubstr("use a newer orrery"));
+}
+
+TEST_F(SqliteStoreTest, OtherFilesAreRefused) {
+  execute("CREATE TABLE t(x)");
+  EXPECT_THAT(open_error(), HasSubstr("another program's database"));
+  replace_file(std::string(4096, 'x'));
+  EXPECT_THAT(open_error(), HasSubstr("the file is damaged"));
+  path_ = folder_ / "nowhere" / "journal.db";
+  EXPECT_THAT(open_error(), HasSubstr("check that the folder exists"));
+}
+
+TEST_F(SqliteStoreTest, AStoreOpenedForReadingRefusesToAppend) {
+  write_closed_journal(2);
+  const std::unique_ptr<SqliteStore> store = open(Access::ReadOnly);
+  const Status appended = store->append(std::vector<StoredRecord>{{Sequence{3}, {}, {}}});
+  ASSERT_FALSE(appended.has_value());
+  EXPECT_THAT(appended.errors()[0].text(), HasSubstr("opened for reading"));
+  EXPECT_EQ(read_all(*store).sound, 2U);
+}
+
+TEST_F(SqliteStoreTest, TwoWritersDoNotMix) {
+  const std::unique_ptr<SqliteStore> one = open();
+  const std::unique_ptr<SqliteStore> other = open();
+  Payloads mine;
+  Payloads theirs;
+  ASSERT_TRUE(mine.append(*one, 1).has_value());
+  const Status refused = theirs.append(*other, 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.errors()[0].text(), HasSubstr("another process writes this journal"));
+  EXPECT_FALSE(other->sync().has_value()) << "a failed store stays failed";
+  EXPECT_TRUE(one->sync().has_value());
+}
+
+/// Appends and commits for ever; tells each durable record down a pipe.
+[[noreturn]] void append_until_killed(const std::string& path, int tell) {
+  auto store = SqliteStore::open(path, Access::Append);
+  if (!store) _exit(1);
+  Payloads payloads;
+  while (true) {
+    if (!payloads.append(**store, 3) || !(*store)->sync()) _exit(2);
+    const std::uint64_t durable = (*store)->durable().value;
+    if (write(tell, &durable, sizeof durable) != sizeof durable) _exit(3);
+  }
+}
+
+TEST_F(SqliteStoreTest, WhatWasDurableSurvivesAKill) {
+  for (int round = 0; round < 3; ++round) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) append_until_killed(path_, ends[1]);
+    close(ends[1]);
+    std::uint64_t promised = 0;
+    for (int i = 0; i < 20 + round; ++i)
+      ASSERT_EQ(read(ends[0], &promised, sizeof promised), static_cast<ssize_t>(sizeof promised));
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    close(ends[0]);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const std::unique_ptr<SqliteStore> store = open();
+    const ReadBack back = read_all(*store);
+    EXPECT_EQ(back.error, "");
+    EXPECT_GE(back.sound, promised);
+    EXPECT_EQ(back.sound % 3, 0U) << "a group is committed whole";
+  }
+}
+
+/// Appends under a limit on the file's size; the exit code says what happened.
+[[noreturn]] void append_beyond_limit(const std::string& path) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{1 << 17, 1 << 17};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  auto store = SqliteStore::open(path, Access::Append);
+  if (!store) _exit(1);
+  Payloads payloads;
+  Status status = Done{};
+  for (int i = 0; i < 200 && status; ++i) {
+    status = payloads.append(**store, 100);
+    if (status) status = (*store)->sync();
+  }
+  if (status) _exit(2);
+  const std::string text = status.errors()[0].text();
+  const bool clear = text.find("failed: ") != std::string::npos &&
+                     status.errors()[0].code == ErrorCode::Unavailable;
+  _exit(clear && !(*store)->sync() && (*store)->durable().value > 0 ? 42 : 3);
+}
+
+TEST_F(SqliteStoreTest, ADiskThatTakesNoMoreIsAClearErrorAndThePrefixStays) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) append_beyond_limit(path_);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+  const ReadBack back = read_all(*open());
+  EXPECT_EQ(back.error, "");
+  EXPECT_GT(back.sound, 0U);
+}
+
+}  // namespace
+}  // namespace orrery::runtime
