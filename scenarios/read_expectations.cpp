@@ -15,6 +15,7 @@ constexpr std::string_view kOfJob[]{"phase",
                                     "reschedules",
                                     "generation",
                                     "preemptions",
+                                    "node_losses",
                                     "reason",
                                     "waited_less_than",
                                     "phases"};
@@ -106,6 +107,7 @@ void read_counts(const MapReader& reader, Expectation& to) {
   count("restarts", to.restarts);
   count("reschedules", to.reschedules);
   count("preemptions", to.preemptions);
+  count("node_losses", to.node_losses);
   count("generation", to.generation);
   count("jobs_finished", to.jobs_finished);
   count("jobs_failed", to.jobs_failed);

@@ -142,7 +142,7 @@ struct FaultProcess {
   double repair_sigma = 0;                           ///< Its sigma; 0: always the median.
 };
 
-/// What must hold of a run; every field that is set must. Judged by sim/run/expectations.
+/// What must hold of a run; every field that is set must. Judged by sim/judging/expectations.
 struct Expectation {
   int line = 0;
   std::string job;  ///< Full name; empty for those about the whole run.
@@ -153,6 +153,7 @@ struct Expectation {
   std::optional<std::uint32_t> restarts;
   std::optional<std::uint32_t> reschedules;
   std::optional<std::uint32_t> preemptions;
+  std::optional<std::uint32_t> node_losses;
   std::optional<std::uint32_t> generation;
   std::optional<Reason> reason;              ///< Of the last change of phase.
   std::optional<Duration> waited_less_than;  ///< Submission to first allocation.

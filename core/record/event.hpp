@@ -320,4 +320,7 @@ struct EnumNames<ScaleMode> {
 /// The record's name in `orrery journal dump` and `events.jsonl`.
 std::string_view kind_name(const EventBody& body);
 
+/// The same by the alternative's index, as `Notice::event_kind` has it.
+std::string_view event_kind_name(std::size_t index);
+
 }  // namespace orrery

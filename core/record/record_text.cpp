@@ -7,7 +7,7 @@
 
 namespace orrery {
 
-std::string_view kind_name(const EventBody& body) {
+std::string_view event_kind_name(std::size_t index) {
   static constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kNames{
       "epoch_started",
       "nodes_declared",
@@ -22,8 +22,10 @@ std::string_view kind_name(const EventBody& body) {
       "node_returned",
       "time_reached",
       "plan_proposed"};
-  return kNames[body.index()];
+  return kNames[index];
 }
+
+std::string_view kind_name(const EventBody& body) { return event_kind_name(body.index()); }
 
 std::string_view kind_name(const CommandBody& body) {
   static constexpr std::array<std::string_view, std::variant_size_v<CommandBody>> kNames{
