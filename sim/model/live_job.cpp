@@ -1,0 +1,37 @@
+#include "sim/model/live_job.hpp"
+
+#include <algorithm>
+
+namespace orrery::sim {
+
+double LiveJob::done_at(Instant now) const {
+  if (!running || rate <= 0) return done;
+  const Instant from = std::max(as_of, paused_until);
+  if (now <= from) return done;
+  const double all = job.work.units > 0 ? job.work.units : 1e300;
+  return std::min(all, done + rate * (now - from).in_seconds());
+}
+
+double LiveJob::safe_at(Instant now, Duration interval) const {
+  if (interval <= Duration::zero()) return done_at(now);
+  if (!running || rate <= 0) return safe;
+  const std::int64_t whole = (now - running_since).ns / interval.ns;
+  if (whole <= 0) return safe;
+  return std::max(safe, done_at(running_since + interval * whole));
+}
+
+std::int32_t LiveJob::ready_elastic() const {
+  const RoleIndex elastic = elastic_role(*job.spec);
+  return static_cast<std::int32_t>(
+      std::count_if(workers.begin(), workers.end(), [&](const ModelWorker& w) {
+        return w.role == elastic && w.ready && w.alive && !w.stopping;
+      }));
+}
+
+std::uint32_t LiveJob::ready_count() const {
+  return static_cast<std::uint32_t>(std::count_if(
+      workers.begin(), workers.end(),
+      [](const ModelWorker& w) { return w.ready && w.alive && !w.stopping; }));
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,34 @@
+// A job as the model world knows it before it is submitted: what it is and what it will really do.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/job/spec.hpp"
+#include "core/models/pollux_application.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace orrery::sim {
+
+/// The truth about one job. The core sees only `spec`.
+struct ModelJob {
+  std::shared_ptr<const JobSpec> spec;
+  Instant submit;
+  scenarios::WorkSpec work;
+  std::vector<scenarios::WorkerScript> scripts;
+  std::optional<Duration> ready_after;  ///< In place of the world's start time.
+  const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
+};
+
+/// Jobs in the order of their submission, each made when asked for.
+class JobSource {
+ public:
+  virtual ~JobSource() = default;
+
+  /// The next job, not submitted before the last one; nothing after the end.
+  virtual std::optional<ModelJob> next() = 0;
+};
+
+}  // namespace orrery::sim

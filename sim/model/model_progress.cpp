@@ -1,0 +1,130 @@
+// How work goes on in the model world: rates, checkpoints, completions, and the Pollux tick.
+
+#include <algorithm>
+
+#include "sim/model/model_world.hpp"
+
+namespace orrery::sim {
+
+// Brings `done` up to now; the rate goes on as it was.
+void ModelWorld::settle_progress(LiveJob& job) {
+  job.safe = std::max(job.safe, job.safe_at(now_, scenario_.timing.checkpoint_interval));
+  job.done = job.done_at(now_);
+  job.as_of = now_;
+}
+
+// A crash: what was not in a checkpoint is lost.
+void ModelWorld::lose_progress(LiveJob& job) {
+  job.safe = job.safe_at(now_, scenario_.timing.checkpoint_interval);
+  job.done = job.safe;
+  job.as_of = now_;
+}
+
+void ModelWorld::tell_progress(LiveJob& job, bool checkpointed) {
+  if (job.job.work.units <= 0) return;
+  const JobSpec& spec = *job.job.spec;
+  ProgressReported progress{job.id, job.generation, job.done, job.rate};
+  progress.checkpointed = checkpointed;
+  if (spec.estimate_source == EstimateSource::Oracle && job.rate > 0) {
+    progress.source = EstimateSource::Oracle;
+    progress.remaining = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
+  }
+  emit(Origin::External, std::move(progress));
+}
+
+// Sets the rate after something changed, and when the work will be done.
+void ModelWorld::pace(LiveJob& job, bool told) {
+  if (job.pollux || job.over) return;
+  settle_progress(job);
+  if (!job.running && job.ready_count() == job.world_size && job.world_size > 0) {
+    job.running = true;
+    job.running_since = now_;
+  }
+  const double before = job.rate;
+  double rate = job.running ? scenarios::rate_of(job.job.work, job.ready_elastic()) : 0;
+  const scenarios::Timing& timing = scenario_.timing;
+  // Writing checkpoints takes its share of the time.
+  if (timing.checkpoint_interval > Duration::zero() && timing.checkpoint_cost > Duration::zero())
+    rate *= timing.checkpoint_interval.in_seconds() /
+            (timing.checkpoint_interval + timing.checkpoint_cost).in_seconds();
+  job.rate = rate;
+  ++job.stamp;
+  if (rate > 0 && job.job.work.units > 0) {
+    const Duration left = Duration::from_seconds((job.job.work.units - job.done) / rate);
+    future_.push(std::max(now_, job.paused_until) + left, FutureKind::Complete, job.id.value,
+                 job.stamp);
+  }
+  if (told && rate != before) tell_progress(job, false);
+}
+
+// The work is done: every required worker exits 0.
+void ModelWorld::complete(LiveJob& job) {
+  job.done = job.job.work.units;
+  job.running = false;
+  ++job.stamp;
+  std::vector<ModelWorker> done;
+  for (const ModelWorker& worker : job.workers)
+    if (job.is_required(worker) && worker.alive && !worker.stopping) done.push_back(worker);
+  std::erase_if(job.workers, [&](const ModelWorker& worker) {
+    return job.is_required(worker) && worker.alive && !worker.stopping;
+  });
+  report(job, done, WorkerFact::Exited, 0, now_);
+  if (job.workers.empty()) unplace(job);
+}
+
+// --- timing: pollux ---
+
+void ModelWorld::schedule_tick() {
+  if (tick_scheduled_) return;
+  const std::int64_t tick = scenario_.timing.tick.ns;
+  future_.push(Instant{(now_.ns / tick + 1) * tick}, FutureKind::Tick, 0);
+  tick_scheduled_ = true;
+}
+
+// The job's workers are where the plan put them: ranks in order, nodes as they come.
+void ModelWorld::place_pollux(LiveJob& job) {
+  if (job.job.application == nullptr) return;
+  if (!job.pollux) job.pollux.emplace(*job.job.application, job.job.spec->batch_size, now_);
+  job.pollux->step(now_ - job.pollux->now());
+  std::vector<int> gpus_per_node;
+  NodeId last;
+  for (const ModelWorker& worker : job.workers) {
+    if (worker.stopping) continue;
+    if (worker.node != last) gpus_per_node.push_back(0);
+    last = worker.node;
+    gpus_per_node.back() += job.job.spec->roles[0].bundle.devices;
+  }
+  if (!job.pollux->reallocate(gpus_per_node))
+    troubles_.push_back(job.job.spec->name +
+                        ": its profile does not reach this placement, so it makes no progress; use "
+                        "nodes of at most 4 devices");
+  job.running = true;
+  schedule_tick();
+}
+
+void ModelWorld::tick() {
+  tick_scheduled_ = false;
+  const std::vector<JobId> placed = placed_;
+  for (const JobId id : placed)
+    if (LiveJob* job = live(id); job != nullptr && job->pollux) tick_one(*job);
+  if (!placed_.empty()) schedule_tick();
+}
+
+void ModelWorld::tick_one(LiveJob& job) {
+  PolluxJob& model = *job.pollux;
+  const int epoch = model.epoch();
+  model.step(now_ - model.now());
+  if (model.completed_at()) {
+    std::vector<ModelWorker> done;
+    done.swap(job.workers);
+    report(job, done, WorkerFact::Exited, 0, *model.completed_at());
+    unplace(job);
+    return;
+  }
+  if (model.epoch() == epoch) return;
+  ProgressReported progress{job.id, job.generation, model.progress(), model.rate()};
+  progress.epoch = model.epoch();
+  emit(Origin::External, std::move(progress));
+}
+
+}  // namespace orrery::sim
