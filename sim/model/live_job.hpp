@@ -19,6 +19,7 @@ struct ModelWorker {
   Incarnation incarnation;
   Generation born;    ///< Generation and
   Rank birth_rank;    ///< rank at its start: how it is reported.
+  Rank rank;          ///< Its present one: how orders name it.
   bool ready = false;
   bool stopping = false;
   bool alive = true;  ///< False: dead, and nobody has been told.

@@ -147,6 +147,7 @@ void ModelWorld::random_fault(NodeId node, std::uint32_t process_index) {
 void ModelWorld::node_down(NodeId node, Duration lasting) {
   if (down_[node.index()] != 0) return;
   down_[node.index()] = 1;
+  ++nodes_down_;
   const std::vector<JobId> placed = placed_;
   for (const JobId id : placed) {
     LiveJob& job = *live(id);
@@ -164,10 +165,7 @@ void ModelWorld::node_down(NodeId node, Duration lasting) {
   }
   silent_at_[node.index()] = now_ + scenario_.settings.node_lease;
   future_.push(silent_at_[node.index()], FutureKind::Silence, node.value);
-  if (!lasting.is_forever()) {
-    future_.push(now_ + lasting, FutureKind::NodeUp, node.value);
-    ++named_futures_;
-  }
+  if (!lasting.is_forever()) future_.push(now_ + lasting, FutureKind::NodeUp, node.value);
 }
 
 void ModelWorld::forget_dead(NodeId node) {
@@ -189,7 +187,7 @@ void ModelWorld::notice_silence(NodeId node) {
 
 void ModelWorld::node_up(NodeId node) {
   if (down_[node.index()] == 0) return;
-  --named_futures_;
+  --nodes_down_;
   down_[node.index()] = 0;
   // Within its lease or after: either way it comes with an empty list, and what ran there is lost.
   forget_dead(node);

@@ -30,12 +30,12 @@ ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
 
 bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
   while (at_once_.empty()) {
-    if (future_.empty() || future_.top().at > deadline) {
-      if (!deadline.is_never() && deadline > now_) now_ = deadline;
-      return work_left() || !deadline.is_never();
-    }
     // Without jobs to come or to end, what else may happen to the nodes is of no interest.
-    if (!work_left()) return false;
+    const bool idle = future_.empty() || !work_left();
+    if (idle || future_.top().at > deadline) {
+      if (!deadline.is_never()) now_ = std::max(now_, deadline);
+      return !idle;
+    }
     now_ = std::max(now_, future_.top().at);
     while (!future_.empty() && future_.top().at <= now_) happen(future_.pop());
   }
@@ -45,7 +45,9 @@ bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
 }
 
 bool ModelWorld::work_left() const {
-  return next_.has_value() || over_ < submissions_ || named_futures_ > 0;
+  if (next_.has_value() || named_futures_ > 0 || !placed_.empty()) return true;
+  // Jobs that wait may yet get a node that is down.
+  return over_ < submissions_ && nodes_down_ > 0;
 }
 
 void ModelWorld::issue(const Command& command) {
@@ -186,7 +188,7 @@ void ModelWorld::order(const StartWorkers& order) {
   for (const WorkerStart& start : order.workers) {
     if (find(*job, start.incarnation, start.rank) != nullptr) continue;  // A repeated command.
     ModelWorker worker{start.role, start.local_rank, start.node, start.incarnation,
-                       order.generation, start.rank};
+                       order.generation, start.rank, start.rank};
     worker.alive = down_[start.node.index()] == 0;
     incarnation = start.incarnation;
     job->workers.push_back(worker);
@@ -228,11 +230,13 @@ void ModelWorld::order(const UpdateMembership& order) {
   job->generation = order.generation;
   job->world_size = order.world_size;
   if (job->running) job->paused_until = std::max(job->paused_until, now_ + scenario_.timing.rescale);
-  for (const WorkerStart& member : order.members)
-    for (ModelWorker& worker : job->workers)
-      if (worker.incarnation == member.incarnation && worker.role == member.role &&
-          worker.node == member.node)
-        worker.local_rank = std::min(worker.local_rank, member.local_rank);
+  for (const WorkerStart& member : order.members) {
+    const Rank name = member.birth_rank.is_none() ? member.rank : member.birth_rank;
+    if (ModelWorker* worker = find(*job, member.incarnation, name)) {
+      worker->rank = member.rank;
+      worker->local_rank = member.local_rank;
+    }
+  }
   pace(*job, true);
 }
 
@@ -243,10 +247,8 @@ void ModelWorld::order(const StopWorkers& order) {
   std::uint32_t batch = 0;
   for (const WorkerStop& stop : order.workers)
     for (ModelWorker& worker : job->workers) {
-      if (worker.stopping || worker.incarnation != stop.incarnation || worker.node != stop.node)
+      if (worker.stopping || worker.incarnation != stop.incarnation || worker.rank != stop.rank)
         continue;
-      // The order names the present rank; a worker that never moved has it from birth.
-      if (worker.born == order.generation && worker.birth_rank != stop.rank) continue;
       worker.stopping = true;
       ++batch;
       break;

@@ -111,7 +111,8 @@ class ModelWorld final : public World {
   std::vector<std::string> troubles_;
   std::uint64_t submissions_ = 0;
   std::uint64_t over_ = 0;                  ///< Submitted jobs that have ended or were refused.
-  std::int64_t named_futures_ = 0;          ///< Faults, requests and returns still to come.
+  std::int64_t named_futures_ = 0;          ///< Faults and requests of the scenario still to come.
+  std::int64_t nodes_down_ = 0;
   bool tick_scheduled_ = false;
   bool speaks_of_names_ = false;
 };
