@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/base/units.hpp"
@@ -16,6 +17,7 @@ namespace orrery::sim {
 struct ModelJob {
   std::shared_ptr<const JobSpec> spec;
   Instant submit;
+  std::string label;  ///< The name in the workload's file where the job's own had to differ.
   scenarios::WorkSpec work;
   std::vector<scenarios::WorkerScript> scripts;
   std::optional<Duration> ready_after;  ///< In place of the world's start time.

@@ -143,8 +143,17 @@ void ModelWorld::next_arrival() {
 
 void ModelWorld::arrive() {
   emit(Origin::External, JobSubmitted{++submissions_, next_->spec});
+  if (!next_->label.empty()) labels_[submissions_] = std::move(next_->label);
   unanswered_.push_back(std::move(*next_));
   next_arrival();
+}
+
+std::string ModelWorld::take_label(std::uint64_t request) {
+  const auto found = labels_.find(request);
+  if (found == labels_.end()) return {};
+  std::string label = std::move(found->second);
+  labels_.erase(found);
+  return label;
 }
 
 void ModelWorld::order(const AnswerRequest& order) {

@@ -36,8 +36,11 @@ class ModelWorld final : public World {
   /// A sentence for each thing that could not be modelled as asked (unprofiled placements).
   const std::vector<std::string>& troubles() const { return troubles_; }
 
-  /// Jobs that were submitted so far.
+  /// Jobs that were submitted so far; the last one's number is also its request id.
   std::uint64_t submitted() const { return submissions_; }
+
+  /// Takes the name that a submission had in the workload's file; empty where it is the job's own.
+  std::string take_label(std::uint64_t request);
 
  private:
   void order(const StartWorkers& order);
@@ -109,6 +112,7 @@ class ModelWorld final : public World {
   std::vector<std::uint8_t> told_silent_;   ///< Per node: the controller knows.
   std::vector<Random> node_faults_;         ///< Per process and node.
   std::vector<std::string> troubles_;
+  std::map<std::uint64_t, std::string> labels_;  ///< By request, until taken.
   std::uint64_t submissions_ = 0;
   std::uint64_t over_ = 0;                  ///< Submitted jobs that have ended or were refused.
   std::int64_t named_futures_ = 0;          ///< Faults and requests of the scenario still to come.

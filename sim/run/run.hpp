@@ -1,0 +1,70 @@
+// One run of a scenario in world `model`.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/control/state.hpp"
+#include "core/driver/driver.hpp"
+#include "core/driver/state_store.hpp"
+#include "core/plan/policy.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/results/metrics.hpp"
+#include "sim/results/summary.hpp"
+#include "sim/run/workload.hpp"
+
+namespace orrery::sim {
+
+/// Where a run stands; what a progress bar shows.
+struct RunProgress {
+  Instant now;
+  std::uint64_t jobs_submitted = 0;
+  std::uint64_t jobs_over = 0;
+  std::uint64_t events = 0;
+};
+
+/// Listens to a run: event logs, decision logs, expectations, progress bars.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+
+  /// A job was accepted, before any notice about it. `spec` lives as long as the job.
+  virtual void on_submitted(JobId, const JobSpec&, const JobFacts&) {}
+
+  /// What one step told, in order. `jobs` names them.
+  virtual void on_notices(std::span<const Notice>, const State&, const JobTable&) {}
+
+  /// Now and then, about every 65,536 records; true ends the run early.
+  virtual bool on_progress(const RunProgress&) { return false; }
+};
+
+struct RunOptions {
+  std::vector<RunListener*> listeners;  ///< Outlive the run.
+  StateStore* store = nullptr;          ///< Keeps the journal; null: nobody does.
+  std::uint64_t snapshot_every = 0;     ///< Records between snapshots in `store`.
+};
+
+/// What a run gave.
+struct RunReport {
+  Summary summary;
+  std::unique_ptr<Metrics> metrics;   ///< Rows of all jobs, for `jobs.csv`.
+  std::vector<std::string> troubles;  ///< What could not be modelled as asked.
+  RunEnd end = RunEnd::Finished;
+};
+
+/// The settings that the journal's first record carries: the scenario's, with the policy's name
+/// and triggers.
+Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy);
+
+/// The declarations that every run begins with: epoch, nodes, quotas.
+std::vector<Event> opening_events(const scenarios::Scenario& scenario, const Policy& policy,
+                                  Instant now);
+
+/// Runs a scenario once. The policy must be fresh. Errors: the store failed.
+Result<RunReport> run_model(const scenarios::Scenario& scenario, const LoadedWorkload& workload,
+                            Policy& policy, const RunOptions& options);
+
+}  // namespace orrery::sim

@@ -1,0 +1,40 @@
+// A scenario's jobs, loaded once and played as often as wanted.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/models/pollux_application.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/model/model_job.hpp"
+#include "sim/pollux/workload.hpp"
+#include "sim/results/summary.hpp"
+#include "sim/traces/trace.hpp"
+
+namespace orrery::sim {
+
+/// Everything that comes from files. Immutable, so runs on several threads may share it.
+class LoadedWorkload {
+ public:
+  /// Opens and reads what `scenario` names; all errors at once.
+  static Result<LoadedWorkload> load(const scenarios::Scenario& scenario);
+
+  /// The jobs in order of submission, those written in the scenario included. `scenario` is the one
+  /// that was loaded, except that its seed may differ; both outlive the source.
+  std::unique_ptr<JobSource> play(const scenarios::Scenario& scenario) const;
+
+  /// What became of the files' rows.
+  const WorkloadAccount& account() const { return account_; }
+
+  /// Measured applications by name; empty but for a Pollux workload. Policies may consult them.
+  std::shared_ptr<const PolluxProfiles> profiles() const { return profiles_; }
+
+ private:
+  std::shared_ptr<const PolluxProfiles> profiles_;
+  std::vector<PolluxSubmission> submissions_;
+  Trace trace_;
+  WorkloadAccount account_;
+};
+
+}  // namespace orrery::sim
