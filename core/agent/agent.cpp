@@ -12,18 +12,17 @@ namespace {
 bool has_process(AgentWorkerState state) { return state != AgentWorkerState::Waiting; }
 
 WorkersChanged report_of(const AgentWorker& worker, WorkerFact fact, std::int32_t exit_code) {
-  return {
-      worker.name.job, worker.generation, worker.name.incarnation, fact, worker.rank, 1, exit_code};
+  const WorkerName& name = worker.name;
+  return {name.job, worker.born, name.incarnation, fact, name.birth_rank, 1, exit_code};
 }
 
 WorkersChanged report_of(const EndedWorker& ended) {
-  return {ended.name.job,
-          ended.generation,
-          ended.name.incarnation,
-          ended.fact,
-          ended.rank,
-          1,
-          ended.exit_code};
+  const WorkerName& name = ended.name;
+  return {name.job, ended.born, name.incarnation, ended.fact, name.birth_rank, 1, ended.exit_code};
+}
+
+EndedWorker ended_as(const AgentWorker& worker, WorkerFact fact, std::int32_t exit_code) {
+  return {worker.name, worker.slot, worker.born, worker.generation, worker.rank, fact, exit_code};
 }
 
 SpawnWorker spawn_of(const AgentWorker& worker) {
@@ -96,7 +95,7 @@ std::vector<RunningWorker> Agent::complete_list() const {
   std::vector<RunningWorker> list;
   list.reserve(workers_.size());
   for (const auto& [name, worker] : workers_)
-    list.push_back({name.job, worker.generation, name.incarnation, worker.rank});
+    list.push_back({name.job, worker.born, name.incarnation, name.birth_rank});
   std::sort(list.begin(), list.end(), [](const RunningWorker& a, const RunningWorker& b) {
     return std::tie(a.job, a.generation, a.rank, a.incarnation) <
            std::tie(b.job, b.generation, b.rank, b.incarnation);
@@ -176,6 +175,7 @@ void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
     AgentWorker wanted;
     wanted.name = {order.job, start_of.incarnation, start_of.rank};
     wanted.slot = {start_of.role, start_of.local_rank};
+    wanted.born = order.generation;
     wanted.generation = order.generation;
     wanted.rank = start_of.rank;
     wanted.world_size = order.world_size;
@@ -275,8 +275,7 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
   if (!lease_held_ || workers_.size() >= settings_.workers_max) {
     out.remarks.push_back({lease_held_ ? AgentNote::Full : AgentNote::NoLease, wanted.name});
     out.reports.push_back(report_of(wanted, WorkerFact::LaunchFailed, 0));
-    remember_end(
-        {wanted.name, wanted.slot, wanted.generation, wanted.rank, WorkerFact::LaunchFailed, 0});
+    remember_end(ended_as(wanted, WorkerFact::LaunchFailed, 0));
     return;
   }
   const bool room = make_room(wanted, now, out);
@@ -353,8 +352,7 @@ void Agent::end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentO
   const AgentWorker worker = workers_.at(name);
   workers_.erase(name);
   out.reports.push_back(report_of(worker, fact, exit_code));
-  if (!worker.job_cleaned)
-    remember_end({worker.name, worker.slot, worker.generation, worker.rank, fact, exit_code});
+  if (!worker.job_cleaned) remember_end(ended_as(worker, fact, exit_code));
   spawn_waiting(worker, out);
 }
 

@@ -52,12 +52,14 @@ struct EnumNames<AgentWorkerState> {
   static constexpr std::array kNames{"Waiting", "Starting", "Ready", "Asked", "Killed"};
 };
 
-/// One worker that the agent answers for.
+/// One worker that the agent answers for. Orders name it by its present generation and rank;
+/// reports name it by those of its birth, which no later membership can make ambiguous.
 struct AgentWorker {
   WorkerName name;
   WorkerSlot slot;
-  Generation generation;
-  Rank rank;
+  Generation born;        ///< Generation of its birth rank.
+  Generation generation;  ///< Its present one,
+  Rank rank;              ///< and its rank in it.
   std::uint32_t world_size = 0;
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;
@@ -72,8 +74,9 @@ struct AgentWorker {
 struct EndedWorker {
   WorkerName name;
   WorkerSlot slot;
-  Generation generation;
-  Rank rank;
+  Generation born;
+  Generation generation;  ///< Its last one,
+  Rank rank;              ///< and its rank in it.
   WorkerFact fact = WorkerFact::Exited;
   std::int32_t exit_code = 0;
 };

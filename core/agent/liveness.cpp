@@ -1,6 +1,5 @@
 #include "core/agent/liveness.hpp"
 
-#include <algorithm>
 #include <tuple>
 
 #include "core/agent/worker_reports.hpp"
@@ -8,25 +7,6 @@
 
 namespace orrery {
 namespace {
-
-/// A worker that stayed through a change of membership: other generation and rank, same start.
-/// `missing` and `appeared` are in list order; ranks of workers that stay keep their order.
-bool is_renumbered(const RunningWorker& missing, const RunningWorker& appeared) {
-  return missing.job == appeared.job && missing.incarnation == appeared.incarnation &&
-         missing.generation < appeared.generation;
-}
-
-/// Takes away from both lists what was merely renumbered.
-void drop_renumbered(std::vector<RunningWorker>& missing, std::vector<RunningWorker>& appeared) {
-  std::erase_if(missing, [&](const RunningWorker& worker) {
-    const auto same = std::find_if(appeared.begin(), appeared.end(), [&](const auto& candidate) {
-      return is_renumbered(worker, candidate);
-    });
-    if (same == appeared.end()) return false;
-    appeared.erase(same);
-    return true;
-  });
-}
 
 WorkersChanged loss_of(const RunningWorker& worker) {
   return {worker.job, worker.generation, worker.incarnation, WorkerFact::Lost, worker.rank, 1, 0};
@@ -90,20 +70,16 @@ HeartbeatVerdict Liveness::heard(const Heartbeat& beat,
 void Liveness::compare(NodeId id, const Heartbeat& beat, std::vector<EventBody>& edges) {
   Node& node = nodes_[id.index()];
   const WorkerSet listed(beat.workers.begin(), beat.workers.end());
-  std::vector<RunningWorker> missing;
-  std::vector<RunningWorker> appeared;
-  for (const RunningWorker& worker : node.known)
-    if (!listed.contains(worker)) missing.push_back(worker);
-  for (const RunningWorker& worker : listed)
-    if (node.ordered.erase(worker) == 0 && !node.known.contains(worker)) appeared.push_back(worker);
-  drop_renumbered(missing, appeared);
-
   std::vector<WorkersChanged> losses;
-  for (const RunningWorker& worker : missing) losses.push_back(loss_of(worker));
+  for (const RunningWorker& worker : node.known)
+    if (!listed.contains(worker)) losses.push_back(loss_of(worker));
+  bool surprise = false;
+  for (const RunningWorker& worker : listed)
+    surprise = (node.ordered.erase(worker) == 0 && !node.known.contains(worker)) || surprise;
   pack_reports(losses);
   for (const WorkersChanged& loss : losses) edges.push_back(loss);
   node.known = listed;
-  if (!appeared.empty()) edges.push_back(NodeReturned{id, beat.workers});
+  if (surprise) edges.push_back(NodeReturned{id, beat.workers});
 }
 
 void Liveness::reported(NodeId node_id,

@@ -216,16 +216,19 @@ TEST_F(AgentTest, RefusesMoreThanItsBound) {
   EXPECT_EQ(out_.reports[0].count, 2U);
 }
 
-TEST_F(AgentTest, ReportsUnderTheNewMembershipOnceTold) {
+TEST_F(AgentTest, IsOrderedByTheNewMembershipAndReportsByBirth) {
   lease(0);
-  run_ready(7, 2, 1);
-  UpdateMembership update{JobId{7}, Generation{2}, 1, {start_of(worker(7, 1), 0)}};
+  run_ready(7, 3, 1);
+  const UpdateMembership update{
+      JobId{7}, Generation{2}, 2, {start_of(worker(7, 1), 0), start_of(worker(7, 2), 1)}};
   step(command(update), 2);
-  EXPECT_THAT(out_.actions, SizeIs(1));
-  step(WorkerExited{worker(7, 1), 0}, 3);
+  EXPECT_THAT(out_.actions, SizeIs(2));
+  step(command(stop_rank(7, 2, 0, Duration::zero())), 3);
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill));
+  step(WorkerExited{worker(7, 1), 137}, 3);
   ASSERT_THAT(out_.reports, SizeIs(1));
-  EXPECT_EQ(out_.reports[0].generation, Generation{2});
-  EXPECT_EQ(out_.reports[0].first, Rank{0});
+  EXPECT_EQ(out_.reports[0].generation, Generation{1});
+  EXPECT_EQ(out_.reports[0].first, Rank{1});
   step(command(stop_rank(7, 1, 0, Duration::zero())), 3);
   EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill)) << "who left keeps the old generation";
 }

@@ -107,14 +107,6 @@ TEST_F(LivenessTest, AWorkerThatNobodyAskedForMakesTheNodeReturn) {
   EXPECT_NE(only_edge<NodeReturned>(), nullptr);
 }
 
-TEST_F(LivenessTest, RenumberedWorkersAreNeitherLostNorNew) {
-  hear(1, {running(0), running(1), running(2)}, true);
-  hear(2, {running(0, 2), running(1, 2)});
-  const auto* lost = only_edge<WorkersChanged>();
-  ASSERT_NE(lost, nullptr) << "two of three moved on to the next generation";
-  EXPECT_EQ(lost->count, 1U);
-}
-
 TEST_F(LivenessTest, HeartbeatsAreLatestWins) {
   hear(1, {running(0)}, true);
   number_ = 0;
