@@ -98,6 +98,7 @@ bool Controller::load(ByteReader& in, std::uint16_t version) {
 }
 
 void Controller::resume() {
+  state_.due = PlansDue{};
   state_.due.capacity = true;
   touched_complete_ = false;
 }

@@ -1,0 +1,138 @@
+#include "core/driver/replay.hpp"
+
+#include "core/control/state_view.hpp"
+#include "core/driver/planner.hpp"
+#include "core/record/codec.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kDifferencesMax = 10;
+
+Error broken(Sequence at, const std::string& message) {
+  return {ErrorCode::InvalidInput, {}, 0, "journal record " + std::to_string(at.value), message};
+}
+
+/// A plan as recorded, without what it was good for.
+struct Asked {
+  Sequence record;
+  PlanProposed proposal;
+};
+
+std::string describe(const Asked& asked, const Plan& now) {
+  return "record " + std::to_string(asked.record.value) + ": " +
+         std::to_string(asked.proposal.plan.grants.size()) + " grants recorded, " +
+         std::to_string(now.grants.size()) + " now, on the view after record " +
+         std::to_string(asked.proposal.view.value);
+}
+
+}  // namespace
+
+Result<JournalEnd> read_journal(StateStore& store, Sequence first, Digest chain,
+                                const std::function<bool(Sequence, const Event&)>& visit) {
+  JournalEnd end{Sequence{first.value - 1}, chain, 0};
+  Errors errors;
+  const Status read = store.read_from(first, [&](const StoredRecord& record) {
+    if (record.sequence != end.last.next()) {
+      errors.push_back(broken(end.last.next(), "is missing: the next one is " +
+                                                   std::to_string(record.sequence.value) +
+                                                   "; restore the file from a copy"));
+      return false;
+    }
+    Digester digester(end.chain);
+    digester.update(record.bytes);
+    if (digester.finish() != record.chain) {
+      errors.push_back(broken(record.sequence,
+                              "its bytes do not give its chain digest: the file was damaged or "
+                              "edited; restore it from a copy"));
+      return false;
+    }
+    ByteReader bytes(record.bytes);
+    Event event;
+    if (!decode(bytes, kRecordVersion, event)) {
+      errors.push_back(broken(record.sequence,
+                              "is no event of this program's version; use the version that wrote "
+                              "the journal"));
+      return false;
+    }
+    end.last = record.sequence;
+    end.chain = record.chain;
+    ++end.replayed;
+    return visit(record.sequence, event);
+  });
+  if (!read) return read.errors();
+  if (!errors.empty()) return errors;
+  return end;
+}
+
+Result<JournalEnd> replay(StateStore& store, Controller& controller) {
+  Result<std::optional<StoredSnapshot>> snapshot = store.latest_snapshot();
+  if (!snapshot) return snapshot.errors();
+  Sequence first{1};
+  Digest chain;
+  if (*snapshot) {
+    const StoredSnapshot& from = **snapshot;
+    if (from.version > kRecordVersion)
+      return broken(from.sequence, "the snapshot was written by a newer version (" +
+                                       std::to_string(from.version) + ", this one reads up to " +
+                                       std::to_string(kRecordVersion) + "); upgrade the program");
+    ByteReader bytes(from.bytes);
+    if (!controller.load(bytes, from.version))
+      return broken(from.sequence, "the snapshot cannot be read; delete it to replay from the start");
+    first = from.sequence.next();
+    chain = from.chain;
+  }
+  Commands unused;
+  Result<JournalEnd> end = read_journal(store, first, chain, [&](Sequence, const Event& event) {
+    unused.clear();
+    controller.step(event, unused);
+    return true;
+  });
+  if (end) controller.resume();
+  return end;
+}
+
+Result<RecomputeReport> recompute(StateStore& store, Policy& policy) {
+  std::vector<Asked> asked;
+  std::string recorded_policy;
+  std::uint64_t epochs = 0;
+  const Result<JournalEnd> listed =
+      read_journal(store, Sequence{1}, Digest{}, [&](Sequence at, const Event& event) {
+        if (const auto* epoch = std::get_if<EpochStarted>(&event.body)) {
+          recorded_policy = epoch->settings.policy;
+          if (++epochs > 1) return false;  // A new leader's policy began with a state of its own.
+        }
+        if (const auto* plan = std::get_if<PlanProposed>(&event.body)) asked.push_back({at, *plan});
+        return true;
+      });
+  if (!listed) return listed.errors();
+  if (recorded_policy != policy.name())
+    return Error{ErrorCode::Conflict, {}, 0, "journal",
+                 "was recorded under policy '" + recorded_policy + "', '" +
+                     std::string(policy.name()) + "' was given; recompute with the same policy"};
+  RecomputeReport report;
+  Controller controller;
+  Commands unused;
+  const Result<JournalEnd> folded =
+      read_journal(store, Sequence{1}, Digest{}, [&](Sequence at, const Event& event) {
+        unused.clear();
+        controller.step(event, unused);
+        if (report.plans < asked.size() && asked[report.plans].proposal.view == at) {
+          const Asked& next = asked[report.plans++];
+          const Touched touched = controller.take_touched();
+          const StateView view(controller.state(), touched.jobs, touched.complete);
+          const PlanRequest request{at, next.proposal.trigger, next.proposal.job};
+          const Plan now = run_policy(policy, request, view);
+          if (!(now == next.proposal.plan)) {
+            ++report.different;
+            if (report.first_differences.size() < kDifferencesMax)
+              report.first_differences.push_back(describe(next, now));
+          }
+        }
+        return report.plans < asked.size();
+      });
+  if (!folded) return folded.errors();
+  return report;
+}
+
+}  // namespace orrery
