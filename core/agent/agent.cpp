@@ -1,7 +1,6 @@
 #include "core/agent/agent.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <tuple>
 
 #include "core/base/invariant.hpp"
@@ -35,13 +34,25 @@ SpawnWorker spawn_of(const AgentWorker& worker) {
           worker.share};
 }
 
+/// Part of a container. Not std::ranges::subrange: clang 14, which tidy and the fuzz targets use,
+/// does not compile that of g++ 12's library.
+template <class Iterator>
+struct Part {
+  Iterator first;
+  Iterator last;
+
+  Iterator begin() const { return first; }
+
+  Iterator end() const { return last; }
+};
+
 /// The entries of one job in a map by name.
 template <class Map>
 auto of_job(Map& map, JobId job) {
   const auto begin = map.lower_bound({job, Incarnation{0}, Rank{0}});
   auto end = begin;
   while (end != map.end() && end->first.job == job) ++end;
-  return std::ranges::subrange(begin, end);
+  return Part<decltype(end)>{begin, end};
 }
 
 /// A StopWorkers names a worker by its rank in a generation.

@@ -1,15 +1,24 @@
 #include "core/control/reports.hpp"
 
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
 namespace orrery {
 namespace {
 
 constexpr std::size_t kProfilingKeysMax = 64;
 
+template <class Body, class... Bodies>
+constexpr std::size_t position_in(const std::variant<Bodies...>* /*unused*/) {
+  std::size_t position = 0;
+  (void)((std::is_same_v<Body, Bodies> || (++position, false)) || ...);
+  return position;
+}
+
 template <class Body>
 constexpr std::size_t kind_of() {
-  return EventBody(std::in_place_type<Body>).index();
+  return position_in<Body>(static_cast<const EventBody*>(nullptr));
 }
 
 // The worker that a report names: by its present rank, or by the rank it was born with where the

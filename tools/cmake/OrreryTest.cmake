@@ -11,6 +11,12 @@
 #
 # makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*.
 #
+#   orrery_scenarios(check|test a.yaml ...)
+#
+# registers each file, relative to the calling folder, as the test scenario.PATH: `orrery test` runs
+# it and judges its expectations, `orrery check` only validates what is too long or wants data from
+# outside.
+#
 #   orrery_benchmark(NAME SOURCES a_bench.cpp ... [LINK target ...])
 #
 # makes `bench_NAME`, only where Google Benchmark is installed.
@@ -65,6 +71,19 @@ function(orrery_fuzzer name)
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LINK})
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
+endfunction()
+
+function(orrery_scenarios verb)
+  if(NOT ORRERY_TESTS OR NOT EXISTS ${PROJECT_SOURCE_DIR}/tools/orrery/CMakeLists.txt)
+    return()
+  endif()
+  foreach(file ${ARGN})
+    set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/scenarios)
+    add_test(NAME scenario.${path} COMMAND orrery ${verb} scenarios/${path}
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(scenario.${path} PROPERTIES LABELS scenario TIMEOUT 300)
+  endforeach()
 endfunction()
 
 function(orrery_benchmark name)
