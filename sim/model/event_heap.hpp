@@ -43,7 +43,10 @@ class EventHeap {
 
   const Future& top() const { return heap_.front(); }
 
-  void push(Instant at, FutureKind kind, std::uint32_t subject, std::uint32_t stamp = 0,
+  void push(Instant at,
+            FutureKind kind,
+            std::uint32_t subject,
+            std::uint32_t stamp = 0,
             std::uint32_t detail = 0) {
     heap_.push_back({at, pushed_++, kind, subject, stamp, detail});
     std::push_heap(heap_.begin(), heap_.end(), later);

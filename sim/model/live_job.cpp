@@ -29,9 +29,10 @@ std::int32_t LiveJob::ready_elastic() const {
 }
 
 std::uint32_t LiveJob::ready_count() const {
-  return static_cast<std::uint32_t>(std::count_if(
-      workers.begin(), workers.end(),
-      [](const ModelWorker& w) { return w.ready && w.alive && !w.stopping; }));
+  return static_cast<std::uint32_t>(
+      std::count_if(workers.begin(), workers.end(), [](const ModelWorker& w) {
+        return w.ready && w.alive && !w.stopping;
+      }));
 }
 
 }  // namespace orrery::sim

@@ -17,9 +17,9 @@ struct ModelWorker {
   std::int32_t local_rank = 0;
   NodeId node;
   Incarnation incarnation;
-  Generation born;    ///< Generation and
-  Rank birth_rank;    ///< rank at its start: how it is reported.
-  Rank rank;          ///< Its present one: how orders name it.
+  Generation born;  ///< Generation and
+  Rank birth_rank;  ///< rank at its start: how it is reported.
+  Rank rank;        ///< Its present one: how orders name it.
   bool ready = false;
   bool stopping = false;
   bool alive = true;  ///< False: dead, and nobody has been told.
@@ -29,20 +29,20 @@ struct ModelWorker {
 struct LiveJob {
   ModelJob job;
   JobId id;
-  std::vector<ModelWorker> workers;   ///< In order of start; ended ones are removed.
+  std::vector<ModelWorker> workers;        ///< In order of start; ended ones are removed.
   std::vector<std::int32_t> script_lives;  ///< Per script: how often it has struck.
   Generation generation;
-  std::uint32_t world_size = 0;       ///< Workers of the generation.
-  bool running = false;               ///< Work goes on (or would, at rate 0).
-  double done = 0;                    ///< Work at `as_of`.
-  double rate = 0;                    ///< Units per second from then on.
-  double safe = 0;                    ///< Work in the last checkpoint.
+  std::uint32_t world_size = 0;  ///< Workers of the generation.
+  bool running = false;          ///< Work goes on (or would, at rate 0).
+  double done = 0;               ///< Work at `as_of`.
+  double rate = 0;               ///< Units per second from then on.
+  double safe = 0;               ///< Work in the last checkpoint.
   Instant as_of;
-  Instant running_since;              ///< For checkpoints at fixed intervals.
-  Instant paused_until;               ///< Rescale or restore pause.
-  std::uint32_t stamp = 0;            ///< Of the completion that is still meant.
+  Instant running_since;    ///< For checkpoints at fixed intervals.
+  Instant paused_until;     ///< Rescale or restore pause.
+  std::uint32_t stamp = 0;  ///< Of the completion that is still meant.
   std::optional<PolluxJob> pollux;
-  bool over = false;                  ///< The controller has ended it.
+  bool over = false;  ///< The controller has ended it.
 
   /// Work at `now`, at the present rate.
   double done_at(Instant now) const;

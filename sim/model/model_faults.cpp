@@ -11,10 +11,15 @@ namespace {
 // Gamma for arguments from 1 on, by Lanczos' approximation (g = 7, 9 terms; Numerical Recipes 6.1):
 // relative error below 1e-13, from the core's own functions so that every processor agrees.
 double gamma_from_one(double x) {
-  static constexpr double kTerms[] = {
-      0.99999999999980993,  676.5203681218851,     -1259.1392167224028,
-      771.32342877765313,   -176.61502916214059,   12.507343278686905,
-      -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7};
+  static constexpr double kTerms[] = {0.99999999999980993,
+                                      676.5203681218851,
+                                      -1259.1392167224028,
+                                      771.32342877765313,
+                                      -176.61502916214059,
+                                      12.507343278686905,
+                                      -0.13857109526572012,
+                                      9.9843695780195716e-6,
+                                      1.5056327351493116e-7};
   x -= 1;
   double sum = kTerms[0];
   for (int i = 1; i < 9; ++i) sum += kTerms[i] / (x + i);
@@ -37,7 +42,8 @@ ModelWorker* ModelWorld::find(LiveJob& job, const scenarios::WorkerRef& ref) {
   return nullptr;
 }
 
-bool ModelWorld::script_is_of(const LiveJob& job, const scenarios::WorkerScript& script,
+bool ModelWorld::script_is_of(const LiveJob& job,
+                              const scenarios::WorkerScript& script,
                               const ModelWorker& worker) const {
   if (script.worker.role.empty())
     return worker.birth_rank.value == static_cast<std::uint32_t>(script.worker.index);
@@ -64,7 +70,10 @@ void ModelWorld::schedule_scripts(LiveJob& job, const ModelWorker& worker) {
         !script_is_of(job, script, worker))
       continue;
     ++job.script_lives[s];
-    future_.push(now_ + script.after, FutureKind::Script, job.id.value, worker.incarnation.value,
+    future_.push(now_ + script.after,
+                 FutureKind::Script,
+                 job.id.value,
+                 worker.incarnation.value,
                  static_cast<std::uint32_t>(s << 20) | worker.birth_rank.value);
     return;
   }
@@ -80,7 +89,9 @@ void ModelWorld::strike(LiveJob& job, const Future& future) {
 }
 
 // One worker ends by itself or is taken away; what that does to the job's work.
-void ModelWorld::end_worker(LiveJob& job, const ModelWorker& worker, WorkerFact fact,
+void ModelWorld::end_worker(LiveJob& job,
+                            const ModelWorker& worker,
+                            WorkerFact fact,
                             std::int32_t exit_code) {
   const ModelWorker gone = worker;
   const bool clean = fact == WorkerFact::Exited && exit_code == 0;
@@ -113,8 +124,8 @@ void ModelWorld::fault(const scenarios::Fault& fault) {
         return;
       }
       const bool crash = fault.kind == scenarios::FaultKind::Crash;
-      return end_worker(*job, *worker, crash ? WorkerFact::Exited : WorkerFact::Lost,
-                        fault.exit_code);
+      return end_worker(
+          *job, *worker, crash ? WorkerFact::Exited : WorkerFact::Lost, fault.exit_code);
     }
   }
 }
@@ -130,7 +141,10 @@ void ModelWorld::next_random_fault(NodeId node) {
         process.law == scenarios::FaultLaw::Exponential
             ? random.exponential(mean_s)
             : random.weibull(process.shape, mean_s / gamma_from_one(1 + 1 / process.shape));
-    future_.push(now_ + Duration::from_seconds(wait_s), FutureKind::NodeDown, node.value, 0,
+    future_.push(now_ + Duration::from_seconds(wait_s),
+                 FutureKind::NodeDown,
+                 node.value,
+                 0,
                  static_cast<std::uint32_t>(p));
   }
 }

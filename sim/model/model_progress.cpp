@@ -51,8 +51,8 @@ void ModelWorld::pace(LiveJob& job, bool told) {
   ++job.stamp;
   if (rate > 0 && job.job.work.units > 0) {
     const Duration left = Duration::from_seconds((job.job.work.units - job.done) / rate);
-    future_.push(std::max(now_, job.paused_until) + left, FutureKind::Complete, job.id.value,
-                 job.stamp);
+    future_.push(
+        std::max(now_, job.paused_until) + left, FutureKind::Complete, job.id.value, job.stamp);
   }
   if (told && rate != before) tell_progress(job, false);
 }

@@ -11,7 +11,8 @@ ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
   told_silent_.resize(nodes, 0);
   silent_at_.resize(nodes, Instant::never());
   speaks_of_names_ = !scenario.requests.empty() || !scenario.profilings.empty() ||
-                     std::any_of(scenario.faults.begin(), scenario.faults.end(),
+                     std::any_of(scenario.faults.begin(),
+                                 scenario.faults.end(),
                                  [](const scenarios::Fault& f) { return !f.job.empty(); });
   const auto list = [&](const auto& items, FutureKind kind) {
     for (std::uint32_t i = 0; i < items.size(); ++i) future_.push(items[i].at, kind, i);
@@ -22,8 +23,8 @@ ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
   list(scenario.profilings, FutureKind::Profiling);
   for (std::size_t p = 0; p < scenario.fault_processes.size(); ++p)
     for (std::size_t n = 0; n < nodes; ++n)
-      node_faults_.push_back(Random::stream(
-          scenario.seed, "fault/" + std::to_string(p) + "/" + std::to_string(n)));
+      node_faults_.push_back(
+          Random::stream(scenario.seed, "fault/" + std::to_string(p) + "/" + std::to_string(n)));
   for (std::size_t n = 0; n < nodes; ++n) next_random_fault(NodeId{static_cast<std::uint32_t>(n)});
   next_arrival();
 }
@@ -76,8 +77,11 @@ JobId ModelWorld::job_named(const std::string& name) const {
 }
 
 // Reports runs of workers that were born together with ranks one after the other as one event.
-void ModelWorld::report(const LiveJob& job, const std::vector<ModelWorker>& workers,
-                        WorkerFact fact, std::int32_t exit_code, Instant occurred_at) {
+void ModelWorld::report(const LiveJob& job,
+                        const std::vector<ModelWorker>& workers,
+                        WorkerFact fact,
+                        std::int32_t exit_code,
+                        Instant occurred_at) {
   std::size_t begin = 0;
   while (begin < workers.size()) {
     const ModelWorker& first = workers[begin];
@@ -86,9 +90,15 @@ void ModelWorld::report(const LiveJob& job, const std::vector<ModelWorker>& work
            workers[end].born == first.born &&
            workers[end].birth_rank.value == first.birth_rank.value + (end - begin))
       ++end;
-    emit_at(Origin::Reaction, occurred_at,
-            WorkersChanged{job.id, first.born, first.incarnation, fact, first.birth_rank,
-                           static_cast<std::uint32_t>(end - begin), exit_code});
+    emit_at(Origin::Reaction,
+            occurred_at,
+            WorkersChanged{job.id,
+                           first.born,
+                           first.incarnation,
+                           fact,
+                           first.birth_rank,
+                           static_cast<std::uint32_t>(end - begin),
+                           exit_code});
     begin = end;
   }
 }
@@ -196,8 +206,13 @@ void ModelWorld::order(const StartWorkers& order) {
   Incarnation incarnation;
   for (const WorkerStart& start : order.workers) {
     if (find(*job, start.incarnation, start.rank) != nullptr) continue;  // A repeated command.
-    ModelWorker worker{start.role, start.local_rank, start.node, start.incarnation,
-                       order.generation, start.rank, start.rank};
+    ModelWorker worker{start.role,
+                       start.local_rank,
+                       start.node,
+                       start.incarnation,
+                       order.generation,
+                       start.rank,
+                       start.rank};
     worker.alive = down_[start.node.index()] == 0;
     incarnation = start.incarnation;
     job->workers.push_back(worker);
@@ -238,7 +253,8 @@ void ModelWorld::order(const UpdateMembership& order) {
   settle_progress(*job);
   job->generation = order.generation;
   job->world_size = order.world_size;
-  if (job->running) job->paused_until = std::max(job->paused_until, now_ + scenario_.timing.rescale);
+  if (job->running)
+    job->paused_until = std::max(job->paused_until, now_ + scenario_.timing.rescale);
   for (const WorkerStart& member : order.members) {
     const Rank name = member.birth_rank.is_none() ? member.rank : member.birth_rank;
     if (ModelWorker* worker = find(*job, member.incarnation, name)) {
@@ -264,8 +280,9 @@ void ModelWorld::order(const StopWorkers& order) {
     }
   // A stop with grace writes a checkpoint first.
   if (order.grace > Duration::zero()) job->safe = std::max(job->safe, job->done);
-  const bool all = std::all_of(job->workers.begin(), job->workers.end(),
-                               [](const ModelWorker& w) { return w.stopping || !w.alive; });
+  const bool all = std::all_of(job->workers.begin(), job->workers.end(), [](const ModelWorker& w) {
+    return w.stopping || !w.alive;
+  });
   if (all) {
     job->running = false;
     ++job->stamp;
@@ -320,8 +337,8 @@ void ModelWorld::unplace(LiveJob& job) {
 // Followers may outlive the job where its clean-pod policy keeps them; they end at once here.
 void ModelWorld::drop_if_over(LiveJob& job) {
   if (!job.over) return;
-  const bool all_gone = std::none_of(job.workers.begin(), job.workers.end(),
-                                     [](const ModelWorker& w) { return w.alive; });
+  const bool all_gone = std::none_of(
+      job.workers.begin(), job.workers.end(), [](const ModelWorker& w) { return w.alive; });
   if (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None) return;
   if (!all_gone) {
     const std::vector<ModelWorker> kept = job.workers;
@@ -344,17 +361,16 @@ void ModelWorld::request(const scenarios::TimedRequest& request) {
     for (std::size_t r = 0; r < job->job.spec->roles.size(); ++r)
       if (job->job.spec->roles[r].name == request.scale->role)
         role = RoleIndex{static_cast<std::uint16_t>(r)};
-  emit(Origin::External,
-       ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas});
+  emit(Origin::External, ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas});
 }
 
 void ModelWorld::profiling(const scenarios::TimedProfiling& profiling) {
   const JobId id = job_named(profiling.job);
   const LiveJob* job = id.is_none() ? nullptr : live(id);
   const Generation generation = job == nullptr ? Generation{} : job->generation;
-  emit(Origin::External, ProfilingChanged{id, generation,
-                                          Rank{static_cast<std::uint32_t>(profiling.rank)},
-                                          profiling.values});
+  emit(Origin::External,
+       ProfilingChanged{
+           id, generation, Rank{static_cast<std::uint32_t>(profiling.rank)}, profiling.values});
 }
 
 }  // namespace orrery::sim

@@ -61,8 +61,11 @@ class ModelWorld final : public World {
   LiveJob* live(JobId id);
   ModelWorker* find(LiveJob& job, Incarnation incarnation, Rank birth_rank);
   JobId job_named(const std::string& name) const;
-  void report(const LiveJob& job, const std::vector<ModelWorker>& workers, WorkerFact fact,
-              std::int32_t exit_code, Instant occurred_at);
+  void report(const LiveJob& job,
+              const std::vector<ModelWorker>& workers,
+              WorkerFact fact,
+              std::int32_t exit_code,
+              Instant occurred_at);
   void emit(Origin origin, EventBody body);
   void emit_at(Origin origin, Instant occurred_at, EventBody body);
   void remove(LiveJob& job, const ModelWorker& worker);
@@ -82,13 +85,13 @@ class ModelWorld final : public World {
 
   // model_faults.cpp: nodes, workers and their scripts.
   ModelWorker* find(LiveJob& job, const scenarios::WorkerRef& worker);
-  bool script_is_of(const LiveJob& job, const scenarios::WorkerScript& script,
+  bool script_is_of(const LiveJob& job,
+                    const scenarios::WorkerScript& script,
                     const ModelWorker& worker) const;
   bool is_refused(LiveJob& job, const ModelWorker& worker);
   void schedule_scripts(LiveJob& job, const ModelWorker& worker);
   void strike(LiveJob& job, const Future& future);
-  void end_worker(LiveJob& job, const ModelWorker& worker, WorkerFact fact,
-                  std::int32_t exit_code);
+  void end_worker(LiveJob& job, const ModelWorker& worker, WorkerFact fact, std::int32_t exit_code);
   void fault(const scenarios::Fault& fault);
   void next_random_fault(NodeId node);
   void random_fault(NodeId node, std::uint32_t process_index);
@@ -101,21 +104,21 @@ class ModelWorld final : public World {
   JobSource& source_;
   Instant now_;
   EventHeap future_;
-  std::vector<Event> at_once_;              ///< Happened at `now_`, not handed out yet.
-  std::optional<ModelJob> next_;            ///< The next submission.
-  std::deque<ModelJob> unanswered_;         ///< Submitted, id not known yet; in order.
+  std::vector<Event> at_once_;                  ///< Happened at `now_`, not handed out yet.
+  std::optional<ModelJob> next_;                ///< The next submission.
+  std::deque<ModelJob> unanswered_;             ///< Submitted, id not known yet; in order.
   std::vector<std::unique_ptr<LiveJob>> jobs_;  ///< By JobId; null once over.
-  std::map<std::string, JobId> names_;      ///< Only while the scenario speaks of names.
-  std::vector<JobId> placed_;               ///< Sorted; jobs with workers.
-  std::vector<std::uint8_t> down_;          ///< Per node.
-  std::vector<Instant> silent_at_;          ///< Per node: when its silence is noticed.
-  std::vector<std::uint8_t> told_silent_;   ///< Per node: the controller knows.
-  std::vector<Random> node_faults_;         ///< Per process and node.
+  std::map<std::string, JobId> names_;          ///< Only while the scenario speaks of names.
+  std::vector<JobId> placed_;                   ///< Sorted; jobs with workers.
+  std::vector<std::uint8_t> down_;              ///< Per node.
+  std::vector<Instant> silent_at_;              ///< Per node: when its silence is noticed.
+  std::vector<std::uint8_t> told_silent_;       ///< Per node: the controller knows.
+  std::vector<Random> node_faults_;             ///< Per process and node.
   std::vector<std::string> troubles_;
   std::map<std::uint64_t, std::string> labels_;  ///< By request, until taken.
   std::uint64_t submissions_ = 0;
-  std::uint64_t over_ = 0;                  ///< Submitted jobs that have ended or were refused.
-  std::int64_t named_futures_ = 0;          ///< Faults and requests of the scenario still to come.
+  std::uint64_t over_ = 0;          ///< Submitted jobs that have ended or were refused.
+  std::int64_t named_futures_ = 0;  ///< Faults and requests of the scenario still to come.
   std::int64_t nodes_down_ = 0;
   bool tick_scheduled_ = false;
   bool speaks_of_names_ = false;

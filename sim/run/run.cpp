@@ -62,8 +62,7 @@ class Spread final : public RunObserver {
 
   void on_notices(std::span<const Notice> notices, const State& state) override {
     for (const Notice& notice : notices) metrics_.observe(notice);
-    for (RunListener* listener : listeners_)
-      listener->on_notices(notices, state, metrics_.jobs());
+    for (RunListener* listener : listeners_) listener->on_notices(notices, state, metrics_.jobs());
   }
 
   bool should_stop() override {
@@ -107,7 +106,8 @@ Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy)
   return settings;
 }
 
-std::vector<Event> opening_events(const scenarios::Scenario& scenario, const Policy& policy,
+std::vector<Event> opening_events(const scenarios::Scenario& scenario,
+                                  const Policy& policy,
                                   Instant now) {
   std::vector<Event> events;
   events.push_back(
@@ -118,8 +118,10 @@ std::vector<Event> opening_events(const scenarios::Scenario& scenario, const Pol
   return events;
 }
 
-Result<RunReport> run_model(const scenarios::Scenario& scenario, const LoadedWorkload& workload,
-                            Policy& policy, const RunOptions& options) {
+Result<RunReport> run_model(const scenarios::Scenario& scenario,
+                            const LoadedWorkload& workload,
+                            Policy& policy,
+                            const RunOptions& options) {
   const SteadyClock::time_point start = SteadyClock::now();
   RunReport report;
   report.metrics = std::make_unique<Metrics>();

@@ -60,11 +60,14 @@ struct RunReport {
 Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy);
 
 /// The declarations that every run begins with: epoch, nodes, quotas.
-std::vector<Event> opening_events(const scenarios::Scenario& scenario, const Policy& policy,
+std::vector<Event> opening_events(const scenarios::Scenario& scenario,
+                                  const Policy& policy,
                                   Instant now);
 
 /// Runs a scenario once. The policy must be fresh. Errors: the store failed.
-Result<RunReport> run_model(const scenarios::Scenario& scenario, const LoadedWorkload& workload,
-                            Policy& policy, const RunOptions& options);
+Result<RunReport> run_model(const scenarios::Scenario& scenario,
+                            const LoadedWorkload& workload,
+                            Policy& policy,
+                            const RunOptions& options);
 
 }  // namespace orrery::sim

@@ -26,7 +26,10 @@ Result<std::string> read_file(const std::string& path) {
   std::ostringstream text;
   if (in) text << in.rdbuf();
   if (!in)
-    return Error{ErrorCode::NotFound, path, 0, "workload.file",
+    return Error{ErrorCode::NotFound,
+                 path,
+                 0,
+                 "workload.file",
                  "cannot be read, a workload file is needed; check the path, or give another with "
                  "--set workload.file=PATH"};
   return std::move(text).str();
@@ -79,8 +82,8 @@ std::string job_name(const std::string& id, std::string& label) {
   std::string name = "default.";
   for (const char c : id)
     name += (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c
-            : c >= 'A' && c <= 'Z'                            ? static_cast<char>(c - 'A' + 'a')
-                                                              : '-';
+            : c >= 'A' && c <= 'Z'                           ? static_cast<char>(c - 'A' + 'a')
+                                                             : '-';
   if (name.compare(8, std::string::npos, id) != 0) label = id;
   return name;
 }
@@ -89,15 +92,21 @@ class InlineSource final : public JobSource {
  public:
   explicit InlineSource(const Scenario& scenario) {
     for (const scenarios::ScenarioJob& job : scenario.jobs) order_.push_back(&job);
-    std::stable_sort(order_.begin(), order_.end(),
-                     [](const auto* a, const auto* b) { return a->submit < b->submit; });
+    std::stable_sort(order_.begin(), order_.end(), [](const auto* a, const auto* b) {
+      return a->submit < b->submit;
+    });
   }
 
   std::optional<ModelJob> next() override {
     if (at_ == order_.size()) return std::nullopt;
     const scenarios::ScenarioJob& job = *order_[at_++];
-    return ModelJob{std::make_shared<JobSpec>(job.spec), job.submit,      {},     job.work,
-                    job.workers,                         job.ready_after, nullptr};
+    return ModelJob{std::make_shared<JobSpec>(job.spec),
+                    job.submit,
+                    {},
+                    job.work,
+                    job.workers,
+                    job.ready_after,
+                    nullptr};
   }
 
  private:
@@ -107,7 +116,8 @@ class InlineSource final : public JobSource {
 
 class PolluxSource final : public JobSource {
  public:
-  PolluxSource(const Scenario& scenario, const std::vector<PolluxSubmission>& jobs,
+  PolluxSource(const Scenario& scenario,
+               const std::vector<PolluxSubmission>& jobs,
                const PolluxProfiles& profiles)
       : jobs_(jobs), profiles_(profiles) {
     for (const NodeGroup& group : scenario.groups) devices_ += group.count * group.devices;
@@ -126,9 +136,10 @@ class PolluxSource final : public JobSource {
     RoleSpec role;
     role.name = "worker";
     role.bundle.devices = 1;
-    role.max_replicas = std::max(job.replicas, static_cast<std::int32_t>(std::min<std::int64_t>(
-                                                   application.replicas_max(job.total_batch),
-                                                   std::max<std::int64_t>(1, devices_))));
+    role.max_replicas = std::max(
+        job.replicas,
+        static_cast<std::int32_t>(std::min<std::int64_t>(application.replicas_max(job.total_batch),
+                                                         std::max<std::int64_t>(1, devices_))));
     spec->roles.push_back(std::move(role));
     out.spec = std::move(spec);
     out.submit = job.submitted_at;
@@ -262,12 +273,12 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     Result<PolluxProfiles> profiles = read_pollux_profiles(pollux->profiles);
     if (!profiles) return profiles.errors();
     out.profiles_ = std::make_shared<const PolluxProfiles>(std::move(*profiles));
-    Result<std::vector<PolluxSubmission>> jobs =
-        read_pollux_workload(pollux->file, *out.profiles_);
+    Result<std::vector<PolluxSubmission>> jobs = read_pollux_workload(pollux->file, *out.profiles_);
     if (!jobs) return jobs.errors();
     out.submissions_ = std::move(*jobs);
     out.account_.rows_read = out.submissions_.size();
-    std::stable_sort(out.submissions_.begin(), out.submissions_.end(),
+    std::stable_sort(out.submissions_.begin(),
+                     out.submissions_.end(),
                      [](const PolluxSubmission& a, const PolluxSubmission& b) {
                        return a.submitted_at < b.submitted_at;
                      });
