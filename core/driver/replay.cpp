@@ -28,15 +28,18 @@ std::string describe(const Asked& asked, const Plan& now) {
 
 }  // namespace
 
-Result<JournalEnd> read_journal(StateStore& store, Sequence first, Digest chain,
+Result<JournalEnd> read_journal(StateStore& store,
+                                Sequence first,
+                                Digest chain,
                                 const std::function<bool(Sequence, const Event&)>& visit) {
   JournalEnd end{Sequence{first.value - 1}, chain, 0};
   Errors errors;
   const Status read = store.read_from(first, [&](const StoredRecord& record) {
     if (record.sequence != end.last.next()) {
-      errors.push_back(broken(end.last.next(), "is missing: the next one is " +
-                                                   std::to_string(record.sequence.value) +
-                                                   "; restore the file from a copy"));
+      errors.push_back(broken(end.last.next(),
+                              "is missing: the next one is " +
+                                  std::to_string(record.sequence.value) +
+                                  "; restore the file from a copy"));
       return false;
     }
     Digester digester(end.chain);
@@ -73,12 +76,14 @@ Result<JournalEnd> replay(StateStore& store, Controller& controller) {
   if (*snapshot) {
     const StoredSnapshot& from = **snapshot;
     if (from.version > kRecordVersion)
-      return broken(from.sequence, "the snapshot was written by a newer version (" +
-                                       std::to_string(from.version) + ", this one reads up to " +
-                                       std::to_string(kRecordVersion) + "); upgrade the program");
+      return broken(from.sequence,
+                    "the snapshot was written by a newer version (" + std::to_string(from.version) +
+                        ", this one reads up to " + std::to_string(kRecordVersion) +
+                        "); upgrade the program");
     ByteReader bytes(from.bytes);
     if (!controller.load(bytes, from.version))
-      return broken(from.sequence, "the snapshot cannot be read; delete it to replay from the start");
+      return broken(from.sequence,
+                    "the snapshot cannot be read; delete it to replay from the start");
     first = from.sequence.next();
     chain = from.chain;
   }
@@ -107,7 +112,10 @@ Result<RecomputeReport> recompute(StateStore& store, Policy& policy) {
       });
   if (!listed) return listed.errors();
   if (recorded_policy != policy.name())
-    return Error{ErrorCode::Conflict, {}, 0, "journal",
+    return Error{ErrorCode::Conflict,
+                 {},
+                 0,
+                 "journal",
                  "was recorded under policy '" + recorded_policy + "', '" +
                      std::string(policy.name()) + "' was given; recompute with the same policy"};
   RecomputeReport report;

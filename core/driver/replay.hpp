@@ -25,7 +25,9 @@ struct JournalEnd {
 /// Reads records from `first` on, checks that they follow each other and that each chain digest is
 /// right, and hands the decoded events to `visit` until it returns false. `chain` is the digest of
 /// the record before `first`. Errors name the sequence of the first record that is wrong.
-Result<JournalEnd> read_journal(StateStore& store, Sequence first, Digest chain,
+Result<JournalEnd> read_journal(StateStore& store,
+                                Sequence first,
+                                Digest chain,
                                 const std::function<bool(Sequence, const Event&)>& visit);
 
 /// Brings a fresh controller to where the journal ends: from the latest snapshot if there is one,
@@ -34,8 +36,8 @@ Result<JournalEnd> replay(StateStore& store, Controller& controller);
 
 /// What a policy said when it was asked again.
 struct RecomputeReport {
-  std::uint64_t plans = 0;       ///< Recorded plans that were checked.
-  std::uint64_t different = 0;   ///< Of those, not equal to what the policy says now.
+  std::uint64_t plans = 0;                     ///< Recorded plans that were checked.
+  std::uint64_t different = 0;                 ///< Of those, not equal to what the policy says now.
   std::vector<std::string> first_differences;  ///< At most 10, in words.
 };
 

@@ -50,8 +50,8 @@ void ThreadedPlanner::think() {
     lock.unlock();
     const StateView view(state_, touched_.jobs, touched_.complete);
     if (timer_ != nullptr) timer_->begin(request.trigger);
-    PlanProposed answer{request.view, request.trigger, request.job,
-                        run_policy(policy_, request, view)};
+    PlanProposed answer{
+        request.view, request.trigger, request.job, run_policy(policy_, request, view)};
     if (timer_ != nullptr) timer_->end(answer.plan);
     lock.lock();
     answer_ = std::move(answer);

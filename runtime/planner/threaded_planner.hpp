@@ -39,11 +39,11 @@ class ThreadedPlanner final : public Planner {
   PlanTimer* timer_;
   mutable std::mutex mutex_;
   std::condition_variable asked_;
-  bool busy_ = false;               ///< From `ask` until `take` gave the answer.
+  bool busy_ = false;  ///< From `ask` until `take` gave the answer.
   bool stopping_ = false;
   std::optional<PlanRequest> request_;
   std::optional<PlanProposed> answer_;
-  State state_;                     ///< The copy; the thread's while it thinks.
+  State state_;  ///< The copy; the thread's while it thinks.
   Touched touched_;
   std::thread thread_;
 };

@@ -1,9 +1,10 @@
 // A journal read back gives the same state, and damage is found.
 
+#include "core/driver/replay.hpp"
+
 #include <gtest/gtest.h>
 
 #include "core/driver/memory_store.hpp"
-#include "core/driver/replay.hpp"
 #include "policies/tiresias.hpp"
 #include "scenarios/loader.hpp"
 #include "sim/run/run.hpp"
@@ -51,8 +52,7 @@ class DamagedStore final : public StateStore {
 
   Status sync() override { return Done{}; }
 
-  Status read_from(Sequence first,
-                   const std::function<bool(const StoredRecord&)>& visit) override {
+  Status read_from(Sequence first, const std::function<bool(const StoredRecord&)>& visit) override {
     return sound_.read_from(first, [&](const StoredRecord& record) {
       std::vector<std::byte> bytes(record.bytes.begin(), record.bytes.end());
       if (record.sequence == damaged_) bytes.back() ^= std::byte{1};
