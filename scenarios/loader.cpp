@@ -1,7 +1,8 @@
 #include "scenarios/loader.hpp"
 
 #include <fstream>
-#include <sstream>
+#include <iterator>
+#include <string>
 #include <utility>
 
 #include "scenarios/overrides.hpp"
@@ -102,15 +103,15 @@ Result<Scenario> parse_scenario(std::string_view text,
 
 Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
   std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || !text)
+  std::string text;
+  if (in) text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  if (!in)
     return Error{ErrorCode::NotFound,
                  path,
                  0,
                  "scenario",
                  "cannot be read, a readable file is needed; check the path"};
-  return parse_scenario(text.str(), path, overrides);
+  return parse_scenario(text, path, overrides);
 }
 
 }  // namespace orrery::scenarios

@@ -25,7 +25,8 @@ class LawReader {
     for (std::string_view key : section("workload.generator.law").keys) {
       const bool known = std::find(needed.begin(), needed.end(), key) != needed.end();
       if (known && !reader.has(key))
-        reader.missing(key, std::string(key) + ": ...");
+        reader.missing(key,
+                       std::string(key) + (key == "sigma" || key == "shape" ? ": 1.5" : ": 20min"));
       else if (!known && reader.has(key))
         reader.fail(key, "is no parameter of this law; remove it");
     }

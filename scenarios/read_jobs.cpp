@@ -237,8 +237,10 @@ std::string job_subject(const YamlNode& node, std::size_t index) {
 /// What only the whole specification shows. Manifests of the tasks form are judged at run time.
 void check_job(const MapReader& job, const ScenarioJob& read) {
   if (read.spec.family == JobFamily::Tasks) return;
+  const bool name_judged = read.spec.family == JobFamily::Group || !job.has("name");
   for (const Error& error : check_spec(read.spec))
-    job.reading().fail(job.origin(), error.subject, error.message);
+    if (!name_judged || !error.subject.starts_with("job '"))
+      job.reading().fail(job.origin(), error.subject, error.message);
 }
 
 void refuse_beside_manifest(const MapReader& job, std::span<const std::string_view> keys) {

@@ -13,7 +13,7 @@ void read_path(const MapReader& reader,
   std::string path;
   reader.read_text(key, path);
   if (path.empty()) {
-    reader.missing(key, std::string(key) + ": jobs.csv");
+    reader.missing(key, std::string(key) + (key == "profiles" ? ": profiles" : ": jobs.csv"));
     return;
   }
   const bool from_file = reader.find(key)->origin.source == 0;

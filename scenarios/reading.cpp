@@ -220,8 +220,8 @@ void MapReader::read_number(std::string_view key, double& to, double low, double
     if (digits.back() == '.') digits.pop_back();
     return digits;
   };
-  const std::string need = high >= 1e15 ? "a number of at least " + text(low)
-                                        : "a number from " + text(low) + " to " + text(high);
+  std::string need = "a number from " + text(low) + " to " + text(high);
+  if (high >= 1e15) need = low > 0 ? "a number above 0" : "a number of at least " + text(low);
   fail(key, found_instead(*node, need, "correct it"));
 }
 
