@@ -95,18 +95,21 @@ void FreeIndex::erase(NodeId node) {
 }
 
 void FreeIndex::note_change(NodeId node) {
-  if (log_.size() < kLogSize) {
-    log_.push_back(node);
-  } else {
-    log_[version_ % kLogSize] = node;
-  }
+  if (log_.empty()) log_.resize(kLogSize);
+  log_[version_ % kLogSize] = node;
   ++version_;
 }
 
 bool FreeIndex::changed_since(std::uint64_t version, std::vector<NodeId>& out) const {
-  if (version > version_ || version_ - version > log_.size()) return false;
+  if (version > version_ || version < log_begin_ || version_ - version > kLogSize) return false;
   for (std::uint64_t v = version; v < version_; ++v) out.push_back(log_[v % kLogSize]);
   return true;
+}
+
+void FreeIndex::become(const FreeIndex& other) {
+  const std::uint64_t after = std::max(version_, other.version_) + 1;
+  *this = other;
+  version_ = log_begin_ = after;
 }
 
 std::int64_t FreeIndex::replicas_by_devices(const Demand& demand) const {
@@ -217,16 +220,16 @@ void FreeIndex::give(NodeId node, const Demand& demand, std::int32_t replicas) {
 void CapacityTrial::sync(const FreeIndex& base) {
   if (base_ == &base) {
     rollback();
-    std::vector<NodeId> changed;
-    if (base.changed_since(base_version_, changed) && copy_.size() == base.size()) {
-      for (const NodeId node : changed)
+    changed_.clear();
+    if (base.changed_since(base_version_, changed_) && copy_.size() == base.size()) {
+      for (const NodeId node : changed_)
         if (!(copy_.at(node) == base.at(node))) copy_.set(node, base.at(node));
       base_version_ = base.version();
       return;
     }
   }
   base_ = &base;
-  copy_ = base;
+  copy_.become(base);
   base_version_ = base.version();
   touched_.clear();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/bitset_index.hpp"
@@ -66,7 +67,7 @@ class FreeIndex {
 
   /// Chooses nodes for `replicas` of `demand`: as few nodes as possible, the last one the tightest
   /// fit, lowest id on ties. Appends to `out` and takes the capacity, or changes nothing and
-  /// returns false. `nodes_excluded` may be null.
+  /// returns false.
   bool take_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
 
   /// Takes or gives back `replicas` of `demand` on one node; a share by the index's own estimate.
@@ -78,6 +79,10 @@ class FreeIndex {
   std::uint64_t version() const { return version_; }
 
   bool changed_since(std::uint64_t version, std::vector<NodeId>& out) const;
+
+  /// Takes over all of `other` at once. For whoever follows this index by `changed_since`,
+  /// everything has changed.
+  void become(const FreeIndex& other);
 
  private:
   struct ModelBuckets {
@@ -99,7 +104,8 @@ class FreeIndex {
   std::vector<ModelBuckets> models_;  ///< [0]: nodes without devices, [m + 1]: model m.
   std::int64_t free_devices_ = 0;
   std::uint64_t version_ = 0;
-  std::vector<NodeId> log_;  ///< Ring of the last changes.
+  std::vector<NodeId> log_;      ///< Ring: change v is at v modulo its size.
+  std::uint64_t log_begin_ = 0;  ///< The first version that the ring may hold.
 };
 
 /// A private copy of a FreeIndex for trying things out: `sync` costs what changed since the last
@@ -114,6 +120,9 @@ class CapacityTrial {
 
   const FreeIndex& index() const { return copy_; }
 
+  /// Nodes taken from or given to since `sync`, possibly repeated.
+  std::span<const NodeId> touched() const { return touched_; }
+
   bool take_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);
@@ -123,6 +132,7 @@ class CapacityTrial {
   FreeIndex copy_;
   std::uint64_t base_version_ = 0;
   std::vector<NodeId> touched_;
+  std::vector<NodeId> changed_;  ///< Scratch of `sync`.
 };
 
 }  // namespace orrery

@@ -1,6 +1,7 @@
 // The waiting jobs in the order that every policy starts from: priority first, then age.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -13,16 +14,16 @@ namespace orrery {
 /// One waiting job with what a backfilling scan reads, so that the scan stays in few cache lines.
 struct WaitEntry {
   JobId job;
-  std::int32_t devices = 0;  ///< Devices of the whole gang at its minimum; -1: a gap, job started.
+  std::int32_t devices = 0;  ///< Devices of the whole gang at its minimum, at least 0.
   Duration estimate;         ///< Stated run time; zero where none.
-
-  bool is_gap() const { return devices < 0; }
 };
 
 /// Jobs that wait and may be granted, ordered by (priority descending, JobId ascending).
-/// Insertion at the end and removal are cheap; a job that comes back takes its old place.
+/// A job that comes back takes its old place. Insertion and removal cost O(log jobs) and the move
+/// of a few hundred entries at most; a scan reads dense memory, without gaps.
 class WaitQueue {
  public:
+  /// Adds a job, or replaces the entry that waits with this priority under the same id.
   void insert(std::int32_t priority, const WaitEntry& entry);
 
   /// Removes a job that waits with this priority; false if it does not.
@@ -39,24 +40,30 @@ class WaitQueue {
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (auto lane = lanes_.rbegin(); lane != lanes_.rend(); ++lane)
-      for (std::size_t i = lane->second.begin; i < lane->second.entries.size(); ++i) {
-        const WaitEntry& entry = lane->second.entries[i];
-        if (!entry.is_gap() && !visit(entry)) return;
-      }
+      for (const auto& chunk : lane->second.chunks)
+        for (const WaitEntry& entry : chunk)
+          if (!visit(entry)) return;
   }
 
+  /// Whether the job, which waits with this priority, is among the first `count` in order.
+  bool among_first(std::size_t count, std::int32_t priority, JobId job) const;
+
   /// The first in order; none where the queue is empty.
-  JobId front() const;
+  JobId front() const {
+    return lanes_.empty() ? JobId::none() : lanes_.rbegin()->second.firsts.front();
+  }
 
  private:
-  /// The waiting jobs of one priority.
+  /// The waiting jobs of one priority by id, in chunks so that none is long to move. A lane that
+  /// runs empty is dropped, and so is an empty chunk.
   struct Lane {
-    std::vector<WaitEntry> entries;  ///< Sorted by job, gaps included.
-    std::size_t begin = 0;           ///< First position that is no gap.
-    std::size_t live = 0;            ///< Entries that are no gap.
+    std::vector<JobId> firsts;  ///< [chunk] -> id of its first entry: searched without a detour.
+    std::vector<std::vector<WaitEntry>> chunks;
   };
 
-  static void close_gaps(Lane& lane);
+  static std::size_t chunk_of(const Lane& lane, JobId job);
+  static void split(Lane& lane, std::size_t chunk);
+  static void merge(Lane& lane, std::size_t chunk);
 
   std::map<std::int32_t, Lane> lanes_;  ///< By priority; few.
   std::size_t size_ = 0;

@@ -1,0 +1,85 @@
+// EASY backfilling: the first waiting job has a reservation, later ones may not delay it.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "core/plan/policy.hpp"
+#include "policies/gang.hpp"
+#include "policies/lower_priority.hpp"
+
+namespace orrery::policies {
+
+/// Starts waiting jobs in queue order until one, the head, does not fit. Holders' estimates say
+/// when the head will fit (the shadow time) and what is left beside it then. A later job starts now
+/// if it fits and either ends by the shadow time or takes only of what is left.
+///
+/// An estimate counts from the present allocation; a job without one never ends, one that overran
+/// it ends now. Where the head's shadow time is never, nothing is backfilled.
+///
+/// Source: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995.
+class Easy : public Policy {
+ public:
+  struct Options {
+    /// Waiting jobs behind the head that one call looks at and leaves waiting; 0: all.
+    std::int64_t backfill_depth = 1000;
+  };
+
+  explicit Easy(Options options) : options_(options) {}
+
+  std::string_view name() const override { return "easy/1"; }
+
+  Triggers triggers() const override { return {}; }
+
+  Plan allocate(const JobView& job, const ClusterView& view) override;
+  Plan optimize(const ClusterView& view) override;
+
+  /// Nothing: all it keeps follows from the view.
+  void save(ByteWriter&) const override {}
+
+  void load(ByteReader&) override {}
+
+ private:
+  /// A holder with an estimate, in the order of expected ends.
+  struct End {
+    Instant at;
+    JobId job;
+    std::int32_t devices;
+
+    friend bool operator<(const End& a, const End& b) {
+      return a.at != b.at ? a.at < b.at : a.job < b.job;
+    }
+  };
+
+  /// The head's claim on the future.
+  struct Reservation {
+    Instant shadow = Instant::never();
+    std::int64_t extra = 0;  ///< Devices beside the head at the shadow time.
+    bool by_node = false;    ///< `extra` is not enough: later jobs must fit in `beside_`.
+  };
+
+  void absorb(const ClusterView& view);
+  void refresh(const ClusterView& view, JobId id);
+  bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
+  template <class Visit>
+  void for_each_end(const ClusterView& view, Visit&& visit) const;
+
+  Reservation reserve(const ClusterView& view, const JobView& head);
+  Reservation reserve_by_count(const ClusterView& view, const JobView& head);
+  Reservation reserve_by_node(const ClusterView& view, const JobView& head);
+  void backfill(const ClusterView& view, JobId head, Plan& plan);
+  bool start_beside(const ClusterView& view,
+                    const WaitEntry& entry,
+                    Reservation& reserved,
+                    Plan& plan);
+
+  Options options_;
+  std::set<End> ends_;
+  std::vector<Instant> end_of_;  ///< [job] -> its place in `ends_`; never where it has none.
+  LowerPriority lower_;
+  Gang gang_;
+  CapacityTrial beside_;  ///< What long jobs may take now without touching the head's nodes.
+};
+
+}  // namespace orrery::policies

@@ -1,0 +1,26 @@
+#include "policies/fifo.hpp"
+
+#include "policies/changes.hpp"
+
+namespace orrery::policies {
+
+Plan Fifo::allocate(const JobView&, const ClusterView& view) {
+  // Whoever waits in front of the new job goes first; where one of them is stuck, so is the job.
+  return optimize(view);
+}
+
+Plan Fifo::optimize(const ClusterView& view) {
+  absorb_changes(
+      view, [&] { lower_.clear(); }, [&](JobId id) { lower_.refresh(view, id); });
+  Plan plan;
+  gang_.begin(view);
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    if (gang_.start(entry.job, plan)) return true;
+    const JobRow& row = view.row(entry.job);
+    if (lower_.push_out(row, gang_, plan) == Gang::Room::Started) return true;
+    return !gang_.quota_allows(entry.job, row.gang_devices());
+  });
+  return plan;
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,104 @@
+#include "policies/gang.hpp"
+
+namespace orrery::policies {
+
+void grant_on(JobId id, std::int32_t replicas, std::span<const NodeCount> nodes, Plan& plan) {
+  plan.grants.push_back({id,
+                         RoleIndex::none(),
+                         replicas,
+                         static_cast<std::uint32_t>(plan.nodes.size()),
+                         static_cast<std::uint32_t>(nodes.size())});
+  plan.nodes.insert(plan.nodes.end(), nodes.begin(), nodes.end());
+}
+
+void Gang::remember(JobId id, std::span<const NodeCount> nodes) {
+  started_.push_back({id,
+                      static_cast<std::uint32_t>(started_nodes_.size()),
+                      static_cast<std::uint32_t>(nodes.size())});
+  started_nodes_.insert(started_nodes_.end(), nodes.begin(), nodes.end());
+}
+
+void Gang::start_on(JobId id, std::span<const NodeCount> nodes, Plan& plan) {
+  const JobRow& row = view_->row(id);
+  for (const NodeCount& n : nodes) trial().take(n.node, row.demand, n.replicas);
+  grant_on(id, row.min_replicas, nodes, plan);
+  remember(id, nodes);
+}
+
+bool Gang::quota_allows(JobId id, std::int32_t devices) const {
+  constexpr std::uint32_t kNoQuota = UINT32_MAX;
+  const JobRow& row = view_->row(id);
+  if (row.quota_group != kNoQuota || row.quota_namespace != kNoQuota)
+    for (const Started& s : started_) {
+      const JobRow& other = view_->row(s.job);
+      const bool shares =
+          (row.quota_group != kNoQuota && row.quota_group == other.quota_group) ||
+          (row.quota_namespace != kNoQuota && row.quota_namespace == other.quota_namespace);
+      if (shares && s.job != id) devices += other.gang_devices();
+    }
+  return view_->quota_allows(id, devices);
+}
+
+bool Gang::start(JobId id, Plan& plan) {
+  const JobView job = view_->job(id);
+  if (job.row.gang_devices() > free_devices()) return false;
+  if (!quota_allows(id, job.row.gang_devices())) return false;
+  nodes_.clear();
+  if (!try_start(*view_, job, job.row.min_replicas, trial(), &nodes_)) return false;
+  plan.grant(id, job.row.min_replicas);
+  remember(id, nodes_);
+  return true;
+}
+
+void Gang::shrink(JobId id, std::vector<NodeCount> kept) {
+  const JobView job = view_->job(id);
+  for (const NodeCount& n : job.nodes) trial().give(n.node, job.row.demand, n.replicas);
+  for (const NodeCount& n : kept) trial().take(n.node, job.row.demand, n.replicas);
+  kept_[id] = std::move(kept);
+}
+
+JobView Gang::held_by(JobId id) const {
+  const JobView job = view_->job(id);
+  const auto kept = kept_.find(id);
+  return kept == kept_.end() ? job : JobView{job.row, job.spec, kept->second};
+}
+
+std::int32_t Gang::devices_of(JobId id) const {
+  const JobRow& row = view_->row(id);
+  const auto kept = kept_.find(id);
+  if (kept == kept_.end()) return row.devices_held;
+  std::int32_t devices = row.rest_devices;
+  for (const NodeCount& n : kept->second) devices += n.replicas * row.demand.devices;
+  return devices;
+}
+
+bool Gang::put_back(JobId id) {
+  struct Taken {
+    Demand demand;
+    NodeCount at;
+  };
+
+  const JobView job = held_by(id);
+  std::vector<Taken> all;
+  for (const NodeCount& n : job.nodes) all.push_back({job.row.demand, n});
+  std::vector<NodeCount> nodes;
+  for (std::size_t r = 0; job.spec.roles.size() > 1 && r < job.spec.roles.size(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role == job.row.elastic) continue;
+    nodes.clear();
+    view_->append_nodes(id, role, nodes);
+    for (const NodeCount& n : nodes) all.push_back({view_->demand_of(job.spec, role), n});
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (replicas_that_fit(trial().index().at(all[i].at.node), all[i].demand) >=
+        all[i].at.replicas) {
+      trial().take(all[i].at.node, all[i].demand, all[i].at.replicas);
+      continue;
+    }
+    while (i-- > 0) trial().give(all[i].at.node, all[i].demand, all[i].at.replicas);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,112 @@
+// Waiting jobs in an order of a policy's own, so indexed that a pass costs what it starts.
+#pragma once
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/plan/cluster_view.hpp"
+#include "policies/gang.hpp"
+
+namespace orrery::policies {
+
+/// Priority first, then the policy's key, then age: who comes first compares less.
+struct OrderKey {
+  std::int32_t priority = 0;
+  std::int64_t key = 0;  ///< Ascending.
+  JobId job;
+
+  friend bool operator<(const OrderKey& a, const OrderKey& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return a.key != b.key ? a.key < b.key : a.job < b.job;
+  }
+};
+
+/// The waiting jobs, grouped by what they ask for. Where one job of a group fits nowhere, none of
+/// its group does, so a pass over thousands of jobs looks at a few dozen groups.
+/// Derived from the views; a policy does not save it.
+class OrderedJobs {
+ public:
+  void clear();
+
+  /// Puts a waiting job at its place, or moves it there.
+  void put(const ClusterView& view, JobId id, std::int64_t key);
+
+  /// Forgets a job, where it is known.
+  void remove(JobId id);
+
+  /// The place of a job that is known.
+  const OrderKey& place_of(JobId id) const { return records_[id.index()].place; }
+
+  /// Starts waiting jobs in order, each at its minimum. One that does not fit, not even when
+  /// `start_over(const OrderKey&, devices)` has tried to make room (it returns a Gang::Room), is
+  /// passed over.
+  template <class StartOver>
+  void start_all(Gang& gang, Plan& plan, StartOver&& start_over) const {
+    if (groups_.empty()) return;
+    const bool all_need_devices = groups_.begin()->first.devices > 0;
+    std::vector<Cursor> heap;
+    for (const auto& [shape, group] : groups_)
+      heap.push_back({group.begin(), group.end(), shape.devices});
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Cursor& first = heap.back();
+      const OrderKey& place = *first.next;
+      Gang::Room room = Gang::Room::Started;
+      if (first.devices > gang.free_devices() || !gang.start(place.job, plan))
+        room = start_over(place, first.devices);
+      const bool started = room == Gang::Room::Started;
+      // Where nobody gives way to this one, nobody does to those behind it.
+      if (room == Gang::Room::NobodyGivesWay && all_need_devices && gang.free_devices() == 0)
+        return;
+      if ((started || !gang.quota_allows(place.job, first.devices)) && ++first.next != first.end) {
+        std::push_heap(heap.begin(), heap.end(), later);
+      } else {
+        heap.pop_back();
+      }
+    }
+  }
+
+ private:
+  /// What decides where a gang fits. Jobs of several roles are each a shape of their own.
+  struct Shape {
+    std::int32_t devices = 0;  ///< Of the whole gang.
+    std::int32_t replicas = 0;
+    std::int32_t devices_each = 0;
+    std::int32_t share = 0;
+    DeviceModelId model;
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    JobId only;
+
+    friend auto operator<=>(const Shape&, const Shape&) = default;
+  };
+
+  using Group = std::set<OrderKey>;
+  using Groups = std::map<Shape, Group>;
+
+  struct Cursor {
+    Group::const_iterator next;
+    Group::const_iterator end;
+    std::int32_t devices;
+  };
+
+  struct Record {
+    bool waits = false;
+    Groups::iterator group;
+    OrderKey place;
+  };
+
+  static bool later(const Cursor& a, const Cursor& b) { return *b.next < *a.next; }
+
+  static Shape shape_of(const JobView& job);
+
+  Groups groups_;                ///< None is empty.
+  std::vector<Record> records_;  ///< By job.
+};
+
+}  // namespace orrery::policies

@@ -1,0 +1,148 @@
+#include "policies/registry.hpp"
+
+#include "policies/easy.hpp"
+#include "policies/fifo.hpp"
+#include "policies/fit.hpp"
+#include "policies/las.hpp"
+#include "policies/optimus.hpp"
+#include "policies/parameters.hpp"
+#include "policies/srtf.hpp"
+#include "policies/tiresias.hpp"
+
+namespace orrery::policies {
+namespace {
+
+using Made = Result<std::unique_ptr<Policy>>;
+
+template <class P, class... Options>
+Made made(Options&&... options) {
+  return std::unique_ptr<Policy>(std::make_unique<P>(std::forward<Options>(options)...));
+}
+
+constexpr ParameterRow kEasyParameters[] = {
+    {"backfill_depth",
+     ParameterType::Integer,
+     "jobs",
+     "1000",
+     "0",
+     "",
+     "waiting jobs behind the first that are tried at a time; 0: all"},
+};
+
+constexpr ParameterRow kLasParameters[] = {
+    {"quantum",
+     ParameterType::Duration,
+     "",
+     "1h",
+     "1s",
+     "",
+     "how often jobs swap, and how much more service per device the one that goes must have had"},
+};
+
+constexpr ParameterRow kFitParameters[] = {
+    {"period",
+     ParameterType::Duration,
+     "",
+     "60s",
+     "1s",
+     "",
+     "how often the replicas of elastic jobs are redistributed"},
+    {"gain_min",
+     ParameterType::Number,
+     "part of one replica's speed",
+     "0.05",
+     "0",
+     "1",
+     "what one more replica must add at least"},
+};
+
+constexpr ParameterRow kTiresiasParameters[] = {
+    {"threshold",
+     ParameterType::Integer,
+     "device-seconds",
+     "57600",
+     "1",
+     "",
+     "service that moves a job to the second queue"},
+    {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+};
+
+constexpr ParameterRow kOptimusParameters[] = {
+    {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+};
+
+std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
+  if (arguments.profiles == nullptr) return std::make_unique<LinearEstimates>();
+  return std::make_unique<PolluxEstimates>(arguments.profiles, arguments.devices_per_node);
+}
+
+constexpr PolicyRow kRows[] = {
+    {"fifo",
+     "whole gangs in queue order; stops at the first that does not fit",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Fifo>(); }},
+    {"easy",
+     "fifo with EASY backfilling by stated estimates",
+     kEasyParameters,
+     [](const ParameterValues& values, const PolicyArguments&) -> Made {
+       return made<Easy>(Easy::Options{values.integer("backfill_depth")});
+     }},
+    {"srtf",
+     "shortest remaining time first, preemptive",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Srtf>(); }},
+    {"las",
+     "least attained service first, preemptive once a quantum",
+     kLasParameters,
+     [](const ParameterValues& values, const PolicyArguments&) -> Made {
+       return made<Las>(Las::Options{values.duration("quantum")});
+     }},
+    {"fit",
+     "elastic jobs share what is free, by measured gain",
+     kFitParameters,
+     [](const ParameterValues& values, const PolicyArguments&) -> Made {
+       return made<Fit>(Fit::Options{values.duration("period"), values.number("gain_min")});
+     }},
+    {"tiresias",
+     "two queues by attained service, each in order of arrival",
+     kTiresiasParameters,
+     [](const ParameterValues& values, const PolicyArguments&) -> Made {
+       return made<Tiresias>(
+           TiresiasParameters{values.integer("threshold"), values.duration("period")});
+     }},
+    {"optimus",
+     "one more replica to the job that gains most time by it",
+     kOptimusParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made<Optimus>(OptimusParameters{values.duration("period")},
+                            estimates_from(arguments));
+     }},
+};
+
+}  // namespace
+
+std::span<const PolicyRow> rows() { return kRows; }
+
+const PolicyRow* find_row(std::string_view name) {
+  for (const PolicyRow& row : kRows)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+Made make_policy(std::string_view name, const PolicyArguments& arguments) {
+  const PolicyRow* row = find_row(name);
+  if (row == nullptr) {
+    std::string known;
+    for (const PolicyRow& r : kRows) known += (known.empty() ? "" : ", ") + std::string(r.name);
+    return Error{ErrorCode::NotFound,
+                 {},
+                 0,
+                 "policy",
+                 "is \"" + std::string(name) + "\", one of " + known + " is needed; choose one"};
+  }
+  Result<ParameterValues> values = read_parameters(*row, arguments.parameters);
+  if (!values) return values.errors();
+  return row->make(*values, arguments);
+}
+
+}  // namespace orrery::policies

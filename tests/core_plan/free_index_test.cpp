@@ -1,0 +1,254 @@
+#include "core/cluster/free_index.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/random.hpp"
+#include "core/plan/plan.hpp"
+
+namespace orrery {
+namespace {
+
+constexpr MilliCpu kCpu{64'000};
+constexpr Bytes kMemory{1 << 20};
+
+NodeFree node(std::int32_t devices, std::uint16_t model = 0) {
+  return {
+      kCpu, kMemory, devices, 0, devices == 0 ? DeviceModelId::none() : DeviceModelId{model}, true};
+}
+
+Demand devices(std::int32_t n) {
+  Demand d;
+  d.devices = n;
+  return d;
+}
+
+Demand share(std::int32_t thousandths) {
+  Demand d = devices(1);
+  d.share = Share{thousandths};
+  return d;
+}
+
+using Nodes = std::vector<NodeCount>;
+
+TEST(FreeIndex, TakesTheTightestNode) {
+  FreeIndex index;
+  index.add(node(8));
+  index.add(node(2));
+  index.add(node(4));
+  Nodes nodes;
+  ASSERT_TRUE(index.take_gang(devices(1), 2, nodes));
+  EXPECT_EQ(nodes, (Nodes{{NodeId{1}, 2}}));
+}
+
+TEST(FreeIndex, UsesAsFewNodesAsPossible) {
+  FreeIndex index;
+  for (const std::int32_t n : {3, 8, 5, 2}) index.add(node(n));
+  Nodes nodes;
+  ASSERT_TRUE(index.take_gang(devices(1), 10, nodes));
+  EXPECT_EQ(nodes, (Nodes{{NodeId{1}, 8}, {NodeId{3}, 2}}));
+}
+
+TEST(FreeIndex, TakesAllOrNothing) {
+  FreeIndex index;
+  index.add(node(7));
+  index.add(node(7));
+  Nodes nodes;
+  EXPECT_FALSE(index.take_gang(devices(4), 3, nodes)) << "14 devices, but only two fours";
+  EXPECT_TRUE(nodes.empty());
+  EXPECT_EQ(index.free_devices(), 14);
+  EXPECT_TRUE(index.take_gang(devices(4), 2, nodes));
+}
+
+TEST(FreeIndex, LooksAtModelCpuAndUse) {
+  FreeIndex index;
+  index.add(node(8, 0));
+  index.add(node(4, 1));
+  Demand second = devices(2);
+  second.model = DeviceModelId{1};
+  Nodes nodes;
+  EXPECT_FALSE(index.take_gang(second, 3, nodes));
+  EXPECT_TRUE(index.take_gang(second, 2, nodes));
+  Demand thirsty = devices(1);
+  thirsty.cpu = MilliCpu{40'000};
+  nodes.clear();
+  EXPECT_TRUE(index.take_gang(thirsty, 1, nodes));
+  EXPECT_EQ(nodes, (Nodes{{NodeId{0}, 1}}));
+  EXPECT_FALSE(index.take_gang(thirsty, 1, nodes)) << "24 cores are left on each node at most";
+  NodeFree gone = index.at(NodeId{0});
+  gone.usable = false;
+  index.set(NodeId{0}, gone);
+  EXPECT_FALSE(index.take_gang(devices(1), 1, nodes));
+  EXPECT_EQ(index.free_devices(), 0);
+}
+
+TEST(FreeIndex, JobsWithoutDevicesFitWhereTheirCpuDoes) {
+  FreeIndex index;
+  index.add(node(0));
+  index.add(node(0));
+  Demand d;
+  d.cpu = MilliCpu{30'000};
+  Nodes nodes;
+  EXPECT_TRUE(index.take_gang(d, 4, nodes));
+  EXPECT_FALSE(index.take_gang(d, 1, nodes));
+}
+
+TEST(FreeIndex, SharesOfOneDeviceAddUp) {
+  FreeIndex index;
+  index.add(node(1));
+  Nodes nodes;
+  EXPECT_TRUE(index.take_gang(share(400), 2, nodes));
+  EXPECT_FALSE(index.take_gang(share(400), 1, nodes));
+  EXPECT_TRUE(index.take_gang(share(200), 1, nodes));
+  EXPECT_EQ(index.free_devices(), 0);
+  index.give(NodeId{0}, share(400), 2);
+  index.give(NodeId{0}, share(200), 1);
+  EXPECT_EQ(index.free_devices(), 1);
+}
+
+/// Nodes as a plain array; looks at all of them each time.
+class Model {
+ public:
+  explicit Model(std::vector<NodeFree> nodes) : nodes_(std::move(nodes)) {}
+
+  std::int64_t fit(const Demand& demand) const {
+    std::int64_t sum = 0;
+    for (const NodeFree& n : nodes_) sum += replicas_that_fit(n, demand);
+    return sum;
+  }
+
+  void change(const Nodes& nodes, const Demand& d, std::int32_t sign) {
+    for (const NodeCount& n : nodes) {
+      NodeFree& free = nodes_[n.node.index()];
+      free.cpu.count -= sign * d.cpu.count * n.replicas;
+      free.memory.count -= sign * d.memory.count * n.replicas;
+      free.devices -= sign * d.devices * n.replicas;
+    }
+  }
+
+  void set_usable(NodeId node, bool usable) { nodes_[node.index()].usable = usable; }
+
+  void expect_equals(const FreeIndex& index) const {
+    std::int64_t devices = 0;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      ASSERT_EQ(index.at(NodeId{static_cast<std::uint32_t>(i)}), nodes_[i]) << "node " << i;
+      if (nodes_[i].usable) devices += nodes_[i].devices;
+    }
+    ASSERT_EQ(index.free_devices(), devices);
+  }
+
+ private:
+  std::vector<NodeFree> nodes_;
+};
+
+struct Held {
+  Demand demand;
+  Nodes nodes;
+};
+
+Demand random_demand(Random& random) {
+  Demand d = devices(static_cast<std::int32_t>(std::array{0, 1, 1, 2, 4, 8}[random.below(6)]));
+  d.cpu = MilliCpu{static_cast<std::int64_t>(random.below(12)) * 1000};
+  d.memory = Bytes{static_cast<std::int64_t>(random.below(1000))};
+  if (random.below(3) == 0) d.model = DeviceModelId{static_cast<std::uint16_t>(random.below(2))};
+  return d;
+}
+
+std::vector<NodeFree> random_nodes(Random& random) {
+  std::vector<NodeFree> nodes;
+  for (std::uint64_t i = random.below(20) + 1; i > 0; --i)
+    nodes.push_back(node(static_cast<std::int32_t>(std::array{0, 4, 8, 8}[random.below(4)]),
+                         static_cast<std::uint16_t>(random.below(2))));
+  return nodes;
+}
+
+TEST(FreeIndex, AgreesWithAPlainArrayOnRandomHistories) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "free index");
+    const std::vector<NodeFree> nodes = random_nodes(random);
+    FreeIndex index;
+    for (const NodeFree& n : nodes) index.add(n);
+    Model model(nodes);
+    std::vector<Held> held;
+    for (int step = 0; step < 300; ++step) {
+      const std::uint64_t what = random.below(10);
+      if (what < 5) {
+        const Demand d = random_demand(random);
+        const auto replicas = static_cast<std::int32_t>(random.between(1, 12));
+        Nodes taken;
+        const bool fits = index.take_gang(d, replicas, taken);
+        ASSERT_EQ(fits, model.fit(d) >= replicas) << "step " << step;
+        if (!fits) continue;
+        model.change(taken, d, 1);
+        held.push_back({d, taken});
+      } else if (what < 9 && !held.empty()) {
+        std::swap(held[random.below(held.size())], held.back());
+        for (const NodeCount& n : held.back().nodes)
+          index.give(n.node, held.back().demand, n.replicas);
+        model.change(held.back().nodes, held.back().demand, -1);
+        held.pop_back();
+      } else {
+        const NodeId n{static_cast<std::uint32_t>(random.below(nodes.size()))};
+        NodeFree free = index.at(n);
+        free.usable = !free.usable;
+        index.set(n, free);
+        model.set_usable(n, free.usable);
+      }
+      model.expect_equals(index);
+    }
+  }
+}
+
+void expect_same(const FreeIndex& a, const FreeIndex& b) {
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_EQ(a.free_devices(), b.free_devices());
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_EQ(a.at(NodeId{static_cast<std::uint32_t>(i)}),
+              b.at(NodeId{static_cast<std::uint32_t>(i)}));
+}
+
+// Base, trial, and a trial of the trial: each follows the one below over short and long gaps.
+TEST(CapacityTrial, FollowsItsBaseAndRollsBack) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "trial");
+    FreeIndex base;
+    for (int i = 0; i < 30; ++i) base.add(node(8));
+    CapacityTrial trial;
+    CapacityTrial second;
+    const auto churn = [&](auto& target, std::uint64_t times) {
+      Nodes taken;
+      for (; times > 0; --times) {
+        if (random.below(2) == 0 && target.take_gang(devices(1), 3, taken)) continue;
+        if (taken.empty()) continue;
+        target.give(taken.back().node, devices(1), taken.back().replicas);
+        taken.pop_back();
+      }
+    };
+    for (int round = 0; round < 60; ++round) {
+      churn(base, random.below(10) == 0 ? 6000 : random.below(20));
+      for (std::uint32_t i = 0; i < 30; ++i)
+        if (random.below(3) == 0)
+          base.set(NodeId{i}, node(static_cast<std::int32_t>(random.below(9))));
+      trial.sync(base);
+      expect_same(trial.index(), base);
+      churn(trial, random.below(20));
+      const FreeIndex tried = trial.index();
+      second.sync(trial.index());
+      expect_same(second.index(), tried);
+      churn(second, random.below(20));
+      second.rollback();
+      expect_same(second.index(), tried);
+      if (random.below(2) == 0) {
+        trial.rollback();
+        expect_same(trial.index(), base);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,179 @@
+// The contract over every row of the registry, and over policies planted to break it.
+#include "tests/policies/contract.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policies/registry.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::broken_promises;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using testing::PolicyMaker;
+using ::testing::StartsWith;
+
+class Contract : public ::testing::TestWithParam<std::string_view> {};
+
+TEST_P(Contract, IsKeptOnRandomHistories) {
+  const PolicyMaker make = [] { return policies::make_policy(GetParam()).value(); };
+  for (std::uint64_t seed = 1; seed <= 40; ++seed)
+    EXPECT_THAT(broken_promises(make, seed), IsEmpty()) << "seed " << seed;
+}
+
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> out;
+  for (const policies::PolicyRow& row : policies::rows()) out.push_back(row.name);
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Contract, ::testing::ValuesIn(names()), [](const auto& row) {
+  return std::string(row.param);
+});
+
+// ---- Planted offenders: fifo with one fault each ----
+
+class Planted : public Policy {
+ public:
+  Planted() : fifo_(policies::make_policy("fifo").value()) {}
+
+  std::string_view name() const override { return "planted/1"; }
+
+  Triggers triggers() const override { return fifo_->triggers(); }
+
+  Plan allocate(const JobView& job, const ClusterView& view) override {
+    Plan plan = fifo_->allocate(job, view);
+    spoil(plan, view);
+    return plan;
+  }
+
+  Plan optimize(const ClusterView& view) override {
+    Plan plan = fifo_->optimize(view);
+    spoil(plan, view);
+    return plan;
+  }
+
+  void save(ByteWriter&) const override {}
+
+  void load(ByteReader&) override {}
+
+ protected:
+  virtual void spoil(Plan& plan, const ClusterView& view) = 0;
+
+ private:
+  std::unique_ptr<Policy> fifo_;
+};
+
+class OneTooMany : public Planted {
+  void spoil(Plan& plan, const ClusterView& view) override {
+    for (Grant& grant : plan.grants)
+      if (grant.replicas > 0) grant.replicas = view.row(grant.job).max_replicas + 1;
+  }
+};
+
+class CountsNothing : public Planted {
+  void spoil(Plan& plan, const ClusterView& view) override {
+    plan = {};
+    view.waiting().for_each([&](const WaitEntry& entry) {
+      if (view.quota_allows(entry.job, entry.devices))
+        plan.grant(entry.job, view.row(entry.job).min_replicas);
+      return true;
+    });
+  }
+};
+
+class TakesFromFixed : public Planted {
+  void spoil(Plan& plan, const ClusterView& view) override {
+    for (const JobId id : view.holding())
+      if (view.row(id).is_fixed() && ++asked_ % 20 == 0) plan.preempt(id);
+  }
+
+  int asked_ = 0;
+};
+
+class IgnoresQuotas : public Planted {
+  void spoil(Plan& plan, const ClusterView& view) override {
+    view.waiting().for_each([&](const WaitEntry& entry) {
+      if (!view.quota_allows(entry.job, entry.devices))
+        plan.grant(entry.job, view.row(entry.job).min_replicas);
+      return true;
+    });
+  }
+};
+
+int shared_between_instances = 0;
+
+class DependsOnAGlobal : public Planted {
+  void spoil(Plan& plan, const ClusterView&) override {
+    if (++shared_between_instances % 3 == 0) plan = {};
+  }
+};
+
+class ForgetsOnLoad : public Planted {
+  void spoil(Plan& plan, const ClusterView&) override {
+    // Silent for its first asks, which a loaded one goes through again.
+    if (++asked_ <= 30) plan = {};
+  }
+
+  int asked_ = 0;
+};
+
+class NeverStartsBigJobs : public Planted {
+  void spoil(Plan& plan, const ClusterView& view) override {
+    std::erase_if(plan.grants,
+                  [&](const Grant& grant) { return view.row(grant.job).gang_devices() >= 8; });
+  }
+};
+
+class SwapsForEver : public Planted {
+  void spoil(Plan& plan, const ClusterView& view) override {
+    for (const JobId id : view.holding())
+      if (plan.empty() && !view.row(id).is_fixed()) plan.preempt(id);
+  }
+};
+
+template <class Offender>
+std::vector<std::string> promises_broken_by() {
+  std::vector<std::string> all;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    for (std::string& promise : broken_promises([] { return std::make_unique<Offender>(); }, seed))
+      all.push_back(std::move(promise));
+  return all;
+}
+
+TEST(ContractOnOffenders, FindsGrantsOutOfBounds) {
+  EXPECT_THAT(promises_broken_by<OneTooMany>(), Contains(StartsWith("bounds")));
+}
+
+TEST(ContractOnOffenders, FindsGrantsBeyondCapacity) {
+  EXPECT_THAT(promises_broken_by<CountsNothing>(), Contains(StartsWith("capacity")));
+}
+
+TEST(ContractOnOffenders, FindsFixedJobsThatAreMoved) {
+  EXPECT_THAT(promises_broken_by<TakesFromFixed>(), Contains(StartsWith("fixed")));
+}
+
+TEST(ContractOnOffenders, FindsGrantsOverQuota) {
+  EXPECT_THAT(promises_broken_by<IgnoresQuotas>(), Contains(StartsWith("quota")));
+}
+
+TEST(ContractOnOffenders, FindsHiddenInputs) {
+  EXPECT_THAT(promises_broken_by<DependsOnAGlobal>(), Contains(StartsWith("determinism")));
+}
+
+TEST(ContractOnOffenders, FindsStateThatIsNotSaved) {
+  EXPECT_THAT(promises_broken_by<ForgetsOnLoad>(), Contains(StartsWith("save and load")));
+}
+
+TEST(ContractOnOffenders, FindsStarvation) {
+  EXPECT_THAT(promises_broken_by<NeverStartsBigJobs>(), Contains(StartsWith("starvation")));
+}
+
+TEST(ContractOnOffenders, FindsRestlessness) {
+  EXPECT_THAT(promises_broken_by<SwapsForEver>(), Contains(StartsWith("stability")));
+}
+
+}  // namespace
+}  // namespace orrery

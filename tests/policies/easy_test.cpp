@@ -1,0 +1,123 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/policies/ask.hpp"
+
+namespace orrery::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Eight devices: five held until 100 s, three free; the head wants six.
+struct Reserved {
+  Reserved() {
+    cluster.add_nodes(1, 8);
+    submit_and_ask(cluster, *easy, job().replicas(5).estimate(100));
+    head = submit_and_ask(cluster, *easy, job().replicas(6).estimate(50));
+  }
+
+  std::unique_ptr<Policy> easy = policy("easy");
+  FakeCluster cluster;
+  JobId head;
+};
+
+TEST(Easy, BackfillsWhatEndsByTheShadowTime) {
+  Reserved r;
+  EXPECT_TRUE(runs(r.cluster, submit_and_ask(r.cluster, *r.easy, job().replicas(3).estimate(100))));
+}
+
+TEST(Easy, RefusesWhatWouldDelayTheHead) {
+  Reserved r;
+  EXPECT_FALSE(
+      runs(r.cluster, submit_and_ask(r.cluster, *r.easy, job().replicas(3).estimate(101))));
+  EXPECT_FALSE(runs(r.cluster, submit_and_ask(r.cluster, *r.easy, job().replicas(3))));
+}
+
+TEST(Easy, BackfillsLongJobsIntoTheExtraDevices) {
+  Reserved r;
+  // At 100 s eight are free, the head takes six: two are extra, once.
+  EXPECT_TRUE(runs(r.cluster, submit_and_ask(r.cluster, *r.easy, job().replicas(2))));
+  EXPECT_FALSE(runs(r.cluster, submit_and_ask(r.cluster, *r.easy, job().replicas(1))));
+}
+
+TEST(Easy, TheHeadStartsAtItsShadowTime) {
+  Reserved r;
+  submit_and_ask(r.cluster, *r.easy, job().replicas(3).estimate(100));
+  submit_and_ask(r.cluster, *r.easy, job().replicas(3).estimate(100));
+  r.cluster.advance(100);
+  EXPECT_THAT(started_by_optimize(r.cluster, *r.easy), ElementsAre(r.head));
+}
+
+TEST(Easy, AnOverdueJobEndsNow) {
+  Reserved r;
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto easy = policy("easy");
+  submit_and_ask(cluster, *easy, job().replicas(2).estimate(10), 1000);
+  const JobId head = submit_and_ask(cluster, *easy, job().replicas(4).estimate(10));
+  cluster.advance(20);
+  // The shadow time is now, nothing is extra: even one second is too long.
+  EXPECT_FALSE(runs(cluster, submit_and_ask(cluster, *easy, job().replicas(1).estimate(1))));
+  EXPECT_FALSE(runs(cluster, head));
+}
+
+TEST(Easy, BackfillsNothingWhereTheHeadHasNoShadowTime) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto easy = policy("easy");
+  submit_and_ask(cluster, *easy, job().replicas(2));
+  submit_and_ask(cluster, *easy, job().replicas(4).estimate(10));
+  EXPECT_FALSE(runs(cluster, submit_and_ask(cluster, *easy, job().replicas(1).estimate(1))));
+}
+
+TEST(Easy, LooksAtNoMoreThanBackfillDepthWaitingJobs) {
+  for (const auto& [depth, starts] :
+       {std::pair{"1", false}, std::pair{"2", true}, std::pair{"0", true}}) {
+    const auto easy = policy("easy", {{"backfill_depth", depth}});
+    FakeCluster cluster;
+    cluster.add_nodes(1, 8);
+    submit_and_ask(cluster, *easy, job().replicas(5).estimate(100));
+    submit_and_ask(cluster, *easy, job().replicas(6).estimate(50));
+    submit_and_ask(cluster, *easy, job().replicas(8).estimate(50));
+    const JobId id = submit_and_ask(cluster, *easy, job().replicas(1).estimate(50));
+    EXPECT_EQ(runs(cluster, id), starts) << "depth " << depth;
+  }
+}
+
+TEST(Easy, AFragmentedClusterDoesNotStarveAHeadThatNeedsAWholeNode) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 4);
+  const auto easy = policy("easy");
+  // Four devices are free, but no node is: the head has to wait for the first node.
+  const JobId first = submit_and_ask(cluster, *easy, job().devices(3).estimate(100));
+  submit_and_ask(cluster, *easy, job().devices(1).replicas(1).estimate(10));
+  const JobId second = submit_and_ask(cluster, *easy, job().devices(3).estimate(500));
+  const JobId head = submit_and_ask(cluster, *easy, job().devices(4).estimate(50));
+  EXPECT_TRUE(runs(cluster, first));
+  EXPECT_TRUE(runs(cluster, second));
+  cluster.advance(10);
+  EXPECT_THAT(started_by_optimize(cluster, *easy), IsEmpty());
+  // One device is free on each node. A long job may take the one on the second node only.
+  const JobId a = submit_and_ask(cluster, *easy, job().estimate(1000));
+  const JobId b = submit_and_ask(cluster, *easy, job().estimate(1000));
+  EXPECT_TRUE(runs(cluster, a));
+  EXPECT_FALSE(runs(cluster, b));
+  EXPECT_TRUE(runs(cluster, submit_and_ask(cluster, *easy, job().estimate(90))));
+  cluster.advance(90);
+  EXPECT_THAT(started_by_optimize(cluster, *easy), ElementsAre(head));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Easy, HighPriorityPushesOutPreemptibleJobs) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto easy = policy("easy");
+  const JobId soft = submit_and_ask(cluster, *easy, job().replicas(3).preemptible());
+  const JobId high = submit_and_ask(cluster, *easy, job().replicas(4).priority(100));
+  EXPECT_TRUE(runs(cluster, high));
+  EXPECT_FALSE(runs(cluster, soft));
+}
+
+}  // namespace
+}  // namespace orrery::testing

@@ -1,0 +1,113 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/policies/ask.hpp"
+
+namespace orrery::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+void cycle(FakeCluster& cluster, Policy& policy) {
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(policy));
+}
+
+TEST(Fit, GivesAFixedJobItsMinimumAndAnElasticOneWhatFits) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto fit = policy("fit");
+  const JobId fixed = submit_and_ask(cluster, *fit, job().replicas(2, 4));
+  const JobId elastic = submit_and_ask(cluster, *fit, job().replicas(1, 5).preemptible());
+  EXPECT_EQ(cluster.replicas(fixed), 2);
+  EXPECT_EQ(cluster.replicas(elastic), 5);
+}
+
+TEST(Fit, SharesEquallyAtTheNextCycle) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 4);
+  const auto fit = policy("fit");
+  const JobId a = submit_and_ask(cluster, *fit, job().replicas(1, 8).preemptible(), 1e5);
+  const JobId b = submit_and_ask(cluster, *fit, job().replicas(1, 8).preemptible(), 1e5);
+  EXPECT_EQ(cluster.replicas(a), 8);
+  EXPECT_FALSE(runs(cluster, b));
+  EXPECT_THAT(cluster.ask_optimize(*fit).grants, IsEmpty()) << "not between the cycles";
+  for (int i = 0; i < 3; ++i) cycle(cluster, *fit);
+  EXPECT_EQ(cluster.replicas(a), 4);
+  EXPECT_EQ(cluster.replicas(b), 4);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Fit, StaysAsItIsWhereNothingChanged) {
+  FakeCluster cluster;
+  cluster.add_nodes(3, 4);
+  const auto fit = policy("fit");
+  for (int i = 0; i < 3; ++i)
+    submit_and_ask(cluster, *fit, job().replicas(1, 8).preemptible(), 1e6);
+  for (int i = 0; i < 4; ++i) cycle(cluster, *fit);
+  for (int i = 0; i < 5; ++i) {
+    cluster.advance(60);
+    EXPECT_THAT(cluster.ask_optimize(*fit).grants, IsEmpty());
+  }
+}
+
+TEST(Fit, AProfilingThatShowsLittleGainChangesTheNextCycle) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto fit = policy("fit");
+  const JobId fixed = submit_and_ask(cluster, *fit, job().replicas(2), 1e6);
+  const JobId flat = cluster.submit(job().replicas(1, 6).preemptible(), 1e6);
+  // Two replicas are as good as six.
+  cluster.set_rate(flat, [](std::int32_t n) { return n == 1 ? 1.0 : 1.5; });
+  cluster.carry_out(cluster.ask_allocate(*fit, flat));
+  EXPECT_EQ(cluster.replicas(flat), 6) << "nothing is known yet";
+  const JobId steep = submit_and_ask(cluster, *fit, job().replicas(1, 6).preemptible(), 1e6);
+  cycle(cluster, *fit);
+  EXPECT_EQ(cluster.replicas(flat), 3) << "equal shares";
+  EXPECT_EQ(cluster.replicas(steep), 3);
+  cycle(cluster, *fit);
+  EXPECT_LT(cluster.replicas(flat), 3) << "three replicas were seen to be as fast as six";
+  EXPECT_GT(cluster.replicas(steep), 3);
+  EXPECT_EQ(cluster.replicas(fixed), 2);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Fit, WhatGainsNothingGivesItsDevicesBack) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto fit = policy("fit");
+  const JobId flat = cluster.submit(job().replicas(1, 8).preemptible(), 1e6);
+  cluster.set_rate(flat, [](std::int32_t) { return 1.0; });
+  cluster.carry_out(cluster.ask_allocate(*fit, flat));
+  const JobId other = submit_and_ask(cluster, *fit, job().replicas(1, 2).preemptible(), 1e6);
+  for (int i = 0; i < 6; ++i) cycle(cluster, *fit);
+  EXPECT_EQ(cluster.replicas(flat), 1);
+  EXPECT_EQ(cluster.replicas(other), 2);
+}
+
+TEST(Fit, ShrinksElasticJobsToLetWaitingOnesStart) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 4);
+  const auto fit = policy("fit");
+  const JobId elastic = submit_and_ask(cluster, *fit, job().replicas(2, 8).preemptible(), 1e6);
+  const JobId fixed = submit_and_ask(cluster, *fit, job().devices(4));
+  EXPECT_FALSE(runs(cluster, fixed));
+  cycle(cluster, *fit);
+  EXPECT_TRUE(runs(cluster, fixed));
+  EXPECT_EQ(cluster.replicas(elastic), 4);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Fit, HighPriorityTakesOverAnElasticJobAsAWhole) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto fit = policy("fit");
+  const JobId elastic = submit_and_ask(cluster, *fit, job().replicas(1, 4).preemptible(), 1e6);
+  const JobId high = submit_and_ask(cluster, *fit, job().replicas(4).priority(100));
+  EXPECT_TRUE(runs(cluster, high));
+  EXPECT_FALSE(runs(cluster, elastic));
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace orrery::testing
