@@ -74,12 +74,14 @@ Plan Easy::allocate(const JobView& job, const ClusterView& view) {
   });
   if (head == row.id || lower_.any_below(row.priority)) {
     start_or_push(view, row.id, plan);
+    gang_.finish(plan);
     return plan;
   }
   Reservation reserved = reserve(view, view.job(head));
   const bool stated = row.estimate_source != EstimateSource::None;
   const Duration estimate = stated ? row.estimate : Duration::zero();
   start_beside(view, {row.id, row.gang_devices(), estimate}, reserved, plan);
+  gang_.finish(plan);
   return plan;
 }
 
@@ -94,6 +96,7 @@ Plan Easy::optimize(const ClusterView& view) {
     return head.is_none();
   });
   if (!head.is_none()) backfill(view, head, plan);
+  gang_.finish(plan);
   return plan;
 }
 

@@ -20,6 +20,7 @@ Plan Fifo::optimize(const ClusterView& view) {
     if (lower_.push_out(row, gang_, plan) == Gang::Room::Started) return true;
     return !gang_.quota_allows(entry.job, row.gang_devices());
   });
+  gang_.finish(plan);
   return plan;
 }
 

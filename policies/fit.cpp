@@ -107,6 +107,7 @@ Plan Fit::allocate(const JobView& job, const ClusterView& view) {
   const JobRow& row = job.row;
   if (!gang_.start(row.id, plan)) {
     lower_.push_out(row, gang_, plan);
+    gang_.finish(plan);
     return plan;
   }
   if (!is_elastic(row)) return plan;
@@ -117,6 +118,7 @@ Plan Fit::allocate(const JobView& job, const ClusterView& view) {
              row.id, row.gang_devices() + (replicas + 1 - row.min_replicas) * row.demand.devices) &&
          gang_.trial().take_gang(row.demand, 1, nodes))
     ++replicas;
+  gang_.finish(plan);
   return plan;
 }
 
@@ -130,6 +132,7 @@ Plan Fit::optimize(const ClusterView& view) {
   }
   Plan plan;
   start_waiting(view, plan);
+  gang_.finish(plan);
   return plan;
 }
 
@@ -244,6 +247,7 @@ Plan Fit::redistribute(const ClusterView& view) {
   }
   for (const Share& share : shares)
     if (!share.was_waiting && share.grows) grant_on(share.job, share.replicas, share.nodes, plan);
+  gang_.finish(plan);
   return plan;
 }
 

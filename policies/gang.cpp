@@ -25,6 +25,33 @@ void Gang::start_on(JobId id, std::span<const NodeCount> nodes, Plan& plan) {
   remember(id, nodes);
 }
 
+bool Gang::needs_rest(JobId id) const {
+  const JobView job = view_->job(id);
+  return !job.row.holds && job.spec.roles.size() > 1;
+}
+
+bool Gang::may_start_rest(JobId id, bool names_nodes) const {
+  if (!names_nodes) return true;
+  const auto others = std::count_if(
+      started_.begin(), started_.end(), [&](const Started& s) { return needs_rest(s.job); });
+  return others + (needs_rest(id) ? 1 : 0) <= 1;
+}
+
+void Gang::finish(Plan& plan) const {
+  if (!names_nodes()) return;
+  for (const Started& s : started_)
+    for (Grant& grant : plan.grants) {
+      if (grant.job != s.job || grant.node_count > 0) continue;
+      grant.first_node = static_cast<std::uint32_t>(plan.nodes.size());
+      grant.node_count = s.node_count;
+      const std::span<const NodeCount> nodes = nodes_of(s);
+      plan.nodes.insert(plan.nodes.end(), nodes.begin(), nodes.end());
+    }
+  std::stable_partition(plan.grants.begin(), plan.grants.end(), [&](const Grant& grant) {
+    return !needs_rest(grant.job);
+  });
+}
+
 bool Gang::quota_allows(JobId id, std::int32_t devices) const {
   constexpr std::uint32_t kNoQuota = UINT32_MAX;
   const JobRow& row = view_->row(id);
@@ -42,7 +69,7 @@ bool Gang::quota_allows(JobId id, std::int32_t devices) const {
 bool Gang::start(JobId id, Plan& plan) {
   const JobView job = view_->job(id);
   if (job.row.gang_devices() > free_devices()) return false;
-  if (!quota_allows(id, job.row.gang_devices())) return false;
+  if (!quota_allows(id, job.row.gang_devices()) || !may_start_rest(id, names_nodes())) return false;
   nodes_.clear();
   if (!try_start(*view_, job, job.row.min_replicas, trial(), &nodes_)) return false;
   plan.grant(id, job.row.min_replicas);

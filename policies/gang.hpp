@@ -66,7 +66,8 @@ class Gang {
       return within_reach < devices;
     });
     if (!any) return Room::NobodyGivesWay;
-    if (within_reach < devices || !quota_allows(id, devices)) return Room::NotEnough;
+    if (within_reach < devices || !quota_allows(id, devices) || !may_start_rest(id, true))
+      return Room::NotEnough;
     const bool started = take_from(view_->job(id), std::forward<Victims>(victims), plan);
     return started ? Room::Started : Room::NotEnough;
   }
@@ -90,6 +91,11 @@ class Gang {
 
   /// Grants the job its minimum on nodes that were chosen elsewhere and have room.
   void start_on(JobId id, std::span<const NodeCount> nodes, Plan& plan);
+
+  /// Ends the call. A plan is one change: what it preempts is free for its first grant already. So
+  /// where it preempts, every start names its nodes, and those that also need places for other
+  /// roles come last.
+  void finish(Plan& plan) const;
 
   /// Whether this call has preempted the job.
   bool is_removed(JobId id) const {
@@ -124,6 +130,16 @@ class Gang {
     remember(job.row.id, nodes_);
     return true;
   }
+
+  /// Whether the job still has to find places for roles that no plan names.
+  bool needs_rest(JobId id) const;
+
+  /// Whether this call takes something back, so that its starts have to name their nodes.
+  bool names_nodes() const { return !removed_.empty() || !kept_.empty(); }
+
+  /// A call that names nodes starts at most one such job: the roles of two could take the places of
+  /// each other.
+  bool may_start_rest(JobId id, bool names_nodes) const;
 
   /// The job with what it holds after `shrink`.
   JobView held_by(JobId id) const;

@@ -56,6 +56,7 @@ Plan Las::allocate(const JobView& job, const ClusterView& view) {
   Plan plan;
   gang_.begin(view);
   if (!gang_.start(job.row.id, plan)) lower_.push_out(job.row, gang_, plan);
+  gang_.finish(plan);
   return plan;
 }
 
@@ -70,6 +71,7 @@ Plan Las::optimize(const ClusterView& view) {
   waiting_.start_all(gang_, plan, [&](const OrderKey& place, std::int32_t devices) {
     return swaps ? swap(place, devices, plan) : lower_.push_out(view.row(place.job), gang_, plan);
   });
+  gang_.finish(plan);
   return plan;
 }
 

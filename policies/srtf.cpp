@@ -85,6 +85,7 @@ Plan Srtf::allocate(const JobView& job, const ClusterView& view) {
   gang_.begin(view);
   const OrderKey place{job.row.priority, remaining_of_waiting(job.row).ns, job.row.id};
   if (!gang_.start(job.row.id, plan)) start_over(view, place, job.row.gang_devices(), plan);
+  gang_.finish(plan);
   return plan;
 }
 
@@ -95,6 +96,7 @@ Plan Srtf::optimize(const ClusterView& view) {
   waiting_.start_all(gang_, plan, [&](const OrderKey& place, std::int32_t devices) {
     return start_over(view, place, devices, plan);
   });
+  gang_.finish(plan);
   return plan;
 }
 

@@ -9,7 +9,7 @@ std::int64_t one_of(Random& random, std::initializer_list<std::int64_t> values) 
   return *(values.begin() + random.below(values.size()));
 }
 
-Arrival random_arrival(Random& random, Instant at) {
+Arrival random_arrival(Random& random, Instant at, ContractScope scope) {
   JobBuilder job;
   const auto devices = static_cast<std::int32_t>(one_of(random, {1, 1, 1, 2, 4, 8}));
   const auto least = static_cast<std::int32_t>(random.between(1, devices > 2 ? 2 : 6));
@@ -19,8 +19,8 @@ Arrival random_arrival(Random& random, Instant at) {
   job.cpu(random.between(0, 4));
   if (elastic || random.below(2) == 0) job.preemptible();
   if (random.below(6) == 0) job.priority(100);
-  if (random.below(6) == 0) job.group("limited");
-  if (random.below(8) == 0 && least * devices <= 8) job.also(2, 1);
+  if (random.below(6) == 0 && scope.quotas) job.group("limited");
+  if (random.below(8) == 0 && least * devices <= 8 && scope.several_roles) job.also(2, 1);
   const std::int64_t work = one_of(random, {30, 300, 3000, 30000}) + random.between(0, 29);
   if (random.below(4) != 0) job.estimate(work * random.between(50, 200) / 100);
   Arrival arrival{at, job.spec(), static_cast<double>(work), {}};
@@ -30,8 +30,11 @@ Arrival random_arrival(Random& random, Instant at) {
 
 /// One history of a policy; `policy_at_half` replaces it by one that loads its state half way.
 struct History {
-  explicit History(const PolicyMaker& make, std::uint64_t seed, bool replaced_half_way) {
-    FakeRun run = random_run(seed);
+  History(const PolicyMaker& make,
+          std::uint64_t seed,
+          ContractScope scope,
+          bool replaced_half_way) {
+    FakeRun run = random_run(seed, scope);
     run.settle(8);
     run.after_plan = [&] { capacity_held = capacity_held && run.cluster().capacity_holds(); };
     std::unique_ptr<Policy> policy = make();
@@ -69,7 +72,7 @@ std::string promise_of(const std::string& violation) {
 
 }  // namespace
 
-FakeRun random_run(std::uint64_t seed) {
+FakeRun random_run(std::uint64_t seed, ContractScope scope) {
   Random random = Random::stream(seed, "contract");
   FakeCluster cluster;
   cluster.add_nodes(static_cast<std::int32_t>(random.between(2, 5)), 8, 64);
@@ -78,23 +81,25 @@ FakeRun random_run(std::uint64_t seed) {
   std::vector<Arrival> arrivals;
   Instant at;
   for (int i = 0; i < 60; ++i) {
-    arrivals.push_back(random_arrival(random, at));
+    arrivals.push_back(random_arrival(random, at, scope));
     at = at + Duration::seconds(one_of(random, {0, 1, 20, 100, 700}));
   }
   return FakeRun(std::move(cluster), std::move(arrivals));
 }
 
-std::vector<std::string> broken_promises(const PolicyMaker& make, std::uint64_t seed) {
+std::vector<std::string> broken_promises(const PolicyMaker& make,
+                                         std::uint64_t seed,
+                                         ContractScope scope) {
   std::vector<std::string> broken;
-  const History first(make, seed, false);
+  const History first(make, seed, scope, false);
   for (const std::string& violation : first.violations)
     broken.push_back(promise_of(violation) + ": " + violation);
   if (!first.capacity_held) broken.push_back("capacity: a node gave more than it has");
   if (!first.finished) broken.push_back("starvation: jobs are left for ever");
   if (first.restless) broken.push_back("stability: changes its mind though nothing changed");
-  if (History(make, seed, false).plans != first.plans)
+  if (History(make, seed, scope, false).plans != first.plans)
     broken.push_back("determinism: equal views and state gave other plans");
-  if (History(make, seed, true).plans != first.plans)
+  if (History(make, seed, scope, true).plans != first.plans)
     broken.push_back("save and load: the loaded policy went on differently");
   return broken;
 }

@@ -17,10 +17,16 @@ using ::testing::StartsWith;
 
 class Contract : public ::testing::TestWithParam<std::string_view> {};
 
+// Tiresias and Optimus size one role as their sources do, and leave quotas to the allocator.
+testing::ContractScope scope_of(std::string_view name) {
+  const bool narrow = name == "tiresias" || name == "optimus";
+  return {.several_roles = !narrow, .quotas = !narrow};
+}
+
 TEST_P(Contract, IsKeptOnRandomHistories) {
   const PolicyMaker make = [] { return policies::make_policy(GetParam()).value(); };
   for (std::uint64_t seed = 1; seed <= 40; ++seed)
-    EXPECT_THAT(broken_promises(make, seed), IsEmpty()) << "seed " << seed;
+    EXPECT_THAT(broken_promises(make, seed, scope_of(GetParam())), IsEmpty()) << "seed " << seed;
 }
 
 std::vector<std::string_view> names() {
