@@ -1,0 +1,85 @@
+#include "sim/run/run_account.hpp"
+
+#include <utility>
+
+namespace orrery::sim {
+namespace {
+
+// Of the whole history and of the state that it led to.
+std::string digest_of_run(const Driver& driver, const State& state) {
+  ByteWriter bytes;
+  state.save(bytes);
+  Digester digester(driver.chain());
+  digester.update(bytes.bytes());
+  return digester.finish().to_hex();
+}
+
+}  // namespace
+
+RunAccount::RunAccount(const State& state, const RunOptions& options, Labels take_label)
+    : state_(state), options_(options), take_label_(std::move(take_label)) {}
+
+void RunAccount::on_event(Sequence sequence, const Event& event) {
+  events_ = sequence.value;
+  const auto* submitted = std::get_if<JobSubmitted>(&event.body);
+  if (submitted == nullptr || state_.totals.submitted == submitted_) return;
+  submitted_ = state_.totals.submitted;
+  const JobId id{state_.next_job().value - 1};
+  const JobSpec& spec = *submitted->spec;
+  const std::string label = take_label_(submitted->request);
+  JobFacts facts;
+  facts.name = label.empty() ? display_name(spec.name) : std::string_view(label);
+  facts.profile = spec.profile;
+  facts.submitted = event.occurred_at;
+  if (!spec.roles.empty())
+    for (std::size_t r = 0; r < spec.roles.size(); ++r) {
+      const bool sized = spec.rigid_replicas > 0 && elastic_role(spec).index() == r;
+      facts.devices_requested +=
+          (sized ? spec.rigid_replicas : spec.roles[r].min_replicas) * spec.roles[r].bundle.devices;
+    }
+  facts.time_requested = spec.estimate;
+  metrics_->submitted(id, facts);
+  for (RunListener* listener : options_.listeners) listener->on_submitted(id, spec, facts);
+}
+
+void RunAccount::on_notices(std::span<const Notice> notices, const State& state) {
+  for (const Notice& notice : notices) metrics_->observe(notice);
+  for (RunListener* listener : options_.listeners)
+    listener->on_notices(notices, state, metrics_->jobs());
+}
+
+bool RunAccount::should_stop() {
+  if (options_.listeners.empty() || events_ < next_progress_) return false;
+  next_progress_ = events_ + 65'536;
+  const RunProgress progress{state_.now, submitted_, metrics_->jobs_over(), events_};
+  bool stop = false;
+  for (RunListener* listener : options_.listeners) stop = listener->on_progress(progress) || stop;
+  return stop;
+}
+
+RunReport RunAccount::close(const scenarios::Scenario& scenario,
+                            const Policy& policy,
+                            const Driver& driver,
+                            RunEnd end,
+                            Instant now) {
+  RunFacts facts;
+  facts.scenario = scenario.name;
+  facts.policy = std::string(policy.name());
+  facts.world = orrery::to_string(scenario.world);
+  facts.seed = scenario.seed;
+  facts.end = now;
+  facts.devices = state_.ledger.devices_total();
+  facts.events = driver.events();
+  facts.state_digest = digest_of_run(driver, state_);
+  facts.wall = Duration{std::chrono::duration_cast<std::chrono::nanoseconds>(
+                            std::chrono::steady_clock::now() - start_)
+                            .count()};
+  facts.peak_rss_mb = peak_rss_mb();
+  RunReport report;
+  report.end = end;
+  report.summary = metrics_->summarise(facts);
+  report.metrics = std::move(metrics_);
+  return report;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,49 @@
+// The account of one run, whatever world it was in: metrics, listeners, summary.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/driver/driver.hpp"
+#include "sim/run/run.hpp"
+
+namespace orrery::sim {
+
+/// Feeds metrics and listeners from what a driver tells, and sums up at the end.
+class RunAccount final : public RunObserver {
+ public:
+  /// Gives the name that a submission had in its file, by request id; empty: the job's own.
+  using Labels = std::function<std::string(std::uint64_t)>;
+
+  /// `state` is the controller's that the run will drive. All outlive the account. The run's wall
+  /// clock starts here.
+  RunAccount(const State& state, const RunOptions& options, Labels take_label);
+
+  void on_event(Sequence sequence, const Event& event) override;
+  void on_notices(std::span<const Notice> notices, const State& state) override;
+  bool should_stop() override;
+
+  Metrics& metrics() { return *metrics_; }
+
+  /// What the run gave; `end` is how it ended. Once, at the end.
+  RunReport close(const scenarios::Scenario& scenario,
+                  const Policy& policy,
+                  const Driver& driver,
+                  RunEnd end,
+                  Instant now);
+
+ private:
+  const State& state_;
+  const RunOptions& options_;
+  Labels take_label_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::unique_ptr<Metrics> metrics_ = std::make_unique<Metrics>();
+  std::uint64_t events_ = 0;
+  std::uint64_t submitted_ = 0;
+  std::uint64_t next_progress_ = 0;
+};
+
+}  // namespace orrery::sim
