@@ -26,20 +26,12 @@ AllocationBook::AllocationBook(std::span<const NodeGroup> groups) {
     }
 }
 
-void AllocationBook::observe(const CommandBody& order) {
-  if (const auto* start = std::get_if<StartWorkers>(&order)) {
-    if (start->workers.size() == start->world_size) record(start->job, start->workers);
-  } else if (const auto* update = std::get_if<UpdateMembership>(&order)) {
-    record(update->job, update->members);
-  }
-}
-
-void AllocationBook::record(JobId job, const std::vector<WorkerStart>& workers) {
+void AllocationBook::record(JobId job, std::span<const HeldDevices> held) {
   scratch_.clear();
-  for (const WorkerStart& worker : workers) {
-    invariant(worker.node.index() < first_device_.size(), "workers start on declared nodes");
-    const std::uint32_t base = first_device_[worker.node.index()];
-    for (std::uint64_t left = worker.devices; left != 0; left &= left - 1) {
+  for (const HeldDevices& part : held) {
+    invariant(part.node.index() < first_device_.size(), "devices are held on declared nodes");
+    const std::uint32_t base = first_device_[part.node.index()];
+    for (std::uint64_t left = part.devices; left != 0; left &= left - 1) {
       const std::uint32_t device = base + static_cast<std::uint32_t>(std::countr_zero(left));
       scratch_.push_back({device, device});
     }

@@ -8,19 +8,24 @@
 
 #include "core/base/ids.hpp"
 #include "core/cluster/resources.hpp"
-#include "core/record/command.hpp"
 
 namespace orrery::sim {
 
-/// Follows the orders of a run. Devices are numbered through the cluster: those of node 0 first, in
-/// their order on the node, then those of node 1, and so on. A job's set is that of its last whole
-/// membership: the last order that named every worker of a generation. Shares of one device count
-/// as the device. A job without devices has an empty set.
+/// Devices that one worker holds on its node.
+struct HeldDevices {
+  NodeId node;
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+};
+
+/// Keeps one set per job: the last that was recorded. Devices are numbered through the cluster:
+/// those of node 0 first, in their order on the node, then those of node 1, and so on. Shares of
+/// one device count as the device. A job without devices has an empty set.
 class AllocationBook {
  public:
   explicit AllocationBook(std::span<const NodeGroup> groups);
 
-  void observe(const CommandBody& order);
+  /// The job holds these devices from now on.
+  void record(JobId job, std::span<const HeldDevices> held);
 
   /// Appends the job's set, canonical: ascending, disjoint, maximal, as in "0-3 8". Nothing for a
   /// job that never started.
@@ -40,7 +45,6 @@ class AllocationBook {
     std::uint16_t room = 0;
   };
 
-  void record(JobId job, const std::vector<WorkerStart>& workers);
   void store(JobId job);
 
   std::vector<std::uint32_t> first_device_;  // [node]

@@ -34,10 +34,8 @@ TEST(JobsCsv, AFinishedJobHasEveryField) {
   job.phase = JobPhase::Succeeded;
   job.reschedules = 3;
   AllocationBook book(std::vector<NodeGroup>{{.count = 1, .devices = 4}});
-  WorkerStart worker;
-  worker.node = NodeId(0);
-  worker.devices = 0b110;
-  book.observe(StartWorkers{.job = JobId(0), .world_size = 1, .workers = {worker}});
+  const std::vector<HeldDevices> held{{NodeId(0), 0b110}};
+  book.record(JobId(0), held);
   EXPECT_EQ(csv(jobs, &book),
             std::string(kHeader) +
                 "application_1506_1,philly,resnet18,0.500000,2,149.000000,1,COMPLETED_SUCCESSFULLY,"

@@ -1,0 +1,105 @@
+#include "tools/orrery/output_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of the test's own, removed at its end.
+class OutputFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    root_ = fs::path(::testing::TempDir()) /
+            ("orrery-" + std::string(info->name()) + "-" + std::to_string(getpid()));
+    fs::create_directories(root_);
+  }
+
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string target() const { return (root_ / "out").string(); }
+
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(root_), fs::directory_iterator()));
+  }
+
+  /// One finished run that leaves one file.
+  void finish_with(const std::string& text) const {
+    auto folder = OutputFolder::prepare(target());
+    ASSERT_TRUE(folder);
+    ASSERT_TRUE(write_file(folder->scratch() / "summary.json", text));
+    ASSERT_TRUE(folder->finish());
+  }
+
+  std::string content() const {
+    std::ostringstream out;
+    out << std::ifstream(root_ / "out" / "summary.json").rdbuf();
+    return out.str();
+  }
+
+  fs::path root_;
+};
+
+TEST_F(OutputFolderTest, NothingIsThereUntilItIsFinished) {
+  {
+    auto folder = OutputFolder::prepare(target());
+    ASSERT_TRUE(folder);
+    ASSERT_TRUE(write_file(folder->scratch() / "summary.json", "half"));
+    EXPECT_FALSE(fs::exists(target()));
+  }
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(OutputFolderTest, ARunReplacesTheFolderOfAnEarlierOne) {
+  finish_with("one");
+  finish_with("two");
+  EXPECT_EQ(content(), "two");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(OutputFolderTest, AnUnfinishedRunLeavesTheEarlierOneAsItWas) {
+  finish_with("one");
+  { ASSERT_TRUE(OutputFolder::prepare(target())); }
+  EXPECT_EQ(content(), "one");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(OutputFolderTest, AFolderOfSomebodyElseIsRefused) {
+  fs::create_directory(target());
+  ASSERT_TRUE(write_file(fs::path(target()) / "thesis.tex", "years of work"));
+  const auto folder = OutputFolder::prepare(target());
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.errors().front().code, ErrorCode::Conflict);
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(OutputFolderTest, AFileInItsPlaceIsRefused) {
+  ASSERT_TRUE(write_file(target(), "text"));
+  EXPECT_FALSE(OutputFolder::prepare(target()));
+}
+
+TEST_F(OutputFolderTest, AnEmptyFolderAndATrailingSlashAreFine) {
+  fs::create_directory(target());
+  auto folder = OutputFolder::prepare(target() + "/");
+  ASSERT_TRUE(folder);
+  EXPECT_TRUE(folder->finish());
+  EXPECT_TRUE(fs::is_directory(target()));
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(OutputFolderTest, FoldersAboveAreMade) {
+  auto folder = OutputFolder::prepare((root_ / "a" / "b" / "out").string());
+  ASSERT_TRUE(folder);
+  EXPECT_TRUE(folder->finish());
+  EXPECT_TRUE(fs::is_directory(root_ / "a" / "b" / "out"));
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -1,0 +1,396 @@
+"""The built program from outside: exit codes, what stands on which output, what it leaves behind.
+
+Usage: program_test.py PROGRAM ROOT
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(sys.argv[2]).resolve()
+
+TWO_JOBS = """\
+name: two-jobs
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 4, gpu: v100}
+jobs:
+  - {name: first, at: 0s, gpus: 4, work: 100s}
+  - {name: second, at: 10s, gpus: 2, work: 50s}
+"""
+GENERATED = """\
+name: made
+seed: 7
+policy: fifo
+cluster: {nodes: 2, gpus_per_node: 8, gpu: v100}
+workload:
+  generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
+"""
+VERBS = ["sim", "compare", "test", "check", "trace info", "policies", "journal dump",
+         "journal verify", "version", "completion", "help"]
+STABLE = ["scenario", "policy", "world", "seed", "jobs_total", "jobs_finished", "jobs_failed",
+          "jct_avg_s", "jct_p50_s", "jct_p90_s", "jct_p99_s", "queue_avg_s", "queue_p99_s",
+          "makespan_s", "gpu_utilization", "gpu_seconds_allocated", "restarts", "reallocations",
+          "preemptions", "decisions", "events", "state_digest", "queue_max"]
+MEASURED = ["decision_p50_us", "decision_p99_us", "decision_max_us", "wall_s", "peak_rss_mb"]
+
+
+def orrery(*words, **options):
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120,
+                          check=False, **options)
+
+
+def without_measured(value):
+    if isinstance(value, dict):
+        return {k: without_measured(v) for k, v in value.items() if k != "measured"}
+    if isinstance(value, list):
+        return [without_measured(each) for each in value]
+    return value
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.scenario = self.write("two.yaml", TWO_JOBS)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def expect(self, code, *words, **options):
+        done = orrery(*words, **options)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done
+
+
+class HelpTest(ProgramTest):
+    def test_every_verb_helps_with_an_example(self):
+        overview = self.expect(0, "help").stdout
+        for verb in VERBS:
+            self.assertRegex(overview, rf"(?m)^  {verb} +\w")
+            by_help = self.expect(0, "help", *verb.split()).stdout
+            by_option = self.expect(0, *verb.split(), "--help").stdout
+            self.assertEqual(by_help, by_option)
+            self.assertTrue(by_help.startswith(f"usage: orrery {verb}"), by_help)
+            self.assertRegex(by_help, rf"examples?:\n  # .+\n  .*orrery {verb}")
+
+    def test_examples_name_only_options_that_exist(self):
+        for verb in VERBS:
+            text = self.expect(0, "help", *verb.split()).stdout
+            options, examples = text.split("example", 1)
+            for option in re.findall(r"--[a-z]+", examples):
+                self.assertIn(option, options)
+
+    def test_examples_name_only_scenarios_that_ship(self):
+        for verb in VERBS:
+            text = self.expect(0, "help", *verb.split()).stdout
+            for path in re.findall(r"scenarios/[\w/]+\.yaml", text):
+                self.assertTrue((ROOT / path).exists(), path)
+
+    def test_version_and_its_option(self):
+        self.assertRegex(self.expect(0, "version").stdout, r"^orrery \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.expect(0, "--version").stdout, self.expect(0, "version").stdout)
+
+    def test_completion_scripts_parse(self):
+        shells = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
+        for shell, check in shells.items():
+            script = self.expect(0, "completion", shell).stdout
+            self.assertIn("--policies", script.replace("-l policies", "--policies"))
+            if shutil.which(check[0]):
+                path = self.write(f"completion.{shell}", script)
+                done = subprocess.run([*check, path], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
+
+    def test_bash_completes_verbs_options_and_values(self):
+        def complete(*words):
+            quoted = " ".join(f"'{word}'" for word in words)
+            script = (f"source <({PROGRAM} completion bash); COMP_WORDS=({quoted}); "
+                      f"COMP_CWORD={len(words) - 1}; _orrery; echo \"${{COMPREPLY[@]}}\"")
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                                  check=True).stdout.split()
+        self.assertEqual(complete("orrery", "comp"), ["compare", "completion"])
+        self.assertEqual(complete("orrery", "journal", "v"), ["verify"])
+        self.assertIn("--seeds", complete("orrery", "compare", "--"))
+        self.assertEqual(complete("orrery", "sim", "--world", "m"), ["model"])
+        self.assertEqual(complete("orrery", "completion", "z"), ["zsh"])
+
+
+class BadUsageTest(ProgramTest):
+    def expect_bad(self, *words):
+        done = self.expect(2, *words)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_nothing_at_all_shows_the_overview(self):
+        self.assertIn("usage: orrery VERB", self.expect_bad())
+
+    def test_verbs_that_do_not_exist_are_not_promised(self):
+        for verb in ["storm", "replay", "place", "up"]:
+            error = self.expect_bad(verb)
+            self.assertIn(f"orrery: {verb}: unknown verb", error)
+            for known in VERBS:
+                self.assertIn(known, error)
+            self.assertNotRegex(self.expect(0, "help").stdout, rf"(?m)^  {verb} ")
+
+    def test_slips_are_understood(self):
+        self.assertIn("did you mean compare?", self.expect_bad("comprae"))
+        self.assertIn("did you mean --policies?",
+                      self.expect_bad("compare", self.scenario, "--polices", "fifo"))
+        self.assertIn("did you mean srtf?",
+                      self.expect_bad("sim", self.scenario, "--policy", "strf"))
+
+    def test_a_group_needs_its_second_word(self):
+        self.assertIn("needed one of dump, verify", self.expect_bad("journal"))
+        self.assertIn('"look" found, needed one of dump, verify', self.expect_bad("journal", "look"))
+
+    def test_everything_wrong_is_said_at_once(self):
+        error = self.expect_bad("compare", self.scenario, "--policies", "a,,b", "--seeds", "5..1",
+                                "--parallel", "0")
+        for option in ["--policies", "--seeds", "--parallel"]:
+            self.assertIn(option, error)
+
+    def test_missing_files_and_broken_scenarios(self):
+        for verb in ["sim", "compare", "check"]:
+            self.assertIn("absent.yaml", self.expect_bad(verb, self.folder / "absent.yaml"))
+        broken = self.write("broken.yaml", "cluster: {nodes: -1}\npolicy: 3\nnonsense: 1\n")
+        error = self.expect_bad("check", broken)
+        self.assertGreaterEqual(len(error.splitlines()), 2)
+        self.assertIn(f"{broken}:1:", error)
+        self.assertIn(f"{broken}:3:", error)
+
+    def test_a_world_or_level_that_is_not_there(self):
+        self.assertIn("--world model", self.expect_bad("sim", self.scenario, "--world", "sim"))
+        self.assertIn("which world model lacks",
+                      self.expect_bad("sim", self.scenario, "--fidelity", "L3"))
+        self.assertIn("--fidelity L0", self.expect_bad("sim", self.scenario, "--fidelity", "L1"))
+        self.assertIn("no choice", self.expect_bad("sim", self.scenario, "--world", "mars"))
+
+    def test_a_policy_parameter_that_does_not_exist(self):
+        error = self.expect_bad("sim", self.scenario, "--set", "policy={name: easy, depth: 3}")
+        self.assertIn("depth", error)
+        self.assertIn("--set", error)
+
+    def test_files_that_are_no_journal_or_trace(self):
+        self.assertIn("two.yaml", self.expect_bad("journal", "verify", self.scenario))
+        self.assertIn("two.yaml", self.expect_bad("trace", "info", self.scenario))
+
+
+class SimTest(ProgramTest):
+    def test_json_is_one_document_with_the_stable_keys(self):
+        done = self.expect(0, "sim", self.scenario, "--json")
+        self.assertEqual(done.stderr, "")
+        summary = json.loads(done.stdout)
+        for key in STABLE + MEASURED:
+            self.assertIn(key, summary)
+        self.assertEqual(summary["scenario"], "two-jobs")
+        self.assertEqual(summary["jobs_total"], 2)
+        self.assertEqual(summary["jobs_finished"], 2)
+        self.assertEqual(summary["policy"].split("/")[0], "fifo")
+        self.assertRegex(summary["state_digest"], "^[0-9a-f]{32}$")
+
+    def test_the_table_is_for_people(self):
+        done = self.expect(0, "sim", self.scenario)
+        self.assertIn("JCT avg", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertEqual(done.stderr, "")
+
+    def test_options_reach_the_run(self):
+        made = self.write("made.yaml", GENERATED % 20)
+        summary = json.loads(self.expect(0, "sim", made, "--policy", "srtf", "--seed", "3", "--set",
+                                         "workload.generator.jobs=30", "--json").stdout)
+        self.assertEqual(summary["policy"].split("/")[0], "srtf")
+        self.assertEqual(summary["seed"], 3)
+        self.assertEqual(summary["jobs_total"], 30)
+
+    def test_an_unmet_expectation_is_code_1(self):
+        text = TWO_JOBS + "expect:\n  - {job: first, phase: Failed}\n"
+        unmet = self.write("unmet.yaml", text)
+        done = self.expect(1, "sim", unmet, "--json")
+        self.assertEqual(len(json.loads(done.stdout)["unmet"]), 1)
+        self.assertIn("unmet.yaml", done.stderr)
+
+    def test_results_are_files_with_equal_bytes(self):
+        made = self.write("made.yaml", GENERATED % 200)
+        for out in ["a", "b"]:
+            self.expect(0, "sim", made, "--policy", "las", "--out", self.folder / out)
+        self.assertEqual(sorted(p.name for p in (self.folder / "a").iterdir()),
+                         [".orrery-results", "events.jsonl", "jobs.csv", "summary.json"])
+        for name in ["jobs.csv", "events.jsonl"]:
+            self.assertEqual((self.folder / "a" / name).read_bytes(),
+                             (self.folder / "b" / name).read_bytes())
+        texts = [(self.folder / out / "summary.json").read_text() for out in "ab"]
+        cut = [re.sub(r'"measured": \{[^}]*\}', "", text) for text in texts]
+        self.assertEqual(cut[0], cut[1])
+        self.assertTrue(all(key in json.loads(texts[0])["measured"] for key in MEASURED))
+        for line in (self.folder / "a" / "events.jsonl").read_text().splitlines():
+            self.assertIn("at_s", json.loads(line))
+
+    def test_jobs_csv_has_batsims_columns_and_the_names_of_the_file(self):
+        self.expect(0, "sim", self.scenario, "--out", self.folder / "out")
+        lines = (self.folder / "out" / "jobs.csv").read_text().splitlines()
+        self.assertEqual(
+            lines[0],
+            "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
+            "requested_time,success,final_state,starting_time,execution_time,finish_time,"
+            "waiting_time,turnaround_time,stretch,allocated_resources,consumed_energy,metadata")
+        first = dict(zip(lines[0].split(","), lines[1].split(",")))
+        self.assertEqual(first["job_id"], "first")
+        self.assertEqual(first["requested_number_of_resources"], "4")
+        self.assertEqual(first["final_state"], "COMPLETED_SUCCESSFULLY")
+        self.assertEqual(first["allocated_resources"], "0-3")
+
+    def test_a_folder_of_somebody_else_stays_as_it_is(self):
+        mine = self.folder / "thesis"
+        mine.mkdir()
+        (mine / "thesis.tex").write_text("years of work")
+        done = self.expect(2, "sim", self.scenario, "--out", mine)
+        self.assertIn("no run of orrery wrote", done.stderr)
+        self.assertEqual([p.name for p in mine.iterdir()], ["thesis.tex"])
+
+    def test_a_run_that_fails_leaves_nothing(self):
+        self.expect(2, "sim", self.scenario, "--set", "cluster.nodes=0", "--out",
+                    self.folder / "out")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["two.yaml"])
+
+    def test_ctrl_c_ends_with_130_and_leaves_nothing(self):
+        long = self.write("long.yaml", GENERATED % 2_000_000)
+        running = subprocess.Popen([PROGRAM, "sim", long, "--policy", "srtf", "--out", self.folder / "out"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # It has begun once its folder is there.
+        while not list(self.folder.glob("out.partial-*")) and running.poll() is None:
+            pass
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130)
+        self.assertEqual(out, b"")
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["long.yaml", "two.yaml"])
+
+
+class CompareTest(ProgramTest):
+    def test_results_stand_in_order_whatever_the_parallelism(self):
+        made = self.write("made.yaml", GENERATED % 100)
+        documents = []
+        for parallel in [1, 3]:
+            done = self.expect(0, "compare", made, "--policies", "srtf,fifo", "--seeds", "1..3",
+                               "--parallel", parallel, "--json", "--out",
+                               self.folder / f"out{parallel}")
+            documents.append(json.loads(done.stdout))
+            self.assertEqual(done.stderr, "")
+        keys = [(r["policy"].split("/")[0], r["seed"]) for r in documents[0]["results"]]
+        self.assertEqual(keys, [(p, s) for p in ["srtf", "fifo"] for s in [1, 2, 3]])
+        for document in documents:
+            for result in document["results"]:
+                for key in STABLE + MEASURED:
+                    self.assertIn(key, result)
+                for key in MEASURED:
+                    del result[key]
+        self.assertEqual(documents[0], documents[1])
+        self.assertEqual([p["seeds"] for p in documents[0]["policies"]], [3, 3])
+        self.assertIn("ci95", documents[0]["policies"][0]["jct_avg_s"])
+        names = sorted(p.name for p in (self.folder / "out1").iterdir())
+        self.assertIn("compare.json", names)
+        self.assertIn("srtf-2", names)
+        for name in names:
+            one, other = self.folder / "out1" / name, self.folder / "out3" / name
+            if one.is_dir():
+                self.assertEqual((one / "jobs.csv").read_bytes(), (other / "jobs.csv").read_bytes())
+        files = [json.loads((self.folder / f"out{p}" / "compare.json").read_text()) for p in [1, 3]]
+        self.assertEqual(without_measured(files[0]), without_measured(files[1]))
+
+    def test_a_run_equals_the_same_run_of_sim(self):
+        compared = json.loads(self.expect(0, "compare", self.scenario, "--policies", "fifo,easy",
+                                          "--json").stdout)
+        alone = json.loads(self.expect(0, "sim", self.scenario, "--policy", "easy",
+                                       "--json").stdout)
+        self.assertEqual(compared["results"][1]["state_digest"], alone["state_digest"])
+
+    def test_seeds_are_shown_as_mean_and_interval(self):
+        made = self.write("made.yaml", GENERATED % 50)
+        table = self.expect(0, "compare", made, "--policies", "fifo", "--seeds", "1..4").stdout
+        self.assertIn("±", table)
+        self.assertIn("seeds 1 to 4", table)
+
+
+class TestVerbTest(ProgramTest):
+    def test_a_folder_of_scenarios_is_judged(self):
+        suite = self.folder / "suite"
+        suite.mkdir()
+        (suite / "good.yaml").write_text(TWO_JOBS + "expect:\n  - {job: first, phase: Succeeded}\n")
+        self.expect(0, "test", suite)
+        (suite / "unmet.yaml").write_text(TWO_JOBS + "expect:\n  - {job: first, phase: Failed}\n")
+        done = self.expect(1, "test", suite, "--json")
+        report = json.loads(done.stdout)
+        self.assertEqual((report["passed"], report["failed"]), (1, 1))
+        self.assertEqual(len(report["scenarios"][1]["unmet"]), 1)
+        (suite / "broken.yaml").write_text("cluster: 3\n")
+        self.assertIn("FAIL", self.expect(2, "test", suite).stdout)
+
+    def test_an_empty_folder_is_no_success(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.expect(2, "test", empty)
+
+
+class OtherVerbsTest(ProgramTest):
+    def test_check_accepts_every_scenario_that_ships(self):
+        # A negative scenario is sound too: what it expects does not hold.
+        paths = sorted((ROOT / "scenarios").rglob("*.yaml"))
+        self.assertTrue(paths)
+        done = self.expect(0, "check", *paths)
+        self.assertEqual(done.stdout.count(": sound\n"), len(paths))
+
+    def test_policies_for_people_and_scripts(self):
+        document = json.loads(self.expect(0, "policies", "--json").stdout)
+        names = [policy["name"] for policy in document["policies"]]
+        for name in ["fifo", "easy", "srtf", "las", "tiresias", "optimus", "fit"]:
+            self.assertIn(name, names)
+            self.assertRegex(self.expect(0, "policies").stdout, rf"(?m)^{name}$")
+
+    def test_trace_info_counts_every_row(self):
+        trace = self.write("trace.csv", "timestamp,duration,num_gpus,gpu_time,cluster\n"
+                           "2017-10-03 00:00:00,60,1,60,a\n2017-10-03 00:00:10,30,2,60,b\n"
+                           "2017-10-03 00:00:10,30,0,0,b\n")
+        document = json.loads(self.expect(0, "trace", "info", trace, "--json").stdout)
+        self.assertEqual(document["report"]["rows"], 3)
+        self.assertEqual(document["report"]["jobs"], 2)
+        self.assertIn("3", self.expect(0, "trace", "info", trace).stdout)
+
+    def test_a_journal_is_dumped_verified_and_recomputed(self):
+        out = self.folder / "out"
+        self.expect(0, "sim", self.scenario, "--out", out, "--journal")
+        summary = json.loads((out / "summary.json").read_text())
+        lines = self.expect(0, "journal", "dump", out / "journal.db").stdout.splitlines()
+        self.assertEqual(len(lines), summary["events"])
+        for line in lines:
+            json.loads(line)
+        report = json.loads(self.expect(0, "journal", "verify", out / "journal.db", "--recompute",
+                                        self.scenario, "--json").stdout)
+        self.assertEqual(report["records"], summary["events"])
+        self.assertGreater(report["recomputed"]["plans"], 0)
+        self.assertEqual(report["recomputed"]["different"], 0)
+
+    def test_colour_only_where_it_is_wanted(self):
+        if not shutil.which("script"):
+            self.skipTest("no script(1) to give the program a terminal")
+        command = f"{PROGRAM} compare {self.scenario} --policies fifo,srtf,las"
+        for extra, coloured in [({}, True), ({"NO_COLOR": "1"}, False)]:
+            environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+            environment.update({"TERM": "xterm"}, **extra)
+            done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True,
+                                  text=True, env=environment, check=True)
+            if not coloured:
+                self.assertNotIn("\x1b[1;32m", done.stdout)
+            self.assertIn("JCT avg", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=1)

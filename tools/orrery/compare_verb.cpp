@@ -1,0 +1,204 @@
+// compare: the same scenario under several policies and seeds.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/orrery/interrupt.hpp"
+#include "tools/orrery/output_folder.hpp"
+#include "tools/orrery/pool_progress.hpp"
+#include "tools/orrery/scenario_runs.hpp"
+#include "tools/orrery/seed_statistics.hpp"
+#include "tools/orrery/summary_table.hpp"
+#include "tools/orrery/verb_functions.hpp"
+
+namespace orrery::cli {
+namespace {
+
+/// One scenario per run, policies outermost; they share what was loaded.
+struct Comparison {
+  std::shared_ptr<const LoadedScenario> loaded;
+  std::vector<scenarios::Scenario> runs;
+  std::size_t parallel = 1;
+};
+
+void append(Errors& errors, const Errors& more) {
+  errors.insert(errors.end(), more.begin(), more.end());
+}
+
+/// The scenario's own policy and seed where the command line names none.
+Result<Comparison> comparison_of(const Arguments& arguments) {
+  Errors errors;
+  const auto overrides = overrides_of(arguments);
+  if (!overrides) append(errors, overrides.errors());
+  std::optional<std::vector<std::string>> names;
+  if (const auto text = arguments.value("--policies")) {
+    auto list = comma_list("--policies", *text);
+    if (list) {
+      names = std::move(*list);
+    } else {
+      append(errors, list.errors());
+    }
+  }
+  std::optional<SeedRange> seeds;
+  if (const auto text = arguments.value("--seeds")) {
+    const auto range = seed_range("--seeds", *text);
+    if (range) {
+      seeds = *range;
+    } else {
+      append(errors, range.errors());
+    }
+  }
+  Comparison comparison;
+  comparison.parallel = processors();
+  if (const auto text = arguments.value("--parallel")) {
+    const auto number = whole_number("--parallel", *text, 1, 1024);
+    if (number) {
+      comparison.parallel = static_cast<std::size_t>(*number);
+    } else {
+      append(errors, number.errors());
+    }
+  }
+  if (!errors.empty()) return errors;
+
+  auto loaded = open_scenario(arguments.operands().front(), *overrides);
+  if (!loaded) return loaded.errors();
+  comparison.loaded = std::make_shared<const LoadedScenario>(std::move(*loaded));
+  const scenarios::Scenario& base = comparison.loaded->scenario;
+  if (!names) names = {base.policy.name};
+  if (!seeds) seeds = SeedRange{base.seed, base.seed};
+  for (const std::string& name : *names) {
+    scenarios::Scenario run = base;
+    const Status chosen = choose_policy(run, name, "--policies");
+    if (!chosen) {
+      append(errors, chosen.errors());
+      continue;
+    }
+    const auto policy = fresh_policy(run, comparison.loaded->workload);
+    if (!policy) append(errors, policy.errors());
+    for (std::uint64_t i = 0; i < seeds->count(); ++i) {
+      run.seed = seeds->first + i;
+      comparison.runs.push_back(run);
+    }
+  }
+  if (!errors.empty()) return errors;
+  return comparison;
+}
+
+std::string folder_name(const scenarios::Scenario& run) {
+  return run.policy.name + "-" + std::to_string(run.seed);
+}
+
+void put_comparison(std::span<const sim::Summary> results,
+                    sim::MeasuredAs measured,
+                    JsonText& json) {
+  json.begin_object().field("scenario", results.front().scenario);
+  json.key("results").begin_array();
+  for (const sim::Summary& summary : results) sim::put_summary(summary, measured, json);
+  json.end_array().key("policies");
+  put_statistics(statistics_of(results), json);
+  json.end_object();
+}
+
+void print(const std::vector<sim::Summary>& results, bool as_json, Console& console) {
+  if (as_json) {
+    JsonText json(JsonText::Layout::Indented);
+    put_comparison(results, sim::MeasuredAs::Fields, json);
+    console.out(json.take() + "\n");
+    return;
+  }
+  const sim::Summary& first = results.front();
+  const bool several = results.back().seed != first.seed;
+  console.out(first.scenario + ", world " + first.world +
+              (several ? ", seeds " + std::to_string(first.seed) + " to " +
+                             std::to_string(results.back().seed)
+                       : ", seed " + std::to_string(first.seed)) +
+              "\n" + account_lines(first) + "\n");
+  const bool colour = console.traits().colour;
+  console.out(several ? policies_table(statistics_of(results), colour)
+                      : runs_table(results, colour));
+}
+
+/// compare.json, and the folder put in place.
+Status write_comparison(const std::vector<sim::Summary>& results, OutputFolder& folder) {
+  JsonText json(JsonText::Layout::Indented);
+  put_comparison(results, sim::MeasuredAs::SubObject, json);
+  const Status written = write_file(folder.scratch() / "compare.json", json.take() + "\n");
+  return written ? folder.finish() : written;
+}
+
+/// Answers in order; errors that several runs share are said once.
+struct Answers {
+  std::vector<sim::Summary> results;
+  Errors errors;
+  std::string remarks;
+  ExitCode worst = ExitCode::Met;
+};
+
+Answers gathered(const std::vector<TaskEnd>& ends) {
+  Answers out;
+  for (const TaskEnd& end : ends) {
+    out.worst = std::max(out.worst, end.code);
+    RunAnswer answer = answer_of(end);
+    out.remarks += remarks_of(answer);
+    for (const Error& error : answer.errors)
+      if (std::ranges::find(out.errors, error.text(), &Error::text) == out.errors.end())
+        out.errors.push_back(error);
+    if (answer.errors.empty()) out.results.push_back(std::move(answer.summary));
+  }
+  return out;
+}
+
+}  // namespace
+
+ExitCode run_compare(const Arguments& arguments, Console& console) {
+  const auto comparison = comparison_of(arguments);
+  if (!comparison) {
+    console.errors(comparison.errors());
+    return ExitCode::BadInput;
+  }
+  std::optional<OutputFolder> folder;
+  if (const auto path = arguments.value("--out")) {
+    auto prepared = OutputFolder::prepare(*path);
+    if (!prepared) {
+      console.errors(prepared.errors());
+      return ExitCode::BadInput;
+    }
+    folder.emplace(std::move(*prepared));
+  }
+  const LoadedScenario& loaded = *comparison->loaded;
+  std::vector<Task> tasks;
+  for (const scenarios::Scenario& run : comparison->runs) {
+    RunOutputs outputs;
+    if (folder) {
+      outputs.folder = folder->scratch() / folder_name(run);
+      std::filesystem::create_directory(outputs.folder);
+    }
+    tasks.push_back([&run, &loaded, outputs](ChildReport& report) {
+      return run_one(run, loaded.workload, outputs, report);
+    });
+  }
+  const auto ends = run_with_bar(tasks,
+                                 comparison->parallel,
+                                 jobs_expected(loaded.scenario, loaded.workload),
+                                 "compare " + loaded.scenario.name,
+                                 console);
+  if (interrupted()) return ExitCode::Interrupted;
+  const Answers answers = gathered(ends);
+  if (!answers.errors.empty()) {
+    console.errors(answers.errors);
+    return answers.worst;
+  }
+  if (folder) {
+    const Status written = write_comparison(answers.results, *folder);
+    if (!written) {
+      console.errors(written.errors());
+      return ExitCode::BadInput;
+    }
+  }
+  print(answers.results, arguments.has("--json"), console);
+  console.err(answers.remarks);
+  return answers.worst;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,209 @@
+#include "tools/orrery/completion.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace orrery::cli {
+namespace {
+
+/// A first word of the command line with the second words that may follow it; none where the first
+/// word is a verb by itself.
+struct FirstWord {
+  std::string word;
+  std::string summary;
+  std::vector<const VerbSpec*> verbs;  ///< One, or one per second word.
+
+  bool is_group() const { return verbs.front()->name.size() > word.size(); }
+};
+
+std::string second_word(const VerbSpec& verb) {
+  return std::string(verb.name.substr(verb.name.find(' ') + 1));
+}
+
+std::vector<FirstWord> first_words(std::span<const Verb> verbs) {
+  std::vector<FirstWord> out;
+  for (const Verb& verb : verbs) {
+    const std::string word(verb.spec.name.substr(0, verb.spec.name.find(' ')));
+    auto known = std::ranges::find(out, word, &FirstWord::word);
+    if (known == out.end()) {
+      out.push_back({word, std::string(verb.spec.summary), {}});
+      known = out.end() - 1;
+    }
+    known->verbs.push_back(&verb.spec);
+    if (known->is_group()) {
+      known->summary.clear();
+      for (const VerbSpec* each : known->verbs)
+        known->summary += (known->summary.empty() ? "" : ", ") + second_word(*each);
+    }
+  }
+  return out;
+}
+
+template <class Words>
+std::string joined(const Words& words) {
+  std::string out;
+  for (const auto& word : words) out += (out.empty() ? "" : " ") + std::string(word);
+  return out;
+}
+
+/// `text` inside single quotes of a shell.
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string options_of(const VerbSpec& verb) {
+  std::string out;
+  for (const OptionSpec& option : verb.options) out += std::string(option.name) + " ";
+  return out + "--help";
+}
+
+/// The lines of bash that complete the value of an option and then what else may follow.
+std::string bash_body(const VerbSpec& verb) {
+  std::string out;
+  for (const OptionSpec& option : verb.options) {
+    if (option.choices.empty()) continue;
+    out += "      [[ $previous == " + std::string(option.name) +
+           " ]] && COMPREPLY=($(compgen -W '" + joined(option.choices) +
+           "' -- \"$word\")) && return\n";
+  }
+  const std::string rest = verb.operand_choices.empty()
+                               ? (verb.operands_max == 0 ? "" : "-f ")
+                               : "-W '" + joined(verb.operand_choices) + "' ";
+  out += "      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W '" + options_of(verb) +
+         "' -- \"$word\"))\n      else COMPREPLY=(" +
+         (rest.empty() ? "" : "$(compgen " + rest + "-- \"$word\")") + "); fi\n";
+  return out;
+}
+
+/// A value of zsh's _arguments or _values: brackets and colons mean something there.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ':' || c == '[' || c == ']') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_arguments(const VerbSpec& verb) {
+  std::string out = "_arguments";
+  for (const OptionSpec& option : verb.options) {
+    std::string spec = option.repeatable ? "*" : "";
+    spec += std::string(option.name) + "[" + zsh_text(option.help) + "]";
+    if (!option.value.empty()) {
+      spec += ":" + zsh_text(option.value) + ":";
+      if (!option.choices.empty()) spec += "(" + joined(option.choices) + ")";
+      if (option.takes_path) spec += "_files";
+    }
+    out += " " + quoted(spec);
+  }
+  if (!verb.operand_choices.empty()) {
+    out += " " + quoted("*:choice:(" + joined(verb.operand_choices) + ")");
+  } else if (verb.operands_max != 0) {
+    out += " " + quoted("*:file:_files");
+  }
+  return out;
+}
+
+std::string fish_options(const VerbSpec& verb, const std::string& condition) {
+  std::string out;
+  for (const OptionSpec& option : verb.options) {
+    out += "complete -c orrery -n " + quoted(condition) + " -l " +
+           std::string(option.name.substr(2)) + (option.value.empty() ? "" : " -r");
+    if (!option.choices.empty()) out += " -f -a " + quoted(joined(option.choices));
+    if (option.takes_path) out += " -F";
+    out += " -d " + quoted(option.help) + "\n";
+  }
+  if (!verb.operand_choices.empty())
+    out += "complete -c orrery -n " + quoted(condition) + " -f -a " +
+           quoted(joined(verb.operand_choices)) + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string bash_completion(std::span<const Verb> verbs) {
+  const std::vector<FirstWord> words = first_words(verbs);
+  std::string out =
+      "# bash completion for orrery; load it with: source <(orrery completion bash)\n"
+      "_orrery() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W '";
+  for (const FirstWord& first : words) out += first.word + " ";
+  out += "' -- \"$word\"))\n    return\n  fi\n  local verb=${COMP_WORDS[1]}\n  case $verb in\n";
+  for (const FirstWord& first : words)
+    if (first.is_group()) {
+      out += "    " + first.word +
+             ")\n      if ((COMP_CWORD == 2)); then\n        COMPREPLY=($(compgen -W '";
+      for (const VerbSpec* verb : first.verbs) out += second_word(*verb) + " ";
+      out += "' -- \"$word\"))\n        return\n      fi\n      verb+=\" ${COMP_WORDS[2]}\" ;;\n";
+    }
+  out += "  esac\n  case $verb in\n";
+  for (const Verb& verb : verbs)
+    out += "    " + quoted(verb.spec.name) + ")\n" + bash_body(verb.spec) + "      ;;\n";
+  return out + "  esac\n}\ncomplete -o filenames -F _orrery orrery\n";
+}
+
+std::string zsh_completion(std::span<const Verb> verbs) {
+  const std::vector<FirstWord> words = first_words(verbs);
+  std::string out =
+      "#compdef orrery\n# zsh completion for orrery; load it with: source <(orrery completion "
+      "zsh)\n"
+      "_orrery() {\n  local -a first second\n  first=(";
+  for (const FirstWord& first : words)
+    out += "\n    " + quoted(first.word + ":" + zsh_text(first.summary));
+  out +=
+      "\n  )\n  if ((CURRENT == 2)); then\n    _describe verb first\n    return\n  fi\n"
+      "  local verb=$words[2]\n  case $verb in\n";
+  for (const FirstWord& first : words)
+    if (first.is_group()) {
+      out += "    " + first.word + ")\n      if ((CURRENT == 3)); then\n        second=(";
+      for (const VerbSpec* verb : first.verbs)
+        out += " " + quoted(second_word(*verb) + ":" + zsh_text(verb->summary));
+      out +=
+          " )\n        _describe verb second\n        return\n      fi\n"
+          "      verb+=\" $words[3]\"\n      shift words\n      ((CURRENT--)) ;;\n";
+    }
+  out += "  esac\n  shift words\n  ((CURRENT--))\n  case $verb in\n";
+  for (const Verb& verb : verbs)
+    out += "    " + quoted(verb.spec.name) + ") " + zsh_arguments(verb.spec) + " ;;\n";
+  return out + "  esac\n}\ncompdef _orrery orrery\n";
+}
+
+std::string fish_completion(std::span<const Verb> verbs) {
+  std::string out =
+      "# fish completion for orrery; load it with: orrery completion fish | source\n"
+      "complete -c orrery -f\n";
+  for (const FirstWord& first : first_words(verbs)) {
+    out += "complete -c orrery -n __fish_use_subcommand -a " + first.word + " -d " +
+           quoted(first.summary) + "\n";
+    const std::string seen = "__fish_seen_subcommand_from " + first.word;
+    if (!first.is_group()) {
+      if (first.verbs.front()->operands_max != 0 && first.verbs.front()->operand_choices.empty())
+        out += "complete -c orrery -n " + quoted(seen) + " -F\n";
+      out += fish_options(*first.verbs.front(), seen);
+      continue;
+    }
+    std::string seconds;
+    for (const VerbSpec* verb : first.verbs) seconds += " " + second_word(*verb);
+    for (const VerbSpec* verb : first.verbs) {
+      const std::string word = second_word(*verb);
+      out += "complete -c orrery -n " +
+             quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) + " -a " + word +
+             " -d " + quoted(verb->summary) + "\n";
+      const std::string both = seen + "; and __fish_seen_subcommand_from " + word;
+      out += "complete -c orrery -n " + quoted(both) + " -F\n" + fish_options(*verb, both);
+    }
+  }
+  return out;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,40 @@
+// Where a verb writes: results to standard output, everything else to standard error.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "core/base/result.hpp"
+
+namespace orrery::cli {
+
+/// What the two outputs are, found once at the start.
+struct ConsoleTraits {
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool colour = false;  ///< Standard output is a terminal, NO_COLOR is not set, TERM not "dumb".
+  std::size_t columns = 80;  ///< Of the terminal that standard error is.
+};
+
+/// Standard output and standard error. A write that fails (a full disk, a closed pipe) ends the
+/// program with code 1.
+class Console {
+ public:
+  explicit Console(const ConsoleTraits& traits) : traits_(traits) {}
+
+  /// Asks the terminal and the environment.
+  static Console of_this_process();
+
+  const ConsoleTraits& traits() const { return traits_; }
+
+  void out(std::string_view text);
+  void err(std::string_view text);
+
+  /// One line per error on standard error.
+  void errors(const Errors& errors);
+
+ private:
+  ConsoleTraits traits_;
+};
+
+}  // namespace orrery::cli

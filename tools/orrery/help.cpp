@@ -1,0 +1,76 @@
+#include "tools/orrery/help.hpp"
+
+#include <algorithm>
+
+namespace orrery::cli {
+namespace {
+
+std::string usage_of(const OptionSpec& option) {
+  std::string out(option.name);
+  if (!option.value.empty()) out += " " + std::string(option.value);
+  return out;
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
+  return text;
+}
+
+/// `[--seed N] [--set path=value ...]`, broken into lines of at most 90 columns.
+std::string usage_line(const VerbSpec& verb) {
+  std::string out = "usage: orrery " + std::string(verb.name);
+  if (!verb.operands.empty()) out += " " + std::string(verb.operands);
+  std::size_t line_start = 0;
+  for (const OptionSpec& option : verb.options) {
+    const std::string part = "[" + usage_of(option) + (option.repeatable ? " ...]" : "]");
+    if (out.size() - line_start + part.size() > 90) {
+      out += "\n        ";
+      line_start = out.size() - 8;
+    }
+    out += " " + part;
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string verb_names(std::span<const Verb> verbs) {
+  std::string out;
+  for (const Verb& verb : verbs) out += (out.empty() ? "" : ", ") + std::string(verb.spec.name);
+  return out;
+}
+
+std::string overview(std::span<const Verb> verbs) {
+  std::string out =
+      "orrery: the control plane for elastic GPU training jobs, run in a simulator before "
+      "production\n\nusage: orrery VERB [operands] [options]\n\n";
+  std::size_t width = 0;
+  for (const Verb& verb : verbs) width = std::max(width, verb.spec.name.size());
+  for (const Verb& verb : verbs)
+    out += "  " + padded(std::string(verb.spec.name), width + 2) + std::string(verb.spec.summary) +
+           "\n";
+  out +=
+      "\nexit codes: 0 met, 1 an expectation unmet, 2 bad input, 3 an invariant broken (a bug of "
+      "Orrery),\n            4 no progress, 130 interrupted\n\n"
+      "'orrery help VERB' shows options and examples. Start with:\n"
+      "  orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las\n";
+  return out;
+}
+
+std::string verb_help(const VerbSpec& verb) {
+  std::string out = usage_line(verb) + "\n" + std::string(verb.summary) + "\n";
+  if (!verb.details.empty()) out += "\n" + std::string(verb.details) + "\n";
+  if (!verb.options.empty()) {
+    out += "\noptions:\n";
+    std::size_t width = 0;
+    for (const OptionSpec& option : verb.options) width = std::max(width, usage_of(option).size());
+    for (const OptionSpec& option : verb.options)
+      out += "  " + padded(usage_of(option), width + 2) + std::string(option.help) + "\n";
+  }
+  out += verb.examples.size() == 1 ? "\nexample:\n" : "\nexamples:\n";
+  for (const Example& example : verb.examples)
+    out += "  # " + std::string(example.what) + "\n  " + std::string(example.command) + "\n";
+  return out;
+}
+
+}  // namespace orrery::cli

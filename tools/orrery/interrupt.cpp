@@ -1,0 +1,36 @@
+#include "tools/orrery/interrupt.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+namespace orrery::cli {
+namespace {
+
+volatile sig_atomic_t interrupt_seen = 0;
+
+void on_interrupt(int) {
+  if (interrupt_seen != 0) _exit(130);
+  interrupt_seen = 1;
+}
+
+void set_handlers(void (*handler)(int)) {
+  struct sigaction action {};
+
+  action.sa_handler = handler;  // Without SA_RESTART: a waiting poll returns at once.
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+void catch_interrupts() { set_handlers(on_interrupt); }
+
+void release_interrupts() {
+  interrupt_seen = 0;
+  set_handlers(SIG_DFL);
+}
+
+bool interrupted() { return interrupt_seen != 0; }
+
+}  // namespace orrery::cli

@@ -1,0 +1,44 @@
+// A folder of results that is there whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.hpp"
+
+namespace orrery::cli {
+
+/// Collects files in a temporary sibling, `NAME.partial-PID`, and puts it in place at the end.
+/// Destroyed without `finish`, it leaves nothing behind and an older folder as it was.
+///
+/// A folder that is there already is replaced only if it is empty or carries the mark that `finish`
+/// leaves in every folder (a file named `.orrery-results`).
+class OutputFolder {
+ public:
+  /// Makes the sibling and the folders above it. Errors: a file or a folder that is not ours stands
+  /// there (Conflict), or it cannot be made (InvalidInput).
+  static Result<OutputFolder> prepare(const std::string& path);
+
+  OutputFolder(OutputFolder&& other) noexcept;
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder();
+
+  /// Where to write: the sibling.
+  const std::filesystem::path& scratch() const { return scratch_; }
+
+  /// Marks the folder and puts it in place.
+  Status finish();
+
+ private:
+  OutputFolder(std::filesystem::path target, std::filesystem::path scratch)
+      : target_(std::move(target)), scratch_(std::move(scratch)) {}
+
+  std::filesystem::path target_;
+  std::filesystem::path scratch_;  // Empty once finished or moved from.
+};
+
+/// Writes a whole file; errors name it and the system's reason.
+Status write_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace orrery::cli

@@ -1,0 +1,292 @@
+#include "tools/orrery/scenario_runs.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/record/codec.hpp"
+#include "policies/registry.hpp"
+#include "sim/judging/expectations.hpp"
+#include "sim/results/jobs_csv.hpp"
+#include "sim/run/run.hpp"
+#include "tools/orrery/output_folder.hpp"
+#include "tools/orrery/run_listeners.hpp"
+#include "tools/orrery/simulated_journal.hpp"
+#include "tools/orrery/table.hpp"
+
+namespace orrery::cli {
+namespace {
+
+/// The text that an error of the registry stands beside in the user's files.
+std::string place_of(const scenarios::PolicyChoice& choice, const std::string& subject) {
+  for (const scenarios::Parameter& parameter : choice.parameters)
+    if (subject == "policy." + parameter.key) return parameter.place;
+  return choice.place;
+}
+
+/// World and level must be ones that this program can run.
+Errors unsupported(const scenarios::Scenario& scenario) {
+  Errors errors;
+  if (scenario.world != scenarios::World::Model)
+    errors.push_back({.file = scenario.file,
+                      .subject = "world",
+                      .message = std::string(to_string(scenario.world)) +
+                                 " found, needed model, the one world that this program runs "
+                                 "scenarios in; use --world model"});
+  if (scenario.fidelity != scenarios::Fidelity::L0)
+    errors.push_back({.file = scenario.file,
+                      .subject = "fidelity",
+                      .message = std::string(to_string(scenario.fidelity)) +
+                                 " found, needed L0, the one level that world model has; use "
+                                 "--fidelity L0"});
+  return errors;
+}
+
+int devices_per_node(const scenarios::Scenario& scenario) {
+  int most = 1;
+  for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
+  return most;
+}
+
+void append(Errors& errors, const Errors& more) {
+  errors.insert(errors.end(), more.begin(), more.end());
+}
+
+/// Writes an answer as bytes: the summary, its measured part, troubles and errors.
+std::string encoded(const RunAnswer& answer) {
+  ByteWriter bytes;
+  Encoder out(bytes);
+  out.put(answer.summary);
+  out.put(answer.summary.measured);
+  out.put(answer.troubles);
+  bytes.varint(answer.errors.size());
+  for (const Error& error : answer.errors) {
+    bytes.u8(static_cast<std::uint8_t>(error.code));
+    bytes.string(error.file);
+    bytes.signed_varint(error.line);
+    bytes.string(error.subject);
+    bytes.string(error.message);
+  }
+  return std::string(bytes.text());
+}
+
+std::optional<RunAnswer> decoded(std::string_view bytes) {
+  ByteReader reader(bytes);
+  Decoder in(reader);
+  RunAnswer answer;
+  in.get(answer.summary);
+  in.get(answer.summary.measured);
+  in.get(answer.troubles);
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    Error error;
+    error.code = static_cast<ErrorCode>(reader.u8());
+    error.file = reader.string();
+    error.line = static_cast<int>(reader.signed_varint());
+    error.subject = reader.string();
+    error.message = reader.string();
+    answer.errors.push_back(std::move(error));
+  }
+  if (!in.ok() || !reader.finished()) return std::nullopt;
+  return answer;
+}
+
+/// What a run keeps while it goes on, as its outputs ask.
+class Outputs {
+ public:
+  Outputs(const scenarios::Scenario& scenario, const RunOutputs& wanted) : wanted_(wanted) {
+    if (!wanted.folder.empty()) allocations_.emplace(scenario.groups);
+    if (!wanted.events) return;
+    const std::filesystem::path path = wanted.folder / "events.jsonl";
+    events_file_.open(path, std::ios::binary | std::ios::trunc);
+    events_.emplace(events_file_);
+  }
+
+  void listen(std::vector<sim::RunListener*>& listeners) {
+    if (allocations_) listeners.push_back(&*allocations_);
+    if (events_) listeners.push_back(&*events_);
+  }
+
+  /// Writes what is left to write at the end.
+  Status finish(const sim::RunReport& report) {
+    if (wanted_.folder.empty()) return Done{};
+    if (events_) {
+      events_->flush();
+      events_file_.close();
+      if (!events_file_) return cannot_write(wanted_.folder / "events.jsonl");
+    }
+    const std::filesystem::path jobs = wanted_.folder / "jobs.csv";
+    std::ofstream file(jobs, std::ios::binary | std::ios::trunc);
+    sim::write_jobs_csv(
+        file, report.summary.scenario, report.metrics->jobs(), &allocations_->book());
+    file.close();
+    if (!file) return cannot_write(jobs);
+    return write_file(wanted_.folder / "summary.json", sim::summary_file(report.summary));
+  }
+
+ private:
+  static Error cannot_write(const std::filesystem::path& path) {
+    return {.subject = path.string(),
+            .message = "cannot be written; free space there or name another folder"};
+  }
+
+  const RunOutputs& wanted_;
+  std::ofstream events_file_;
+  std::optional<EventWriter> events_;
+  std::optional<AllocationListener> allocations_;
+};
+
+/// Runs, and fills the answer. Returns how the run ended.
+ExitCode run_and_fill(const scenarios::Scenario& scenario,
+                      const sim::LoadedWorkload& workload,
+                      const RunOutputs& outputs,
+                      ChildReport& report,
+                      RunAnswer& answer) {
+  auto policy = fresh_policy(scenario, workload);
+  if (!policy) {
+    answer.errors = policy.errors();
+    return ExitCode::BadInput;
+  }
+  sim::RunOptions options;
+  std::unique_ptr<SimulatedJournal> journal;
+  if (!outputs.journal.empty()) {
+    auto created = SimulatedJournal::create(outputs.journal.string());
+    if (!created) {
+      answer.errors = created.errors();
+      return ExitCode::BadInput;
+    }
+    journal = std::move(*created);
+    options.store = journal.get();
+  }
+  JudgeListener judge(scenario);
+  ProgressListener progress(report, jobs_expected(scenario, workload));
+  Outputs kept(scenario, outputs);
+  options.listeners = {&progress};
+  if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
+  kept.listen(options.listeners);
+
+  auto ran = sim::run_model(scenario, workload, **policy, options);
+  if (!ran) {
+    answer.errors = ran.errors();
+    return ExitCode::BadInput;
+  }
+  ran->summary.unmet = judge.unmet();
+  answer.summary = ran->summary;
+  answer.troubles = ran->troubles;
+  Status written = kept.finish(*ran);
+  if (written && journal) written = journal->close();
+  if (!written) {
+    answer.errors = written.errors();
+    return ExitCode::BadInput;
+  }
+  if (ran->end == RunEnd::NoProgress) return ExitCode::NoProgress;
+  return ran->summary.unmet.empty() ? ExitCode::Met : ExitCode::Unmet;
+}
+
+}  // namespace
+
+Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments) {
+  std::vector<scenarios::Override> overrides;
+  Errors errors;
+  for (const std::string& text : arguments.values("--set")) {
+    auto parsed = scenarios::parse_override(text);
+    if (parsed) {
+      overrides.push_back(std::move(*parsed));
+    } else {
+      append(errors, parsed.errors());
+    }
+  }
+  if (const auto world = arguments.value("--world")) overrides.push_back({"world", *world});
+  if (const auto level = arguments.value("--fidelity")) overrides.push_back({"fidelity", *level});
+  if (!errors.empty()) return errors;
+  return overrides;
+}
+
+Result<LoadedScenario> open_scenario(const std::string& path,
+                                     const std::vector<scenarios::Override>& overrides) {
+  auto scenario = scenarios::load_scenario(path, overrides);
+  if (!scenario) return scenario.errors();
+  Errors errors = unsupported(*scenario);
+  auto workload = sim::LoadedWorkload::load(*scenario);
+  if (!workload) append(errors, workload.errors());
+  if (!errors.empty()) return errors;
+  return LoadedScenario{std::move(*scenario), std::move(*workload)};
+}
+
+Status choose_policy(scenarios::Scenario& scenario,
+                     const std::string& name,
+                     const std::string& option) {
+  if (policies::find_row(name) == nullptr) {
+    std::string known;
+    std::vector<std::string_view> names;
+    for (const policies::PolicyRow& row : policies::rows()) {
+      names.push_back(row.name);
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+    }
+    const auto near = nearest(name, names);
+    return Error{
+        .subject = option,
+        .message = "no policy is named \"" + name + "\", needed one of " + known + "; " +
+                   (near ? "did you mean " + std::string(*near) + "?" : "see orrery policies")};
+  }
+  if (scenario.policy.name != name) scenario.policy = {name, {}, option};
+  return Done{};
+}
+
+Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
+                                             const sim::LoadedWorkload& workload) {
+  policies::PolicyArguments arguments;
+  for (const scenarios::Parameter& parameter : scenario.policy.parameters)
+    arguments.parameters[parameter.key] = parameter.value;
+  arguments.seed = scenario.seed;
+  arguments.profiles = workload.profiles();
+  arguments.devices_per_node = devices_per_node(scenario);
+  auto policy = policies::make_policy(scenario.policy.name, arguments);
+  if (policy) return policy;
+  Errors errors = policy.errors();
+  for (Error& error : errors)
+    if (error.file.empty()) error.file = place_of(scenario.policy, error.subject);
+  return errors;
+}
+
+ExitCode run_one(const scenarios::Scenario& scenario,
+                 const sim::LoadedWorkload& workload,
+                 const RunOutputs& outputs,
+                 ChildReport& report) {
+  RunAnswer answer;
+  const ExitCode code = run_and_fill(scenario, workload, outputs, report, answer);
+  send_answer(answer, report);
+  return code;
+}
+
+void send_answer(const RunAnswer& answer, ChildReport& report) { report.result(encoded(answer)); }
+
+RunAnswer answer_of(const TaskEnd& end) {
+  if (auto answer = decoded(end.result)) return std::move(*answer);
+  RunAnswer none;
+  // The process has said itself what was wrong; the system speaks only where it could not.
+  none.errors.push_back(
+      {.subject = "a run", .message = end.note.empty() ? "ended without an answer" : end.note});
+  return none;
+}
+
+std::uint64_t jobs_expected(const scenarios::Scenario& scenario,
+                            const sim::LoadedWorkload& workload) {
+  std::uint64_t jobs = scenario.jobs.size();
+  if (const auto* made = std::get_if<scenarios::GeneratorWorkload>(&scenario.workload))
+    return jobs + made->spec.jobs;
+  jobs += workload.account().rows_read;
+  for (const sim::ReasonCount& count : workload.account().dropped) jobs -= count.rows;
+  return jobs;
+}
+
+std::string remarks_of(const RunAnswer& answer) {
+  std::string out;
+  for (const std::string& trouble : answer.troubles)
+    out += "remark: " + answer.summary.policy + ": " + trouble + "\n";
+  for (const std::string& unmet : answer.summary.unmet) out += "unmet: " + unmet + "\n";
+  return out;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,77 @@
+// From a command line to runs of a scenario, each in a process of its own, and their answers.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/plan/policy.hpp"
+#include "scenarios/loader.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/results/summary.hpp"
+#include "sim/run/workload.hpp"
+#include "tools/orrery/arguments.hpp"
+#include "tools/orrery/child_pool.hpp"
+
+namespace orrery::cli {
+
+/// A scenario with everything that its files hold: read once, run as often as wanted.
+struct LoadedScenario {
+  scenarios::Scenario scenario;
+  sim::LoadedWorkload workload;
+};
+
+/// The overrides that --set, --world and --fidelity ask for, in that order.
+Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments);
+
+/// Reads a scenario and its workload. Errors: anything wrong in either, a policy or parameter that
+/// does not exist, a world or level that this program does not have.
+Result<LoadedScenario> open_scenario(const std::string& path,
+                                     const std::vector<scenarios::Override>& overrides);
+
+/// Makes `name` the scenario's policy. The scenario's parameters stay only where it names the same
+/// policy. Errors: no such policy; `option` names the place.
+Status choose_policy(scenarios::Scenario& scenario,
+                     const std::string& name,
+                     const std::string& option);
+
+/// A fresh policy as the scenario wants it.
+Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
+                                             const sim::LoadedWorkload& workload);
+
+/// What one run shall leave behind.
+struct RunOutputs {
+  std::filesystem::path folder;   ///< Empty: nothing.
+  bool events = false;            ///< events.jsonl too.
+  std::filesystem::path journal;  ///< A file that is not there yet; empty: none is kept.
+};
+
+/// What a run answers.
+struct RunAnswer {
+  sim::Summary summary;
+  std::vector<std::string> troubles;  ///< What could not be modelled as asked.
+  Errors errors;                      ///< Not empty: there is no summary.
+};
+
+/// Runs one scenario as the body of a task; the answer is sent through `report`.
+ExitCode run_one(const scenarios::Scenario& scenario,
+                 const sim::LoadedWorkload& workload,
+                 const RunOutputs& outputs,
+                 ChildReport& report);
+
+/// Sends an answer through `report`.
+void send_answer(const RunAnswer& answer, ChildReport& report);
+
+/// The answer in what a task sent; an error where the process ended without one.
+RunAnswer answer_of(const TaskEnd& end);
+
+/// How many jobs a run will submit, as far as that is known before; 0: not known.
+std::uint64_t jobs_expected(const scenarios::Scenario& scenario,
+                            const sim::LoadedWorkload& workload);
+
+/// Writes each trouble and unmet expectation of a run as one line for people.
+std::string remarks_of(const RunAnswer& answer);
+
+}  // namespace orrery::cli

@@ -1,0 +1,99 @@
+// sim: one run of a scenario.
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "tools/orrery/interrupt.hpp"
+#include "tools/orrery/output_folder.hpp"
+#include "tools/orrery/pool_progress.hpp"
+#include "tools/orrery/scenario_runs.hpp"
+#include "tools/orrery/summary_table.hpp"
+#include "tools/orrery/verb_functions.hpp"
+
+namespace orrery::cli {
+namespace {
+
+/// The scenario as the command line wants it, with all that is wrong at once.
+Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
+  const auto overrides = overrides_of(arguments);
+  if (!overrides) return overrides.errors();
+  Errors errors;
+  std::optional<std::uint64_t> seed;
+  if (const auto text = arguments.value("--seed")) {
+    const auto number = whole_number("--seed", *text, 0, std::numeric_limits<std::uint64_t>::max());
+    if (!number) return number.errors();
+    seed = *number;
+  }
+  auto loaded = open_scenario(arguments.operands().front(), *overrides);
+  if (!loaded) return loaded;
+  if (seed) loaded->scenario.seed = *seed;
+  if (const auto policy = arguments.value("--policy")) {
+    const Status chosen = choose_policy(loaded->scenario, *policy, "--policy");
+    if (!chosen) return chosen.errors();
+  }
+  const auto policy = fresh_policy(loaded->scenario, loaded->workload);
+  if (!policy) return policy.errors();
+  return loaded;
+}
+
+void print(const RunAnswer& answer, bool as_json, Console& console) {
+  if (as_json) {
+    JsonText json(JsonText::Layout::Indented);
+    sim::put_summary(answer.summary, sim::MeasuredAs::Fields, json);
+    console.out(json.take() + "\n");
+    return;
+  }
+  console.out(answer.summary.scenario + ", world " + answer.summary.world + ", seed " +
+              std::to_string(answer.summary.seed) + "\n");
+  console.out(account_lines(answer.summary));
+  console.out("\n" + runs_table({&answer.summary, 1}, console.traits().colour));
+}
+
+}  // namespace
+
+ExitCode run_sim(const Arguments& arguments, Console& console) {
+  const auto loaded = loaded_as_asked(arguments);
+  if (!loaded) {
+    console.errors(loaded.errors());
+    return ExitCode::BadInput;
+  }
+  std::optional<OutputFolder> folder;
+  RunOutputs outputs;
+  if (const auto path = arguments.value("--out")) {
+    auto prepared = OutputFolder::prepare(*path);
+    if (!prepared) {
+      console.errors(prepared.errors());
+      return ExitCode::BadInput;
+    }
+    folder.emplace(std::move(*prepared));
+    outputs.folder = folder->scratch();
+    outputs.events = true;
+    if (arguments.has("--journal")) outputs.journal = folder->scratch() / "journal.db";
+  }
+  const Task task = [&](ChildReport& report) {
+    return run_one(loaded->scenario, loaded->workload, outputs, report);
+  };
+  const auto ends = run_with_bar({task},
+                                 1,
+                                 jobs_expected(loaded->scenario, loaded->workload),
+                                 "sim " + loaded->scenario.name,
+                                 console);
+  if (interrupted()) return ExitCode::Interrupted;
+  const RunAnswer answer = answer_of(ends.front());
+  if (!answer.errors.empty()) {
+    console.errors(answer.errors);
+    return ends.front().code;
+  }
+  if (folder) {
+    const Status finished = folder->finish();
+    if (!finished) {
+      console.errors(finished.errors());
+      return ExitCode::BadInput;
+    }
+  }
+  print(answer, arguments.has("--json"), console);
+  console.err(remarks_of(answer));
+  return ends.front().code;
+}
+
+}  // namespace orrery::cli

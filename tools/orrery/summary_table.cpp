@@ -1,0 +1,159 @@
+#include "tools/orrery/summary_table.hpp"
+
+#include <algorithm>
+
+#include "tools/orrery/table.hpp"
+
+namespace orrery::cli {
+namespace {
+
+std::string in_unit(std::string_view title, TimeUnit unit) {
+  return std::string(title) + " (" + std::string(unit.name) + ")";
+}
+
+Cell text_cell(std::string text) { return {std::move(text), 0}; }
+
+Cell count_cell(std::uint64_t count) {
+  const auto value = static_cast<double>(count);
+  return {with_commas(value, 0), value};
+}
+
+Cell time_cell(double seconds, TimeUnit unit) {
+  return {with_commas(seconds / unit.seconds, unit.seconds > 1 ? 2 : 1), seconds};
+}
+
+/// "12.3 ±0.4"; without the interval where there is one value only.
+Cell estimate_cell(const Estimate& estimate, double scale, int decimals, bool interval) {
+  std::string text = with_commas(estimate.mean / scale, decimals);
+  if (interval) text += " ±" + with_commas(estimate.half_width / scale, decimals);
+  return {std::move(text), estimate.mean};
+}
+
+/// Whether any run has a count of something, so that the column says anything.
+template <class Range, class Get>
+bool any(const Range& runs, Get&& get) {
+  return std::ranges::any_of(runs, [&](const auto& run) { return get(run) > 0; });
+}
+
+template <class Range, class Get>
+double largest(const Range& runs, Get&& get) {
+  double out = 0;
+  for (const auto& run : runs) out = std::max(out, get(run));
+  return out;
+}
+
+void append_counts(const char* verb,
+                   const std::vector<sim::ReasonCount>& counts,
+                   std::string& out) {
+  for (const sim::ReasonCount& count : counts)
+    out += "  " + with_commas(static_cast<double>(count.rows), 0) + " rows " + verb + ": " +
+           count.reason + "\n";
+}
+
+}  // namespace
+
+std::string runs_table(std::span<const sim::Summary> runs, bool colour) {
+  using sim::Summary;
+  const TimeUnit jct = time_unit_for(largest(runs, [](const Summary& s) { return s.jct_avg_s; }));
+  const TimeUnit queue =
+      time_unit_for(largest(runs, [](const Summary& s) { return s.queue_avg_s; }));
+  const TimeUnit span = time_unit_for(largest(runs, [](const Summary& s) { return s.makespan_s; }));
+  const bool seeds =
+      std::ranges::any_of(runs, [&](const Summary& s) { return s.seed != runs.front().seed; });
+  const bool failed = any(runs, [](const Summary& s) { return s.jobs_failed; });
+  const bool unfinished = any(runs, [](const Summary& s) { return s.jobs_unfinished; });
+  const bool restarts = any(runs, [](const Summary& s) { return s.restarts; });
+
+  std::vector<Column> columns{{.title = "policy", .left = true}};
+  if (seeds) columns.push_back({"seed"});
+  columns.push_back({"finished"});
+  if (failed) columns.push_back({"failed", Better::Lower});
+  if (unfinished) columns.push_back({"unfinished", Better::Lower});
+  columns.push_back({in_unit("JCT avg", jct), Better::Lower});
+  columns.push_back({in_unit("p50", jct), Better::Lower});
+  columns.push_back({in_unit("p99", jct), Better::Lower});
+  columns.push_back({in_unit("queue avg", queue), Better::Lower});
+  columns.push_back({"queue max", Better::Lower});
+  columns.push_back({in_unit("makespan", span), Better::Lower});
+  columns.push_back({"GPU use (%)", Better::Higher});
+  if (restarts) columns.push_back({"restarts", Better::Lower});
+  columns.push_back({"realloc."});
+  columns.push_back({"preempt."});
+  columns.push_back({"decision p99 (us)"});
+  columns.push_back({"wall (s)"});
+
+  Table table(std::move(columns));
+  for (const Summary& run : runs) {
+    std::vector<Cell> row{text_cell(run.policy)};
+    if (seeds) row.push_back(count_cell(run.seed));
+    row.push_back(count_cell(run.jobs_finished));
+    if (failed) row.push_back(count_cell(run.jobs_failed));
+    if (unfinished) row.push_back(count_cell(run.jobs_unfinished));
+    row.push_back(time_cell(run.jct_avg_s, jct));
+    row.push_back(time_cell(run.jct_p50_s, jct));
+    row.push_back(time_cell(run.jct_p99_s, jct));
+    row.push_back(time_cell(run.queue_avg_s, queue));
+    row.push_back(count_cell(run.queue_max));
+    row.push_back(time_cell(run.makespan_s, span));
+    row.push_back({with_commas(run.gpu_utilization * 100, 1), run.gpu_utilization});
+    if (restarts) row.push_back(count_cell(run.restarts));
+    row.push_back(count_cell(run.reallocations));
+    row.push_back(count_cell(run.preemptions));
+    row.push_back(text_cell(with_commas(run.measured.decision_p99_us, 1)));
+    row.push_back(text_cell(with_commas(run.measured.wall_s, 2)));
+    table.add_row(std::move(row));
+  }
+  return table.text(colour);
+}
+
+std::string policies_table(std::span<const PolicyStatistics> policies, bool colour) {
+  using P = PolicyStatistics;
+  const TimeUnit jct =
+      time_unit_for(largest(policies, [](const P& p) { return p.jct_avg_s.mean; }));
+  const TimeUnit queue =
+      time_unit_for(largest(policies, [](const P& p) { return p.queue_avg_s.mean; }));
+  const TimeUnit span =
+      time_unit_for(largest(policies, [](const P& p) { return p.makespan_s.mean; }));
+  const bool failed = any(policies, [](const P& p) { return p.jobs_failed.mean; });
+
+  std::vector<Column> columns{{.title = "policy", .left = true}, {"seeds"}};
+  if (failed) columns.push_back({"failed", Better::Lower});
+  columns.push_back({in_unit("JCT avg", jct), Better::Lower});
+  columns.push_back({in_unit("p50", jct), Better::Lower});
+  columns.push_back({in_unit("p99", jct), Better::Lower});
+  columns.push_back({in_unit("queue avg", queue), Better::Lower});
+  columns.push_back({in_unit("makespan", span), Better::Lower});
+  columns.push_back({"GPU use (%)", Better::Higher});
+  columns.push_back({"realloc."});
+  columns.push_back({"preempt."});
+
+  Table table(std::move(columns));
+  for (const P& policy : policies) {
+    const bool several = policy.seeds > 1;
+    std::vector<Cell> row{text_cell(policy.policy), count_cell(policy.seeds)};
+    if (failed) row.push_back(estimate_cell(policy.jobs_failed, 1, 1, several));
+    row.push_back(estimate_cell(policy.jct_avg_s, jct.seconds, 2, several));
+    row.push_back(estimate_cell(policy.jct_p50_s, jct.seconds, 2, several));
+    row.push_back(estimate_cell(policy.jct_p99_s, jct.seconds, 2, several));
+    row.push_back(estimate_cell(policy.queue_avg_s, queue.seconds, 2, several));
+    row.push_back(estimate_cell(policy.makespan_s, span.seconds, 2, several));
+    row.push_back(estimate_cell(policy.gpu_utilization, 0.01, 1, several));
+    row.push_back(estimate_cell(policy.reallocations, 1, 0, several));
+    row.push_back(estimate_cell(policy.preemptions, 1, 0, several));
+    table.add_row(std::move(row));
+  }
+  return table.text(colour);
+}
+
+std::string account_lines(const sim::Summary& summary) {
+  const sim::WorkloadAccount& workload = summary.workload;
+  if (workload.rows_read == 0) return {};
+  std::string out = "workload: " + with_commas(static_cast<double>(workload.rows_read), 0) +
+                    " rows read, " + with_commas(static_cast<double>(summary.jobs_total), 0) +
+                    " jobs submitted\n";
+  append_counts("dropped", workload.dropped, out);
+  append_counts("altered", workload.altered, out);
+  return out;
+}
+
+}  // namespace orrery::cli

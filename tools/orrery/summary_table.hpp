@@ -1,0 +1,21 @@
+// Summaries of runs as tables for people.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "sim/results/summary.hpp"
+#include "tools/orrery/seed_statistics.hpp"
+
+namespace orrery::cli {
+
+/// One row per run.
+std::string runs_table(std::span<const sim::Summary> runs, bool colour);
+
+/// One row per policy, each number as mean and half the width of its 95 percent interval.
+std::string policies_table(std::span<const PolicyStatistics> policies, bool colour);
+
+/// Lines about what became of the rows of the workload's file; empty where there was none.
+std::string account_lines(const sim::Summary& summary);
+
+}  // namespace orrery::cli

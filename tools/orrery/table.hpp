@@ -1,0 +1,59 @@
+// Aligned tables for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::cli {
+
+/// Which values of a column are the better ones.
+enum class Better { Neither, Lower, Higher };
+
+/// A column: its title with the unit, and how to judge it.
+struct Column {
+  std::string title;
+  Better better = Better::Neither;
+  bool left = false;  ///< Text; numbers stand on the right.
+};
+
+/// One cell: what is shown, and the value that is judged.
+struct Cell {
+  std::string text;
+  double value = 0;
+};
+
+/// Rows under titles. Equal columns, two spaces apart, no trailing spaces.
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  /// As many cells as there are columns.
+  void add_row(std::vector<Cell> row);
+
+  /// With `colour`, the best value of each judged column is bold green where the rows differ.
+  std::string text(bool colour) const;
+
+ private:
+  bool is_best(std::size_t row, std::size_t column) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+/// A number with `decimals` digits after the point and commas between thousands: "12,345.6".
+std::string with_commas(double value, int decimals);
+
+/// The unit in which the largest of some times reads best.
+struct TimeUnit {
+  std::string_view name;  ///< "s", "min", "h" or "d".
+  double seconds = 1;
+};
+
+/// s below 10 minutes, min below 10 hours, h below 30 days, d above.
+TimeUnit time_unit_for(double largest_s);
+
+/// A time in words of its size: "42 s", "3 min 20 s", "5 h 12 min", "12 d 3 h".
+std::string time_in_words(double seconds);
+
+}  // namespace orrery::cli

@@ -1,0 +1,126 @@
+// test: runs scenarios and checks their expectations.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/base/json_text.hpp"
+#include "tools/orrery/interrupt.hpp"
+#include "tools/orrery/pool_progress.hpp"
+#include "tools/orrery/scenario_runs.hpp"
+#include "tools/orrery/verb_functions.hpp"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What became of one scenario.
+struct Verdict {
+  std::string file;
+  ExitCode code = ExitCode::Met;
+  std::vector<std::string> findings;  ///< Unmet expectations, or errors.
+
+  bool passed() const { return code == ExitCode::Met; }
+};
+
+/// Every .yaml file below the operands, each once, in the order of the operands, folders sorted.
+Result<std::vector<std::string>> scenario_files(const std::vector<std::string>& operands) {
+  std::vector<std::string> files;
+  Errors errors;
+  for (const std::string& operand : operands) {
+    std::error_code code;
+    if (!fs::is_directory(operand, code)) {
+      files.push_back(operand);
+      continue;
+    }
+    std::vector<std::string> below;
+    for (const auto& entry : fs::recursive_directory_iterator(operand, code))
+      if (entry.path().extension() == ".yaml") below.push_back(entry.path().string());
+    std::ranges::sort(below);
+    if (below.empty())
+      errors.push_back({.file = operand,
+                        .message = "no .yaml file below it, needed at least one scenario; name "
+                                   "another folder"});
+    files.insert(files.end(), below.begin(), below.end());
+  }
+  std::vector<std::string> once;
+  for (std::string& file : files)
+    if (std::ranges::find(once, file) == once.end()) once.push_back(std::move(file));
+  if (!errors.empty()) return errors;
+  return once;
+}
+
+/// Loads inside the task: a broken scenario fails alone.
+ExitCode test_one(const std::string& file,
+                  const std::vector<scenarios::Override>& overrides,
+                  ChildReport& report) {
+  const auto loaded = open_scenario(file, overrides);
+  if (loaded) return run_one(loaded->scenario, loaded->workload, {}, report);
+  RunAnswer answer;
+  answer.errors = loaded.errors();
+  send_answer(answer, report);
+  return ExitCode::BadInput;
+}
+
+Verdict verdict_of(const std::string& file, const TaskEnd& end) {
+  const RunAnswer answer = answer_of(end);
+  Verdict verdict{file, end.code, answer.summary.unmet};
+  for (const Error& error : answer.errors) verdict.findings.push_back(error.text());
+  if (end.code == ExitCode::NoProgress)
+    verdict.findings.emplace_back("no progress: the run could go on for ever at one instant");
+  return verdict;
+}
+
+std::string json_of(const std::vector<Verdict>& verdicts, std::size_t passed) {
+  JsonText json(JsonText::Layout::Indented);
+  json.begin_object().key("scenarios").begin_array();
+  for (const Verdict& verdict : verdicts) {
+    json.begin_object().field("file", verdict.file).field("passed", verdict.passed());
+    json.field("exit_code", static_cast<int>(verdict.code)).key("unmet").begin_array();
+    for (const std::string& finding : verdict.findings) json.value(finding);
+    json.end_array().end_object();
+  }
+  json.end_array().field("passed", passed).field("failed", verdicts.size() - passed);
+  json.end_object();
+  return json.take() + "\n";
+}
+
+std::string text_of(const std::vector<Verdict>& verdicts, std::size_t passed) {
+  std::string out;
+  for (const Verdict& verdict : verdicts) {
+    out += (verdict.passed() ? "pass  " : "FAIL  ") + verdict.file + "\n";
+    for (const std::string& finding : verdict.findings) out += "      " + finding + "\n";
+  }
+  return out + std::to_string(passed) + " passed, " + std::to_string(verdicts.size() - passed) +
+         " failed\n";
+}
+
+}  // namespace
+
+ExitCode run_test(const Arguments& arguments, Console& console) {
+  const auto files = scenario_files(arguments.operands());
+  const auto overrides = overrides_of(arguments);
+  if (!files) {
+    console.errors(files.errors());
+    return ExitCode::BadInput;
+  }
+  std::vector<Task> tasks;
+  for (const std::string& file : *files)
+    tasks.push_back(
+        [&file, &overrides](ChildReport& report) { return test_one(file, *overrides, report); });
+  const auto ends = run_with_bar(tasks, processors(), 0, "test", console);
+  if (interrupted()) return ExitCode::Interrupted;
+  std::vector<Verdict> verdicts;
+  ExitCode worst = ExitCode::Met;
+  std::size_t passed = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    verdicts.push_back(verdict_of((*files)[i], ends[i]));
+    worst = std::max(worst, ends[i].code);
+    passed += verdicts.back().passed() ? 1 : 0;
+  }
+  console.out(arguments.has("--json") ? json_of(verdicts, passed) : text_of(verdicts, passed));
+  return worst;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,22 @@
+// One function per verb; the table in verbs.cpp names them.
+#pragma once
+
+#include "tools/orrery/arguments.hpp"
+#include "tools/orrery/console.hpp"
+#include "tools/orrery/verb.hpp"
+
+namespace orrery::cli {
+
+ExitCode run_sim(const Arguments& arguments, Console& console);
+ExitCode run_compare(const Arguments& arguments, Console& console);
+ExitCode run_test(const Arguments& arguments, Console& console);
+ExitCode run_check(const Arguments& arguments, Console& console);
+ExitCode run_trace_info(const Arguments& arguments, Console& console);
+ExitCode run_policies(const Arguments& arguments, Console& console);
+ExitCode run_journal_dump(const Arguments& arguments, Console& console);
+ExitCode run_journal_verify(const Arguments& arguments, Console& console);
+ExitCode run_version(const Arguments& arguments, Console& console);
+ExitCode run_completion(const Arguments& arguments, Console& console);
+ExitCode run_help(const Arguments& arguments, Console& console);
+
+}  // namespace orrery::cli

@@ -1,0 +1,226 @@
+// The table of verbs: parsing, help and completion come from it.
+#include "tools/orrery/verb_functions.hpp"
+
+namespace orrery::cli {
+namespace {
+
+const OptionSpec kJson{.name = "--json", .help = "print one JSON document, and nothing else"};
+const OptionSpec kSet{.name = "--set",
+                      .value = "path=value",
+                      .help = "replace one value of the scenario, for example cluster.nodes=312",
+                      .repeatable = true};
+const OptionSpec kOut{.name = "--out",
+                      .value = "DIR",
+                      .help = "write summary.json, jobs.csv and events.jsonl there",
+                      .takes_path = true};
+const OptionSpec kWorld{.name = "--world",
+                        .value = "W",
+                        .help = "the world to run in (default: the scenario's, else model)",
+                        .choices = {"model", "sim"}};
+const OptionSpec kFidelity{.name = "--fidelity",
+                           .value = "L",
+                           .help = "how finely the world is modelled (default: the scenario's)",
+                           .choices = {"L0", "L1", "L2", "L3"}};
+
+Verb sim_verb() {
+  return {
+      {.name = "sim",
+       .operands = "SCENARIO",
+       .operands_min = 1,
+       .operands_max = 1,
+       .summary = "run a scenario and report its numbers",
+       .details = "Prints a table, and the expectations of the scenario that did not hold.\n"
+                  "With --out the results are also written to a folder, whole or not at all.",
+       .options = {{.name = "--policy",
+                    .value = "P",
+                    .help = "the policy (default: the scenario's); see orrery policies"},
+                   {.name = "--seed",
+                    .value = "N",
+                    .help = "the seed of all random draws (default: the scenario's)"},
+                   kWorld,
+                   kFidelity,
+                   kSet,
+                   kOut,
+                   {.name = "--journal", .help = "with --out: keep the journal too, as journal.db"},
+                   kJson},
+       .examples = {{"orrery sim scenarios/quickstart.yaml --policy srtf --out results",
+                     "the main job under one policy, results kept"},
+                    {"orrery sim scenarios/philly.yaml --set cluster.nodes=312 --json",
+                     "the Philly trace on a larger cluster, for a script"}}},
+      run_sim};
+}
+
+Verb compare_verb() {
+  return {{.name = "compare",
+           .operands = "SCENARIO",
+           .operands_min = 1,
+           .operands_max = 1,
+           .summary = "run a scenario under several policies and seeds, side by side",
+           .details = "Each run is a process of its own; the workload is read once per seed at "
+                      "most.\nWith several seeds the table shows mean and 95 percent interval.",
+           .options = {{.name = "--policies",
+                        .value = "a,b,c",
+                        .help = "the policies, joined by commas (default: the scenario's)"},
+                       {.name = "--seeds",
+                        .value = "A..B",
+                        .help = "seeds from A to B, both included (default: the scenario's)"},
+                       {.name = "--parallel",
+                        .value = "N",
+                        .help = "runs at the same time (default: one per processor)"},
+                       kWorld,
+                       kFidelity,
+                       kSet,
+                       kOut,
+                       kJson},
+           .examples = {{"orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las",
+                         "the main job: four policies on the same 3,000 jobs"},
+                        {"orrery compare scenarios/quickstart.yaml --policies fifo,las "
+                         "--seeds 1..10 --json",
+                         "two policies over ten seeds, for a script"}}},
+          run_compare};
+}
+
+Verb test_verb() {
+  return {{.name = "test",
+           .operands = "PATH...",
+           .operands_min = 1,
+           .operands_max = -1,
+           .summary = "run scenarios and check their expectations",
+           .details = "A folder stands for every .yaml file below it. Exit code 1 where an "
+                      "expectation is unmet.",
+           .options = {{.name = "--world",
+                        .value = "W",
+                        .help = "the world to run in (default: each scenario's, else model)",
+                        .choices = {"model", "sim", "cluster"}},
+                       kJson},
+           .examples = {{"orrery test scenarios/lifecycle", "every scenario of a folder"},
+                        {"orrery test scenarios/quickstart.yaml --json", "one, for a script"}}},
+          run_test};
+}
+
+Verb check_verb() {
+  return {{.name = "check",
+           .operands = "FILE...",
+           .operands_min = 1,
+           .operands_max = -1,
+           .summary = "validate scenario files, run nothing",
+           .details = "Reports everything that is wrong with every file, with place, finding, need "
+                      "and remedy.",
+           .options = {},
+           .examples = {{"orrery check scenarios/*.yaml", "all scenarios of the project"}}},
+          run_check};
+}
+
+Verb trace_info_verb() {
+  return {{.name = "trace info",
+           .operands = "FILE",
+           .operands_min = 1,
+           .operands_max = 1,
+           .summary = "what a job trace holds, and what became of each of its rows",
+           .details = "",
+           .options = {{.name = "--format",
+                        .value = "F",
+                        .help = "how the file is written (default: seen from its first character)",
+                        .choices = {"philly", "philly-json"}},
+                       kJson},
+           .examples = {{"orrery trace info philly.csv", "sizes, durations and counted quirks"}}},
+          run_trace_info};
+}
+
+Verb policies_verb() {
+  return {{.name = "policies",
+           .operands = "",
+           .summary = "list the policies with their parameters",
+           .details = "",
+           .options = {kJson},
+           .examples = {{"orrery policies", "names, parameters, units and defaults"}}},
+          run_policies};
+}
+
+Verb journal_dump_verb() {
+  return {{.name = "journal dump",
+           .operands = "FILE",
+           .operands_min = 1,
+           .operands_max = 1,
+           .summary = "print every record of a journal, one JSON object a line",
+           .details = "",
+           .options = {},
+           .examples = {{"orrery journal dump run.db | head", "the first records of a journal"}}},
+          run_journal_dump};
+}
+
+Verb journal_verify_verb() {
+  return {
+      {.name = "journal verify",
+       .operands = "FILE",
+       .operands_min = 1,
+       .operands_max = 1,
+       .summary = "check that a journal is whole, and fold it into its final state",
+       .details = "Checks the numbering, the chain of digests and that every record can be "
+                  "read;\nprints the digest of the state that the records lead to.",
+       .options =
+           {{.name = "--recompute",
+             .value = "SCENARIO",
+             .help = "ask the policy again for every recorded plan; parameters are the scenario's",
+             .takes_path = true},
+            kJson},
+       .examples = {{"orrery journal verify run.db", "after a crash, or before a replay"},
+                    {"orrery journal verify results/journal.db --recompute "
+                     "scenarios/quickstart.yaml",
+                     "does the policy still decide as it did?"}}},
+      run_journal_verify};
+}
+
+Verb version_verb() {
+  return {{.name = "version",
+           .operands = "",
+           .summary = "print the version",
+           .details = "",
+           .options = {},
+           .examples = {{"orrery version", "what is installed"}}},
+          run_version};
+}
+
+Verb completion_verb() {
+  return {{.name = "completion",
+           .operands = "SHELL",
+           .operands_min = 1,
+           .operands_max = 1,
+           .summary = "print a completion script for bash, zsh or fish",
+           .details = "",
+           .options = {},
+           .examples = {{"source <(orrery completion bash)", "complete in this shell"},
+                        {"orrery completion fish | source", "the same in fish"}},
+           .operand_choices = {"bash", "zsh", "fish"}},
+          run_completion};
+}
+
+Verb help_verb() {
+  return {{.name = "help",
+           .operands = "[VERB]",
+           .operands_max = 2,
+           .summary = "show all verbs, or one with its options and examples",
+           .details = "",
+           .options = {},
+           .examples = {{"orrery help compare", "options and examples of one verb"}}},
+          run_help};
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() {
+  static const Verb kVerbs[] = {sim_verb(),
+                                compare_verb(),
+                                test_verb(),
+                                check_verb(),
+                                trace_info_verb(),
+                                policies_verb(),
+                                journal_dump_verb(),
+                                journal_verify_verb(),
+                                version_verb(),
+                                completion_verb(),
+                                help_verb()};
+  return kVerbs;
+}
+
+}  // namespace orrery::cli
