@@ -1,0 +1,253 @@
+#include "core/control/status.hpp"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+std::string waiting_message(const State& state, const JobState& job) {
+  const JobRow& row = job.row;
+  std::string text = "needs " + std::to_string(row.gang_devices()) + " devices at once, ";
+  if (row.infeasible) return text + "more than the declared nodes can ever give together";
+  if (!state.quota_allows(job, row.gang_devices())) return text + "its quota is used up";
+  text += std::to_string(state.ledger.free().free_devices()) + " are free";
+  return job.reason == Reason::Preempted ? "preempted; " + text : text;
+}
+
+std::string message_of(const State& state, const JobState& job) {
+  const JobRow& row = job.row;
+  switch (row.phase) {
+    case JobPhase::Pending:
+      return row.holds ? "granted; waits for the devices to be given back"
+                       : waiting_message(state, job);
+    case JobPhase::Failed:
+      if (job.reason == Reason::BackoffLimitReached)
+        return "a worker failed after " + std::to_string(row.restarts) + " restarts, and " +
+               std::to_string(job.spec->backoff_limit) + " are allowed";
+      break;
+    case JobPhase::Restarting:
+      return std::string(in_words(job.reason)) + "; restart " + std::to_string(row.restarts) +
+             " of " + std::to_string(job.spec->backoff_limit);
+    default:
+      break;
+  }
+  return std::string(in_words(job.reason));
+}
+
+void count_worker(RoleStatus& role, WorkerState state) {
+  switch (state) {
+    case WorkerState::Claimed:
+    case WorkerState::Starting:
+      ++role.starting;
+      break;
+    case WorkerState::Ready:
+      ++role.ready;
+      break;
+    case WorkerState::Draining:
+      ++role.draining;
+      break;
+    case WorkerState::Succeeded:
+      ++role.succeeded;
+      break;
+    case WorkerState::Failed:
+    case WorkerState::Lost:
+      ++role.failed;
+      break;
+    case WorkerState::Stopped:
+      break;
+  }
+}
+
+// The last sample of each rank in the current generation.
+ProfilingStatus latest_of(const ProfilingSeries& series, Generation generation) {
+  ProfilingStatus status{series.key, {}};
+  for (const ProfilingSample& sample : series.samples) {
+    if (sample.generation != generation) continue;
+    const auto same = std::find_if(status.latest.begin(),
+                                   status.latest.end(),
+                                   [&](const auto& known) { return known.rank == sample.rank; });
+    if (same == status.latest.end()) {
+      status.latest.push_back(sample);
+    } else {
+      *same = sample;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+JobStatus status_of(const State& state, const JobState& job) {
+  const JobRow& row = job.row;
+  JobStatus status;
+  status.name = job.spec->name;
+  status.phase = row.phase;
+  status.reason = job.reason;
+  status.message = message_of(state, job);
+  status.allocation = job.elastic_nodes;
+  status.devices = row.devices_held;
+  status.generation = row.generation;
+  status.restarts = row.restarts;
+  status.reschedules = row.reschedules;
+  status.preemptions = row.preemptions;
+  status.node_losses = row.node_losses;
+  status.conditions = job.conditions;
+  status.submitted = row.submitted;
+  status.completed = job.finished_at;
+  for (const ProfilingSeries& series : job.profilings)
+    status.profilings.push_back(latest_of(series, row.generation));
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    RoleStatus role;
+    role.name = job.spec->roles[r].name;
+    role.target = job.target(RoleIndex{static_cast<std::uint16_t>(r)});
+    status.target += role.target;
+    for (const Worker& worker : job.workers)
+      if (worker.role.index() == r) count_worker(role, worker.state);
+    status.roles.push_back(std::move(role));
+  }
+  if (is_final(row.phase)) {
+    status.roles.clear();
+    return status;
+  }
+  status.replicas = static_cast<std::int32_t>(job.workers.size());
+  status.ready_replicas = static_cast<std::int32_t>(job.ready);
+  return status;
+}
+
+std::string_view in_words(Reason reason) {
+  switch (reason) {
+    case Reason::Submitted:
+      return "submitted";
+    case Reason::WaitingForCapacity:
+      return "waits for capacity";
+    case Reason::WaitingForQuota:
+      return "waits for its quota";
+    case Reason::Infeasible:
+      return "can never fit on the declared nodes";
+    case Reason::Granted:
+      return "was granted its devices; its workers start";
+    case Reason::AllReady:
+      return "all workers are ready";
+    case Reason::Rescaled:
+      return "its number of replicas changes";
+    case Reason::Moved:
+      return "it moves to other nodes";
+    case Reason::Preempted:
+      return "its devices were taken back by decision";
+    case Reason::WorkerFailed:
+      return "a worker failed";
+    case Reason::WorkerLost:
+      return "a worker was deleted from outside";
+    case Reason::NodeLost:
+      return "a node was lost";
+    case Reason::BackoffLimitReached:
+      return "a worker failed and the backoff limit is used up";
+    case Reason::RequiredSucceeded:
+      return "all required workers have succeeded";
+    case Reason::StoppedByUser:
+      return "stopped by a user";
+    case Reason::InvalidSpec:
+      return "its specification is not valid";
+    case Reason::StartDeadline:
+      return "its workers were not ready in time";
+    case Reason::DrainDeadline:
+      return "its workers did not stop in time";
+    case Reason::ContactLost:
+      return "none of its nodes can be reached";
+    case Reason::ContactRegained:
+      return "its nodes are reached again";
+    case Reason::NoReplicas:
+      return "it shall have no replicas";
+  }
+  return "";
+}
+
+std::string_view in_words(Ignored why) {
+  switch (why) {
+    case Ignored::UnknownJob:
+      return "no such job";
+    case Ignored::StaleGeneration:
+      return "of an older generation";
+    case Ignored::StaleIncarnation:
+      return "of an older start of the worker";
+    case Ignored::JobFinished:
+      return "the job has ended";
+    case Ignored::NotInThisPhase:
+      return "not possible in this phase";
+    case Ignored::AlreadyKnown:
+      return "already known";
+    case Ignored::UnknownRank:
+      return "no worker of this rank";
+    case Ignored::UnknownNode:
+      return "no such node";
+    case Ignored::FixedJob:
+      return "the job is fixed";
+    case Ignored::OutOfBounds:
+      return "outside the bounds";
+    case Ignored::DoesNotFit:
+      return "does not fit any more";
+    case Ignored::OverQuota:
+      return "over the quota";
+    case Ignored::NotDue:
+      return "not due";
+    case Ignored::BadSpecification:
+      return "the specification is not valid";
+  }
+  return "";
+}
+
+UserEvent user_event(const Notice& notice) {
+  UserEvent event;
+  switch (notice.kind) {
+    case NoticeKind::PhaseChanged: {
+      const bool worrying = notice.to == JobPhase::Restarting ||
+                            notice.to == JobPhase::Rescheduling || notice.to == JobPhase::Unknown ||
+                            notice.to == JobPhase::Failed;
+      event.severity = worrying ? Severity::Warning : Severity::Normal;
+      event.name = "Job" + std::string(to_string(notice.to));
+      event.message = in_words(notice.reason);
+      break;
+    }
+    case NoticeKind::Allocated:
+      event.name = "Allocated";
+      event.message = std::to_string(notice.count) + " workers on " +
+                      std::to_string(notice.devices) + " devices";
+      break;
+    case NoticeKind::Counted:
+      event.name = "Counted";
+      event.message = std::string(to_string(notice.counter)) + ": " + std::to_string(notice.count);
+      break;
+    case NoticeKind::IgnoredReport:
+      event.name = "ReportIgnored";
+      event.message = in_words(notice.ignored);
+      break;
+    case NoticeKind::GrantDropped:
+      event.severity = Severity::Warning;
+      event.name = "GrantDropped";
+      event.message = in_words(notice.ignored);
+      break;
+    case NoticeKind::GrantClipped:
+      event.name = "GrantClipped";
+      event.message = "granted less than proposed: more is not allowed or does not fit";
+      break;
+    case NoticeKind::NodeChanged:
+      event.severity = notice.up ? Severity::Normal : Severity::Warning;
+      event.name = notice.up ? "NodeReturned" : "NodeSilent";
+      event.message = notice.up ? "the node is heard again" : "the node's lease ran out";
+      break;
+    case NoticeKind::WorkersReported:
+      event.severity = notice.fact == WorkerFact::Ready ||
+                               (notice.fact == WorkerFact::Exited && notice.exit_code == 0)
+                           ? Severity::Normal
+                           : Severity::Warning;
+      event.name = "Workers" + std::string(to_string(notice.fact));
+      event.message =
+          std::to_string(notice.count) + " from rank " + std::to_string(notice.first.value) +
+          (notice.fact == WorkerFact::Exited ? ", exit code " + std::to_string(notice.exit_code)
+                                             : "");
+      break;
+  }
+  return event;
+}
+
+}  // namespace orrery

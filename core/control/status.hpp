@@ -1,0 +1,122 @@
+// What a user reads of a job: its status, and its events in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.hpp"
+#include "core/control/state.hpp"
+#include "core/record/command.hpp"
+
+namespace orrery {
+
+/// Workers of one role by what they do (DI-orchestrator's taskStatus).
+struct RoleStatus {
+  std::string name;
+  std::int32_t target = 0;  ///< Replicas that the role shall have.
+  std::int32_t starting = 0;
+  std::int32_t ready = 0;
+  std::int32_t draining = 0;
+  std::int32_t succeeded = 0;
+  std::int32_t failed = 0;  ///< Failed or lost, not replaced yet.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("target", self.target);
+    v.field("starting", self.starting);
+    v.field("ready", self.ready);
+    v.field("draining", self.draining);
+    v.field("succeeded", self.succeeded);
+    v.field("failed", self.failed);
+  }
+};
+
+/// The latest value of one key, per rank of the current generation.
+struct ProfilingStatus {
+  std::string key;
+  std::vector<ProfilingSample> latest;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("key", self.key);
+    v.field("latest", self.latest);
+  }
+};
+
+/// A job as a user sees it. Derived from the state whenever it is asked for.
+struct JobStatus {
+  std::string name;
+  JobPhase phase = JobPhase::Pending;
+  Reason reason = Reason::Submitted;
+  std::string message;                ///< The reason in words.
+  std::int32_t replicas = 0;          ///< Workers of the job.
+  std::int32_t ready_replicas = 0;    ///< 0 in a final phase.
+  std::int32_t target = 0;            ///< Workers that it shall have at least.
+  std::vector<NodeCount> allocation;  ///< Elastic replicas per node.
+  std::int32_t devices = 0;
+  Generation generation;
+  std::uint32_t restarts = 0;
+  std::uint32_t reschedules = 0;
+  std::uint32_t preemptions = 0;
+  std::uint32_t node_losses = 0;
+  std::vector<RoleStatus> roles;  ///< Empty in a final phase.
+  std::vector<Condition> conditions;
+  std::vector<ProfilingStatus> profilings;
+  Instant submitted;
+  Instant completed = Instant::never();
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("phase", self.phase);
+    v.field("reason", self.reason);
+    v.field("message", self.message);
+    v.field("replicas", self.replicas);
+    v.field("ready_replicas", self.ready_replicas);
+    v.field("target", self.target);
+    v.field("allocation", self.allocation);
+    v.field("devices", self.devices);
+    v.field("generation", self.generation);
+    v.field("restarts", self.restarts);
+    v.field("reschedules", self.reschedules);
+    v.field("preemptions", self.preemptions);
+    v.field("node_losses", self.node_losses);
+    v.field("roles", self.roles);
+    v.field("conditions", self.conditions);
+    v.field("profilings", self.profilings);
+    v.field("submitted", self.submitted);
+    v.field("completed", self.completed);
+  }
+};
+
+/// The status of a job that is in state.
+JobStatus status_of(const State& state, const JobState& job);
+
+/// Whether a person should worry about an event.
+enum class Severity : std::uint8_t { Normal, Warning };
+
+template <>
+struct EnumNames<Severity> {
+  static constexpr std::array kNames{"Normal", "Warning"};
+};
+
+/// One line for `orrery events`.
+struct UserEvent {
+  Severity severity = Severity::Normal;
+  std::string name;  ///< "JobRunning", "JobRestarting", "GrantDropped", ...
+  std::string message;
+};
+
+/// A notice in words. Restarting, Rescheduling, Unknown and Failed are warnings.
+UserEvent user_event(const Notice& notice);
+
+/// A reason in words.
+std::string_view in_words(Reason reason);
+
+/// Why something was ignored, in words.
+std::string_view in_words(Ignored why);
+
+}  // namespace orrery
