@@ -32,24 +32,40 @@ Instant expected_end(const JobRow& row) {
 
 }  // namespace
 
+void Easy::learn_shape(const ClusterView& view, JobId id) {
+  if (shape_of_.size() <= id.index()) shape_of_.resize(id.index() + 1, kNoShape);
+  const GangShape shape = shape_of(view.job(id));
+  const bool shared = shape.only.is_none();
+  const auto next = static_cast<std::uint32_t>(shapes_.size());
+  shape_of_[id.index()] = shared ? shapes_.try_emplace(shape, next).first->second : kNoShape;
+}
+
+void Easy::refuse(Refused& refused, JobId id) {
+  const std::uint32_t shape = shape_of_[id.index()];
+  if (shape == kNoShape) return;
+  if (refused.in_call.size() <= shape) refused.in_call.resize(shape + 1, 0);
+  refused.in_call[shape] = call_;
+}
+
 void Easy::refresh(const ClusterView& view, JobId id) {
   lower_.refresh(view, id);
-  if (end_of_.size() <= id.index()) end_of_.resize(id.index() + 1, Instant::never());
-  Instant& known = end_of_[id.index()];
-  const Instant end = view.is_live(id) ? expected_end(view.row(id)) : Instant::never();
-  if (end == known) return;  // A change of size is a new allocation, so it has another end.
-  if (!known.is_never()) ends_.erase({known, id, 0});
-  if (!end.is_never()) ends_.insert({end, id, view.row(id).devices_held});
-  known = end;
+  const bool live = view.is_live(id);
+  if (live && waits(view.row(id))) learn_shape(view, id);
+  ends_.set(view, id, live ? expected_end(view.row(id)) : Instant::never());
 }
 
 void Easy::absorb(const ClusterView& view) {
   const auto reset = [&] {
     lower_.clear();
     ends_.clear();
-    end_of_.clear();
+    foreseen_.clear();
+    shapes_.clear();
+    shape_of_.clear();
   };
   absorb_changes(view, reset, [&](JobId id) { refresh(view, id); });
+  for (const JobId id : foreseen_) refresh(view, id);
+  foreseen_.clear();
+  ++call_;
 }
 
 bool Easy::start_or_push(const ClusterView& view, JobId id, Plan& plan) {
@@ -126,29 +142,22 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
   });
 }
 
-// Merges the ends known from the view with those of the jobs that this call has started, and
-// calls visit(at, job, devices) in order of time until it returns false. Overdue ends are now.
-template <class Visit>
-void Easy::for_each_end(const ClusterView& view, Visit&& visit) const {
-  std::vector<End> fresh;
+// What this call has proposed so far, as if it were so; the next view tells what came of it.
+void Easy::foresee(const ClusterView& view) {
   for (const Gang::Started& s : gang_.started()) {
     const JobRow& row = view.row(s.job);
     if (row.estimate_source == EstimateSource::None) continue;
-    fresh.push_back({view.now() + row.estimate, s.job, row.gang_devices()});
+    ends_.set(row, gang_.nodes_of(s), view.now() + row.estimate);
+    foreseen_.push_back(s.job);
   }
-  std::sort(fresh.begin(), fresh.end());
-  auto next = fresh.begin();
-  for (const End& end : ends_) {
-    if (gang_.is_removed(end.job)) continue;
-    for (; next != fresh.end() && *next < end; ++next)
-      if (!visit(*next)) return;
-    if (!visit({std::max(end.at, view.now()), end.job, end.devices})) return;
+  for (const JobId id : gang_.removed()) {
+    ends_.set(view, id, Instant::never());
+    foreseen_.push_back(id);
   }
-  for (; next != fresh.end(); ++next)
-    if (!visit(*next)) return;
 }
 
 Easy::Reservation Easy::reserve(const ClusterView& view, const JobView& head) {
+  foresee(view);
   // Where any device will do, counting is exact; else nodes have to come free as a whole.
   const bool counts = head.spec.roles.size() == 1 && head.row.demand.devices == 1 &&
                       head.row.demand.model.is_none() &&
@@ -160,10 +169,11 @@ Easy::Reservation Easy::reserve_by_count(const ClusterView& view, const JobView&
   Reservation reserved;
   const std::int64_t need = head.row.gang_devices();
   std::int64_t free = gang_.free_devices();
-  for_each_end(view, [&](const End& end) {
-    if (end.at > reserved.shadow) return false;
-    free += end.devices;
-    if (free >= need && reserved.shadow.is_never()) reserved.shadow = end.at;
+  ends_.for_each([&](Instant expected, std::int32_t devices) {
+    const Instant at = std::max(expected, view.now());
+    if (at > reserved.shadow) return false;
+    free += devices;
+    if (free >= need && reserved.shadow.is_never()) reserved.shadow = at;
     return true;
   });
   reserved.extra = free - need;
@@ -173,32 +183,14 @@ Easy::Reservation Easy::reserve_by_count(const ClusterView& view, const JobView&
 Easy::Reservation Easy::reserve_by_node(const ClusterView& view, const JobView& head) {
   Reservation reserved;
   reserved.by_node = true;
-  beside_.sync(gang_.trial().index());
-  const auto give_nodes = [&](const End& end) {
-    for (const Gang::Started& s : gang_.started()) {
-      if (s.job != end.job) continue;
-      for (const NodeCount& n : gang_.nodes_of(s))
-        beside_.give(n.node, view.row(s.job).demand, n.replicas);
-      return;
-    }
-    give_back(view, view.job(end.job), beside_);
-  };
-  bool placed = false;
-  std::vector<NodeCount> nodes;
-  for_each_end(view, [&](const End& end) {
-    if (placed && end.at > reserved.shadow) return false;
-    give_nodes(end);
-    if (placed || !try_start(view, head, head.row.min_replicas, beside_, &nodes)) return true;
-    placed = true;
-    reserved.shadow = end.at;
-    return true;
-  });
+  const FreeIndex& spare = gang_.trial().index();
+  beside_.sync(spare);
+  const std::optional<Instant> end = ends_.first_fit(view, spare, head);
+  if (!end) return reserved;
+  reserved.shadow = std::max(*end, view.now());
   // Until the shadow time a long job may use what is free now and not the head's by then.
-  std::vector<std::pair<NodeId, NodeFree>> then;
-  for (const NodeId node : beside_.touched()) then.emplace_back(node, beside_.index().at(node));
-  beside_.rollback();
-  if (!placed) return reserved;
-  for (const auto& [node, free] : then) reduce_to(beside_, node, free);
+  ends_.look_until(reserved.shadow);
+  for (const NodeId node : ends_.nodes_of_fit()) reduce_to(beside_, node, ends_.left_at(node));
   return reserved;
 }
 
@@ -210,8 +202,12 @@ bool Easy::start_beside(const ClusterView& view,
   const bool is_short =
       entry.estimate > Duration::zero() && view.now() + entry.estimate <= reserved.shadow;
   if (is_short) {
+    if (refused_.has(shape_of_[entry.job.index()], call_)) return false;
     const std::size_t mark = gang_.trial().touched().size();
-    if (!gang_.start(entry.job, plan)) return false;
+    if (!gang_.start(entry.job, plan)) {
+      if (gang_.quota_allows(entry.job, entry.devices)) refuse(refused_, entry.job);
+      return false;
+    }
     if (reserved.by_node)
       for (const NodeId node : gang_.trial().touched().subspan(mark))
         reduce_to(beside_, node, gang_.trial().index().at(node));
@@ -223,12 +219,16 @@ bool Easy::start_beside(const ClusterView& view,
     return true;
   }
   if (entry.devices > beside_.index().free_devices() ||
+      refused_beside_.has(shape_of_[entry.job.index()], call_) ||
       !gang_.quota_allows(entry.job, entry.devices))
     return false;
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
-  if (job.spec.roles.size() > 1 || !beside_.take_gang(job.row.demand, job.row.min_replicas, nodes))
+  if (job.spec.roles.size() > 1) return false;
+  if (!beside_.take_gang(job.row.demand, job.row.min_replicas, nodes)) {
+    refuse(refused_beside_, entry.job);
     return false;
+  }
   gang_.start_on(entry.job, nodes, plan);
   return true;
 }

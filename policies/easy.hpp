@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "policies/expected_ends.hpp"
 #include "policies/gang.hpp"
+#include "policies/gang_shape.hpp"
 #include "policies/lower_priority.hpp"
 
 namespace orrery::policies {
@@ -41,17 +43,6 @@ class Easy : public Policy {
   void load(ByteReader&) override {}
 
  private:
-  /// A holder with an estimate, in the order of expected ends.
-  struct End {
-    Instant at;
-    JobId job;
-    std::int32_t devices;
-
-    friend bool operator<(const End& a, const End& b) {
-      return a.at != b.at ? a.at < b.at : a.job < b.job;
-    }
-  };
-
   /// The head's claim on the future.
   struct Reservation {
     Instant shadow = Instant::never();
@@ -59,12 +50,23 @@ class Easy : public Policy {
     bool by_node = false;    ///< `extra` is not enough: later jobs must fit in `beside_`.
   };
 
+  /// Shapes that fit nowhere any more in this call: those behind of the same shape need not try.
+  struct Refused {
+    std::vector<std::uint64_t> in_call;  ///< [shape] -> the last call that refused it.
+
+    bool has(std::uint32_t shape, std::uint64_t call) const {
+      return shape < in_call.size() && in_call[shape] == call;
+    }
+  };
+
+  static constexpr std::uint32_t kNoShape = UINT32_MAX;
+
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
-  template <class Visit>
-  void for_each_end(const ClusterView& view, Visit&& visit) const;
-
+  void learn_shape(const ClusterView& view, JobId id);
+  void refuse(Refused& refused, JobId id);
+  void foresee(const ClusterView& view);
   Reservation reserve(const ClusterView& view, const JobView& head);
   Reservation reserve_by_count(const ClusterView& view, const JobView& head);
   Reservation reserve_by_node(const ClusterView& view, const JobView& head);
@@ -75,8 +77,13 @@ class Easy : public Policy {
                     Plan& plan);
 
   Options options_;
-  std::set<End> ends_;
-  std::vector<Instant> end_of_;  ///< [job] -> its place in `ends_`; never where it has none.
+  ExpectedEnds ends_;
+  std::vector<JobId> foreseen_;  ///< Changed in `ends_` by what the last call proposed.
+  std::map<GangShape, std::uint32_t> shapes_;
+  std::vector<std::uint32_t> shape_of_;  ///< [job] -> index of its shape, once it waited.
+  std::uint64_t call_ = 0;
+  Refused refused_;         ///< Of jobs that end by the shadow time.
+  Refused refused_beside_;  ///< Of those that do not.
   LowerPriority lower_;
   Gang gang_;
   CapacityTrial beside_;  ///< What long jobs may take now without touching the head's nodes.

@@ -97,6 +97,9 @@ class Gang {
   /// roles come last.
   void finish(Plan& plan) const;
 
+  /// The jobs that this call has preempted.
+  std::span<const JobId> removed() const { return removed_; }
+
   /// Whether this call has preempted the job.
   bool is_removed(JobId id) const {
     return std::find(removed_.begin(), removed_.end(), id) != removed_.end();

@@ -7,23 +7,11 @@ void OrderedJobs::clear() {
   groups_.clear();
 }
 
-OrderedJobs::Shape OrderedJobs::shape_of(const JobView& job) {
-  const Demand& d = job.row.demand;
-  return {job.row.gang_devices(),
-          job.row.min_replicas,
-          d.devices,
-          d.share.thousandths,
-          d.model,
-          d.cpu.count,
-          d.memory.count,
-          job.spec.roles.size() == 1 ? JobId::none() : job.row.id};
-}
-
 void OrderedJobs::put(const ClusterView& view, JobId id, std::int64_t key) {
   if (records_.size() <= id.index()) records_.resize(id.index() + 1);
   Record& record = records_[id.index()];
   const JobView job = view.job(id);
-  const Shape shape = shape_of(job);
+  const GangShape shape = shape_of(job);
   if (record.waits && record.place.key == key && record.group->first == shape) return;
   remove(id);
   record.waits = true;

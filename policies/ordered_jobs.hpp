@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -10,6 +9,7 @@
 
 #include "core/plan/cluster_view.hpp"
 #include "policies/gang.hpp"
+#include "policies/gang_shape.hpp"
 
 namespace orrery::policies {
 
@@ -72,22 +72,8 @@ class OrderedJobs {
   }
 
  private:
-  /// What decides where a gang fits. Jobs of several roles are each a shape of their own.
-  struct Shape {
-    std::int32_t devices = 0;  ///< Of the whole gang.
-    std::int32_t replicas = 0;
-    std::int32_t devices_each = 0;
-    std::int32_t share = 0;
-    DeviceModelId model;
-    std::int64_t cpu = 0;
-    std::int64_t memory = 0;
-    JobId only;
-
-    friend auto operator<=>(const Shape&, const Shape&) = default;
-  };
-
   using Group = std::set<OrderKey>;
-  using Groups = std::map<Shape, Group>;
+  using Groups = std::map<GangShape, Group>;
 
   struct Cursor {
     Group::const_iterator next;
@@ -102,8 +88,6 @@ class OrderedJobs {
   };
 
   static bool later(const Cursor& a, const Cursor& b) { return *b.next < *a.next; }
-
-  static Shape shape_of(const JobView& job);
 
   Groups groups_;                ///< None is empty.
   std::vector<Record> records_;  ///< By job.

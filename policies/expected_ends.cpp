@@ -1,0 +1,232 @@
+#include "policies/expected_ends.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace orrery::policies {
+namespace {
+
+// More than this and the next question starts from a fresh copy.
+constexpr std::size_t kStaleMax = 1 << 16;
+
+}  // namespace
+
+void ExpectedEnds::Amount::add(const Amount& other, std::int32_t times) {
+  cpu += other.cpu * times;
+  memory += other.memory * times;
+  devices += other.devices * times;
+  thousandths += other.thousandths * times;
+}
+
+void ExpectedEnds::clear() {
+  ends_.clear();
+  known_.clear();
+  near_ = {};
+  far_ = {};
+  spare_ = nullptr;
+}
+
+void ExpectedEnds::append(const Demand& demand, std::span<const NodeCount> nodes, Pieces& out) {
+  const bool part = demand.devices == 1 && !demand.share.is_whole();
+  for (const NodeCount& n : nodes)
+    out.push_back({n.node,
+                   {demand.cpu.count * n.replicas,
+                    demand.memory.count * n.replicas,
+                    part ? 0 : demand.devices * n.replicas,
+                    part ? demand.share.thousandths * n.replicas : 0}});
+}
+
+void ExpectedEnds::set(const ClusterView& view, JobId id, Instant at) {
+  if (at.is_never()) return erase(id);
+  const JobView job = view.job(id);
+  pieces_.clear();
+  append(job.row.demand, job.nodes, pieces_);
+  std::vector<NodeCount> nodes;
+  for (std::size_t r = 0; job.spec.roles.size() > 1 && r < job.spec.roles.size(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role == job.row.elastic) continue;
+    nodes.clear();
+    view.append_nodes(id, role, nodes);
+    append(view.demand_of(job.spec, role), nodes, pieces_);
+  }
+  put(id, at, job.row.devices_held);
+}
+
+void ExpectedEnds::set(const JobRow& row, std::span<const NodeCount> nodes, Instant at) {
+  if (at.is_never()) return erase(row.id);
+  pieces_.clear();
+  append(row.demand, nodes, pieces_);
+  put(row.id, at, row.gang_devices());
+}
+
+Digest ExpectedEnds::digest_of(const Pieces& pieces, std::int32_t devices) {
+  Digester digester;
+  digester.update(static_cast<std::uint64_t>(devices));
+  for (const auto& [node, amount] : pieces) {
+    digester.update(std::uint64_t{node.value} << 32 | static_cast<std::uint32_t>(amount.devices));
+    digester.update(static_cast<std::uint64_t>(amount.cpu));
+    digester.update(static_cast<std::uint64_t>(amount.memory));
+    digester.update(static_cast<std::uint64_t>(amount.thousandths));
+  }
+  return digester.finish();
+}
+
+// The job's pieces are in `pieces_`.
+void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
+  if (known_.size() <= job.index()) known_.resize(job.index() + 1);
+  const Digest held = digest_of(pieces_, devices);
+  if (known_[job.index()].at == at && known_[job.index()].held == held) return;
+  erase(job);
+  known_[job.index()] = {at, held};
+  const Key key{at, job};
+  const End& end = ends_.emplace(key, End{devices, pieces_}).first->second;
+  if (near_.covers(key)) add(near_, end, 1);
+  if (far_.covers(key)) add(far_, end, 1);
+}
+
+void ExpectedEnds::erase(JobId job) {
+  if (known_.size() <= job.index() || known_[job.index()].at.is_never()) return;
+  const auto found = ends_.find({known_[job.index()].at, job});
+  known_[job.index()].at = Instant::never();
+  if (near_.covers(found->first)) add(near_, found->second, -1);
+  if (far_.covers(found->first)) add(far_, found->second, -1);
+  ends_.erase(found);
+}
+
+void ExpectedEnds::add(Prefix& prefix, const End& end, std::int32_t times) {
+  for (const auto& [node, amount] : end.held) {
+    if (prefix.sums.size() <= node.index()) prefix.sums.resize(node.index() + 1);
+    prefix.sums[node.index()].add(amount, times);
+    if (&prefix == &near_) stale_.push_back(node);
+  }
+  if (stale_.size() < kStaleMax) return;
+  stale_.clear();
+  spare_ = nullptr;
+}
+
+// Shares add up as FreeIndex::give adds them: parts to a whole device, one after the other.
+NodeFree ExpectedEnds::sum(NodeFree free, const Amount& more) {
+  free.cpu.count += more.cpu;
+  free.memory.count += more.memory;
+  const std::int32_t parts = free.partial_max + more.thousandths;
+  free.devices += more.devices + (more.thousandths > 0 ? parts / 1000 : 0);
+  free.partial_max = more.thousandths > 0 ? parts % 1000 : free.partial_max;
+  return free;
+}
+
+void ExpectedEnds::update(NodeId node) {
+  const NodeFree free = node.index() < near_.sums.size()
+                            ? sum(spare_->at(node), near_.sums[node.index()])
+                            : spare_->at(node);
+  if (!(future_.at(node) == free)) future_.set(node, free);
+}
+
+void ExpectedEnds::sync(const FreeIndex& spare) {
+  changed_.clear();
+  const bool follows = spare_ == &spare && future_.size() == spare.size() &&
+                       spare.changed_since(spare_version_, changed_);
+  spare_ = &spare;
+  spare_version_ = spare.version();
+  if (follows) {
+    for (const NodeId node : changed_) update(node);
+    for (const NodeId node : stale_) update(node);
+  } else {
+    future_.become(spare);
+    for (std::uint32_t n = 0; n < spare.size(); ++n) update(NodeId{n});
+  }
+  stale_.clear();
+}
+
+void ExpectedEnds::restart() {
+  near_ = {};
+  for (std::uint32_t n = 0; n < spare_->size(); ++n) update(NodeId{n});
+}
+
+ExpectedEnds::Ends::iterator ExpectedEnds::after_mark() {
+  return near_.any ? ends_.upper_bound(near_.mark) : ends_.begin();
+}
+
+void ExpectedEnds::give(Ends::iterator end) {
+  near_.any = true;
+  near_.mark = end->first;
+  add(near_, end->second, 1);
+  for (const NodeId node : stale_) update(node);
+  stale_.clear();
+}
+
+bool ExpectedEnds::step_forward() {
+  const auto next = after_mark();
+  if (next == ends_.end()) return false;
+  give(next);
+  return true;
+}
+
+// Takes the last end back; false where it is the only one.
+bool ExpectedEnds::step_back() {
+  const auto last = std::prev(after_mark());
+  if (last == ends_.begin()) return false;
+  near_.mark = std::prev(last)->first;
+  add(near_, last->second, -1);
+  for (const NodeId node : stale_) update(node);
+  stale_.clear();
+  return true;
+}
+
+bool ExpectedEnds::counting_is_exact(const JobView& job) {
+  const Demand& demand = job.row.demand;
+  return job.spec.roles.size() == 1 && demand.devices > 0 && demand.share.is_whole() &&
+         demand.cpu.count == 0 && demand.memory.count == 0;
+}
+
+bool ExpectedEnds::fits(const ClusterView& view, const JobView& job) {
+  if (future_.replicas_by_devices(job.row.demand) < job.row.min_replicas) return false;
+  return counting_is_exact(job) || try_job(view, job);
+}
+
+bool ExpectedEnds::try_job(const ClusterView& view, const JobView& job) {
+  attempt_.sync(future_);
+  return try_start(view, job, job.row.min_replicas, attempt_);
+}
+
+std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
+                                               const FreeIndex& spare,
+                                               const JobView& job) {
+  sync(spare);
+  // Roles are placed one after the other, so that more room may make a job of several fit less:
+  // only a search from the front finds the first.
+  if (job.spec.roles.size() > 1) restart();
+  if (after_mark() == ends_.begin() && !step_forward()) return std::nullopt;
+  if (fits(view, job)) {
+    while (step_back()) {
+      if (fits(view, job)) continue;
+      step_forward();
+      break;
+    }
+  } else {
+    do {
+      if (!step_forward()) return std::nullopt;
+    } while (!fits(view, job));
+  }
+  try_job(view, job);
+  return std::prev(after_mark())->first.at;
+}
+
+void ExpectedEnds::look_until(Instant at) {
+  const Key mark{at, JobId::none()};  // After every job that ends at this instant.
+  auto from = far_.any ? ends_.upper_bound(far_.mark) : ends_.begin();
+  auto to = ends_.upper_bound(mark);
+  const bool forward = !far_.any || far_.mark < mark;
+  if (!forward) std::swap(from, to);
+  for (; from != to; ++from) add(far_, from->second, forward ? 1 : -1);
+  far_.any = true;
+  far_.mark = mark;
+}
+
+NodeFree ExpectedEnds::left_at(NodeId node) const {
+  Amount later;
+  if (node.index() < far_.sums.size()) later.add(far_.sums[node.index()], 1);
+  if (node.index() < near_.sums.size()) later.add(near_.sums[node.index()], -1);
+  return sum(attempt_.index().at(node), later);
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,127 @@
+// When running jobs are expected to end, and what is free by then.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/digest.hpp"
+#include "core/plan/cluster_view.hpp"
+
+namespace orrery::policies {
+
+/// Jobs by expected end with what each holds. Kept from view to view, so that a question about the
+/// future costs what changed since the last one, not a walk over all jobs that run.
+class ExpectedEnds {
+ public:
+  /// Forgets every job.
+  void clear();
+
+  /// The job holds what the view says, until `at`; never: it has no expected end and is forgotten.
+  void set(const ClusterView& view, JobId job, Instant at);
+
+  /// The job will hold `nodes` of its elastic demand, and `devices` in all, until `at`.
+  void set(const JobRow& row, std::span<const NodeCount> nodes, Instant at);
+
+  /// Calls visit(at, devices) in the order of ends, then of ids, until it returns false.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [key, end] : ends_)
+      if (!visit(key.at, end.devices)) return;
+  }
+
+  /// The first expected end, in that order, by which the job fits on what is free now (`spare`) and
+  /// what ended until then; empty where it never does. Other calls below speak of this answer.
+  /// Jobs of one role: the search goes on from where the last one stopped.
+  std::optional<Instant> first_fit(const ClusterView& view,
+                                   const FreeIndex& spare,
+                                   const JobView& job);
+
+  /// Where `first_fit` put the job, possibly repeated.
+  std::span<const NodeId> nodes_of_fit() const { return attempt_.touched(); }
+
+  /// Takes in all that ends up to `at`, the answer of `first_fit` or later: for `left_at`.
+  void look_until(Instant at);
+
+  /// What the node has free at that time, the job of `first_fit` being there.
+  NodeFree left_at(NodeId node) const;
+
+ private:
+  struct Key {
+    Instant at;
+    JobId job;
+
+    friend bool operator<(const Key& a, const Key& b) {
+      return a.at != b.at ? a.at < b.at : a.job < b.job;
+    }
+  };
+
+  /// An amount on one node. `thousandths` are of shares.
+  struct Amount {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::int32_t devices = 0;
+    std::int32_t thousandths = 0;
+
+    void add(const Amount& other, std::int32_t times);
+  };
+
+  using Pieces = std::vector<std::pair<NodeId, Amount>>;
+
+  struct End {
+    std::int32_t devices = 0;
+    Pieces held;
+  };
+
+  using Ends = std::map<Key, End>;
+
+  /// What tells in most cases, without a look into `ends_`, that nothing changed.
+  struct Known {
+    Instant at = Instant::never();  ///< The job's place in `ends_`; never: it has none.
+    Digest held;
+  };
+
+  /// What all ends up to a mark give back, per node.
+  struct Prefix {
+    bool any = false;  ///< False: the mark is before every end.
+    Key mark;
+    std::vector<Amount> sums;  ///< [node]
+
+    bool covers(const Key& key) const { return any && !(mark < key); }
+  };
+
+  static void append(const Demand& demand, std::span<const NodeCount> nodes, Pieces& out);
+  static Digest digest_of(const Pieces& pieces, std::int32_t devices);
+  static NodeFree sum(NodeFree free, const Amount& more);
+  static bool counting_is_exact(const JobView& job);
+
+  void put(JobId job, Instant at, std::int32_t devices);
+  void erase(JobId job);
+  void add(Prefix& prefix, const End& end, std::int32_t times);
+  void sync(const FreeIndex& spare);
+  void update(NodeId node);
+  void restart();
+  Ends::iterator after_mark();
+  void give(Ends::iterator end);
+  bool step_forward();
+  bool step_back();
+  bool fits(const ClusterView& view, const JobView& job);
+  bool try_job(const ClusterView& view, const JobView& job);
+
+  Ends ends_;
+  std::vector<Known> known_;  ///< [job]
+  Prefix near_;                 ///< Up to the last answer of `first_fit`.
+  Prefix far_;                  ///< Up to the time of `look_until`.
+  FreeIndex future_;            ///< `spare_` and what `near_` gives back.
+  std::vector<NodeId> stale_;   ///< Nodes whose sums of `near_` changed, but not yet `future_`.
+  const FreeIndex* spare_ = nullptr;
+  std::uint64_t spare_version_ = 0;
+  CapacityTrial attempt_;  ///< `future_` with the job of `first_fit`.
+  Pieces pieces_;          ///< Scratch, as the next one.
+  std::vector<NodeId> changed_;
+};
+
+}  // namespace orrery::policies
