@@ -40,8 +40,12 @@ void Easy::learn_shape(const ClusterView& view, JobId id) {
   shape_of_[id.index()] = shared ? shapes_.try_emplace(shape, next).first->second : kNoShape;
 }
 
+std::uint32_t Easy::known_shape(JobId id) const {
+  return id.index() < shape_of_.size() ? shape_of_[id.index()] : kNoShape;
+}
+
 void Easy::refuse(Refused& refused, JobId id) {
-  const std::uint32_t shape = shape_of_[id.index()];
+  const std::uint32_t shape = known_shape(id);
   if (shape == kNoShape) return;
   if (refused.in_call.size() <= shape) refused.in_call.resize(shape + 1, 0);
   refused.in_call[shape] = call_;
@@ -202,7 +206,7 @@ bool Easy::start_beside(const ClusterView& view,
   const bool is_short =
       entry.estimate > Duration::zero() && view.now() + entry.estimate <= reserved.shadow;
   if (is_short) {
-    if (refused_.has(shape_of_[entry.job.index()], call_)) return false;
+    if (refused_.has(known_shape(entry.job), call_)) return false;
     const std::size_t mark = gang_.trial().touched().size();
     if (!gang_.start(entry.job, plan)) {
       if (gang_.quota_allows(entry.job, entry.devices)) refuse(refused_, entry.job);
@@ -219,7 +223,7 @@ bool Easy::start_beside(const ClusterView& view,
     return true;
   }
   if (entry.devices > beside_.index().free_devices() ||
-      refused_beside_.has(shape_of_[entry.job.index()], call_) ||
+      refused_beside_.has(known_shape(entry.job), call_) ||
       !gang_.quota_allows(entry.job, entry.devices))
     return false;
   const JobView job = view.job(entry.job);

@@ -65,6 +65,7 @@ class Easy : public Policy {
   void refresh(const ClusterView& view, JobId id);
   bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
   void learn_shape(const ClusterView& view, JobId id);
+  std::uint32_t known_shape(JobId id) const;
   void refuse(Refused& refused, JobId id);
   void foresee(const ClusterView& view);
   Reservation reserve(const ClusterView& view, const JobView& head);

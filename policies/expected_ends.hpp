@@ -112,11 +112,11 @@ class ExpectedEnds {
   bool try_job(const ClusterView& view, const JobView& job);
 
   Ends ends_;
-  std::vector<Known> known_;  ///< [job]
-  Prefix near_;                 ///< Up to the last answer of `first_fit`.
-  Prefix far_;                  ///< Up to the time of `look_until`.
-  FreeIndex future_;            ///< `spare_` and what `near_` gives back.
-  std::vector<NodeId> stale_;   ///< Nodes whose sums of `near_` changed, but not yet `future_`.
+  std::vector<Known> known_;   ///< [job]
+  Prefix near_;                ///< Up to the last answer of `first_fit`.
+  Prefix far_;                 ///< Up to the time of `look_until`.
+  FreeIndex future_;           ///< `spare_` and what `near_` gives back.
+  std::vector<NodeId> stale_;  ///< Nodes whose sums of `near_` changed, but not yet `future_`.
   const FreeIndex* spare_ = nullptr;
   std::uint64_t spare_version_ = 0;
   CapacityTrial attempt_;  ///< `future_` with the job of `first_fit`.

@@ -167,7 +167,9 @@ void on_event(Step& step, const NodesDeclared& event) {
   state.for_each_job([&](JobState& job) {
     if (!job.row.infeasible || is_final(job.row.phase)) return;
     judge_feasibility(state, job);
-    if (!job.row.infeasible) state.enqueue(job);
+    if (job.row.infeasible) return;
+    state.enqueue(job);
+    state.touch(job.row.id);
   });
   state.due.capacity = true;
 }
