@@ -30,7 +30,7 @@ void set_queue_times(std::vector<std::int64_t>& queued, Summary& summary) {
   summary.queue_p99_s = percentile_of_sorted(queued, 0.99) / kNsPerSecond;
 }
 
-/// First submission to last end; to `end` where a job has not ended.
+/// First submission to last end; to `end` where a job still runs.
 Duration makespan_of(const JobTable& jobs, Instant end) {
   Instant first = Instant::never();
   Instant last = Instant::zero();
@@ -40,7 +40,7 @@ Duration makespan_of(const JobTable& jobs, Instant end) {
     first = std::min(first, job.submitted);
     if (job.is_over()) {
       last = std::max(last, job.finished);
-    } else {
+    } else if (job.phase != JobPhase::Pending) {
       open = true;
     }
   }

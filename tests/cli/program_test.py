@@ -248,6 +248,21 @@ class SimTest(ProgramTest):
         self.assertEqual(first["final_state"], "COMPLETED_SUCCESSFULLY")
         self.assertEqual(first["allocated_resources"], "0-3")
 
+    def test_the_scenario_says_where_and_what_where_the_command_line_does_not(self):
+        text = TWO_JOBS + "outputs: {dir: results, formats: [jobs]}\n"
+        self.expect(0, "sim", self.write("kept.yaml", text))
+        self.assertEqual(sorted(p.name for p in (self.folder / "results").iterdir()),
+                         [".orrery-results", "jobs.csv"])
+
+    def test_jobs_that_can_never_fit_end_the_run_under_every_policy(self):
+        text = TWO_JOBS + "  - {name: huge, at: 0s, gpus: 64, work: 10s}\n"
+        huge = self.write("huge.yaml", text)
+        for policy in json.loads(orrery("policies", "--json").stdout)["policies"]:
+            done = self.expect(0, "sim", huge, "--policy", policy["name"], "--json")
+            self.assertIn("can never fit", done.stderr)
+            summary = json.loads(done.stdout)
+            self.assertEqual((summary["jobs_finished"], summary["jobs_unfinished"]), (2, 1))
+
     def test_a_folder_of_somebody_else_stays_as_it_is(self):
         mine = self.folder / "thesis"
         mine.mkdir()

@@ -154,7 +154,8 @@ class RandomRun {
     std::int64_t last = 0;
     for (const Life& life : lives_) {
       first = std::min(first, life.submit);
-      last = std::max(last, life.end.value_or(400));
+      const bool runs = !is_final(life.phase) && life.phase != JobPhase::Pending;
+      last = std::max(last, life.end.value_or(runs ? 400 : 0));
       if (life.succeeded) jct.push_back(static_cast<double>(*life.end - life.submit));
       if (life.start) queued.push_back(static_cast<double>(*life.start - life.submit));
       for (std::size_t i = 0; i < life.held.size(); ++i) {

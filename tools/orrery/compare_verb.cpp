@@ -158,7 +158,7 @@ ExitCode run_compare(const Arguments& arguments, Console& console) {
     return ExitCode::BadInput;
   }
   std::optional<OutputFolder> folder;
-  if (const auto path = arguments.value("--out")) {
+  if (const auto path = output_path(arguments, comparison->loaded->scenario)) {
     auto prepared = OutputFolder::prepare(*path);
     if (!prepared) {
       console.errors(prepared.errors());

@@ -35,6 +35,28 @@ void JudgeListener::on_notices(std::span<const Notice> notices,
   for (const Notice& notice : notices) judge_.on_notice(notice);
 }
 
+void StuckListener::on_notices(std::span<const Notice> notices,
+                               const State& state,
+                               const sim::JobTable&) {
+  for (const Notice& notice : notices) {
+    if (notice.kind == NoticeKind::IgnoredReport || notice.kind == NoticeKind::GrantDropped ||
+        notice.kind == NoticeKind::GrantClipped)
+      continue;
+    changed_ = true;
+    held_ = !state.holding().empty();
+    if (notice.kind != NoticeKind::PhaseChanged || notice.reason != Reason::Submitted) continue;
+    const JobState* job = state.find(notice.job);
+    infeasible_ += job != nullptr && job->row.infeasible ? 1 : 0;
+  }
+}
+
+bool StuckListener::on_progress(const sim::RunProgress& progress) {
+  const bool all_came = progress.jobs_submitted >= jobs_expected_;
+  stopped_ = !changed_ && !held_ && all_came;
+  changed_ = false;
+  return stopped_;
+}
+
 bool ProgressListener::on_progress(const sim::RunProgress& progress) {
   constexpr std::chrono::milliseconds kInterval{100};
   const auto now = std::chrono::steady_clock::now();

@@ -62,6 +62,34 @@ class JudgeListener final : public sim::RunListener {
   sim::ExpectationJudge judge_;
 };
 
+/// Watches for jobs that will never end.
+class StuckListener final : public sim::RunListener {
+ public:
+  /// `jobs_expected` 0: not known.
+  explicit StuckListener(std::uint64_t jobs_expected) : jobs_expected_(jobs_expected) {}
+
+  void on_notices(std::span<const Notice> notices,
+                  const State& state,
+                  const sim::JobTable& jobs) override;
+
+  /// Ends a run whose policy is asked again and again, and answers nothing, while no job holds
+  /// anything and none will come: no change between two calls, many thousand records apart.
+  bool on_progress(const sim::RunProgress& progress) override;
+
+  /// Whether the run was ended so.
+  bool stopped() const { return stopped_; }
+
+  /// Jobs that could not fit on the cluster when they were submitted.
+  std::uint64_t infeasible() const { return infeasible_; }
+
+ private:
+  std::uint64_t jobs_expected_;
+  std::uint64_t infeasible_ = 0;
+  bool changed_ = false;
+  bool held_ = false;
+  bool stopped_ = false;
+};
+
 /// Tells the parent how far the run has come, at most ten times a second.
 class ProgressListener final : public sim::RunListener {
  public:

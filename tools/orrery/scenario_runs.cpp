@@ -95,11 +95,12 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
 /// What a run keeps while it goes on, as its outputs ask.
 class Outputs {
  public:
-  Outputs(const scenarios::Scenario& scenario, const RunOutputs& wanted) : wanted_(wanted) {
-    if (!wanted.folder.empty()) allocations_.emplace(scenario.groups);
-    if (!wanted.events) return;
-    const std::filesystem::path path = wanted.folder / "events.jsonl";
-    events_file_.open(path, std::ios::binary | std::ios::trunc);
+  Outputs(const scenarios::Scenario& scenario, const RunOutputs& wanted)
+      : folder_(wanted.folder), summary_(wants(scenario, OutputFormat::Summary)) {
+    if (folder_.empty()) return;
+    if (wants(scenario, OutputFormat::Jobs)) allocations_.emplace(scenario.groups);
+    if (!wants(scenario, OutputFormat::Events)) return;
+    events_file_.open(folder_ / "events.jsonl", std::ios::binary | std::ios::trunc);
     events_.emplace(events_file_);
   }
 
@@ -110,32 +111,61 @@ class Outputs {
 
   /// Writes what is left to write at the end.
   Status finish(const sim::RunReport& report) {
-    if (wanted_.folder.empty()) return Done{};
+    if (folder_.empty()) return Done{};
     if (events_) {
       events_->flush();
       events_file_.close();
-      if (!events_file_) return cannot_write(wanted_.folder / "events.jsonl");
+      if (!events_file_) return cannot_write(folder_ / "events.jsonl");
     }
-    const std::filesystem::path jobs = wanted_.folder / "jobs.csv";
-    std::ofstream file(jobs, std::ios::binary | std::ios::trunc);
-    sim::write_jobs_csv(
-        file, report.summary.scenario, report.metrics->jobs(), &allocations_->book());
-    file.close();
-    if (!file) return cannot_write(jobs);
-    return write_file(wanted_.folder / "summary.json", sim::summary_file(report.summary));
+    if (allocations_) {
+      const std::filesystem::path jobs = folder_ / "jobs.csv";
+      std::ofstream file(jobs, std::ios::binary | std::ios::trunc);
+      sim::write_jobs_csv(
+          file, report.summary.scenario, report.metrics->jobs(), &allocations_->book());
+      file.close();
+      if (!file) return cannot_write(jobs);
+    }
+    if (!summary_) return Done{};
+    return write_file(folder_ / "summary.json", sim::summary_file(report.summary));
   }
 
  private:
+  using OutputFormat = scenarios::OutputFormat;
+
+  static bool wants(const scenarios::Scenario& scenario, OutputFormat format) {
+    return std::ranges::find(scenario.outputs.formats, format) != scenario.outputs.formats.end();
+  }
+
   static Error cannot_write(const std::filesystem::path& path) {
     return {.subject = path.string(),
             .message = "cannot be written; free space there or name another folder"};
   }
 
-  const RunOutputs& wanted_;
+  std::filesystem::path folder_;
+  bool summary_;
   std::ofstream events_file_;
   std::optional<EventWriter> events_;
   std::optional<AllocationListener> allocations_;
 };
+
+/// Says in words which jobs are left though nothing will happen any more. True where some of them
+/// could run, and no expectation says that it is well so.
+bool describe_leftovers(const scenarios::Scenario& scenario,
+                        const sim::Summary& summary,
+                        const StuckListener& stuck,
+                        std::vector<std::string>& troubles) {
+  if (!scenario.until.is_never() || summary.jobs_unfinished == 0) return false;
+  const std::uint64_t infeasible = std::min(stuck.infeasible(), summary.jobs_unfinished);
+  const std::uint64_t waiting = summary.jobs_unfinished - infeasible;
+  if (infeasible > 0)
+    troubles.push_back(std::to_string(infeasible) +
+                       " jobs are unfinished because they can never fit on this cluster");
+  if (waiting > 0)
+    troubles.push_back(std::to_string(waiting) +
+                       " jobs are unfinished though they could fit, and nothing will happen any "
+                       "more: no progress");
+  return waiting > 0 && scenario.expectations.empty();
+}
 
 /// Runs, and fills the answer. Returns how the run ended.
 ExitCode run_and_fill(const scenarios::Scenario& scenario,
@@ -160,9 +190,11 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
     options.store = journal.get();
   }
   JudgeListener judge(scenario);
-  ProgressListener progress(report, jobs_expected(scenario, workload));
+  const std::uint64_t jobs = jobs_expected(scenario, workload);
+  ProgressListener progress(report, jobs);
+  StuckListener stuck(jobs);
   Outputs kept(scenario, outputs);
-  options.listeners = {&progress};
+  options.listeners = {&progress, &stuck};
   if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
   kept.listen(options.listeners);
 
@@ -174,13 +206,16 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
   ran->summary.unmet = judge.unmet();
   answer.summary = ran->summary;
   answer.troubles = ran->troubles;
+  if (ran->end == RunEnd::NoProgress)
+    answer.troubles.emplace_back("the run went on for ever at one instant: no progress");
+  const bool left_waiting = describe_leftovers(scenario, ran->summary, stuck, answer.troubles);
   Status written = kept.finish(*ran);
   if (written && journal) written = journal->close();
   if (!written) {
     answer.errors = written.errors();
     return ExitCode::BadInput;
   }
-  if (ran->end == RunEnd::NoProgress) return ExitCode::NoProgress;
+  if (ran->end == RunEnd::NoProgress || left_waiting) return ExitCode::NoProgress;
   return ran->summary.unmet.empty() ? ExitCode::Met : ExitCode::Unmet;
 }
 
@@ -248,6 +283,14 @@ Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario
   for (Error& error : errors)
     if (error.file.empty()) error.file = place_of(scenario.policy, error.subject);
   return errors;
+}
+
+std::optional<std::string> output_path(const Arguments& arguments,
+                                       const scenarios::Scenario& scenario) {
+  if (const auto path = arguments.value("--out")) return path;
+  if (scenario.outputs.dir.empty()) return std::nullopt;
+  const std::filesystem::path own = std::filesystem::path(scenario.file).parent_path();
+  return (own / scenario.outputs.dir).string();
 }
 
 ExitCode run_one(const scenarios::Scenario& scenario,

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,16 @@ Status choose_policy(scenarios::Scenario& scenario,
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
                                              const sim::LoadedWorkload& workload);
 
-/// What one run shall leave behind.
+/// What one run shall leave behind: the files that the scenario's `outputs.formats` name.
 struct RunOutputs {
   std::filesystem::path folder;   ///< Empty: nothing.
-  bool events = false;            ///< events.jsonl too.
   std::filesystem::path journal;  ///< A file that is not there yet; empty: none is kept.
 };
+
+/// Where results go: --out, else the scenario's `outputs.dir`, relative to its own folder. Nothing
+/// where neither is given.
+std::optional<std::string> output_path(const Arguments& arguments,
+                                       const scenarios::Scenario& scenario);
 
 /// What a run answers.
 struct RunAnswer {

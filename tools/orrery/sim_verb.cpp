@@ -59,7 +59,12 @@ ExitCode run_sim(const Arguments& arguments, Console& console) {
   }
   std::optional<OutputFolder> folder;
   RunOutputs outputs;
-  if (const auto path = arguments.value("--out")) {
+  const auto path = output_path(arguments, loaded->scenario);
+  if (!path && arguments.has("--journal")) {
+    console.err("orrery sim: --journal: no folder to keep it in, needed --out DIR; add it\n");
+    return ExitCode::BadInput;
+  }
+  if (path) {
     auto prepared = OutputFolder::prepare(*path);
     if (!prepared) {
       console.errors(prepared.errors());
@@ -67,7 +72,6 @@ ExitCode run_sim(const Arguments& arguments, Console& console) {
     }
     folder.emplace(std::move(*prepared));
     outputs.folder = folder->scratch();
-    outputs.events = true;
     if (arguments.has("--journal")) outputs.journal = folder->scratch() / "journal.db";
   }
   const Task task = [&](ChildReport& report) {

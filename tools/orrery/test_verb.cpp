@@ -68,7 +68,7 @@ Verdict verdict_of(const std::string& file, const TaskEnd& end) {
   Verdict verdict{file, end.code, answer.summary.unmet};
   for (const Error& error : answer.errors) verdict.findings.push_back(error.text());
   if (end.code == ExitCode::NoProgress)
-    verdict.findings.emplace_back("no progress: the run could go on for ever at one instant");
+    verdict.findings.insert(verdict.findings.end(), answer.troubles.begin(), answer.troubles.end());
   return verdict;
 }
 
