@@ -1,6 +1,7 @@
 #include "runtime/local/process.hpp"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -28,12 +29,18 @@ struct Launch {
   char* const* environment;
   const char* output;
   pid_t parent;
-  // The child's errno, which the parent finds here: until exec they share memory.
-  volatile int failure = 0;
+  int complaints;  ///< Takes the child's errno; closed by a successful exec.
 };
 
+[[noreturn]] void complain(const Launch& launch) {
+  const int reason = errno;
+  // Where even this fails, the parent sees a child that ends with 127.
+  static_cast<void>(!write(launch.complaints, &reason, sizeof reason));
+  _exit(127);
+}
+
 /// The child's part, up to exec. posix_spawn cannot ask for the parent-death signal.
-[[noreturn]] void become(Launch& launch) {
+[[noreturn]] void become(const Launch& launch) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have died before the line above.
@@ -44,14 +51,11 @@ struct Launch {
   std::signal(SIGPIPE, SIG_DFL);
   const int input = open("/dev/null", O_RDONLY);
   const int output = open(launch.output, O_WRONLY | O_CREAT | O_APPEND, 0644);
-  if (input < 0 || output < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0) {
-    launch.failure = errno;
-    _exit(127);
-  }
-  close_range(3, ~0U, 0);
+  if (input < 0 || output < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
+    complain(launch);
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   execvpe(launch.command[0], launch.command, launch.environment);
-  launch.failure = errno;
-  _exit(127);
+  complain(launch);
 }
 
 }  // namespace
@@ -65,14 +69,24 @@ Result<Process> Process::start(const ProcessSpec& spec) {
   const std::vector<char*> command = pointers_to(spec.command);
   const std::vector<char*> environment = pointers_to(spec.environment);
   const std::string output = spec.log_file.empty() ? "/dev/null" : spec.log_file;
-  Launch launch{command.data(), environment.data(), output.c_str(), getpid()};
+  int complaints[2];
+  if (pipe2(complaints, O_CLOEXEC) != 0)
+    return refused(spec.command[0], std::string("no pipe for its start: ") + std::strerror(errno));
+  const Launch launch{command.data(), environment.data(), output.c_str(), getpid(), complaints[1]};
   const pid_t pid = vfork();
   if (pid == 0) become(launch);
+  const int not_forked = pid < 0 ? errno : 0;
+  close(complaints[1]);
+  int reason = 0;
+  const bool complained =
+      pid > 0 && read(complaints[0], &reason, sizeof reason) == static_cast<ssize_t>(sizeof reason);
+  close(complaints[0]);
   if (pid < 0)
-    return refused(spec.command[0], std::string("it cannot be started: ") + std::strerror(errno));
+    return refused(spec.command[0],
+                   std::string("it cannot be started: ") + std::strerror(not_forked));
   Process process(pid);
-  if (const int failure = launch.failure; failure != 0)
-    return refused(spec.command[0], std::string("it cannot be run: ") + std::strerror(failure));
+  if (complained)
+    return refused(spec.command[0], std::string("it cannot be run: ") + std::strerror(reason));
   return process;
 }
 
