@@ -11,6 +11,7 @@
 #include "sim/judging/expectations.hpp"
 #include "sim/results/jobs_csv.hpp"
 #include "sim/run/run.hpp"
+#include "tools/local_run/local_run.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/run_listeners.hpp"
 #include "tools/orrery/simulated_journal.hpp"
@@ -29,12 +30,12 @@ std::string place_of(const scenarios::PolicyChoice& choice, const std::string& s
 /// World and level must be ones that this program can run.
 Errors unsupported(const scenarios::Scenario& scenario) {
   Errors errors;
-  if (scenario.world != scenarios::World::Model)
+  if (scenario.world == scenarios::World::Sim)
     errors.push_back({.file = scenario.file,
                       .subject = "world",
                       .message = std::string(to_string(scenario.world)) +
-                                 " found, needed model, the one world that this program runs "
-                                 "scenarios in; use --world model"});
+                                 " found, needed model or cluster, the worlds that this program "
+                                 "runs scenarios in; use --world model"});
   if (scenario.fidelity != scenarios::Fidelity::L0)
     errors.push_back({.file = scenario.file,
                       .subject = "fidelity",
@@ -167,6 +168,18 @@ bool describe_leftovers(const scenarios::Scenario& scenario,
   return waiting > 0 && scenario.expectations.empty();
 }
 
+/// In the world that the scenario names.
+Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
+                                    const sim::LoadedWorkload& workload,
+                                    Policy& policy,
+                                    const sim::RunOptions& options) {
+  if (scenario.world != scenarios::World::Cluster)
+    return sim::run_model(scenario, workload, policy, options);
+  auto run = run_local(scenario, workload, policy, options);
+  if (!run) return run.errors();
+  return std::move(run->report);
+}
+
 /// Runs, and fills the answer. Returns how the run ended.
 ExitCode run_and_fill(const scenarios::Scenario& scenario,
                       const sim::LoadedWorkload& workload,
@@ -198,7 +211,7 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
   if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
   kept.listen(options.listeners);
 
-  auto ran = sim::run_model(scenario, workload, **policy, options);
+  auto ran = run_in_world(scenario, workload, **policy, options);
   if (!ran) {
     answer.errors = ran.errors();
     return ExitCode::BadInput;
@@ -245,6 +258,8 @@ Result<LoadedScenario> open_scenario(const std::string& path,
   Errors errors = unsupported(*scenario);
   auto workload = sim::LoadedWorkload::load(*scenario);
   if (!workload) append(errors, workload.errors());
+  if (workload && scenario->world == scenarios::World::Cluster)
+    append(errors, unfit_for_local(*scenario, *workload));
   if (!errors.empty()) return errors;
   return LoadedScenario{std::move(*scenario), std::move(*workload)};
 }
