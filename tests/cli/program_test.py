@@ -178,6 +178,8 @@ class BadUsageTest(ProgramTest):
         error = self.expect_bad("sim", self.scenario, "--set", "policy={name: easy, depth: 3}")
         self.assertIn("depth", error)
         self.assertIn("--set", error)
+        bad = self.write("bad.yaml", TWO_JOBS.replace("fifo", "fifi"))
+        self.assertIn(f"{bad}:2: policy", self.expect_bad("check", bad))
 
     def test_files_that_are_no_journal_or_trace(self):
         self.assertIn("two.yaml", self.expect_bad("journal", "verify", self.scenario))

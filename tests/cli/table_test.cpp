@@ -29,6 +29,18 @@ TEST(Table, TheBestValueIsMarkedWhereRowsDiffer) {
             "srtf/1  \x1b[1;32m3.25 ±0.1\x1b[0m     80.0      7\n");
 }
 
+TEST(Table, SpareColumnsAreLeftOutWhereTheTableIsTooWide) {
+  Table table({{.title = "policy", .left = true},
+               {.title = "much", .spare = 1},
+               {.title = "more", .spare = 2},
+               {"last"}});
+  table.add_row({{"fifo"}, {"1"}, {"2"}, {"3"}});
+  EXPECT_EQ(table.text(false, 24), "policy  much  more  last\nfifo       1     2     3\n");
+  EXPECT_EQ(table.text(false, 23), "policy  much  last\nfifo       1     3\n");
+  EXPECT_EQ(table.text(false, 17), "policy  last\nfifo       3\n");
+  EXPECT_EQ(table.text(false, 1), "policy  last\nfifo       3\n");
+}
+
 TEST(Table, NumbersHaveCommasBetweenThousands) {
   EXPECT_EQ(with_commas(0, 0), "0");
   EXPECT_EQ(with_commas(999, 0), "999");

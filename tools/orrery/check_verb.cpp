@@ -1,7 +1,8 @@
-// check: validates files, runs nothing.
+// check: validates scenarios and the policies that they name; opens no workload, runs nothing.
 #include <string>
 
 #include "scenarios/loader.hpp"
+#include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -13,6 +14,8 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
     const auto scenario = scenarios::load_scenario(path);
     if (!scenario) {
       errors.insert(errors.end(), scenario.errors().begin(), scenario.errors().end());
+    } else if (const auto policy = fresh_policy(*scenario, nullptr); !policy) {
+      errors.insert(errors.end(), policy.errors().begin(), policy.errors().end());
     } else {
       sound += path + ": sound\n";
     }

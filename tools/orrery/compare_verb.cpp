@@ -74,7 +74,7 @@ Result<Comparison> comparison_of(const Arguments& arguments) {
       append(errors, chosen.errors());
       continue;
     }
-    const auto policy = fresh_policy(run, comparison.loaded->workload);
+    const auto policy = fresh_policy(run, comparison.loaded->workload.profiles());
     if (!policy) append(errors, policy.errors());
     for (std::uint64_t i = 0; i < seeds->count(); ++i) {
       run.seed = seeds->first + i;
@@ -114,9 +114,9 @@ void print(const std::vector<sim::Summary>& results, bool as_json, Console& cons
                              std::to_string(results.back().seed)
                        : ", seed " + std::to_string(first.seed)) +
               "\n" + account_lines(first) + "\n");
-  const bool colour = console.traits().colour;
-  console.out(several ? policies_table(statistics_of(results), colour)
-                      : runs_table(results, colour));
+  const ConsoleTraits& traits = console.traits();
+  console.out(several ? policies_table(statistics_of(results), traits.colour, traits.table_width())
+                      : runs_table(results, traits.colour, traits.table_width()));
 }
 
 /// compare.json, and the folder put in place.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "core/base/result.hpp"
@@ -14,6 +15,9 @@ struct ConsoleTraits {
   bool err_is_terminal = false;
   bool colour = false;  ///< Standard output is a terminal, NO_COLOR is not set, TERM not "dumb".
   std::size_t columns = 80;  ///< Of the terminal that standard error is.
+
+  /// Longest line that a table on standard output may have: the terminal's, else any.
+  std::size_t table_width() const { return out_is_terminal ? columns : SIZE_MAX; }
 };
 
 /// Standard output and standard error. A write that fails (a full disk, a closed pipe) ends the

@@ -186,7 +186,7 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
                       const RunOutputs& outputs,
                       ChildReport& report,
                       RunAnswer& answer) {
-  auto policy = fresh_policy(scenario, workload);
+  auto policy = fresh_policy(scenario, workload.profiles());
   if (!policy) {
     answer.errors = policy.errors();
     return ExitCode::BadInput;
@@ -285,12 +285,12 @@ Status choose_policy(scenarios::Scenario& scenario,
 }
 
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
-                                             const sim::LoadedWorkload& workload) {
+                                             std::shared_ptr<const PolluxProfiles> profiles) {
   policies::PolicyArguments arguments;
   for (const scenarios::Parameter& parameter : scenario.policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
   arguments.seed = scenario.seed;
-  arguments.profiles = workload.profiles();
+  arguments.profiles = std::move(profiles);
   arguments.devices_per_node = devices_per_node(scenario);
   auto policy = policies::make_policy(scenario.policy.name, arguments);
   if (policy) return policy;

@@ -31,7 +31,7 @@ Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
     const Status chosen = choose_policy(loaded->scenario, *policy, "--policy");
     if (!chosen) return chosen.errors();
   }
-  const auto policy = fresh_policy(loaded->scenario, loaded->workload);
+  const auto policy = fresh_policy(loaded->scenario, loaded->workload.profiles());
   if (!policy) return policy.errors();
   return loaded;
 }
@@ -46,7 +46,9 @@ void print(const RunAnswer& answer, bool as_json, Console& console) {
   console.out(answer.summary.scenario + ", world " + answer.summary.world + ", seed " +
               std::to_string(answer.summary.seed) + "\n");
   console.out(account_lines(answer.summary));
-  console.out("\n" + runs_table({&answer.summary, 1}, console.traits().colour));
+  console.out("\n" + runs_table({&answer.summary, 1},
+                                console.traits().colour,
+                                console.traits().table_width()));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void append_counts(const char* verb,
 
 }  // namespace
 
-std::string runs_table(std::span<const sim::Summary> runs, bool colour) {
+std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::size_t width_max) {
   using sim::Summary;
   const TimeUnit jct = time_unit_for(largest(runs, [](const Summary& s) { return s.jct_avg_s; }));
   const TimeUnit queue =
@@ -70,17 +70,17 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour) {
   if (failed) columns.push_back({"failed", Better::Lower});
   if (unfinished) columns.push_back({"unfinished", Better::Lower});
   columns.push_back({in_unit("JCT avg", jct), Better::Lower});
-  columns.push_back({in_unit("p50", jct), Better::Lower});
+  columns.push_back({in_unit("p50", jct), Better::Lower, false, 5});
   columns.push_back({in_unit("p99", jct), Better::Lower});
   columns.push_back({in_unit("queue avg", queue), Better::Lower});
-  columns.push_back({"queue max", Better::Lower});
-  columns.push_back({in_unit("makespan", span), Better::Lower});
+  columns.push_back({"queue max", Better::Lower, false, 4});
+  columns.push_back({in_unit("makespan", span), Better::Lower, false, 2});
   columns.push_back({"GPU use (%)", Better::Higher});
   if (restarts) columns.push_back({"restarts", Better::Lower});
-  columns.push_back({"realloc."});
-  columns.push_back({"preempt."});
-  columns.push_back({"decision p99 (us)"});
-  columns.push_back({"wall (s)"});
+  columns.push_back({"realloc.", Better::Neither, false, 6});
+  columns.push_back({"preempt.", Better::Neither, false, 3});
+  columns.push_back({"decision p99 (us)", Better::Neither, false, 7});
+  columns.push_back({"wall (s)", Better::Neither, false, 1});
 
   Table table(std::move(columns));
   for (const Summary& run : runs) {
@@ -103,10 +103,12 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour) {
     row.push_back(text_cell(with_commas(run.measured.wall_s, 2)));
     table.add_row(std::move(row));
   }
-  return table.text(colour);
+  return table.text(colour, width_max);
 }
 
-std::string policies_table(std::span<const PolicyStatistics> policies, bool colour) {
+std::string policies_table(std::span<const PolicyStatistics> policies,
+                           bool colour,
+                           std::size_t width_max) {
   using P = PolicyStatistics;
   const TimeUnit jct =
       time_unit_for(largest(policies, [](const P& p) { return p.jct_avg_s.mean; }));
@@ -119,13 +121,13 @@ std::string policies_table(std::span<const PolicyStatistics> policies, bool colo
   std::vector<Column> columns{{.title = "policy", .left = true}, {"seeds"}};
   if (failed) columns.push_back({"failed", Better::Lower});
   columns.push_back({in_unit("JCT avg", jct), Better::Lower});
-  columns.push_back({in_unit("p50", jct), Better::Lower});
+  columns.push_back({in_unit("p50", jct), Better::Lower, false, 4});
   columns.push_back({in_unit("p99", jct), Better::Lower});
   columns.push_back({in_unit("queue avg", queue), Better::Lower});
-  columns.push_back({in_unit("makespan", span), Better::Lower});
+  columns.push_back({in_unit("makespan", span), Better::Lower, false, 1});
   columns.push_back({"GPU use (%)", Better::Higher});
-  columns.push_back({"realloc."});
-  columns.push_back({"preempt."});
+  columns.push_back({"realloc.", Better::Neither, false, 3});
+  columns.push_back({"preempt.", Better::Neither, false, 2});
 
   Table table(std::move(columns));
   for (const P& policy : policies) {
@@ -142,7 +144,7 @@ std::string policies_table(std::span<const PolicyStatistics> policies, bool colo
     row.push_back(estimate_cell(policy.preemptions, 1, 0, several));
     table.add_row(std::move(row));
   }
-  return table.text(colour);
+  return table.text(colour, width_max);
 }
 
 std::string account_lines(const sim::Summary& summary) {

@@ -1,6 +1,7 @@
 // Summaries of runs as tables for people.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -9,11 +10,14 @@
 
 namespace orrery::cli {
 
-/// One row per run.
-std::string runs_table(std::span<const sim::Summary> runs, bool colour);
+/// One row per run. Lesser columns are left out where a line would be longer than `width_max`.
+std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::size_t width_max);
 
-/// One row per policy, each number as mean and half the width of its 95 percent interval.
-std::string policies_table(std::span<const PolicyStatistics> policies, bool colour);
+/// One row per policy, each number as mean and half the width of its 95 percent interval;
+/// narrowed likewise.
+std::string policies_table(std::span<const PolicyStatistics> policies,
+                           bool colour,
+                           std::size_t width_max);
 
 /// Lines about what became of the rows of the workload's file; empty where there was none.
 std::string account_lines(const sim::Summary& summary);

@@ -10,6 +10,8 @@
 namespace orrery::cli {
 namespace {
 
+constexpr std::size_t kGap = 2;  // Places between columns.
+
 /// Characters shown: UTF-8 continuation bytes take no column.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -43,29 +45,52 @@ bool Table::is_best(std::size_t row, std::size_t column) const {
   return lowest != highest && rows_[row][column].value == best;
 }
 
-std::string Table::text(bool colour) const {
+std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t width = width_of(columns_[c].title);
     for (const auto& row : rows_) width = std::max(width, width_of(row[c].text));
     widths.push_back(width);
   }
+  return widths;
+}
+
+std::vector<std::size_t> Table::shown(const std::vector<std::size_t>& widths,
+                                      std::size_t width_max) const {
+  std::vector<std::size_t> shown;
+  std::size_t width = 0;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    shown.push_back(c);
+    width += widths[c] + (c > 0 ? kGap : 0);
+  }
+  while (width > width_max) {
+    const auto least =
+        std::ranges::max_element(shown, {}, [&](std::size_t c) { return columns_[c].spare; });
+    if (columns_[*least].spare == 0) break;
+    width -= widths[*least] + kGap;
+    shown.erase(least);
+  }
+  return shown;
+}
+
+std::string Table::text(bool colour, std::size_t width_max) const {
+  const std::vector<std::size_t> width = widths();
+  const std::vector<std::size_t> columns = shown(width, width_max);
   const auto put = [&](std::string& line, std::size_t c, const std::string& shown, bool best) {
-    const std::string space(widths[c] - width_of(shown), ' ');
-    if (c > 0) line += "  ";
+    const std::string space(width[c] - width_of(shown), ' ');
+    if (!line.empty()) line.append(kGap, ' ');
     if (!columns_[c].left) line += space;
     line += best ? "\x1b[1;32m" + shown + "\x1b[0m" : shown;
     if (columns_[c].left) line += space;
   };
   std::string out;
   std::string line;
-  for (std::size_t c = 0; c < columns_.size(); ++c) put(line, c, columns_[c].title, false);
+  for (const std::size_t c : columns) put(line, c, columns_[c].title, false);
   trim_right(line);
   out += line + "\n";
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     line.clear();
-    for (std::size_t c = 0; c < columns_.size(); ++c)
-      put(line, c, rows_[r][c].text, colour && is_best(r, c));
+    for (const std::size_t c : columns) put(line, c, rows_[r][c].text, colour && is_best(r, c));
     trim_right(line);
     out += line + "\n";
   }

@@ -1,6 +1,8 @@
 // Aligned tables for people.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,7 @@ struct Column {
   std::string title;
   Better better = Better::Neither;
   bool left = false;  ///< Text; numbers stand on the right.
+  int spare = 0;      ///< Left out where the table is too wide, the highest first; 0: never.
 };
 
 /// One cell: what is shown, and the value that is judged.
@@ -32,9 +35,13 @@ class Table {
   void add_row(std::vector<Cell> row);
 
   /// With `colour`, the best value of each judged column is bold green where the rows differ.
-  std::string text(bool colour) const;
+  /// Spare columns are left out until a line takes at most `width_max` places.
+  std::string text(bool colour, std::size_t width_max = SIZE_MAX) const;
 
  private:
+  std::vector<std::size_t> widths() const;
+  std::vector<std::size_t> shown(const std::vector<std::size_t>& widths,
+                                 std::size_t width_max) const;
   bool is_best(std::size_t row, std::size_t column) const;
 
   std::vector<Column> columns_;
