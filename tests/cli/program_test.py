@@ -337,6 +337,40 @@ class CompareTest(ProgramTest):
         self.assertIn("seeds 1 to 4", table)
 
 
+class DeterminismTest(ProgramTest):
+    # glibc picks other variants of its functions where these are masked.
+    MASKED = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-FMA,-FMA4,-BMI2,-ERMS"}
+
+    def expect_equal_folders(self, scenario, *words):
+        environments = {"first": {}, "again": {}, "masked": self.MASKED}
+        for name, extra in environments.items():
+            self.expect(0, "compare", scenario, *words, "--out", self.folder / name,
+                        env={**os.environ, **extra})
+        first = self.folder / "first"
+        files = sorted(p.relative_to(first) for p in first.rglob("*") if p.is_file())
+        self.assertTrue(files)
+        for name in ["again", "masked"]:
+            for path in files:
+                one, other = ((self.folder / out / path).read_text() for out in ["first", name])
+                if path.suffix == ".json":
+                    one, other = (re.sub(r'"measured": \{[^}]*\}', "", t) for t in [one, other])
+                self.assertTrue(one == other, f"{path} differs in the run {name}")
+
+    def test_generated_jobs_under_every_policy(self):
+        names = [p["name"] for p in json.loads(orrery("policies", "--json").stdout)["policies"]]
+        made = self.write("made.yaml", GENERATED % 300 +
+                          "faults:\n  - {kind: down, process: exponential, "
+                          "rate_per_1000_node_days: 500, repair: {median: 30min, sigma: 1}}\n"
+                          "timing: {start: 10s, stop: 5s, restore: 20s}\n")
+        self.expect_equal_folders(made, "--policies", ",".join(names))
+
+    def test_the_pollux_workload(self):
+        scenario = ROOT / "scenarios" / "pollux.yaml"
+        if not (ROOT / "../shared/traces/pollux/workloads").exists():
+            self.skipTest("the Pollux workloads are not here")
+        self.expect_equal_folders(scenario, "--policies", "tiresias,optimus")
+
+
 class TestVerbTest(ProgramTest):
     def test_a_folder_of_scenarios_is_judged(self):
         suite = self.folder / "suite"
