@@ -165,17 +165,23 @@ void LocalWorld::agent_step(const AgentEvent& event) {
   carry_out();
 }
 
-/// First what the agent orders, then what it reports, then its complete list.
+/// First what the agent orders, then what it reports, then its complete list, whose answer may
+/// make it speak again.
 void LocalWorld::carry_out() {
-  run_actions();
-  std::vector<WorkersChanged> reports = std::exchange(output_.reports, {});
-  pack_reports(reports);
-  std::vector<EventBody> edges;
-  for (const WorkersChanged& report : reports) liveness_.reported(kNode, report, edges);
-  journal(edges);
-  const std::optional<Heartbeat> beat = std::exchange(output_.heartbeat, std::nullopt);
-  output_.clear();
-  if (beat) hear(*beat);
+  while (true) {
+    run_actions();
+    std::vector<WorkersChanged> reports = std::exchange(output_.reports, {});
+    pack_reports(reports);
+    std::vector<EventBody> edges;
+    for (const WorkersChanged& report : reports) liveness_.reported(kNode, report, edges);
+    journal(edges);
+    const std::optional<Heartbeat> beat = std::exchange(output_.heartbeat, std::nullopt);
+    output_.clear();
+    if (!beat) return;
+    const std::optional<AgentEvent> answer = hear(*beat);
+    if (!answer) return;
+    agent_.step(*answer, now(), output_);
+  }
 }
 
 void LocalWorld::run_actions() {
@@ -204,21 +210,22 @@ void LocalWorld::spawn(const SpawnWorker& order, std::vector<AgentEvent>& answer
   answers.emplace_back(SpawnFailed{order.worker});
 }
 
-/// The controller's ear, on this side of the queue: leases wait for nobody.
-void LocalWorld::hear(const Heartbeat& beat) {
+/// The controller's ear, on this side of the queue: leases wait for nobody. Returns its answer.
+std::optional<AgentEvent> LocalWorld::hear(const Heartbeat& beat) {
   std::vector<EventBody> edges;
   const HeartbeatVerdict verdict = liveness_.heard(beat, now(), edges);
   journal(edges);
-  if (verdict == HeartbeatVerdict::StaleEpoch) agent_step(EpochAnnounced{options_.epoch});
-  if (verdict != HeartbeatVerdict::Renewed) return;
+  if (verdict == HeartbeatVerdict::StaleEpoch) return EpochAnnounced{options_.epoch};
+  if (verdict != HeartbeatVerdict::Renewed) return std::nullopt;
+  const Instant renewed = now();
   {
     const std::lock_guard lock(mutex_);
     ++counters_.renewals;
     if (last_renewal_)
-      counters_.max_renewal_gap = std::max(counters_.max_renewal_gap, now() - *last_renewal_);
-    last_renewal_ = now();
+      counters_.max_renewal_gap = std::max(counters_.max_renewal_gap, renewed - *last_renewal_);
   }
-  agent_step(LeaseRenewed{options_.epoch, beat.sent_at});
+  last_renewal_ = renewed;
+  return LeaseRenewed{options_.epoch, beat.sent_at};
 }
 
 void LocalWorld::journal(const std::vector<EventBody>& edges) {

@@ -95,7 +95,7 @@ class LocalWorld final : public World {
   void carry_out();
   void run_actions();
   void spawn(const SpawnWorker& order, std::vector<AgentEvent>& answers);
-  void hear(const Heartbeat& beat);
+  std::optional<AgentEvent> hear(const Heartbeat& beat);
   void journal(const std::vector<EventBody>& edges);
   void look_for_the_end();
   void wait_for_work();

@@ -47,7 +47,7 @@ std::vector<std::string> environment_of(const SpawnWorker& order,
   all["CUDA_VISIBLE_DEVICES"] = device_list(order.devices);
   std::vector<std::string> out;
   out.reserve(all.size());
-  for (const auto& [key, value] : all) out.push_back(key + "=" + value);
+  for (const auto& [key, value] : all) out.emplace_back(key).append("=").append(value);
   return out;
 }
 

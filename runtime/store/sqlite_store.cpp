@@ -98,7 +98,7 @@ void SqliteStore::CloseStatement::operator()(sqlite3_stmt* statement) const {
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path, Access access) {
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, access));
-  if (const Status prepared = store->prepare(); !prepared) return prepared.errors();
+  if (Status prepared = store->prepare(); !prepared) return prepared.errors();
   return store;
 }
 
@@ -114,8 +114,8 @@ Status SqliteStore::prepare() {
   const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) return database_error("opening");
-  if (const Status versions = check_versions(); !versions) return versions;
-  if (const Status tail = find_tail(); !tail) return tail;
+  if (Status versions = check_versions(); !versions) return versions;
+  if (Status tail = find_tail(); !tail) return tail;
   if (access_ == Access::ReadOnly) return Done{};
   Result<Statement> insert =
       statement("INSERT INTO records(sequence, chain, bytes) VALUES(?1, ?2, ?3)");
@@ -148,7 +148,7 @@ Status SqliteStore::check_versions() {
   const Result<std::int64_t> tables = number("SELECT count(*) FROM sqlite_schema");
   if (!tables) return tables.errors();
   if (*tables == 0) {
-    if (const Status made = set_up(); !made) return made;
+    if (Status made = set_up(); !made) return made;
   }
   const Result<std::int64_t> id = number("PRAGMA application_id");
   const Result<std::int64_t> layout = number("PRAGMA user_version");
@@ -169,8 +169,8 @@ Status SqliteStore::check_versions() {
                      ", this program reads versions up to " + std::to_string(kRecordVersion) +
                      "; use a newer orrery");
   if (access_ == Access::ReadOnly) return Done{};
-  if (const Status log = execute("PRAGMA journal_mode = WAL"); !log) return log;
-  if (const Status full = execute("PRAGMA synchronous = FULL"); !full) return full;
+  if (Status log = execute("PRAGMA journal_mode = WAL"); !log) return log;
+  if (Status full = execute("PRAGMA synchronous = FULL"); !full) return full;
   if (*records == kRecordVersion) return Done{};
   const std::string raise = "UPDATE tail SET record_version = " + std::to_string(kRecordVersion);
   return execute(raise.c_str());
@@ -192,7 +192,7 @@ Status SqliteStore::find_tail() {
 }
 
 Status SqliteStore::append(std::span<const StoredRecord> records) {
-  if (const Status broken = refuse_if_broken(); !broken) return broken;
+  if (Status broken = refuse_if_broken(); !broken) return broken;
   Sequence expected = last_;
   for (const StoredRecord& record : records) {
     expected = expected.next();
@@ -205,16 +205,16 @@ Status SqliteStore::append(std::span<const StoredRecord> records) {
           "the next record is " + std::to_string(expected.value) + "; append without gaps"};
   }
   if (records.empty()) return Done{};
-  if (const Status begun = begin_group(); !begun) return begun;
+  if (Status begun = begin_group(); !begun) return begun;
   for (const StoredRecord& record : records)
-    if (const Status inserted = insert_record(record); !inserted) return inserted;
+    if (Status inserted = insert_record(record); !inserted) return inserted;
   if (last_.value - durable_.value >= kGroupMax) return sync();
   return Done{};
 }
 
 Status SqliteStore::begin_group() {
   if (group_open_) return Done{};
-  if (const Status begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
+  if (Status begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
   group_open_ = true;
   return Done{};
 }
@@ -231,11 +231,11 @@ Status SqliteStore::insert_record(const StoredRecord& record) {
 }
 
 Status SqliteStore::sync() {
-  if (const Status broken = refuse_if_broken(); !broken) return broken;
+  if (Status broken = refuse_if_broken(); !broken) return broken;
   if (!group_open_) return Done{};
   const std::string tail = "UPDATE tail SET sequence = " + std::to_string(last_.value);
-  if (const Status told = execute(tail.c_str()); !told) return told;
-  if (const Status committed = execute("COMMIT"); !committed) return committed;
+  if (Status told = execute(tail.c_str()); !told) return told;
+  if (Status committed = execute("COMMIT"); !committed) return committed;
   group_open_ = false;
   durable_ = last_;
   return Done{};
@@ -275,7 +275,7 @@ Status SqliteStore::read_from(Sequence first,
 }
 
 Status SqliteStore::save_snapshot(const StoredSnapshot& snapshot) {
-  if (const Status broken = refuse_if_broken(); !broken) return broken;
+  if (Status broken = refuse_if_broken(); !broken) return broken;
   if (snapshot.sequence > last_)
     return Error{
         ErrorCode::Conflict,
@@ -283,7 +283,7 @@ Status SqliteStore::save_snapshot(const StoredSnapshot& snapshot) {
         0,
         "snapshot " + std::to_string(snapshot.sequence.value),
         "the journal ends at record " + std::to_string(last_.value) + "; append the records first"};
-  if (const Status begun = begin_group(); !begun) return begun;
+  if (Status begun = begin_group(); !begun) return begun;
   Result<Statement> insert = statement(
       "INSERT OR REPLACE INTO snapshots(sequence, chain, version, digest, bytes)"
       " VALUES(?1, ?2, ?3, ?4, ?5)");
@@ -298,7 +298,7 @@ Status SqliteStore::save_snapshot(const StoredSnapshot& snapshot) {
       "DELETE FROM snapshots WHERE sequence NOT IN"
       " (SELECT sequence FROM snapshots ORDER BY sequence DESC LIMIT " +
       std::to_string(kSnapshotsKept) + ")";
-  if (const Status dropped = execute(drop.c_str()); !dropped) return dropped;
+  if (Status dropped = execute(drop.c_str()); !dropped) return dropped;
   return sync();
 }
 
@@ -333,14 +333,14 @@ Result<std::optional<StoredSnapshot>> SqliteStore::latest_snapshot() {
 
 Status SqliteStore::close() {
   if (access_ == Access::ReadOnly) return Done{};
-  if (const Status synced = sync(); !synced) return synced;
+  if (Status synced = sync(); !synced) return synced;
   insert_.reset();
   // One file, without a log beside it: it can be copied, and read where nothing may be written.
   return execute("PRAGMA journal_mode = DELETE");
 }
 
 /// Gives the open group up and refuses to append from now on.
-Status SqliteStore::fail(std::string doing) {
+Status SqliteStore::fail(const std::string& doing) {
   const Error cause = database_error(doing);
   broken_ = Errors{cause};
   if (group_open_) sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);

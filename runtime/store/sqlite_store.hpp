@@ -91,7 +91,7 @@ class SqliteStore final : public StateStore {
   Status find_tail();
   Status begin_group();
   Status insert_record(const StoredRecord& record);
-  Status fail(std::string message);
+  Status fail(const std::string& doing);
   Status refuse_if_broken() const;
   Status execute(const char* sql);
   Result<Statement> statement(const char* sql);
