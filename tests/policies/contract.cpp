@@ -28,7 +28,8 @@ Arrival random_arrival(Random& random, Instant at, ContractScope scope) {
   return arrival;
 }
 
-/// One history of a policy; `policy_at_half` replaces it by one that loads its state half way.
+/// One history of a policy. One that is replaced half way goes on as another that loads its state,
+/// and is compared with a fresh one at every question.
 struct History {
   History(const PolicyMaker& make,
           std::uint64_t seed,
@@ -36,6 +37,7 @@ struct History {
           bool replaced_half_way) {
     FakeRun run = random_run(seed, scope);
     run.settle(8);
+    if (replaced_half_way) run.compare_with_fresh(make);
     run.after_plan = [&] { capacity_held = capacity_held && run.cluster().capacity_holds(); };
     std::unique_ptr<Policy> policy = make();
     for (int i = 0; i < 40 && run.step(*policy); ++i) continue;
@@ -45,6 +47,7 @@ struct History {
     plans = run.plans();
     violations = run.cluster().violations();
     restless = run.restless();
+    history_matters = run.history_matters();
   }
 
   static std::unique_ptr<Policy> reloaded(const PolicyMaker& make, const Policy& old) {
@@ -59,6 +62,7 @@ struct History {
   bool capacity_held = true;
   bool finished = false;
   bool restless = false;
+  bool history_matters = false;
   std::vector<std::pair<Instant, Plan>> plans;
   std::vector<std::string> violations;
 };
@@ -99,7 +103,8 @@ std::vector<std::string> broken_promises(const PolicyMaker& make,
   if (first.restless) broken.push_back("stability: changes its mind though nothing changed");
   if (History(make, seed, scope, false).plans != first.plans)
     broken.push_back("determinism: equal views and state gave other plans");
-  if (History(make, seed, scope, true).plans != first.plans)
+  const History loaded(make, seed, scope, true);
+  if (loaded.plans != first.plans || loaded.history_matters)
     broken.push_back("save and load: the loaded policy went on differently");
   return broken;
 }

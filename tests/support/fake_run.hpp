@@ -21,6 +21,49 @@ struct Arrival {
   RateCurve curve;   ///< Empty: proportional to the replicas.
 };
 
+/// The same cluster to somebody who has never seen it.
+class FreshView : public ClusterView {
+ public:
+  explicit FreshView(const FakeCluster& cluster) : cluster_(cluster) {}
+
+  Instant now() const override { return cluster_.now(); }
+
+  const WaitQueue& waiting() const override { return cluster_.waiting(); }
+
+  std::span<const JobId> holding() const override { return cluster_.holding(); }
+
+  JobView job(JobId id) const override { return cluster_.job(id); }
+
+  void append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& out) const override {
+    cluster_.append_nodes(id, role, out);
+  }
+
+  const JobRow& row(JobId id) const override { return cluster_.row(id); }
+
+  bool is_live(JobId id) const override { return cluster_.is_live(id); }
+
+  const FreeIndex& capacity() const override { return cluster_.capacity(); }
+
+  std::int64_t devices_usable() const override { return cluster_.devices_usable(); }
+
+  bool quota_allows(JobId id, std::int32_t devices) const override {
+    return cluster_.quota_allows(id, devices);
+  }
+
+  std::int32_t target(JobId id, RoleIndex role) const override { return cluster_.target(id, role); }
+
+  DeviceModelId model_named(std::string_view name) const override {
+    return cluster_.model_named(name);
+  }
+
+  std::span<const JobId> touched() const override { return {}; }
+
+  bool touched_complete() const override { return false; }
+
+ private:
+  const FakeCluster& cluster_;
+};
+
 /// Asks the policy at each of its triggers, carries its plans out, and keeps a log of them.
 class FakeRun {
  public:
@@ -31,6 +74,14 @@ class FakeRun {
   /// rounds are noted in `restless`. 0: never asks again.
   void settle(int rounds) { settle_rounds_ = rounds; }
 
+  /// Before each question, puts it also to a fresh policy that loads the state of the asked one and
+  /// sees a view without history; different answers are noted in `history_matters`.
+  void compare_with_fresh(std::function<std::unique_ptr<Policy>()> make) {
+    make_fresh_ = std::move(make);
+  }
+
+  bool history_matters() const { return history_matters_; }
+
   /// One instant: what is due, and the policy's answers. False when nothing is left to happen.
   bool step(Policy& policy) {
     const Instant next = next_instant(policy);
@@ -38,17 +89,17 @@ class FakeRun {
     const std::size_t live = cluster_.live_count();
     cluster_.advance_to(next);
     const bool ended = cluster_.live_count() < live;
-    if (ended && policy.triggers().completion) do_plan(cluster_.ask_optimize(policy));
+    if (ended && policy.triggers().completion) do_plan(optimize(policy));
     bool submitted = false;
     for (; arrived_ < arrivals_.size() && arrivals_[arrived_].at <= next; ++arrived_) {
       const Arrival& a = arrivals_[arrived_];
       const JobId id = cluster_.submit(a.spec, a.work);
       if (a.curve) cluster_.set_rate(id, a.curve);
-      do_plan(cluster_.ask_allocate(policy, id));
+      do_plan(allocate(policy, id));
       submitted = true;
     }
-    if (submitted && policy.triggers().submission) do_plan(cluster_.ask_optimize(policy));
-    if (is_cycle(policy, next)) do_plan(cluster_.ask_optimize(policy));
+    if (submitted && policy.triggers().submission) do_plan(optimize(policy));
+    if (is_cycle(policy, next)) do_plan(optimize(policy));
     if (settle_rounds_ > 0) settle(policy);
     ++steps_;
     return true;
@@ -87,6 +138,34 @@ class FakeRun {
     return period.ns > 0 && t.ns % period.ns == 0;
   }
 
+  std::unique_ptr<Policy> fresh_copy(const Policy& policy) const {
+    ByteWriter out;
+    policy.save(out);
+    std::unique_ptr<Policy> fresh = make_fresh_();
+    ByteReader in(out.bytes());
+    fresh->load(in);
+    return fresh;
+  }
+
+  Plan optimize(Policy& policy) {
+    if (!make_fresh_) return cluster_.ask_optimize(policy);
+    const auto fresh = fresh_copy(policy);
+    const Plan expected = fresh->optimize(FreshView(cluster_));
+    Plan plan = cluster_.ask_optimize(policy);
+    history_matters_ = history_matters_ || plan != expected;
+    return plan;
+  }
+
+  Plan allocate(Policy& policy, JobId id) {
+    if (!make_fresh_) return cluster_.ask_allocate(policy, id);
+    const auto fresh = fresh_copy(policy);
+    const FreshView view(cluster_);
+    const Plan expected = fresh->allocate(view.job(id), view);
+    Plan plan = cluster_.ask_allocate(policy, id);
+    history_matters_ = history_matters_ || plan != expected;
+    return plan;
+  }
+
   void do_plan(Plan plan) {
     if (plan.empty()) return;
     cluster_.carry_out(plan);
@@ -96,7 +175,7 @@ class FakeRun {
 
   void settle(Policy& policy) {
     for (int round = 0; round < settle_rounds_; ++round) {
-      Plan plan = cluster_.ask_optimize(policy);
+      Plan plan = optimize(policy);
       if (plan.empty()) return;
       do_plan(std::move(plan));
     }
@@ -109,6 +188,8 @@ class FakeRun {
   std::size_t steps_ = 0;
   int settle_rounds_ = 0;
   bool restless_ = false;
+  std::function<std::unique_ptr<Policy>()> make_fresh_;
+  bool history_matters_ = false;
   mutable int idle_cycles_ = 0;
   std::vector<std::pair<Instant, Plan>> plans_;
 };
