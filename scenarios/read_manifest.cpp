@@ -215,7 +215,10 @@ void read_tasks_form(const MapReader& spec, JobSpec& to) {
   to.recovery = RecoveryScope::Worker;
   to.rescale = to.preemptible ? RescaleMode::Restart : RescaleMode::InPlace;
   spec.read_integer("backoffLimit", to.backoff_limit, 0, INT32_MAX);
-  for (const YamlNode& item : spec.items("tasks")) read_task(spec, item, to);
+  const std::span<const YamlNode> tasks = spec.items("tasks");
+  for (const YamlNode& item : tasks) read_task(spec, item, to);
+  if (spec.find("tasks")->is_sequence() && tasks.empty())
+    spec.fail("tasks", "has no task, at least one is needed; write for example - {type: learner}");
 }
 
 void read_spec(const MapReader& spec, JobSpec& to) {

@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::uint32_t kNew = UINT32_MAX;
 
-Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
-  if (role == job.row.elastic) return job.row.demand;
-  return step.state.demand_of(job.spec->roles[role.index()].bundle);
-}
-
 void set_condition(JobState& job, JobPhase phase, Reason reason, Instant at) {
   Condition* mine = nullptr;
   for (Condition& c : job.conditions) {
@@ -127,6 +122,16 @@ void activate(Step& step, JobState& job) {
   settle(step, job);
 }
 
+// The same place and lease for the next life of a worker.
+Worker successor_of(Worker& worker) {
+  Worker again = worker;
+  again.state = WorkerState::Claimed;
+  again.exit_code = 0;
+  again.recover = true;
+  worker.lease = LeaseId::none();
+  return again;
+}
+
 bool all_required_succeeded(const JobState& job) {
   for (const Worker& worker : job.workers)
     if (job.spec->roles[worker.role.index()].completion == Completion::Required &&
@@ -140,24 +145,6 @@ Duration backoff(const JobState& job) {
   for (std::uint32_t i = 1; i < job.row.restarts && delay < job.spec->backoff_max; ++i)
     delay = delay * 2;
   return std::min(delay, job.spec->backoff_max);
-}
-
-// Whether all of it can be claimed one after the other, not only each by itself.
-bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
-  Ledger& ledger = step.state.ledger;
-  std::vector<LeaseId> held;
-  bool fits = true;
-  for (const Placed& placed : added) {
-    const Demand demand = demand_of(step, job, placed.role);
-    for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
-      fits = replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
-      if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
-    }
-  }
-  std::vector<JobId> ready;
-  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
-  unblock(step, ready);
-  return fits;
 }
 
 // Places for replicas that must start elsewhere. An elastic job goes on with its survivors where
@@ -180,7 +167,7 @@ bool place_missing(Step& step,
   return fits_together(step, job, added);
 }
 
-void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed) {
+void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
   if (job.row.restarts >= static_cast<std::uint32_t>(job.spec->backoff_limit)) {
     finish(step, job, JobPhase::Failed, Reason::BackoffLimitReached);
     return;
@@ -188,7 +175,24 @@ void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed) {
   ++job.row.restarts;
   count(step, job, Counter::Restarts);
   job.not_before = step.at + backoff(job);
-  recover(step, job, std::move(failed), Reason::WorkerFailed);
+  recover(step, job, std::move(failed), reason);
+}
+
+// A worker that fails while its job already restarts belongs to the same incident: it is replaced
+// with the others and nothing more is charged. Wider scopes replace more than the worker itself.
+void join_restart(JobState& job) {
+  if (job.after_drain != AfterDrain::Start || job.row.phase != JobPhase::Restarting ||
+      job.spec->recovery != RecoveryScope::Worker)
+    return;
+  for (std::size_t i = 0; i < job.next.size(); ++i) {
+    if (job.next_from[i] == kNew) continue;
+    Worker& worker = job.workers[job.next_from[i]];
+    if (worker.state != WorkerState::Failed || worker.lease.is_none()) continue;
+    const std::int32_t local_rank = job.next[i].local_rank;
+    job.next[i] = successor_of(worker);
+    job.next[i].local_rank = local_rank;
+    job.next_from[i] = kNew;
+  }
 }
 
 // Workers deleted from outside are replaced without charge: a change, not a failure.
@@ -204,6 +208,28 @@ void on_losses(Step& step, JobState& job, std::vector<std::uint8_t> lost) {
 }
 
 }  // namespace
+
+Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
+  if (role == job.row.elastic) return job.row.demand;
+  return step.state.demand_of(job.spec->roles[role.index()].bundle);
+}
+
+bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
+  Ledger& ledger = step.state.ledger;
+  std::vector<LeaseId> held;
+  bool fits = true;
+  for (const Placed& placed : added) {
+    const Demand demand = demand_of(step, job, placed.role);
+    for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
+      fits = replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
+      if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
+    }
+  }
+  std::vector<JobId> ready;
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
+  unblock(step, ready);
+  return fits;
+}
 
 void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
   JobRow& row = job.row;
@@ -337,12 +363,7 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     Worker& worker = job.workers[rank];
     if (change.replace[rank] != 0) {
-      Worker again = worker;
-      again.state = WorkerState::Claimed;
-      again.exit_code = 0;
-      again.recover = true;
-      worker.lease = LeaseId::none();
-      job.next.push_back(again);
+      job.next.push_back(successor_of(worker));
       job.next_from.push_back(kNew);
     } else if (change.keep[rank] != 0) {
       job.next.push_back(worker);
@@ -459,6 +480,7 @@ void settle(Step& step, JobState& job) {
     return;
   }
   if (job.after_drain != AfterDrain::Nothing) {
+    join_restart(job);
     advance(step, job);
     return;
   }
@@ -481,7 +503,7 @@ void settle(Step& step, JobState& job) {
     all_up = all_up && (state == WorkerState::Ready || state == WorkerState::Succeeded);
   }
   if (any_failed) {
-    on_failures(step, job, std::move(failed));
+    on_failures(step, job, std::move(failed), Reason::WorkerFailed);
   } else if (any_lost) {
     on_losses(step, job, std::move(lost));
   } else if (all_up && job.row.phase == JobPhase::Starting) {
@@ -493,7 +515,7 @@ void fail_start(Step& step, JobState& job) {
   std::vector<std::uint8_t> late(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i)
     late[i] = job.workers[i].state == WorkerState::Starting;
-  on_failures(step, job, std::move(late));
+  on_failures(step, job, std::move(late), Reason::StartDeadline);
 }
 
 void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
@@ -553,58 +575,6 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   if (held) state.due.completion = true;
   ++(phase == JobPhase::Succeeded ? state.totals.succeeded : state.totals.failed);
   state.retain(job);
-}
-
-void meet_target(Step& step, JobState& job) {
-  if (!job.row.holds || job.after_drain != AfterDrain::Nothing ||
-      (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running))
-    return;
-  MembershipChange change;
-  change.keep.assign(job.workers.size(), 1);
-  change.replace.assign(job.workers.size(), 0);
-  bool changes = false;
-  bool short_of_room = false;
-  for (std::size_t r = 0; r < job.role_count(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    std::int32_t have = 0;
-    for (const Worker& worker : job.workers) have += worker.role == role ? 1 : 0;
-    const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
-    const std::int32_t want =
-        sized_by_policy ? std::min(have, job.row.max_replicas) : job.target(role);
-    // Victims: highest local rank first.
-    for (std::size_t i = job.workers.size(); i-- > 0 && have > want;) {
-      if (job.workers[i].role != role) continue;
-      change.keep[i] = 0;
-      changes = true;
-      --have;
-    }
-    if (have >= want) continue;
-    std::vector<NodeCount> nodes;
-    const std::int32_t devices = job.spec->roles[r].bundle.devices;
-    if (step.state.quota_allows(job, job.row.devices_held + (want - have) * devices) &&
-        step.state.ledger.find_gang(demand_of(step, job, role), want - have, nodes)) {
-      for (const NodeCount& n : nodes) change.added.push_back({role, n});
-      changes = true;
-    } else {
-      short_of_room = true;
-    }
-  }
-  if (short_of_room != job.wants_more) {
-    job.wants_more = short_of_room;
-    if (short_of_room) {
-      step.state.wants_more.push_back(job.row.id);
-    } else {
-      std::erase(step.state.wants_more, job.row.id);
-    }
-  }
-  if (!changes) return;
-  if (!fits_together(step, job, change.added)) return;
-  ++job.row.reschedules;
-  job.change_reason = Reason::Rescaled;
-  set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);
-  count(step, job, Counter::Reschedules);
-  release_dropped(step, job, change);
-  form_next(step, job, change);
 }
 
 }  // namespace orrery

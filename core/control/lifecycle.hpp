@@ -56,6 +56,12 @@ bool find_places(Step& step,
 /// Whether each node has room for the replicas named, one list entry at a time.
 bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes);
 
+/// What one replica of the role takes.
+Demand demand_of(Step& step, const JobState& job, RoleIndex role);
+
+/// Whether all of it can be claimed one after the other, not only each by itself.
+bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added);
+
 /// Begins a change of membership: workers with `keep[rank] == 0` are stopped, `replace[rank] != 0`
 /// are started again in place (their lease goes on), `added` are claimed beside. The capacity of
 /// `added` must be free after `release_dropped` was called.

@@ -93,6 +93,7 @@ bool Driver::journal_and_step() {
   for (const Event& event : events_) {
     commands_.clear();
     controller_.step(event, commands_);
+    if (!commands_.orders.empty() || !commands_.notices.empty()) quiet_cycles_ = 0;
     const State& state = controller_.state();
     std::uint32_t index = 0;
     for (CommandBody& body : commands_.orders)
@@ -163,7 +164,9 @@ RunEnd Driver::run(Instant until) {
       events_.push_back({world_.now(), world_.now(), Origin::Reaction, TimeReached{}});
     if (events_.empty() && !plan()) {
       const Instant deadline = std::min(controller_.next_deadline(), planner_.ready_at());
-      if (!more && deadline.is_never() && !planner_.is_busy()) return RunEnd::Finished;
+      quiet_cycles_ = more ? 0 : quiet_cycles_ + 1;
+      const bool at_rest = deadline.is_never() || quiet_cycles_ > options_.quiet_cycles_max;
+      if (!more && at_rest && !planner_.is_busy()) return RunEnd::Finished;
       if (std::min(deadline, until) >= until && world_.now() >= until) return RunEnd::Finished;
       more = world_.wait_events(std::min(deadline, until), events_);
     }

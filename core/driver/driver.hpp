@@ -32,6 +32,9 @@ class RunObserver {
 struct DriverOptions {
   std::uint64_t snapshot_every = 0;          ///< Records between snapshots; 0: none.
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant that count as no progress.
+  /// Cycles of the policy that may decide nothing once the world has nothing left to tell; then the
+  /// run is over, whoever still waits.
+  std::uint64_t quiet_cycles_max = 1'000;
 };
 
 /// Why a run ended.
@@ -88,6 +91,7 @@ class Driver {
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
   std::uint64_t last_snapshot_ = 0;
+  std::uint64_t quiet_cycles_ = 0;   ///< Since a step last decided anything.
   std::vector<Event> events_;        ///< The batch at hand.
   std::deque<PendingOrder> outbox_;  ///< Orders whose record is not durable yet.
   Commands commands_;

@@ -337,9 +337,12 @@ void ModelWorld::unplace(LiveJob& job) {
 // Followers may outlive the job where its clean-pod policy keeps them; they end at once here.
 void ModelWorld::drop_if_over(LiveJob& job) {
   if (!job.over) return;
-  const bool all_gone = std::none_of(
-      job.workers.begin(), job.workers.end(), [](const ModelWorker& w) { return w.alive; });
-  if (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None) return;
+  const auto count = [&](auto wanted) {
+    return std::count_if(job.workers.begin(), job.workers.end(), wanted);
+  };
+  const bool all_gone = count([](const ModelWorker& w) { return w.alive; }) == 0;
+  const bool some_stop = count([](const ModelWorker& w) { return w.alive && w.stopping; }) > 0;
+  if (some_stop || (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None)) return;
   if (!all_gone) {
     const std::vector<ModelWorker> kept = job.workers;
     job.workers.clear();

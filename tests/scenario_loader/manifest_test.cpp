@@ -96,7 +96,8 @@ TEST(Manifest, TheTasksFormMapsOntoRolesWithDefaults) {
 }
 
 TEST(Manifest, WhatDiOrchestratorJudgesAtRunTimePassesTheLoader) {
-  EXPECT_EQ(load(job_with("        tasks: []\n")).jobs[0].spec.roles.size(), 0U);
+  EXPECT_THAT(errors_of(job_with("        tasks: []\n")), ElementsAre(HasSubstr("has no task")))
+      << "DI-orchestrator leaves such a job Pending forever";
   const Scenario twice =
       load(job_with("        tasks: [{type: collector}, {type: collector, name: b}]\n"));
   EXPECT_FALSE(check_spec(twice.jobs[0].spec).empty());
