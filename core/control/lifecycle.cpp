@@ -120,6 +120,8 @@ void activate(Step& step, JobState& job) {
   if (job.started_at.is_never()) job.started_at = step.at;
   set_phase(step, job, JobPhase::Starting, job.change_reason);
   settle(step, job);
+  // A request that came in the middle of the change has only set its target so far.
+  if (!job.targets.empty()) meet_target(step, job);
 }
 
 // The same place and lease for the next life of a worker.

@@ -32,7 +32,8 @@ struct LiveJob {
   std::vector<ModelWorker> workers;        ///< In order of start; ended ones are removed.
   std::vector<std::int32_t> script_lives;  ///< Per script: how often it has struck.
   Generation generation;
-  std::uint32_t world_size = 0;  ///< Workers of the generation.
+  std::uint32_t world_size = 0;  ///< Workers of the generation that have not done their part.
+  Incarnation newest;            ///< Of all that were started.
   bool running = false;          ///< Work goes on (or would, at rate 0).
   double done = 0;               ///< Work at `as_of`.
   double rate = 0;               ///< Units per second from then on.

@@ -194,7 +194,6 @@ void ModelWorld::order(const StartWorkers& order) {
   if (job == nullptr) return;
   const bool nobody = job->workers.empty();
   job->generation = order.generation;
-  job->world_size = order.world_size;
   Duration delay = job->job.ready_after.value_or(scenario_.timing.start);
   if (job->safe > 0 && !delay.is_forever()) delay += scenario_.timing.restore;
   if (nobody) {
@@ -217,6 +216,9 @@ void ModelWorld::order(const StartWorkers& order) {
     incarnation = start.incarnation;
     job->workers.push_back(worker);
   }
+  job->newest = std::max(job->newest, incarnation);
+  job->world_size = static_cast<std::uint32_t>(std::count_if(
+      job->workers.begin(), job->workers.end(), [](const ModelWorker& w) { return !w.stopping; }));
   if (scenario_.timing.mode == scenarios::TimingMode::Pollux) {
     place_pollux(*job);
     delay = Duration::zero();
@@ -252,15 +254,18 @@ void ModelWorld::order(const UpdateMembership& order) {
   if (job == nullptr) return;
   settle_progress(*job);
   job->generation = order.generation;
-  job->world_size = order.world_size;
+  job->world_size = 0;
   if (job->running)
     job->paused_until = std::max(job->paused_until, now_ + scenario_.timing.rescale);
   for (const WorkerStart& member : order.members) {
     const Rank name = member.birth_rank.is_none() ? member.rank : member.birth_rank;
-    if (ModelWorker* worker = find(*job, member.incarnation, name)) {
+    ModelWorker* worker = find(*job, member.incarnation, name);
+    if (worker != nullptr) {
       worker->rank = member.rank;
       worker->local_rank = member.local_rank;
     }
+    // Who is not here is about to start, or has done its part and is not waited for.
+    if (worker != nullptr || member.incarnation > job->newest) ++job->world_size;
   }
   pace(*job, true);
 }
