@@ -34,21 +34,27 @@ Instant expected_end(const JobRow& row) {
 
 void Easy::learn_shape(const ClusterView& view, JobId id) {
   if (shape_of_.size() <= id.index()) shape_of_.resize(id.index() + 1, kNoShape);
-  const GangShape shape = shape_of(view.job(id));
-  const bool shared = shape.only.is_none();
+  const JobView job = view.job(id);
+  const GangShape shape = shape_of(job);
+  std::uint32_t& number = shape_of_[id.index()];
+  number = kNoShape;
+  if (!shape.only.is_none()) return;
   const auto next = static_cast<std::uint32_t>(shapes_.size());
-  shape_of_[id.index()] = shared ? shapes_.try_emplace(shape, next).first->second : kNoShape;
+  const auto [known, is_new] = shape_numbers_.try_emplace(shape, next);
+  if (is_new) shapes_.push_back({job.row.demand, job.row.min_replicas});
+  number = known->second;
 }
 
-std::uint32_t Easy::known_shape(JobId id) const {
-  return id.index() < shape_of_.size() ? shape_of_[id.index()] : kNoShape;
-}
-
-void Easy::refuse(Refused& refused, JobId id) {
-  const std::uint32_t shape = known_shape(id);
-  if (shape == kNoShape) return;
-  if (refused.in_call.size() <= shape) refused.in_call.resize(shape + 1, 0);
-  refused.in_call[shape] = call_;
+// What this call knows of jobs like this one; null: nothing. Only ever called while the call gives
+// away and takes nothing back, so that what does not fit stays so.
+Easy::Shape* Easy::shape_in_call(JobId id) {
+  if (id.index() >= shape_of_.size() || shape_of_[id.index()] == kNoShape) return nullptr;
+  Shape& shape = shapes_[shape_of_[id.index()]];
+  if (shape.call == call_) return &shape;
+  shape.call = call_;
+  shape.fits_now = gang_.trial().index().replicas_by_devices(shape.demand) >= shape.replicas;
+  shape.fits_beside = shape.fits_now;
+  return &shape;
 }
 
 void Easy::refresh(const ClusterView& view, JobId id) {
@@ -63,6 +69,7 @@ void Easy::absorb(const ClusterView& view) {
     lower_.clear();
     ends_.clear();
     foreseen_.clear();
+    shape_numbers_.clear();
     shapes_.clear();
     shape_of_.clear();
   };
@@ -132,7 +139,8 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
       behind = entry.job == head;
       return true;
     }
-    if (entry.devices <= free) {
+    const Shape* shape = entry.devices <= free ? shape_in_call(entry.job) : nullptr;
+    if (entry.devices <= free && (shape == nullptr || shape->fits_now)) {
       // The reservation costs more than the scan, so it waits for somebody who asks.
       if (!has_reservation) reserved = reserve(view, view.job(head));
       has_reservation = true;
@@ -187,15 +195,20 @@ Easy::Reservation Easy::reserve_by_count(const ClusterView& view, const JobView&
 Easy::Reservation Easy::reserve_by_node(const ClusterView& view, const JobView& head) {
   Reservation reserved;
   reserved.by_node = true;
-  const FreeIndex& spare = gang_.trial().index();
-  beside_.sync(spare);
-  const std::optional<Instant> end = ends_.first_fit(view, spare, head);
-  if (!end) return reserved;
-  reserved.shadow = std::max(*end, view.now());
-  // Until the shadow time a long job may use what is free now and not the head's by then.
-  ends_.look_until(reserved.shadow);
-  for (const NodeId node : ends_.nodes_of_fit()) reduce_to(beside_, node, ends_.left_at(node));
+  reserved.head = head.row.id;
+  const std::optional<Instant> end = ends_.first_fit(view, gang_.trial().index(), head);
+  if (end) reserved.shadow = std::max(*end, view.now());
   return reserved;
+}
+
+// Until the shadow time a long job may use what is free now and not the head's by then. What was
+// started since the reservation ends by then, so it counts now only.
+void Easy::look_beside(const ClusterView& view, Reservation& reserved) {
+  if (reserved.looked_beside) return;
+  reserved.looked_beside = true;
+  beside_.sync(gang_.trial().index());
+  ends_.look_at(view, view.job(reserved.head), reserved.shadow);
+  for (const NodeId node : ends_.nodes_of_fit()) reduce_to(beside_, node, ends_.left_at(node));
 }
 
 bool Easy::start_beside(const ClusterView& view,
@@ -205,32 +218,42 @@ bool Easy::start_beside(const ClusterView& view,
   if (reserved.shadow.is_never()) return false;
   const bool is_short =
       entry.estimate > Duration::zero() && view.now() + entry.estimate <= reserved.shadow;
-  if (is_short) {
-    if (refused_.has(known_shape(entry.job), call_)) return false;
-    const std::size_t mark = gang_.trial().touched().size();
-    if (!gang_.start(entry.job, plan)) {
-      if (gang_.quota_allows(entry.job, entry.devices)) refuse(refused_, entry.job);
-      return false;
-    }
-    if (reserved.by_node)
-      for (const NodeId node : gang_.trial().touched().subspan(mark))
-        reduce_to(beside_, node, gang_.trial().index().at(node));
-    return true;
+  if (is_short) return start_short(entry, reserved, plan);
+  if (reserved.by_node) return start_long(view, entry, reserved, plan);
+  if (entry.devices > reserved.extra || !gang_.start(entry.job, plan)) return false;
+  reserved.extra -= entry.devices;
+  return true;
+}
+
+bool Easy::start_short(const WaitEntry& entry, const Reservation& reserved, Plan& plan) {
+  const std::size_t mark = gang_.trial().touched().size();
+  if (!gang_.start(entry.job, plan)) {
+    Shape* shape = shape_in_call(entry.job);
+    if (shape != nullptr && gang_.quota_allows(entry.job, entry.devices))
+      shape->fits_now = shape->fits_beside = false;
+    return false;
   }
-  if (!reserved.by_node) {
-    if (entry.devices > reserved.extra || !gang_.start(entry.job, plan)) return false;
-    reserved.extra -= entry.devices;
-    return true;
-  }
+  if (reserved.looked_beside)
+    for (const NodeId node : gang_.trial().touched().subspan(mark))
+      reduce_to(beside_, node, gang_.trial().index().at(node));
+  return true;
+}
+
+bool Easy::start_long(const ClusterView& view,
+                      const WaitEntry& entry,
+                      Reservation& reserved,
+                      Plan& plan) {
+  Shape* shape = shape_in_call(entry.job);
+  if (shape != nullptr && !shape->fits_beside) return false;
+  look_beside(view, reserved);
   if (entry.devices > beside_.index().free_devices() ||
-      refused_beside_.has(known_shape(entry.job), call_) ||
       !gang_.quota_allows(entry.job, entry.devices))
     return false;
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
   if (job.spec.roles.size() > 1) return false;
   if (!beside_.take_gang(job.row.demand, job.row.min_replicas, nodes)) {
-    refuse(refused_beside_, entry.job);
+    if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
   gang_.start_on(entry.job, nodes, plan);

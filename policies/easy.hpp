@@ -46,17 +46,19 @@ class Easy : public Policy {
   /// The head's claim on the future.
   struct Reservation {
     Instant shadow = Instant::never();
-    std::int64_t extra = 0;  ///< Devices beside the head at the shadow time.
-    bool by_node = false;    ///< `extra` is not enough: later jobs must fit in `beside_`.
+    std::int64_t extra = 0;      ///< Devices beside the head at the shadow time.
+    bool by_node = false;        ///< `extra` is not enough: later jobs must fit in `beside_`.
+    bool looked_beside = false;  ///< `beside_` is ready.
+    JobId head;
   };
 
-  /// Shapes that fit nowhere any more in this call: those behind of the same shape need not try.
-  struct Refused {
-    std::vector<std::uint64_t> in_call;  ///< [shape] -> the last call that refused it.
-
-    bool has(std::uint32_t shape, std::uint64_t call) const {
-      return shape < in_call.size() && in_call[shape] == call;
-    }
+  /// What waiting jobs have in common: where one fits nowhere any more, no other needs to try.
+  struct Shape {
+    Demand demand;
+    std::int32_t replicas = 0;
+    std::uint64_t call = 0;    ///< The call that the answers are of.
+    bool fits_now = false;     ///< False: on no free devices.
+    bool fits_beside = false;  ///< False: on none that the head leaves until the end.
   };
 
   static constexpr std::uint32_t kNoShape = UINT32_MAX;
@@ -65,26 +67,30 @@ class Easy : public Policy {
   void refresh(const ClusterView& view, JobId id);
   bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
   void learn_shape(const ClusterView& view, JobId id);
-  std::uint32_t known_shape(JobId id) const;
-  void refuse(Refused& refused, JobId id);
+  Shape* shape_in_call(JobId id);
   void foresee(const ClusterView& view);
   Reservation reserve(const ClusterView& view, const JobView& head);
   Reservation reserve_by_count(const ClusterView& view, const JobView& head);
   Reservation reserve_by_node(const ClusterView& view, const JobView& head);
+  void look_beside(const ClusterView& view, Reservation& reserved);
   void backfill(const ClusterView& view, JobId head, Plan& plan);
   bool start_beside(const ClusterView& view,
                     const WaitEntry& entry,
                     Reservation& reserved,
                     Plan& plan);
+  bool start_short(const WaitEntry& entry, const Reservation& reserved, Plan& plan);
+  bool start_long(const ClusterView& view,
+                  const WaitEntry& entry,
+                  Reservation& reserved,
+                  Plan& plan);
 
   Options options_;
   ExpectedEnds ends_;
   std::vector<JobId> foreseen_;  ///< Changed in `ends_` by what the last call proposed.
-  std::map<GangShape, std::uint32_t> shapes_;
-  std::vector<std::uint32_t> shape_of_;  ///< [job] -> index of its shape, once it waited.
+  std::map<GangShape, std::uint32_t> shape_numbers_;
+  std::vector<Shape> shapes_;            ///< [number]
+  std::vector<std::uint32_t> shape_of_;  ///< [job] -> number of its shape, once it waited.
   std::uint64_t call_ = 0;
-  Refused refused_;         ///< Of jobs that end by the shadow time.
-  Refused refused_beside_;  ///< Of those that do not.
   LowerPriority lower_;
   Gang gang_;
   CapacityTrial beside_;  ///< What long jobs may take now without touching the head's nodes.

@@ -207,8 +207,12 @@ std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
       if (!step_forward()) return std::nullopt;
     } while (!fits(view, job));
   }
-  try_job(view, job);
   return std::prev(after_mark())->first.at;
+}
+
+void ExpectedEnds::look_at(const ClusterView& view, const JobView& job, Instant at) {
+  try_job(view, job);
+  look_until(at);
 }
 
 void ExpectedEnds::look_until(Instant at) {

@@ -34,19 +34,20 @@ class ExpectedEnds {
   }
 
   /// The first expected end, in that order, by which the job fits on what is free now (`spare`) and
-  /// what ended until then; empty where it never does. Other calls below speak of this answer.
+  /// what ended until then; empty where it never does.
   /// Jobs of one role: the search goes on from where the last one stopped.
   std::optional<Instant> first_fit(const ClusterView& view,
                                    const FreeIndex& spare,
                                    const JobView& job);
 
-  /// Where `first_fit` put the job, possibly repeated.
+  /// After `first_fit` has found a place for the job: puts it there and looks at the cluster at
+  /// `at`, the time found or later. Nothing may be `set` in between.
+  void look_at(const ClusterView& view, const JobView& job, Instant at);
+
+  /// Where `look_at` put the job, possibly repeated.
   std::span<const NodeId> nodes_of_fit() const { return attempt_.touched(); }
 
-  /// Takes in all that ends up to `at`, the answer of `first_fit` or later: for `left_at`.
-  void look_until(Instant at);
-
-  /// What the node has free at that time, the job of `first_fit` being there.
+  /// What the node has free at the time of `look_at`, the job being there.
   NodeFree left_at(NodeId node) const;
 
  private:
@@ -110,16 +111,17 @@ class ExpectedEnds {
   bool step_back();
   bool fits(const ClusterView& view, const JobView& job);
   bool try_job(const ClusterView& view, const JobView& job);
+  void look_until(Instant at);
 
   Ends ends_;
   std::vector<Known> known_;   ///< [job]
   Prefix near_;                ///< Up to the last answer of `first_fit`.
-  Prefix far_;                 ///< Up to the time of `look_until`.
+  Prefix far_;                 ///< Up to the time of `look_at`.
   FreeIndex future_;           ///< `spare_` and what `near_` gives back.
   std::vector<NodeId> stale_;  ///< Nodes whose sums of `near_` changed, but not yet `future_`.
   const FreeIndex* spare_ = nullptr;
   std::uint64_t spare_version_ = 0;
-  CapacityTrial attempt_;  ///< `future_` with the job of `first_fit`.
+  CapacityTrial attempt_;  ///< `future_` with the job of `look_at`.
   Pieces pieces_;          ///< Scratch, as the next one.
   std::vector<NodeId> changed_;
 };
