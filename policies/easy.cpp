@@ -45,16 +45,19 @@ void Easy::learn_shape(const ClusterView& view, JobId id) {
   number = known->second;
 }
 
-// What this call knows of jobs like this one; null: nothing. Only ever called while the call gives
-// away and takes nothing back, so that what does not fit stays so.
-Easy::Shape* Easy::shape_in_call(JobId id) {
+// What this call knows of jobs like this one; null: nothing. Asked only while the call gives away
+// and takes nothing back, so that what does not fit stays so.
+inline Easy::Shape* Easy::shape_in_call(JobId id) {
   if (id.index() >= shape_of_.size() || shape_of_[id.index()] == kNoShape) return nullptr;
   Shape& shape = shapes_[shape_of_[id.index()]];
-  if (shape.call == call_) return &shape;
+  if (shape.call != call_) begin_call(shape);
+  return &shape;
+}
+
+void Easy::begin_call(Shape& shape) {
   shape.call = call_;
   shape.fits_now = gang_.trial().index().replicas_by_devices(shape.demand) >= shape.replicas;
   shape.fits_beside = shape.fits_now;
-  return &shape;
 }
 
 void Easy::refresh(const ClusterView& view, JobId id) {
@@ -139,8 +142,13 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
       behind = entry.job == head;
       return true;
     }
-    const Shape* shape = entry.devices <= free ? shape_in_call(entry.job) : nullptr;
-    if (entry.devices <= free && (shape == nullptr || shape->fits_now)) {
+    const auto may_start = [&] {
+      const Shape* shape = shape_in_call(entry.job);
+      if (shape == nullptr) return true;
+      return shape->fits_beside ||
+             (shape->fits_now && (!has_reservation || reserved.is_short(entry)));
+    };
+    if (entry.devices <= free && may_start()) {
       // The reservation costs more than the scan, so it waits for somebody who asks.
       if (!has_reservation) reserved = reserve(view, view.job(head));
       has_reservation = true;
@@ -179,6 +187,7 @@ Easy::Reservation Easy::reserve(const ClusterView& view, const JobView& head) {
 
 Easy::Reservation Easy::reserve_by_count(const ClusterView& view, const JobView& head) {
   Reservation reserved;
+  reserved.now = view.now();
   const std::int64_t need = head.row.gang_devices();
   std::int64_t free = gang_.free_devices();
   ends_.for_each([&](Instant expected, std::int32_t devices) {
@@ -194,6 +203,7 @@ Easy::Reservation Easy::reserve_by_count(const ClusterView& view, const JobView&
 
 Easy::Reservation Easy::reserve_by_node(const ClusterView& view, const JobView& head) {
   Reservation reserved;
+  reserved.now = view.now();
   reserved.by_node = true;
   reserved.head = head.row.id;
   const std::optional<Instant> end = ends_.first_fit(view, gang_.trial().index(), head);
@@ -216,9 +226,7 @@ bool Easy::start_beside(const ClusterView& view,
                         Reservation& reserved,
                         Plan& plan) {
   if (reserved.shadow.is_never()) return false;
-  const bool is_short =
-      entry.estimate > Duration::zero() && view.now() + entry.estimate <= reserved.shadow;
-  if (is_short) return start_short(entry, reserved, plan);
+  if (reserved.is_short(entry)) return start_short(entry, reserved, plan);
   if (reserved.by_node) return start_long(view, entry, reserved, plan);
   if (entry.devices > reserved.extra || !gang_.start(entry.job, plan)) return false;
   reserved.extra -= entry.devices;
@@ -246,9 +254,11 @@ bool Easy::start_long(const ClusterView& view,
   Shape* shape = shape_in_call(entry.job);
   if (shape != nullptr && !shape->fits_beside) return false;
   look_beside(view, reserved);
-  if (entry.devices > beside_.index().free_devices() ||
-      !gang_.quota_allows(entry.job, entry.devices))
+  if (entry.devices > beside_.index().free_devices()) {
+    if (shape != nullptr) shape->fits_beside = false;
     return false;
+  }
+  if (!gang_.quota_allows(entry.job, entry.devices)) return false;
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
   if (job.spec.roles.size() > 1) return false;

@@ -50,6 +50,12 @@ class Easy : public Policy {
     bool by_node = false;        ///< `extra` is not enough: later jobs must fit in `beside_`.
     bool looked_beside = false;  ///< `beside_` is ready.
     JobId head;
+    Instant now;
+
+    /// Whether a job that starts now ends by the shadow time.
+    bool is_short(const WaitEntry& entry) const {
+      return entry.estimate > Duration::zero() && now + entry.estimate <= shadow;
+    }
   };
 
   /// What waiting jobs have in common: where one fits nowhere any more, no other needs to try.
@@ -68,6 +74,7 @@ class Easy : public Policy {
   bool start_or_push(const ClusterView& view, JobId id, Plan& plan);
   void learn_shape(const ClusterView& view, JobId id);
   Shape* shape_in_call(JobId id);
+  void begin_call(Shape& shape);
   void foresee(const ClusterView& view);
   Reservation reserve(const ClusterView& view, const JobView& head);
   Reservation reserve_by_count(const ClusterView& view, const JobView& head);

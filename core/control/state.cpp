@@ -42,30 +42,36 @@ JobId State::named(std::string_view name) const {
 
 void State::retain(JobState& job) {
   --live_;
-  finished_.push_back(job.row.id);
+  finished_.push_back({job.row.id, job.finished_at});
   retire_old();
 }
 
 void State::retire_old() {
   while (!finished_.empty()) {
-    JobState& oldest = job(finished_.front());
+    const auto [id, at] = finished_.front();
     const bool over = finished_.size() > static_cast<std::size_t>(settings.retain_finished_max) ||
-                      oldest.finished_at + settings.retain_finished <= now;
-    if (!over || oldest.draining > 0) return;
-    const JobId id = oldest.row.id;
+                      at + settings.retain_finished <= now;
+    if (!over) return;
+    JobState& oldest = job(id);
+    if (oldest.draining > 0) return;
     names_.erase(oldest.spec->name, id);
     const std::uint32_t slot = slot_of_[id.index() - first_id_];
     oldest = JobState{};
     free_slots_.push_back(slot);
     slot_of_[id.index() - first_id_] = kNoSlot;
     finished_.pop_front();
+    drop_retired_ids();
   }
-  // Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.
-  std::size_t prefix = 0;
-  while (prefix < slot_of_.size() && prefix < 65536 && slot_of_[prefix] == kNoSlot) ++prefix;
-  if (prefix < 4096 || prefix * 2 < std::min<std::size_t>(slot_of_.size(), 131072)) return;
+}
+
+// Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.
+void State::drop_retired_ids() {
+  std::size_t& prefix = retired_prefix_;
+  while (prefix < slot_of_.size() && slot_of_[prefix] == kNoSlot) ++prefix;
+  if (prefix < 4096 || prefix * 2 < slot_of_.size()) return;
   slot_of_.erase(slot_of_.begin(), slot_of_.begin() + static_cast<std::ptrdiff_t>(prefix));
   first_id_ += static_cast<std::uint32_t>(prefix);
+  prefix = 0;
 }
 
 void State::enqueue(JobState& job) {
@@ -194,7 +200,7 @@ void State::save(ByteWriter& out) const {
   out.varint(job_count());
   for_each_job([&](const JobState& job) { encoder.put(job); });
   out.varint(finished_.size());
-  for (const JobId id : finished_) encoder.put(id);
+  for (const Finished& each : finished_) encoder.put(each.job);
 }
 
 bool State::load(ByteReader& in, std::uint16_t version) {
@@ -219,8 +225,9 @@ bool State::load(ByteReader& in, std::uint16_t version) {
   for (std::uint64_t i = 0; i < finished; ++i) {
     JobId id;
     decoder.get(id);
-    if (find(id) == nullptr) return false;
-    finished_.push_back(id);
+    const JobState* job = find(id);
+    if (job == nullptr) return false;
+    finished_.push_back({id, job->finished_at});
   }
   if (!decoder.ok()) return false;
   rebuild();

@@ -194,6 +194,11 @@ class State {
  private:
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
+  struct Finished {
+    JobId job;
+    Instant at;  ///< Its `finished_at`, for a look without the job.
+  };
+
   struct Timer {
     Instant at;
     JobId job;
@@ -203,13 +208,15 @@ class State {
   static void plain_fields(Self& self, Visitor& v);
   bool timer_is_current(const Timer& timer) const;
   void rebuild();
+  void drop_retired_ids();
 
   std::deque<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::uint32_t> slot_of_;  ///< By id - first_id_.
   std::uint32_t first_id_ = 0;          ///< All ids below are retired.
+  std::size_t retired_prefix_ = 0;  ///< Entries of `slot_of_` known to be retired, from its begin.
   std::size_t live_ = 0;
-  std::deque<JobId> finished_;  ///< Retained, oldest first.
+  std::deque<Finished> finished_;  ///< Retained, oldest first.
   NameTable names_;
   std::vector<JobId> holding_;  ///< Sorted.
   std::vector<Timer> timers_;   ///< Binary heap, earliest on top; stale ones skipped.

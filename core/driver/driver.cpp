@@ -58,10 +58,12 @@ void Driver::put_in_order() {
     event.occurred_at = std::min(event.occurred_at, event.at);
     last = event.at;
   }
-  if (events_.size() < 2) return;
-  std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+  const auto before = [](const Event& a, const Event& b) {
     return a.at != b.at ? a.at < b.at : order_of(a.body) < order_of(b.body);
-  });
+  };
+  // Most batches are in order already, and a look is cheaper than the sort's buffer.
+  if (!std::is_sorted(events_.begin(), events_.end(), before))
+    std::stable_sort(events_.begin(), events_.end(), before);
 }
 
 // Appends the batch once, steps all of it, then releases what may go out.
@@ -69,15 +71,14 @@ bool Driver::journal_and_step() {
   put_in_order();
   bytes_.clear();
   records_.clear();
-  std::vector<std::size_t> ends;
-  ends.reserve(events_.size());
+  ends_.clear();
   for (const Event& event : events_) {
     encode(event, bytes_);
-    ends.push_back(bytes_.size());
+    ends_.push_back(bytes_.size());
   }
   Sequence sequence = controller_.state().sequence;
   std::size_t begin = 0;
-  for (const std::size_t end : ends) {
+  for (const std::size_t end : ends_) {
     sequence = sequence.next();
     const std::span<const std::byte> bytes = bytes_.bytes().subspan(begin, end - begin);
     Digester digester(chain_);
@@ -97,8 +98,7 @@ bool Driver::journal_and_step() {
     const State& state = controller_.state();
     std::uint32_t index = 0;
     for (CommandBody& body : commands_.orders)
-      outbox_.push_back(
-          {state.sequence, Command{state.sequence, index++, state.epoch, std::move(body)}});
+      outbox_.push_back({state.sequence, index++, state.epoch, std::move(body)});
     if (observer_ != nullptr) {
       observer_->on_event(state.sequence, event);
       if (!commands_.notices.empty()) observer_->on_notices(commands_.notices, state);
@@ -117,10 +117,8 @@ bool Driver::release_orders() {
       return false;
     }
   }
-  while (!outbox_.empty()) {
-    world_.issue(outbox_.front().command);
-    outbox_.pop_front();
-  }
+  for (const Command& order : outbox_) world_.issue(order);
+  outbox_.clear();
   return true;
 }
 

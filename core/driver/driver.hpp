@@ -1,7 +1,6 @@
 // The only loop: wait, journal, step, issue. The same in every world.
 #pragma once
 
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -70,11 +69,6 @@ class Driver {
   std::uint64_t plans_asked() const { return plans_asked_; }
 
  private:
-  struct PendingOrder {
-    Sequence sequence;
-    Command command;
-  };
-
   bool journal_and_step();
   bool release_orders();
   void put_in_order();
@@ -91,11 +85,12 @@ class Driver {
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
   std::uint64_t last_snapshot_ = 0;
-  std::uint64_t quiet_cycles_ = 0;   ///< Since a step last decided anything.
-  std::vector<Event> events_;        ///< The batch at hand.
-  std::deque<PendingOrder> outbox_;  ///< Orders whose record is not durable yet.
+  std::uint64_t quiet_cycles_ = 0;  ///< Since a step last decided anything.
+  std::vector<Event> events_;    ///< The batch at hand.
+  std::vector<Command> outbox_;  ///< Orders whose record is not durable yet.
   Commands commands_;
   ByteWriter bytes_;
+  std::vector<std::size_t> ends_;  ///< Of each event of the batch, in `bytes_`.
   std::vector<StoredRecord> records_;
 };
 
