@@ -112,7 +112,8 @@ void print_kinds(const Tally& tally) {
 }
 
 int measure(std::uint32_t jobs) {
-  const std::uint32_t running = std::min(jobs * 9 / 10, kRunningMax) / Script::kRound * Script::kRound;
+  const std::uint32_t running =
+      std::min(jobs * 9 / 10, kRunningMax) / Script::kRound * Script::kRound;
   MemoryStore store;
   Controller controller;
   ScriptedWorld world;

@@ -16,9 +16,14 @@ namespace orrery::bench {
 /// What one batch of the script is made of.
 enum class Step : std::uint8_t { Submit, Plan, Ready, Rate, Checkpoint, Exit, Node, Other };
 
-inline constexpr std::array<std::string_view, 8> kStepNames{
-    "submission", "plan with a grant", "workers ready", "progress: rate", "progress: checkpoint",
-    "workers exited", "node lost or back", "other"};
+inline constexpr std::array<std::string_view, 8> kStepNames{"submission",
+                                                            "plan with a grant",
+                                                            "workers ready",
+                                                            "progress: rate",
+                                                            "progress: checkpoint",
+                                                            "workers exited",
+                                                            "node lost or back",
+                                                            "other"};
 
 /// Where the time of a run went, by kind of event.
 struct Tally {
@@ -97,7 +102,8 @@ class ScriptedWorld final : public World {
   std::uint64_t orders_ = 0;
 };
 
-/// Answers each submission with a grant to the job that waits longest, or with nothing while `idle`.
+/// Answers each submission with a grant to the job that waits longest, or with nothing while
+/// `idle`.
 class ScriptedPlanner final : public Planner {
  public:
   void start_jobs(bool start) { starts_ = start; }
