@@ -55,15 +55,14 @@ auto of_job(Map& map, JobId job) {
   return Part<decltype(end)>{begin, end};
 }
 
-/// A StopWorkers names a worker by its rank in a generation.
-bool is_named_by(JobId job,
-                 Generation generation,
-                 const WorkerStop& stop,
-                 const WorkerName& name,
-                 Generation worker_generation,
-                 Rank rank) {
-  return name.job == job && worker_generation == generation && rank == stop.rank &&
-         name.incarnation == stop.incarnation;
+/// A StopWorkers names a worker by its rank in a generation; one that the controller knows from a
+/// complete list only, by what stands there: generation and rank of its birth.
+template <class AnyWorker>
+bool is_named_by(const StopWorkers& order, const WorkerStop& stop, const AnyWorker& worker) {
+  const WorkerName& name = worker.name;
+  if (name.job != order.job || name.incarnation != stop.incarnation) return false;
+  return (worker.generation == order.generation && worker.rank == stop.rank) ||
+         (worker.born == order.generation && name.birth_rank == stop.rank);
 }
 
 }  // namespace
@@ -199,10 +198,7 @@ void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
 void Agent::obey(const StopWorkers& order, Instant now, AgentOutput& out) {
   for (const WorkerStop& target : order.workers) {
     if (target.node != settings_.node) continue;
-    const auto names = [&](const auto& entry) {
-      const auto& [name, worker] = entry;
-      return is_named_by(order.job, order.generation, target, name, worker.generation, worker.rank);
-    };
+    const auto names = [&](const auto& entry) { return is_named_by(order, target, entry.second); };
     const auto living = std::find_if(workers_.begin(), workers_.end(), names);
     if (living != workers_.end()) {
       stop(living->first, now + order.grace, now, out);

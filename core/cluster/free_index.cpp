@@ -177,14 +177,19 @@ bool FreeIndex::take_gang(const Demand& demand,
                           std::vector<NodeCount>& out) {
   if (replicas_by_devices(demand) < replicas) return false;
   const std::size_t mark = out.size();
+  // Taking shares forgets what is left on all but the emptiest device, so giving cannot undo it.
+  std::vector<NodeFree> before;
   while (replicas > 0) {
     const NodeId node = pick(demand, replicas);
     if (node.is_none()) {
-      for (std::size_t i = mark; i < out.size(); ++i) give(out[i].node, demand, out[i].replicas);
+      for (std::size_t i = out.size(); i-- > mark;)
+        before.empty() ? give(out[i].node, demand, out[i].replicas)
+                       : set(out[i].node, before[i - mark]);
       out.resize(mark);
       return false;
     }
     const std::int32_t here = std::min(replicas, replicas_that_fit(at(node), demand));
+    if (is_share(demand)) before.push_back(at(node));
     take(node, demand, here);
     out.push_back({node, here});
     replicas -= here;

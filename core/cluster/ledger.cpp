@@ -24,9 +24,26 @@ NodeId Ledger::add_node(const NodeGroup& group, DeviceModelId model) {
   node.whole_unclaimed = node.whole_unused =
       group.devices == 64 ? ~std::uint64_t{0} : bit(group.devices) - 1;
   nodes_.push_back(node);
+  count_kind(node);
   devices_usable_ += group.devices;
   devices_total_ += group.devices;
   return free_.add({group.cpu, group.memory, group.devices, 0, model, true});
+}
+
+void Ledger::count_kind(const LedgerNode& node) {
+  const NodeFree whole{node.cpu, node.memory, node.devices, 0, node.model, true};
+  for (NodeKind& kind : kinds_) {
+    if (!(kind.free == whole)) continue;
+    ++kind.count;
+    return;
+  }
+  kinds_.push_back({whole, 1});
+}
+
+bool Ledger::could_ever_fit(const Demand& demand, std::int64_t replicas) const {
+  std::int64_t fit = 0;
+  for (const NodeKind& kind : kinds_) fit += kind.count * replicas_that_fit(kind.free, demand);
+  return fit >= replicas;
 }
 
 // Thousandths of a device taken by leases; `used`: only by those Held or Releasing, else only by
@@ -258,8 +275,10 @@ void Ledger::check() const {
 
 void Ledger::rebuild() {
   free_ = FreeIndex{};
+  kinds_.clear();
   devices_usable_ = devices_total_ = 0;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
+    count_kind(nodes_[n]);
     devices_total_ += nodes_[n].devices;
     if (nodes_[n].usable) devices_usable_ += nodes_[n].devices;
     free_.add(free_of(NodeId{static_cast<std::uint32_t>(n)}));

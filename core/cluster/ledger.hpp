@@ -109,6 +109,10 @@ class Ledger {
   /// Free for new claims.
   const FreeIndex& free() const { return free_; }
 
+  /// Whether `replicas` of `demand` could be placed if all nodes were free and up. O(kinds of
+  /// node).
+  bool could_ever_fit(const Demand& demand, std::int64_t replicas) const;
+
   /// Devices of usable nodes, free or not.
   std::int64_t devices_usable() const { return devices_usable_; }
 
@@ -129,6 +133,13 @@ class Ledger {
   void rebuild();
 
  private:
+  /// Nodes that are declared alike.
+  struct NodeKind {
+    NodeFree free;  ///< All of one such node.
+    std::int64_t count = 0;
+  };
+
+  void count_kind(const LedgerNode& node);
   std::int32_t thousandths_taken(NodeId node, int device, bool used) const;
   NodeFree free_of(NodeId node) const;
   std::uint64_t choose(const LedgerNode& node, NodeId id, const Demand& demand) const;
@@ -142,6 +153,7 @@ class Ledger {
   std::vector<Lease> leases_;
   std::vector<LeaseId> free_leases_;
   FreeIndex free_;
+  std::vector<NodeKind> kinds_;  ///< In order of first appearance.
   std::int64_t devices_usable_ = 0;
   std::int64_t devices_total_ = 0;
 };

@@ -20,23 +20,47 @@ void drop(Step& step, const JobState& job, Ignored why) {
 }
 
 bool same_nodes(const JobState& job, std::span<const NodeCount> nodes) {
-  std::vector<NodeCount> wanted(nodes.begin(), nodes.end());
-  std::sort(wanted.begin(), wanted.end(), [](const NodeCount& a, const NodeCount& b) {
-    return a.node < b.node;
-  });
-  return wanted == job.elastic_nodes;
+  return merged(nodes) == job.elastic_nodes;
 }
 
 std::int32_t devices_at(const JobState& job, std::int32_t replicas) {
   return replicas * job.row.demand.devices + job.row.rest_devices;
 }
 
+// Devices that the grants accepted so far add under each quota: one plan may name many jobs of it.
+using Promised = std::vector<std::int32_t>;
+
+bool quota_allows(const State& state, const JobState& job, std::int32_t devices, Promised& more) {
+  const std::int32_t added = std::max(0, devices - job.row.devices_held);
+  for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace})
+    if (quota != UINT32_MAX && added > 0 &&
+        state.quotas[quota].held + more[quota] + added > state.quotas[quota].quota.devices)
+      return false;
+  for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace})
+    if (quota != UINT32_MAX) more[quota] += added;
+  return true;
+}
+
+// Whether the node list, if there is one, is of replicas that the grant names.
+bool is_well_formed(const Grant& grant, const std::vector<NodeCount>& nodes) {
+  if (grant.replicas < 0 || grant.first_node > nodes.size() ||
+      grant.node_count > nodes.size() - grant.first_node)
+    return false;
+  std::int64_t sum = 0;
+  for (std::uint32_t i = 0; i < grant.node_count; ++i) {
+    if (nodes[grant.first_node + i].replicas < 1) return false;
+    sum += nodes[grant.first_node + i].replicas;
+  }
+  return grant.node_count == 0 || sum == grant.replicas;
+}
+
 // Why the grant cannot be carried out; empty where it can. Clips the replicas to the bounds.
-std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant) {
+std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, Promised& more) {
   const JobRow& row = job.row;
   if (is_final(row.phase)) return Ignored::JobFinished;
   if (row.holds) {
     if (!row.preemptible) return Ignored::FixedJob;
+    if (row.phase == JobPhase::Unknown) return Ignored::NotInThisPhase;
     if (job.after_drain != AfterDrain::Nothing && row.phase != JobPhase::Pending)
       return Ignored::NotInThisPhase;
     if (grant.replicas == 0) return std::nullopt;
@@ -52,7 +76,8 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant) 
     grant.replicas = row.max_replicas;
     step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
   }
-  if (!step.state.quota_allows(job, devices_at(job, grant.replicas))) return Ignored::OverQuota;
+  if (!quota_allows(step.state, job, devices_at(job, grant.replicas), more))
+    return Ignored::OverQuota;
   return std::nullopt;
 }
 
@@ -133,7 +158,7 @@ bool place_change(Step& step, JobState& job, Accepted& grant) {
       }
       if (n.replicas > 0) added.push_back(n);
     }
-    if (!fits_there(step.state.ledger, job.row.demand, added)) return false;
+    if (!fits_there(step.state.ledger, job.row.demand, merged(added))) return false;
   }
   for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});
   return true;
@@ -192,12 +217,12 @@ void on_event(Step& step, const PlanProposed& event) {
   State& state = step.state;
   ++state.totals.plans;
   state.last_plan = step.at;
+  Promised more(state.quotas.size(), 0);
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());
   for (const Grant& grant : event.plan.grants) {
     JobState* job = state.find(grant.job);
-    const bool sane = grant.first_node <= event.plan.nodes.size() &&
-                      grant.node_count <= event.plan.nodes.size() - grant.first_node;
+    const bool sane = is_well_formed(grant, event.plan.nodes);
     if (job == nullptr || !sane) {
       ignore(step,
              job,
@@ -216,7 +241,7 @@ void on_event(Step& step, const PlanProposed& event) {
     const bool unchanged = job->row.holds && grant.replicas == job->row.replicas &&
                            (each.nodes.empty() || same_nodes(*job, each.nodes));
     if (unchanged) continue;
-    if (const std::optional<Ignored> why = refuse(step, *job, each)) {
+    if (const std::optional<Ignored> why = refuse(step, *job, each, more)) {
       drop(step, *job, *why);
       continue;
     }

@@ -22,6 +22,8 @@ void on_event(Step& step, const TimeReached&) {
     JobState& job = state.job(id);
     if (job.row.phase == JobPhase::Unknown) {
       give_up_unknown(step, job);
+    } else if (job.draining > 0) {
+      kill_late(step, job);
     } else if (job.row.phase == JobPhase::Starting && job.after_drain == AfterDrain::Nothing) {
       fail_start(step, job);
     } else {
@@ -62,6 +64,8 @@ void Controller::step(const Event& event, Commands& out) {
 
 Instant Controller::next_deadline() { return std::min(state_.next_timer(), state_.next_cycle()); }
 
+bool Controller::only_cycles_left() { return state_.next_timer().is_never(); }
+
 // Whether `optimize` could change anything: somebody waits, or a job that may be resized holds.
 bool Controller::worth_optimizing() const {
   return !state_.waiting.empty() || state_.preemptible_holding > 0;
@@ -72,7 +76,7 @@ std::optional<PlanRequest> Controller::take_plan_request() {
   const Settings& settings = state_.settings;
   while (!due.submissions.empty()) {
     const JobId id = due.submissions.front();
-    due.submissions.erase(due.submissions.begin());
+    due.submissions.pop_front();
     const JobState* job = state_.find(id);
     if (job == nullptr || job->row.phase != JobPhase::Pending || job->row.holds) continue;
     if (settings.plan_on_submission) due.capacity = true;

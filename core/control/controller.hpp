@@ -36,6 +36,9 @@ class Controller {
   /// The driver waits at most until then, and steps a TimeReached event at that instant.
   Instant next_deadline();
 
+  /// Whether nothing but the policy's own cycle is due some time.
+  bool only_cycles_left();
+
   /// The next plan that is due, once per instant and trigger: all submissions in order, then one
   /// `optimize`. Asking takes it off the list; its answer comes back as PlanProposed.
   std::optional<PlanRequest> take_plan_request();

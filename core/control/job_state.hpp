@@ -86,7 +86,7 @@ struct ProfilingSample {
 
 /// The bounded history of one key, oldest first.
 struct ProfilingSeries {
-  static constexpr std::size_t kSamplesMax = 16;
+  static constexpr std::size_t kSamplesMax = 16;  ///< Or one per worker where those are more.
 
   std::string key;
   std::vector<ProfilingSample> samples;
@@ -129,6 +129,7 @@ struct JobState {
   Reason reason = Reason::Submitted;        ///< Why it is in its phase.
   Reason change_reason = Reason::Rescaled;  ///< Why the change under way was begun.
   bool wants_more = false;                  ///< A fixed job below its target, waiting for room.
+  bool retained = false;                    ///< Final, and its last worker is gone.
   Instant started_at = Instant::never();    ///< First start of workers.
   Instant finished_at = Instant::never();
   Instant not_before;                   ///< Backoff: the next membership does not start earlier.
@@ -162,6 +163,7 @@ struct JobState {
     v.field("reason", self.reason);
     v.field("change_reason", self.change_reason);
     v.field("wants_more", self.wants_more);
+    v.field("retained", self.retained);
     v.field("started_at", self.started_at);
     v.field("finished_at", self.finished_at);
     v.field("not_before", self.not_before);

@@ -1,6 +1,7 @@
 #include "core/control/lifecycle.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 #include "core/job/phase.hpp"
@@ -22,7 +23,15 @@ void set_condition(JobState& job, JobPhase phase, Reason reason, Instant at) {
   *mine = {phase, true, reason, mine->status ? mine->since : at};
 }
 
-// Asks workers to stop; `give_up` hands their capacity to new claims.
+bool is_silent(const Step& step, NodeId node) { return step.state.nodes[node.index()].silent; }
+
+// A killed process may be reported as late as its node may be silent.
+void set_drain_deadline(Step& step, JobState& job) {
+  step.state.set_timer(job, step.at + job.spec->drain_grace + step.state.settings.node_lease);
+}
+
+// Asks workers to stop; `give_up` hands their capacity to new claims. On a silent node they are
+// gone already: its agent has fenced itself.
 void stop(Step& step, JobState& job, const std::vector<std::uint32_t>& ranks, bool give_up) {
   if (ranks.empty()) return;
   StopWorkers order{job.row.id, job.row.generation, job.spec->drain_grace, {}};
@@ -30,26 +39,52 @@ void stop(Step& step, JobState& job, const std::vector<std::uint32_t>& ranks, bo
   std::vector<JobId> ready;
   for (const std::uint32_t rank : ranks) {
     Worker& worker = job.workers[rank];
+    if (is_silent(step, worker.node)) {
+      worker_gone(step, job, worker, WorkerState::Lost, ready);
+      continue;
+    }
     if (worker.state == WorkerState::Ready) --job.ready;
     worker.state = WorkerState::Draining;
     ++job.draining;
     order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
     if (give_up && !worker.lease.is_none()) step.state.ledger.begin_release(worker.lease, ready);
   }
-  step.out.orders.emplace_back(std::move(order));
+  if (!order.workers.empty()) {
+    step.out.orders.emplace_back(std::move(order));
+    set_drain_deadline(step, job);
+  }
   unblock(step, ready);
 }
 
 void release(Step& step, Worker& worker) {
   if (worker.lease.is_none()) return;
   std::vector<JobId> ready;
-  const LeaseId lease = worker.lease;
-  worker.lease = LeaseId::none();
-  step.state.ledger.release(lease, ready);
+  step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), ready);
   unblock(step, ready);
 }
 
-// Drops a membership that has not started: its own claims end, kept workers are not touched.
+// A final job is forgotten some time after the last of its workers has gone.
+void retain_if_cleared(Step& step, JobState& job) {
+  if (job.retained || job.draining > 0 ||
+      !std::all_of(
+          job.workers.begin(), job.workers.end(), [](const Worker& w) { return w.is_gone(); }))
+    return;
+  job.retained = true;
+  step.state.retain(job);
+}
+
+// The successor of a worker, started in place: the lease goes on.
+Worker successor_of(Worker& worker) {
+  Worker again = worker;
+  again.state = WorkerState::Claimed;
+  again.exit_code = 0;
+  again.recover = true;
+  worker.lease = LeaseId::none();
+  return again;
+}
+
+// Drops a membership that has not started: its own claims end, kept workers are not touched. A
+// worker that was to be started again in place gets its lease back while its process still stops.
 void abandon_next(Step& step, JobState& job) {
   std::vector<Worker> abandoned = std::move(job.next);
   const std::vector<std::uint32_t> from = std::move(job.next_from);
@@ -57,8 +92,23 @@ void abandon_next(Step& step, JobState& job) {
   job.next_from.clear();
   job.blocked = 0;
   job.after_drain = AfterDrain::Nothing;
-  for (std::size_t i = 0; i < abandoned.size(); ++i)
-    if (from[i] == kNew) release(step, abandoned[i]);
+  std::vector<JobId> ready;
+  for (std::size_t i = 0; i < abandoned.size(); ++i) {
+    if (from[i] != kNew) continue;
+    const auto before =
+        std::find_if(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
+          return abandoned[i].recover && worker.state == WorkerState::Draining &&
+                 worker.incarnation == abandoned[i].incarnation &&
+                 worker.birth_rank == abandoned[i].birth_rank;
+        });
+    if (before == job.workers.end()) {
+      step.state.ledger.release(abandoned[i].lease, ready);
+    } else {
+      before->lease = abandoned[i].lease;
+      step.state.ledger.begin_release(before->lease, ready);
+    }
+  }
+  unblock(step, ready);
 }
 
 void activate(Step& step, JobState& job) {
@@ -101,21 +151,7 @@ void activate(Step& step, JobState& job) {
                              worker.devices,
                              job.spec->roles[worker.role.index()].bundle.share});
   }
-  if (someone_stays) {
-    UpdateMembership update{job.row.id, job.row.generation, size, {}};
-    for (std::uint32_t rank = 0; rank < size; ++rank) {
-      const Worker& w = job.workers[rank];
-      update.members.push_back({Rank{rank},
-                                w.role,
-                                w.local_rank,
-                                w.node,
-                                w.incarnation,
-                                w.devices,
-                                job.spec->roles[w.role.index()].bundle.share,
-                                w.birth_rank});
-    }
-    step.out.orders.emplace_back(std::move(update));
-  }
+  if (someone_stays) tell_membership(step, job);
   if (!start.workers.empty()) step.out.orders.emplace_back(std::move(start));
   if (job.started_at.is_never()) job.started_at = step.at;
   set_phase(step, job, JobPhase::Starting, job.change_reason);
@@ -124,29 +160,12 @@ void activate(Step& step, JobState& job) {
   if (!job.targets.empty()) meet_target(step, job);
 }
 
-// The same place and lease for the next life of a worker.
-Worker successor_of(Worker& worker) {
-  Worker again = worker;
-  again.state = WorkerState::Claimed;
-  again.exit_code = 0;
-  again.recover = true;
-  worker.lease = LeaseId::none();
-  return again;
-}
-
-bool all_required_succeeded(const JobState& job) {
-  for (const Worker& worker : job.workers)
-    if (job.spec->roles[worker.role.index()].completion == Completion::Required &&
-        worker.state != WorkerState::Succeeded)
-      return false;
-  return !job.workers.empty();
-}
-
 Duration backoff(const JobState& job) {
+  const Duration longest = job.spec->backoff_max;
   Duration delay = job.spec->backoff_base;
-  for (std::uint32_t i = 1; i < job.row.restarts && delay < job.spec->backoff_max; ++i)
-    delay = delay * 2;
-  return std::min(delay, job.spec->backoff_max);
+  for (std::uint32_t i = 1; i < job.row.restarts && delay < longest; ++i)
+    delay = delay.ns > longest.ns / 2 ? longest : delay * 2;
+  return std::min(delay, longest);
 }
 
 // Places for replicas that must start elsewhere. An elastic job goes on with its survivors where
@@ -180,21 +199,41 @@ void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed, Re
   recover(step, job, std::move(failed), reason);
 }
 
-// A worker that fails while its job already restarts belongs to the same incident: it is replaced
-// with the others and nothing more is charged. Wider scopes replace more than the worker itself.
-void join_restart(JobState& job) {
+bool is_charged(Reason reason) {
+  return reason == Reason::WorkerFailed || reason == Reason::StartDeadline;
+}
+
+// One incident is charged once: workers that fail while the job recovers from a failure are
+// replaced along with the first, or a crash that all peers of a collective feel one after the other
+// would use up the whole budget.
+void join_recovery(Step& step, JobState& job) {
   if (job.after_drain != AfterDrain::Start || job.row.phase != JobPhase::Restarting ||
-      job.spec->recovery != RecoveryScope::Worker)
+      !is_charged(job.change_reason))
     return;
-  for (std::size_t i = 0; i < job.next.size(); ++i) {
-    if (job.next_from[i] == kNew) continue;
+  std::vector<std::uint8_t> role_failed(job.role_count(), 0);
+  const auto present = [&](std::size_t i) -> Worker* {
+    if (job.next_from[i] == kNew) return nullptr;
     Worker& worker = job.workers[job.next_from[i]];
-    if (worker.state != WorkerState::Failed || worker.lease.is_none()) continue;
+    const bool in_place = !worker.lease.is_none() && step.state.ledger.node(worker.node).usable;
+    return in_place ? &worker : nullptr;
+  };
+  for (std::size_t i = 0; i < job.next.size(); ++i)
+    if (const Worker* worker = present(i);
+        worker != nullptr && worker->state == WorkerState::Failed)
+      role_failed[worker->role.index()] = 1;
+  std::vector<std::uint32_t> peers;
+  for (std::size_t i = 0; i < job.next.size(); ++i) {
+    Worker* worker = present(i);
+    if (worker == nullptr || role_failed[worker->role.index()] == 0) continue;
+    const bool failed = worker->state == WorkerState::Failed;
+    if (!failed && job.spec->recovery == RecoveryScope::Worker) continue;
+    if (!failed && worker->is_alive()) peers.push_back(job.next_from[i]);
     const std::int32_t local_rank = job.next[i].local_rank;
-    job.next[i] = successor_of(worker);
+    job.next[i] = successor_of(*worker);
     job.next[i].local_rank = local_rank;
     job.next_from[i] = kNew;
   }
+  stop(step, job, peers, false);
 }
 
 // Workers deleted from outside are replaced without charge: a change, not a failure.
@@ -210,6 +249,14 @@ void on_losses(Step& step, JobState& job, std::vector<std::uint8_t> lost) {
 }
 
 }  // namespace
+
+bool all_required_succeeded(const JobState& job) {
+  for (const Worker& worker : job.workers)
+    if (job.spec->roles[worker.role.index()].completion == Completion::Required &&
+        worker.state != WorkerState::Succeeded)
+      return false;
+  return !job.workers.empty();
+}
 
 Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
   if (role == job.row.elastic) return job.row.demand;
@@ -295,6 +342,23 @@ bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const Node
   });
 }
 
+std::vector<NodeCount> merged(std::span<const NodeCount> nodes) {
+  std::vector<NodeCount> out(nodes.begin(), nodes.end());
+  std::sort(out.begin(), out.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
+  std::size_t kept = 0;
+  for (const NodeCount& n : out) {
+    if (kept > 0 && out[kept - 1].node == n.node) {
+      out[kept - 1].replicas += n.replicas;
+    } else {
+      out[kept++] = n;
+    }
+  }
+  out.resize(kept);
+  return out;
+}
+
 bool find_places(Step& step,
                  const JobState& job,
                  std::int32_t replicas,
@@ -306,7 +370,7 @@ bool find_places(Step& step,
   };
   Ledger& ledger = step.state.ledger;
   if (!elastic_nodes.empty()) {
-    if (!fits_there(ledger, job.row.demand, elastic_nodes)) return false;
+    if (!fits_there(ledger, job.row.demand, merged(elastic_nodes))) return false;
     nodes.assign(elastic_nodes.begin(), elastic_nodes.end());
   } else if (!ledger.find_gang(job.row.demand, replicas, nodes)) {
     return false;
@@ -408,18 +472,7 @@ void note_allocation(Step& step, JobState& job) {
       nodes.push_back({worker.node, 1});
     }
   }
-  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
-    return a.node < b.node;
-  });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (kept > 0 && nodes[kept - 1].node == nodes[i].node) {
-      nodes[kept - 1].replicas += nodes[i].replicas;
-    } else {
-      nodes[kept++] = nodes[i];
-    }
-  }
-  nodes.resize(kept);
+  nodes = merged(nodes);
   const bool changed = nodes != job.elastic_nodes || devices != job.row.devices_held;
   job.elastic_nodes = std::move(nodes);
   job.row.replicas = replicas;
@@ -460,6 +513,9 @@ void advance(Step& step, JobState& job) {
     return;
   }
   if (job.blocked > 0) return;
+  // What a silent node takes from this change is settled when its turn comes, never started.
+  for (std::size_t i = 0; i < job.next.size(); ++i)
+    if (job.next_from[i] == kNew && is_silent(step, job.next[i].node)) return;
   if (step.at < job.not_before) {
     step.state.set_timer(job, job.not_before);
     return;
@@ -467,12 +523,55 @@ void advance(Step& step, JobState& job) {
   activate(step, job);
 }
 
-void unblock(Step& step, std::vector<JobId>& ready) {
+void unblock(Step& step, const std::vector<JobId>& ready) {
   for (std::size_t i = 0; i < ready.size(); ++i) {
+    if (i > 0 && ready[i] == ready[i - 1]) continue;
     JobState* job = step.state.find(ready[i]);
     if (job == nullptr || job->blocked == 0) continue;
-    if (--job->blocked == 0) advance(step, *job);
+    // Counted anew: the claims that became held may be of a change that is void by now.
+    job->blocked = static_cast<std::uint32_t>(
+        std::count_if(job->next.begin(), job->next.end(), [&](const Worker& worker) {
+          return worker.state == WorkerState::Claimed &&
+                 step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed;
+        }));
+    if (job->blocked == 0) advance(step, *job);
   }
+}
+
+void worker_gone(
+    Step& step, JobState& job, Worker& worker, WorkerState state, std::vector<JobId>& ready) {
+  if (worker.state == WorkerState::Ready) --job.ready;
+  const bool was_draining = worker.state == WorkerState::Draining;
+  worker.state = was_draining ? WorkerState::Stopped : state;
+  if (was_draining) --job.draining;
+  // A failed or lost worker keeps its lease: its successor starts in place.
+  const bool over = is_final(job.row.phase);
+  if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none())
+    step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), ready);
+  if (over) retain_if_cleared(step, job);
+}
+
+void tell_membership(Step& step, JobState& job) {
+  const auto size = static_cast<std::uint32_t>(job.workers.size());
+  UpdateMembership update{job.row.id, job.row.generation, size, {}};
+  update.members.reserve(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const Worker& w = job.workers[rank];
+    update.members.push_back({Rank{rank},
+                              w.role,
+                              w.local_rank,
+                              w.node,
+                              w.incarnation,
+                              w.devices,
+                              job.spec->roles[w.role.index()].bundle.share,
+                              w.birth_rank});
+  }
+  step.out.orders.emplace_back(std::move(update));
+}
+
+void become_running(Step& step, JobState& job, Reason reason) {
+  set_phase(step, job, JobPhase::Running, reason);
+  if (!job.targets.empty()) meet_target(step, job);
 }
 
 void settle(Step& step, JobState& job) {
@@ -482,13 +581,13 @@ void settle(Step& step, JobState& job) {
     return;
   }
   if (job.after_drain != AfterDrain::Nothing) {
-    join_restart(job);
+    join_recovery(step, job);
     advance(step, job);
     return;
   }
-  if (job.ready + job.draining == job.workers.size()) {
-    if (job.row.phase == JobPhase::Starting && job.draining == 0 && !job.workers.empty())
-      set_phase(step, job, JobPhase::Running, Reason::AllReady);
+  if (job.ready == job.workers.size()) {
+    if (job.row.phase == JobPhase::Starting && !job.workers.empty())
+      become_running(step, job, Reason::AllReady);
     return;
   }
   std::vector<std::uint8_t> failed(job.workers.size(), 0);
@@ -509,7 +608,7 @@ void settle(Step& step, JobState& job) {
   } else if (any_lost) {
     on_losses(step, job, std::move(lost));
   } else if (all_up && job.row.phase == JobPhase::Starting) {
-    set_phase(step, job, JobPhase::Running, Reason::AllReady);
+    become_running(step, job, Reason::AllReady);
   }
 }
 
@@ -518,6 +617,17 @@ void fail_start(Step& step, JobState& job) {
   for (std::size_t i = 0; i < job.workers.size(); ++i)
     late[i] = job.workers[i].state == WorkerState::Starting;
   on_failures(step, job, std::move(late), Reason::StartDeadline);
+}
+
+void kill_late(Step& step, JobState& job) {
+  StopWorkers order{job.row.id, job.row.generation, Duration::zero(), {}};
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    const Worker& worker = job.workers[rank];
+    if (worker.state != WorkerState::Draining) continue;
+    order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+  }
+  step.out.orders.emplace_back(std::move(order));
+  set_drain_deadline(step, job);
 }
 
 void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
@@ -574,9 +684,11 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   job.row.replicas = 0;
   state.set_held(job, false, 0);
   if (job.wants_more) std::erase(state.wants_more, job.row.id);
+  job.wants_more = false;
   if (held) state.due.completion = true;
   ++(phase == JobPhase::Succeeded ? state.totals.succeeded : state.totals.failed);
-  state.retain(job);
+  state.note_final();
+  retain_if_cleared(step, job);
 }
 
 }  // namespace orrery

@@ -53,7 +53,10 @@ bool find_places(Step& step,
                  std::span<const NodeCount> elastic_nodes,
                  std::vector<Placed>& out);
 
-/// Whether each node has room for the replicas named, one list entry at a time.
+/// One entry per node, ascending.
+std::vector<NodeCount> merged(std::span<const NodeCount> nodes);
+
+/// Whether each node has room for the replicas named; no node may stand twice.
 bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes);
 
 /// What one replica of the role takes.
@@ -80,6 +83,9 @@ void form_next(Step& step, JobState& job, const MembershipChange& change);
 /// Gives everything back; the job waits again once drained.
 void give_all_back(Step& step, JobState& job, Reason reason);
 
+/// Whether every required worker has exited 0.
+bool all_required_succeeded(const JobState& job);
+
 /// Lets a change under way go on if nothing holds it up any more.
 void advance(Step& step, JobState& job);
 
@@ -96,8 +102,23 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason);
 /// The start took longer than the job's deadline: a failure, charged like a crash.
 void fail_start(Step& step, JobState& job);
 
-/// Jobs whose claims became held: lets them start.
-void unblock(Step& step, std::vector<JobId>& ready);
+/// Workers that were told to stop did not go in time: they are killed.
+void kill_late(Step& step, JobState& job);
+
+/// A worker has become `state`, which is one of the gone ones. `ready` receives the owners of
+/// claims that became held; the caller unblocks them once it looks at no worker any more.
+void worker_gone(
+    Step& step, JobState& job, Worker& worker, WorkerState state, std::vector<JobId>& ready);
+
+/// Some claims of these jobs became held: lets those start that wait for nothing more. May go as
+/// far as to start a new membership, so references to workers do not survive it.
+void unblock(Step& step, const std::vector<JobId>& ready);
+
+/// Tells the workers of a job who they all are, and their ranks.
+void tell_membership(Step& step, JobState& job);
+
+/// All workers are up: Running, at the size that a user asked for meanwhile.
+void become_running(Step& step, JobState& job, Reason reason);
 
 /// Brings a job that no policy moves to its user's target, as far as there is room.
 void meet_target(Step& step, JobState& job);

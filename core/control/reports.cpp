@@ -1,6 +1,7 @@
 #include "core/control/reports.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <variant>
 
@@ -29,29 +30,27 @@ Worker* find_worker(JobState& job, Generation generation, Incarnation incarnatio
     if (worker.incarnation == incarnation) return &worker;
   }
   for (Worker& worker : job.workers)
-    if (worker.incarnation == incarnation && worker.birth_rank == rank &&
-        (worker.born == generation || generation <= job.row.generation))
+    if (worker.incarnation == incarnation && worker.birth_rank == rank && worker.born == generation)
       return &worker;
   return nullptr;
 }
 
-void gone(Step& step, JobState& job, Worker& worker, WorkerState state, std::int32_t exit_code) {
-  if (worker.state == WorkerState::Ready) --job.ready;
-  const bool was_draining = worker.state == WorkerState::Draining;
-  worker.state = was_draining ? WorkerState::Stopped : state;
+void gone(Step& step,
+          JobState& job,
+          Worker& worker,
+          WorkerState state,
+          std::int32_t exit_code,
+          std::vector<JobId>& ready) {
   worker.exit_code = exit_code;
-  if (was_draining) --job.draining;
-  // A failed or lost worker keeps its lease: its successor starts in place.
-  const bool done = was_draining || state == WorkerState::Succeeded || is_final(job.row.phase);
-  if (!done || worker.lease.is_none()) return;
-  std::vector<JobId> ready;
-  const LeaseId lease = worker.lease;
-  worker.lease = LeaseId::none();
-  step.state.ledger.release(lease, ready);
-  unblock(step, ready);
+  worker_gone(step, job, worker, state, ready);
 }
 
-Ignored apply(Step& step, JobState& job, Worker& worker, const WorkersChanged& event) {
+// Why the fact changes nothing; empty where it was applied.
+std::optional<Ignored> apply(Step& step,
+                             JobState& job,
+                             Worker& worker,
+                             const WorkersChanged& event,
+                             std::vector<JobId>& ready) {
   if (worker.is_gone()) return Ignored::AlreadyKnown;
   switch (event.fact) {
     case WorkerFact::Ready:
@@ -64,16 +63,17 @@ Ignored apply(Step& step, JobState& job, Worker& worker, const WorkersChanged& e
            job,
            worker,
            event.exit_code == 0 ? WorkerState::Succeeded : WorkerState::Failed,
-           event.exit_code);
+           event.exit_code,
+           ready);
       break;
     case WorkerFact::LaunchFailed:
-      gone(step, job, worker, WorkerState::Failed, event.exit_code);
+      gone(step, job, worker, WorkerState::Failed, event.exit_code, ready);
       break;
     case WorkerFact::Lost:
-      gone(step, job, worker, WorkerState::Lost, 0);
+      gone(step, job, worker, WorkerState::Lost, 0, ready);
       break;
   }
-  return Ignored::NotDue;  // Stands for: applied.
+  return std::nullopt;
 }
 
 ProfilingSeries* series_of(JobState& job, const std::string& key) {
@@ -106,22 +106,25 @@ void measure_rate(JobState& job, Instant at) {
 
 // What a lost node takes from one job.
 void lose_node(Step& step, JobState& job, NodeId node) {
+  const bool final = is_final(job.row.phase);
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
+  std::vector<JobId> ready;
   bool anybody = false;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Worker& worker = job.workers[i];
     if (worker.node != node || worker.is_gone()) continue;
     const bool counts = worker.state != WorkerState::Draining;
-    gone(step, job, worker, WorkerState::Lost, 0);
+    gone(step, job, worker, WorkerState::Lost, 0, ready);
     lost[i] = counts ? 1 : 0;
     anybody = anybody || counts;
   }
-  if (is_final(job.row.phase)) return;
-  const bool claims_there = std::any_of(
-      job.next.begin(), job.next.end(), [&](const Worker& w) { return w.node == node; });
-  if (!anybody && !claims_there) {
-    settle(step, job);
-    return;
+  // Kept workers that ended before take nothing with them.
+  for (std::size_t i = 0; i < job.next.size(); ++i)
+    anybody = anybody || (job.next[i].node == node && job.next[i].state == WorkerState::Claimed);
+  if (final) return unblock(step, ready);
+  if (!anybody) {
+    unblock(step, ready);
+    return settle(step, job);
   }
   ++job.row.node_losses;
   count(step, job, Counter::NodeLosses);
@@ -129,9 +132,10 @@ void lose_node(Step& step, JobState& job, NodeId node) {
   if (job.after_drain != AfterDrain::Nothing || job.row.phase == JobPhase::Pending) {
     // In the middle of a change: the plan it followed is void, so it starts over from the queue.
     give_all_back(step, job, Reason::NodeLost);
-    return;
+  } else {
+    recover(step, job, std::move(lost), Reason::NodeLost);
   }
-  recover(step, job, std::move(lost), Reason::NodeLost);
+  unblock(step, ready);
 }
 
 bool out_of_contact(const State& state, const JobState& job) {
@@ -158,6 +162,60 @@ bool is_reconciled(const State& state, const JobState& job) {
   });
 }
 
+// Whom the list names, if he lives on as far as the controller knows.
+Worker* living(State& state, NodeId node, const RunningWorker& listed) {
+  JobState* job = state.find(listed.job);
+  if (job == nullptr) return nullptr;
+  Worker* worker = find_worker(*job, listed.generation, listed.incarnation, listed.rank);
+  return worker != nullptr && worker->is_alive() && worker->node == node ? worker : nullptr;
+}
+
+// Workers that run and should not: given up while the node was away, or of a forgotten job.
+void stop_orphans(Step& step, const NodeReturned& event) {
+  for (const RunningWorker& listed : event.workers)
+    if (living(step.state, event.node, listed) == nullptr)
+      step.out.orders.emplace_back(StopWorkers{listed.job,
+                                               listed.generation,
+                                               Duration::zero(),
+                                               {{listed.rank, event.node, listed.incarnation}}});
+}
+
+// Compares what a node says it runs of one job with what it should; true where somebody is missing.
+bool find_missing(Step& step, JobState& job, const NodeReturned& event, std::vector<JobId>& ready) {
+  std::vector<const Worker*> runs;
+  for (const RunningWorker& listed : event.workers)
+    if (listed.job == job.row.id)
+      if (const Worker* worker = living(step.state, event.node, listed)) runs.push_back(worker);
+  StopWorkers again{job.row.id, job.row.generation, job.spec->drain_grace, {}};
+  bool missing = false;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    Worker& worker = job.workers[rank];
+    if (worker.node != event.node || worker.is_gone()) continue;
+    if (std::find(runs.begin(), runs.end(), &worker) == runs.end()) {
+      gone(step, job, worker, WorkerState::Lost, 0, ready);
+      missing = true;
+    } else if (worker.state == WorkerState::Draining) {
+      // The order to stop may have been lost with the leader that gave it.
+      again.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+    }
+  }
+  if (!again.workers.empty()) step.out.orders.emplace_back(std::move(again));
+  return missing;
+}
+
+// What is known of an Unknown job once all its nodes have been heard.
+void regain(Step& step, JobState& job) {
+  // The last change of membership may have been lost with the leader that ordered it.
+  if (std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+        return w.is_alive() && w.born != job.row.generation;
+      }))
+    tell_membership(step, job);
+  if (job.ready == job.workers.size())
+    become_running(step, job, Reason::ContactRegained);
+  else
+    set_phase(step, job, JobPhase::Starting, Reason::ContactRegained);
+}
+
 }  // namespace
 
 void on_event(Step& step, const WorkersChanged& event) {
@@ -168,6 +226,7 @@ void on_event(Step& step, const WorkersChanged& event) {
     return;
   }
   std::int32_t applied = 0;
+  std::vector<JobId> ready;
   Ignored why = Ignored::UnknownRank;
   for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
     Worker* worker =
@@ -177,11 +236,10 @@ void on_event(Step& step, const WorkersChanged& event) {
                                                    : Ignored::StaleIncarnation;
       continue;
     }
-    const Ignored result = apply(step, *job, *worker, event);
-    if (result == Ignored::NotDue) {
-      ++applied;
+    if (const std::optional<Ignored> ignored = apply(step, *job, *worker, event, ready)) {
+      why = *ignored;
     } else {
-      why = result;
+      ++applied;
     }
   }
   if (applied == 0) {
@@ -194,6 +252,7 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
+  unblock(step, ready);
   settle(step, *job);
 }
 
@@ -230,7 +289,8 @@ void on_event(Step& step, const ProfilingChanged& event) {
       ignore(step, job, Ignored::OutOfBounds, kKind);
       continue;
     }
-    if (series->samples.size() >= ProfilingSeries::kSamplesMax)
+    // At least the last sample of each rank.
+    if (series->samples.size() >= std::max(ProfilingSeries::kSamplesMax, job->workers.size()))
       series->samples.erase(series->samples.begin());
     series->samples.push_back({step.at, event.generation, event.rank, value.value});
     throughput = throughput || value.key == "throughput";
@@ -288,41 +348,38 @@ void on_event(Step& step, const NodeReturned& event) {
   node.silent = false;
   node.heard = state.epoch;
   state.ledger.set_usable(event.node, true);
-  for (const JobId id : owners_on(state.ledger, event.node)) {
+  stop_orphans(step, event);
+  // First all that is missing, then what follows: that may start workers, which no list knows yet.
+  std::vector<JobId> ready;
+  std::vector<std::pair<JobId, bool>> missing;
+  for (const JobId id : owners_on(state.ledger, event.node))
+    missing.emplace_back(id, find_missing(step, state.job(id), event, ready));
+  for (const auto& [id, is_missing] : missing) {
     JobState& job = state.job(id);
-    bool lost_some = false;
-    for (Worker& worker : job.workers) {
-      if (worker.node != event.node || worker.is_gone()) continue;
-      const bool runs =
-          std::any_of(event.workers.begin(), event.workers.end(), [&](const RunningWorker& w) {
-            return w.job == id && w.incarnation == worker.incarnation &&
-                   find_worker(job, w.generation, w.incarnation, w.rank) == &worker;
-          });
-      if (runs) continue;
-      gone(step, job, worker, WorkerState::Lost, 0);
-      lost_some = true;
-    }
-    if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job))
-      set_phase(step,
-                job,
-                job.ready == job.workers.size() ? JobPhase::Running : JobPhase::Starting,
-                Reason::ContactRegained);
-    if (lost_some || job.row.phase == JobPhase::Starting) settle(step, job);
+    if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job)) regain(step, job);
+    if (is_missing || job.row.phase == JobPhase::Starting) settle(step, job);
   }
+  unblock(step, ready);
 }
 
 void give_up_unknown(Step& step, JobState& job) {
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
+  std::vector<JobId> ready;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Worker& worker = job.workers[i];
     const NodeState& node = step.state.nodes[worker.node.index()];
-    if (worker.is_gone() || !(node.silent || node.heard < step.state.epoch)) continue;
-    gone(step, job, worker, WorkerState::Lost, 0);
-    lost[i] = 1;
+    if (!worker.is_gone() && (node.silent || node.heard < step.state.epoch))
+      gone(step, job, worker, WorkerState::Lost, 0, ready);
+    lost[i] = worker.state == WorkerState::Lost;
   }
   ++job.row.node_losses;
   count(step, job, Counter::NodeLosses);
-  recover(step, job, std::move(lost), Reason::NodeLost);
+  if (all_required_succeeded(job)) {
+    finish(step, job, JobPhase::Succeeded, Reason::RequiredSucceeded);
+  } else {
+    recover(step, job, std::move(lost), Reason::NodeLost);
+  }
+  unblock(step, ready);
 }
 
 }  // namespace orrery

@@ -6,18 +6,10 @@
 namespace orrery {
 namespace {
 
+constexpr std::int32_t kNodesMax = 1'000'000;  // Per group.
+
 void answer(Step& step, std::uint64_t request, JobId job, bool accepted, std::string message) {
   step.out.orders.emplace_back(AnswerRequest{request, job, accepted, std::move(message)});
-}
-
-// Whether the whole job could run on the declared nodes if they were all free and up.
-bool is_feasible(const State& state, const Demand& demand, std::int32_t replicas) {
-  std::int64_t fit = 0;
-  for (std::size_t n = 0; n < state.nodes.size() && fit < replicas; ++n) {
-    const LedgerNode& node = state.ledger.node(NodeId{static_cast<std::uint32_t>(n)});
-    fit += replicas_that_fit({node.cpu, node.memory, node.devices, 0, node.model, true}, demand);
-  }
-  return fit >= replicas;
 }
 
 std::uint32_t quota_index(const State& state, std::string_view kind, std::string_view name) {
@@ -50,12 +42,14 @@ void set_bounds(JobState& job) {
   }
 }
 
+// Whether each role could run on the declared nodes if they were all free and up.
 void judge_feasibility(State& state, JobState& job) {
-  bool feasible = is_feasible(state, job.row.demand, job.row.min_replicas);
+  bool feasible = state.ledger.could_ever_fit(job.row.demand, job.row.min_replicas);
   for (std::size_t r = 0; r < job.role_count() && feasible; ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     if (role != job.row.elastic)
-      feasible = is_feasible(state, state.demand_of(job.spec->roles[r].bundle), job.target(role));
+      feasible =
+          state.ledger.could_ever_fit(state.demand_of(job.spec->roles[r].bundle), job.target(role));
   }
   job.row.infeasible = !feasible;
 }
@@ -78,15 +72,15 @@ void fill_row(State& state, JobState& job) {
 }
 
 struct Bounds {
-  std::int32_t low = 1;
-  std::int32_t high = 0;
+  std::int64_t low = 1;
+  std::int64_t high = 0;
 };
 
 // What a scaling request may set for a role.
-Bounds bounds_of(const JobSpec& spec, RoleIndex role) {
+Bounds bounds_of(const JobSpec& spec, RoleIndex role, bool policy_sized) {
   const RoleSpec& r = spec.roles[role.index()];
   // A fixed number may be replaced by any other; an elastic one stays inside its bounds.
-  if (!r.is_elastic()) return {1, 1'000'000};
+  if (!r.is_elastic() && !policy_sized) return {1, kReplicasMax};
   return {r.min_replicas, r.max_replicas};
 }
 
@@ -106,19 +100,26 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
     const bool policy_sized = job.row.preemptible && role == job.row.elastic;
     const std::int32_t now = policy_sized ? job.row.max_replicas : job.target(role);
     const std::int32_t base = policy_sized && job.row.holds ? job.row.replicas : now;
-    const std::int32_t wanted = event.mode == ScaleMode::Set   ? event.replicas
-                                : event.mode == ScaleMode::Add ? base + event.replicas
-                                                               : base - event.replicas;
-    const Bounds bounds = bounds_of(*job.spec, role);
+    const std::int64_t asked = event.replicas;
+    const std::int64_t wanted = event.mode == ScaleMode::Set   ? asked
+                                : event.mode == ScaleMode::Add ? base + asked
+                                                               : base - asked;
+    const Bounds bounds = bounds_of(*job.spec, role, policy_sized);
     if (event.replicas < 1 || wanted < bounds.low || wanted > bounds.high) {
       why = job.spec->name + ": role " + job.spec->roles[r].name + " would have " +
             std::to_string(wanted) + " replicas, " + std::to_string(bounds.low) + " to " +
             std::to_string(bounds.high) + " are allowed; ask for a number in these bounds";
       return {};
     }
-    targets[r] = wanted;
+    targets[r] = static_cast<std::int32_t>(wanted);
   }
   return targets;
+}
+
+// The loader refuses other groups; this guards against journals written by something else.
+bool is_sound(const NodeGroup& group) {
+  return group.count >= 1 && group.count <= kNodesMax && group.devices >= 0 &&
+         group.devices <= 64 && group.cpu.count >= 0 && group.memory.count >= 0;
 }
 
 void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors) {
@@ -148,6 +149,9 @@ void on_event(Step& step, const EpochStarted& event) {
   const std::vector<JobId> holding = state.holding();
   for (const JobId id : holding) {
     JobState& job = state.job(id);
+    // Every deadline that counts on hearing from nodes starts over.
+    if (job.row.phase == JobPhase::Unknown)
+      state.set_timer(job, std::max(job.deadline, step.at + state.settings.takeover_grace));
     if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) continue;
     set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
     state.set_timer(job, step.at + state.settings.takeover_grace);
@@ -156,6 +160,11 @@ void on_event(Step& step, const EpochStarted& event) {
 
 void on_event(Step& step, const NodesDeclared& event) {
   State& state = step.state;
+  if (!std::all_of(event.groups.begin(), event.groups.end(), is_sound))
+    return ignore(step,
+                  nullptr,
+                  Ignored::BadSpecification,
+                  EventBody(std::in_place_type<NodesDeclared>).index());
   for (const NodeGroup& group : event.groups) {
     const DeviceModelId model =
         group.devices > 0 ? state.intern_model(group.device_model) : DeviceModelId::none();
@@ -169,7 +178,7 @@ void on_event(Step& step, const NodesDeclared& event) {
     judge_feasibility(state, job);
     if (job.row.infeasible) return;
     state.enqueue(job);
-    state.touch(job.row.id);
+    set_phase(step, job, JobPhase::Pending, Reason::Submitted);
   });
   state.due.capacity = true;
 }
@@ -258,7 +267,10 @@ void on_event(Step& step, const ScaleRequested& event) {
   if (queued) {
     judge_feasibility(state, *job);
     state.enqueue(*job);
-    if (job->row.infeasible) set_phase(step, *job, JobPhase::Pending, Reason::Infeasible);
+    set_phase(step,
+              *job,
+              JobPhase::Pending,
+              job->row.infeasible ? Reason::Infeasible : Reason::Submitted);
   } else {
     meet_target(step, *job);
   }

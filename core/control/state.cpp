@@ -40,12 +40,6 @@ JobId State::named(std::string_view name) const {
   return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
 }
 
-void State::retain(JobState& job) {
-  --live_;
-  finished_.push_back({job.row.id, job.finished_at});
-  retire_old();
-}
-
 void State::retire_old() {
   while (!finished_.empty()) {
     const auto [id, at] = finished_.front();
@@ -53,7 +47,6 @@ void State::retire_old() {
                       at + settings.retain_finished <= now;
     if (!over) return;
     JobState& oldest = job(id);
-    if (oldest.draining > 0) return;
     names_.erase(oldest.spec->name, id);
     const std::uint32_t slot = slot_of_[id.index() - first_id_];
     oldest = JobState{};
@@ -238,6 +231,8 @@ bool State::load(ByteReader& in, std::uint16_t version) {
 void State::rebuild() {
   ledger.rebuild();
   for_each_job([&](JobState& job) {
+    // The youngest job of a name has it.
+    if (const JobId old = named(job.spec->name); !old.is_none()) names_.erase(job.spec->name, old);
     names_.insert(job.spec->name, job.row.id);
     if (!is_final(job.row.phase)) ++live_;
     if (job.row.holds) holding_.push_back(job.row.id);

@@ -68,8 +68,8 @@ struct Totals {
 
 /// Which plans are due; asked for once per instant by the driver. Soft: not in snapshot or digest.
 struct PlansDue {
-  std::vector<JobId> submissions;  ///< `allocate` for each, in order.
-  bool completion = false;         ///< `optimize`.
+  std::deque<JobId> submissions;  ///< `allocate` for each, in order.
+  bool completion = false;        ///< `optimize`.
   bool capacity = false;
   bool period = false;
 
@@ -131,10 +131,14 @@ class State {
       if (slot_of_[i] != kNoSlot) visit(jobs_[slot_of_[i]]);
   }
 
-  /// A job became final: it is retained for a while, then retired.
-  void retain(JobState& job);
+  /// A job became final.
+  void note_final() { --live_; }
 
-  /// Forgets finished jobs beyond the settings' time and number whose workers are gone.
+  /// All workers of a final job are gone: it is retained for a while, then retired.
+  void retain(const JobState& job) { finished_.push_back({job.row.id, job.finished_at}); }
+
+  /// Forgets retained jobs beyond the settings' time and number. Invalidates references to them, so
+  /// it runs between steps only.
   void retire_old();
 
   // --- sets that policies read ---
@@ -216,7 +220,7 @@ class State {
   std::uint32_t first_id_ = 0;          ///< All ids below are retired.
   std::size_t retired_prefix_ = 0;  ///< Entries of `slot_of_` known to be retired, from its begin.
   std::size_t live_ = 0;
-  std::deque<Finished> finished_;  ///< Retained, oldest first.
+  std::deque<Finished> finished_;  ///< Retained, in the order in which their last worker went.
   NameTable names_;
   std::vector<JobId> holding_;  ///< Sorted.
   std::vector<Timer> timers_;   ///< Binary heap, earliest on top; stale ones skipped.

@@ -77,26 +77,28 @@ bool Driver::journal_and_step() {
     ends_.push_back(bytes_.size());
   }
   Sequence sequence = controller_.state().sequence;
+  Digest chain = chain_;
   std::size_t begin = 0;
   for (const std::size_t end : ends_) {
     sequence = sequence.next();
     const std::span<const std::byte> bytes = bytes_.bytes().subspan(begin, end - begin);
-    Digester digester(chain_);
+    Digester digester(chain);
     digester.update(bytes);
-    chain_ = digester.finish();
-    records_.push_back({sequence, chain_, bytes});
+    chain = digester.finish();
+    records_.push_back({sequence, chain, bytes});
     begin = end;
   }
   if (const Status appended = store_.append(records_); !appended) {
     store_errors_ = appended.errors();
     return false;
   }
+  chain_ = chain;
   for (const Event& event : events_) {
     commands_.clear();
     controller_.step(event, commands_);
-    if (!commands_.orders.empty() || !commands_.notices.empty()) quiet_cycles_ = 0;
     const State& state = controller_.state();
     std::uint32_t index = 0;
+    orders_ += commands_.orders.size();
     for (CommandBody& body : commands_.orders)
       outbox_.push_back({state.sequence, index++, state.epoch, std::move(body)});
     if (observer_ != nullptr) {
@@ -155,6 +157,8 @@ bool Driver::plan() {
 RunEnd Driver::run(Instant until) {
   Instant last = world_.now();
   std::uint64_t turns_here = 0;
+  std::uint64_t orders_seen = orders_;
+  std::uint64_t quiet_cycles = 0;
   while (true) {
     // All facts of this instant first; then timers that are due; plans last.
     bool more = world_.wait_events(world_.now(), events_);
@@ -162,10 +166,13 @@ RunEnd Driver::run(Instant until) {
       events_.push_back({world_.now(), world_.now(), Origin::Reaction, TimeReached{}});
     if (events_.empty() && !plan()) {
       const Instant deadline = std::min(controller_.next_deadline(), planner_.ready_at());
-      quiet_cycles_ = more ? 0 : quiet_cycles_ + 1;
-      const bool at_rest = deadline.is_never() || quiet_cycles_ > options_.quiet_cycles_max;
-      if (!more && at_rest && !planner_.is_busy()) return RunEnd::Finished;
-      if (std::min(deadline, until) >= until && world_.now() >= until) return RunEnd::Finished;
+      if (!more && deadline.is_never() && !planner_.is_busy()) return RunEnd::Finished;
+      if (deadline >= until && world_.now() >= until) return RunEnd::Finished;
+      // A policy may change its mind after some cycles, but not for ever after.
+      const bool idle = !more && !planner_.is_busy() && controller_.only_cycles_left();
+      quiet_cycles = idle && orders_ == orders_seen ? quiet_cycles + 1 : 0;
+      orders_seen = orders_;
+      if (quiet_cycles > options_.quiet_cycles_max) return RunEnd::Finished;
       more = world_.wait_events(std::min(deadline, until), events_);
     }
     if (!events_.empty() && !journal_and_step()) return RunEnd::StoreFailed;
@@ -173,7 +180,7 @@ RunEnd Driver::run(Instant until) {
     if (world_.now() != last) {
       last = world_.now();
       turns_here = 0;
-    } else if (++turns_here > options_.idle_turns_max) {
+    } else if (++turns_here > options_.idle_turns_max + controller_.state().next_job().value) {
       return RunEnd::NoProgress;
     }
     if (world_.now() > until) return RunEnd::Finished;

@@ -30,8 +30,9 @@ class RunObserver {
 
 struct DriverOptions {
   std::uint64_t snapshot_every = 0;          ///< Records between snapshots; 0: none.
-  std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant that count as no progress.
-  /// Cycles of the policy that may decide nothing once the world has nothing left to tell; then the
+  std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant, beside one for each job,
+                                             ///< that count as no progress.
+  /// Cycles of the policy that may order nothing once the world has nothing left to tell; then the
   /// run is over, whoever still waits.
   std::uint64_t quiet_cycles_max = 1'000;
 };
@@ -55,7 +56,8 @@ class Driver {
   /// Journals and steps facts that come from no world: the epoch, the declarations.
   Status apply(std::vector<Event> events);
 
-  /// Runs until nothing will happen any more, `until` is reached, or the observer stops it.
+  /// Runs until nothing will happen any more, `until` is reached, or the observer stops it. Jobs
+  /// that can never start are still unfinished then.
   RunEnd run(Instant until);
 
   /// Chained digest of all records so far.
@@ -85,7 +87,7 @@ class Driver {
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
   std::uint64_t last_snapshot_ = 0;
-  std::uint64_t quiet_cycles_ = 0;  ///< Since a step last decided anything.
+  std::uint64_t orders_ = 0;     ///< Given so far.
   std::vector<Event> events_;    ///< The batch at hand.
   std::vector<Command> outbox_;  ///< Orders whose record is not durable yet.
   Commands commands_;

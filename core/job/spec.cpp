@@ -9,6 +9,12 @@ void add(Errors& errors, std::string subject, std::string message) {
   errors.push_back({ErrorCode::InvalidInput, {}, 0, std::move(subject), std::move(message)});
 }
 
+bool is_sound(const Bundle& b) {
+  return b.cpu.count >= 0 && b.memory.count >= 0 && b.devices >= 0 && b.devices <= 64 &&
+         b.share.thousandths >= 1 && b.share.thousandths <= 1000 &&
+         (b.share.is_whole() || b.devices == 1);
+}
+
 void check_bundle(const Bundle& b, const std::string& subject, Errors& errors) {
   if (b.cpu.count < 0) add(errors, subject, "cpu is negative, 0 or more is needed; correct it");
   if (b.memory.count < 0)
@@ -30,33 +36,48 @@ void check_bundle(const Bundle& b, const std::string& subject, Errors& errors) {
             " devices, a part can be taken of one only; set devices to 1");
 }
 
+// Built for findings only: most specifications are sound, and submissions come by the million.
+std::string subject_of(const JobSpec& spec, const RoleSpec& role) {
+  return spec.name + ": role " + (role.name.empty() ? "?" : role.name);
+}
+
+void check_replicas(const JobSpec& spec, const RoleSpec& role, Errors& errors) {
+  if (role.min_replicas < 1)
+    add(errors,
+        subject_of(spec, role),
+        "min_replicas is " + std::to_string(role.min_replicas) + ", 1 or more is needed; raise it");
+  if (role.max_replicas < role.min_replicas)
+    add(errors,
+        subject_of(spec, role),
+        "max_replicas is " + std::to_string(role.max_replicas) + " below min_replicas " +
+            std::to_string(role.min_replicas) + "; raise max_replicas or lower min_replicas");
+  if (role.max_replicas > kReplicasMax)
+    add(errors,
+        subject_of(spec, role),
+        "max_replicas is " + std::to_string(role.max_replicas) + ", at most " +
+            std::to_string(kReplicasMax) + " can be managed; lower it");
+}
+
 void check_role(const JobSpec& spec, std::size_t i, Errors& errors) {
   const RoleSpec& role = spec.roles[i];
-  const std::string subject = spec.name + ": role " + (role.name.empty() ? "?" : role.name);
   if (!is_dns_label(role.name))
     add(errors,
-        subject,
+        subject_of(spec, role),
         "name is '" + role.name +
             "', a DNS label (a-z, 0-9, '-') is needed; give the role such a name");
   for (std::size_t k = 0; k < i; ++k) {
     if (spec.roles[k].name == role.name)
-      add(errors, subject, "the name stands twice, names are unique in a job; rename one");
+      add(errors,
+          subject_of(spec, role),
+          "the name stands twice, names are unique in a job; rename one");
     if (role.type != TaskType::None && spec.roles[k].type == role.type)
       add(errors,
-          subject,
+          subject_of(spec, role),
           "a second task of type " + std::string(to_string(role.type)) +
               ", each type may stand once; use type none for the others");
   }
-  if (role.min_replicas < 1)
-    add(errors,
-        subject,
-        "min_replicas is " + std::to_string(role.min_replicas) + ", 1 or more is needed; raise it");
-  if (role.max_replicas < role.min_replicas)
-    add(errors,
-        subject,
-        "max_replicas is " + std::to_string(role.max_replicas) + " below min_replicas " +
-            std::to_string(role.min_replicas) + "; raise max_replicas or lower min_replicas");
-  check_bundle(role.bundle, subject, errors);
+  check_replicas(spec, role, errors);
+  if (!is_sound(role.bundle)) check_bundle(role.bundle, subject_of(spec, role), errors);
 }
 
 }  // namespace
@@ -96,6 +117,13 @@ Errors check_spec(const JobSpec& spec) {
     add(errors, spec.name, "backoff_limit is negative, 0 or more is needed; correct it");
   if (spec.parallel_workers < 1)
     add(errors, spec.name, "parallel_workers is below 1, 1 or more is needed; correct it");
+  if (spec.roles.size() > kRolesMax) {
+    add(errors,
+        spec.name,
+        "has " + std::to_string(spec.roles.size()) + " roles, at most " +
+            std::to_string(kRolesMax) + " can be managed; join some");
+    return errors;
+  }
   for (std::size_t i = 0; i < spec.roles.size(); ++i) check_role(spec, i, errors);
   if (spec.rigid_replicas != 0 && !spec.roles.empty()) {
     const RoleSpec& role = spec.roles[elastic_role(spec).index()];

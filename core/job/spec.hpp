@@ -113,6 +113,12 @@ struct JobSpec {
   }
 };
 
+/// Most replicas of one role.
+inline constexpr std::int32_t kReplicasMax = 1'000'000;
+
+/// Most roles of one job.
+inline constexpr std::size_t kRolesMax = 1000;
+
 /// The role that a policy sizes: the first with `max_replicas > min_replicas`, else the first.
 RoleIndex elastic_role(const JobSpec& spec);
 

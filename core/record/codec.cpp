@@ -9,7 +9,8 @@ void encode(const Event& event, ByteWriter& out) {
   out.u8(static_cast<std::uint8_t>(event.origin));
   out.signed_varint(event.at.ns);
   // Most facts are observed when they happen: the lag is a small number.
-  out.signed_varint((event.at - event.occurred_at).ns);
+  out.signed_varint(static_cast<std::int64_t>(static_cast<std::uint64_t>(event.at.ns) -
+                                              static_cast<std::uint64_t>(event.occurred_at.ns)));
   Encoder encoder(out);
   std::visit([&](const auto& body) { encoder.put(body); }, event.body);
 }
@@ -31,7 +32,9 @@ bool decode(ByteReader& in, std::uint16_t version, Event& event) {
     return false;
   event.origin = static_cast<Origin>(origin);
   event.at.ns = in.signed_varint();
-  event.occurred_at = event.at - Duration{in.signed_varint()};
+  // Any two numbers may stand here: the difference wraps as the one that was written did.
+  const auto lag = static_cast<std::uint64_t>(in.signed_varint());
+  event.occurred_at.ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(event.at.ns) - lag);
   Decoder decoder(in, version);
   decode_body(decoder, event.body, tag, std::make_index_sequence<std::variant_size_v<EventBody>>{});
   return decoder.ok();
