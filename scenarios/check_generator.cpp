@@ -107,7 +107,9 @@ void check_mix(const GeneratorSpec& spec, const std::string& subject, Findings& 
                   field + ".weight",
                   "it is " + std::to_string(gpu_class.weight) + ", but must be 0 or more");
     if (gpu_class.duration) {
-      findings.add(check(*gpu_class.duration, subject + "." + field + ".duration"));
+      std::string part = subject;
+      part += "." + field + ".duration";
+      findings.add(check(*gpu_class.duration, part));
     }
     total += gpu_class.weight;
   }

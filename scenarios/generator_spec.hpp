@@ -85,9 +85,9 @@ struct ArrivalSpec {
   /// 1 asks for exactly what the cluster has. The mean rate follows from the jobs that the seed
   /// really gives, so one long job in a heavy tail does not move the load.
   double load = 0.0;
-  std::int64_t cluster_gpus = 0;                   ///< Needed with `load`; 1 or more.
-  double amplitude = 0.0;                          ///< 0 to 1.
-  Duration period = Duration::seconds(24 * 3600);  ///< Above 0.
+  std::int64_t cluster_gpus = 0;                ///< Needed with `load`; 1 or more.
+  double amplitude = 0.0;                       ///< 0 to 1.
+  Duration period = Duration::seconds(86'400);  ///< Above 0.
   Duration peak_at = Duration::zero();  ///< A time of the highest rate, from the run's start.
 };
 

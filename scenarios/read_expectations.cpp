@@ -23,12 +23,11 @@ constexpr std::string_view kOfJob[]{"phase",
 constexpr std::string_view kOfRun[]{"jobs_finished", "jobs_failed", "ignored"};
 
 /// The time of the fault at `index` in the file's list.
-std::optional<Instant> fault_time(const MapReader& after, const MapReader& top) {
+std::optional<Instant> fault_time(const MapReader& after, const YamlNode* faults) {
   std::int64_t index = -1;
   after.read_integer("fault", index, 0, kCountMax);
   if (!after.has("fault")) after.missing("fault", "after: {fault: 0}");
   if (index < 0) return std::nullopt;
-  const YamlNode* faults = top.find("faults");
   const std::size_t count = faults == nullptr ? 0 : faults->items.size();
   if (static_cast<std::size_t>(index) >= count) {
     after.fail("fault",
@@ -47,12 +46,12 @@ std::optional<Instant> fault_time(const MapReader& after, const MapReader& top) 
   return Instant{time->ns};
 }
 
-void read_window(const MapReader& reader, const MapReader& top, Expectation& to) {
+void read_window(const MapReader& reader, const YamlNode* faults, Expectation& to) {
   if (const YamlNode* node = reader.find("after")) {
     if (node->is_map()) {
       const MapReader after(
           reader.reading(), *node, section("expect.after"), reader.subject_of("after"));
-      to.after = fault_time(after, top).value_or(Instant::zero());
+      to.after = fault_time(after, faults).value_or(Instant::zero());
     } else {
       reader.read_instant("after", to.after);
     }
@@ -113,7 +112,7 @@ void read_counts(const MapReader& reader, Expectation& to) {
   count("jobs_failed", to.jobs_failed);
 }
 
-Expectation read_expectation(const MapReader& reader, const MapReader& top, Scenario& scenario) {
+Expectation read_expectation(const MapReader& reader, const YamlNode* faults, Scenario& scenario) {
   Expectation to;
   to.line = reader.origin().line;
   read_job_name(reader, "job", scenario, to.job);
@@ -126,7 +125,7 @@ Expectation read_expectation(const MapReader& reader, const MapReader& top, Scen
   }
   read_phases(reader, to.phases);
   read_ignored(reader, to);
-  read_window(reader, top, to);
+  read_window(reader, faults, to);
 
   const auto has = [&](std::string_view key) { return reader.has(key); };
   if (std::none_of(std::begin(kOfJob), std::end(kOfJob), has) &&
@@ -147,7 +146,7 @@ void read_expectations(const MapReader& top, Scenario& scenario) {
   for (const YamlNode& item : top.items("expect")) {
     const std::string subject = "expect[" + std::to_string(scenario.expectations.size()) + "]";
     const MapReader reader(top.reading(), item, section("expect"), subject);
-    scenario.expectations.push_back(read_expectation(reader, top, scenario));
+    scenario.expectations.push_back(read_expectation(reader, top.find("faults"), scenario));
   }
 }
 

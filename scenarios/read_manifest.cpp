@@ -56,7 +56,8 @@ class TemplateReader {
   }
 
   /// DI-orchestrator's own volumes, which every pod gets.
-  void add_volumes(const YamlNode* volumes, const YamlNode* pod_template, RoleSpec& role) const {
+  void add_volumes(const MapReader& spec, const YamlNode* pod_template, RoleSpec& role) const {
+    const YamlNode* volumes = spec.find("volumes");
     if (volumes == nullptr) return;
     for (const YamlNode& volume : volumes->items) {
       const YamlNode* name = at(&volume, {"name"});
@@ -131,15 +132,15 @@ class TemplateReader {
       if (const YamlNode* memory = at(resources, {"memory"}))
         if (kind == "requests" || at(&container, {"resources", "requests", "memory"}) == nullptr)
           quantity(*memory, "memory", parse_kubernetes_size(memory->scalar), bundle.memory);
-      if (const YamlNode* devices = at(resources, {kDevices})) {
-        const auto count = parse_integer(devices->scalar);
-        const bool sound = count && *count >= 0 && *count <= 64;
-        quantity(*devices,
-                 kDevices,
-                 sound ? std::optional(static_cast<std::int32_t>(*count)) : std::nullopt,
-                 bundle.devices);
-      }
+      if (const YamlNode* devices = at(resources, {kDevices}))
+        quantity(*devices, kDevices, parse_device_count(devices->scalar), bundle.devices);
     }
+  }
+
+  static std::optional<std::int32_t> parse_device_count(std::string_view text) {
+    const auto count = parse_integer(text);
+    if (!count || *count < 0 || *count > 64) return std::nullopt;
+    return static_cast<std::int32_t>(*count);
   }
 
   template <class T>
@@ -205,7 +206,7 @@ void read_task(const MapReader& spec, const YamlNode& node, JobSpec& to) {
   const TemplateReader reader(spec.reading(), subject);
   const YamlNode* pod_template = task.find("template");
   reader.read(pod_template, role);
-  reader.add_volumes(spec.find("volumes"), pod_template, role);
+  reader.add_volumes(spec, pod_template, role);
   to.roles.push_back(std::move(role));
 }
 

@@ -5,6 +5,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -18,19 +19,16 @@ struct LimitReached {
   std::string message;
 };
 
-std::size_t count_nodes(const YamlNode& node) {
-  std::size_t count = 1;
-  for (const YamlNode& item : node.items) count += count_nodes(item);
-  for (const YamlEntry& entry : node.entries) count += count_nodes(entry.value);
-  return count;
-}
+/// How large a value is, aliases unfolded.
+struct Extent {
+  std::size_t nodes = 1;
+  int depth = 1;
 
-int depth_of(const YamlNode& node) {
-  int depth = 0;
-  for (const YamlNode& item : node.items) depth = std::max(depth, depth_of(item));
-  for (const YamlEntry& entry : node.entries) depth = std::max(depth, depth_of(entry.value));
-  return depth + 1;
-}
+  void hold(const Extent& inner) {
+    nodes += inner.nodes;
+    depth = std::max(depth, inner.depth + 1);
+  }
+};
 
 /// Builds the tree from the parser's events.
 class TreeBuilder : public YAML::EventHandler {
@@ -57,9 +55,9 @@ class TreeBuilder : public YAML::EventHandler {
                          "an alias stands inside its own anchor, which never ends; write the "
                          "value out"};
     const Anchored& anchored = found->second;
-    nodes_ += anchored.nodes;
-    check_limits(mark.line + 1, anchored.depth);
-    add(anchored.node, YAML::NullAnchor);
+    nodes_ += anchored.extent.nodes;
+    check_limits(mark, anchored.extent.depth);
+    add(anchored.node, YAML::NullAnchor, anchored.extent);
   }
 
   void OnScalar(const YAML::Mark& mark,
@@ -93,13 +91,13 @@ class TreeBuilder : public YAML::EventHandler {
  private:
   struct Anchored {
     YamlNode node;
-    std::size_t nodes = 0;
-    int depth = 0;
+    Extent extent;
   };
 
   struct Open {
     YamlNode node;
     YAML::anchor_t anchor = YAML::NullAnchor;
+    Extent extent;
     bool has_key = false;  // Map: a key waits for its value.
     std::string key;
     Origin key_origin;
@@ -107,14 +105,15 @@ class TreeBuilder : public YAML::EventHandler {
 
   YamlNode make(YamlNode::Kind kind, const YAML::Mark& mark) {
     ++nodes_;
-    check_limits(mark.line + 1, 1);
+    check_limits(mark, 1);
     YamlNode node;
     node.kind = kind;
     node.origin = {source_, source_ == 0 ? mark.line + 1 : 0};
     return node;
   }
 
-  void check_limits(int line, int depth) const {
+  void check_limits(const YAML::Mark& mark, int depth) const {
+    const int line = mark.line + 1;
     if (nodes_ > kYamlNodesMax)
       throw LimitReached{line,
                          "the document unfolds to more than " + std::to_string(kYamlNodesMax) +
@@ -135,17 +134,23 @@ class TreeBuilder : public YAML::EventHandler {
   void close() {
     Open level = std::move(open_.back());
     open_.pop_back();
-    add(std::move(level.node), level.anchor);
+    add(std::move(level.node), level.anchor, level.extent);
   }
 
-  void add(YamlNode node, YAML::anchor_t anchor) {
-    if (anchor != YAML::NullAnchor)
-      anchors_[anchor] = Anchored{node, count_nodes(node), depth_of(node)};
+  void add(YamlNode node, YAML::anchor_t anchor, const Extent& extent = {}) {
+    if (anchor != YAML::NullAnchor) {
+      nodes_ += extent.nodes;  // What an anchor keeps is a copy too.
+      YAML::Mark mark;
+      mark.line = node.origin.line - 1;
+      check_limits(mark, extent.depth);
+      anchors_[anchor] = Anchored{node, extent};
+    }
     if (open_.empty()) {
       root_ = std::move(node);
       return;
     }
     Open& level = open_.back();
+    level.extent.hold(extent);
     if (level.node.is_sequence()) {
       level.node.items.push_back(std::move(node));
     } else if (!level.has_key) {

@@ -22,6 +22,7 @@ struct Origin {
 struct YamlEntry;
 
 /// One value. Anchors are resolved: each alias holds its own copy.
+// NOLINTNEXTLINE(misc-no-recursion): a tree of at most kYamlDepthMax levels
 struct YamlNode {
   enum class Kind : std::uint8_t { Null, Scalar, Sequence, Map };
 
@@ -49,6 +50,7 @@ struct YamlNode {
   Origin origin_of(std::string_view key) const;
 };
 
+// NOLINTNEXTLINE(misc-no-recursion): as its values
 struct YamlEntry {
   std::string key;
   Origin key_origin;

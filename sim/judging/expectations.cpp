@@ -121,69 +121,66 @@ void ExpectationJudge::on_notice(const Notice& notice) {
   }
 }
 
-void ExpectationJudge::judge_job(const Expectation& expected,
-                                 const Watched& job,
-                                 Findings& out) const {
-  const std::string subject = "job " + job.name + ": ";
+void ExpectationJudge::judge_state(const Expectation& expected, const Watched& job, Findings& out) {
   if (expected.phase && !held(job.phases, *expected.phase, expected))
-    out.push_back(subject + "phase was " + seen(job.phases, expected) + ", expected " +
+    out.push_back("phase was " + seen(job.phases, expected) + ", expected " +
                   text_of(*expected.phase) + " " + window(expected));
   if (expected.replicas && !held(job.replicas, *expected.replicas, expected))
-    out.push_back(subject + "replicas were " + seen(job.replicas, expected) + ", expected " +
+    out.push_back("replicas were " + seen(job.replicas, expected) + ", expected " +
                   text_of(*expected.replicas) + " " + window(expected));
-  const auto counter =
-      [&](const std::optional<std::uint32_t>& wanted, std::string_view what, std::uint32_t found) {
+  if (expected.reason && *expected.reason != job.reason)
+    out.push_back("the last reason was " + std::string(to_string(job.reason)) + ", expected " +
+                  std::string(to_string(*expected.reason)));
+  const bool started = !job.allocated_at.is_never();
+  const Duration waited = started ? job.allocated_at - job.submitted_at : Duration::forever();
+  if (expected.waited_less_than && waited >= *expected.waited_less_than)
+    out.push_back("waited " + (started ? seconds(waited) : "until the end") +
+                  ", expected less than " + seconds(*expected.waited_less_than));
+}
+
+void ExpectationJudge::judge_counters(const Expectation& expected,
+                                      const Watched& job,
+                                      Findings& out) {
+  const auto compare =
+      [&](const std::optional<std::uint32_t>& wanted, const char* what, std::uint32_t found) {
         if (wanted && *wanted != found)
-          out.push_back(subject + std::string(what) + " were " + std::to_string(found) +
-                        ", expected " + std::to_string(*wanted));
+          out.push_back(what + std::to_string(found) + ", expected " + std::to_string(*wanted));
       };
   const auto counted = [&](Counter which) { return job.counters[static_cast<std::size_t>(which)]; };
-  counter(expected.restarts, "restarts", counted(Counter::Restarts));
-  counter(expected.reschedules, "reschedules", counted(Counter::Reschedules));
-  counter(expected.preemptions, "preemptions", counted(Counter::Preemptions));
-  counter(expected.node_losses, "node losses", counted(Counter::NodeLosses));
-  if (expected.generation && *expected.generation != job.generation)
-    out.push_back(subject + "generation was " + std::to_string(job.generation) + ", expected " +
-                  std::to_string(*expected.generation));
-  if (expected.reason && *expected.reason != job.reason)
-    out.push_back(subject + "the last reason was " + std::string(to_string(job.reason)) +
-                  ", expected " + std::string(to_string(*expected.reason)));
-  if (expected.waited_less_than &&
-      (job.allocated_at.is_never() ||
-       job.allocated_at - job.submitted_at >= *expected.waited_less_than))
-    out.push_back(subject + "waited " +
-                  (job.allocated_at.is_never() ? "until the end"
-                                               : seconds(job.allocated_at - job.submitted_at)) +
-                  ", expected less than " + seconds(*expected.waited_less_than));
-  if (!expected.phases.empty()) {
-    std::string found;
-    for (const auto& change : job.phases) found += (found.empty() ? "" : ", ") + text_of(change.to);
-    std::string wanted;
-    for (JobPhase phase : expected.phases) wanted += (wanted.empty() ? "" : ", ") + text_of(phase);
-    if (found != wanted)
-      out.push_back(subject + "phases were " + (found.empty() ? "none" : found) + ", expected " +
-                    wanted);
-  }
-  if (expected.ignored) {
-    const std::int64_t found = job.ignored[static_cast<std::size_t>(*expected.ignored)];
-    if (found < expected.at_least)
-      out.push_back(subject + std::to_string(found) + " reports were ignored as " +
-                    std::string(to_string(*expected.ignored)) + ", expected at least " +
-                    std::to_string(expected.at_least));
-  }
+  compare(expected.restarts, "restarts were ", counted(Counter::Restarts));
+  compare(expected.reschedules, "reschedules were ", counted(Counter::Reschedules));
+  compare(expected.preemptions, "preemptions were ", counted(Counter::Preemptions));
+  compare(expected.node_losses, "node losses were ", counted(Counter::NodeLosses));
+  compare(expected.generation, "generation was ", job.generation);
+  if (!expected.ignored) return;
+  const std::int64_t found = job.ignored[static_cast<std::size_t>(*expected.ignored)];
+  if (found < expected.at_least)
+    out.push_back(std::to_string(found) + " reports were ignored as " +
+                  std::string(to_string(*expected.ignored)) + ", expected at least " +
+                  std::to_string(expected.at_least));
+}
+
+void ExpectationJudge::judge_story(const Expectation& expected, const Watched& job, Findings& out) {
+  if (expected.phases.empty()) return;
+  std::string found;
+  for (const auto& change : job.phases) found += (found.empty() ? "" : ", ") + text_of(change.to);
+  std::string wanted;
+  for (JobPhase phase : expected.phases) wanted += (wanted.empty() ? "" : ", ") + text_of(phase);
+  if (found != wanted)
+    out.push_back("phases were " + (found.empty() ? "none" : found) + ", expected " + wanted);
 }
 
 void ExpectationJudge::judge_run(const Expectation& expected, Findings& out) const {
   if (expected.jobs_finished && *expected.jobs_finished != finished_)
-    out.push_back("run: " + std::to_string(finished_) + " jobs finished, expected " +
+    out.push_back(std::to_string(finished_) + " jobs finished, expected " +
                   std::to_string(*expected.jobs_finished));
   if (expected.jobs_failed && *expected.jobs_failed != failed_)
-    out.push_back("run: " + std::to_string(failed_) + " jobs failed, expected " +
+    out.push_back(std::to_string(failed_) + " jobs failed, expected " +
                   std::to_string(*expected.jobs_failed));
   if (!expected.ignored || !expected.job.empty()) return;
   const std::int64_t found = ignored_[static_cast<std::size_t>(*expected.ignored)];
   if (found < expected.at_least)
-    out.push_back("run: " + std::to_string(found) + " reports were ignored as " +
+    out.push_back(std::to_string(found) + " reports were ignored as " +
                   std::string(to_string(*expected.ignored)) + ", expected at least " +
                   std::to_string(expected.at_least));
 }
@@ -191,17 +188,21 @@ void ExpectationJudge::judge_run(const Expectation& expected, Findings& out) con
 std::vector<std::string> ExpectationJudge::unmet() const {
   std::vector<std::string> texts;
   for (const Expectation& expected : expectations_) {
-    Findings findings;
-    judge_run(expected, findings);
-    if (!expected.job.empty()) {
-      const Watched* job = watched(expected.job);
-      if (job->submitted)
-        judge_job(expected, *job, findings);
-      else
-        findings.push_back("job " + expected.job + ": was never submitted, expected to be");
+    const std::string place = file_ + ":" + std::to_string(expected.line) + ": ";
+    Findings of_run;
+    judge_run(expected, of_run);
+    for (const std::string& finding : of_run) texts.push_back(place + "run: " + finding);
+    if (expected.job.empty()) continue;
+    Findings of_job;
+    if (const Watched* job = watched(expected.job); job->submitted) {
+      judge_state(expected, *job, of_job);
+      judge_counters(expected, *job, of_job);
+      judge_story(expected, *job, of_job);
+    } else {
+      of_job.emplace_back("was never submitted, expected to be");
     }
-    for (const std::string& finding : findings)
-      texts.push_back(file_ + ":" + std::to_string(expected.line) + ": " + finding);
+    for (const std::string& finding : of_job)
+      texts.push_back(place + "job " + expected.job + ": " + finding);
   }
   return texts;
 }

@@ -54,7 +54,15 @@ class ExpectationJudge {
   using Findings = std::vector<std::string>;
 
   const Watched* watched(std::string_view name) const;
-  void judge_job(const scenarios::Expectation& expected, const Watched& job, Findings& out) const;
+  static void judge_state(const scenarios::Expectation& expected,
+                          const Watched& job,
+                          Findings& out);
+  static void judge_counters(const scenarios::Expectation& expected,
+                             const Watched& job,
+                             Findings& out);
+  static void judge_story(const scenarios::Expectation& expected,
+                          const Watched& job,
+                          Findings& out);
   void judge_run(const scenarios::Expectation& expected, Findings& out) const;
 
   std::string file_;

@@ -77,8 +77,8 @@ TEST(Expectations, UnmetOnesSayWhatWasFound) {
   EXPECT_THAT(judge({e}),
               ElementsAre("s.yaml:9: job default.a: phase was Succeeded, expected Failed at the "
                           "end",
-                          "s.yaml:9: job default.a: restarts were 1, expected 3",
                           "s.yaml:9: job default.a: waited 5 s, expected less than 5 s",
+                          "s.yaml:9: job default.a: restarts were 1, expected 3",
                           HasSubstr("phases were Pending, Starting, Running, Succeeded, expected "
                                     "Pending")));
 }
