@@ -197,6 +197,7 @@ void take(Step& step, JobState& job, Accepted& grant) {
 
 // A plan speaks of a job once; what it says of it again is dropped.
 void drop_repeated(Step& step, std::vector<Accepted>& accepted) {
+  if (accepted.size() < 2) return;
   std::vector<JobId> ids;
   ids.reserve(accepted.size());
   for (const Accepted& grant : accepted) ids.push_back(grant.job);

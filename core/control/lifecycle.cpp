@@ -19,7 +19,11 @@ void set_condition(JobState& job, JobPhase phase, Reason reason, Instant at) {
     c.status = false;
     c.since = at;
   }
-  if (mine == nullptr) mine = &job.conditions.emplace_back();
+  if (mine == nullptr) {
+    // A job that leaves the queue goes through four phases at least.
+    if (job.conditions.size() == 1) job.conditions.reserve(4);
+    mine = &job.conditions.emplace_back();
+  }
   *mine = {phase, true, reason, mine->status ? mine->since : at};
 }
 

@@ -79,11 +79,10 @@ void State::set_held(JobState& job, bool holds, std::int32_t devices) {
   row.attained_us = row.attained_device_us(now);
   row.attained_as_of = now;
   if (holds != row.holds) {
-    const auto at = std::lower_bound(holding_.begin(), holding_.end(), row.id);
     if (holds) {
-      holding_.insert(at, row.id);
+      holding_.insert(row.id);
     } else {
-      holding_.erase(at);
+      holding_.erase(row.id);
     }
     row.holds = holds;
     if (row.preemptible) preemptible_holding += holds ? 1 : -1;
@@ -235,7 +234,7 @@ void State::rebuild() {
     if (const JobId old = named(job.spec->name); !old.is_none()) names_.erase(job.spec->name, old);
     names_.insert(job.spec->name, job.row.id);
     if (!is_final(job.row.phase)) ++live_;
-    if (job.row.holds) holding_.push_back(job.row.id);
+    if (job.row.holds) holding_.insert(job.row.id);
     if (job.row.holds && job.row.preemptible) ++preemptible_holding;
     if (job.row.phase == JobPhase::Pending && !job.row.holds) enqueue(job);
     if (!job.deadline.is_never()) set_timer(job, job.deadline);

@@ -14,6 +14,7 @@
 #include "core/cluster/ledger.hpp"
 #include "core/control/job_state.hpp"
 #include "core/control/name_table.hpp"
+#include "core/control/sorted_ids.hpp"
 #include "core/plan/plan.hpp"
 #include "core/plan/wait_queue.hpp"
 #include "core/record/event.hpp"
@@ -145,7 +146,7 @@ class State {
 
   WaitQueue waiting;
 
-  const std::vector<JobId>& holding() const { return holding_; }
+  const std::vector<JobId>& holding() const { return holding_.list(); }
 
   /// Puts a job into the wait queue, or takes it out, to match its row.
   void enqueue(JobState& job);
@@ -222,8 +223,8 @@ class State {
   std::size_t live_ = 0;
   std::deque<Finished> finished_;  ///< Retained, in the order in which their last worker went.
   NameTable names_;
-  std::vector<JobId> holding_;  ///< Sorted.
-  std::vector<Timer> timers_;   ///< Binary heap, earliest on top; stale ones skipped.
+  SortedIds holding_;
+  std::vector<Timer> timers_;  ///< Binary heap, earliest on top; stale ones skipped.
 };
 
 }  // namespace orrery
