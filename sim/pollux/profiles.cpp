@@ -270,7 +270,7 @@ Result<PolluxApplication> read_pollux_application(const fs::path& folder) {
   read_scalability(folder / "scalability.csv", times, errors);
   tables.runs = read_runs(folder, errors);
   if (errors.empty()) set_limits(times, tables, folder, errors);
-  if (!errors.empty()) return errors;
+  if (!errors.empty()) return by_line(std::move(errors));
   Result<SimplexMesh> mesh = delaunay(std::move(times.points));
   if (!mesh) {
     Error error = mesh.errors().front();

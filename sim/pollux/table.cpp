@@ -1,5 +1,6 @@
 #include "sim/pollux/table.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -51,7 +52,7 @@ Errors read_table(const std::filesystem::path& file,
   if (!stream) {
     return {Error{.code = ErrorCode::NotFound,
                   .file = table.file,
-                  .message = "cannot be read; check the path"}};
+                  .message = "cannot be read, a readable file is needed; check the path"}};
   }
   table.text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   Errors errors;
@@ -89,6 +90,13 @@ Errors read_table(const std::filesystem::path& file,
                            .message = "is empty, needed the header `" + joined(columns) +
                                       "`; check that the file is complete"});
   }
+  return errors;
+}
+
+Errors by_line(Errors errors) {
+  std::stable_sort(errors.begin(), errors.end(), [](const Error& a, const Error& b) {
+    return a.file != b.file ? a.file < b.file : a.line < b.line;
+  });
   return errors;
 }
 

@@ -33,6 +33,9 @@ Errors read_table(const std::filesystem::path& file,
                   const std::vector<std::string_view>& columns,
                   Table& table);
 
+/// The errors of one or more tables in the order of their files' names and lines.
+Errors by_line(Errors errors);
+
 /// Takes numbers out of one row and collects what is wrong with them.
 class RowReader {
  public:

@@ -1,6 +1,7 @@
 #include "sim/pollux/workload.hpp"
 
 #include <set>
+#include <utility>
 
 #include "sim/pollux/table.hpp"
 
@@ -51,7 +52,7 @@ Result<std::vector<PolluxSubmission>> read_pollux_workload(const std::filesystem
     }
     jobs.push_back(std::move(job));
   }
-  if (!errors.empty()) return errors;
+  if (!errors.empty()) return by_line(std::move(errors));
   if (jobs.empty()) {
     return Error{.file = table.file, .message = "holds no job, needed one at least; add a line"};
   }

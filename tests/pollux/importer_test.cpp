@@ -79,12 +79,12 @@ TEST_F(PolluxImporter, NamesEveryBrokenLine) {
         "placement,local_bsz,step_time,sync_time\n"
         "1,8,fast,0.1\n1,16,0.8,0.1\n21,8,0.6,0.2\n2,16\n11,8,0.7,0.3\n11,16,1.0,-1\n");
   EXPECT_THAT(profile_errors(),
-              ElementsAre("toy/placements.csv:5: row: found 2 fields, needed 4 "
-                          "(placement,local_bsz,step_time,sync_time); add or remove commas",
-                          "toy/placements.csv:2: step_time: found `fast`, needed a number of at "
+              ElementsAre("toy/placements.csv:2: step_time: found `fast`, needed a number of at "
                           "least 1e-09; mend or remove the line",
                           "toy/placements.csv:4: placement: found `21`, needed one digit per node "
                           "from 1 to 9, as the smallest rotation; mend or remove the line",
+                          "toy/placements.csv:5: row: found 2 fields, needed 4 "
+                          "(placement,local_bsz,step_time,sync_time); add or remove commas",
                           "toy/placements.csv:7: sync_time: found `-1`, needed a number of at "
                           "least 0; mend or remove the line"));
 }
@@ -108,8 +108,9 @@ TEST_F(PolluxImporter, NamesMissingFiles) {
   fs::remove(root_ / "toy/validation-16.csv");
   fs::remove(root_ / "toy/validation-64.csv");
   EXPECT_THAT(profile_errors(),
-              ElementsAre("toy/scalability.csv: cannot be read; check the path",
-                          HasSubstr("holds no validation-B.csv")));
+              ElementsAre(HasSubstr("holds no validation-B.csv"),
+                          "toy/scalability.csv: cannot be read, a readable file is needed; check "
+                          "the path"));
   EXPECT_FALSE(sim::read_pollux_profiles(root_ / "absent").has_value());
 }
 
