@@ -1,7 +1,8 @@
 #include "policies/expected_ends.hpp"
 
 #include <algorithm>
-#include <iterator>
+
+#include "core/base/digest.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -19,7 +20,9 @@ void ExpectedEnds::Amount::add(const Amount& other, std::int32_t times) {
 }
 
 void ExpectedEnds::clear() {
+  order_.clear();
   ends_.clear();
+  free_slots_.clear();
   known_.clear();
   near_ = {};
   far_ = {};
@@ -59,7 +62,7 @@ void ExpectedEnds::set(const JobRow& row, std::span<const NodeCount> nodes, Inst
   put(row.id, at, row.gang_devices());
 }
 
-Digest ExpectedEnds::digest_of(const Pieces& pieces, std::int32_t devices) {
+std::uint64_t ExpectedEnds::digest_of(const Pieces& pieces, std::int32_t devices) {
   Digester digester;
   digester.update(static_cast<std::uint64_t>(devices));
   for (const auto& [node, amount] : pieces) {
@@ -68,29 +71,41 @@ Digest ExpectedEnds::digest_of(const Pieces& pieces, std::int32_t devices) {
     digester.update(static_cast<std::uint64_t>(amount.memory));
     digester.update(static_cast<std::uint64_t>(amount.thousandths));
   }
-  return digester.finish();
+  return digester.finish().low;
 }
 
 // The job's pieces are in `pieces_`.
 void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   if (known_.size() <= job.index()) known_.resize(job.index() + 1);
-  const Digest held = digest_of(pieces_, devices);
+  const std::uint64_t held = digest_of(pieces_, devices);
   if (known_[job.index()].at == at && known_[job.index()].held == held) return;
   erase(job);
-  known_[job.index()] = {at, held};
-  const Key key{at, job};
-  const End& end = ends_.emplace(key, End{devices, pieces_}).first->second;
+  std::uint32_t slot = static_cast<std::uint32_t>(ends_.size());
+  if (free_slots_.empty()) {
+    ends_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  known_[job.index()] = {at, slot, held};
+  End& end = ends_[slot];
+  end.devices = devices;
+  end.held = pieces_;
+  const EndKey key{at, job, slot};
+  order_.insert(key);
   if (near_.covers(key)) add(near_, end, 1);
   if (far_.covers(key)) add(far_, end, 1);
 }
 
 void ExpectedEnds::erase(JobId job) {
   if (known_.size() <= job.index() || known_[job.index()].at.is_never()) return;
-  const auto found = ends_.find({known_[job.index()].at, job});
-  known_[job.index()].at = Instant::never();
-  if (near_.covers(found->first)) add(near_, found->second, -1);
-  if (far_.covers(found->first)) add(far_, found->second, -1);
-  ends_.erase(found);
+  Known& known = known_[job.index()];
+  const EndKey key{known.at, job, known.slot};
+  if (near_.covers(key)) add(near_, ends_[known.slot], -1);
+  if (far_.covers(key)) add(far_, ends_[known.slot], -1);
+  order_.erase(key);
+  free_slots_.push_back(known.slot);
+  known.at = Instant::never();
 }
 
 void ExpectedEnds::add(Prefix& prefix, const End& end, std::int32_t times) {
@@ -142,31 +157,31 @@ void ExpectedEnds::restart() {
   for (std::uint32_t n = 0; n < spare_->size(); ++n) update(NodeId{n});
 }
 
-ExpectedEnds::Ends::iterator ExpectedEnds::after_mark() {
-  return near_.any ? ends_.upper_bound(near_.mark) : ends_.begin();
+EndOrder::Place ExpectedEnds::after_mark() const {
+  return near_.any ? order_.after(near_.mark) : order_.begin();
 }
 
-void ExpectedEnds::give(Ends::iterator end) {
+void ExpectedEnds::give(EndOrder::Place place) {
   near_.any = true;
-  near_.mark = end->first;
-  add(near_, end->second, 1);
+  near_.mark = order_.at(place);
+  add(near_, end_at(place), 1);
   for (const NodeId node : stale_) update(node);
   stale_.clear();
 }
 
 bool ExpectedEnds::step_forward() {
-  const auto next = after_mark();
-  if (next == ends_.end()) return false;
+  const EndOrder::Place next = after_mark();
+  if (next == order_.end()) return false;
   give(next);
   return true;
 }
 
 // Takes the last end back; false where it is the only one.
 bool ExpectedEnds::step_back() {
-  const auto last = std::prev(after_mark());
-  if (last == ends_.begin()) return false;
-  near_.mark = std::prev(last)->first;
-  add(near_, last->second, -1);
+  const EndOrder::Place last = order_.previous(after_mark());
+  if (last == order_.begin()) return false;
+  near_.mark = order_.at(order_.previous(last));
+  add(near_, end_at(last), -1);
   for (const NodeId node : stale_) update(node);
   stale_.clear();
   return true;
@@ -195,7 +210,7 @@ std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
   // Roles are placed one after the other, so that more room may make a job of several fit less:
   // only a search from the front finds the first.
   if (job.spec.roles.size() > 1) restart();
-  if (after_mark() == ends_.begin() && !step_forward()) return std::nullopt;
+  if (after_mark() == order_.begin() && !step_forward()) return std::nullopt;
   if (fits(view, job)) {
     while (step_back()) {
       if (fits(view, job)) continue;
@@ -207,7 +222,7 @@ std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
       if (!step_forward()) return std::nullopt;
     } while (!fits(view, job));
   }
-  return std::prev(after_mark())->first.at;
+  return order_.at(order_.previous(after_mark())).at;
 }
 
 void ExpectedEnds::look_at(const ClusterView& view, const JobView& job, Instant at) {
@@ -216,12 +231,12 @@ void ExpectedEnds::look_at(const ClusterView& view, const JobView& job, Instant 
 }
 
 void ExpectedEnds::look_until(Instant at) {
-  const Key mark{at, JobId::none()};  // After every job that ends at this instant.
-  auto from = far_.any ? ends_.upper_bound(far_.mark) : ends_.begin();
-  auto to = ends_.upper_bound(mark);
+  const EndKey mark{at, JobId::none()};  // After every job that ends at this instant.
+  EndOrder::Place from = far_.any ? order_.after(far_.mark) : order_.begin();
+  EndOrder::Place to = order_.after(mark);
   const bool forward = !far_.any || far_.mark < mark;
   if (!forward) std::swap(from, to);
-  for (; from != to; ++from) add(far_, from->second, forward ? 1 : -1);
+  for (; from != to; from = order_.next(from)) add(far_, end_at(from), forward ? 1 : -1);
   far_.any = true;
   far_.mark = mark;
 }

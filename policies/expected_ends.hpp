@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "core/base/digest.hpp"
 #include "core/plan/cluster_view.hpp"
+#include "policies/end_order.hpp"
 
 namespace orrery::policies {
 
@@ -29,8 +28,8 @@ class ExpectedEnds {
   /// Calls visit(at, devices) in the order of ends, then of ids, until it returns false.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (const auto& [key, end] : ends_)
-      if (!visit(key.at, end.devices)) return;
+    for (EndOrder::Place p = order_.begin(); p != order_.end(); p = order_.next(p))
+      if (!visit(order_.at(p).at, ends_[order_.at(p).slot].devices)) return;
   }
 
   /// The first expected end, in that order, by which the job fits on what is free now (`spare`) and
@@ -51,15 +50,6 @@ class ExpectedEnds {
   NodeFree left_at(NodeId node) const;
 
  private:
-  struct Key {
-    Instant at;
-    JobId job;
-
-    friend bool operator<(const Key& a, const Key& b) {
-      return a.at != b.at ? a.at < b.at : a.job < b.job;
-    }
-  };
-
   /// An amount on one node. `thousandths` are of shares.
   struct Amount {
     std::int64_t cpu = 0;
@@ -77,25 +67,24 @@ class ExpectedEnds {
     Pieces held;
   };
 
-  using Ends = std::map<Key, End>;
-
-  /// What tells in most cases, without a look into `ends_`, that nothing changed.
+  /// What tells, without a look at the job's end, that nothing changed.
   struct Known {
-    Instant at = Instant::never();  ///< The job's place in `ends_`; never: it has none.
-    Digest held;
+    Instant at = Instant::never();  ///< Never: it has no end in the order.
+    std::uint32_t slot = 0;
+    std::uint64_t held = 0;  ///< Digest of what it holds.
   };
 
   /// What all ends up to a mark give back, per node.
   struct Prefix {
     bool any = false;  ///< False: the mark is before every end.
-    Key mark;
+    EndKey mark;
     std::vector<Amount> sums;  ///< [node]
 
-    bool covers(const Key& key) const { return any && !(mark < key); }
+    bool covers(const EndKey& key) const { return any && !(mark < key); }
   };
 
   static void append(const Demand& demand, std::span<const NodeCount> nodes, Pieces& out);
-  static Digest digest_of(const Pieces& pieces, std::int32_t devices);
+  static std::uint64_t digest_of(const Pieces& pieces, std::int32_t devices);
   static NodeFree sum(NodeFree free, const Amount& more);
   static bool counting_is_exact(const JobView& job);
 
@@ -105,15 +94,20 @@ class ExpectedEnds {
   void sync(const FreeIndex& spare);
   void update(NodeId node);
   void restart();
-  Ends::iterator after_mark();
-  void give(Ends::iterator end);
+  EndOrder::Place after_mark() const;
+  void give(EndOrder::Place place);
+
+  const End& end_at(EndOrder::Place place) const { return ends_[order_.at(place).slot]; }
+
   bool step_forward();
   bool step_back();
   bool fits(const ClusterView& view, const JobView& job);
   bool try_job(const ClusterView& view, const JobView& job);
   void look_until(Instant at);
 
-  Ends ends_;
+  EndOrder order_;
+  std::vector<End> ends_;  ///< [slot]
+  std::vector<std::uint32_t> free_slots_;
   std::vector<Known> known_;   ///< [job]
   Prefix near_;                ///< Up to the last answer of `first_fit`.
   Prefix far_;                 ///< Up to the time of `look_at`.

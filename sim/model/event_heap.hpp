@@ -36,7 +36,7 @@ struct Future {
   std::uint32_t detail = 0;
 };
 
-/// A binary heap of futures, the earliest first.
+/// A heap of futures, the earliest first.
 class EventHeap {
  public:
   bool empty() const { return heap_.empty(); }
@@ -48,22 +48,48 @@ class EventHeap {
             std::uint32_t subject,
             std::uint32_t stamp = 0,
             std::uint32_t detail = 0) {
-    heap_.push_back({at, pushed_++, kind, subject, stamp, detail});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    heap_.emplace_back();
+    const Future fresh{at, pushed_++, kind, subject, stamp, detail};
+    std::size_t hole = heap_.size() - 1;
+    while (hole > 0 && before(fresh, heap_[(hole - 1) / kWays])) {
+      heap_[hole] = heap_[(hole - 1) / kWays];
+      hole = (hole - 1) / kWays;
+    }
+    heap_[hole] = fresh;
   }
 
   Future pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    const Future top = heap_.back();
+    const Future top = heap_.front();
+    const Future last = heap_.back();
     heap_.pop_back();
+    if (!heap_.empty()) sink(last);
     return top;
   }
 
  private:
-  static bool later(const Future& a, const Future& b) {
-    if (a.at != b.at) return b.at < a.at;
-    if (a.kind != b.kind) return b.kind < a.kind;
-    return b.order < a.order;
+  // Four children lie beside each other: half the levels of a binary heap, and fewer cache lines.
+  static constexpr std::size_t kWays = 4;
+
+  static bool before(const Future& a, const Future& b) {
+    if (a.at != b.at) return a.at < b.at;
+    if (a.kind != b.kind) return a.kind < b.kind;
+    return a.order < b.order;
+  }
+
+  // Puts `moved` into the hole at the top and lets it sink to its place.
+  void sink(const Future& moved) {
+    std::size_t hole = 0;
+    while (true) {
+      const std::size_t first = hole * kWays + 1;
+      if (first >= heap_.size()) break;
+      std::size_t least = first;
+      for (std::size_t child = first + 1; child < std::min(first + kWays, heap_.size()); ++child)
+        if (before(heap_[child], heap_[least])) least = child;
+      if (!before(heap_[least], moved)) break;
+      heap_[hole] = heap_[least];
+      hole = least;
+    }
+    heap_[hole] = moved;
   }
 
   std::vector<Future> heap_;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -12,6 +11,10 @@
 #include "core/driver/world.hpp"
 
 namespace orrery::bench {
+
+/// Processor time of this thread, in seconds: on a shared machine, what waits for others is not
+/// counted.
+double thread_seconds();
 
 /// What one batch of the script is made of.
 enum class Step : std::uint8_t { Submit, Plan, Ready, Rate, Checkpoint, Exit, Node, Other };
@@ -89,8 +92,6 @@ class ScriptedWorld final : public World {
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   void charge(Step next);
 
   std::vector<Batch> batches_;
@@ -98,7 +99,7 @@ class ScriptedWorld final : public World {
   Instant now_;
   Tally tally_;
   Step step_ = Step::Other;
-  Clock::time_point since_;
+  double since_ = 0;
   std::uint64_t orders_ = 0;
 };
 
