@@ -1,0 +1,254 @@
+// Nodes that go silent, come back, and leaders that change.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+TEST(Nodes, AJobThatLosesPartOfItsNodesRecoversElsewhere) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
+  h.node_down(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting) << "no backoff: nothing was charged";
+  EXPECT_EQ(h.row(id).node_losses, 1u);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_THAT(h.job(id).elastic_nodes, testing::ElementsAre(on(0, 2), on(2, 2)));
+}
+
+TEST(Nodes, AnElasticJobGoesOnWithItsSurvivors) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(2, 8), 8);
+  h.node_down(1);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).replicas, 4);
+}
+
+TEST(Nodes, AFixedJobWithoutRoomWaitsAgain) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(8), 8);
+  h.node_down(1);
+  h.stop_all();
+  EXPECT_EQ(h.phase(id), JobPhase::Pending);
+  EXPECT_EQ(h.job(id).reason, Reason::NodeLost);
+  EXPECT_EQ(h.controller.state().waiting.front(), id);
+  EXPECT_FALSE(h.row(id).infeasible) << "the node may come back";
+}
+
+TEST(Nodes, AJobWithAllItsNodesSilentIsUnknownAndRegainedWithoutRestart) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 2)});
+  h.step(NodeSilent{NodeId{0}});  // Its processes live on.
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown);
+  EXPECT_EQ(h.job(id).reason, Reason::ContactLost);
+  h.pass(Duration::seconds(599));
+  h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).generation, Generation{1});
+  EXPECT_EQ(h.row(id).node_losses, 0u);
+}
+
+TEST(Nodes, AnUnknownJobIsGivenUpAtItsDeadline) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 2)});
+  h.node_down(0);
+  h.pass(Duration::seconds(600));
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.row(id).node_losses, 1u);
+  EXPECT_THAT(h.job(id).elastic_nodes, testing::ElementsAre(on(1, 2)));
+}
+
+TEST(Nodes, AnUnknownJobThatHadAllItsSuccessesIsOverAtItsDeadline) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a"), 1, {on(0, 1)});
+  const WorkersChanged end = FakeCluster::report(h.cluster.processes[0], WorkerFact::Exited, 0);
+  h.node_down(0);
+  h.step(end);
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown);
+  h.pass(Duration::seconds(600));
+  EXPECT_EQ(h.phase(id), JobPhase::Succeeded);
+}
+
+TEST(Nodes, AnUnknownJobIsNotPreempted) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4), 2, {on(0, 2)});
+  h.step(NodeSilent{NodeId{0}});
+  h.plan(grant(id, 0));
+  EXPECT_EQ(h.grants_dropped(Ignored::NotInThisPhase), 1u);
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown);
+}
+
+TEST(Nodes, AnUnknownJobCanBeStoppedAndItsDevicesComeBack) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  h.node_down(0);
+  h.step(StopRequested{0, id});
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.order<StopWorkers>(), nullptr) << "a silent node has fenced itself";
+  h.node_up(0);
+  EXPECT_EQ(h.controller.state().ledger.free().free_devices(), 4);
+}
+
+TEST(Nodes, ANodeThatReturnsEmptyWithinItsLeaseHasLostItsWorkers) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 1), on(1, 1)});
+  h.cluster.kill_node(NodeId{1});
+  h.node_up(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.row(id).reschedules, 1u);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+TEST(Nodes, ASilentNodeTakesNoClaims) {
+  ControllerHarness h({nodes_of(2, 4)});
+  h.node_down(0);
+  EXPECT_EQ(h.controller.state().ledger.devices_usable(), 4);
+  const JobId id = h.submit(job("a").replicas(1));
+  h.plan(grant(id, 1, {on(0, 1)}));
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
+  h.node_up(0);
+  EXPECT_EQ(h.controller.state().ledger.devices_usable(), 8);
+}
+
+TEST(Nodes, NobodyStartsOnANodeThatFellSilentWhileHisDevicesWereDrained) {
+  ControllerHarness h({nodes_of(1, 4), nodes_of(1, 4)});
+  const JobId low = h.running(job("low").elastic(1, 4), 4, {on(0, 4)});
+  const JobId next = h.submit(job("next").replicas(4));
+  h.plan(grant(low, 0) + grant(next, 4, {on(0, 4)}));
+  h.node_down(0);
+  EXPECT_EQ(h.phase(low), JobPhase::Pending);
+  EXPECT_EQ(h.phase(next), JobPhase::Pending);
+  EXPECT_EQ(h.order<StartWorkers>(), nullptr);
+  EXPECT_FALSE(h.row(next).holds);
+}
+
+TEST(Nodes, AListDoesNotAccuseWorkersThatTheSameEventStarted) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId low = h.running(job("low").elastic(1, 4), 4);
+  const JobId next = h.submit(job("next").replicas(4));
+  h.plan(grant(low, 0) + grant(next, 4));
+  h.cluster.kill_node(NodeId{0});
+  h.node_up(0);  // All that drained is gone, so the next may start, and does.
+  EXPECT_EQ(h.phase(next), JobPhase::Starting);
+  EXPECT_EQ(h.row(next).reschedules, 0u);
+}
+
+TEST(Nodes, OrphansAreStopped) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(2).no_unknown(), 2, {on(0, 2)});
+  h.step(NodeSilent{NodeId{0}});  // Contact is lost, and nobody fenced in spite of the contract.
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  NodeReturned back = h.cluster.complete_list(NodeId{0});
+  ASSERT_EQ(back.workers.size(), 2u);
+  back.workers.push_back({JobId{77}, Generation{1}, Incarnation{1}, Rank{3}});
+  h.step(back);
+  std::size_t stops = 0;
+  for (const CommandBody& order : h.orders) stops += std::holds_alternative<StopWorkers>(order);
+  EXPECT_EQ(stops, 3u);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+TEST(Nodes, UnknownNodesAndRepeatedSilenceAreIgnored) {
+  ControllerHarness h({nodes_of(1, 4)});
+  h.step(NodeSilent{NodeId{9}});
+  h.step(NodeReturned{NodeId{9}, {}});
+  EXPECT_EQ(h.reports_ignored(Ignored::UnknownNode), 2u);
+  h.node_down(0);
+  h.step(NodeSilent{NodeId{0}});
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u);
+}
+
+TEST(Takeover, HealthyWorkersRunOn) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
+  h.take_over(2);
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown);
+  h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown) << "the other node has not spoken yet";
+  h.node_up(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).generation, Generation{1});
+  EXPECT_EQ(h.order<StartWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StopWorkers>(), nullptr);
+}
+
+TEST(Takeover, WhoeverIsMissingFromTheListsIsLost) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
+  h.take_over(2);
+  h.cluster.end(h.process(id, 3), WorkerFact::Lost);
+  h.node_up(1);
+  h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  ASSERT_NE(h.order<StartWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 1u);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+}
+
+TEST(Takeover, NodesThatDoNotReportWithinTheGraceAreLost) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
+  h.take_over(2);
+  h.node_up(0);
+  h.cluster.kill_node(NodeId{1});
+  h.pass(Duration::seconds(60));
+  EXPECT_NE(h.phase(id), JobPhase::Unknown);
+  EXPECT_EQ(h.row(id).node_losses, 1u);
+}
+
+TEST(Takeover, OrdersToStopThatWereLostAreGivenAgain) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4), 3);
+  h.plan(grant(id, 1));
+  for (FakeProcess& p : h.cluster.processes) p.stopping = false;  // The order never arrived.
+  h.take_over(2);
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling) << "a change under way goes on";
+  h.node_up(0);
+  ASSERT_NE(h.order<StopWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StopWorkers>()->workers.size(), 2u);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+TEST(Takeover, AMembershipThatWasLostIsToldAgain) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4), 2);
+  h.plan(grant(id, 3));
+  h.settle();
+  h.take_over(2);
+  h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  ASSERT_NE(h.order<UpdateMembership>(), nullptr);
+  EXPECT_EQ(h.order<UpdateMembership>()->generation, Generation{2});
+}
+
+TEST(Takeover, AnOlderOrEqualEpochChangesNothing) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a"), 1);
+  h.take_over(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.reports_ignored(Ignored::StaleGeneration), 1u);
+}
+
+TEST(Takeover, AnUnknownJobGetsTheGraceOfTheNewLeader) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().unknown_deadline = Duration::seconds(30);
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  h.step(NodeSilent{NodeId{0}});
+  h.pass(Duration::seconds(29));
+  h.take_over(2);
+  h.pass(Duration::seconds(30));
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown);
+  h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,320 @@
+// Plans: what is carried out, clipped, dropped, and how a job changes its size and place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Plans, GrowingInPlaceKeepsEverybodysRank) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8), 3);
+  const std::vector<Worker> before = h.job(id).workers;
+  h.plan(grant(id, 5));
+  ASSERT_EQ(h.job(id).workers.size(), 5u);
+  for (std::size_t r = 0; r < 3; ++r) {
+    EXPECT_EQ(h.job(id).workers[r].lease, before[r].lease);
+    EXPECT_EQ(h.job(id).workers[r].state, WorkerState::Ready);
+  }
+  EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 2u);
+  EXPECT_EQ(h.order<UpdateMembership>()->world_size, 5u);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.row(id).reschedules, 1u);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+}
+
+TEST(Plans, ShrinkingStopsTheHighestLocalRanks) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8).role("b", 1), 4);
+  h.plan(grant(id, 2));
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
+  EXPECT_THAT(h.order<StopWorkers>()->workers,
+              ElementsAre(testing::Field(&WorkerStop::rank, Rank{2}),
+                          testing::Field(&WorkerStop::rank, Rank{3})));
+  EXPECT_EQ(h.order<UpdateMembership>(), nullptr) << "not before they are gone";
+  h.stop_all();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers.size(), 3u);
+  EXPECT_EQ(h.job(id).workers[2].role, RoleIndex{1});
+  EXPECT_EQ(h.job(id).workers[2].birth_rank, Rank{4});
+  EXPECT_EQ(h.row(id).devices_held, 3);
+}
+
+TEST(Plans, MovingStopsOnlyThoseWhoseNodeIsNotWanted) {
+  ControllerHarness h({nodes_of(3, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8), 4, {on(0, 2), on(1, 2)});
+  h.plan(grant(id, 4, {on(0, 2), on(2, 2)}));
+  EXPECT_EQ(h.order<StopWorkers>()->workers.size(), 2u);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(0, 2), on(2, 2)));
+}
+
+TEST(Plans, ARestartingJobStartsEverybodyAnew) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4).rescale(RescaleMode::Restart), 2);
+  h.plan(grant(id, 3));
+  EXPECT_EQ(h.order<StopWorkers>()->workers.size(), 2u);
+  EXPECT_EQ(h.order<StartWorkers>(), nullptr);
+  h.stop_all();
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 3u);
+  EXPECT_EQ(h.order<UpdateMembership>(), nullptr) << "nobody stays to be told";
+}
+
+TEST(Plans, APreemptedJobIsDrainedAndWaitsAgain) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4), 4);
+  h.plan(grant(id, 0));
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
+  h.stop_all();
+  EXPECT_EQ(h.phase(id), JobPhase::Pending);
+  EXPECT_EQ(h.job(id).reason, Reason::Preempted);
+  EXPECT_EQ(h.row(id).preemptions, 1u);
+  EXPECT_EQ(h.controller.state().waiting.front(), id);
+  h.plan(grant(id, 2));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+TEST(Plans, ADeviceIsUsedOnlyOnceItsLastUserIsGone) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId low = h.running(job("low").elastic(1, 4), 4);
+  const JobId high = h.submit(job("high").replicas(4).priority(100));
+  h.plan(grant(low, 0) + grant(high, 4));
+  EXPECT_TRUE(h.row(high).holds);
+  EXPECT_EQ(h.phase(high), JobPhase::Pending);
+  EXPECT_EQ(h.job(high).blocked, 4u);
+  for (int left = 3; left >= 0; --left) {
+    h.step(h.cluster.end(0, WorkerFact::Exited, 143));
+    EXPECT_EQ(h.job(high).blocked, static_cast<std::uint32_t>(left));
+  }
+  EXPECT_EQ(h.phase(high), JobPhase::Starting);
+  EXPECT_EQ(h.phase(low), JobPhase::Pending);
+}
+
+TEST(Plans, AClaimThatIsTakenBackBeforeItsStartIsNoPreemption) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId low = h.running(job("low").elastic(1, 4), 4);
+  const JobId next = h.submit(job("next").elastic(1, 4));
+  h.plan(grant(low, 0) + grant(next, 4));
+  h.plan(grant(next, 0));
+  EXPECT_FALSE(h.row(next).holds);
+  EXPECT_EQ(h.row(next).preemptions, 0u);
+  h.stop_all();
+  EXPECT_EQ(h.phase(next), JobPhase::Pending);
+  EXPECT_EQ(h.controller.state().ledger.free().free_devices(), 4);
+}
+
+TEST(Plans, APlanFreesFirstAndTakesThen) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId a = h.running(job("a").elastic(1, 4), 4);
+  const JobId b = h.submit(job("b").replicas(3));
+  h.plan(grant(b, 3) + grant(a, 1));  // The one that takes stands first.
+  h.settle();
+  EXPECT_EQ(h.row(a).replicas, 1);
+  EXPECT_EQ(h.phase(b), JobPhase::Running);
+}
+
+TEST(Plans, AChangeWhoseRoomIsGoneGivesTheJobBackToTheQueue) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId a = h.running(job("a").elastic(2, 4).rescale(RescaleMode::Restart), 2, {on(0, 2)});
+  const JobId fixed = h.running(job("fixed").replicas(4), 4, {on(1, 4)});
+  h.plan(grant(a, 4, {on(1, 4)}));
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
+  h.stop_all();
+  EXPECT_EQ(h.phase(a), JobPhase::Pending);
+  EXPECT_EQ(h.phase(fixed), JobPhase::Running);
+}
+
+TEST(Plans, TooManyReplicasAreClippedToTheMaximum) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 3), 7);
+  EXPECT_EQ(h.row(id).replicas, 3);
+  EXPECT_EQ(h.ignored(NoticeKind::GrantClipped, Ignored::UnknownJob), 1u);
+}
+
+TEST(Plans, AnElasticJobStartsAtItsMinimumWhereMoreHasNoRoom) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(2, 8), 6);
+  EXPECT_EQ(h.row(id).replicas, 2);
+}
+
+TEST(Plans, EachDropHasItsReason) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId fixed = h.running(job("fixed").replicas(2), 2);
+  const JobId elastic = h.running(job("elastic").elastic(2, 4), 2);
+  const JobId waiting = h.submit(job("waiting").elastic(2, 3));
+  const auto dropped = [&](const Plan& plan, Ignored why) {
+    h.forget();
+    h.plan(plan);
+    EXPECT_EQ(h.grants_dropped(why), 1u) << to_string(why);
+  };
+  dropped(grant(fixed, 1), Ignored::FixedJob);
+  dropped(grant(elastic, 1), Ignored::OutOfBounds);
+  dropped(grant(elastic, 5, {on(1, 5)}), Ignored::OutOfBounds);
+  dropped(grant(waiting, 1), Ignored::OutOfBounds);
+  dropped(grant(waiting, 0), Ignored::AlreadyKnown);
+  dropped(grant(waiting, 3, {on(0, 3)}), Ignored::DoesNotFit);
+  dropped(grant(waiting, 2, {on(77, 2)}), Ignored::DoesNotFit);
+  Plan other_role = grant(waiting, 2);
+  other_role.grants[0].role = RoleIndex{1};
+  dropped(other_role, Ignored::OutOfBounds);
+  dropped(grant(waiting, 2) + grant(waiting, 3), Ignored::AlreadyKnown);
+  h.settle();
+  h.plan(grant(elastic, 4));
+  h.settle();
+  h.plan(grant(elastic, 2));
+  dropped(grant(elastic, 3), Ignored::NotInThisPhase);
+}
+
+TEST(Plans, AMalformedGrantIsIgnoredWhole) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.submit(job("a").elastic(1, 8));
+  h.plan(grant(id, 2, {on(0, 3)}));  // The nodes sum to something else.
+  h.plan(grant(id, 2, {on(0, 3), on(1, -1)}));
+  h.plan(grant(id, -1));
+  Plan outside = grant(id, 2);
+  outside.grants[0].node_count = 1;
+  h.plan(outside);
+  EXPECT_EQ(h.reports_ignored(Ignored::BadSpecification), 4u);
+  EXPECT_FALSE(h.row(id).holds);
+  h.plan(grant(JobId{9}, 1));
+  EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
+}
+
+TEST(Plans, ANodeMayStandTwiceButIsNotFilledTwice) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.submit(job("a").elastic(1, 8));
+  h.plan(grant(id, 6, {on(0, 3), on(0, 3)}));
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
+  h.plan(grant(id, 3, {on(1, 1), on(0, 1), on(1, 1)}));
+  EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(0, 1), on(1, 2)));
+}
+
+TEST(Plans, WhatIsSoAlreadyIsNoChange) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8), 3, {on(1, 1), on(0, 2)});
+  h.forget();
+  h.plan(grant(id, 3));
+  h.plan(grant(id, 3, {on(0, 2), on(1, 1)}));
+  h.plan(grant(id, 3, {on(0, 1), on(1, 1), on(0, 1)}));
+  EXPECT_TRUE(h.notices.empty());
+  EXPECT_EQ(h.row(id).reschedules, 0u);
+}
+
+TEST(Plans, AQuotaHoldsForAllGrantsOfOnePlanTogether) {
+  ControllerHarness h({nodes_of(2, 4)});
+  h.step(QuotasDeclared{{{"group/g", 3}}});
+  const JobId a = h.submit(job("a").replicas(2).group("g"));
+  const JobId b = h.submit(job("b").replicas(2).group("g"));
+  h.plan(grant(a, 2) + grant(b, 2));
+  EXPECT_TRUE(h.row(a).holds);
+  EXPECT_FALSE(h.row(b).holds);
+  EXPECT_EQ(h.grants_dropped(Ignored::OverQuota), 1u);
+  EXPECT_EQ(h.controller.state().quotas[0].held, 2);
+  h.settle();
+  h.succeed(a, 0);
+  h.succeed(a, 1);
+  h.plan(grant(b, 2));
+  EXPECT_TRUE(h.row(b).holds);
+}
+
+TEST(Plans, AQuotaThatWasLoweredStillLetsAJobShrink) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8), 6);
+  h.step(QuotasDeclared{{{"namespace/default", 2}}});
+  h.plan(grant(id, 4));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 4);
+  h.plan(grant(id, 5));
+  EXPECT_EQ(h.grants_dropped(Ignored::OverQuota), 1u);
+}
+
+TEST(Plans, WaitingJobsStandByPriorityThenAge) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId a = h.submit(job("a"));
+  const JobId b = h.submit(job("b").priority(100));
+  const JobId c = h.submit(job("c"));
+  const JobId d = h.submit(job("d").priority(100));
+  std::vector<JobId> order;
+  h.controller.state().waiting.for_each([&](const WaitEntry& entry) {
+    order.push_back(entry.job);
+    return true;
+  });
+  EXPECT_THAT(order, ElementsAre(b, d, a, c));
+}
+
+TEST(Plans, SharesOfOneDeviceAreLentTogether) {
+  ControllerHarness h({nodes_of(1, 2)});
+  const JobId half = h.running(job("half").share(500).replicas(2), 2);
+  EXPECT_EQ(h.controller.state().ledger.free().free_devices(), 1);
+  const JobId more = h.submit(job("more").share(300).replicas(4));
+  h.plan(grant(more, 4));
+  EXPECT_FALSE(h.row(more).holds) << "three fit on the other device";
+  EXPECT_EQ(h.controller.state().ledger.free().free_devices(), 1);
+  h.succeed(half, 0);
+  h.plan(grant(more, 4));
+  EXPECT_TRUE(h.row(more).holds);
+}
+
+// --- when plans are due ---
+
+TEST(PlanRequests, EachSubmissionIsAskedForOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId a = h.submit(job("a"));
+  const JobId b = h.submit(job("b"));
+  for (const JobId id : {a, b}) {
+    const auto request = h.controller.take_plan_request();
+    ASSERT_TRUE(request);
+    EXPECT_EQ(request->trigger, PlanTrigger::Submission);
+    EXPECT_EQ(request->job, id);
+  }
+  const auto capacity = h.controller.take_plan_request();  // The nodes were declared.
+  ASSERT_TRUE(capacity);
+  EXPECT_EQ(capacity->trigger, PlanTrigger::Capacity);
+  EXPECT_FALSE(h.controller.take_plan_request());
+}
+
+TEST(PlanRequests, ManyEndsOfOneInstantAreOneRequest) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId a = h.running(job("a"), 1);
+  const JobId b = h.running(job("b"), 1);
+  h.submit(job("waiting").replicas(4));
+  while (h.controller.take_plan_request()) {
+  }
+  h.succeed(a, 0);
+  h.succeed(b, 0);
+  EXPECT_EQ(h.controller.take_plan_request()->trigger, PlanTrigger::Completion);
+  EXPECT_FALSE(h.controller.take_plan_request());
+}
+
+TEST(PlanRequests, NobodyWaitsAndNobodyMovesIsNoReasonToAsk) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId a = h.running(job("a"), 1);
+  h.running(job("b"), 1);
+  while (h.controller.take_plan_request()) {
+  }
+  h.succeed(a, 0);
+  EXPECT_FALSE(h.controller.take_plan_request());
+}
+
+TEST(PlanRequests, CyclesFallOnMultiplesOfThePeriodWhileThereAreJobs) {
+  Settings settings;
+  settings.plan_period = Duration::seconds(60);
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  EXPECT_TRUE(h.controller.next_deadline().is_never());
+  h.now = Instant::zero() + Duration::seconds(90);
+  const JobId id = h.submit(job("a"));
+  EXPECT_EQ(h.controller.next_deadline(), Instant::zero() + Duration::seconds(120));
+  h.pass(Duration::seconds(30));
+  EXPECT_EQ(h.controller.next_deadline(), Instant::zero() + Duration::seconds(180));
+  h.step(StopRequested{0, id});
+  EXPECT_TRUE(h.controller.next_deadline().is_never());
+}
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,128 @@
+// Records as bytes: back as they were, and no bytes at all that do harm.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/record/codec.hpp"
+#include "core/record/record_text.hpp"
+#include "tests/support/job_builders.hpp"
+
+namespace orrery::tests {
+namespace {
+
+std::string bytes_of(const Event& event) {
+  ByteWriter out;
+  encode(event, out);
+  return std::string(out.text());
+}
+
+/// One event of every kind, with something in every field that matters.
+std::vector<Event> one_of_each() {
+  std::vector<EventBody> bodies;
+  Settings settings;
+  settings.policy = "las/1";
+  settings.plan_period = Duration::seconds(60);
+  bodies.emplace_back(EpochStarted{Epoch{3}, settings});
+  bodies.emplace_back(NodesDeclared{{nodes_of(4, 8), nodes_of(1, 0)}});
+  bodies.emplace_back(QuotasDeclared{{{"group/g", 7}}});
+  JobBuilder builder = job("a").elastic(1, 8).role("b", 2).follower("c", 1).group("g").priority(-5);
+  builder.raw().roles[0].command = {"python", "train.py"};
+  builder.raw().roles[0].environment = {{"KEY", "value"}};
+  builder.raw().drain_grace = Duration::forever();
+  bodies.emplace_back(JobSubmitted{77, std::make_shared<JobSpec>(builder.spec())});
+  bodies.emplace_back(ScaleRequested{1, JobId{2}, RoleIndex::none(), ScaleMode::Remove, -3});
+  bodies.emplace_back(StopRequested{1, JobId::none()});
+  bodies.emplace_back(ProfilingChanged{JobId{1}, Generation{2}, Rank{3}, {{"throughput", -0.0}}});
+  ProgressReported progress;
+  progress.done = 1e300;
+  progress.checkpointed = true;
+  bodies.emplace_back(progress);
+  bodies.emplace_back(WorkersChanged{
+      JobId{1}, Generation{2}, Incarnation{2}, WorkerFact::LaunchFailed, Rank{0}, 9, -1});
+  bodies.emplace_back(NodeSilent{NodeId{16'383}});
+  bodies.emplace_back(
+      NodeReturned{NodeId{1}, {{JobId{1}, Generation{2}, Incarnation{2}, Rank{3}}}});
+  bodies.emplace_back(TimeReached{});
+  bodies.emplace_back(PlanProposed{
+      Sequence{9}, PlanTrigger::Submission, JobId{1}, grant(JobId{1}, 3, {on(0, 1), on(4, 2)})});
+  std::vector<Event> events;
+  for (EventBody& body : bodies)
+    events.push_back({Instant{1'000'000'007}, Instant{5}, Origin::Reaction, std::move(body)});
+  return events;
+}
+
+TEST(Records, EveryKindComesBackAsItWas) {
+  const std::vector<Event> events = one_of_each();
+  ASSERT_EQ(events.size(), std::variant_size_v<EventBody>);
+  for (const Event& event : events) {
+    const std::string bytes = bytes_of(event);
+    ByteReader in(bytes);
+    Event back;
+    ASSERT_TRUE(decode(in, kRecordVersion, back)) << kind_name(event.body);
+    EXPECT_TRUE(in.finished());
+    EXPECT_EQ(back.at, event.at);
+    EXPECT_EQ(back.occurred_at, event.occurred_at);
+    EXPECT_TRUE(bytes_of(back) == bytes) << kind_name(event.body);
+    EXPECT_EQ(event_json(1, back), event_json(1, event));
+  }
+}
+
+TEST(Records, ATruncatedRecordIsNoRecord) {
+  for (const Event& event : one_of_each()) {
+    const std::string bytes = bytes_of(event);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      ByteReader in(std::string_view(bytes).substr(0, size));
+      Event back;
+      EXPECT_FALSE(decode(in, kRecordVersion, back)) << kind_name(event.body) << " cut at " << size;
+    }
+  }
+}
+
+TEST(Records, DamagedBytesAreRefusedOrAreAnotherRecord) {
+  constexpr std::uint64_t kSeed = 20'260'801;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  const std::vector<Event> events = one_of_each();
+  for (int round = 0; round < 50'000; ++round) {
+    std::string bytes = bytes_of(events[random.below(events.size())]);
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n)
+      bytes[random.below(bytes.size())] = static_cast<char>(random.bits());
+    ByteReader in(bytes);
+    Event back;
+    if (!decode(in, kRecordVersion, back)) continue;
+    // What was read has one encoding, which reads as the same.
+    const std::string again = bytes_of(back);
+    ByteReader second(again);
+    Event same;
+    ASSERT_TRUE(decode(second, kRecordVersion, same));
+    EXPECT_TRUE(bytes_of(same) == again);
+  }
+}
+
+TEST(Records, NoiseIsRefusedWithoutHarm) {
+  constexpr std::uint64_t kSeed = 7;
+  Random random(kSeed);
+  for (int round = 0; round < 50'000; ++round) {
+    std::string bytes(random.below(64), '\0');
+    for (char& c : bytes) c = static_cast<char>(random.bits());
+    if (!bytes.empty()) bytes[0] = static_cast<char>(random.below(14));
+    ByteReader in(bytes);
+    Event event;
+    (void)decode(in, kRecordVersion, event);
+  }
+}
+
+TEST(Records, AWriterInAnImpossibleHurryStillReads) {
+  // The lag of these two does not fit into the number that holds it.
+  const Event event{Instant::never(), Instant{-5}, Origin::External, TimeReached{}};
+  const std::string bytes = bytes_of(event);
+  ByteReader in(bytes);
+  Event back;
+  ASSERT_TRUE(decode(in, kRecordVersion, back));
+  EXPECT_EQ(back.occurred_at, event.occurred_at);
+}
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,405 @@
+// The driver's loop: order, durability, time, ends.
+#include "core/driver/driver.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "core/driver/memory_store.hpp"
+#include "core/record/codec.hpp"
+#include "tests/support/job_builders.hpp"
+
+namespace orrery::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// A world told in advance what happens when; orders are kept.
+class ScriptedWorld final : public World {
+ public:
+  Instant now() const override { return now_; }
+
+  void issue(const Command& command) override {
+    issued.push_back(command);
+    if (on_issue) on_issue(command);
+  }
+
+  bool wait_events(Instant deadline, std::vector<Event>& events) override {
+    const bool more = !script.empty();
+    if (more && script.begin()->first <= deadline) {
+      now_ = std::max(now_, script.begin()->first);
+      for (EventBody& body : script.begin()->second)
+        events.push_back({now_ - back_step, now_ - back_step, Origin::External, std::move(body)});
+      script.erase(script.begin());
+      return true;
+    }
+    if (!deadline.is_never()) now_ = std::max(now_, deadline);
+    return more;
+  }
+
+  void at(std::int64_t second, EventBody body) {
+    script[Instant::zero() + Duration::seconds(second)].push_back(std::move(body));
+  }
+
+  std::map<Instant, std::vector<EventBody>> script;
+  std::vector<Command> issued;
+  std::function<void(const Command&)> on_issue;
+  Duration back_step;  ///< How far the clock that stamps events is behind.
+
+ private:
+  Instant now_;
+};
+
+/// Grants each waiting job its minimum where it fits; counts what it is asked.
+class SimplePolicy final : public Policy {
+ public:
+  std::string_view name() const override { return "simple/1"; }
+
+  Triggers triggers() const override { return {}; }
+
+  Plan allocate(const JobView& job, const ClusterView&) override {
+    ++allocations;
+    return grants ? grant(job.row.id, job.row.min_replicas) : Plan{};
+  }
+
+  Plan optimize(const ClusterView& view) override {
+    ++optimizations;
+    Plan plan;
+    if (grants)
+      view.waiting().for_each([&](const WaitEntry& entry) {
+        plan.grant(entry.job, view.row(entry.job).min_replicas);
+        return true;
+      });
+    return plan;
+  }
+
+  void save(ByteWriter&) const override {}
+
+  void load(ByteReader&) override {}
+
+  bool grants = true;
+  int allocations = 0;
+  int optimizations = 0;
+};
+
+/// Durable when told so; can be made to fail.
+class SlowStore final : public StateStore {
+ public:
+  Status append(std::span<const StoredRecord> records) override {
+    if (fail_append) return Error{ErrorCode::Unavailable, {}, 0, "journal", "the disk is full"};
+    for (const StoredRecord& record : records) {
+      last_ = record.sequence;
+      sequences.push_back(record.sequence.value);
+    }
+    return Done{};
+  }
+
+  Sequence durable() const override { return durable_; }
+
+  Status sync() override {
+    ++syncs;
+    if (fail_sync) return Error{ErrorCode::Unavailable, {}, 0, "journal", "the disk is gone"};
+    durable_ = last_;
+    return Done{};
+  }
+
+  Status read_from(Sequence, const std::function<bool(const StoredRecord&)>&) override {
+    return Done{};
+  }
+
+  Status save_snapshot(const StoredSnapshot& snapshot) override {
+    snapshots.push_back(snapshot);
+    return Done{};
+  }
+
+  Result<std::optional<StoredSnapshot>> latest_snapshot() override {
+    return std::optional<StoredSnapshot>{};
+  }
+
+  bool fail_append = false;
+  bool fail_sync = false;
+  int syncs = 0;
+  std::vector<std::uint64_t> sequences;
+  std::vector<StoredSnapshot> snapshots;
+
+ private:
+  Sequence last_;
+  Sequence durable_;
+};
+
+/// Keeps the kinds of all records with their times.
+class Watcher final : public RunObserver {
+ public:
+  void on_notices(std::span<const Notice>, const State&) override {}
+
+  void on_event(Sequence, const Event& event) override {
+    kinds.emplace_back(kind_name(event.body));
+    times.push_back(event.at);
+  }
+
+  bool should_stop() override { return kinds.size() >= stop_after; }
+
+  std::vector<std::string> kinds;
+  std::vector<Instant> times;
+  std::size_t stop_after = SIZE_MAX;
+};
+
+class DriverTest : public testing::Test {
+ protected:
+  void open(StateStore& store, Settings settings = {}, DriverOptions options = {}) {
+    settings.policy = "simple/1";
+    driver_ = std::make_unique<Driver>(controller_, world_, store, planner_, &watcher_, options);
+    const Status opened =
+        driver_->apply({{{}, {}, Origin::External, EpochStarted{Epoch{1}, settings}},
+                        {{}, {}, Origin::External, NodesDeclared{{nodes_of(1, 4)}}}});
+    ASSERT_TRUE(opened);
+    watcher_.kinds.clear();
+    watcher_.times.clear();
+  }
+
+  static JobSubmitted submission(const JobBuilder& job) {
+    return {1, std::make_shared<JobSpec>(job.spec())};
+  }
+
+  /// The next event of the world after each start is that all are ready and then end well.
+  void obey() {
+    world_.on_issue = [this](const Command& command) {
+      const auto* start = std::get_if<StartWorkers>(&command.body);
+      if (start == nullptr) return;
+      const auto second = static_cast<std::int64_t>(world_.now().in_seconds());
+      for (const WorkerStart& w : start->workers) {
+        const auto report = [&](WorkerFact fact) {
+          return WorkersChanged{start->job, start->generation, w.incarnation, fact, w.rank, 1, 0};
+        };
+        world_.at(second + 1, report(WorkerFact::Ready));
+        world_.at(second + 10, report(WorkerFact::Exited));
+      }
+    };
+  }
+
+  std::size_t issued(std::size_t kind) const {
+    return static_cast<std::size_t>(
+        std::count_if(world_.issued.begin(), world_.issued.end(), [&](const Command& c) {
+          return c.body.index() == kind;
+        }));
+  }
+
+  static constexpr std::size_t kStart = 0;
+  static constexpr std::size_t kAnswer = 4;
+
+  Controller controller_;
+  ScriptedWorld world_;
+  SimplePolicy policy_;
+  InlinePlanner planner_{policy_, Duration::zero(), nullptr};
+  Watcher watcher_;
+  MemoryStore memory_;
+  std::unique_ptr<Driver> driver_;
+};
+
+TEST_F(DriverTest, AnIdleWorldEndsTheRun) {
+  open(memory_);
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  EXPECT_THAT(watcher_.kinds, IsEmpty());
+}
+
+TEST_F(DriverTest, AJobLivesThroughTheLoop) {
+  open(memory_);
+  obey();
+  world_.at(5, submission(job("a").replicas(2)));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  EXPECT_EQ(controller_.state().job(JobId{0}).row.phase, JobPhase::Succeeded);
+  EXPECT_EQ(world_.now(), Instant::zero() + Duration::seconds(15));
+}
+
+TEST_F(DriverTest, FactsOfOneInstantAreSteppedInOneOrder) {
+  open(memory_);
+  world_.at(5, submission(job("a")));
+  world_.at(5, NodeSilent{NodeId{0}});
+  world_.at(5, NodeReturned{NodeId{0}, {}});
+  world_.at(5, WorkersChanged{});
+  EXPECT_EQ(driver_->run(Instant::zero() + Duration::seconds(6)), RunEnd::Finished);
+  EXPECT_THAT(
+      watcher_.kinds,
+      ElementsAre(
+          "workers_changed", "node_silent", "node_returned", "job_submitted", "plan_proposed"));
+}
+
+TEST_F(DriverTest, ObservedTimeNeverStepsBack) {
+  open(memory_);
+  world_.at(5, submission(job("a")));
+  ASSERT_EQ(driver_->run(Instant::zero() + Duration::seconds(6)), RunEnd::Finished);
+  world_.back_step = Duration::seconds(4);
+  world_.at(7, submission(job("b")));
+  ASSERT_EQ(driver_->run(Instant::zero() + Duration::seconds(8)), RunEnd::Finished);
+  EXPECT_TRUE(std::is_sorted(watcher_.times.begin(), watcher_.times.end()));
+  EXPECT_GE(controller_.state().now, Instant::zero() + Duration::seconds(5));
+}
+
+TEST_F(DriverTest, OrdersGoOutOnceTheirRecordsAreDurable) {
+  SlowStore store;
+  open(store);
+  world_.on_issue = [&](const Command& command) {
+    EXPECT_LE(command.sequence, store.durable()) << "an order ran ahead of its record";
+  };
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::zero() + Duration::seconds(6)), RunEnd::Finished);
+  EXPECT_EQ(issued(kAnswer), 1u);
+  EXPECT_EQ(issued(kStart), 1u);
+  EXPECT_GE(store.syncs, 1);
+}
+
+TEST_F(DriverTest, AStoreThatCannotSyncLetsNoOrderOut) {
+  SlowStore store;
+  open(store);
+  store.fail_sync = true;
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::StoreFailed);
+  EXPECT_THAT(world_.issued, IsEmpty());
+  ASSERT_EQ(driver_->store_errors().size(), 1u);
+  EXPECT_EQ(driver_->store_errors()[0].message, "the disk is gone");
+}
+
+TEST_F(DriverTest, AStoreThatCannotAppendChangesNothing) {
+  SlowStore store;
+  open(store);
+  const Digest state = controller_.digest();
+  const Digest chain = driver_->chain();
+  store.fail_append = true;
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::StoreFailed);
+  EXPECT_EQ(controller_.digest(), state);
+  EXPECT_EQ(driver_->chain(), chain);
+  EXPECT_THAT(world_.issued, IsEmpty());
+}
+
+TEST_F(DriverTest, RecordsAreNumberedWithoutGapsAndOrdersOnce) {
+  SlowStore store;
+  open(store);
+  obey();
+  for (int i = 0; i < 5; ++i) world_.at(5 + i, submission(job("j" + std::to_string(i))));
+  ASSERT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  for (std::size_t i = 0; i < store.sequences.size(); ++i) EXPECT_EQ(store.sequences[i], i + 1);
+  std::set<std::pair<std::uint64_t, std::uint32_t>> names;
+  for (const Command& command : world_.issued)
+    EXPECT_TRUE(names.emplace(command.sequence.value, command.index).second);
+}
+
+TEST_F(DriverTest, ThePolicyIsAskedOnceForManyEndsOfOneInstant) {
+  Settings settings;
+  open(memory_, settings);
+  obey();
+  for (int i = 0; i < 4; ++i) world_.at(5, submission(job("j" + std::to_string(i))));
+  world_.at(6, submission(job("waiting").replicas(4)));
+  ASSERT_EQ(driver_->run(Instant::zero() + Duration::seconds(14)), RunEnd::Finished);
+  const int before = policy_.optimizations;
+  ASSERT_EQ(driver_->run(Instant::zero() + Duration::seconds(16)), RunEnd::Finished);
+  EXPECT_EQ(policy_.optimizations, before + 1);
+  EXPECT_EQ(policy_.allocations, 5);
+}
+
+TEST_F(DriverTest, ACycleOverAJobThatNeverStartsEndsTheRun) {
+  Settings settings;
+  settings.plan_period = Duration::seconds(60);
+  policy_.grants = false;
+  DriverOptions options;
+  options.quiet_cycles_max = 20;
+  open(memory_, settings, options);
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  EXPECT_EQ(controller_.state().live_count(), 1u);
+  EXPECT_GE(policy_.optimizations, 20);
+  EXPECT_LE(policy_.optimizations, 25);
+}
+
+TEST_F(DriverTest, ACycleWhoseGrantIsAlwaysDroppedEndsTheRunToo) {
+  Settings settings;
+  settings.plan_period = Duration::seconds(60);
+  DriverOptions options;
+  options.quiet_cycles_max = 20;
+  open(memory_, settings, options);
+  world_.at(4, QuotasDeclared{{{"namespace/default", 0}}});
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  EXPECT_EQ(controller_.state().live_count(), 1u);
+}
+
+TEST_F(DriverTest, TheEndOfTheRunIsKept) {
+  Settings settings;
+  settings.plan_period = Duration::seconds(60);
+  policy_.grants = false;
+  open(memory_, settings);
+  world_.at(5, submission(job("a")));
+  world_.at(5000, submission(job("b")));
+  EXPECT_EQ(driver_->run(Instant::zero() + Duration::seconds(600)), RunEnd::Finished);
+  EXPECT_EQ(world_.now(), Instant::zero() + Duration::seconds(600));
+  EXPECT_LE(watcher_.times.back(), Instant::zero() + Duration::seconds(600));
+}
+
+TEST_F(DriverTest, AnObserverEndsTheRun) {
+  open(memory_);
+  obey();
+  watcher_.stop_after = 3;
+  for (int i = 0; i < 9; ++i) world_.at(5 + i, submission(job("j" + std::to_string(i))));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Stopped);
+}
+
+TEST_F(DriverTest, EndlessTurnsAtOneInstantAreNoProgress) {
+  DriverOptions options;
+  options.idle_turns_max = 100;
+  open(memory_, {}, options);
+  // Each start is refused at once, and a job with so many restarts and no backoff tries for ever.
+  world_.on_issue = [this](const Command& command) {
+    const auto* start = std::get_if<StartWorkers>(&command.body);
+    if (start == nullptr) return;
+    world_.script[world_.now()].push_back(WorkersChanged{start->job,
+                                                         start->generation,
+                                                         start->workers[0].incarnation,
+                                                         WorkerFact::LaunchFailed,
+                                                         start->workers[0].rank,
+                                                         1,
+                                                         1});
+  };
+  JobBuilder builder = job("a").limit(1'000'000);
+  builder.raw().backoff_base = Duration::zero();
+  builder.raw().backoff_max = Duration::zero();
+  world_.at(5, submission(builder));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::NoProgress);
+}
+
+TEST_F(DriverTest, SnapshotsAreTakenAndLoad) {
+  SlowStore store;
+  DriverOptions options;
+  options.snapshot_every = 4;
+  open(store, {}, options);
+  obey();
+  for (int i = 0; i < 5; ++i) world_.at(5 + i, submission(job("j" + std::to_string(i))));
+  ASSERT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  ASSERT_GE(store.snapshots.size(), 3u);
+  for (const StoredSnapshot& snapshot : store.snapshots) {
+    Controller loaded;
+    ByteReader in{std::span<const std::byte>(snapshot.bytes)};
+    EXPECT_TRUE(loaded.load(in, snapshot.version));
+    EXPECT_EQ(loaded.state().sequence, snapshot.sequence);
+  }
+}
+
+TEST_F(DriverTest, AModelledLatencyDelaysTheAnswerNotTheWorld) {
+  InlinePlanner slow(policy_, Duration::seconds(3), nullptr);
+  Driver driver(controller_, world_, memory_, slow, &watcher_, {});
+  ASSERT_TRUE(driver.apply({{{}, {}, Origin::External, EpochStarted{Epoch{1}, {}}},
+                            {{}, {}, Origin::External, NodesDeclared{{nodes_of(1, 4)}}}}));
+  world_.at(5, submission(job("a")));
+  world_.at(6, submission(job("b")));
+  ASSERT_EQ(driver.run(Instant::zero() + Duration::seconds(20)), RunEnd::Finished);
+  ASSERT_EQ(issued(kStart), 2u);
+  const State& state = controller_.state();
+  EXPECT_EQ(state.job(JobId{0}).started_at, Instant::zero() + Duration::seconds(8));
+  EXPECT_EQ(state.job(JobId{1}).started_at, Instant::zero() + Duration::seconds(11));
+}
+
+}  // namespace
+}  // namespace orrery::tests
