@@ -6,6 +6,7 @@
 #include "core/base/invariant.hpp"
 #include "core/control/allocator.hpp"
 #include "core/control/lifecycle.hpp"
+#include "core/control/recovery.hpp"
 #include "core/control/reports.hpp"
 #include "core/control/requests.hpp"
 

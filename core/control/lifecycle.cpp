@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/control/recovery.hpp"
 #include "core/job/phase.hpp"
 
 namespace orrery {
 namespace {
-
-constexpr std::uint32_t kNew = UINT32_MAX;
 
 void set_condition(JobState& job, JobPhase phase, Reason reason, Instant at) {
   Condition* mine = nullptr;
@@ -34,32 +33,6 @@ void set_drain_deadline(Step& step, JobState& job) {
   step.state.set_timer(job, step.at + job.spec->drain_grace + step.state.settings.node_lease);
 }
 
-// Asks workers to stop; `give_up` hands their capacity to new claims. On a silent node they are
-// gone already: its agent has fenced itself.
-void stop(Step& step, JobState& job, const std::vector<std::uint32_t>& ranks, bool give_up) {
-  if (ranks.empty()) return;
-  StopWorkers order{job.row.id, job.row.generation, job.spec->drain_grace, {}};
-  order.workers.reserve(ranks.size());
-  std::vector<JobId> ready;
-  for (const std::uint32_t rank : ranks) {
-    Worker& worker = job.workers[rank];
-    if (is_silent(step, worker.node)) {
-      worker_gone(step, job, worker, WorkerState::Lost, ready);
-      continue;
-    }
-    if (worker.state == WorkerState::Ready) --job.ready;
-    worker.state = WorkerState::Draining;
-    ++job.draining;
-    order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
-    if (give_up && !worker.lease.is_none()) step.state.ledger.begin_release(worker.lease, ready);
-  }
-  if (!order.workers.empty()) {
-    step.out.orders.emplace_back(std::move(order));
-    set_drain_deadline(step, job);
-  }
-  unblock(step, ready);
-}
-
 void release(Step& step, Worker& worker) {
   if (worker.lease.is_none()) return;
   std::vector<JobId> ready;
@@ -75,16 +48,6 @@ void retain_if_cleared(Step& step, JobState& job) {
     return;
   job.retained = true;
   step.state.retain(job);
-}
-
-// The successor of a worker, started in place: the lease goes on.
-Worker successor_of(Worker& worker) {
-  Worker again = worker;
-  again.state = WorkerState::Claimed;
-  again.exit_code = 0;
-  again.recover = true;
-  worker.lease = LeaseId::none();
-  return again;
 }
 
 // Drops a membership that has not started: its own claims end, kept workers are not touched. A
@@ -164,95 +127,43 @@ void activate(Step& step, JobState& job) {
   if (!job.targets.empty()) meet_target(step, job);
 }
 
-Duration backoff(const JobState& job) {
-  const Duration longest = job.spec->backoff_max;
-  Duration delay = job.spec->backoff_base;
-  for (std::uint32_t i = 1; i < job.row.restarts && delay < longest; ++i)
-    delay = delay.ns > longest.ns / 2 ? longest : delay * 2;
-  return std::min(delay, longest);
-}
-
-// Places for replicas that must start elsewhere. An elastic job goes on with its survivors where
-// they are enough; false where the job cannot go on.
-bool place_missing(Step& step,
-                   const JobState& job,
-                   const std::vector<std::int32_t>& missing,
-                   std::vector<Placed>& added) {
-  for (std::size_t r = 0; r < missing.size(); ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    const bool elastic = role == job.row.elastic && job.row.preemptible;
-    const std::int32_t spare = elastic ? job.row.replicas - job.row.min_replicas : 0;
-    std::vector<NodeCount> nodes;
-    std::int32_t want = missing[r];
-    while (want > 0 && !step.state.ledger.find_gang(demand_of(step, job, role), want, nodes))
-      --want;
-    if (missing[r] - want > std::max(spare, 0)) return false;
-    for (const NodeCount& n : nodes) added.push_back({role, n});
-  }
-  return fits_together(step, job, added);
-}
-
-void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
-  if (job.row.restarts >= static_cast<std::uint32_t>(job.spec->backoff_limit)) {
-    finish(step, job, JobPhase::Failed, Reason::BackoffLimitReached);
-    return;
-  }
-  ++job.row.restarts;
-  count(step, job, Counter::Restarts);
-  job.not_before = step.at + backoff(job);
-  recover(step, job, std::move(failed), reason);
-}
-
-bool is_charged(Reason reason) {
-  return reason == Reason::WorkerFailed || reason == Reason::StartDeadline;
-}
-
-// One incident is charged once: workers that fail while the job recovers from a failure are
-// replaced along with the first, or a crash that all peers of a collective feel one after the other
-// would use up the whole budget.
-void join_recovery(Step& step, JobState& job) {
-  if (job.after_drain != AfterDrain::Start || job.row.phase != JobPhase::Restarting ||
-      !is_charged(job.change_reason))
-    return;
-  std::vector<std::uint8_t> role_failed(job.role_count(), 0);
-  const auto present = [&](std::size_t i) -> Worker* {
-    if (job.next_from[i] == kNew) return nullptr;
-    Worker& worker = job.workers[job.next_from[i]];
-    const bool in_place = !worker.lease.is_none() && step.state.ledger.node(worker.node).usable;
-    return in_place ? &worker : nullptr;
-  };
-  for (std::size_t i = 0; i < job.next.size(); ++i)
-    if (const Worker* worker = present(i);
-        worker != nullptr && worker->state == WorkerState::Failed)
-      role_failed[worker->role.index()] = 1;
-  std::vector<std::uint32_t> peers;
-  for (std::size_t i = 0; i < job.next.size(); ++i) {
-    Worker* worker = present(i);
-    if (worker == nullptr || role_failed[worker->role.index()] == 0) continue;
-    const bool failed = worker->state == WorkerState::Failed;
-    if (!failed && job.spec->recovery == RecoveryScope::Worker) continue;
-    if (!failed && worker->is_alive()) peers.push_back(job.next_from[i]);
-    const std::int32_t local_rank = job.next[i].local_rank;
-    job.next[i] = successor_of(*worker);
-    job.next[i].local_rank = local_rank;
-    job.next_from[i] = kNew;
-  }
-  stop(step, job, peers, false);
-}
-
-// Workers deleted from outside are replaced without charge: a change, not a failure.
-void on_losses(Step& step, JobState& job, std::vector<std::uint8_t> lost) {
-  if (job.spec->family != JobFamily::Group) {
-    ++job.row.reschedules;
-    set_phase(step, job, JobPhase::Rescheduling, Reason::WorkerLost);
-    count(step, job, Counter::Reschedules);
-  } else {
-    lost.assign(lost.size(), 1);
-  }
-  recover(step, job, std::move(lost), Reason::WorkerLost);
-}
-
 }  // namespace
+
+void stop_workers(Step& step,
+                  JobState& job,
+                  const std::vector<std::uint32_t>& ranks,
+                  bool give_up) {
+  if (ranks.empty()) return;
+  StopWorkers order{job.row.id, job.row.generation, job.spec->drain_grace, {}};
+  order.workers.reserve(ranks.size());
+  std::vector<JobId> ready;
+  for (const std::uint32_t rank : ranks) {
+    Worker& worker = job.workers[rank];
+    if (is_silent(step, worker.node)) {
+      worker_gone(step, job, worker, WorkerState::Lost, ready);
+      continue;
+    }
+    if (worker.state == WorkerState::Ready) --job.ready;
+    worker.state = WorkerState::Draining;
+    ++job.draining;
+    order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+    if (give_up && !worker.lease.is_none()) step.state.ledger.begin_release(worker.lease, ready);
+  }
+  if (!order.workers.empty()) {
+    step.out.orders.emplace_back(std::move(order));
+    set_drain_deadline(step, job);
+  }
+  unblock(step, ready);
+}
+
+Worker successor_of(Worker& worker) {
+  Worker again = worker;
+  again.state = WorkerState::Claimed;
+  again.exit_code = 0;
+  again.recover = true;
+  worker.lease = LeaseId::none();
+  return again;
+}
 
 bool all_required_succeeded(const JobState& job) {
   for (const Worker& worker : job.workers)
@@ -260,28 +171,6 @@ bool all_required_succeeded(const JobState& job) {
         worker.state != WorkerState::Succeeded)
       return false;
   return !job.workers.empty();
-}
-
-Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
-  if (role == job.row.elastic) return job.row.demand;
-  return step.state.demand_of(job.spec->roles[role.index()].bundle);
-}
-
-bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
-  Ledger& ledger = step.state.ledger;
-  std::vector<LeaseId> held;
-  bool fits = true;
-  for (const Placed& placed : added) {
-    const Demand demand = demand_of(step, job, placed.role);
-    for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
-      fits = replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
-      if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
-    }
-  }
-  std::vector<JobId> ready;
-  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
-  unblock(step, ready);
-  return fits;
 }
 
 void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
@@ -339,76 +228,6 @@ void ignore(Step& step, const JobState* job, Ignored why, std::size_t event_kind
   step.out.notices.push_back(notice);
 }
 
-bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes) {
-  return std::all_of(nodes.begin(), nodes.end(), [&](const NodeCount& n) {
-    return n.replicas > 0 && n.node.index() < ledger.node_count() &&
-           replicas_that_fit(ledger.free().at(n.node), demand) >= n.replicas;
-  });
-}
-
-std::vector<NodeCount> merged(std::span<const NodeCount> nodes) {
-  std::vector<NodeCount> out(nodes.begin(), nodes.end());
-  std::sort(out.begin(), out.end(), [](const NodeCount& a, const NodeCount& b) {
-    return a.node < b.node;
-  });
-  std::size_t kept = 0;
-  for (const NodeCount& n : out) {
-    if (kept > 0 && out[kept - 1].node == n.node) {
-      out[kept - 1].replicas += n.replicas;
-    } else {
-      out[kept++] = n;
-    }
-  }
-  out.resize(kept);
-  return out;
-}
-
-bool find_places(Step& step,
-                 const JobState& job,
-                 std::int32_t replicas,
-                 std::span<const NodeCount> elastic_nodes,
-                 std::vector<Placed>& out) {
-  std::vector<NodeCount> nodes;
-  const auto append = [&](RoleIndex role) {
-    for (const NodeCount& n : nodes) out.push_back({role, n});
-  };
-  Ledger& ledger = step.state.ledger;
-  if (!elastic_nodes.empty()) {
-    if (!fits_there(ledger, job.row.demand, merged(elastic_nodes))) return false;
-    nodes.assign(elastic_nodes.begin(), elastic_nodes.end());
-  } else if (!ledger.find_gang(job.row.demand, replicas, nodes)) {
-    return false;
-  }
-  append(job.row.elastic);
-  if (job.role_count() == 1) return true;
-  // Roles are placed one after the other on what the ones before left: claimed for the moment.
-  std::vector<LeaseId> held;
-  bool fits = true;
-  const auto hold = [&](const Demand& demand) {
-    for (const NodeCount& n : nodes)
-      for (std::int32_t i = 0; i < n.replicas; ++i)
-        held.push_back(ledger.claim(job.row.id, n.node, demand));
-  };
-  hold(job.row.demand);
-  for (std::size_t r = 0; r < job.role_count() && fits; ++r) {
-    const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (role == job.row.elastic) continue;
-    const Demand demand = demand_of(step, job, role);
-    nodes.clear();
-    fits = ledger.find_gang(demand, job.target(role), nodes);
-    if (!fits) break;
-    append(role);
-    hold(demand);
-  }
-  std::vector<JobId> ready;
-  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
-  unblock(step, ready);
-  if (fits)
-    std::stable_sort(
-        out.begin(), out.end(), [](const Placed& a, const Placed& b) { return a.role < b.role; });
-  return fits;
-}
-
 void release_dropped(Step& step, JobState& job, const MembershipChange& change) {
   std::vector<std::uint32_t> dropped;
   std::vector<std::uint32_t> replaced;
@@ -422,8 +241,8 @@ void release_dropped(Step& step, JobState& job, const MembershipChange& change) 
       (replace ? replaced : dropped).push_back(rank);
     }
   }
-  stop(step, job, dropped, true);
-  stop(step, job, replaced, false);
+  stop_workers(step, job, dropped, true);
+  stop_workers(step, job, replaced, false);
 }
 
 void form_next(Step& step, JobState& job, const MembershipChange& change) {
@@ -616,13 +435,6 @@ void settle(Step& step, JobState& job) {
   }
 }
 
-void fail_start(Step& step, JobState& job) {
-  std::vector<std::uint8_t> late(job.workers.size(), 0);
-  for (std::size_t i = 0; i < job.workers.size(); ++i)
-    late[i] = job.workers[i].state == WorkerState::Starting;
-  on_failures(step, job, std::move(late), Reason::StartDeadline);
-}
-
 void kill_late(Step& step, JobState& job) {
   StopWorkers order{job.row.id, job.row.generation, Duration::zero(), {}};
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
@@ -632,35 +444,6 @@ void kill_late(Step& step, JobState& job) {
   }
   step.out.orders.emplace_back(std::move(order));
   set_drain_deadline(step, job);
-}
-
-void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
-  if (job.row.phase != JobPhase::Rescheduling) set_phase(step, job, JobPhase::Restarting, reason);
-  job.change_reason = reason;
-  MembershipChange change;
-  change.keep.assign(job.workers.size(), 1);
-  change.replace.assign(job.workers.size(), 0);
-  std::vector<std::int32_t> missing(job.role_count(), 0);
-  for (std::size_t i = 0; i < job.workers.size(); ++i) {
-    if (job.spec->recovery == RecoveryScope::Job) failed[i] = 1;
-    if (job.spec->recovery == RecoveryScope::Role && failed[i] == 0)
-      for (std::size_t k = 0; k < job.workers.size(); ++k)
-        if (failed[k] == 1 && job.workers[k].role == job.workers[i].role) failed[i] = 2;
-    if (failed[i] == 0) continue;
-    const Worker& worker = job.workers[i];
-    if (!worker.lease.is_none() && step.state.ledger.node(worker.node).usable) {
-      change.replace[i] = 1;
-    } else {
-      change.keep[i] = 0;
-      ++missing[worker.role.index()];
-    }
-  }
-  release_dropped(step, job, change);
-  if (!place_missing(step, job, missing, change.added)) {
-    give_all_back(step, job, reason);
-    return;
-  }
-  form_next(step, job, change);
 }
 
 void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
@@ -681,7 +464,7 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
       running.push_back(rank);
     }
   }
-  stop(step, job, running, true);
+  stop_workers(step, job, running, true);
   if (!job.conditions.empty() && !job.started_at.is_never())
     step.out.orders.emplace_back(CleanJob{job.row.id, job.spec->clean_pods});
   job.elastic_nodes.clear();

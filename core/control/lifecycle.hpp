@@ -74,6 +74,16 @@ struct MembershipChange {
   std::vector<Placed> added;
 };
 
+/// In `JobState::next_from`: a worker that starts with the next membership.
+inline constexpr std::uint32_t kNew = UINT32_MAX;
+
+/// Asks workers to stop; `give_up` hands their capacity to new claims. On a silent node they are
+/// gone already: its agent has fenced itself.
+void stop_workers(Step& step, JobState& job, const std::vector<std::uint32_t>& ranks, bool give_up);
+
+/// The successor of a worker, started in place: the lease goes over to it.
+Worker successor_of(Worker& worker);
+
 /// First half: stops what goes and gives its capacity up for new claims.
 void release_dropped(Step& step, JobState& job, const MembershipChange& change);
 
@@ -92,15 +102,8 @@ void advance(Step& step, JobState& job);
 /// Looks at what the workers have become and acts: success, recovery, Running.
 void settle(Step& step, JobState& job);
 
-/// Replaces workers after a failure charged elsewhere: those marked, widened to the job's recovery
-/// scope. Falls back to fewer elastic replicas, then to waiting.
-void recover(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason);
-
 /// Ends the job; stops what still runs; frees its leases as the workers go.
 void finish(Step& step, JobState& job, JobPhase phase, Reason reason);
-
-/// The start took longer than the job's deadline: a failure, charged like a crash.
-void fail_start(Step& step, JobState& job);
 
 /// Workers that were told to stop did not go in time: they are killed.
 void kill_late(Step& step, JobState& job);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <variant>
+
+#include "core/control/recovery.hpp"
 
 namespace orrery {
 namespace {

@@ -1,0 +1,101 @@
+// Where workers could go: nodes for gangs, and whether they are free.
+
+#include <algorithm>
+
+#include "core/control/lifecycle.hpp"
+
+namespace orrery {
+
+Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
+  if (role == job.row.elastic) return job.row.demand;
+  return step.state.demand_of(job.spec->roles[role.index()].bundle);
+}
+
+bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
+  Ledger& ledger = step.state.ledger;
+  std::vector<LeaseId> held;
+  bool fits = true;
+  for (const Placed& placed : added) {
+    const Demand demand = demand_of(step, job, placed.role);
+    for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
+      fits = replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
+      if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
+    }
+  }
+  std::vector<JobId> ready;
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
+  unblock(step, ready);
+  return fits;
+}
+
+bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](const NodeCount& n) {
+    return n.replicas > 0 && n.node.index() < ledger.node_count() &&
+           replicas_that_fit(ledger.free().at(n.node), demand) >= n.replicas;
+  });
+}
+
+std::vector<NodeCount> merged(std::span<const NodeCount> nodes) {
+  std::vector<NodeCount> out(nodes.begin(), nodes.end());
+  std::sort(out.begin(), out.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
+  std::size_t kept = 0;
+  for (const NodeCount& n : out) {
+    if (kept > 0 && out[kept - 1].node == n.node) {
+      out[kept - 1].replicas += n.replicas;
+    } else {
+      out[kept++] = n;
+    }
+  }
+  out.resize(kept);
+  return out;
+}
+
+bool find_places(Step& step,
+                 const JobState& job,
+                 std::int32_t replicas,
+                 std::span<const NodeCount> elastic_nodes,
+                 std::vector<Placed>& out) {
+  std::vector<NodeCount> nodes;
+  const auto append = [&](RoleIndex role) {
+    for (const NodeCount& n : nodes) out.push_back({role, n});
+  };
+  Ledger& ledger = step.state.ledger;
+  if (!elastic_nodes.empty()) {
+    if (!fits_there(ledger, job.row.demand, merged(elastic_nodes))) return false;
+    nodes.assign(elastic_nodes.begin(), elastic_nodes.end());
+  } else if (!ledger.find_gang(job.row.demand, replicas, nodes)) {
+    return false;
+  }
+  append(job.row.elastic);
+  if (job.role_count() == 1) return true;
+  // Roles are placed one after the other on what the ones before left: claimed for the moment.
+  std::vector<LeaseId> held;
+  bool fits = true;
+  const auto hold = [&](const Demand& demand) {
+    for (const NodeCount& n : nodes)
+      for (std::int32_t i = 0; i < n.replicas; ++i)
+        held.push_back(ledger.claim(job.row.id, n.node, demand));
+  };
+  hold(job.row.demand);
+  for (std::size_t r = 0; r < job.role_count() && fits; ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (role == job.row.elastic) continue;
+    const Demand demand = demand_of(step, job, role);
+    nodes.clear();
+    fits = ledger.find_gang(demand, job.target(role), nodes);
+    if (!fits) break;
+    append(role);
+    hold(demand);
+  }
+  std::vector<JobId> ready;
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
+  unblock(step, ready);
+  if (fits)
+    std::stable_sort(
+        out.begin(), out.end(), [](const Placed& a, const Placed& b) { return a.role < b.role; });
+  return fits;
+}
+
+}  // namespace orrery
