@@ -81,8 +81,10 @@ void State::set_held(JobState& job, bool holds, std::int32_t devices) {
   if (holds != row.holds) {
     if (holds) {
       holding_.insert(row.id);
+      ++holding_count_;
     } else {
       holding_.erase(row.id);
+      --holding_count_;
     }
     row.holds = holds;
     if (row.preemptible) preemptible_holding += holds ? 1 : -1;
@@ -234,7 +236,10 @@ void State::rebuild() {
     if (const JobId old = named(job.spec->name); !old.is_none()) names_.erase(job.spec->name, old);
     names_.insert(job.spec->name, job.row.id);
     if (!is_final(job.row.phase)) ++live_;
-    if (job.row.holds) holding_.insert(job.row.id);
+    if (job.row.holds) {
+      holding_.insert(job.row.id);
+      ++holding_count_;
+    }
     if (job.row.holds && job.row.preemptible) ++preemptible_holding;
     if (job.row.phase == JobPhase::Pending && !job.row.holds) enqueue(job);
     if (!job.deadline.is_never()) set_timer(job, job.deadline);

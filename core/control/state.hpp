@@ -148,6 +148,9 @@ class State {
 
   const std::vector<JobId>& holding() const { return holding_.list(); }
 
+  /// How many they are; cheaper than the list.
+  std::size_t holding_count() const { return holding_count_; }
+
   /// Puts a job into the wait queue, or takes it out, to match its row.
   void enqueue(JobState& job);
   void dequeue(JobState& job);
@@ -224,6 +227,7 @@ class State {
   std::deque<Finished> finished_;  ///< Retained, in the order in which their last worker went.
   NameTable names_;
   SortedIds holding_;
+  std::size_t holding_count_ = 0;
   std::vector<Timer> timers_;  ///< Binary heap, earliest on top; stale ones skipped.
 };
 

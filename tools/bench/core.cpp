@@ -138,7 +138,7 @@ int measure(std::uint32_t jobs) {
     best = run;
     tally = world.tally();
   }
-  const bool as_told = state.live_count() == live && state.holding().size() == running;
+  const bool as_told = state.live_count() == live && state.holding_count() == running;
   std::printf("%zu jobs in state, %u of them running on 131,072 devices: %.0f events/s\n",
               state.job_count(),
               running,

@@ -43,7 +43,7 @@ void StuckListener::on_notices(std::span<const Notice> notices,
         notice.kind == NoticeKind::GrantClipped)
       continue;
     changed_ = true;
-    held_ = !state.holding().empty();
+    held_ = state.holding_count() > 0;
     if (notice.kind != NoticeKind::PhaseChanged || notice.reason != Reason::Submitted) continue;
     const JobState* job = state.find(notice.job);
     infeasible_ += job != nullptr && job->row.infeasible ? 1 : 0;
