@@ -28,9 +28,17 @@ void set_condition(JobState& job, JobPhase phase, Reason reason, Instant at) {
 
 bool is_silent(const Step& step, NodeId node) { return step.state.nodes[node.index()].silent; }
 
+// A preempted job has at least the notice that the settings promise.
+Duration drain_grace(const Step& step, const JobState& job) {
+  const bool preempted =
+      job.after_drain == AfterDrain::Wait && job.change_reason == Reason::Preempted;
+  return preempted ? std::max(job.spec->drain_grace, step.state.settings.preemption_grace)
+                   : job.spec->drain_grace;
+}
+
 // A killed process may be reported as late as its node may be silent.
 void set_drain_deadline(Step& step, JobState& job) {
-  step.state.set_timer(job, step.at + job.spec->drain_grace + step.state.settings.node_lease);
+  step.state.set_timer(job, step.at + drain_grace(step, job) + step.state.settings.node_lease);
 }
 
 void release(Step& step, Worker& worker) {
@@ -134,7 +142,7 @@ void stop_workers(Step& step,
                   const std::vector<std::uint32_t>& ranks,
                   bool give_up) {
   if (ranks.empty()) return;
-  StopWorkers order{job.row.id, job.row.generation, job.spec->drain_grace, {}};
+  StopWorkers order{job.row.id, job.row.generation, drain_grace(step, job), {}};
   order.workers.reserve(ranks.size());
   std::vector<JobId> ready;
   for (const std::uint32_t rank : ranks) {

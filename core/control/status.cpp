@@ -118,10 +118,6 @@ std::string_view in_words(Reason reason) {
   switch (reason) {
     case Reason::Submitted:
       return "submitted";
-    case Reason::WaitingForCapacity:
-      return "waits for capacity";
-    case Reason::WaitingForQuota:
-      return "waits for its quota";
     case Reason::Infeasible:
       return "can never fit on the declared nodes";
     case Reason::Granted:
@@ -150,14 +146,10 @@ std::string_view in_words(Reason reason) {
       return "its specification is not valid";
     case Reason::StartDeadline:
       return "its workers were not ready in time";
-    case Reason::DrainDeadline:
-      return "its workers did not stop in time";
     case Reason::ContactLost:
       return "none of its nodes can be reached";
     case Reason::ContactRegained:
       return "its nodes are reached again";
-    case Reason::NoReplicas:
-      return "it shall have no replicas";
   }
   return "";
 }
@@ -188,8 +180,6 @@ std::string_view in_words(Ignored why) {
       return "does not fit any more";
     case Ignored::OverQuota:
       return "over the quota";
-    case Ignored::NotDue:
-      return "not due";
     case Ignored::BadSpecification:
       return "the specification is not valid";
   }

@@ -65,8 +65,6 @@ enum class JobPhase : std::uint8_t {
 /// Why a job is in its phase; one list for conditions, notices and results.
 enum class Reason : std::uint8_t {
   Submitted,
-  WaitingForCapacity,
-  WaitingForQuota,
   Infeasible,
   Granted,
   AllReady,
@@ -81,10 +79,8 @@ enum class Reason : std::uint8_t {
   StoppedByUser,
   InvalidSpec,
   StartDeadline,
-  DrainDeadline,
   ContactLost,
   ContactRegained,
-  NoReplicas,
 };
 
 /// What one worker is doing, as last reported.
@@ -162,8 +158,6 @@ struct EnumNames<JobPhase> {
 template <>
 struct EnumNames<Reason> {
   static constexpr std::array kNames{"Submitted",
-                                     "WaitingForCapacity",
-                                     "WaitingForQuota",
                                      "Infeasible",
                                      "Granted",
                                      "AllReady",
@@ -178,10 +172,8 @@ struct EnumNames<Reason> {
                                      "StoppedByUser",
                                      "InvalidSpec",
                                      "StartDeadline",
-                                     "DrainDeadline",
                                      "ContactLost",
-                                     "ContactRegained",
-                                     "NoReplicas"};
+                                     "ContactRegained"};
 };
 
 template <>

@@ -157,7 +157,6 @@ enum class Ignored : std::uint8_t {
   OutOfBounds,
   DoesNotFit,
   OverQuota,
-  NotDue,
   BadSpecification,
 };
 
@@ -175,7 +174,6 @@ struct EnumNames<Ignored> {
                                      "OutOfBounds",
                                      "DoesNotFit",
                                      "OverQuota",
-                                     "NotDue",
                                      "BadSpecification"};
 };
 

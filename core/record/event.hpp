@@ -29,7 +29,7 @@ struct Settings {
   Duration takeover_grace = Duration::seconds(60);  ///< Added to liveness deadlines of a new epoch.
   Duration retain_finished = Duration::seconds(3600);  ///< How long finished jobs stay in state.
   std::int32_t retain_finished_max = 1000;             ///< How many stay at most.
-  Duration preemption_grace = Duration::zero();        ///< Notice before a high job takes devices.
+  Duration preemption_grace = Duration::zero();        ///< Least time to drain for a preempted job.
   std::string policy;                                  ///< Versioned name of the policy in charge.
   bool plan_on_submission = false;  ///< The policy's triggers, so that replay knows when plans
   bool plan_on_completion = true;   ///< were due (core/plan/policy.hpp).
