@@ -225,9 +225,8 @@ class History {
     orders_.pop_front();
     // Until a node has registered again, it gets no order.
     const auto reached = [&](auto copy) {
-      std::erase_if(copy.workers, [&](const auto& w) {
-        return is_down(w.node) || returning_[w.node.index()] != 0;
-      });
+      std::erase_if(copy.workers,
+                    [&](const auto& w) { return is_down(w.node) || is_returning(w.node); });
       cluster_.issue(copy);
     };
     if (const auto* start = std::get_if<StartWorkers>(&order)) return reached(*start);
@@ -283,7 +282,12 @@ class History {
     if (random_.chance(0.3)) strike();
   }
 
-  bool is_down(NodeId node) const { return down_[node.index()] != 0; }
+  // A repeated declaration adds nodes; those have no trouble.
+  bool is_down(NodeId node) const { return node.index() < kNodes && down_[node.index()] != 0; }
+
+  bool is_returning(NodeId node) const {
+    return node.index() < kNodes && returning_[node.index()] != 0;
+  }
 
   void node_trouble() {
     const NodeId node{static_cast<std::uint32_t>(random_.below(kNodes))};
