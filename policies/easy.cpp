@@ -130,10 +130,16 @@ Plan Easy::optimize(const ClusterView& view) {
   return plan;
 }
 
+// Whether a try is worth its cost. `reserved` is null where there is no reservation yet.
+inline bool Easy::may_start(const WaitEntry& entry, const Reservation* reserved) {
+  const Shape* shape = shape_in_call(entry.job);
+  if (shape == nullptr || shape->fits_beside) return true;
+  return shape->fits_now && (reserved == nullptr || reserved->is_short(entry));
+}
+
 void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
   bool behind = false;
-  bool has_reservation = false;
-  Reservation reserved;
+  std::optional<Reservation> reserved;
   std::int64_t looked_at = 0;
   std::int64_t free = gang_.free_devices();
   if (free == 0) return;
@@ -142,18 +148,11 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
       behind = entry.job == head;
       return true;
     }
-    const auto may_start = [&] {
-      const Shape* shape = shape_in_call(entry.job);
-      if (shape == nullptr) return true;
-      return shape->fits_beside ||
-             (shape->fits_now && (!has_reservation || reserved.is_short(entry)));
-    };
-    if (entry.devices <= free && may_start()) {
+    if (entry.devices <= free && may_start(entry, reserved ? &*reserved : nullptr)) {
       // The reservation costs more than the scan, so it waits for somebody who asks.
-      if (!has_reservation) reserved = reserve(view, view.job(head));
-      has_reservation = true;
-      if (reserved.shadow.is_never()) return false;
-      if (start_beside(view, entry, reserved, plan)) {
+      if (!reserved) reserved = reserve(view, view.job(head));
+      if (reserved->shadow.is_never()) return false;
+      if (start_beside(view, entry, *reserved, plan)) {
         free = gang_.free_devices();
         return free > 0;
       }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/plan/policy.hpp"
@@ -75,6 +76,7 @@ class Easy : public Policy {
   void learn_shape(const ClusterView& view, JobId id);
   Shape* shape_in_call(JobId id);
   void begin_call(Shape& shape);
+  bool may_start(const WaitEntry& entry, const Reservation* reserved);
   void foresee(const ClusterView& view);
   Reservation reserve(const ClusterView& view, const JobView& head);
   Reservation reserve_by_count(const ClusterView& view, const JobView& head);

@@ -98,7 +98,7 @@ void Script::add_reports(std::uint32_t first, std::vector<Batch>& out) {
     const std::uint32_t j = ended_ + (rounds_ * 7919 + i * 104729) % running;
     ProgressReported progress{JobId{j}, Generation{1}, 10.5 * rounds_, 1};
     progress.checkpointed = true;
-    saved.events.push_back({now_, now_, Origin::External, std::move(progress)});
+    saved.events.push_back({now_, now_, Origin::External, progress});
   }
   out.push_back(std::move(saved));
 }
