@@ -50,10 +50,12 @@ void Controller::step(const Event& event, Commands& out) {
   const bool completion_before = std::exchange(due.completion, false);
   const bool capacity_before = std::exchange(due.capacity, false);
   std::visit([&](const auto& body) { on_event(step, body); }, event.body);
+  settle_woken(step);
   // Room that came free goes first to fixed jobs below their target.
   if ((due.completion || due.capacity) && !state_.wants_more.empty()) {
     const std::vector<JobId> wanting = state_.wants_more;
     for (const JobId id : wanting) meet_target(step, state_.job(id));
+    settle_woken(step);
   }
   due.completion = due.completion || completion_before;
   due.capacity = due.capacity || capacity_before;

@@ -43,9 +43,7 @@ void set_drain_deadline(Step& step, JobState& job) {
 
 void release(Step& step, Worker& worker) {
   if (worker.lease.is_none()) return;
-  std::vector<JobId> ready;
-  step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), ready);
-  unblock(step, ready);
+  step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), step.woken);
 }
 
 // A final job is forgotten some time after the last of its workers has gone.
@@ -67,7 +65,6 @@ void abandon_next(Step& step, JobState& job) {
   job.next_from.clear();
   job.blocked = 0;
   job.after_drain = AfterDrain::Nothing;
-  std::vector<JobId> ready;
   for (std::size_t i = 0; i < abandoned.size(); ++i) {
     if (from[i] != kNew) continue;
     const auto before =
@@ -77,13 +74,12 @@ void abandon_next(Step& step, JobState& job) {
                  worker.birth_rank == abandoned[i].birth_rank;
         });
     if (before == job.workers.end()) {
-      step.state.ledger.release(abandoned[i].lease, ready);
+      step.state.ledger.release(abandoned[i].lease, step.woken);
     } else {
       before->lease = abandoned[i].lease;
-      step.state.ledger.begin_release(before->lease, ready);
+      step.state.ledger.begin_release(before->lease, step.woken);
     }
   }
-  unblock(step, ready);
 }
 
 void activate(Step& step, JobState& job) {
@@ -130,9 +126,7 @@ void activate(Step& step, JobState& job) {
   if (!start.workers.empty()) step.out.orders.emplace_back(std::move(start));
   if (job.started_at.is_never()) job.started_at = step.at;
   set_phase(step, job, JobPhase::Starting, job.change_reason);
-  settle(step, job);
-  // A request that came in the middle of the change has only set its target so far.
-  if (!job.targets.empty()) meet_target(step, job);
+  step.woken.push_back(job.row.id);
 }
 
 }  // namespace
@@ -144,24 +138,23 @@ void stop_workers(Step& step,
   if (ranks.empty()) return;
   StopWorkers order{job.row.id, job.row.generation, drain_grace(step, job), {}};
   order.workers.reserve(ranks.size());
-  std::vector<JobId> ready;
   for (const std::uint32_t rank : ranks) {
     Worker& worker = job.workers[rank];
     if (is_silent(step, worker.node)) {
-      worker_gone(step, job, worker, WorkerState::Lost, ready);
+      worker_gone(step, job, worker, WorkerState::Lost);
       continue;
     }
     if (worker.state == WorkerState::Ready) --job.ready;
     worker.state = WorkerState::Draining;
     ++job.draining;
     order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
-    if (give_up && !worker.lease.is_none()) step.state.ledger.begin_release(worker.lease, ready);
+    if (give_up && !worker.lease.is_none())
+      step.state.ledger.begin_release(worker.lease, step.woken);
   }
   if (!order.workers.empty()) {
     step.out.orders.emplace_back(std::move(order));
     set_drain_deadline(step, job);
   }
-  unblock(step, ready);
 }
 
 Worker successor_of(Worker& worker) {
@@ -344,9 +337,6 @@ void advance(Step& step, JobState& job) {
     return;
   }
   if (job.blocked > 0) return;
-  // What a silent node takes from this change is settled when its turn comes, never started.
-  for (std::size_t i = 0; i < job.next.size(); ++i)
-    if (job.next_from[i] == kNew && is_silent(step, job.next[i].node)) return;
   if (step.at < job.not_before) {
     step.state.set_timer(job, job.not_before);
     return;
@@ -354,23 +344,25 @@ void advance(Step& step, JobState& job) {
   activate(step, job);
 }
 
-void unblock(Step& step, const std::vector<JobId>& ready) {
-  for (std::size_t i = 0; i < ready.size(); ++i) {
-    if (i > 0 && ready[i] == ready[i - 1]) continue;
-    JobState* job = step.state.find(ready[i]);
-    if (job == nullptr || job->blocked == 0) continue;
-    // Counted anew: the claims that became held may be of a change that is void by now.
-    job->blocked = static_cast<std::uint32_t>(
-        std::count_if(job->next.begin(), job->next.end(), [&](const Worker& worker) {
-          return worker.state == WorkerState::Claimed &&
-                 step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed;
-        }));
-    if (job->blocked == 0) advance(step, *job);
+void settle_woken(Step& step) {
+  for (std::size_t i = 0; i < step.woken.size(); ++i) {
+    JobState* job = step.state.find(step.woken[i]);
+    if (job == nullptr || (i > 0 && step.woken[i] == step.woken[i - 1] && job->blocked == 0))
+      continue;
+    if (job->blocked > 0)
+      job->blocked = static_cast<std::uint32_t>(
+          std::count_if(job->next.begin(), job->next.end(), [&](const Worker& worker) {
+            return worker.state == WorkerState::Claimed &&
+                   step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed;
+          }));
+    settle(step, *job);
+    // A request that came in the middle of a change has only set its target so far.
+    if (!job->targets.empty()) meet_target(step, *job);
   }
+  step.woken.clear();
 }
 
-void worker_gone(
-    Step& step, JobState& job, Worker& worker, WorkerState state, std::vector<JobId>& ready) {
+void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
   if (worker.state == WorkerState::Ready) --job.ready;
   const bool was_draining = worker.state == WorkerState::Draining;
   worker.state = was_draining ? WorkerState::Stopped : state;
@@ -378,7 +370,7 @@ void worker_gone(
   // A failed or lost worker keeps its lease: its successor starts in place.
   const bool over = is_final(job.row.phase);
   if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none())
-    step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), ready);
+    step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), step.woken);
   if (over) retain_if_cleared(step, job);
 }
 

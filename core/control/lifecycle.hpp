@@ -17,6 +17,7 @@ struct Step {
   Commands& out;
   Instant at;
   Instant occurred_at;
+  std::vector<JobId> woken = {};  ///< Whose claims became held, or who started: to be settled.
 
   Notice notice(NoticeKind kind, const JobState& job) const {
     Notice n;
@@ -108,14 +109,12 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason);
 /// Workers that were told to stop did not go in time: they are killed.
 void kill_late(Step& step, JobState& job);
 
-/// A worker has become `state`, which is one of the gone ones. `ready` receives the owners of
-/// claims that became held; the caller unblocks them once it looks at no worker any more.
-void worker_gone(
-    Step& step, JobState& job, Worker& worker, WorkerState state, std::vector<JobId>& ready);
+/// A worker has become `state`, which is one of the gone ones.
+void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state);
 
-/// Some claims of these jobs became held: lets those start that wait for nothing more. May go as
-/// far as to start a new membership, so references to workers do not survive it.
-void unblock(Step& step, const std::vector<JobId>& ready);
+/// Looks at the jobs in `Step::woken` until there are none. Whatever an event brings about in jobs
+/// other than its own happens here, after the event: nothing that looks at workers is in progress.
+void settle_woken(Step& step);
 
 /// Tells the workers of a job who they all are, and their ranks.
 void tell_membership(Step& step, JobState& job);

@@ -22,9 +22,8 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
       if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
     }
   }
-  std::vector<JobId> ready;
-  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
-  unblock(step, ready);
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease)
+    ledger.release(*lease, step.woken);
   return fits;
 }
 
@@ -89,9 +88,8 @@ bool find_places(Step& step,
     append(role);
     hold(demand);
   }
-  std::vector<JobId> ready;
-  for (auto lease = held.rbegin(); lease != held.rend(); ++lease) ledger.release(*lease, ready);
-  unblock(step, ready);
+  for (auto lease = held.rbegin(); lease != held.rend(); ++lease)
+    ledger.release(*lease, step.woken);
   if (fits)
     std::stable_sort(
         out.begin(), out.end(), [](const Placed& a, const Placed& b) { return a.role < b.role; });

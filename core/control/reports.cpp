@@ -38,22 +38,16 @@ Worker* find_worker(JobState& job, Generation generation, Incarnation incarnatio
   return nullptr;
 }
 
-void gone(Step& step,
-          JobState& job,
-          Worker& worker,
-          WorkerState state,
-          std::int32_t exit_code,
-          std::vector<JobId>& ready) {
+void gone(Step& step, JobState& job, Worker& worker, WorkerState state, std::int32_t exit_code) {
   worker.exit_code = exit_code;
-  worker_gone(step, job, worker, state, ready);
+  worker_gone(step, job, worker, state);
 }
 
 // Why the fact changes nothing; empty where it was applied.
 std::optional<Ignored> apply(Step& step,
                              JobState& job,
                              Worker& worker,
-                             const WorkersChanged& event,
-                             std::vector<JobId>& ready) {
+                             const WorkersChanged& event) {
   if (worker.is_gone()) return Ignored::AlreadyKnown;
   switch (event.fact) {
     case WorkerFact::Ready:
@@ -66,14 +60,13 @@ std::optional<Ignored> apply(Step& step,
            job,
            worker,
            event.exit_code == 0 ? WorkerState::Succeeded : WorkerState::Failed,
-           event.exit_code,
-           ready);
+           event.exit_code);
       break;
     case WorkerFact::LaunchFailed:
-      gone(step, job, worker, WorkerState::Failed, event.exit_code, ready);
+      gone(step, job, worker, WorkerState::Failed, event.exit_code);
       break;
     case WorkerFact::Lost:
-      gone(step, job, worker, WorkerState::Lost, 0, ready);
+      gone(step, job, worker, WorkerState::Lost, 0);
       break;
   }
   return std::nullopt;
@@ -111,24 +104,20 @@ void measure_rate(JobState& job, Instant at) {
 void lose_node(Step& step, JobState& job, NodeId node) {
   const bool final = is_final(job.row.phase);
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
-  std::vector<JobId> ready;
   bool anybody = false;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Worker& worker = job.workers[i];
     if (worker.node != node || worker.is_gone()) continue;
     const bool counts = worker.state != WorkerState::Draining;
-    gone(step, job, worker, WorkerState::Lost, 0, ready);
+    gone(step, job, worker, WorkerState::Lost, 0);
     lost[i] = counts ? 1 : 0;
     anybody = anybody || counts;
   }
   // Kept workers that ended before take nothing with them.
   for (std::size_t i = 0; i < job.next.size(); ++i)
     anybody = anybody || (job.next[i].node == node && job.next[i].state == WorkerState::Claimed);
-  if (final) return unblock(step, ready);
-  if (!anybody) {
-    unblock(step, ready);
-    return settle(step, job);
-  }
+  if (final) return;
+  if (!anybody) return settle(step, job);
   ++job.row.node_losses;
   count(step, job, Counter::NodeLosses);
   step.state.touch(job.row.id);
@@ -138,7 +127,6 @@ void lose_node(Step& step, JobState& job, NodeId node) {
   } else {
     recover(step, job, std::move(lost), Reason::NodeLost);
   }
-  unblock(step, ready);
 }
 
 bool out_of_contact(const State& state, const JobState& job) {
@@ -184,7 +172,7 @@ void stop_orphans(Step& step, const NodeReturned& event) {
 }
 
 // Compares what a node says it runs of one job with what it should; true where somebody is missing.
-bool find_missing(Step& step, JobState& job, const NodeReturned& event, std::vector<JobId>& ready) {
+bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
   std::vector<const Worker*> runs;
   for (const RunningWorker& listed : event.workers)
     if (listed.job == job.row.id)
@@ -195,7 +183,7 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event, std::vec
     Worker& worker = job.workers[rank];
     if (worker.node != event.node || worker.is_gone()) continue;
     if (std::find(runs.begin(), runs.end(), &worker) == runs.end()) {
-      gone(step, job, worker, WorkerState::Lost, 0, ready);
+      gone(step, job, worker, WorkerState::Lost, 0);
       missing = true;
     } else if (worker.state == WorkerState::Draining) {
       // The order to stop may have been lost with the leader that gave it.
@@ -229,7 +217,6 @@ void on_event(Step& step, const WorkersChanged& event) {
     return;
   }
   std::int32_t applied = 0;
-  std::vector<JobId> ready;
   Ignored why = Ignored::UnknownRank;
   for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
     Worker* worker =
@@ -239,7 +226,7 @@ void on_event(Step& step, const WorkersChanged& event) {
                                                    : Ignored::StaleIncarnation;
       continue;
     }
-    if (const std::optional<Ignored> ignored = apply(step, *job, *worker, event, ready)) {
+    if (const std::optional<Ignored> ignored = apply(step, *job, *worker, event)) {
       why = *ignored;
     } else {
       ++applied;
@@ -255,7 +242,6 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
-  unblock(step, ready);
   settle(step, *job);
 }
 
@@ -353,26 +339,23 @@ void on_event(Step& step, const NodeReturned& event) {
   state.ledger.set_usable(event.node, true);
   stop_orphans(step, event);
   // First all that is missing, then what follows: that may start workers, which no list knows yet.
-  std::vector<JobId> ready;
   std::vector<std::pair<JobId, bool>> missing;
   for (const JobId id : owners_on(state.ledger, event.node))
-    missing.emplace_back(id, find_missing(step, state.job(id), event, ready));
+    missing.emplace_back(id, find_missing(step, state.job(id), event));
   for (const auto& [id, is_missing] : missing) {
     JobState& job = state.job(id);
     if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job)) regain(step, job);
     if (is_missing || job.row.phase == JobPhase::Starting) settle(step, job);
   }
-  unblock(step, ready);
 }
 
 void give_up_unknown(Step& step, JobState& job) {
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
-  std::vector<JobId> ready;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Worker& worker = job.workers[i];
     const NodeState& node = step.state.nodes[worker.node.index()];
     if (!worker.is_gone() && (node.silent || node.heard < step.state.epoch))
-      gone(step, job, worker, WorkerState::Lost, 0, ready);
+      gone(step, job, worker, WorkerState::Lost, 0);
     lost[i] = worker.state == WorkerState::Lost;
   }
   ++job.row.node_losses;
@@ -382,7 +365,6 @@ void give_up_unknown(Step& step, JobState& job) {
   } else {
     recover(step, job, std::move(lost), Reason::NodeLost);
   }
-  unblock(step, ready);
 }
 
 }  // namespace orrery
