@@ -54,22 +54,26 @@ bool is_well_formed(const Grant& grant, const std::vector<NodeCount>& nodes) {
   return grant.node_count == 0 || sum == grant.replicas;
 }
 
+// Why a job in this phase can be given no such number; empty where it can.
+std::optional<Ignored> refuse_by_phase(const JobState& job, std::int32_t replicas) {
+  const JobRow& row = job.row;
+  if (is_final(row.phase)) return Ignored::JobFinished;
+  if (!row.holds) {
+    if (row.phase != JobPhase::Pending || row.infeasible) return Ignored::NotInThisPhase;
+    return replicas == 0 ? std::optional(Ignored::AlreadyKnown) : std::nullopt;
+  }
+  if (!row.preemptible) return Ignored::FixedJob;
+  const bool up = row.phase == JobPhase::Starting || row.phase == JobPhase::Running;
+  // What was only claimed can be taken back.
+  const bool claimed = row.phase == JobPhase::Pending && replicas == 0;
+  return up || claimed ? std::nullopt : std::optional(Ignored::NotInThisPhase);
+}
+
 // Why the grant cannot be carried out; empty where it can. Clips the replicas to the bounds.
 std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, Promised& more) {
   const JobRow& row = job.row;
-  if (is_final(row.phase)) return Ignored::JobFinished;
-  if (row.holds) {
-    if (!row.preemptible) return Ignored::FixedJob;
-    if (row.phase == JobPhase::Unknown) return Ignored::NotInThisPhase;
-    if (job.after_drain != AfterDrain::Nothing && row.phase != JobPhase::Pending)
-      return Ignored::NotInThisPhase;
-    if (grant.replicas == 0) return std::nullopt;
-    if (row.phase != JobPhase::Starting && row.phase != JobPhase::Running)
-      return Ignored::NotInThisPhase;
-  } else {
-    if (row.phase != JobPhase::Pending || row.infeasible) return Ignored::NotInThisPhase;
-    if (grant.replicas == 0) return Ignored::AlreadyKnown;
-  }
+  if (const std::optional<Ignored> why = refuse_by_phase(job, grant.replicas)) return why;
+  if (grant.replicas == 0) return std::nullopt;
   if (grant.replicas < row.min_replicas) return Ignored::OutOfBounds;
   if (grant.replicas > row.max_replicas) {
     if (!grant.nodes.empty()) return Ignored::OutOfBounds;
@@ -132,33 +136,38 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
   release_dropped(step, job, grant.change);
 }
 
+// What is wanted beyond what stays, in the order in which it is wanted.
+std::vector<NodeCount> beyond(std::span<const NodeCount> wanted, std::vector<NodeCount> kept) {
+  std::vector<NodeCount> more;
+  for (NodeCount n : wanted) {
+    const auto here = std::find_if(
+        kept.begin(), kept.end(), [&](const NodeCount& k) { return k.node == n.node; });
+    if (here != kept.end()) {
+      const std::int32_t stays = std::min(here->replicas, n.replicas);
+      here->replicas -= stays;
+      n.replicas -= stays;
+    }
+    if (n.replicas > 0) more.push_back(n);
+  }
+  return more;
+}
+
 // Where the new workers of a changed job go; false where the plan's places are gone.
 bool place_change(Step& step, JobState& job, Accepted& grant) {
   MembershipChange& change = grant.change;
   if (job.spec->rescale == RescaleMode::Restart)
     return find_places(step, job, grant.replicas, grant.nodes, change.added);
   std::vector<NodeCount> kept;
-  std::int32_t count = 0;
-  for (std::size_t i = 0; i < job.workers.size(); ++i) {
-    if (change.keep[i] == 0 || job.workers[i].role != job.row.elastic) continue;
-    kept.push_back({job.workers[i].node, 1});
-    ++count;
-  }
+  for (std::size_t i = 0; i < job.workers.size(); ++i)
+    if (change.keep[i] != 0 && job.workers[i].role == job.row.elastic)
+      kept.push_back({job.workers[i].node, 1});
+  const std::int32_t missing = grant.replicas - static_cast<std::int32_t>(kept.size());
   std::vector<NodeCount> added;
-  if (grant.nodes.empty()) {
-    if (grant.replicas > count &&
-        !step.state.ledger.find_gang(job.row.demand, grant.replicas - count, added))
-      return false;
-  } else {
-    for (NodeCount n : grant.nodes) {
-      for (NodeCount& k : kept) {
-        if (k.node != n.node || k.replicas == 0 || n.replicas == 0) continue;
-        k.replicas = 0;
-        --n.replicas;
-      }
-      if (n.replicas > 0) added.push_back(n);
-    }
+  if (!grant.nodes.empty()) {
+    added = beyond(grant.nodes, merged(kept));
     if (!fits_there(step.state.ledger, job.row.demand, merged(added))) return false;
+  } else if (missing > 0 && !step.state.ledger.find_gang(job.row.demand, missing, added)) {
+    return false;
   }
   for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});
   return true;
@@ -212,6 +221,34 @@ void drop_repeated(Step& step, std::vector<Accepted>& accepted) {
   });
 }
 
+// The grant where it is to be carried out; otherwise the reason was told.
+std::optional<Accepted> accept(Step& step, const Plan& plan, const Grant& grant, Promised& more) {
+  const JobState* job = step.state.find(grant.job);
+  if (job == nullptr || !is_well_formed(grant, plan.nodes)) {
+    ignore(step,
+           job,
+           job == nullptr ? Ignored::UnknownJob : Ignored::BadSpecification,
+           EventBody(std::in_place_type<PlanProposed>).index());
+    return std::nullopt;
+  }
+  if (!grant.role.is_none() && grant.role != job->row.elastic) {
+    drop(step, *job, Ignored::OutOfBounds);
+    return std::nullopt;
+  }
+  Accepted each{grant.job,
+                grant.replicas,
+                std::span(plan.nodes).subspan(grant.first_node, grant.node_count),
+                {}};
+  const bool unchanged = job->row.holds && grant.replicas == job->row.replicas &&
+                         (each.nodes.empty() || same_nodes(*job, each.nodes));
+  if (unchanged) return std::nullopt;
+  if (const std::optional<Ignored> why = refuse(step, *job, each, more)) {
+    drop(step, *job, *why);
+    return std::nullopt;
+  }
+  return each;
+}
+
 }  // namespace
 
 void on_event(Step& step, const PlanProposed& event) {
@@ -221,33 +258,9 @@ void on_event(Step& step, const PlanProposed& event) {
   Promised more(state.quotas.size(), 0);
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());
-  for (const Grant& grant : event.plan.grants) {
-    JobState* job = state.find(grant.job);
-    const bool sane = is_well_formed(grant, event.plan.nodes);
-    if (job == nullptr || !sane) {
-      ignore(step,
-             job,
-             job == nullptr ? Ignored::UnknownJob : Ignored::BadSpecification,
-             EventBody(std::in_place_type<PlanProposed>).index());
-      continue;
-    }
-    Accepted each{grant.job,
-                  grant.replicas,
-                  std::span(event.plan.nodes).subspan(grant.first_node, grant.node_count),
-                  {}};
-    if (!grant.role.is_none() && grant.role != job->row.elastic) {
-      drop(step, *job, Ignored::OutOfBounds);
-      continue;
-    }
-    const bool unchanged = job->row.holds && grant.replicas == job->row.replicas &&
-                           (each.nodes.empty() || same_nodes(*job, each.nodes));
-    if (unchanged) continue;
-    if (const std::optional<Ignored> why = refuse(step, *job, each, more)) {
-      drop(step, *job, *why);
-      continue;
-    }
-    accepted.push_back(std::move(each));
-  }
+  for (const Grant& grant : event.plan.grants)
+    if (std::optional<Accepted> each = accept(step, event.plan, grant, more))
+      accepted.push_back(std::move(*each));
   drop_repeated(step, accepted);
   for (Accepted& grant : accepted) {
     JobState& job = state.job(grant.job);

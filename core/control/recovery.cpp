@@ -37,6 +37,14 @@ bool is_charged(Reason reason) {
   return reason == Reason::WorkerFailed || reason == Reason::StartDeadline;
 }
 
+// A member of the coming membership that was to stay and could start again where it is; else null.
+Worker* staying(const Step& step, JobState& job, std::size_t member) {
+  if (job.next_from[member] == kNew) return nullptr;
+  Worker& worker = job.workers[job.next_from[member]];
+  const bool in_place = !worker.lease.is_none() && step.state.ledger.node(worker.node).usable;
+  return in_place ? &worker : nullptr;
+}
+
 }  // namespace
 
 void on_failures(Step& step, JobState& job, std::vector<std::uint8_t> failed, Reason reason) {
@@ -55,19 +63,13 @@ void join_recovery(Step& step, JobState& job) {
       !is_charged(job.change_reason))
     return;
   std::vector<std::uint8_t> role_failed(job.role_count(), 0);
-  const auto present = [&](std::size_t i) -> Worker* {
-    if (job.next_from[i] == kNew) return nullptr;
-    Worker& worker = job.workers[job.next_from[i]];
-    const bool in_place = !worker.lease.is_none() && step.state.ledger.node(worker.node).usable;
-    return in_place ? &worker : nullptr;
-  };
   for (std::size_t i = 0; i < job.next.size(); ++i)
-    if (const Worker* worker = present(i);
+    if (const Worker* worker = staying(step, job, i);
         worker != nullptr && worker->state == WorkerState::Failed)
       role_failed[worker->role.index()] = 1;
   std::vector<std::uint32_t> peers;
   for (std::size_t i = 0; i < job.next.size(); ++i) {
-    Worker* worker = present(i);
+    Worker* worker = staying(step, job, i);
     if (worker == nullptr || role_failed[worker->role.index()] == 0) continue;
     const bool failed = worker->state == WorkerState::Failed;
     if (!failed && job.spec->recovery == RecoveryScope::Worker) continue;

@@ -107,7 +107,7 @@ bool State::quota_allows(const JobState& job, std::int32_t devices) const {
 namespace {
 
 // For std::push_heap: the earliest on top, the lower id first on ties.
-constexpr auto later = [](const auto& a, const auto& b) {
+constexpr auto kLater = [](const auto& a, const auto& b) {
   return a.at != b.at ? b.at < a.at : b.job < a.job;
 };
 
@@ -117,7 +117,7 @@ void State::set_timer(JobState& job, Instant at) {
   job.deadline = at;
   if (at.is_never()) return;
   timers_.push_back({at, job.row.id});
-  std::push_heap(timers_.begin(), timers_.end(), later);
+  std::push_heap(timers_.begin(), timers_.end(), kLater);
 }
 
 bool State::timer_is_current(const Timer& timer) const {
@@ -127,7 +127,7 @@ bool State::timer_is_current(const Timer& timer) const {
 
 Instant State::next_timer() {
   while (!timers_.empty() && !timer_is_current(timers_.front())) {
-    std::pop_heap(timers_.begin(), timers_.end(), later);
+    std::pop_heap(timers_.begin(), timers_.end(), kLater);
     timers_.pop_back();
   }
   return timers_.empty() ? Instant::never() : timers_.front().at;
@@ -136,7 +136,7 @@ Instant State::next_timer() {
 JobId State::take_due_timer() {
   if (next_timer() > now) return JobId::none();
   const JobId id = timers_.front().job;
-  std::pop_heap(timers_.begin(), timers_.end(), later);
+  std::pop_heap(timers_.begin(), timers_.end(), kLater);
   timers_.pop_back();
   job(id).deadline = Instant::never();
   return id;

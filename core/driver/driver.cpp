@@ -154,27 +154,30 @@ bool Driver::plan() {
   return true;
 }
 
+// Waits for what comes next, at most until `until`. `more`: the world has something to tell yet.
+bool Driver::wait(Instant until, bool more) {
+  const Instant deadline = std::min(controller_.next_deadline(), planner_.ready_at());
+  if (!more && deadline.is_never() && !planner_.is_busy()) return false;
+  if (deadline >= until && world_.now() >= until) return false;
+  // A policy may change its mind after some cycles, but not for ever after.
+  const bool idle = !more && !planner_.is_busy() && controller_.only_cycles_left();
+  quiet_cycles_ = idle && orders_ == orders_seen_ ? quiet_cycles_ + 1 : 0;
+  orders_seen_ = orders_;
+  if (quiet_cycles_ > options_.quiet_cycles_max) return false;
+  (void)world_.wait_events(std::min(deadline, until), events_);
+  return true;
+}
+
 RunEnd Driver::run(Instant until) {
   Instant last = world_.now();
   std::uint64_t turns_here = 0;
-  std::uint64_t orders_seen = orders_;
-  std::uint64_t quiet_cycles = 0;
+  quiet_cycles_ = 0;
   while (true) {
     // All facts of this instant first; then timers that are due; plans last.
-    bool more = world_.wait_events(world_.now(), events_);
+    const bool more = world_.wait_events(world_.now(), events_);
     if (events_.empty() && controller_.next_deadline() <= world_.now())
       events_.push_back({world_.now(), world_.now(), Origin::Reaction, TimeReached{}});
-    if (events_.empty() && !plan()) {
-      const Instant deadline = std::min(controller_.next_deadline(), planner_.ready_at());
-      if (!more && deadline.is_never() && !planner_.is_busy()) return RunEnd::Finished;
-      if (deadline >= until && world_.now() >= until) return RunEnd::Finished;
-      // A policy may change its mind after some cycles, but not for ever after.
-      const bool idle = !more && !planner_.is_busy() && controller_.only_cycles_left();
-      quiet_cycles = idle && orders_ == orders_seen ? quiet_cycles + 1 : 0;
-      orders_seen = orders_;
-      if (quiet_cycles > options_.quiet_cycles_max) return RunEnd::Finished;
-      more = world_.wait_events(std::min(deadline, until), events_);
-    }
+    if (events_.empty() && !plan() && !wait(until, more)) return RunEnd::Finished;
     if (!events_.empty() && !journal_and_step()) return RunEnd::StoreFailed;
     if (observer_ != nullptr && observer_->should_stop()) return RunEnd::Stopped;
     if (world_.now() != last) {

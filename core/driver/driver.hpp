@@ -75,6 +75,7 @@ class Driver {
   bool release_orders();
   void put_in_order();
   bool plan();
+  bool wait(Instant until, bool more);
   bool take_snapshot();
 
   Controller& controller_;
@@ -87,9 +88,11 @@ class Driver {
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
   std::uint64_t last_snapshot_ = 0;
-  std::uint64_t orders_ = 0;     ///< Given so far.
-  std::vector<Event> events_;    ///< The batch at hand.
-  std::vector<Command> outbox_;  ///< Orders whose record is not durable yet.
+  std::uint64_t orders_ = 0;        ///< Given so far.
+  std::uint64_t orders_seen_ = 0;   ///< When the loop last waited.
+  std::uint64_t quiet_cycles_ = 0;  ///< Waits without an order since, where only cycles are due.
+  std::vector<Event> events_;       ///< The batch at hand.
+  std::vector<Command> outbox_;     ///< Orders whose record is not durable yet.
   Commands commands_;
   ByteWriter bytes_;
   std::vector<std::size_t> ends_;  ///< Of each event of the batch, in `bytes_`.
