@@ -194,7 +194,6 @@ void ModelWorld::forget_dead(NodeId node) {
 
 void ModelWorld::notice_silence(NodeId node) {
   if (down_[node.index()] == 0 || now_ < silent_at_[node.index()]) return;
-  told_silent_[node.index()] = 1;
   forget_dead(node);
   emit_at(Origin::External, now_ - scenario_.settings.node_lease, NodeSilent{node});
 }
@@ -205,7 +204,6 @@ void ModelWorld::node_up(NodeId node) {
   down_[node.index()] = 0;
   // Within its lease or after: either way it comes with an empty list, and what ran there is lost.
   forget_dead(node);
-  told_silent_[node.index()] = 0;
   emit(Origin::External, NodeReturned{node, {}});
   next_random_fault(node);
 }

@@ -8,7 +8,6 @@ ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
     : scenario_(scenario), source_(source) {
   const auto nodes = static_cast<std::size_t>(scenario.node_count());
   down_.resize(nodes, 0);
-  told_silent_.resize(nodes, 0);
   silent_at_.resize(nodes, Instant::never());
   speaks_of_names_ = !scenario.requests.empty() || !scenario.profilings.empty() ||
                      std::any_of(scenario.faults.begin(),

@@ -112,7 +112,6 @@ class ModelWorld final : public World {
   std::vector<JobId> placed_;                   ///< Sorted; jobs with workers.
   std::vector<std::uint8_t> down_;              ///< Per node.
   std::vector<Instant> silent_at_;              ///< Per node: when its silence is noticed.
-  std::vector<std::uint8_t> told_silent_;       ///< Per node: the controller knows.
   std::vector<Random> node_faults_;             ///< Per process and node.
   std::vector<std::string> troubles_;
   std::map<std::uint64_t, std::string> labels_;  ///< By request, until taken.
