@@ -14,8 +14,8 @@
 
 namespace orrery {
 
-/// Writes records as JSON objects with the names of their field list. Times are in nanoseconds
-/// (suffix of the key: none; see docs/adr), absent ids are null.
+/// Writes records as JSON objects with the names of their field list. Times are in nanoseconds,
+/// absent ids are null.
 class JsonFields {
  public:
   explicit JsonFields(JsonText& out) : out_(out) {}
