@@ -254,7 +254,6 @@ std::optional<Accepted> accept(Step& step, const Plan& plan, const Grant& grant,
 void on_event(Step& step, const PlanProposed& event) {
   State& state = step.state;
   ++state.totals.plans;
-  state.last_plan = step.at;
   Promised more(state.quotas.size(), 0);
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());

@@ -182,7 +182,6 @@ void State::plain_fields(Self& self, Visitor& v) {
   v.field("ledger", self.ledger);
   v.field("totals", self.totals);
   v.field("last_cycle", self.last_cycle);
-  v.field("last_plan", self.last_plan);
   v.field("wants_more", self.wants_more);
   v.field("first_id", self.first_id_);
 }

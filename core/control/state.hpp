@@ -90,8 +90,7 @@ class State {
   Ledger ledger;
   Totals totals;
   PlansDue due;
-  Instant last_cycle;               ///< Last multiple of the plan period that was due.
-  Instant last_plan = Instant{-1};  ///< Instant of the last folded plan.
+  Instant last_cycle;  ///< Last multiple of the plan period that was due.
 
   // --- jobs ---
 
