@@ -1,8 +1,15 @@
 // From the one field list of each record type to bytes and back.
 //
 // A type is a record when it has `template <class Self, class V> static void fields(Self&, V&)`.
-// Its fields are written in that order, without names: a field is only ever appended, with
-// `field_since(version, ...)`, and never removed.
+// Its fields are written in that order, without names. What a newer version adds:
+//
+//   v.field("name", self.name);                       // Since version 1.
+//   v.field_since(2, "drain_limit", self.drain_limit);  // New in version 2; default where older.
+//
+// A new field raises `kRecordVersion` (once for each release) and has a line with `field_since`; it
+// may stand anywhere in the list. Fields are never removed, never change their type or their place,
+// and alternatives of a variant and words of an enum are only ever appended. A kept journal of each
+// released version in tests/journals holds all this to be true.
 #pragma once
 
 #include <concepts>
@@ -19,11 +26,9 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/record/version.hpp"
 
 namespace orrery {
-
-/// Version of the record formats that this program writes. Readers accept it and all before.
-inline constexpr std::uint16_t kRecordVersion = 1;
 
 /// Writes values and records to a ByteWriter.
 class Encoder {
@@ -32,6 +37,12 @@ class Encoder {
 
   template <class T>
   void field(std::string_view, const T& value) {
+    put(value);
+  }
+
+  /// Only the newest version is written, so every field is.
+  template <class T>
+  void field_since(std::uint16_t, std::string_view, const T& value) {
     put(value);
   }
 
@@ -122,7 +133,7 @@ class Decoder {
     get(value);
   }
 
-  /// A field that records before `since` do not have; it keeps its default there.
+  /// A field that records before version `since` do not have; it keeps its default there.
   template <class T>
   void field_since(std::uint16_t since, std::string_view, T& value) {
     if (version_ >= since) get(value);

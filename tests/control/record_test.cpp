@@ -124,5 +124,49 @@ TEST(Records, AWriterInAnImpossibleHurryStillReads) {
   EXPECT_EQ(back.occurred_at, event.occurred_at);
 }
 
+/// A record whose second field came with version 2, with a field after it.
+struct Grown {
+  std::uint32_t first = 1;
+  std::uint32_t added = 7;
+  std::vector<std::uint32_t> last;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("first", self.first);
+    v.field_since(2, "added", self.added);
+    v.field("last", self.last);
+  }
+};
+
+TEST(Records, AFieldThatAnOlderVersionDoesNotHaveKeepsItsDefault) {
+  ByteWriter old;
+  Encoder encoder(old);
+  encoder.put(std::uint32_t{5});
+  encoder.put(std::vector<std::uint32_t>{8, 9});
+  ByteReader in(old.bytes());
+  Decoder decoder(in, 1);
+  Grown back;
+  decoder.get(back);
+  EXPECT_TRUE(decoder.ok() && in.finished());
+  EXPECT_EQ(back.first, 5U);
+  EXPECT_EQ(back.added, 7U);
+  EXPECT_EQ(back.last, (std::vector<std::uint32_t>{8, 9}));
+}
+
+TEST(Records, AFieldOfANewerVersionIsWrittenReadAndShown) {
+  const Grown grown{5, 6, {8}};
+  ByteWriter out;
+  Encoder(out).put(grown);
+  ByteReader in(out.bytes());
+  Decoder decoder(in, 2);
+  Grown back;
+  decoder.get(back);
+  EXPECT_TRUE(decoder.ok() && in.finished());
+  EXPECT_EQ(back.added, 6U);
+  JsonText json;
+  JsonFields(json).put(grown);
+  EXPECT_EQ(json.take(), R"({"first":5,"added":6,"last":[8]})");
+}
+
 }  // namespace
 }  // namespace orrery::tests
