@@ -61,6 +61,8 @@ Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string
   read_jobs(top, scenario);
   read_requests(top, scenario);
   read_faults(top, scenario);
+  read_failures(top, std::string(directory_of(file)), scenario);
+  top.read_bool("must_fail", scenario.must_fail);
   read_expectations(top, scenario);
   if (root.is_map() && !top.has("jobs") && !top.has("workload"))
     reading.fail(root.origin,

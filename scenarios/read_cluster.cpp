@@ -19,7 +19,8 @@ std::string_view one_of(const MapReader& reader, std::string_view key, std::stri
   return reader.has(alias) && !reader.has(key) ? alias : key;
 }
 
-NodeGroup read_group(const MapReader& reader, std::string default_name) {
+/// One group of equal nodes, and how many of them share a switch.
+NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario& scenario) {
   NodeGroup group;
   group.name = std::move(default_name);
   group.cpu = kDefaultCpu;
@@ -36,6 +37,9 @@ NodeGroup read_group(const MapReader& reader, std::string default_name) {
   reader.read_cpu("cpu", group.cpu);
   reader.read_size("memory", group.memory);
   reader.read_integer("nodes_per_rack", group.nodes_per_rack, 0, kNodesMax);
+  std::int32_t nodes_per_switch = 0;
+  reader.read_integer("nodes_per_switch", nodes_per_switch, 0, kNodesMax);
+  scenario.nodes_per_switch.push_back(nodes_per_switch);
   return group;
 }
 
@@ -47,7 +51,7 @@ void read_groups(const MapReader& cluster, Scenario& scenario) {
     const std::string index = std::to_string(scenario.groups.size());
     const MapReader reader(
         cluster.reading(), item, section("cluster.groups"), "cluster.groups[" + index + "]");
-    NodeGroup group = read_group(reader, "group-" + index);
+    NodeGroup group = read_group(reader, "group-" + index, scenario);
     reader.read_text("name", group.name);
     const bool repeated = std::any_of(scenario.groups.begin(),
                                       scenario.groups.end(),
@@ -108,7 +112,7 @@ void read_cluster(const MapReader& top, Scenario& scenario) {
     if (cluster.has("groups"))
       read_groups(cluster, scenario);
     else if (node->is_map())
-      scenario.groups.push_back(read_group(cluster, "nodes"));
+      scenario.groups.push_back(read_group(cluster, "nodes", scenario));
   }
   read_quotas(top, scenario);
 }

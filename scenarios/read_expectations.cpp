@@ -22,36 +22,25 @@ constexpr std::string_view kOfJob[]{"phase",
 /// Keys that are something to expect by themselves.
 constexpr std::string_view kOfRun[]{"jobs_finished", "jobs_failed", "ignored"};
 
-/// The time of the fault at `index` in the file's list.
-std::optional<Instant> fault_time(const MapReader& after, const YamlNode* faults) {
-  std::int64_t index = -1;
-  after.read_integer("fault", index, 0, kCountMax);
-  if (!after.has("fault")) after.missing("fault", "after: {fault: 0}");
-  if (index < 0) return std::nullopt;
-  const std::size_t count = faults == nullptr ? 0 : faults->items.size();
-  if (static_cast<std::size_t>(index) >= count) {
-    after.fail("fault",
-               "is " + std::to_string(index) + ", but there are " + std::to_string(count) +
-                   " faults; count from 0");
-    return std::nullopt;
-  }
-  const YamlNode* at = faults->items[static_cast<std::size_t>(index)].find("at");
-  const auto time = at != nullptr && at->is_scalar() ? parse_duration(at->scalar) : std::nullopt;
-  if (!time) {
-    after.fail(
-        "fault",
-        "is " + std::to_string(index) + ", which has no time of its own; name a fault with 'at'");
-    return std::nullopt;
-  }
-  return Instant{time->ns};
+/// The time of the fault that `after` names, in the file's list.
+Instant fault_time(const MapReader& after, const FaultIndex& index, const Scenario& scenario) {
+  const auto position = index.read(after);
+  if (!position) return Instant::zero();
+  const Fault& fault = scenario.faults[*position];
+  if (!fault.after && fault.kind != FaultKind::SubMasterCrash) return fault.at;
+  after.fail("fault", "strikes at an event, a fault with 'at' is needed; name one");
+  return Instant::zero();
 }
 
-void read_window(const MapReader& reader, const YamlNode* faults, Expectation& to) {
+void read_window(const MapReader& reader,
+                 const FaultIndex& index,
+                 const Scenario& scenario,
+                 Expectation& to) {
   if (const YamlNode* node = reader.find("after")) {
     if (node->is_map()) {
       const MapReader after(
           reader.reading(), *node, section("expect.after"), reader.subject_of("after"));
-      to.after = fault_time(after, faults).value_or(Instant::zero());
+      to.after = fault_time(after, index, scenario);
     } else {
       reader.read_instant("after", to.after);
     }
@@ -112,7 +101,9 @@ void read_counts(const MapReader& reader, Expectation& to) {
   count("jobs_failed", to.jobs_failed);
 }
 
-Expectation read_expectation(const MapReader& reader, const YamlNode* faults, Scenario& scenario) {
+Expectation read_expectation(const MapReader& reader,
+                             const FaultIndex& index,
+                             const Scenario& scenario) {
   Expectation to;
   to.line = reader.origin().line;
   read_job_name(reader, "job", scenario, to.job);
@@ -125,7 +116,7 @@ Expectation read_expectation(const MapReader& reader, const YamlNode* faults, Sc
   }
   read_phases(reader, to.phases);
   read_ignored(reader, to);
-  read_window(reader, faults, to);
+  read_window(reader, index, scenario, to);
 
   const auto has = [&](std::string_view key) { return reader.has(key); };
   if (std::none_of(std::begin(kOfJob), std::end(kOfJob), has) &&
@@ -143,10 +134,11 @@ Expectation read_expectation(const MapReader& reader, const YamlNode* faults, Sc
 }  // namespace
 
 void read_expectations(const MapReader& top, Scenario& scenario) {
+  const FaultIndex index(top.find("faults"));
   for (const YamlNode& item : top.items("expect")) {
     const std::string subject = "expect[" + std::to_string(scenario.expectations.size()) + "]";
     const MapReader reader(top.reading(), item, section("expect"), subject);
-    scenario.expectations.push_back(read_expectation(reader, top.find("faults"), scenario));
+    scenario.expectations.push_back(read_expectation(reader, index, scenario));
   }
 }
 

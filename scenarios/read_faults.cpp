@@ -1,86 +1,449 @@
+#include <algorithm>
+#include <charconv>
+#include <span>
 #include <utility>
 
+#include "core/base/invariant.hpp"
+#include "scenarios/node_sets.hpp"
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
 namespace {
 
-void read_node_fault(const MapReader& reader, const Scenario& scenario, Fault& fault) {
-  const std::int64_t nodes = scenario.node_count();
-  if (!reader.has("node")) reader.missing("node", "node: 0");
-  std::int64_t node = 0;
-  reader.read_integer("node", node, 0, INT32_MAX);
-  if (nodes > 0 && node >= nodes)
-    reader.fail("node",
-                "is " + std::to_string(node) + ", but the cluster has nodes 0 to " +
-                    std::to_string(nodes - 1) + "; correct it or add nodes");
-  fault.node = NodeId{static_cast<std::uint32_t>(node)};
-  reader.read_duration("for", fault.lasting);
-  if (fault.kind == FaultKind::Up && reader.has("for"))
-    reader.fail("for", "stands with kind up, only a node that is down comes back; remove it");
-  for (std::string_view key : {"job", "rank", "role", "local", "exit_code"})
-    if (reader.has(key)) reader.fail(key, "has no meaning for a fault of a node; remove it");
+using Key = std::string_view;
+
+/// What a kind of fault is aimed at.
+enum class Target : std::uint8_t { Worker, Nodes, Network, Controller, Clock, SubMaster };
+
+constexpr Key kNoKeys[]{""};
+constexpr Key kExitCode[]{"exit_code"};
+constexpr Key kFactor[]{"factor"};
+constexpr Key kReboot[]{"up_for", "down_for"};
+constexpr Key kDevices[]{"devices"};
+constexpr Key kNotice[]{"notice"};
+constexpr Key kDirection[]{"direction"};
+constexpr Key kAdded[]{"added"};
+constexpr Key kRate[]{"rate"};
+constexpr Key kWindow[]{"window"};
+constexpr Key kPoint[]{"point"};
+constexpr Key kBy[]{"by"};
+constexpr Key kArrow[]{"arrow"};
+
+/// One kind: its target, the keys of its own, and how long it lasts where the file does not say.
+struct Rule {
+  FaultKind kind;
+  Target target;
+  std::span<const Key> keys = kNoKeys;
+  bool lasts = false;
+  Duration lasting = Duration::forever();
+};
+
+constexpr Duration kShortly = Duration::seconds(5);
+
+constexpr Rule kRules[]{
+    {FaultKind::Crash, Target::Worker, kExitCode},
+    {FaultKind::Delete, Target::Worker},
+    {FaultKind::Hang, Target::Worker, kNoKeys, true},
+    {FaultKind::Slow, Target::Worker, kFactor, true},
+    {FaultKind::Down, Target::Nodes, kNoKeys, true},
+    {FaultKind::Up, Target::Nodes},
+    {FaultKind::RebootLoop, Target::Nodes, kReboot},
+    {FaultKind::DeviceLost, Target::Nodes, kDevices, true},
+    {FaultKind::PreemptionNotice, Target::Nodes, kNotice, true},
+    {FaultKind::AgentCrash, Target::Nodes, kNoKeys, true, kShortly},
+    {FaultKind::Cordon, Target::Nodes, kNoKeys, true},
+    {FaultKind::Uncordon, Target::Nodes},
+    {FaultKind::LinkCut, Target::Network, kDirection, true},
+    {FaultKind::Bandwidth, Target::Network, kFactor, true},
+    {FaultKind::Latency, Target::Network, kAdded, true},
+    {FaultKind::Loss, Target::Network, kRate, true},
+    {FaultKind::Duplication, Target::Network, kRate, true},
+    {FaultKind::Reordering, Target::Network, kWindow, true},
+    {FaultKind::ControllerCrash, Target::Controller, kPoint, true, kShortly},
+    {FaultKind::SecondLeader, Target::Controller, kNoKeys, true, Duration::seconds(10)},
+    {FaultKind::ControllerPause, Target::Controller, kNoKeys, true, kShortly},
+    {FaultKind::StoreSlow, Target::Controller, kAdded, true},
+    {FaultKind::StoreFail, Target::Controller, kNoKeys, true, kShortly},
+    {FaultKind::StoreTorn, Target::Controller, kNoKeys, true, kShortly},
+    {FaultKind::ClockStep, Target::Clock, kBy},
+    {FaultKind::SubMasterCrash, Target::SubMaster, kArrow},
+};
+
+const Rule& rule_of(FaultKind kind) {
+  const Rule& rule = kRules[static_cast<std::size_t>(kind)];
+  invariant(rule.kind == kind, "rules stand in the order of the kinds");
+  return rule;
 }
 
-void read_worker_fault(const MapReader& reader, const Scenario& scenario, Fault& fault) {
-  if (!reader.has("job")) reader.missing("job", "job: train");
-  const ScenarioJob* job = read_job_name(reader, "job", scenario, fault.job);
-  read_worker_ref(reader, fault.worker);
-  if (job != nullptr) check_worker_ref(reader, *job, fault.worker);
-  reader.read_integer("exit_code", fault.exit_code, 1, 255);
-  if (fault.kind == FaultKind::Delete && reader.has("exit_code"))
-    reader.fail("exit_code", "stands with kind delete, a deleted worker has none; remove it");
-  for (std::string_view key : {"node", "for"})
-    if (reader.has(key)) reader.fail(key, "has no meaning for a fault of a worker; remove it");
+bool contains(std::span<const Key> keys, Key key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-Fault read_fault(const MapReader& reader, const Scenario& scenario) {
-  Fault fault;
-  if (!reader.has("at")) reader.missing("at", "at: 60s");
+bool may_have(const Rule& rule, Key key) {
+  static constexpr Key kWhen[]{"kind", "at", "after_event", "times", "every"};
+  static constexpr Key kOfWorker[]{"job", "rank", "role", "local"};
+  static constexpr Key kOfNodes[]{"node", "nodes", "rack", "switch"};
+  static constexpr Key kOfRole[]{"job", "role"};
+  if (contains(kWhen, key) || contains(rule.keys, key)) return true;
+  if (key == "lasting" || key == "for") return rule.lasts;
+  switch (rule.target) {
+    case Target::Worker:
+      return contains(kOfWorker, key);
+    case Target::Nodes:
+    case Target::Network:
+    case Target::Clock:
+      return contains(kOfNodes, key);
+    case Target::Controller:
+      return false;
+    case Target::SubMaster:
+      return contains(kOfRole, key);
+  }
+  return false;
+}
+
+// --- targets ---
+
+struct NumberRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+/// "3" or "0-3".
+std::optional<NumberRange> parse_range(std::string_view text) {
+  const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
+    std::int32_t value = 0;
+    const char* end = digits.data() + digits.size();
+    const auto [at, error] = std::from_chars(digits.data(), end, value);
+    if (error != std::errc{} || at != end || value < 0) return std::nullopt;
+    return value;
+  };
+  const std::size_t dash = text.find('-', 1);
+  const auto first = number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
+  if (!first || !last || *last < *first) return std::nullopt;
+  return NumberRange{*first, *last};
+}
+
+std::string zero_to(std::int64_t count) { return "0 to " + std::to_string(count - 1); }
+
+class NodesReader {
+ public:
+  NodesReader(const MapReader& reader, const Scenario& scenario, std::vector<NodeId>& nodes)
+      : reader_(reader), scenario_(scenario), nodes_(nodes) {}
+
+  void read(bool needed) {
+    const int ways =
+        static_cast<int>(reader_.has("node")) + static_cast<int>(reader_.has("nodes")) +
+        static_cast<int>(reader_.has("rack")) + static_cast<int>(reader_.has("switch"));
+    if (ways == 0 && needed) reader_.missing("node", "node: 0");
+    if (ways > 1)
+      reader_.reading().fail(
+          reader_.origin(),
+          reader_.subject(),
+          "has several of node, nodes, rack and switch, one is needed; keep one");
+    read_node();
+    read_list();
+    read_set("rack", NodeSet::Rack);
+    read_set("switch", NodeSet::Switch);
+    std::sort(nodes_.begin(), nodes_.end());
+    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
+  }
+
+ private:
+  void add(Key key, const NumberRange& range) {
+    const std::int64_t known = scenario_.node_count();
+    if (known > 0 && range.last >= known)
+      return reader_.fail(key,
+                          "is " + std::to_string(range.last) + ", but the cluster has nodes " +
+                              zero_to(known) + "; correct it or add nodes");
+    if (known == 0) return;  // The cluster is broken, and reported.
+    for (std::int64_t n = range.first; n <= range.last; ++n)
+      nodes_.emplace_back(static_cast<std::uint32_t>(n));
+  }
+
+  void read_node() {
+    if (!reader_.has("node")) return;
+    std::int64_t node = -1;
+    reader_.read_integer("node", node, 0, INT32_MAX);
+    if (node >= 0) add("node", {node, node});
+  }
+
+  void read_list() {
+    const YamlNode* node = reader_.find("nodes");
+    if (node == nullptr) return;
+    const auto one = [&](const YamlNode& item) {
+      const auto range = item.is_scalar() ? parse_range(item.scalar) : std::nullopt;
+      if (range)
+        add("nodes", *range);
+      else
+        reader_.fail("nodes",
+                     found_instead(item, "a number or a range of them", "write for example 0-3"));
+    };
+    if (!node->is_sequence()) return one(*node);
+    for (const YamlNode& item : node->items) one(item);
+  }
+
+  void read_set(Key key, NodeSet kind) {
+    if (!reader_.has(key)) return;
+    std::int64_t index = -1;
+    reader_.read_integer(key, index, 0, INT32_MAX);
+    if (index < 0 || scenario_.node_count() == 0) return;
+    const std::vector<NodeRun> sets = node_sets(scenario_, kind);
+    const auto count = static_cast<std::int64_t>(sets.size());
+    if (count == 0)
+      return reader_.fail(key,
+                          "stands here, but the cluster declares none; add nodes_per_" +
+                              std::string(key) + " to the cluster");
+    if (index >= count)
+      return reader_.fail(key,
+                          "is " + std::to_string(index) + ", but the cluster has " +
+                              zero_to(count) + "; correct it");
+    const NodeRun& set = sets[static_cast<std::size_t>(index)];
+    add(key, {set.first.value, set.first.value + set.count - 1});
+  }
+
+  const MapReader& reader_;
+  const Scenario& scenario_;
+  std::vector<NodeId>& nodes_;
+};
+
+void read_role_of(const MapReader& reader, const ScenarioJob* job, Fault& fault) {
+  if (!reader.has("role")) reader.missing("role", "role: learner");
+  reader.read_text("role", fault.worker.role);
+  if (job != nullptr && reader.has("role")) check_worker_ref(reader, *job, fault.worker);
+}
+
+void read_target(const MapReader& reader,
+                 const Rule& rule,
+                 const Scenario& scenario,
+                 Fault& fault) {
+  switch (rule.target) {
+    case Target::Worker:
+    case Target::SubMaster: {
+      if (!reader.has("job")) reader.missing("job", "job: train");
+      const ScenarioJob* job = read_job_name(reader, "job", scenario, fault.job);
+      if (rule.target == Target::SubMaster) return read_role_of(reader, job, fault);
+      read_worker_ref(reader, fault.worker);
+      if (job != nullptr) check_worker_ref(reader, *job, fault.worker);
+      return;
+    }
+    case Target::Nodes:
+    case Target::Network:
+    case Target::Clock:
+      return NodesReader(reader, scenario, fault.nodes).read(rule.target == Target::Nodes);
+    case Target::Controller:
+      return;
+  }
+}
+
+// --- what single kinds need ---
+
+void read_devices(const MapReader& reader, const Scenario& scenario, Fault& fault) {
+  const YamlNode* node = reader.find("devices");
+  if (node == nullptr) return reader.missing("devices", "devices: [0, 3]");
+  std::int32_t most = 0;
+  for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
+  const auto one = [&](const YamlNode& item) {
+    const auto range = item.is_scalar() ? parse_range(item.scalar) : std::nullopt;
+    if (!range)
+      return reader.fail("devices",
+                         found_instead(item, "a number or a range of them", "write for example 0"));
+    if (range->last >= most)
+      return reader.fail("devices",
+                         "is " + std::to_string(range->last) + ", but nodes have at most " +
+                             std::to_string(most) + " devices, counted from 0; correct it");
+    for (std::int64_t d = range->first; d <= range->last; ++d) fault.devices |= 1ULL << d;
+  };
+  if (!node->is_sequence()) return one(*node);
+  for (const YamlNode& item : node->items) one(item);
+}
+
+void need_duration(const MapReader& reader, Key key, std::string_view example, Duration& to) {
+  if (!reader.has(key)) reader.missing(key, std::string(key) + ": " + std::string(example));
+  reader.read_duration(key, to);
+}
+
+void need_number(const MapReader& reader,
+                 Key key,
+                 std::string_view example,
+                 double& to,
+                 double low,
+                 double high) {
+  if (!reader.has(key)) reader.missing(key, std::string(key) + ": " + std::string(example));
+  reader.read_number(key, to, low, high);
+}
+
+/// A time that may begin with "-".
+void read_step(const MapReader& reader, Duration& to) {
+  const YamlNode* node = reader.find("by");
+  if (node == nullptr) return reader.missing("by", "by: -5s");
+  const bool back = node->is_scalar() && node->scalar.starts_with("-");
+  const auto value = node->is_scalar()
+                         ? parse_duration(std::string_view(node->scalar).substr(back ? 1 : 0))
+                         : std::nullopt;
+  if (value)
+    to = back ? Duration{-value->ns} : *value;
+  else
+    reader.fail(
+        "by", found_instead(*node, "a time with a unit, back with a '-'", "write for example -5s"));
+}
+
+/// A loop of reboots is a node that is down again and again.
+void read_reboots(const MapReader& reader, Fault& fault) {
+  Duration up_for = Duration::seconds(10);
+  Duration down_for = Duration::seconds(10);
+  reader.read_duration("up_for", up_for);
+  reader.read_duration("down_for", down_for);
+  fault.kind = FaultKind::Down;
+  fault.lasting = down_for;
+  fault.every = up_for + down_for;
+  if (!reader.has("times")) fault.times = 3;
+  if (reader.has("every"))
+    reader.fail("every", "stands with kind reboot_loop, which up_for and down_for tell; remove it");
+  if (down_for.ns == 0)
+    reader.fail("down_for", "is 0, a time above 0 is needed; write for example 10s");
+}
+
+void read_own(const MapReader& reader, const Scenario& scenario, Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::Crash:
+      return reader.read_integer("exit_code", fault.exit_code, 1, 255);
+    case FaultKind::Slow:
+      return need_number(reader, "factor", "2", fault.factor, 1, 1e6);
+    case FaultKind::RebootLoop:
+      return read_reboots(reader, fault);
+    case FaultKind::DeviceLost:
+      return read_devices(reader, scenario, fault);
+    case FaultKind::PreemptionNotice:
+      return need_duration(reader, "notice", "30s", fault.notice);
+    case FaultKind::LinkCut:
+      return reader.read_enum("direction", fault.direction);
+    case FaultKind::Bandwidth:
+      return need_number(reader, "factor", "0.1", fault.factor, 1e-6, 1);
+    case FaultKind::Latency:
+    case FaultKind::StoreSlow:
+      return need_duration(reader, "added", "200ms", fault.added);
+    case FaultKind::Loss:
+    case FaultKind::Duplication:
+      return need_number(reader, "rate", "0.1", fault.rate, 0, 1);
+    case FaultKind::Reordering:
+      return need_duration(reader, "window", "100ms", fault.window);
+    case FaultKind::ControllerCrash:
+      return reader.read_enum("point", fault.point);
+    case FaultKind::ClockStep:
+      return read_step(reader, fault.step);
+    case FaultKind::SubMasterCrash:
+      if (!reader.has("arrow")) reader.missing("arrow", "arrow: asked");
+      return reader.read_enum("arrow", fault.arrow);
+    case FaultKind::Delete:
+    case FaultKind::Hang:
+    case FaultKind::Down:
+    case FaultKind::Up:
+    case FaultKind::AgentCrash:
+    case FaultKind::Cordon:
+    case FaultKind::Uncordon:
+    case FaultKind::SecondLeader:
+    case FaultKind::ControllerPause:
+    case FaultKind::StoreFail:
+    case FaultKind::StoreTorn:
+      return;
+  }
+}
+
+// --- when ---
+
+void read_when(const MapReader& reader,
+               const Rule& rule,
+               const FaultIndex& index,
+               const Scenario& scenario,
+               Fault& fault) {
+  const bool timed = reader.has("at");
+  const bool follows = reader.has("after_event");
+  // A sub-master dies at a message, whenever that comes.
+  if (!timed && !follows && rule.target != Target::SubMaster)
+    reader.missing("at", "at: 60s, or after_event: {event: ready}");
+  if (timed && follows)
+    reader.fail("after_event", "stands beside 'at', one of them says when; remove the other");
   reader.read_instant("at", fault.at);
+  if (follows) fault.after = read_after_event(reader, index, scenario);
+  reader.read_integer("times", fault.times, 1, 1'000'000);
+  reader.read_duration("every", fault.every);
+  const bool again = reader.has("every") || follows || rule.kind == FaultKind::RebootLoop ||
+                     rule.target == Target::SubMaster;
+  if (fault.times > 1 && !again)
+    reader.fail("times",
+                "stands without 'every', the time between two; add for example every: 60s");
+  if (reader.has("every") && fault.times == 1)
+    reader.fail("every", "stands without 'times', how often it strikes; add for example times: 3");
+  if (reader.has("every") && fault.every.ns == 0)
+    reader.fail("every", "is 0, a time above 0 is needed; write for example 60s");
+}
+
+Fault read_fault(const MapReader& reader, const FaultIndex& index, const Scenario& scenario) {
+  Fault fault;
+  fault.line = reader.origin().line;
   if (!reader.has("kind")) reader.missing("kind", "kind: down");
   reader.read_enum("kind", fault.kind);
-  if (fault.kind == FaultKind::Down || fault.kind == FaultKind::Up)
-    read_node_fault(reader, scenario, fault);
-  else
-    read_worker_fault(reader, scenario, fault);
+  const YamlNode* kind = reader.find("kind");
+  if (kind == nullptr || !kind->is_scalar() || !enum_from<FaultKind>(kind->scalar)) return fault;
+  const Rule& rule = rule_of(fault.kind);
+  read_when(reader, rule, index, scenario, fault);
+  read_target(reader, rule, scenario, fault);
+  fault.lasting = rule.lasting;
+  if (reader.has("for") && reader.has("lasting"))
+    reader.fail("for", "stands beside 'lasting', which means the same, one is needed; remove it");
+  reader.read_duration(reader.has("for") ? "for" : "lasting", fault.lasting);
+  read_own(reader, scenario, fault);
+  for (Key key : section("faults").keys)
+    if (reader.has(key) && !may_have(rule, key))
+      reader.fail(key,
+                  "has no meaning for kind " + std::string(to_string(rule.kind)) + "; remove it");
   return fault;
 }
 
-FaultProcess read_process(const MapReader& reader) {
-  FaultProcess process;
-  FaultKind kind = FaultKind::Down;
-  reader.read_enum("kind", kind);
-  if (kind != FaultKind::Down)
-    reader.fail("kind", "is not down, only nodes fail by a process; write kind: down");
-  reader.read_enum("process", process.law);
-  if (!reader.has("rate_per_1000_node_days"))
-    reader.missing("rate_per_1000_node_days", "rate_per_1000_node_days: 5");
-  reader.read_number("rate_per_1000_node_days", process.rate_per_1000_node_days, 1e-6, 1e9);
-  reader.read_number("shape", process.shape, 0.05, 100);
-  if (process.law == FaultLaw::Exponential && reader.has("shape"))
-    reader.fail("shape", "has a meaning for process weibull only; remove it");
-  if (const YamlNode* node = reader.find("repair")) {
-    const MapReader repair(
-        reader.reading(), *node, section("faults.repair"), reader.subject_of("repair"));
-    repair.read_duration("median", process.repair_median);
-    repair.read_number("sigma", process.repair_sigma, 0, 10);
-  }
-  return process;
+bool is_random(const YamlNode& item) {
+  return item.find("process") != nullptr || item.find("preset") != nullptr;
 }
 
 }  // namespace
 
+FaultIndex::FaultIndex(const YamlNode* faults) {
+  if (faults == nullptr) return;
+  std::uint32_t next = 0;
+  for (const YamlNode& item : faults->items)
+    positions_.push_back(is_random(item) ? std::nullopt : std::optional(next++));
+}
+
+std::optional<std::uint32_t> FaultIndex::read(const MapReader& reader) const {
+  std::int64_t written = -1;
+  reader.read_integer("fault", written, 0, INT32_MAX);
+  if (!reader.has("fault")) reader.missing("fault", "fault: 0");
+  if (written < 0) return std::nullopt;
+  if (static_cast<std::size_t>(written) >= positions_.size()) {
+    reader.fail("fault",
+                "is " + std::to_string(written) + ", but there are " +
+                    std::to_string(positions_.size()) + " faults; count from 0");
+    return std::nullopt;
+  }
+  const auto position = positions_[static_cast<std::size_t>(written)];
+  if (!position)
+    reader.fail("fault",
+                "is " + std::to_string(written) +
+                    ", which is a process without a time of its own; name a single fault");
+  return position;
+}
+
 void read_faults(const MapReader& top, Scenario& scenario) {
-  std::size_t index = 0;
+  const FaultIndex index(top.find("faults"));
+  std::size_t position = 0;
   for (const YamlNode& item : top.items("faults")) {
-    const std::string subject = "faults[" + std::to_string(index++) + "]";
-    if (item.find("process") != nullptr)
-      scenario.fault_processes.push_back(
-          read_process(MapReader(top.reading(), item, section("faults.process"), subject)));
+    const std::string subject = "faults[" + std::to_string(position++) + "]";
+    if (is_random(item))
+      scenario.fault_processes.push_back(read_fault_process(
+          MapReader(top.reading(), item, section("faults.process"), subject), scenario));
     else
       scenario.faults.push_back(
-          read_fault(MapReader(top.reading(), item, section("faults"), subject), scenario));
+          read_fault(MapReader(top.reading(), item, section("faults"), subject), index, scenario));
   }
 }
 

@@ -5,21 +5,6 @@
 namespace orrery::scenarios {
 namespace {
 
-/// A path as it can be opened: what the file says is relative to its directory.
-void read_path(const MapReader& reader,
-               std::string_view key,
-               const std::string& directory,
-               std::string& to) {
-  std::string path;
-  reader.read_text(key, path);
-  if (path.empty()) {
-    reader.missing(key, std::string(key) + (key == "profiles" ? ": profiles" : ": jobs.csv"));
-    return;
-  }
-  const bool from_file = reader.find(key)->origin.source == 0;
-  to = from_file && path.front() != '/' ? directory + path : path;
-}
-
 void refuse(const MapReader& reader,
             std::initializer_list<std::string_view> keys,
             const std::string& format) {
@@ -29,8 +14,8 @@ void refuse(const MapReader& reader,
 
 PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory) {
   PolluxWorkload pollux;
-  read_path(reader, "file", directory, pollux.file);
-  read_path(reader, "profiles", directory, pollux.profiles);
+  read_path(reader, "file", "file: jobs.csv", directory, pollux.file);
+  read_path(reader, "profiles", "profiles: profiles", directory, pollux.profiles);
   reader.read_integer("limit", pollux.limit, 0, INT64_MAX);
   refuse(reader, {"duplicates", "estimates", "preemptible"}, "format pollux");
   return pollux;
@@ -39,7 +24,7 @@ PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory
 PhillyWorkload read_philly(const MapReader& reader, const std::string& directory) {
   PhillyWorkload philly;
   reader.read_enum("format", philly.format);
-  read_path(reader, "file", directory, philly.file);
+  read_path(reader, "file", "file: jobs.csv", directory, philly.file);
   reader.read_integer("limit", philly.limit, 0, INT64_MAX);
   reader.read_enum("duplicates", philly.duplicates);
   reader.read_enum("estimates", philly.estimates);
@@ -49,6 +34,18 @@ PhillyWorkload read_philly(const MapReader& reader, const std::string& directory
 }
 
 }  // namespace
+
+void read_path(const MapReader& reader,
+               std::string_view key,
+               std::string_view example,
+               const std::string& directory,
+               std::string& to) {
+  std::string path;
+  reader.read_text(key, path);
+  if (path.empty()) return reader.missing(key, example);
+  const bool from_file = reader.find(key)->origin.source == 0;
+  to = from_file && path.front() != '/' ? directory + path : path;
+}
 
 void read_workload(const MapReader& top, const std::string& directory, Scenario& scenario) {
   const YamlNode* node = top.find("workload");

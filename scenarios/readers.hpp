@@ -2,7 +2,10 @@
 // scenario and reports what is wrong to the `Reading`.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "scenarios/reading.hpp"
 #include "scenarios/scenario.hpp"
@@ -32,6 +35,14 @@ void read_work(const MapReader& job, const JobSpec& spec, WorkSpec& work);
 /// `rank`, or `role` with `local`, of an entry that names a worker.
 void read_worker_ref(const MapReader& entry, WorkerRef& worker);
 
+/// A path as it can be opened: what the file says is relative to `directory`, its own. Reports it
+/// missing, with the example.
+void read_path(const MapReader& reader,
+               std::string_view key,
+               std::string_view example,
+               const std::string& directory,
+               std::string& to);
+
 /// `workload`. `directory` is where paths written in the file begin.
 void read_workload(const MapReader& top, const std::string& directory, Scenario& scenario);
 
@@ -44,8 +55,32 @@ void read_generator(Reading& reading,
 /// `requests` and `profilings`.
 void read_requests(const MapReader& top, Scenario& scenario);
 
-/// `faults`.
+/// Where single faults stand in `Scenario::faults`: files count random processes as well.
+class FaultIndex {
+ public:
+  /// `faults` is the list as written, or nullptr.
+  explicit FaultIndex(const YamlNode* faults);
+
+  /// The `fault` key of `reader` as an index into `Scenario::faults`; reports any other.
+  std::optional<std::uint32_t> read(const MapReader& reader) const;
+
+ private:
+  std::vector<std::optional<std::uint32_t>> positions_;  ///< By the index that is written.
+};
+
+/// `faults`; after the jobs.
 void read_faults(const MapReader& top, Scenario& scenario);
+
+/// `after_event` of a fault.
+AfterEvent read_after_event(const MapReader& fault,
+                            const FaultIndex& index,
+                            const Scenario& scenario);
+
+/// An entry of `faults` with `process` or `preset`.
+FaultProcess read_fault_process(const MapReader& reader, const Scenario& scenario);
+
+/// `failures` and `relaunch`. `directory` is where paths written in the file begin.
+void read_failures(const MapReader& top, const std::string& directory, Scenario& scenario);
 
 /// `expect`; after the faults, whose times it may name.
 void read_expectations(const MapReader& top, Scenario& scenario);

@@ -17,6 +17,7 @@
 #include "core/job/words.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "scenarios/faults.hpp"
 #include "scenarios/work.hpp"
 #include "scenarios/workload_spec.hpp"
 
@@ -58,12 +59,6 @@ struct PolicyChoice {
   std::string name = "fifo";
   std::vector<Parameter> parameters;
   std::string place;
-};
-
-/// One worker of a job: by rank, or by role and index inside the role.
-struct WorkerRef {
-  std::string role;        ///< Empty: `index` is the rank.
-  std::int32_t index = 0;  ///< At least 0.
 };
 
 /// What a modelled worker does instead of working to the end.
@@ -113,35 +108,6 @@ struct TimedProfiling {
   std::vector<ProfilingValue> values;
 };
 
-enum class FaultKind : std::uint8_t {
-  Down,    ///< A node dies with all it runs.
-  Up,      ///< A node comes back empty.
-  Crash,   ///< A worker exits with a code.
-  Delete,  ///< A worker is removed from outside: it is lost.
-};
-
-/// One fault at a known time.
-struct Fault {
-  Instant at;
-  FaultKind kind = FaultKind::Down;
-  NodeId node;                             ///< Down, Up.
-  Duration lasting = Duration::forever();  ///< Down: the node returns after this.
-  std::string job;                         ///< Crash, Delete: full name.
-  WorkerRef worker;                        ///< Crash, Delete.
-  std::int32_t exit_code = 1;              ///< Crash.
-};
-
-enum class FaultLaw : std::uint8_t { Exponential, Weibull };
-
-/// Nodes that fail at random, each by itself, from the scenario's seed.
-struct FaultProcess {
-  FaultLaw law = FaultLaw::Exponential;
-  double rate_per_1000_node_days = 0;  ///< Mean failures, above 0.
-  double shape = 1;                    ///< Weibull's shape, above 0; 1 for exponential.
-  Duration repair_median = Duration::seconds(3600);  ///< Median of the lognormal repair time.
-  double repair_sigma = 0;                           ///< Its sigma; 0: always the median.
-};
-
 /// What must hold of a run; every field that is set must. Judged by sim/judging/expectations.
 struct Expectation {
   int line = 0;
@@ -181,6 +147,7 @@ struct Scenario {
   World world = World::Model;
   Fidelity fidelity = Fidelity::L0;
   std::vector<NodeGroup> groups;
+  std::vector<std::int32_t> nodes_per_switch;  ///< By group; 0: no switches declared.
   std::vector<Quota> quotas;
   PolicyChoice policy;
   Duration planner_latency;
@@ -192,7 +159,10 @@ struct Scenario {
   std::vector<TimedProfiling> profilings;
   std::vector<Fault> faults;
   std::vector<FaultProcess> fault_processes;
+  Failures failures;
+  Relaunch relaunch;
   std::vector<Expectation> expectations;
+  bool must_fail = false;  ///< The scenario is met when an expectation is not.
   Outputs outputs;
   Instant until = Instant::never();  ///< The run stops here at the latest.
 
@@ -228,16 +198,6 @@ struct EnumNames<scenarios::TimingMode> {
 template <>
 struct EnumNames<scenarios::ScriptKind> {
   static constexpr std::array kNames{"exit", "refuse"};
-};
-
-template <>
-struct EnumNames<scenarios::FaultKind> {
-  static constexpr std::array kNames{"down", "up", "crash", "delete"};
-};
-
-template <>
-struct EnumNames<scenarios::FaultLaw> {
-  static constexpr std::array kNames{"exponential", "weibull"};
 };
 
 template <>

@@ -9,25 +9,11 @@ namespace {
 
 using Keys = std::string_view;
 
-constexpr Keys kScenario[]{"name",
-                           "description",
-                           "seed",
-                           "world",
-                           "fidelity",
-                           "cluster",
-                           "quotas",
-                           "policy",
-                           "planner",
-                           "until",
-                           "timing",
-                           "jobs",
-                           "controller",
-                           "workload",
-                           "faults",
-                           "requests",
-                           "expect",
-                           "outputs",
-                           "profilings"};
+constexpr Keys kScenario[]{"name",     "description", "seed",       "world",      "fidelity",
+                           "cluster",  "quotas",      "policy",     "planner",    "until",
+                           "timing",   "jobs",        "controller", "workload",   "faults",
+                           "requests", "expect",      "outputs",    "profilings", "failures",
+                           "relaunch", "must_fail"};
 constexpr Keys kCluster[]{"nodes",
                           "devices_per_node",
                           "gpus_per_node",
@@ -36,6 +22,7 @@ constexpr Keys kCluster[]{"nodes",
                           "cpu",
                           "memory",
                           "nodes_per_rack",
+                          "nodes_per_switch",
                           "groups"};
 constexpr Keys kNodeGroup[]{"name",
                             "nodes",
@@ -45,7 +32,8 @@ constexpr Keys kNodeGroup[]{"name",
                             "gpu",
                             "cpu",
                             "memory",
-                            "nodes_per_rack"};
+                            "nodes_per_rack",
+                            "nodes_per_switch"};
 constexpr Keys kPlanner[]{"latency"};
 constexpr Keys kController[]{"node_lease",
                              "fence_margin",
@@ -130,8 +118,31 @@ constexpr Keys kManifestTask[]{"name", "type", "replicas", "template"};
 constexpr Keys kRequest[]{"at", "job", "scale", "stop"};
 constexpr Keys kScale[]{"role", "add", "remove", "set", "clear"};
 constexpr Keys kProfiling[]{"at", "job", "rank", "values"};
-constexpr Keys kFault[]{"at", "kind", "node", "for", "job", "rank", "role", "local", "exit_code"};
-constexpr Keys kFaultProcess[]{"kind", "process", "rate_per_1000_node_days", "shape", "repair"};
+constexpr Keys kFault[]{"at",       "after_event", "times",  "every",     "kind",   "lasting",
+                        "for",      "node",        "nodes",  "rack",      "switch", "job",
+                        "rank",     "role",        "local",  "exit_code", "factor", "up_for",
+                        "down_for", "devices",     "notice", "direction", "added",  "rate",
+                        "window",   "point",       "by",     "arrow"};
+constexpr Keys kAfterEvent[]{
+    "event", "job", "phase", "rank", "role", "local", "node", "command", "fault", "count", "delay"};
+constexpr Keys kFaultProcess[]{"preset",
+                               "process",
+                               "kind",
+                               "of",
+                               "rate_per_1000_node_days",
+                               "shape",
+                               "repair",
+                               "lemons",
+                               "correlated",
+                               "mix",
+                               "exit_code"};
+constexpr Keys kLemons[]{"share", "factor"};
+constexpr Keys kCorrelated[]{"share", "group"};
+constexpr Keys kMix[]{"process_restart", "node_swap", "fail_slow", "slow_factor", "slow_lasting"};
+constexpr Keys kFailures[]{"lanl", "rates"};
+constexpr Keys kLanl[]{"file", "system", "from", "days", "scale_nodes"};
+constexpr Keys kRates[]{"llama3", "nodes", "lasting"};
+constexpr Keys kRelaunch[]{"answer", "after", "count"};
 constexpr Keys kRepair[]{"median", "sigma"};
 constexpr Keys kExpect[]{"job",
                          "phase",
@@ -212,8 +223,16 @@ constexpr std::array kSections{
     Section{"requests.scale", kScale},
     Section{"profilings", kProfiling},
     Section{"faults", kFault},
+    Section{"faults.after_event", kAfterEvent},
     Section{"faults.process", kFaultProcess},
+    Section{"faults.lemons", kLemons},
+    Section{"faults.correlated", kCorrelated},
+    Section{"faults.mix", kMix},
     Section{"faults.repair", kRepair},
+    Section{"failures", kFailures},
+    Section{"failures.lanl", kLanl},
+    Section{"failures.rates", kRates},
+    Section{"relaunch", kRelaunch},
     Section{"expect", kExpect},
     Section{"expect.after", kAfter},
     Section{"expect.ignored", kIgnored},

@@ -110,9 +110,11 @@ void ModelWorld::end_worker(LiveJob& job,
 void ModelWorld::fault(const scenarios::Fault& fault) {
   switch (fault.kind) {
     case scenarios::FaultKind::Down:
-      return node_down(fault.node, fault.lasting);
+      for (const NodeId node : fault.nodes) node_down(node, fault.lasting);
+      return;
     case scenarios::FaultKind::Up:
-      return node_up(fault.node);
+      for (const NodeId node : fault.nodes) node_up(node);
+      return;
     case scenarios::FaultKind::Crash:
     case scenarios::FaultKind::Delete: {
       const JobId id = job_named(fault.job);
@@ -127,6 +129,10 @@ void ModelWorld::fault(const scenarios::Fault& fault) {
       return end_worker(
           *job, *worker, crash ? WorkerFact::Exited : WorkerFact::Lost, fault.exit_code);
     }
+    default:
+      troubles_.push_back("fault at " + std::to_string(now_.in_seconds()) + " s: this world does " +
+                          "not model kind " + std::string(to_string(fault.kind)) +
+                          "; nothing was done");
   }
 }
 

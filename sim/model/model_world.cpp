@@ -17,7 +17,16 @@ ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
     for (std::uint32_t i = 0; i < items.size(); ++i) future_.push(items[i].at, kind, i);
     named_futures_ += static_cast<std::int64_t>(items.size());
   };
-  list(scenario.faults, FutureKind::Fault);
+  for (std::uint32_t i = 0; i < scenario.faults.size(); ++i) {
+    const scenarios::Fault& fault = scenario.faults[i];
+    if (fault.after) {
+      troubles_.emplace_back("this world does not model faults after events; one is left out");
+      continue;
+    }
+    for (std::int32_t k = 0; k < fault.times; ++k)
+      future_.push(fault.at + fault.every * k, FutureKind::Fault, i);
+    named_futures_ += fault.times;
+  }
   list(scenario.requests, FutureKind::Request);
   list(scenario.profilings, FutureKind::Profiling);
   for (std::size_t p = 0; p < scenario.fault_processes.size(); ++p)

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "scenarios/faults.hpp"
 #include "scenarios/reading.hpp"
 
 namespace orrery::scenarios {
@@ -26,17 +27,20 @@ KeySet backticked(std::string_view text) {
   }
 }
 
-/// The first cells of each section's table.
-std::map<std::string, KeySet> documented() {
+/// The first cells of the tables with this head, by section.
+std::map<std::string, KeySet> documented(const std::string& head) {
   std::ifstream in(std::string(ORRERY_SOURCE_ROOT) + "/docs/scenario_format.md");
   std::map<std::string, KeySet> sections;
   std::string current;
+  bool reads = false;
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("## ")) {
       const KeySet name = backticked(line);
       current = name.empty() ? "" : *name.begin();
       if (!current.empty()) sections[current];
-    } else if (line.starts_with("| `") && !current.empty()) {
+    } else if (line.starts_with("| ") && !line.starts_with("| `")) {
+      reads = line.starts_with(head) || (reads && line.starts_with("| ---"));
+    } else if (line.starts_with("| `") && reads && !current.empty()) {
       const std::string_view row = std::string_view(line).substr(2);
       for (const std::string& key : backticked(row.substr(0, row.find('|'))))
         EXPECT_TRUE(sections[current].insert(key).second) << current << ": " << key << " twice";
@@ -49,13 +53,23 @@ TEST(Documentation, HasEveryKeyThatTheLoaderKnowsAndNoOther) {
   std::map<std::string, KeySet> known;
   for (const Section& section : all_sections())
     known[std::string(section.name)] = {section.keys.begin(), section.keys.end()};
-  const auto sections = documented();
+  const auto sections = documented("| key |");
   for (const auto& [name, keys] : known) {
     ASSERT_TRUE(sections.contains(name)) << "section " << name << " is not documented";
     EXPECT_EQ(sections.at(name), keys) << "section " << name;
   }
   for (const auto& [name, keys] : sections)
     EXPECT_TRUE(known.contains(name)) << "section " << name << " is unknown to the loader";
+}
+
+template <NamedEnum E>
+KeySet words() {
+  return {EnumNames<E>::kNames.begin(), EnumNames<E>::kNames.end()};
+}
+
+TEST(Documentation, HasEveryKindOfFaultAndEveryEventThatOneMayWaitFor) {
+  EXPECT_EQ(documented("| kind |")["faults"], words<FaultKind>());
+  EXPECT_EQ(documented("| event |")["faults.after_event"], words<ObservedEvent>());
 }
 
 }  // namespace

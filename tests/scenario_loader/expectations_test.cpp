@@ -41,7 +41,7 @@ expect:
 
 TEST(Expectations, FaultsOfNodesAndWorkersAndProcesses) {
   const Scenario scenario = load(kBase);
-  EXPECT_EQ(scenario.faults[0].node, NodeId{1});
+  EXPECT_EQ(scenario.faults[0].nodes, std::vector{NodeId{1}});
   EXPECT_EQ(scenario.faults[0].lasting, Duration::seconds(300));
   EXPECT_EQ(scenario.faults[1].kind, FaultKind::Crash);
   EXPECT_EQ(scenario.faults[1].worker.index, 2);
@@ -57,7 +57,7 @@ TEST(Expectations, ReferencesToNothingAreReported) {
                           HasSubstr("stands without 'job'"),
                           HasSubstr("expects nothing"),
                           HasSubstr("did you mean 'Running'?"),
-                          HasSubstr("has no time of its own"),
+                          HasSubstr("without a time of its own"),
                           HasSubstr("stands without phase or replicas")));
 }
 

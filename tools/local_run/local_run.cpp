@@ -87,7 +87,7 @@ Errors unfit_for_local(const scenarios::Scenario& scenario, const sim::LoadedWor
           "cluster.nodes",
           std::to_string(scenario.node_count()) +
               " found, world cluster needs 1, this machine; use nodes: 1 or another world");
-  if (!scenario.faults.empty() || !scenario.fault_processes.empty())
+  if (!scenario.faults.empty() || !scenario.fault_processes.empty() || scenario.failures.any())
     unfit(0, "faults", "world cluster makes none; remove them or use world model");
   if (!scenario.profilings.empty())
     unfit(0, "profilings", "world cluster makes none; remove them or use world model");
