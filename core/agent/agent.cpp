@@ -177,6 +177,16 @@ void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
 
 void Agent::on(const Connected&, Instant now, AgentOutput&) { register_anew(now); }
 
+void Agent::on(const SubMasterSpoke& event, Instant, AgentOutput& out) {
+  const AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || !has_process(worker->state)) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
+  out.said.push_back(
+      {event.worker.job, event.role, event.worker.incarnation, event.incident, event.word});
+}
+
 void Agent::on(const TimePassed&, Instant, AgentOutput&) {}
 
 void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
@@ -245,6 +255,23 @@ void Agent::obey(const CleanJob& order, Instant now, AgentOutput& out) {
     for (const WorkerName& name : names) stop(name, now + settings_.clean_grace, now, out);
   const auto ended = of_job(ended_, order.job);
   ended_.erase(ended.begin(), ended.end());
+}
+
+// The order names the sub-master by its start: a role has one, so no two workers of a job share it
+// on a node unless they were started together, and then only one of them leads the role.
+void Agent::obey(const TellSubMaster& order, Instant, AgentOutput& out) {
+  if (order.node != settings_.node) return;
+  for (const auto& [name, worker] : of_job(workers_, order.job)) {
+    if (name.incarnation != order.incarnation || worker.slot.role != order.master) continue;
+    if (worker.state == AgentWorkerState::Ready)
+      out.actions.push_back(PassToSubMaster{name, order.role, order.incident, order.word});
+    return;
+  }
+  out.remarks.push_back({AgentNote::NotRunning, {order.job, order.incarnation, Rank::none()}});
+}
+
+void Agent::obey(const RelaunchNodes&, Instant, AgentOutput&) {
+  // For the extension, not for agents.
 }
 
 void Agent::obey(const AnswerRequest&, Instant, AgentOutput&) {

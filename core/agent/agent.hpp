@@ -124,6 +124,14 @@ struct AgentRestarted {
 /// A new connection to the controller: what was sent on the old one may be lost.
 struct Connected {};
 
+/// The process of a role's sub-master says something to its controller.
+struct SubMasterSpoke {
+  WorkerName worker;  ///< The sub-master.
+  RoleIndex role;     ///< The role that it leads.
+  std::uint32_t incident = 0;
+  SubMasterWord word = SubMasterWord::AskState;
+};
+
 /// Only time passed.
 struct TimePassed {};
 
@@ -135,6 +143,7 @@ using AgentEvent = std::variant<CommandReceived,
                                 SpawnFailed,
                                 AgentRestarted,
                                 Connected,
+                                SubMasterSpoke,
                                 TimePassed>;
 
 /// Create the process of this worker. Answered by WorkerReady, WorkerExited or SpawnFailed.
@@ -170,7 +179,15 @@ struct TellMembership {
   std::uint32_t world_size = 0;
 };
 
-using AgentAction = std::variant<SpawnWorker, SignalWorker, TellMembership>;
+/// Pass the controller's word on to the process of a role's sub-master.
+struct PassToSubMaster {
+  WorkerName worker;  ///< The sub-master.
+  RoleIndex role;     ///< The role that it leads.
+  std::uint32_t incident = 0;
+  SubMasterOrder word = SubMasterOrder::Recover;
+};
+
+using AgentAction = std::variant<SpawnWorker, SignalWorker, TellMembership, PassToSubMaster>;
 
 /// Why an input changed nothing, or what the agent did by itself.
 enum class AgentNote : std::uint8_t {
@@ -213,12 +230,14 @@ struct AgentRemark {
 struct AgentOutput {
   std::vector<AgentAction> actions;
   std::vector<WorkersChanged> reports;  ///< Single workers; see `pack_reports`.
+  std::vector<SubMasterSaid> said;      ///< By sub-masters that run here.
   std::optional<Heartbeat> heartbeat;   ///< The latest one alone counts.
   std::vector<AgentRemark> remarks;
 
   void clear() {
     actions.clear();
     reports.clear();
+    said.clear();
     heartbeat.reset();
     remarks.clear();
   }
@@ -279,13 +298,16 @@ class Agent {
   void on(const SpawnFailed& event, Instant now, AgentOutput& out);
   void on(const AgentRestarted& event, Instant now, AgentOutput& out);
   void on(const Connected& event, Instant now, AgentOutput& out);
+  void on(const SubMasterSpoke& event, Instant now, AgentOutput& out);
   void on(const TimePassed& event, Instant now, AgentOutput& out);
 
   void obey(const StartWorkers& order, Instant now, AgentOutput& out);
   void obey(const StopWorkers& order, Instant now, AgentOutput& out);
   void obey(const UpdateMembership& order, Instant now, AgentOutput& out);
   void obey(const CleanJob& order, Instant now, AgentOutput& out);
+  void obey(const TellSubMaster& order, Instant now, AgentOutput& out);
   void obey(const AnswerRequest& order, Instant now, AgentOutput& out);
+  void obey(const RelaunchNodes& order, Instant now, AgentOutput& out);
 
   bool accept_epoch(Epoch epoch, Instant now, AgentOutput& out);
   void start(const AgentWorker& wanted, Instant now, AgentOutput& out);

@@ -37,6 +37,7 @@ struct NodeGroup {
   std::int32_t devices = 0;         ///< Devices per node, 0 to 64, all of one model.
   std::string device_model;         ///< Name of the model; empty where the nodes have no device.
   std::int32_t nodes_per_rack = 0;  ///< 0: no racks declared.
+  std::int32_t spares = 0;          ///< Of `count`, the last ones: used when others are not usable.
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 
@@ -49,6 +50,7 @@ struct NodeGroup {
     v.field("devices", self.devices);
     v.field("device_model", self.device_model);
     v.field("nodes_per_rack", self.nodes_per_rack);
+    v.field_since(2, "spares", self.spares);
   }
 };
 

@@ -6,9 +6,11 @@
 #include "core/base/invariant.hpp"
 #include "core/control/allocator.hpp"
 #include "core/control/lifecycle.hpp"
+#include "core/control/node_health.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/reports.hpp"
 #include "core/control/requests.hpp"
+#include "core/control/sub_master.hpp"
 
 namespace orrery {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/control/job_failover.hpp"
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
 #include "core/plan/plan.hpp"
@@ -135,6 +136,8 @@ struct JobState {
   Instant not_before;                   ///< Backoff: the next membership does not start earlier.
   Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
 
+  JobFailover failover;
+
   std::size_t role_count() const { return spec->roles.size(); }
 
   /// How many replicas a role shall have.
@@ -168,6 +171,7 @@ struct JobState {
     v.field("finished_at", self.finished_at);
     v.field("not_before", self.not_before);
     v.field("deadline", self.deadline);
+    v.field_since(2, "failover", self.failover);
   }
 };
 

@@ -331,6 +331,7 @@ void on_event(Step& step, const NodeReturned& event) {
     notice.occurred_at = step.occurred_at;
     notice.node = event.node;
     notice.up = true;
+    notice.change = NodeChange::Returned;
     step.out.notices.push_back(notice);
     state.due.capacity = true;
   }

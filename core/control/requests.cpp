@@ -170,7 +170,9 @@ void on_event(Step& step, const NodesDeclared& event) {
         group.devices > 0 ? state.intern_model(group.device_model) : DeviceModelId::none();
     for (std::int32_t i = 0; i < group.count; ++i) {
       state.ledger.add_node(group, model);
-      state.nodes.push_back({group.name, false, state.epoch});
+      NodeState& node = state.nodes.emplace_back();
+      node.group = group.name;
+      node.heard = state.epoch;
     }
   }
   state.for_each_job([&](JobState& job) {

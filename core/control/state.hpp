@@ -37,13 +37,25 @@ struct QuotaUse {
 struct NodeState {
   std::string group;  ///< Name of its node group.
   bool silent = false;
-  Epoch heard;  ///< Last epoch in which it gave its complete list.
+  Epoch heard;               ///< Last epoch in which it gave its complete list.
+  bool excluded = false;     ///< By a user, as a lemon, or because its relaunch failed.
+  bool spare = false;        ///< Held back until another node of its group is not usable.
+  bool lost_device = false;  ///< Until it returns from a repair.
+  Instant excluded_until = Instant::never();
+  Instant leaves_at = Instant::never();  ///< It has announced that it goes away then.
+  std::vector<Instant> incidents;        ///< The latest, oldest first; for lemon detection.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("group", self.group);
     v.field("silent", self.silent);
     v.field("heard", self.heard);
+    v.field_since(2, "excluded", self.excluded);
+    v.field_since(2, "spare", self.spare);
+    v.field_since(2, "lost_device", self.lost_device);
+    v.field_since(2, "excluded_until", self.excluded_until);
+    v.field_since(2, "leaves_at", self.leaves_at);
+    v.field_since(2, "incidents", self.incidents);
   }
 };
 

@@ -150,6 +150,30 @@ std::string_view in_words(Reason reason) {
       return "none of its nodes can be reached";
     case Reason::ContactRegained:
       return "its nodes are reached again";
+    case Reason::WorkerHung:
+      return "a worker made no progress for too long";
+    case Reason::WorkerStraggling:
+      return "a worker is far slower than its peers";
+    case Reason::DeviceLost:
+      return "a device was lost under a worker";
+    case Reason::NodeLeaving:
+      return "a node announced that it goes away";
+    case Reason::NodeRelaunched:
+      return "a node was replaced";
+    case Reason::NodeRelaunchFailed:
+      return "a node was to be replaced and was not";
+    case Reason::SubMasterLate:
+      return "a sub-master did not lead its role's recovery on in time";
+    case Reason::WorkerErred:
+      return "a worker's program ended with an error";
+    case Reason::FailureLimitReached:
+      return "a limit on failures is reached";
+    case Reason::RecoveryRefused:
+      return "the controller was lost while the job did not run, and its recovery is strict";
+    case Reason::WaitDeadline:
+      return "it waited longer than its deadline allows";
+    case Reason::RunDeadline:
+      return "it ran longer than its deadline allows";
   }
   return "";
 }
@@ -182,6 +206,34 @@ std::string_view in_words(Ignored why) {
       return "over the quota";
     case Ignored::BadSpecification:
       return "the specification is not valid";
+    case Ignored::RecoveryUnderWay:
+      return "its scope recovers already";
+    case Ignored::StaleIncident:
+      return "of a recovery that is over";
+  }
+  return "";
+}
+
+std::string_view in_words(NodeChange change) {
+  switch (change) {
+    case NodeChange::Silent:
+      return "the node's lease ran out";
+    case NodeChange::Returned:
+      return "the node is heard again";
+    case NodeChange::Excluded:
+      return "the node is not used any more";
+    case NodeChange::Included:
+      return "the node is used again";
+    case NodeChange::Leaving:
+      return "the node announced that it goes away";
+    case NodeChange::DeviceLost:
+      return "the node lost a device";
+    case NodeChange::Relaunched:
+      return "the node was replaced";
+    case NodeChange::SpareUsed:
+      return "the spare node is used now";
+    case NodeChange::SpareAgain:
+      return "the node is a spare now";
   }
   return "";
 }
@@ -222,8 +274,29 @@ UserEvent user_event(const Notice& notice) {
       break;
     case NoticeKind::NodeChanged:
       event.severity = notice.up ? Severity::Normal : Severity::Warning;
-      event.name = notice.up ? "NodeReturned" : "NodeSilent";
-      event.message = notice.up ? "the node is heard again" : "the node's lease ran out";
+      event.name = "Node" + std::string(to_string(notice.change));
+      event.message = in_words(notice.change);
+      break;
+    case NoticeKind::IncidentOpened:
+      event.severity = Severity::Warning;
+      event.name = "IncidentOpened";
+      event.message = "incident " + std::to_string(notice.incident) + ": " +
+                      std::string(in_words(notice.reason)) +
+                      (notice.charged ? "; charged to the backoff limit" : "; not charged");
+      break;
+    case NoticeKind::IncidentClosed:
+      event.name = "IncidentClosed";
+      event.message = "incident " + std::to_string(notice.incident) + " is over";
+      break;
+    case NoticeKind::WorkerRestarted:
+      event.name = "WorkerRestarted";
+      event.message = "role " + std::to_string(notice.role.value) + ", replica " +
+                      std::to_string(notice.local_rank);
+      break;
+    case NoticeKind::WorkLost:
+      event.severity = Severity::Warning;
+      event.name = "WorkLost";
+      event.message = "back to the last checkpoint";
       break;
     case NoticeKind::WorkersReported:
       event.severity = notice.fact == WorkerFact::Ready ||

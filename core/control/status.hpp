@@ -117,6 +117,7 @@ UserEvent user_event(const Notice& notice);
 std::string_view in_words(Reason reason);
 
 /// Why something was ignored, in words.
+std::string_view in_words(NodeChange change);
 std::string_view in_words(Ignored why);
 
 }  // namespace orrery

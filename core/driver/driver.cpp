@@ -15,9 +15,12 @@ int order_of(const EventBody& body) {
       [](const auto& event) {
         using T = std::decay_t<decltype(event)>;
         if constexpr (std::is_same_v<T, WorkersChanged> || std::is_same_v<T, ProgressReported> ||
-                      std::is_same_v<T, ProfilingChanged>)
+                      std::is_same_v<T, ProfilingChanged> || std::is_same_v<T, SubMasterSaid> ||
+                      std::is_same_v<T, WorkerSuspected>)
           return 0;
-        else if constexpr (std::is_same_v<T, NodeSilent> || std::is_same_v<T, NodeReturned>)
+        else if constexpr (std::is_same_v<T, NodeSilent> || std::is_same_v<T, NodeReturned> ||
+                           std::is_same_v<T, NodesRelaunched> || std::is_same_v<T, NodeLeaving> ||
+                           std::is_same_v<T, DevicesLost>)
           return 1;
         else if constexpr (std::is_same_v<T, TimeReached>)
           return 3;

@@ -88,6 +88,12 @@ RoleIndex elastic_role(const JobSpec& spec) {
   return RoleIndex{0};
 }
 
+RoleIndex sub_master_of(const JobSpec& spec, RoleIndex role) {
+  for (std::size_t i = 0; i < spec.roles.size(); ++i)
+    if (spec.roles[i].master_of == role) return RoleIndex{static_cast<std::uint16_t>(i)};
+  return RoleIndex::none();
+}
+
 std::int32_t rigid_replicas(const JobSpec& spec) {
   if (spec.rigid_replicas > 0) return spec.rigid_replicas;
   return spec.roles[elastic_role(spec).index()].min_replicas;

@@ -10,6 +10,7 @@
 #include "core/base/result.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
+#include "core/job/failover_spec.hpp"
 #include "core/job/words.hpp"
 
 namespace orrery {
@@ -40,6 +41,8 @@ struct RoleSpec {
       command;  ///< Program and arguments; empty where the world models the work.
   std::vector<KeyValue> environment;
   std::vector<std::string> volumes;  ///< Mounted into every worker of the role, "source:target".
+  RoleIndex master_of;  ///< The role whose recovery this one's only worker leads; none: no
+                        ///< sub-master.
 
   bool is_elastic() const { return max_replicas > min_replicas; }
 
@@ -56,6 +59,7 @@ struct RoleSpec {
     v.field("command", self.command);
     v.field("environment", self.environment);
     v.field("volumes", self.volumes);
+    v.field_since(2, "master_of", self.master_of);
   }
 };
 
@@ -83,6 +87,9 @@ struct JobSpec {
   Duration start_deadline = Duration::seconds(600);  ///< Longest Starting; then a charged restart.
   Duration drain_grace = Duration::seconds(30);      ///< From "stop" to "kill".
   Duration unknown_deadline = Duration::seconds(600);  ///< Longest Unknown; then NodeLost.
+  Duration wait_deadline = Duration::forever();        ///< Longest Pending; then Failed.
+  Duration run_deadline = Duration::forever();  ///< From first start; then drained and Failed.
+  FailoverSpec failover;
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 
@@ -110,6 +117,9 @@ struct JobSpec {
     v.field("start_deadline", self.start_deadline);
     v.field("drain_grace", self.drain_grace);
     v.field("unknown_deadline", self.unknown_deadline);
+    v.field_since(2, "wait_deadline", self.wait_deadline);
+    v.field_since(2, "run_deadline", self.run_deadline);
+    v.field_since(2, "failover", self.failover);
   }
 };
 
@@ -121,6 +131,9 @@ inline constexpr std::size_t kRolesMax = 1000;
 
 /// The role that a policy sizes: the first with `max_replicas > min_replicas`, else the first.
 RoleIndex elastic_role(const JobSpec& spec);
+
+/// The role that leads the recovery of `role`, or none.
+RoleIndex sub_master_of(const JobSpec& spec, RoleIndex role);
 
 /// Replicas of the elastic role under a policy that does not size jobs.
 std::int32_t rigid_replicas(const JobSpec& spec);

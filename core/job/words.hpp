@@ -81,6 +81,18 @@ enum class Reason : std::uint8_t {
   StartDeadline,
   ContactLost,
   ContactRegained,
+  WorkerHung,           ///< A worker lives and does nothing.
+  WorkerStraggling,     ///< A worker is far slower than its peers.
+  DeviceLost,           ///< A device under a worker is gone.
+  NodeLeaving,          ///< A node has announced that it goes away.
+  NodeRelaunched,       ///< A node was replaced after too many failures on it.
+  NodeRelaunchFailed,   ///< A replacement was asked for and did not come.
+  SubMasterLate,        ///< A sub-master did not lead its role's recovery on in time.
+  WorkerErred,          ///< A worker's program ended with an error, and that ends the job.
+  FailureLimitReached,  ///< A limit other than the backoff limit; the job's message says which.
+  RecoveryRefused,      ///< Strict recovery: the controller was lost while the job did not run.
+  WaitDeadline,
+  RunDeadline,
 };
 
 /// What one worker is doing, as last reported.
@@ -173,7 +185,19 @@ struct EnumNames<Reason> {
                                      "InvalidSpec",
                                      "StartDeadline",
                                      "ContactLost",
-                                     "ContactRegained"};
+                                     "ContactRegained",
+                                     "WorkerHung",
+                                     "WorkerStraggling",
+                                     "DeviceLost",
+                                     "NodeLeaving",
+                                     "NodeRelaunched",
+                                     "NodeRelaunchFailed",
+                                     "SubMasterLate",
+                                     "WorkerErred",
+                                     "FailureLimitReached",
+                                     "RecoveryRefused",
+                                     "WaitDeadline",
+                                     "RunDeadline"};
 };
 
 template <>

@@ -132,8 +132,64 @@ struct AnswerRequest {
   }
 };
 
-using CommandBody =
-    std::variant<StartWorkers, StopWorkers, UpdateMembership, CleanJob, AnswerRequest>;
+/// What a controller tells a role's sub-master. Repeated whenever the sub-master starts anew.
+enum class SubMasterOrder : std::uint8_t {
+  Recover,    ///< "Your role has failed: lead its recovery."
+  State,      ///< The answer to AskState: what is to be done is to ask for a restart.
+  Restarted,  ///< "All its workers are ready: start the role."
+};
+
+template <>
+struct EnumNames<SubMasterOrder> {
+  static constexpr std::array kNames{"recover", "state", "restarted"};
+};
+
+/// One word to the sub-master of a role.
+struct TellSubMaster {
+  JobId job;
+  RoleIndex role;           ///< The role that it leads.
+  RoleIndex master;         ///< Its own role.
+  NodeId node;              ///< Where the sub-master runs,
+  Incarnation incarnation;  ///< and which start of it is meant: others drop the order.
+  std::uint32_t incident = 0;
+  SubMasterOrder word = SubMasterOrder::Recover;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("role", self.role);
+    v.field("master", self.master);
+    v.field("node", self.node);
+    v.field("incarnation", self.incarnation);
+    v.field("incident", self.incident);
+    v.field("word", self.word);
+  }
+};
+
+/// Asks the extension for new machines in place of these nodes; NodesRelaunched answers.
+struct RelaunchNodes {
+  JobId job;
+  std::uint32_t incident = 0;
+  std::vector<NodeId> nodes;
+  Duration timeout;  ///< An answer that comes later is not waited for.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("incident", self.incident);
+    v.field("nodes", self.nodes);
+    v.field("timeout", self.timeout);
+  }
+};
+
+/// Alternatives are appended, never reordered.
+using CommandBody = std::variant<StartWorkers,
+                                 StopWorkers,
+                                 UpdateMembership,
+                                 CleanJob,
+                                 AnswerRequest,
+                                 TellSubMaster,
+                                 RelaunchNodes>;
 
 /// One order, idempotent under its id.
 struct Command {
@@ -158,6 +214,8 @@ enum class Ignored : std::uint8_t {
   DoesNotFit,
   OverQuota,
   BadSpecification,
+  RecoveryUnderWay,  ///< The scope of the report recovers already.
+  StaleIncident,     ///< Of a recovery that is over.
 };
 
 template <>
@@ -174,7 +232,9 @@ struct EnumNames<Ignored> {
                                      "OutOfBounds",
                                      "DoesNotFit",
                                      "OverQuota",
-                                     "BadSpecification"};
+                                     "BadSpecification",
+                                     "RecoveryUnderWay",
+                                     "StaleIncident"};
 };
 
 /// What a notice tells.
@@ -187,6 +247,10 @@ enum class NoticeKind : std::uint8_t {
   GrantClipped,     ///< Part of a plan was cut to what fits.
   NodeChanged,      ///< A node went silent or came back.
   WorkersReported,  ///< A worker became ready, exited or was lost.
+  IncidentOpened,   ///< A cause of failure was recognised, and charged or not.
+  IncidentClosed,   ///< The job works again, or has ended.
+  WorkerRestarted,  ///< A replica of a job that had been started before was started anew.
+  WorkLost,         ///< A job went back to its last checkpoint.
 };
 
 template <>
@@ -198,15 +262,68 @@ struct EnumNames<NoticeKind> {
                                      "GrantDropped",
                                      "GrantClipped",
                                      "NodeChanged",
-                                     "WorkersReported"};
+                                     "WorkersReported",
+                                     "IncidentOpened",
+                                     "IncidentClosed",
+                                     "WorkerRestarted",
+                                     "WorkLost"};
 };
 
 /// Which counter a `Counted` notice is about.
-enum class Counter : std::uint8_t { Restarts, Reschedules, Preemptions, NodeLosses };
+enum class Counter : std::uint8_t {
+  Restarts,
+  Reschedules,
+  Preemptions,
+  NodeLosses,
+  RoleRestarts,  ///< Of roles as a whole, all together.
+  JobRestarts,   ///< Of the job as a whole.
+  NodesRelaunched,
+};
 
 template <>
 struct EnumNames<Counter> {
-  static constexpr std::array kNames{"restarts", "reschedules", "preemptions", "node_losses"};
+  static constexpr std::array kNames{"restarts",
+                                     "reschedules",
+                                     "preemptions",
+                                     "node_losses",
+                                     "role_restarts",
+                                     "job_restarts",
+                                     "nodes_relaunched"};
+};
+
+/// What became of a node.
+enum class NodeChange : std::uint8_t {
+  Silent,
+  Returned,
+  Excluded,  ///< By a user, as a lemon, or because its relaunch failed.
+  Included,
+  Leaving,
+  DeviceLost,
+  Relaunched,
+  SpareUsed,   ///< A spare node is used from now on.
+  SpareAgain,  ///< A node that came back is a spare from now on.
+};
+
+template <>
+struct EnumNames<NodeChange> {
+  static constexpr std::array kNames{"Silent",
+                                     "Returned",
+                                     "Excluded",
+                                     "Included",
+                                     "Leaving",
+                                     "DeviceLost",
+                                     "Relaunched",
+                                     "SpareUsed",
+                                     "SpareAgain"};
+};
+
+/// What an incident takes with it. Each covers the ones after it: job, role, worker. A node
+/// incident covers all workers of the node, of all jobs.
+enum class IncidentScope : std::uint8_t { Node, Job, Role, Worker };
+
+template <>
+struct EnumNames<IncidentScope> {
+  static constexpr std::array kNames{"node", "job", "role", "worker"};
 };
 
 /// One line of what a user or a metric wants to know. Derived, never journaled: replay gives it
@@ -220,15 +337,22 @@ struct Notice {
   Generation generation;
   JobPhase from = JobPhase::Pending;      ///< PhaseChanged.
   JobPhase to = JobPhase::Pending;        ///< PhaseChanged.
-  Reason reason = Reason::Submitted;      ///< PhaseChanged.
+  Reason reason = Reason::Submitted;      ///< PhaseChanged. Incident*: its cause.
   Ignored ignored = Ignored::UnknownJob;  ///< IgnoredReport, GrantDropped.
   Counter counter = Counter::Restarts;    ///< Counted.
   WorkerFact fact = WorkerFact::Ready;    ///< WorkersReported.
   Rank first;                             ///< WorkersReported.
-  std::int32_t count = 0;        ///< Counted: new value. Allocated: replicas. Workers: how many.
-  std::int32_t devices = 0;      ///< Allocated: devices held.
-  std::int32_t exit_code = 0;    ///< WorkersReported.
-  bool up = false;               ///< NodeChanged.
+  std::int32_t count = 0;      ///< Counted: new value. Allocated: replicas. Workers: how many.
+  std::int32_t devices = 0;    ///< Allocated: devices held.
+  std::int32_t exit_code = 0;  ///< WorkersReported.
+  bool up = false;             ///< NodeChanged: is it usable now?
+  NodeChange change = NodeChange::Silent;       ///< NodeChanged.
+  IncidentScope scope = IncidentScope::Worker;  ///< Incident*.
+  std::uint32_t incident = 0;                   ///< Incident*: its number in the job, from 1.
+  bool charged = false;                         ///< IncidentOpened: to the backoff limit.
+  RoleIndex role;                ///< WorkerRestarted; Incident*: of the root, if a worker.
+  std::int32_t local_rank = 0;   ///< With `role`.
+  double work = 0;               ///< WorkLost: in the job's unit.
   std::uint16_t event_kind = 0;  ///< IgnoredReport: index into EventBody.
 };
 

@@ -30,7 +30,11 @@ struct Settings {
   Duration retain_finished = Duration::seconds(3600);  ///< How long finished jobs stay in state.
   std::int32_t retain_finished_max = 1000;             ///< How many stay at most.
   Duration preemption_grace = Duration::zero();        ///< Least time to drain for a preempted job.
-  std::string policy;                                  ///< Versioned name of the policy in charge.
+  std::uint64_t seed = 0;                              ///< Of backoff jitter.
+  std::int32_t lemon_incidents = 0;  ///< Incidents on one node that exclude it; 0: never.
+  Duration lemon_window = Duration::seconds(7 * 86400);  ///< Within so long.
+  Duration exclusion = Duration::forever();              ///< How long; forever: until included.
+  std::string policy;               ///< Versioned name of the policy in charge.
   bool plan_on_submission = false;  ///< The policy's triggers, so that replay knows when plans
   bool plan_on_completion = true;   ///< were due (core/plan/policy.hpp).
   bool plan_on_capacity = true;
@@ -51,6 +55,10 @@ struct Settings {
     v.field("plan_on_completion", self.plan_on_completion);
     v.field("plan_on_capacity", self.plan_on_capacity);
     v.field("plan_period", self.plan_period);
+    v.field_since(2, "seed", self.seed);
+    v.field_since(2, "lemon_incidents", self.lemon_incidents);
+    v.field_since(2, "lemon_window", self.lemon_window);
+    v.field_since(2, "exclusion", self.exclusion);
   }
 };
 
@@ -284,6 +292,120 @@ struct PlanProposed {
   }
 };
 
+/// What a role's sub-master tells its controller, in the order of one recovery.
+enum class SubMasterWord : std::uint8_t {
+  AskState,    ///< "I was asked to recover; what is known of it?" It keeps no state itself.
+  AskRestart,  ///< "Restart every worker of the role."
+  Done,        ///< "The role works again."
+};
+
+template <>
+struct EnumNames<SubMasterWord> {
+  static constexpr std::array kNames{"ask_state", "ask_restart", "done"};
+};
+
+/// A sub-master leads the recovery of its role on.
+struct SubMasterSaid {
+  JobId job;
+  RoleIndex role;           ///< The role that it leads.
+  Incarnation incarnation;  ///< Of the sub-master's own start.
+  std::uint32_t incident = 0;
+  SubMasterWord word = SubMasterWord::AskState;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("role", self.role);
+    v.field("incarnation", self.incarnation);
+    v.field("incident", self.incident);
+    v.field("word", self.word);
+  }
+};
+
+/// The extension's answer to a RelaunchNodes order. Only `replaced` nodes are new machines: what
+/// ran there is gone for good, and they are heard again with an empty list.
+struct NodesRelaunched {
+  JobId job;
+  std::uint32_t incident = 0;
+  std::vector<NodeId> replaced;  ///< May be empty.
+  std::string error;             ///< Not empty: the extension failed.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("incident", self.incident);
+    v.field("replaced", self.replaced);
+    v.field("error", self.error);
+  }
+};
+
+/// A user takes a node out of use, or back into it. What runs there goes on.
+struct ExclusionRequested {
+  std::uint64_t request = 0;
+  NodeId node;
+  bool excluded = true;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("node", self.node);
+    v.field("excluded", self.excluded);
+  }
+};
+
+/// A preemption notice: the node goes away at `until`.
+struct NodeLeaving {
+  NodeId node;
+  Instant until;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+    v.field("until", self.until);
+  }
+};
+
+/// Devices of a node do not work any more, until the node returns from a repair.
+struct DevicesLost {
+  NodeId node;
+  std::uint64_t devices = 0;  ///< Bit i: device i.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+    v.field("devices", self.devices);
+  }
+};
+
+/// What a worker that lives is suspected of.
+enum class Suspicion : std::uint8_t {
+  Hung,        ///< No progress for the job's `hang_after`.
+  Straggling,  ///< Far slower than its peers.
+};
+
+template <>
+struct EnumNames<Suspicion> {
+  static constexpr std::array kNames{"hung", "straggling"};
+};
+
+/// Edge: a worker that lives does not do its part. Named as in WorkersChanged.
+struct WorkerSuspected {
+  JobId job;
+  Generation generation;
+  Incarnation incarnation;
+  Rank rank;
+  Suspicion suspicion = Suspicion::Hung;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("generation", self.generation);
+    v.field("incarnation", self.incarnation);
+    v.field("rank", self.rank);
+    v.field("suspicion", self.suspicion);
+  }
+};
+
 /// Alternatives are appended, never reordered: the index is the record's tag in the journal.
 using EventBody = std::variant<EpochStarted,
                                NodesDeclared,
@@ -297,7 +419,13 @@ using EventBody = std::variant<EpochStarted,
                                NodeSilent,
                                NodeReturned,
                                TimeReached,
-                               PlanProposed>;
+                               PlanProposed,
+                               SubMasterSaid,
+                               NodesRelaunched,
+                               ExclusionRequested,
+                               NodeLeaving,
+                               DevicesLost,
+                               WorkerSuspected>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

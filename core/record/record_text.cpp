@@ -21,7 +21,13 @@ std::string_view event_kind_name(std::size_t index) {
       "node_silent",
       "node_returned",
       "time_reached",
-      "plan_proposed"};
+      "plan_proposed",
+      "sub_master_said",
+      "nodes_relaunched",
+      "exclusion_requested",
+      "node_leaving",
+      "devices_lost",
+      "worker_suspected"};
   return kNames[index];
 }
 
@@ -29,7 +35,13 @@ std::string_view kind_name(const EventBody& body) { return event_kind_name(body.
 
 std::string_view kind_name(const CommandBody& body) {
   static constexpr std::array<std::string_view, std::variant_size_v<CommandBody>> kNames{
-      "start_workers", "stop_workers", "update_membership", "clean_job", "answer_request"};
+      "start_workers",
+      "stop_workers",
+      "update_membership",
+      "clean_job",
+      "answer_request",
+      "tell_sub_master",
+      "relaunch_nodes"};
   return kNames[body.index()];
 }
 

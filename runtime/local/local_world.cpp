@@ -102,6 +102,13 @@ void LocalWorld::take_orders() {
 
 void LocalWorld::obey(const Command& command) {
   if (const auto* answer = std::get_if<AnswerRequest>(&command.body)) return answered(*answer);
+  if (std::holds_alternative<RelaunchNodes>(command.body)) {
+    // This machine cannot be exchanged for another.
+    const auto& relaunch = std::get<RelaunchNodes>(command.body);
+    queue_.push(Origin::External,
+                NodesRelaunched{relaunch.job, relaunch.incident, {}, "no launcher is configured"});
+    return;
+  }
   liveness_.ordered(command.body);
   agent_step(CommandReceived{command});
 }

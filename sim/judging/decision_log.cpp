@@ -64,6 +64,17 @@ void DecisionLog::flush(Block& block) {
   block.lines.push_back(std::move(line));
 }
 
+// "SpareUsed" as "spare used".
+std::string change_text(NodeChange change) {
+  std::string text;
+  for (const char c : to_string(change)) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    if (capital && !text.empty()) text += ' ';
+    text += capital ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return text;
+}
+
 void DecisionLog::add_line(Block& block, std::string line) {
   flush(block);
   block.lines.push_back(std::move(line));
@@ -107,7 +118,21 @@ void DecisionLog::on_notice(const Notice& notice) {
       break;
     case NoticeKind::NodeChanged:
       add_line(block,
-               "node " + std::to_string(notice.node.value) + (notice.up ? " returned" : " silent"));
+               "node " + std::to_string(notice.node.value) + " " + change_text(notice.change));
+      break;
+    case NoticeKind::IncidentOpened:
+      add_line(block,
+               "incident " + std::to_string(notice.incident) + ": " +
+                   std::string(to_string(notice.reason)) + " takes the " +
+                   std::string(to_string(notice.scope)) + (notice.charged ? ", charged" : ""));
+      break;
+    case NoticeKind::IncidentClosed:
+      add_line(block, "incident " + std::to_string(notice.incident) + " closed");
+      break;
+    case NoticeKind::WorkerRestarted:
+      // Told by the reports of readiness already.
+    case NoticeKind::WorkLost:
+      // Known to within a report of progress, which the worlds make at different instants.
       break;
     case NoticeKind::WorkersReported:
       add_reports(block, notice);

@@ -117,6 +117,10 @@ void ExpectationJudge::on_notice(const Notice& notice) {
     case NoticeKind::GrantClipped:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
+    case NoticeKind::IncidentOpened:
+    case NoticeKind::IncidentClosed:
+    case NoticeKind::WorkerRestarted:
+    case NoticeKind::WorkLost:
       break;
   }
 }

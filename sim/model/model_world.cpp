@@ -174,6 +174,10 @@ std::string ModelWorld::take_label(std::uint64_t request) {
   return label;
 }
 
+void ModelWorld::order(const TellSubMaster&) {}
+
+void ModelWorld::order(const RelaunchNodes&) {}
+
 void ModelWorld::order(const AnswerRequest& order) {
   // Requests that scale or stop carry no id of ours; submissions are answered in order.
   if (order.request == 0 || unanswered_.empty()) return;

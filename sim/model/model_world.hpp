@@ -48,6 +48,8 @@ class ModelWorld final : public World {
   void order(const UpdateMembership& order);
   void order(const CleanJob& order);
   void order(const AnswerRequest& order);
+  void order(const TellSubMaster& order);
+  void order(const RelaunchNodes& order);
 
   // model_world.cpp: the loop and the orders.
   void happen(const Future& future);

@@ -38,6 +38,13 @@ void put_workers(const Notice& notice, JsonText& json) {
   if (notice.fact == WorkerFact::Exited) json.field("exit_code", notice.exit_code);
 }
 
+void put_incident(const Notice& notice, JsonText& json) {
+  json.field("incident", notice.incident).field("cause", to_string(notice.reason));
+  json.field("scope", to_string(notice.scope)).field("charged", notice.charged);
+  if (!notice.role.is_none())
+    json.field("role", notice.role.value).field("local_rank", notice.local_rank);
+}
+
 /// What the notice's kind says is meaningful.
 void put_details(const Notice& notice, JsonText& json) {
   switch (notice.kind) {
@@ -64,7 +71,17 @@ void put_details(const Notice& notice, JsonText& json) {
       json.field("replicas", notice.count);
       return;
     case NoticeKind::NodeChanged:
-      json.field("up", notice.up);
+      json.field("change", to_string(notice.change)).field("up", notice.up);
+      return;
+    case NoticeKind::IncidentOpened:
+    case NoticeKind::IncidentClosed:
+      put_incident(notice, json);
+      return;
+    case NoticeKind::WorkerRestarted:
+      json.field("role", notice.role.value).field("local_rank", notice.local_rank);
+      return;
+    case NoticeKind::WorkLost:
+      json.field("work", notice.work);
       return;
     case NoticeKind::WorkersReported:
       put_workers(notice, json);

@@ -75,6 +75,10 @@ void Metrics::observe(const Notice& notice) {
     case NoticeKind::GrantClipped:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
+    case NoticeKind::IncidentOpened:
+    case NoticeKind::IncidentClosed:
+    case NoticeKind::WorkerRestarted:
+    case NoticeKind::WorkLost:
       return;
   }
 }
@@ -120,6 +124,10 @@ void Metrics::counted(const Notice& notice, JobOutcome& job) {
       return;
     case Counter::NodeLosses:
       job.node_losses = value;
+      return;
+    case Counter::RoleRestarts:
+    case Counter::JobRestarts:
+    case Counter::NodesRelaunched:
       return;
   }
 }

@@ -48,7 +48,8 @@ TEST(EventLog, TheSecondTimeIsLeftOutWhereBothAreEqual) {
   notice.at = notice.occurred_at = Instant{1};
   notice.node = NodeId(4);
   EXPECT_EQ(line_of(notice),
-            "{\"at_s\":0.000000001,\"kind\":\"NodeChanged\",\"node\":4,\"up\":false}\n");
+            "{\"at_s\":0.000000001,\"kind\":\"NodeChanged\",\"node\":4,\"change\":\"Silent\","
+            "\"up\":false}\n");
 }
 
 TEST(EventLog, AnUnknownJobIsShownByItsNumber) {
