@@ -32,6 +32,9 @@ int order_of(const EventBody& body) {
       body);
 }
 
+// Issued orders that may stand before those kept back until they are dropped together.
+constexpr std::size_t kIssuedKept = 4096;
+
 }  // namespace
 
 Driver::Driver(Controller& controller,
@@ -72,30 +75,7 @@ void Driver::put_in_order() {
 // Appends the batch once, steps all of it, then releases what may go out.
 bool Driver::journal_and_step() {
   put_in_order();
-  bytes_.clear();
-  records_.clear();
-  ends_.clear();
-  for (const Event& event : events_) {
-    encode(event, bytes_);
-    ends_.push_back(bytes_.size());
-  }
-  Sequence sequence = controller_.state().sequence;
-  Digest chain = chain_;
-  std::size_t begin = 0;
-  for (const std::size_t end : ends_) {
-    sequence = sequence.next();
-    const std::span<const std::byte> bytes = bytes_.bytes().subspan(begin, end - begin);
-    Digester digester(chain);
-    digester.update(bytes);
-    chain = digester.finish();
-    records_.push_back({sequence, chain, bytes});
-    begin = end;
-  }
-  if (const Status appended = store_.append(records_); !appended) {
-    store_errors_ = appended.errors();
-    return false;
-  }
-  chain_ = chain;
+  if (!append()) return false;
   for (const Event& event : events_) {
     commands_.clear();
     controller_.step(event, commands_);
@@ -113,18 +93,67 @@ bool Driver::journal_and_step() {
   return release_orders() && take_snapshot();
 }
 
+// Encodes the batch, chains its digests and appends it: all of it or nothing.
+bool Driver::append() {
+  bytes_.clear();
+  records_.clear();
+  ends_.clear();
+  for (const Event& event : events_) {
+    if (const auto* begun = std::get_if<EpochStarted>(&event.body))
+      writer_ = std::max(writer_, begun->epoch);
+    encode(event, bytes_);
+    ends_.push_back(bytes_.size());
+  }
+  Sequence sequence = controller_.state().sequence;
+  Digest chain = chain_;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends_) {
+    sequence = sequence.next();
+    const std::span<const std::byte> bytes = bytes_.bytes().subspan(begin, end - begin);
+    Digester digester(chain);
+    digester.update(bytes);
+    chain = digester.finish();
+    records_.push_back({sequence, chain, bytes});
+    begin = end;
+  }
+  if (refused(store_.append(writer_, records_))) return false;
+  chain_ = chain;
+  return true;
+}
+
+bool Driver::refused(const Status& status) {
+  if (status) return false;
+  store_errors_ = status.errors();
+  return true;
+}
+
+RunEnd Driver::refusal() const {
+  const bool deposed =
+      std::any_of(store_errors_.begin(), store_errors_.end(), [](const Error& error) {
+        return error.code == ErrorCode::Conflict;
+      });
+  return deposed ? RunEnd::Deposed : RunEnd::StoreFailed;
+}
+
 // An order promises something outside, so its record must be durable first.
 bool Driver::release_orders() {
   if (outbox_.empty()) return true;
-  if (store_.durable() < outbox_.back().sequence) {
-    if (const Status synced = store_.sync(); !synced) {
-      store_errors_ = synced.errors();
-      return false;
-    }
-  }
-  for (const Command& order : outbox_) world_.issue(order);
-  outbox_.clear();
+  if (store_.durable() < outbox_.back().sequence && refused(store_.sync())) return false;
+  issue_durable();
   return true;
+}
+
+// A store that is not done yet keeps the rest back, in order, for a later turn.
+void Driver::issue_durable() {
+  const Sequence durable = store_.durable();
+  while (issued_ < outbox_.size() && outbox_[issued_].sequence <= durable) {
+    // Counted before it is out: an order is never issued twice by one leader.
+    const Command& order = outbox_[issued_++];
+    world_.issue(order);
+  }
+  if (issued_ < outbox_.size() && issued_ < kIssuedKept) return;
+  outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(issued_));
+  issued_ = 0;
 }
 
 bool Driver::take_snapshot() {
@@ -135,15 +164,11 @@ bool Driver::take_snapshot() {
   controller_.state().save(bytes);
   StoredSnapshot snapshot{controller_.state().sequence, chain_, kRecordVersion, {}};
   snapshot.bytes.assign(bytes.bytes().begin(), bytes.bytes().end());
-  if (const Status saved = store_.save_snapshot(snapshot); !saved) {
-    store_errors_ = saved.errors();
-    return false;
-  }
-  return true;
+  return !refused(store_.save_snapshot(snapshot));
 }
 
-// Asks for a plan where one is due, and folds an answer that is there. False: nothing to do.
-bool Driver::plan() {
+// Asks for a plan where one is due, and takes an answer that is there.
+void Driver::plan() {
   if (!planner_.is_busy()) {
     if (const std::optional<PlanRequest> request = controller_.take_plan_request()) {
       ++plans_asked_;
@@ -151,19 +176,24 @@ bool Driver::plan() {
     }
   }
   std::optional<PlanProposed> answer = planner_.take(world_.now());
-  if (!answer) return false;
+  if (!answer) return;
   const Instant now = world_.now();
   events_.push_back({now, now, Origin::Reaction, std::move(*answer)});
-  return true;
+}
+
+Instant Driver::next_wake() {
+  const Instant wake = std::min(controller_.next_deadline(), planner_.ready_at());
+  return outbox_.empty() ? wake : std::min(wake, store_.next_durable());
 }
 
 // Waits for what comes next, at most until `until`. `more`: the world has something to tell yet.
 bool Driver::wait(Instant until, bool more) {
-  const Instant deadline = std::min(controller_.next_deadline(), planner_.ready_at());
-  if (!more && deadline.is_never() && !planner_.is_busy()) return false;
+  const Instant deadline = next_wake();
+  const bool answers_due = planner_.is_busy() || !outbox_.empty();
+  if (!more && deadline.is_never() && !answers_due) return false;
   if (deadline >= until && world_.now() >= until) return false;
   // A policy may change its mind after some cycles, but not for ever after.
-  const bool idle = !more && !planner_.is_busy() && controller_.only_cycles_left();
+  const bool idle = !more && !answers_due && controller_.only_cycles_left();
   quiet_cycles_ = idle && orders_ == orders_seen_ ? quiet_cycles_ + 1 : 0;
   orders_seen_ = orders_;
   if (quiet_cycles_ > options_.quiet_cycles_max) return false;
@@ -171,17 +201,36 @@ bool Driver::wait(Instant until, bool more) {
   return true;
 }
 
+// All facts of this instant first; then timers that are due; plans last. Returns whether the world
+// has something to tell yet.
+bool Driver::gather() {
+  const bool more = world_.wait_events(world_.now(), events_);
+  if (events_.empty() && controller_.next_deadline() <= world_.now())
+    events_.push_back({world_.now(), world_.now(), Origin::Reaction, TimeReached{}});
+  if (events_.empty()) plan();
+  return more;
+}
+
+Turn Driver::work() {
+  if (!events_.empty()) return journal_and_step() ? Turn::Worked : Turn::Refused;
+  const std::size_t kept_back = orders_kept_back();
+  if (!release_orders()) return Turn::Refused;
+  return orders_kept_back() < kept_back ? Turn::Worked : Turn::Idle;
+}
+
+Turn Driver::turn() {
+  (void)gather();
+  return work();
+}
+
 RunEnd Driver::run(Instant until) {
   Instant last = world_.now();
   std::uint64_t turns_here = 0;
   quiet_cycles_ = 0;
   while (true) {
-    // All facts of this instant first; then timers that are due; plans last.
-    const bool more = world_.wait_events(world_.now(), events_);
-    if (events_.empty() && controller_.next_deadline() <= world_.now())
-      events_.push_back({world_.now(), world_.now(), Origin::Reaction, TimeReached{}});
-    if (events_.empty() && !plan() && !wait(until, more)) return RunEnd::Finished;
-    if (!events_.empty() && !journal_and_step()) return RunEnd::StoreFailed;
+    const bool more = gather();
+    if (events_.empty() && !wait(until, more)) return RunEnd::Finished;
+    if (work() == Turn::Refused) return refusal();
     if (observer_ != nullptr && observer_->should_stop()) return RunEnd::Stopped;
     if (world_.now() != last) {
       last = world_.now();

@@ -1,4 +1,7 @@
 // The only loop: wait, journal, step, issue. The same in every world.
+//
+// One pass of it is a turn. `run` takes turns and waits between them; a host that drives several
+// leaders in one simulated world takes the turns itself (sim/control).
 #pragma once
 
 #include <span>
@@ -38,7 +41,20 @@ struct DriverOptions {
 };
 
 /// Why a run ended.
-enum class RunEnd : std::uint8_t { Finished, Stopped, NoProgress, StoreFailed };
+enum class RunEnd : std::uint8_t {
+  Finished,
+  Stopped,
+  NoProgress,
+  StoreFailed,
+  Deposed,  ///< The store takes the records of a later leader, not ours (ErrorCode::Conflict).
+};
+
+/// What one turn did.
+enum class Turn : std::uint8_t {
+  Idle,     ///< Nothing was there to do: time must pass, or an answer come.
+  Worked,   ///< Records were stepped or orders issued; another turn may find more.
+  Refused,  ///< The store failed or another leader took over: the driver is at its end.
+};
 
 /// Drives one controller in one world. The caller owns all parts; they outlive the driver.
 class Driver {
@@ -50,11 +66,29 @@ class Driver {
          RunObserver* observer,
          DriverOptions options);
 
-  /// Continues a journal whose last record had this chain digest (after replay).
-  void continue_from(Digest chain) { chain_ = chain; }
+  /// Continues a journal whose last record had this chain digest (after replay), and whose latest
+  /// snapshot is `snapshot`.
+  void continue_from(Digest chain, Sequence snapshot = {}) {
+    chain_ = chain;
+    last_snapshot_ = snapshot.value;
+    writer_ = controller_.state().epoch;
+  }
 
-  /// Journals and steps facts that come from no world: the epoch, the declarations.
+  /// Journals and steps facts that come from no world: the epoch, the declarations. Where the
+  /// store is slow, the orders that follow are issued by later turns.
   Status apply(std::vector<Event> events);
+
+  /// One pass that never waits: takes what the world has to tell now, else the timers that are due,
+  /// else the plan that is there; journals it, steps it, and issues the orders whose records are
+  /// durable, also those that earlier turns had to keep back.
+  Turn turn();
+
+  /// When the next turn will find something by itself: a timer, a plan or a durable record. Never
+  /// where only the world can bring it about.
+  Instant next_wake();
+
+  /// Orders that wait for their records to become durable.
+  std::size_t orders_kept_back() const { return outbox_.size() - issued_; }
 
   /// Runs until nothing will happen any more, `until` is reached, or the observer stops it. Jobs
   /// that can never start are still unfinished then.
@@ -63,7 +97,10 @@ class Driver {
   /// Chained digest of all records so far.
   Digest chain() const { return chain_; }
 
-  /// What the store said when it failed.
+  /// How the run ended when a turn was refused: StoreFailed or Deposed.
+  RunEnd refusal() const;
+
+  /// What the store said when it refused.
   const Errors& store_errors() const { return store_errors_; }
 
   std::uint64_t events() const { return controller_.state().sequence.value; }
@@ -71,12 +108,17 @@ class Driver {
   std::uint64_t plans_asked() const { return plans_asked_; }
 
  private:
+  bool gather();
+  Turn work();
   bool journal_and_step();
+  bool append();
   bool release_orders();
+  void issue_durable();
   void put_in_order();
-  bool plan();
+  void plan();
   bool wait(Instant until, bool more);
   bool take_snapshot();
+  bool refused(const Status& status);
 
   Controller& controller_;
   World& world_;
@@ -92,7 +134,9 @@ class Driver {
   std::uint64_t orders_seen_ = 0;   ///< When the loop last waited.
   std::uint64_t quiet_cycles_ = 0;  ///< Waits without an order since, where only cycles are due.
   std::vector<Event> events_;       ///< The batch at hand.
-  std::vector<Command> outbox_;     ///< Orders whose record is not durable yet.
+  Epoch writer_;                    ///< In whose name records are appended: the last that began.
+  std::vector<Command> outbox_;     ///< Orders, first those that were issued already.
+  std::size_t issued_ = 0;          ///< Of the outbox.
   Commands commands_;
   ByteWriter bytes_;
   std::vector<std::size_t> ends_;  ///< Of each event of the batch, in `bytes_`.

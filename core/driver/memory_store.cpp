@@ -2,7 +2,9 @@
 
 namespace orrery {
 
-Status MemoryStore::append(std::span<const StoredRecord> records) {
+Status MemoryStore::append(Epoch writer, std::span<const StoredRecord> records) {
+  if (writer < leader_) return deposed({}, writer, leader_);
+  leader_ = writer;
   for (const StoredRecord& record : records) {
     if (record.sequence.value != entries_.size() + 1)
       return Error{ErrorCode::Conflict,
@@ -11,7 +13,10 @@ Status MemoryStore::append(std::span<const StoredRecord> records) {
                    "journal",
                    "record " + std::to_string(record.sequence.value) + " does not follow record " +
                        std::to_string(entries_.size()) + "; append without gaps"};
-    entries_.push_back({record.chain, bytes_.size(), record.bytes.size()});
+    entries_.push_back({record.chain,
+                        bytes_.size(),
+                        static_cast<std::uint32_t>(record.bytes.size()),
+                        record.version});
     bytes_.insert(bytes_.end(), record.bytes.begin(), record.bytes.end());
   }
   return Done{};
@@ -22,7 +27,7 @@ Status MemoryStore::read_from(Sequence first,
   for (std::size_t i = first.value == 0 ? 0 : first.value - 1; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     const std::span<const std::byte> bytes(bytes_.data() + entry.begin, entry.size);
-    if (!visit({Sequence{i + 1}, entry.chain, bytes})) break;
+    if (!visit({Sequence{i + 1}, entry.chain, bytes, entry.version})) break;
   }
   return Done{};
 }

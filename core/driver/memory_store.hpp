@@ -10,7 +10,7 @@ namespace orrery {
 /// The journal in memory: for tests and for replay within one process. Durable at once.
 class MemoryStore final : public StateStore {
  public:
-  Status append(std::span<const StoredRecord> records) override;
+  Status append(Epoch writer, std::span<const StoredRecord> records) override;
 
   Sequence durable() const override { return Sequence{entries_.size()}; }
 
@@ -28,19 +28,21 @@ class MemoryStore final : public StateStore {
   struct Entry {
     Digest chain;
     std::size_t begin = 0;
-    std::size_t size = 0;
+    std::uint32_t size = 0;
+    std::uint16_t version = 0;
   };
 
   std::vector<Entry> entries_;
   std::vector<std::byte> bytes_;
   std::optional<StoredSnapshot> snapshot_;
+  Epoch leader_;  ///< The highest that has appended.
 };
 
 /// Keeps nothing but the count: for runs whose journal nobody will read. The chain digest is the
 /// driver's, so such a run can still be compared with a recorded one.
 class NullStore final : public StateStore {
  public:
-  Status append(std::span<const StoredRecord> records) override {
+  Status append(Epoch, std::span<const StoredRecord> records) override {
     if (!records.empty()) last_ = records.back().sequence;
     return Done{};
   }

@@ -13,6 +13,13 @@ Error broken(Sequence at, const std::string& message) {
   return {ErrorCode::InvalidInput, {}, 0, "journal record " + std::to_string(at.value), message};
 }
 
+Error newer(Sequence at, const std::string& what, std::uint16_t version) {
+  return broken(at,
+                what + " was written by a newer program: record version " +
+                    std::to_string(version) + ", this one reads up to " +
+                    std::to_string(kRecordVersion) + "; upgrade the program");
+}
+
 /// A plan as recorded, without what it was good for.
 struct Asked {
   Sequence record;
@@ -50,12 +57,17 @@ Result<JournalEnd> read_journal(StateStore& store,
                               "edited; restore it from a copy"));
       return false;
     }
+    if (record.version > kRecordVersion) {
+      errors.push_back(newer(record.sequence, "it", record.version));
+      return false;
+    }
     ByteReader bytes(record.bytes);
     Event event;
-    if (!decode(bytes, kRecordVersion, event)) {
+    if (!decode(bytes, record.version, event) || !bytes.finished()) {
       errors.push_back(broken(record.sequence,
-                              "is no event of this program's version; use the version that wrote "
-                              "the journal"));
+                              "is no event of version " + std::to_string(record.version) +
+                                  ", which it claims to be; use the program that wrote the "
+                                  "journal"));
       return false;
     }
     end.last = record.sequence;
@@ -75,25 +87,24 @@ Result<JournalEnd> replay(StateStore& store, Controller& controller) {
   Digest chain;
   if (*snapshot) {
     const StoredSnapshot& from = **snapshot;
-    if (from.version > kRecordVersion)
-      return broken(from.sequence,
-                    "the snapshot was written by a newer version (" + std::to_string(from.version) +
-                        ", this one reads up to " + std::to_string(kRecordVersion) +
-                        "); upgrade the program");
+    if (from.version > kRecordVersion) return newer(from.sequence, "the snapshot", from.version);
     ByteReader bytes(from.bytes);
-    if (!controller.load(bytes, from.version))
+    if (!controller.load(bytes, from.version) || !bytes.finished())
       return broken(from.sequence,
                     "the snapshot cannot be read; delete it to replay from the start");
     first = from.sequence.next();
     chain = from.chain;
   }
+  const Sequence snapshot_at{first.value - 1};
   Commands unused;
   Result<JournalEnd> end = read_journal(store, first, chain, [&](Sequence, const Event& event) {
     unused.clear();
     controller.step(event, unused);
     return true;
   });
-  if (end) controller.resume();
+  if (!end) return end;
+  end->snapshot = snapshot_at;
+  controller.resume();
   return end;
 }
 

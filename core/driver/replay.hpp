@@ -20,6 +20,7 @@ struct JournalEnd {
   Sequence last;               ///< Last record; 0 where the journal is empty.
   Digest chain;                ///< Its chain digest: what Driver::continue_from takes.
   std::uint64_t replayed = 0;  ///< Records that were stepped.
+  Sequence snapshot;           ///< Of the snapshot that replay began with; 0: none.
 };
 
 /// Reads records from `first` on, checks that they follow each other and that each chain digest is

@@ -2,60 +2,15 @@
 
 #include <sqlite3.h>
 
-#include <array>
 #include <utility>
-
-#include "core/base/bytes.hpp"
-#include "core/record/codec.hpp"
 
 namespace orrery::runtime {
 namespace {
 
-// "Orry" as a number: tells our files from other SQLite files.
-constexpr std::int64_t kApplicationId = 0x4f727279;
-
-constexpr std::size_t kDigestBytes = 16;
-
-std::array<std::byte, kDigestBytes> to_bytes(const Digest& digest) {
-  std::array<std::byte, kDigestBytes> bytes;
-  store_little_endian(bytes.data(), digest.high);
-  store_little_endian(bytes.data() + 8, digest.low);
-  return bytes;
-}
-
-std::span<const std::byte> blob(sqlite3_stmt* row, int column) {
-  const auto* bytes = static_cast<const std::byte*>(sqlite3_column_blob(row, column));
-  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(row, column))};
-}
-
-std::optional<Digest> digest_in(sqlite3_stmt* row, int column) {
-  const std::span<const std::byte> bytes = blob(row, column);
-  if (bytes.size() != kDigestBytes) return std::nullopt;
-  return Digest{load_little_endian<std::uint64_t>(bytes.data()),
-                load_little_endian<std::uint64_t>(bytes.data() + 8)};
-}
-
-void bind(sqlite3_stmt* to, int place, std::span<const std::byte> bytes) {
-  // A null pointer would be bound as NULL, not as no bytes.
-  const void* from = bytes.empty() ? static_cast<const void*>("") : bytes.data();
-  sqlite3_bind_blob64(to, place, from, bytes.size(), SQLITE_STATIC);
-}
-
-void bind(sqlite3_stmt* to, int place, const Digest& digest) {
-  const auto bytes = to_bytes(digest);
-  sqlite3_bind_blob64(to, place, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
-}
-
-void bind(sqlite3_stmt* to, int place, Sequence sequence) {
-  sqlite3_bind_int64(to, place, static_cast<sqlite3_int64>(sequence.value));
-}
-
 std::string name_of(Sequence sequence) { return "record " + std::to_string(sequence.value); }
 
-Digest digest_of_bytes(std::span<const std::byte> bytes) {
-  Digester digester;
-  digester.update(bytes);
-  return digester.finish();
+std::string name_of_snapshot(Sequence sequence) {
+  return "snapshot " + std::to_string(sequence.value);
 }
 
 Digest chained(const Digest& before, std::span<const std::byte> bytes) {
@@ -64,40 +19,12 @@ Digest chained(const Digest& before, std::span<const std::byte> bytes) {
   return digester.finish();
 }
 
-// What mends a failed write or read, by SQLite's primary code.
-const char* remedy(int code) {
-  switch (code) {
-    case SQLITE_FULL:
-      return "the disk is full; free space, then start again: the journal goes on at its last "
-             "durable record";
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-      return "the file or its folder is read-only; allow writing, or choose another place";
-    case SQLITE_CANTOPEN:
-      return "the file cannot be opened; check that the folder exists and permits it";
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return "another process writes this journal; let only one controller use it";
-    case SQLITE_CONSTRAINT:
-      return "another process has appended to this journal; let only one controller use it";
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return "the file is damaged; restore it from a copy";
-    default:
-      return "check the disk, then start again";
-  }
-}
-
 }  // namespace
 
-void SqliteStore::CloseDatabase::operator()(sqlite3* database) const { sqlite3_close(database); }
-
-void SqliteStore::CloseStatement::operator()(sqlite3_stmt* statement) const {
-  sqlite3_finalize(statement);
-}
-
-Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path, Access access) {
-  std::unique_ptr<SqliteStore> store(new SqliteStore(path, access));
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
+                                                       Access access,
+                                                       Pruning pruning) {
+  std::unique_ptr<SqliteStore> store(new SqliteStore(path, access, pruning));
   if (Status prepared = store->prepare(); !prepared) return prepared.errors();
   return store;
 }
@@ -108,104 +35,58 @@ SqliteStore::~SqliteStore() {
 }
 
 Status SqliteStore::prepare() {
-  const int flags =
-      access_ == Access::Append ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);
-  database_.reset(opened);
-  if (code != SQLITE_OK) return database_error("opening");
-  if (Status versions = check_versions(); !versions) return versions;
-  if (Status tail = find_tail(); !tail) return tail;
-  if (access_ == Access::ReadOnly) return Done{};
-  Result<Statement> insert =
-      statement("INSERT INTO records(sequence, chain, bytes) VALUES(?1, ?2, ?3)");
-  if (!insert) return insert.errors();
-  insert_ = std::move(insert).value();
-  return Done{};
-}
-
-Status SqliteStore::set_up() {
-  if (access_ == Access::ReadOnly)
-    return error("journal", "the file is empty, a journal was needed; name a recorded one");
-  const std::string sql =
-      "BEGIN IMMEDIATE;"
-      "CREATE TABLE records(sequence INTEGER PRIMARY KEY, chain BLOB NOT NULL,"
-      " bytes BLOB NOT NULL);"
-      "CREATE TABLE snapshots(sequence INTEGER PRIMARY KEY, chain BLOB NOT NULL,"
-      " version INTEGER NOT NULL, digest BLOB NOT NULL, bytes BLOB NOT NULL);"
-      "CREATE TABLE tail(one INTEGER PRIMARY KEY CHECK(one = 1), sequence INTEGER NOT NULL,"
-      " record_version INTEGER NOT NULL);"
-      "INSERT INTO tail VALUES(1, 0, " +
-      std::to_string(kRecordVersion) +
-      ");"
-      "PRAGMA application_id = " +
-      std::to_string(kApplicationId) + ";PRAGMA user_version = " + std::to_string(kStoreVersion) +
-      ";COMMIT;";
-  return execute(sql.c_str());
-}
-
-Status SqliteStore::check_versions() {
-  const Result<std::int64_t> tables = number("SELECT count(*) FROM sqlite_schema");
+  if (Status opened = database_.open(access_ == Access::Append); !opened) return opened;
+  const Result<std::int64_t> tables = database_.number("SELECT count(*) FROM sqlite_schema");
   if (!tables) return tables.errors();
-  if (*tables == 0) {
-    if (Status made = set_up(); !made) return made;
-  }
-  const Result<std::int64_t> id = number("PRAGMA application_id");
-  const Result<std::int64_t> layout = number("PRAGMA user_version");
-  if (!id) return id.errors();
+  if (*tables == 0 && access_ == Access::ReadOnly)
+    return database_.error("journal",
+                           "the file is empty, a journal was needed; name a recorded one");
+  if (*tables == 0)
+    if (Status made = create_layout(database_); !made) return made;
+  const Result<std::int64_t> layout = check_layout(database_);
   if (!layout) return layout.errors();
-  if (*id != kApplicationId)
-    return error("journal", "this is another program's database; name a recorded journal");
-  if (*layout > kStoreVersion)
-    return error("journal",
-                 "its layout has version " + std::to_string(*layout) +
-                     ", this program reads versions up to " + std::to_string(kStoreVersion) +
-                     "; use a newer orrery");
-  const Result<std::int64_t> records = number("SELECT record_version FROM tail");
-  if (!records) return records.errors();
-  if (*records > kRecordVersion)
-    return error("journal",
-                 "its records have version " + std::to_string(*records) +
-                     ", this program reads versions up to " + std::to_string(kRecordVersion) +
-                     "; use a newer orrery");
+  layout_ = *layout;
+  if (access_ == Access::Append) {
+    if (Status log = database_.execute("PRAGMA journal_mode = WAL"); !log) return log;
+    if (Status full = database_.execute("PRAGMA synchronous = FULL"); !full) return full;
+    if (Status migrated = migrate_layout(database_, layout_); !migrated) return migrated;
+    layout_ = kStoreVersion;
+  }
+  Result<JournalTail> tail = read_tail(database_, layout_);
+  if (!tail) return tail.errors();
+  tail_ = std::move(*tail);
+  last_ = durable_ = tail_.last;
   if (access_ == Access::ReadOnly) return Done{};
-  if (Status log = execute("PRAGMA journal_mode = WAL"); !log) return log;
-  if (Status full = execute("PRAGMA synchronous = FULL"); !full) return full;
-  if (*records == kRecordVersion) return Done{};
-  const std::string raise = "UPDATE tail SET record_version = " + std::to_string(kRecordVersion);
-  return execute(raise.c_str());
-}
-
-/// Where the journal ends, which must be where the last commit said that it does.
-Status SqliteStore::find_tail() {
-  const Result<std::int64_t> found = number("SELECT coalesce(max(sequence), 0) FROM records");
-  const Result<std::int64_t> committed = number("SELECT sequence FROM tail");
-  if (!found) return found.errors();
-  if (!committed) return committed.errors();
-  if (*found < *committed)
-    return error("record " + std::to_string(*found + 1),
-                 "the tail is torn: records up to " + std::to_string(*committed) +
-                     " were committed, the file ends after record " + std::to_string(*found) +
-                     "; restore it from a copy");
-  last_ = durable_ = Sequence{static_cast<std::uint64_t>(*found)};
+  Result<SqliteStatement> insert =
+      database_.statement("INSERT INTO records(sequence, chain, bytes) VALUES(?1, ?2, ?3)");
+  if (!insert) return insert.errors();
+  insert_ = std::move(*insert);
   return Done{};
 }
 
-Status SqliteStore::append(std::span<const StoredRecord> records) {
+Sequence SqliteStore::first() const {
+  const bool kept = tail_.pruned.value == 0 || tail_.archived;
+  return kept ? Sequence{1} : tail_.pruned.next();
+}
+
+Status SqliteStore::append(Epoch writer, std::span<const StoredRecord> records) {
   if (Status broken = refuse_if_broken(); !broken) return broken;
+  if (writer < tail_.leader) return deposed(database_.path(), writer, tail_.leader);
   Sequence expected = last_;
   for (const StoredRecord& record : records) {
     expected = expected.next();
     if (record.sequence != expected)
       return Error{
           ErrorCode::Conflict,
-          path_,
+          database_.path(),
           0,
           name_of(record.sequence),
           "the next record is " + std::to_string(expected.value) + "; append without gaps"};
   }
   if (records.empty()) return Done{};
+  writer_ = writer;
   if (Status begun = begin_group(); !begun) return begun;
+  tail_.leader = writer;
   for (const StoredRecord& record : records)
     if (Status inserted = insert_record(record); !inserted) return inserted;
   if (last_.value - durable_.value >= kGroupMax) return sync();
@@ -214,18 +95,45 @@ Status SqliteStore::append(std::span<const StoredRecord> records) {
 
 Status SqliteStore::begin_group() {
   if (group_open_) return Done{};
-  if (Status begun = execute("BEGIN IMMEDIATE"); !begun) return begun;
+  if (Status begun = database_.execute("BEGIN IMMEDIATE"); !begun) return fail(begun.errors()[0]);
+  if (Status ours = refuse_if_deposed(); !ours) {
+    database_.roll_back();
+    return ours;
+  }
   group_open_ = true;
   return Done{};
 }
 
+// Under the write lock: what others have committed since our last group.
+Status SqliteStore::refuse_if_deposed() {
+  const Result<JournalTail> now = read_tail(database_, layout_);
+  if (!now) return now.errors();
+  if (now->leader > writer_) {
+    tail_.leader = now->leader;
+    return deposed(database_.path(), writer_, now->leader);
+  }
+  if (now->last != durable_)
+    return Error{ErrorCode::Conflict,
+                 database_.path(),
+                 0,
+                 name_of(durable_.next()),
+                 "another process has appended it; let only one controller use this journal"};
+  return Done{};
+}
+
 Status SqliteStore::insert_record(const StoredRecord& record) {
-  bind(insert_.get(), 1, record.sequence);
-  bind(insert_.get(), 2, record.chain);
-  bind(insert_.get(), 3, record.bytes);
-  const int code = sqlite3_step(insert_.get());
-  sqlite3_reset(insert_.get());
-  if (code != SQLITE_DONE) return fail("appending " + name_of(record.sequence));
+  insert_.bind(1, record.sequence);
+  insert_.bind(2, record.chain);
+  insert_.bind(3, record.bytes);
+  const int code = insert_.step();
+  insert_.reset();
+  if (code != SQLITE_DONE)
+    return fail(database_.last_error("appending " + name_of(record.sequence)));
+  if (record.version != tail_.newest_version() || tail_.versions.empty()) {
+    if (!tail_.versions.empty() && tail_.versions.back().first == record.sequence)
+      tail_.versions.pop_back();
+    tail_.versions.push_back({record.sequence, record.version});
+  }
   last_ = record.sequence;
   return Done{};
 }
@@ -233,9 +141,14 @@ Status SqliteStore::insert_record(const StoredRecord& record) {
 Status SqliteStore::sync() {
   if (Status broken = refuse_if_broken(); !broken) return broken;
   if (!group_open_) return Done{};
-  const std::string tail = "UPDATE tail SET sequence = " + std::to_string(last_.value);
-  if (Status told = execute(tail.c_str()); !told) return told;
-  if (Status committed = execute("COMMIT"); !committed) return committed;
+  return commit();
+}
+
+Status SqliteStore::commit() {
+  tail_.last = last_;
+  if (Status told = write_tail(database_, tail_); !told) return fail(told.errors()[0]);
+  if (Status committed = database_.execute("COMMIT"); !committed)
+    return fail(committed.errors()[0]);
   group_open_ = false;
   durable_ = last_;
   return Done{};
@@ -243,34 +156,83 @@ Status SqliteStore::sync() {
 
 Status SqliteStore::read_from(Sequence first,
                               const std::function<bool(const StoredRecord&)>& visit) {
-  Sequence expected{first.value == 0 ? 1 : first.value};
-  if (expected > last_) return Done{};
+  if (first.value == 0) first = Sequence{1};
+  if (access_ == Access::ReadOnly) {
+    // Who appends may have pruned since.
+    Result<JournalTail> now = read_tail(database_, layout_);
+    if (!now) return now.errors();
+    tail_ = std::move(*now);
+    last_ = durable_ = tail_.last;
+  }
+  if (first <= tail_.pruned) {
+    bool more = true;
+    if (Status read = read_archive(first, visit, more); !read || !more) return read;
+    first = tail_.pruned.next();
+  }
+  return first > last_ ? Status(Done{}) : read_file(first, visit);
+}
+
+/// The records of the archive up to the first that is in this file. `more`: all were wanted.
+Status SqliteStore::read_archive(Sequence first,
+                                 const std::function<bool(const StoredRecord&)>& visit,
+                                 bool& more) {
+  const std::string to = std::to_string(tail_.pruned.value);
+  if (!tail_.archived)
+    return database_.error(name_of(first),
+                           "records up to " + to +
+                               " were dropped once two snapshots had them; "
+                               "begin with a snapshot");
+  const std::string path = archive_of(database_.path());
+  const auto archive = open(path, Access::ReadOnly);
+  if (!archive) {
+    Errors errors = archive.errors();
+    errors.push_back(database_.error(name_of(first),
+                                     "records up to " + to +
+                                         " are in the archive, which cannot be read; put " + path +
+                                         " back beside the journal, or begin with a snapshot"));
+    return errors;
+  }
+  const Result<Digest> end = (*archive)->chain_of(tail_.pruned);
+  if (!end) return end.errors();
+  if (*end != tail_.pruned_chain)
+    return database_.error(name_of(tail_.pruned),
+                           "the archive has another one under this number; put the archive of "
+                           "this journal beside it");
+  return (*archive)->read_from(first, [&](const StoredRecord& record) {
+    if (record.sequence > tail_.pruned) return false;
+    more = visit(record);
+    return more;
+  });
+}
+
+Status SqliteStore::read_file(Sequence first,
+                              const std::function<bool(const StoredRecord&)>& visit) {
+  Sequence expected = first;
   const Result<Digest> before = chain_of(Sequence{expected.value - 1});
   if (!before) return before.errors();
   Digest chain = *before;
-  Result<Statement> select = statement(
+  Result<SqliteStatement> row = database_.statement(
       "SELECT sequence, chain, bytes FROM records WHERE sequence >= ?1 ORDER BY sequence");
-  if (!select) return select.errors();
-  sqlite3_stmt* row = select->get();
-  bind(row, 1, expected);
+  if (!row) return row.errors();
+  row->bind(1, expected);
   int code = SQLITE_OK;
-  while ((code = sqlite3_step(row)) == SQLITE_ROW) {
-    const Sequence sequence{static_cast<std::uint64_t>(sqlite3_column_int64(row, 0))};
+  while ((code = row->step()) == SQLITE_ROW) {
+    const Sequence sequence{static_cast<std::uint64_t>(row->integer(0))};
     if (sequence != expected)
-      return error(name_of(expected), "it is missing; restore the journal from a copy");
-    const std::span<const std::byte> bytes = blob(row, 2);
-    const std::optional<Digest> stored = digest_in(row, 1);
+      return database_.error(name_of(expected), "it is missing; restore the journal from a copy");
+    const std::span<const std::byte> bytes = row->blob(2);
     chain = chained(chain, bytes);
-    if (stored != chain)
-      return error(name_of(sequence),
-                   "its bytes do not give its digest, so it is damaged; records before it are "
-                   "sound; restore the journal from a copy");
-    if (!visit({sequence, chain, bytes})) return Done{};
+    if (row->digest(1) != chain)
+      return database_.error(
+          name_of(sequence),
+          "its bytes do not give its digest, so it is damaged; records before it are sound; "
+          "restore the journal from a copy");
+    if (!visit({sequence, chain, bytes, tail_.version_of(sequence)})) return Done{};
     expected = expected.next();
   }
-  if (code != SQLITE_DONE) return database_error("reading " + name_of(expected));
+  if (code != SQLITE_DONE) return database_.last_error("reading " + name_of(expected));
   if (expected <= last_)
-    return error(name_of(expected), "it is missing; restore the journal from a copy");
+    return database_.error(name_of(expected), "it is missing; restore the journal from a copy");
   return Done{};
 }
 
@@ -279,130 +241,177 @@ Status SqliteStore::save_snapshot(const StoredSnapshot& snapshot) {
   if (snapshot.sequence > last_)
     return Error{
         ErrorCode::Conflict,
-        path_,
+        database_.path(),
         0,
-        "snapshot " + std::to_string(snapshot.sequence.value),
+        name_of_snapshot(snapshot.sequence),
         "the journal ends at record " + std::to_string(last_.value) + "; append the records first"};
   if (Status begun = begin_group(); !begun) return begun;
-  Result<Statement> insert = statement(
+  if (Status inserted = insert_snapshot(snapshot); !inserted) return inserted;
+  if (Status committed = commit(); !committed) return committed;
+  return pruning_ == Pruning::Keep ? Status(Done{}) : prune();
+}
+
+Status SqliteStore::insert_snapshot(const StoredSnapshot& snapshot) {
+  Result<SqliteStatement> insert = database_.statement(
       "INSERT OR REPLACE INTO snapshots(sequence, chain, version, digest, bytes)"
       " VALUES(?1, ?2, ?3, ?4, ?5)");
-  if (!insert) return insert.errors();
-  bind(insert->get(), 1, snapshot.sequence);
-  bind(insert->get(), 2, snapshot.chain);
-  sqlite3_bind_int64(insert->get(), 3, snapshot.version);
-  bind(insert->get(), 4, digest_of_bytes(snapshot.bytes));
-  bind(insert->get(), 5, std::span<const std::byte>(snapshot.bytes));
-  if (sqlite3_step(insert->get()) != SQLITE_DONE) return fail("saving a snapshot");
-  const std::string drop =
+  if (!insert) return fail(insert.errors()[0]);
+  insert->bind(1, snapshot.sequence);
+  insert->bind(2, snapshot.chain);
+  insert->bind(3, std::int64_t{snapshot.version});
+  insert->bind(4, snapshot_digest(snapshot, layout_));
+  insert->bind(5, std::span<const std::byte>(snapshot.bytes));
+  if (insert->step() != SQLITE_DONE) return fail(database_.last_error("saving a snapshot"));
+  const Status dropped = database_.execute(
       "DELETE FROM snapshots WHERE sequence NOT IN"
       " (SELECT sequence FROM snapshots ORDER BY sequence DESC LIMIT " +
-      std::to_string(kSnapshotsKept) + ")";
-  if (Status dropped = execute(drop.c_str()); !dropped) return dropped;
-  return sync();
+      std::to_string(kSnapshotsKept) + ")");
+  return dropped ? dropped : fail(dropped.errors()[0]);
+}
+
+/// Takes the records out that the older of two sound snapshots contains.
+Status SqliteStore::prune() {
+  const Result<std::vector<StoredSnapshot>> kept = snapshots();
+  if (!kept) return kept.errors();
+  if (kept->size() < kSnapshotsKept || kept->front().sequence <= tail_.pruned) return Done{};
+  const StoredSnapshot& older = kept->front();
+  if (pruning_ == Pruning::Archive)
+    if (Status moved = move_to_archive(older.sequence); !moved) return moved;
+  if (Status begun = begin_group(); !begun) return begun;
+  const Status deleted = database_.execute("DELETE FROM records WHERE sequence <= " +
+                                           std::to_string(older.sequence.value));
+  if (!deleted) return fail(deleted.errors()[0]);
+  tail_.archived = pruning_ == Pruning::Archive && (tail_.pruned.value == 0 || tail_.archived);
+  tail_.pruned = older.sequence;
+  tail_.pruned_chain = older.chain;
+  return commit();
+}
+
+// The archive is durable before anything is deleted here; what it has already stays as it is, so a
+// crash between the two does no harm.
+Status SqliteStore::move_to_archive(Sequence last) {
+  // Where records before were dropped, an archive could not be read from its first record.
+  if (tail_.pruned.value > 0 && !tail_.archived) return Done{};
+  auto archive = open(archive_of(database_.path()), Access::Append);
+  if (!archive) return archive.errors();
+  SqliteStore& to = **archive;
+  Status appended = Done{};
+  const Status read = read_file(tail_.pruned.next(), [&](const StoredRecord& record) {
+    if (record.sequence > last) return false;
+    if (record.sequence > to.last()) appended = to.append(tail_.leader, std::span(&record, 1));
+    return appended.has_value();
+  });
+  if (!read) return read;
+  if (!appended) return appended;
+  const Result<Digest> ours = chain_of(last);
+  const Result<Digest> theirs = to.chain_of(last);
+  if (!ours) return ours.errors();
+  if (!theirs) return theirs.errors();
+  if (*ours != *theirs)
+    return to.database_.error(name_of(last),
+                              "it is another journal's; move this file away, the archive of the "
+                              "journal beside it is begun anew");
+  return to.close();
 }
 
 Result<std::optional<StoredSnapshot>> SqliteStore::latest_snapshot() {
-  Result<Statement> select = statement(
+  Result<SqliteStatement> row = database_.statement(
       "SELECT sequence, chain, version, digest, bytes FROM snapshots"
       " ORDER BY sequence DESC LIMIT 1");
-  if (!select) return select.errors();
-  sqlite3_stmt* row = select->get();
-  const int code = sqlite3_step(row);
+  if (!row) return row.errors();
+  const int code = row->step();
   if (code == SQLITE_DONE) return std::optional<StoredSnapshot>{};
-  if (code != SQLITE_ROW) return database_error("reading a snapshot");
+  if (code != SQLITE_ROW) return database_.last_error("reading a snapshot");
+  Result<StoredSnapshot> snapshot = snapshot_in(*row);
+  if (!snapshot) return snapshot.errors();
+  return std::optional<StoredSnapshot>(std::move(*snapshot));
+}
+
+Result<std::vector<StoredSnapshot>> SqliteStore::snapshots() {
+  Result<SqliteStatement> row = database_.statement(
+      "SELECT sequence, chain, version, digest, bytes FROM snapshots ORDER BY sequence");
+  if (!row) return row.errors();
+  std::vector<StoredSnapshot> all;
+  int code = SQLITE_OK;
+  while ((code = row->step()) == SQLITE_ROW) {
+    Result<StoredSnapshot> snapshot = snapshot_in(*row);
+    if (!snapshot) return snapshot.errors();
+    all.push_back(std::move(*snapshot));
+  }
+  if (code != SQLITE_DONE) return database_.last_error("reading the snapshots");
+  return all;
+}
+
+Result<StoredSnapshot> SqliteStore::snapshot_in(const SqliteStatement& row) {
   StoredSnapshot snapshot;
-  snapshot.sequence = Sequence{static_cast<std::uint64_t>(sqlite3_column_int64(row, 0))};
-  snapshot.version = static_cast<std::uint16_t>(sqlite3_column_int64(row, 2));
-  const std::span<const std::byte> bytes = blob(row, 4);
+  snapshot.sequence = Sequence{static_cast<std::uint64_t>(row.integer(0))};
+  snapshot.version = static_cast<std::uint16_t>(row.integer(2));
+  const std::span<const std::byte> bytes = row.blob(4);
   snapshot.bytes.assign(bytes.begin(), bytes.end());
-  const std::string subject = "snapshot " + std::to_string(snapshot.sequence.value);
-  const std::optional<Digest> chain = digest_in(row, 1);
-  if (!chain || digest_in(row, 3) != digest_of_bytes(bytes))
-    return error(subject,
-                 "its bytes do not give its digest, so it is damaged; replay the journal from its "
-                 "first record");
-  snapshot.chain = *chain;
+  const std::string subject = name_of_snapshot(snapshot.sequence);
+  const std::optional<Digest> chain = row.digest(1);
+  snapshot.chain = chain.value_or(Digest{});
+  if (!chain || row.digest(3) != snapshot_digest(snapshot, layout_))
+    return database_.error(subject,
+                           "its bytes do not give its digest, so it is damaged; delete its row "
+                           "from the table snapshots: an older one, or the records from the "
+                           "first, lead to the same state");
+  const Result<Digest> recorded = chain_of(snapshot.sequence);
+  if (!recorded) return recorded.errors();
+  if (*recorded != snapshot.chain)
+    return database_.error(subject,
+                           "it does not belong to this journal, whose record of that number has "
+                           "another digest; restore the journal from a copy");
   if (snapshot.version > kRecordVersion)
-    return error(subject,
-                 "it has version " + std::to_string(snapshot.version) +
-                     ", this program reads versions up to " + std::to_string(kRecordVersion) +
-                     "; use a newer orrery");
-  return std::optional<StoredSnapshot>(std::move(snapshot));
+    return database_.error(subject,
+                           "it has version " + std::to_string(snapshot.version) +
+                               ", this program reads versions up to " +
+                               std::to_string(kRecordVersion) + "; use a newer orrery");
+  return snapshot;
 }
 
 Status SqliteStore::close() {
   if (access_ == Access::ReadOnly) return Done{};
   if (Status synced = sync(); !synced) return synced;
-  insert_.reset();
+  insert_ = SqliteStatement();
   // One file, without a log beside it: it can be copied, and read where nothing may be written.
-  return execute("PRAGMA journal_mode = DELETE");
+  return database_.execute("PRAGMA journal_mode = DELETE");
 }
 
 /// Gives the open group up and refuses to append from now on.
-Status SqliteStore::fail(const std::string& doing) {
-  const Error cause = database_error(doing);
+Status SqliteStore::fail(const Error& cause) {
   broken_ = Errors{cause};
-  if (group_open_) sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  database_.roll_back();
   group_open_ = false;
   last_ = durable_;
+  tail_.last = durable_;
   return cause;
 }
 
 Status SqliteStore::refuse_if_broken() const {
   if (broken_) return *broken_;
   if (access_ == Access::ReadOnly)
-    return error("journal", "it was opened for reading; open it for appending");
+    return database_.error("journal", "it was opened for reading; open it for appending");
   return Done{};
-}
-
-Status SqliteStore::execute(const char* sql) {
-  if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK)
-    return fail("writing");
-  return Done{};
-}
-
-Result<SqliteStore::Statement> SqliteStore::statement(const char* sql) {
-  sqlite3_stmt* made = nullptr;
-  if (sqlite3_prepare_v2(database_.get(), sql, -1, &made, nullptr) != SQLITE_OK)
-    return database_error("reading");
-  return Statement(made);
 }
 
 /// The chain after a record; that of nothing for 0.
 Result<Digest> SqliteStore::chain_of(Sequence sequence) {
   if (sequence.value == 0) return Digest{};
-  Result<Statement> select = statement("SELECT chain FROM records WHERE sequence = ?1");
+  if (sequence == tail_.pruned) return tail_.pruned_chain;
+  Result<SqliteStatement> select =
+      database_.statement("SELECT chain FROM records WHERE sequence = ?1");
   if (!select) return select.errors();
-  bind(select->get(), 1, sequence);
-  const int code = sqlite3_step(select->get());
+  select->bind(1, sequence);
+  const int code = select->step();
   if (code == SQLITE_DONE)
-    return error(name_of(sequence), "it is missing; restore the journal from a copy");
-  if (code != SQLITE_ROW) return database_error("reading " + name_of(sequence));
-  const std::optional<Digest> chain = digest_in(select->get(), 0);
+    return database_.error(name_of(sequence), "it is missing; restore the journal from a copy");
+  if (code != SQLITE_ROW) return database_.last_error("reading " + name_of(sequence));
+  const std::optional<Digest> chain = select->digest(0);
   if (!chain)
-    return error(name_of(sequence), "its digest is damaged; restore the journal from a copy");
+    return database_.error(name_of(sequence),
+                           "its digest is damaged; restore the journal from a copy");
   return *chain;
-}
-
-Result<std::int64_t> SqliteStore::number(const char* sql) {
-  Result<Statement> select = statement(sql);
-  if (!select) return select.errors();
-  if (sqlite3_step(select->get()) != SQLITE_ROW) return database_error("reading");
-  return static_cast<std::int64_t>(sqlite3_column_int64(select->get(), 0));
-}
-
-Error SqliteStore::error(std::string subject, std::string message) const {
-  return {ErrorCode::InvalidInput, path_, 0, std::move(subject), std::move(message)};
-}
-
-Error SqliteStore::database_error(const std::string& doing) const {
-  const int code = sqlite3_errcode(database_.get());
-  return {ErrorCode::Unavailable,
-          path_,
-          0,
-          "journal",
-          doing + " failed: " + sqlite3_errmsg(database_.get()) + "; " + remedy(code & 0xff)};
 }
 
 }  // namespace orrery::runtime

@@ -13,14 +13,18 @@
 #include "core/base/ids.hpp"
 #include "core/base/result.hpp"
 #include "core/driver/state_store.hpp"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "runtime/store/journal_layout.hpp"
+#include "runtime/store/sqlite_database.hpp"
 
 namespace orrery::runtime {
 
-/// Version of the file's own layout; readers accept it and all before.
-inline constexpr std::int64_t kStoreVersion = 1;
+/// What becomes of records that two snapshots have made needless: those that the older of the two
+/// contains. Space in the file that they leave is used again.
+enum class Pruning : std::uint8_t {
+  Keep,
+  Archive,  ///< Moved to the file NAME.archive, a journal itself; it is read along where needed.
+  Drop,     ///< Forgotten.
+};
 
 /// A StateStore in a SQLite file (write-ahead log, synchronous FULL) with group commit: `append`
 /// collects records in one transaction, which `sync`, a snapshot, `close` or `kGroupMax` records
@@ -30,7 +34,9 @@ inline constexpr std::int64_t kStoreVersion = 1;
 /// record and a tail that is shorter than what was committed are errors that name the first record
 /// concerned. After a failed write the store refuses everything but reading.
 ///
-/// Not shared between threads. One process may append at a time; others may read meanwhile.
+/// Not shared between threads. One process may append at a time; others may read meanwhile. A
+/// process whose leader was deposed, or behind whose back another one has appended, is refused with
+/// ErrorCode::Conflict.
 class SqliteStore final : public StateStore {
  public:
   enum class Access : std::uint8_t { ReadOnly, Append };
@@ -42,8 +48,11 @@ class SqliteStore final : public StateStore {
   static constexpr int kSnapshotsKept = 2;
 
   /// Opens `path`, and makes it where it is missing and `access` is Append. Refuses files that are
-  /// no journal, of a newer layout, with records of a newer version, or with a torn tail.
-  static Result<std::unique_ptr<SqliteStore>> open(const std::string& path, Access access);
+  /// no journal, of a newer layout, with records of a newer version, or with a torn tail. A file of
+  /// an older layout is brought to the newest where `access` is Append.
+  static Result<std::unique_ptr<SqliteStore>> open(const std::string& path,
+                                                   Access access,
+                                                   Pruning pruning = Pruning::Keep);
 
   SqliteStore(const SqliteStore&) = delete;
   SqliteStore& operator=(const SqliteStore&) = delete;
@@ -51,17 +60,22 @@ class SqliteStore final : public StateStore {
   /// Commits what is open; what fails then is as after a crash. Call `close` to learn of it.
   ~SqliteStore() override;
 
-  Status append(std::span<const StoredRecord> records) override;
+  Status append(Epoch writer, std::span<const StoredRecord> records) override;
 
   Sequence durable() const override { return durable_; }
 
   Status sync() override;
 
+  /// Reads the archive too where `first` is in it. Dropped records are an error that says where
+  /// reading can begin.
   Status read_from(Sequence first, const std::function<bool(const StoredRecord&)>& visit) override;
 
   Status save_snapshot(const StoredSnapshot& snapshot) override;
 
   Result<std::optional<StoredSnapshot>> latest_snapshot() override;
+
+  /// All snapshots that are kept, oldest first, each checked as the latest one is.
+  Result<std::vector<StoredSnapshot>> snapshots();
 
   /// Commits and folds the log into the one file. Nothing but destruction may follow.
   Status close();
@@ -69,41 +83,46 @@ class SqliteStore final : public StateStore {
   /// The last record appended; 0 where none.
   Sequence last() const { return last_; }
 
+  /// The first record that can be read, in the archive or here; last() + 1 where there is none.
+  Sequence first() const;
+
+  /// Records up to this one are in the archive or dropped; 0 where all are here.
+  Sequence pruned() const { return tail_.pruned; }
+
   /// The chain after the last record: where a driver goes on.
   Result<Digest> last_chain() { return chain_of(last_); }
 
+  /// Where the archive of a journal lies.
+  static std::string archive_of(const std::string& path) { return path + ".archive"; }
+
  private:
-  struct CloseDatabase {
-    void operator()(sqlite3* database) const;
-  };
-
-  struct CloseStatement {
-    void operator()(sqlite3_stmt* statement) const;
-  };
-
-  using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
-
-  SqliteStore(std::string path, Access access) : path_(std::move(path)), access_(access) {}
+  SqliteStore(std::string path, Access access, Pruning pruning)
+      : database_(std::move(path)), access_(access), pruning_(pruning) {}
 
   Status prepare();
-  Status set_up();
-  Status check_versions();
-  Status find_tail();
   Status begin_group();
+  Status refuse_if_deposed();
   Status insert_record(const StoredRecord& record);
-  Status fail(const std::string& doing);
+  Status commit();
+  Status fail(const Error& cause);
   Status refuse_if_broken() const;
-  Status execute(const char* sql);
-  Result<Statement> statement(const char* sql);
+  Status insert_snapshot(const StoredSnapshot& snapshot);
+  Status prune();
+  Status move_to_archive(Sequence last);
+  Status read_archive(Sequence first,
+                      const std::function<bool(const StoredRecord&)>& visit,
+                      bool& more);
+  Status read_file(Sequence first, const std::function<bool(const StoredRecord&)>& visit);
+  Result<StoredSnapshot> snapshot_in(const SqliteStatement& row);
   Result<Digest> chain_of(Sequence sequence);
-  Result<std::int64_t> number(const char* sql);
-  Error error(std::string subject, std::string message) const;
-  Error database_error(const std::string& doing) const;
 
-  std::string path_;
+  SqliteDatabase database_;
   Access access_;
-  std::unique_ptr<sqlite3, CloseDatabase> database_;
-  Statement insert_;
+  Pruning pruning_;
+  std::int64_t layout_ = kStoreVersion;
+  SqliteStatement insert_;
+  JournalTail tail_;  ///< Of the open group, where there is one.
+  Epoch writer_;      ///< Of the last append.
   Sequence last_;
   Sequence durable_;
   bool group_open_ = false;

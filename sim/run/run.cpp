@@ -75,7 +75,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   const Status opened = driver.apply(opening_events(scenario, policy, world.now()));
   if (!opened) return opened.errors();
   const RunEnd end = driver.run(scenario.until);
-  if (end == RunEnd::StoreFailed) return driver.store_errors();
+  if (end == RunEnd::StoreFailed || end == RunEnd::Deposed) return driver.store_errors();
   RunReport report = account.close(scenario, policy, driver, end, world.now());
   report.summary.workload = workload.account();
   report.troubles = world.troubles();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/driver/memory_store.hpp"
+#include "core/driver/replay.hpp"
 #include "core/record/codec.hpp"
 #include "tests/support/job_builders.hpp"
 
@@ -89,7 +90,7 @@ class SimplePolicy final : public Policy {
 /// Durable when told so; can be made to fail.
 class SlowStore final : public StateStore {
  public:
-  Status append(std::span<const StoredRecord> records) override {
+  Status append(Epoch, std::span<const StoredRecord> records) override {
     if (fail_append) return Error{ErrorCode::Unavailable, {}, 0, "journal", "the disk is full"};
     for (const StoredRecord& record : records) {
       last_ = record.sequence;
@@ -146,6 +147,50 @@ class Watcher final : public RunObserver {
   std::vector<std::string> kinds;
   std::vector<Instant> times;
   std::size_t stop_after = SIZE_MAX;
+};
+
+/// Durable some time after the call of sync; cannot wait.
+class DelayedStore final : public StateStore {
+ public:
+  DelayedStore(const World& world, Duration latency) : world_(world), latency_(latency) {}
+
+  Status append(Epoch, std::span<const StoredRecord> records) override {
+    last_ = records.back().sequence;
+    return Done{};
+  }
+
+  Sequence durable() const override { return world_.now() >= done_at_ ? under_way_ : durable_; }
+
+  Status sync() override {
+    if (world_.now() < done_at_) return Done{};
+    durable_ = under_way_;
+    if (durable_ == last_) return Done{};
+    under_way_ = last_;
+    done_at_ = world_.now() + latency_;
+    return Done{};
+  }
+
+  Instant next_durable() const override {
+    return world_.now() < done_at_ ? done_at_ : Instant::never();
+  }
+
+  Status read_from(Sequence, const std::function<bool(const StoredRecord&)>&) override {
+    return Done{};
+  }
+
+  Status save_snapshot(const StoredSnapshot&) override { return Done{}; }
+
+  Result<std::optional<StoredSnapshot>> latest_snapshot() override {
+    return std::optional<StoredSnapshot>{};
+  }
+
+ private:
+  const World& world_;
+  Duration latency_;
+  Sequence last_;
+  Sequence under_way_;
+  Sequence durable_;
+  Instant done_at_;
 };
 
 class DriverTest : public testing::Test {
@@ -250,6 +295,69 @@ TEST_F(DriverTest, OrdersGoOutOnceTheirRecordsAreDurable) {
   EXPECT_EQ(issued(kAnswer), 1u);
   EXPECT_EQ(issued(kStart), 1u);
   EXPECT_GE(store.syncs, 1);
+}
+
+TEST_F(DriverTest, OrdersWaitForASlowStoreAndGoOutInOrder) {
+  DelayedStore store(world_, Duration::seconds(2));
+  open(store);
+  obey();
+  std::vector<std::pair<std::uint64_t, Instant>> out;
+  const auto answer = world_.on_issue;
+  world_.on_issue = [&](const Command& command) {
+    EXPECT_LE(command.sequence, store.durable()) << "an order ran ahead of its record";
+    out.emplace_back(command.sequence.value, world_.now());
+    answer(command);
+  };
+  world_.at(5, submission(job("a")));
+  world_.at(6, submission(job("b")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
+  ASSERT_GE(out.size(), 4u);
+  // The declarations are on their way to the disk when the first job comes: it waits for both.
+  EXPECT_GE(out.front().second, Instant::zero() + Duration::seconds(7));
+  EXPECT_EQ(driver_->orders_kept_back(), 0u);
+  EXPECT_EQ(controller_.state().totals.succeeded, 2u);
+}
+
+TEST_F(DriverTest, ATurnDoesWhatThereIsAndNeverWaits) {
+  DelayedStore store(world_, Duration::seconds(2));
+  open(store);
+  EXPECT_EQ(driver_->turn(), Turn::Idle);
+  EXPECT_EQ(world_.now(), Instant::zero());
+  world_.at(0, submission(job("a")));
+  EXPECT_EQ(driver_->turn(), Turn::Worked) << "the submission";
+  EXPECT_EQ(driver_->turn(), Turn::Worked) << "the plan";
+  EXPECT_EQ(driver_->turn(), Turn::Idle);
+  EXPECT_THAT(world_.issued, IsEmpty());
+  EXPECT_EQ(driver_->orders_kept_back(), 2u);
+  const Instant durable = Instant::zero() + Duration::seconds(2);
+  EXPECT_EQ(driver_->next_wake(), durable);
+  std::vector<Event> none;
+  world_.wait_events(durable, none);
+  while (driver_->turn() != Turn::Idle || driver_->orders_kept_back() > 0)
+    world_.wait_events(std::min(driver_->next_wake(), durable + Duration::seconds(9)), none);
+  EXPECT_EQ(world_.issued.size(), 2u);
+  EXPECT_THAT(none, IsEmpty());
+}
+
+TEST_F(DriverTest, ADeposedLeaderEndsWithoutAnOrder) {
+  open(memory_);
+  const Sequence last = memory_.durable();
+  Controller other;
+  ScriptedWorld elsewhere;
+  Driver successor(other, elsewhere, memory_, planner_, nullptr, {});
+  const auto end = replay(memory_, other);
+  ASSERT_TRUE(end.has_value());
+  successor.continue_from(end->chain, end->snapshot);
+  ASSERT_TRUE(successor.apply({{{}, {}, Origin::External, EpochStarted{Epoch{2}, {}}}}));
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Deposed);
+  EXPECT_THAT(world_.issued, IsEmpty());
+  EXPECT_EQ(memory_.durable(), last.next());
+  ASSERT_FALSE(driver_->store_errors().empty());
+  EXPECT_EQ(driver_->store_errors()[0].text(),
+            "journal: the leader of epoch 1 is deposed: epoch 2 has begun to write; end this "
+            "controller, the other one goes on");
 }
 
 TEST_F(DriverTest, AStoreThatCannotSyncLetsNoOrderOut) {

@@ -46,7 +46,9 @@ class DamagedStore final : public StateStore {
  public:
   DamagedStore(MemoryStore& sound, Sequence damaged) : sound_(sound), damaged_(damaged) {}
 
-  Status append(std::span<const StoredRecord> records) override { return sound_.append(records); }
+  Status append(Epoch writer, std::span<const StoredRecord> records) override {
+    return sound_.append(writer, records);
+  }
 
   Sequence durable() const override { return sound_.durable(); }
 

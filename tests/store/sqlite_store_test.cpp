@@ -35,12 +35,14 @@ class Payloads {
       chain_ = digester.finish();
       records.push_back({Sequence{next_++}, chain_, std::as_bytes(std::span(bytes))});
     }
-    return store.append(records);
+    return store.append(epoch, records);
   }
 
   static std::string text(std::uint64_t n) { return "payload " + std::to_string(n); }
 
   Digest chain() const { return chain_; }
+
+  Epoch epoch{1};  ///< Of the leader that appends.
 
  private:
   std::uint64_t next_ = 1;
@@ -161,7 +163,7 @@ TEST_F(SqliteStoreTest, ALargeGroupIsCommittedByItself) {
 
 TEST_F(SqliteStoreTest, RefusesRecordsWithAGap) {
   const std::unique_ptr<SqliteStore> store = open();
-  const Status appended = store->append(std::vector<StoredRecord>{{Sequence{2}, {}, {}}});
+  const Status appended = store->append(Epoch{1}, std::vector<StoredRecord>{{Sequence{2}, {}, {}}});
   ASSERT_FALSE(appended.has_value());
   EXPECT_THAT(appended.errors()[0].text(), HasSubstr("record 2: the next record is 1"));
 }
@@ -247,7 +249,7 @@ TEST_F(SqliteStoreTest, OtherFilesAreRefused) {
 TEST_F(SqliteStoreTest, AStoreOpenedForReadingRefusesToAppend) {
   write_closed_journal(2);
   const std::unique_ptr<SqliteStore> store = open(Access::ReadOnly);
-  const Status appended = store->append(std::vector<StoredRecord>{{Sequence{3}, {}, {}}});
+  const Status appended = store->append(Epoch{1}, std::vector<StoredRecord>{{Sequence{3}, {}, {}}});
   ASSERT_FALSE(appended.has_value());
   EXPECT_THAT(appended.errors()[0].text(), HasSubstr("opened for reading"));
   EXPECT_EQ(read_all(*store).sound, 2U);
@@ -264,6 +266,42 @@ TEST_F(SqliteStoreTest, TwoWritersDoNotMix) {
   EXPECT_THAT(refused.errors()[0].text(), HasSubstr("another process writes this journal"));
   EXPECT_FALSE(other->sync().has_value()) << "a failed store stays failed";
   EXPECT_TRUE(one->sync().has_value());
+}
+
+TEST_F(SqliteStoreTest, ALaterEpochDeposesTheWriterBeforeIt) {
+  const std::unique_ptr<SqliteStore> one = open();
+  Payloads first;
+  ASSERT_TRUE(first.append(*one, 2).has_value());
+  ASSERT_TRUE(one->sync().has_value());
+  const std::unique_ptr<SqliteStore> other = open();
+  Payloads second = first;
+  second.epoch = Epoch{2};
+  ASSERT_TRUE(second.append(*other, 1).has_value());
+  ASSERT_TRUE(other->sync().has_value());
+  const Status refused = first.append(*one, 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.errors()[0].code, ErrorCode::Conflict);
+  EXPECT_THAT(refused.errors()[0].text(), HasSubstr("the leader of epoch 1 is deposed: epoch 2"));
+  EXPECT_EQ(one->durable(), Sequence{2}) << "what it knows of is not what the other has written";
+  ASSERT_TRUE(second.append(*other, 1).has_value()) << "the refused one is in nobody's way";
+  ASSERT_TRUE(other->sync().has_value());
+  first.epoch = Epoch{1};
+  const std::unique_ptr<SqliteStore> reopened = open();
+  EXPECT_EQ(first.append(*reopened, 1).errors()[0].code, ErrorCode::Conflict)
+      << "the epoch is in the file";
+}
+
+TEST_F(SqliteStoreTest, AnotherWriterOfTheSameEpochIsNoticed) {
+  const std::unique_ptr<SqliteStore> one = open();
+  const std::unique_ptr<SqliteStore> other = open();
+  Payloads mine;
+  Payloads theirs;
+  ASSERT_TRUE(theirs.append(*other, 1).has_value());
+  ASSERT_TRUE(other->sync().has_value());
+  const Status refused = mine.append(*one, 1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.errors()[0].code, ErrorCode::Conflict);
+  EXPECT_THAT(refused.errors()[0].text(), HasSubstr("record 1: another process has appended it"));
 }
 
 /// Appends and commits for ever; tells each durable record down a pipe.

@@ -126,7 +126,7 @@ Result<LocalRun> run_local(const scenarios::Scenario& scenario,
   if (!opened) return opened.errors();
   end = driver.run(scenario.until);
   planner.reset();
-  if (end == RunEnd::StoreFailed) return driver.store_errors();
+  if (end == RunEnd::StoreFailed || end == RunEnd::Deposed) return driver.store_errors();
   for (const Duration time : thinking.times()) account.metrics().decided(time);
   LocalRun run{account.close(scenario, policy, driver, end, world.now()), world.counters()};
   run.report.summary.workload = workload.account();

@@ -24,7 +24,9 @@ class SimulatedJournal final : public StateStore {
     return std::unique_ptr<SimulatedJournal>(new SimulatedJournal(std::move(*store)));
   }
 
-  Status append(std::span<const StoredRecord> records) override { return file_->append(records); }
+  Status append(Epoch writer, std::span<const StoredRecord> records) override {
+    return file_->append(writer, records);
+  }
 
   Sequence durable() const override { return file_->last(); }
 
