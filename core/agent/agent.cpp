@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
 
 namespace orrery {
 namespace {
@@ -120,10 +122,10 @@ void Agent::on(const CommandReceived& event, Instant now, AgentOutput& out) {
 
 void Agent::on(const LeaseRenewed& event, Instant now, AgentOutput& out) {
   if (!accept_epoch(event.epoch, now, out)) return;
-  const Instant sent_at = std::min(event.sent_at, now);
+  const Instant sent_at = planted(Bug::FenceAtFullLease) ? now : std::min(event.sent_at, now);
   const Instant until = sent_at + (settings_.node_lease - settings_.fence_margin);
   // An answer that took longer than the lease itself gives none.
-  if (until <= now) return;
+  if (until <= now) return reached(Mark::AgentLateRenewal);
   lease_until_ = lease_held_ ? std::max(lease_until_, until) : until;
   lease_held_ = true;
   if (sent_at >= registering_since_) registering_ = false;
@@ -170,7 +172,9 @@ void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
   epoch_ = std::max(epoch_, event.epoch);
   lease_until_ = event.lease_until;
   lease_held_ = true;  // Where it is over, acting on time fences what was adopted.
-  for (const EndedWorker& ended : event.ended) remember_end(ended);
+  if (planted(Bug::AdoptWithoutChecking)) lease_until_ = now + settings_.node_lease;
+  if (!planted(Bug::AdoptDropsEnded))
+    for (const EndedWorker& ended : event.ended) remember_end(ended);
   for (const AgentWorker& found : event.living) adopt(found, now, out);
   register_anew(now);
 }
@@ -221,6 +225,7 @@ void Agent::obey(const StopWorkers& order, Instant now, AgentOutput& out) {
       out.reports.push_back(
           {order.job, order.generation, target.incarnation, WorkerFact::Lost, target.rank, 1, 0});
     }
+    reached(Mark::AgentStopOfNobody);
     out.remarks.push_back({AgentNote::NotRunning, {order.job, target.incarnation, target.rank}});
   }
 }
@@ -279,7 +284,8 @@ void Agent::obey(const AnswerRequest&, Instant, AgentOutput&) {
 }
 
 bool Agent::accept_epoch(Epoch epoch, Instant now, AgentOutput& out) {
-  if (epoch < epoch_) {
+  if (epoch < epoch_ && !planted(Bug::AcceptStaleEpoch)) {
+    reached(Mark::AgentStaleEpoch);
     out.remarks.push_back({AgentNote::StaleEpoch, {}});
     return false;
   }
@@ -298,21 +304,25 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
     return;
   }
   if (const auto ended = ended_.find(wanted.name); ended != ended_.end()) {
+    reached(Mark::AgentAlreadyEnded);
     out.remarks.push_back({AgentNote::AlreadyEnded, wanted.name});
     out.reports.push_back(report_of(ended->second));
     return;
   }
   if (newer_start_known(wanted.name, wanted.slot)) {
+    reached(Mark::AgentStaleIncarnation);
     out.remarks.push_back({AgentNote::StaleIncarnation, wanted.name});
     return;
   }
   if (!lease_held_ || workers_.size() >= settings_.workers_max) {
+    if (!lease_held_) reached(Mark::AgentNoLease);
     out.remarks.push_back({lease_held_ ? AgentNote::Full : AgentNote::NoLease, wanted.name});
     out.reports.push_back(report_of(wanted, WorkerFact::LaunchFailed, 0));
     remember_end(ended_as(wanted, WorkerFact::LaunchFailed, 0));
     return;
   }
-  const bool room = make_room(wanted, now, out);
+  const bool room = make_room(wanted, now, out) || planted(Bug::StartWithoutRoom);
+  if (!room) reached(Mark::AgentWaited);
   AgentWorker& worker = workers_[wanted.name] = wanted;
   worker.state = room ? AgentWorkerState::Starting : AgentWorkerState::Waiting;
   if (room) out.actions.push_back(spawn_of(worker));
@@ -339,6 +349,7 @@ bool Agent::make_room(const AgentWorker& wanted, Instant now, AgentOutput& out) 
     room = false;
     // One that was asked to stop keeps its grace.
     if (older.state == AgentWorkerState::Starting || older.state == AgentWorkerState::Ready) {
+      reached(Mark::AgentReplaced);
       out.remarks.push_back({AgentNote::Replaced, name});
       kill(older, now, out);
     }
@@ -411,6 +422,7 @@ void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
     kill(adopted, now, out);
     return;
   }
+  reached(Mark::AgentAdopted);
   out.remarks.push_back({AgentNote::Adopted, found.name});
   for (auto& [name, older] : of_job(workers_, found.name.job)) {
     if (older.slot != found.slot || name.incarnation >= found.name.incarnation) continue;
@@ -431,6 +443,8 @@ void Agent::fence(Instant now, AgentOutput& out) {
   std::vector<WorkerName> never_started;
   for (auto& [name, worker] : workers_) {
     if (worker.state == AgentWorkerState::Killed) continue;
+    if (planted(Bug::ForgetSelfFence)) continue;
+    reached(Mark::AgentFenced);
     out.remarks.push_back({AgentNote::Fenced, name});
     if (worker.state == AgentWorkerState::Waiting) {
       never_started.push_back(name);

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "core/agent/worker_reports.hpp"
+#include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
 
 namespace orrery {
@@ -10,6 +11,13 @@ namespace {
 
 WorkersChanged loss_of(const RunningWorker& worker) {
   return {worker.job, worker.generation, worker.incarnation, WorkerFact::Lost, worker.rank, 1, 0};
+}
+
+void mark_verdict(HeartbeatVerdict verdict) {
+  if (verdict == HeartbeatVerdict::StaleSession) reached(Mark::EarStaleSession);
+  if (verdict == HeartbeatVerdict::StaleNumber) reached(Mark::EarStaleNumber);
+  if (verdict == HeartbeatVerdict::StaleEpoch) reached(Mark::EarStaleEpoch);
+  if (verdict == HeartbeatVerdict::NotRegistered) reached(Mark::EarNotRegistered);
 }
 
 }  // namespace
@@ -47,6 +55,7 @@ HeartbeatVerdict Liveness::heard(const Heartbeat& beat,
                                  Instant now,
                                  std::vector<EventBody>& edges) {
   const HeartbeatVerdict verdict = judge(beat);
+  mark_verdict(verdict);
   if (verdict != HeartbeatVerdict::Renewed) return verdict;
   Node& node = nodes_[beat.node.index()];
   if (beat.registers && (node.standing != Standing::Heard || beat.session > node.session)) {
@@ -79,6 +88,8 @@ void Liveness::compare(NodeId id, const Heartbeat& beat, std::vector<EventBody>&
   pack_reports(losses);
   for (const WorkersChanged& loss : losses) edges.push_back(loss);
   node.known = listed;
+  if (!losses.empty()) reached(Mark::EarLoss);
+  if (surprise) reached(Mark::EarSurprise);
   if (surprise) edges.push_back(NodeReturned{id, beat.workers});
 }
 
@@ -145,6 +156,7 @@ void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
     node.deadline = Instant::never();
     node.known.clear();
     node.ordered.clear();
+    reached(Mark::EarSilence);
     edges.push_back(NodeSilent{id});
   }
 }

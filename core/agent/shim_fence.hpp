@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/ids.hpp"
+#include "core/base/planted.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery {
@@ -19,7 +20,9 @@ class ShimFence {
   }
 
   /// Whether every worker must be dead. True before the first renewal.
-  bool must_kill(Instant now) const { return now >= lease_until_; }
+  bool must_kill(Instant now) const {
+    return now >= lease_until_ && !planted(Bug::ShimFenceNeverFires);
+  }
 
   /// When `must_kill` becomes true; what a restarted agent takes over.
   Instant lease_until() const { return lease_until_; }

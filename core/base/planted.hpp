@@ -1,0 +1,88 @@
+// Bugs planted on purpose, to prove that the storm's checkers have teeth. Each is one line at its
+// place: `if (planted(Bug::ChargeTwice)) ...`. Without ORRERY_PLANTED, which only tests/planted
+// defines, the condition is the constant `false` and nothing is left of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/base/enum_names.hpp"
+
+namespace orrery {
+
+/// What may be planted, by the part that it breaks. `None` plants nothing.
+enum class Bug : std::uint8_t {
+  None,
+  // The controller.
+  ChargeTwice,             ///< One failure is charged twice.
+  BackoffLimitOffByOne,    ///< One restart more than the limit allows.
+  AcceptStaleGeneration,   ///< A report of an earlier incarnation is taken for one of now.
+  LeakLease,               ///< A worker that has ended keeps its devices.
+  StartBeforeRelease,      ///< A membership starts although others still hold its devices.
+  IgnoreCompleteList,      ///< A returning node's list is not read for what is missing.
+  LoseCounterInSnapshot,   ///< Restarts are not part of a snapshot.
+  SilentNodeKeepsWorkers,  ///< A node's silence is not taken for the loss of its workers.
+  // The agent and the shim's fence.
+  ForgetSelfFence,       ///< An agent whose lease ran out kills nobody.
+  FenceAtFullLease,      ///< An agent measures its lease from the renewal, not from its heartbeat.
+  ShimFenceNeverFires,   ///< A dead agent's workers live on.
+  AdoptWithoutChecking,  ///< A restarted agent takes over workers whose lease has run out.
+  AcceptStaleEpoch,      ///< An agent obeys a leader that has been succeeded.
+  StartWithoutRoom,      ///< An agent does not wait for the older process of a slot.
+  AdoptDropsEnded,       ///< A restarted agent forgets what had ended before.
+  // The driver.
+  ActBeforeDurable,      ///< Orders go out before their record is safe.
+  EpochNotRaised,        ///< A new leader goes on in the old epoch.
+  OrdersOutOfEpoch,      ///< Orders carry the epoch before the present one.
+  ReplaySkipsRecord,     ///< Replay leaves the last record out.
+  SnapshotBehind,        ///< A snapshot claims one record more than it contains.
+  ForgetKeptBackOrders,  ///< Orders that had to wait for the store are dropped.
+  // The store.
+  StoreLosesTail,          ///< A crash takes a record that was durable.
+  StoreAcceptsDeposed,     ///< A deposed leader may still append.
+  StoreKeepsTornRecord,    ///< Half of a torn batch counts as written.
+  StoreTellsDurableEarly,  ///< Records are called durable when they are handed over.
+  StoreOldSnapshot,        ///< The store answers with the snapshot before the newest.
+};
+
+template <>
+struct EnumNames<Bug> {
+  static constexpr std::array kNames{"none",
+                                     "charge_twice",
+                                     "backoff_limit_off_by_one",
+                                     "accept_stale_generation",
+                                     "leak_lease",
+                                     "start_before_release",
+                                     "ignore_complete_list",
+                                     "lose_counter_in_snapshot",
+                                     "silent_node_keeps_workers",
+                                     "forget_self_fence",
+                                     "fence_at_full_lease",
+                                     "shim_fence_never_fires",
+                                     "adopt_without_checking",
+                                     "accept_stale_epoch",
+                                     "start_without_room",
+                                     "adopt_drops_ended",
+                                     "act_before_durable",
+                                     "epoch_not_raised",
+                                     "orders_out_of_epoch",
+                                     "replay_skips_record",
+                                     "snapshot_behind",
+                                     "forget_kept_back_orders",
+                                     "store_loses_tail",
+                                     "store_accepts_deposed",
+                                     "store_keeps_torn_record",
+                                     "store_tells_durable_early",
+                                     "store_old_snapshot"};
+};
+
+#ifdef ORRERY_PLANTED
+/// The bug that is switched on in this test program.
+inline Bug planted_bug = Bug::None;
+
+inline bool planted(Bug bug) { return planted_bug == bug; }
+#else
+constexpr bool planted(Bug) { return false; }
+#endif
+
+}  // namespace orrery
