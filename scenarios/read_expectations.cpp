@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "scenarios/readers.hpp"
 
@@ -12,24 +13,40 @@ constexpr std::int64_t kCountMax = INT32_MAX;
 constexpr std::string_view kOfJob[]{"phase",
                                     "replicas",
                                     "restarts",
+                                    "role_restarts",
+                                    "job_restarts",
                                     "reschedules",
                                     "generation",
                                     "preemptions",
                                     "node_losses",
                                     "reason",
+                                    "says",
                                     "waited_less_than",
-                                    "phases"};
-/// Keys that are something to expect by themselves.
-constexpr std::string_view kOfRun[]{"jobs_finished", "jobs_failed", "ignored"};
+                                    "phases",
+                                    "restarted",
+                                    "not_restarted",
+                                    "worker_restarts",
+                                    "untouched",
+                                    "lost_work_less_than"};
+/// Keys that speak of one job or of all.
+constexpr std::string_view kOfBoth[]{
+    "ignored", "incidents", "mttr_less_than", "recovered_within", "nodes_relaunched"};
+/// Keys that speak of the whole run.
+constexpr std::string_view kOfRun[]{
+    "jobs_finished", "jobs_failed", "no_worker_restarted", "excluded", "spares_used", "epochs"};
 
-/// The time of the fault that `after` names, in the file's list.
-Instant fault_time(const MapReader& after, const FaultIndex& index, const Scenario& scenario) {
+/// Begins the window at a fault: at its time, or when it strikes where only the run tells.
+void begin_at_fault(const MapReader& after,
+                    const FaultIndex& index,
+                    const Scenario& scenario,
+                    Expectation& to) {
   const auto position = index.read(after);
-  if (!position) return Instant::zero();
+  if (!position) return;
   const Fault& fault = scenario.faults[*position];
-  if (!fault.after && fault.kind != FaultKind::SubMasterCrash) return fault.at;
-  after.fail("fault", "strikes at an event, a fault with 'at' is needed; name one");
-  return Instant::zero();
+  if (fault.after || fault.kind == FaultKind::SubMasterCrash)
+    to.after_fault = position;
+  else
+    to.after = fault.at;
 }
 
 void read_window(const MapReader& reader,
@@ -37,21 +54,21 @@ void read_window(const MapReader& reader,
                  const Scenario& scenario,
                  Expectation& to) {
   if (const YamlNode* node = reader.find("after")) {
-    if (node->is_map()) {
-      const MapReader after(
-          reader.reading(), *node, section("expect.after"), reader.subject_of("after"));
-      to.after = fault_time(after, index, scenario);
-    } else {
+    if (node->is_map())
+      begin_at_fault(
+          MapReader(reader.reading(), *node, section("expect.after"), reader.subject_of("after")),
+          index,
+          scenario,
+          to);
+    else
       reader.read_instant("after", to.after);
-    }
   }
   reader.read_instant("by", to.by);
   if (reader.has("within")) {
-    Duration within;
-    reader.read_duration("within", within);
+    reader.read_duration("within", to.within);
     if (reader.has("by"))
       reader.fail("within", "stands beside 'by', which says the same otherwise; keep one");
-    to.by = to.after + within;
+    to.by = to.after + to.within;
   }
   if (reader.has("after") && !reader.has("by") && !reader.has("within"))
     reader.fail("after", "stands without 'within' or 'by', which end the time; add one");
@@ -96,9 +113,79 @@ void read_counts(const MapReader& reader, Expectation& to) {
   count("reschedules", to.reschedules);
   count("preemptions", to.preemptions);
   count("node_losses", to.node_losses);
+  count("role_restarts", to.role_restarts);
+  count("job_restarts", to.job_restarts);
+  count("nodes_relaunched", to.nodes_relaunched);
+  count("spares_used", to.spares_used);
+  count("epochs", to.epochs);
   count("generation", to.generation);
   count("jobs_finished", to.jobs_finished);
   count("jobs_failed", to.jobs_failed);
+}
+
+/// Reports expectations of nothing, of a job that is not named, and of one where the run is meant.
+void check_subjects(const MapReader& reader) {
+  const auto has = [&](std::string_view key) { return reader.has(key); };
+  if (std::none_of(std::begin(kOfJob), std::end(kOfJob), has) &&
+      std::none_of(std::begin(kOfBoth), std::end(kOfBoth), has) &&
+      std::none_of(std::begin(kOfRun), std::end(kOfRun), has))
+    reader.reading().fail(reader.origin(),
+                          reader.subject(),
+                          "expects nothing, something is needed; write for example {job: train, "
+                          "phase: Succeeded}");
+  if (reader.has("job")) return;
+  for (std::string_view key : kOfJob)
+    if (reader.has(key)) reader.fail(key, "stands without 'job', whose it is; add job: NAME");
+}
+
+void read_true(const MapReader& reader, std::string_view key, bool& to) {
+  reader.read_bool(key, to);
+  const YamlNode* node = reader.find(key);
+  if (node != nullptr && node->is_scalar() && node->scalar == "false")
+    reader.fail(key, "is false, true is needed; write " + std::string(key) + ": true or remove it");
+}
+
+/// A number of incidents altogether, or numbers by cause.
+void read_incidents(const MapReader& reader, Expectation& to) {
+  const YamlNode* node = reader.find("incidents");
+  if (node == nullptr) return;
+  if (node->is_scalar()) {
+    to.incidents.emplace(0);
+    return reader.read_integer("incidents", *to.incidents, 0, kCountMax);
+  }
+  if (!node->is_map())
+    return reader.fail(
+        "incidents",
+        found_instead(
+            *node, "a number, or numbers by cause", "write for example {WorkerFailed: 1}"));
+  for (const YamlEntry& entry : node->entries) {
+    const auto cause = enum_from<Reason>(entry.key);
+    const std::int64_t count =
+        entry.value.is_scalar() ? parse_integer(entry.value.scalar).value_or(-1) : -1;
+    const std::string subject = reader.subject_of("incidents") + "." + entry.key;
+    if (!cause) {
+      std::vector<std::string_view> reasons(EnumNames<Reason>::kNames.begin(),
+                                            EnumNames<Reason>::kNames.end());
+      const std::string_view near = nearest(entry.key, reasons);
+      reader.reading().fail(entry.key_origin,
+                            subject,
+                            "is no cause, a reason of incidents is needed; " +
+                                (near.empty() ? std::string("write for example WorkerFailed")
+                                              : "did you mean '" + std::string(near) + "'?"));
+    } else if (count < 0 || count > kCountMax) {
+      reader.reading().fail(entry.value.origin,
+                            subject,
+                            found_instead(entry.value, "a whole number from 0", "correct it"));
+    } else {
+      to.incidents_of.push_back({*cause, static_cast<std::int32_t>(count)});
+    }
+  }
+}
+
+void read_excluded(const MapReader& reader, const Scenario& scenario, Expectation& to) {
+  if (!reader.has("excluded")) return;
+  to.excluded.emplace();
+  read_node_list(reader, "excluded", scenario, *to.excluded);
 }
 
 Expectation read_expectation(const MapReader& reader,
@@ -106,28 +193,29 @@ Expectation read_expectation(const MapReader& reader,
                              const Scenario& scenario) {
   Expectation to;
   to.line = reader.origin().line;
-  read_job_name(reader, "job", scenario, to.job);
+  const ScenarioJob* job = read_job_name(reader, "job", scenario, to.job);
   reader.read_enum("phase", to.phase);
   read_counts(reader, to);
   reader.read_enum("reason", to.reason);
-  if (reader.has("waited_less_than")) {
-    to.waited_less_than = Duration::zero();
-    reader.read_duration("waited_less_than", *to.waited_less_than);
-  }
+  reader.read_text("says", to.says);
+  const auto time = [&](std::string_view key, std::optional<Duration>& value) {
+    if (!reader.has(key)) return;
+    value.emplace();
+    reader.read_duration(key, *value);
+  };
+  time("waited_less_than", to.waited_less_than);
+  time("mttr_less_than", to.mttr_less_than);
+  time("recovered_within", to.recovered_within);
+  read_true(reader, "no_worker_restarted", to.no_worker_restarted);
+  read_true(reader, "untouched", to.untouched);
+  read_expected_workers(reader, job, to);
+  read_incidents(reader, to);
+  read_excluded(reader, scenario, to);
   read_phases(reader, to.phases);
   read_ignored(reader, to);
   read_window(reader, index, scenario, to);
 
-  const auto has = [&](std::string_view key) { return reader.has(key); };
-  if (std::none_of(std::begin(kOfJob), std::end(kOfJob), has) &&
-      std::none_of(std::begin(kOfRun), std::end(kOfRun), has))
-    reader.reading().fail(reader.origin(),
-                          reader.subject(),
-                          "expects nothing, something is needed; write for example {job: train, "
-                          "phase: Succeeded}");
-  if (!reader.has("job"))
-    for (std::string_view key : kOfJob)
-      if (reader.has(key)) reader.fail(key, "stands without 'job', whose it is; add job: NAME");
+  check_subjects(reader);
   return to;
 }
 

@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <utility>
 
 #include "core/base/invariant.hpp"
-#include "scenarios/node_sets.hpp"
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
@@ -103,110 +101,6 @@ bool may_have(const Rule& rule, Key key) {
 
 // --- targets ---
 
-struct NumberRange {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-/// "3" or "0-3".
-std::optional<NumberRange> parse_range(std::string_view text) {
-  const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
-    std::int32_t value = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [at, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc{} || at != end || value < 0) return std::nullopt;
-    return value;
-  };
-  const std::size_t dash = text.find('-', 1);
-  const auto first = number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
-  if (!first || !last || *last < *first) return std::nullopt;
-  return NumberRange{*first, *last};
-}
-
-std::string zero_to(std::int64_t count) { return "0 to " + std::to_string(count - 1); }
-
-class NodesReader {
- public:
-  NodesReader(const MapReader& reader, const Scenario& scenario, std::vector<NodeId>& nodes)
-      : reader_(reader), scenario_(scenario), nodes_(nodes) {}
-
-  void read(bool needed) {
-    const int ways =
-        static_cast<int>(reader_.has("node")) + static_cast<int>(reader_.has("nodes")) +
-        static_cast<int>(reader_.has("rack")) + static_cast<int>(reader_.has("switch"));
-    if (ways == 0 && needed) reader_.missing("node", "node: 0");
-    if (ways > 1)
-      reader_.reading().fail(
-          reader_.origin(),
-          reader_.subject(),
-          "has several of node, nodes, rack and switch, one is needed; keep one");
-    read_node();
-    read_list();
-    read_set("rack", NodeSet::Rack);
-    read_set("switch", NodeSet::Switch);
-    std::sort(nodes_.begin(), nodes_.end());
-    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
-  }
-
- private:
-  void add(Key key, const NumberRange& range) {
-    const std::int64_t known = scenario_.node_count();
-    if (known > 0 && range.last >= known)
-      return reader_.fail(key,
-                          "is " + std::to_string(range.last) + ", but the cluster has nodes " +
-                              zero_to(known) + "; correct it or add nodes");
-    if (known == 0) return;  // The cluster is broken, and reported.
-    for (std::int64_t n = range.first; n <= range.last; ++n)
-      nodes_.emplace_back(static_cast<std::uint32_t>(n));
-  }
-
-  void read_node() {
-    if (!reader_.has("node")) return;
-    std::int64_t node = -1;
-    reader_.read_integer("node", node, 0, INT32_MAX);
-    if (node >= 0) add("node", {node, node});
-  }
-
-  void read_list() {
-    const YamlNode* node = reader_.find("nodes");
-    if (node == nullptr) return;
-    const auto one = [&](const YamlNode& item) {
-      const auto range = item.is_scalar() ? parse_range(item.scalar) : std::nullopt;
-      if (range)
-        add("nodes", *range);
-      else
-        reader_.fail("nodes",
-                     found_instead(item, "a number or a range of them", "write for example 0-3"));
-    };
-    if (!node->is_sequence()) return one(*node);
-    for (const YamlNode& item : node->items) one(item);
-  }
-
-  void read_set(Key key, NodeSet kind) {
-    if (!reader_.has(key)) return;
-    std::int64_t index = -1;
-    reader_.read_integer(key, index, 0, INT32_MAX);
-    if (index < 0 || scenario_.node_count() == 0) return;
-    const std::vector<NodeRun> sets = node_sets(scenario_, kind);
-    const auto count = static_cast<std::int64_t>(sets.size());
-    if (count == 0)
-      return reader_.fail(key,
-                          "stands here, but the cluster declares none; add nodes_per_" +
-                              std::string(key) + " to the cluster");
-    if (index >= count)
-      return reader_.fail(key,
-                          "is " + std::to_string(index) + ", but the cluster has " +
-                              zero_to(count) + "; correct it");
-    const NodeRun& set = sets[static_cast<std::size_t>(index)];
-    add(key, {set.first.value, set.first.value + set.count - 1});
-  }
-
-  const MapReader& reader_;
-  const Scenario& scenario_;
-  std::vector<NodeId>& nodes_;
-};
-
 void read_role_of(const MapReader& reader, const ScenarioJob* job, Fault& fault) {
   if (!reader.has("role")) reader.missing("role", "role: learner");
   reader.read_text("role", fault.worker.role);
@@ -230,7 +124,8 @@ void read_target(const MapReader& reader,
     case Target::Nodes:
     case Target::Network:
     case Target::Clock:
-      return NodesReader(reader, scenario, fault.nodes).read(rule.target == Target::Nodes);
+      if (rule.target == Target::Nodes && !names_nodes(reader)) reader.missing("node", "node: 0");
+      return read_nodes(reader, scenario, fault.nodes);
     case Target::Controller:
       return;
   }
@@ -239,23 +134,17 @@ void read_target(const MapReader& reader,
 // --- what single kinds need ---
 
 void read_devices(const MapReader& reader, const Scenario& scenario, Fault& fault) {
-  const YamlNode* node = reader.find("devices");
-  if (node == nullptr) return reader.missing("devices", "devices: [0, 3]");
+  if (!reader.has("devices")) return reader.missing("devices", "devices: [0, 3]");
   std::int32_t most = 0;
   for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
-  const auto one = [&](const YamlNode& item) {
-    const auto range = item.is_scalar() ? parse_range(item.scalar) : std::nullopt;
-    if (!range)
-      return reader.fail("devices",
-                         found_instead(item, "a number or a range of them", "write for example 0"));
-    if (range->last >= most)
-      return reader.fail("devices",
-                         "is " + std::to_string(range->last) + ", but nodes have at most " +
-                             std::to_string(most) + " devices, counted from 0; correct it");
-    for (std::int64_t d = range->first; d <= range->last; ++d) fault.devices |= 1ULL << d;
-  };
-  if (!node->is_sequence()) return one(*node);
-  for (const YamlNode& item : node->items) one(item);
+  for (const NumberRange& range : read_ranges(reader, "devices")) {
+    if (range.last >= most)
+      reader.fail("devices",
+                  "is " + std::to_string(range.last) + ", but nodes have at most " +
+                      std::to_string(most) + " devices, counted from 0; correct it");
+    else
+      for (std::int64_t d = range.first; d <= range.last; ++d) fault.devices |= 1ULL << d;
+  }
 }
 
 void need_duration(const MapReader& reader, Key key, std::string_view example, Duration& to) {

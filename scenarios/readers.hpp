@@ -55,6 +55,27 @@ void read_generator(Reading& reading,
 /// `requests` and `profilings`.
 void read_requests(const MapReader& top, Scenario& scenario);
 
+/// Whole numbers `first` to `last`.
+struct NumberRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+/// `key` as a number ("3"), a range ("0-3"), or a list of both.
+std::vector<NumberRange> read_ranges(const MapReader& reader, std::string_view key);
+
+/// Adds the nodes that `key` lists to `nodes`, and sorts them.
+void read_node_list(const MapReader& reader,
+                    std::string_view key,
+                    const Scenario& scenario,
+                    std::vector<NodeId>& nodes);
+
+/// Whether an entry has one of `node`, `nodes`, `rack` and `switch`.
+bool names_nodes(const MapReader& reader);
+
+/// The nodes that these four name, sorted.
+void read_nodes(const MapReader& reader, const Scenario& scenario, std::vector<NodeId>& nodes);
+
 /// Where single faults stand in `Scenario::faults`: files count random processes as well.
 class FaultIndex {
  public:
@@ -84,6 +105,10 @@ void read_failures(const MapReader& top, const std::string& directory, Scenario&
 
 /// `expect`; after the faults, whose times it may name.
 void read_expectations(const MapReader& top, Scenario& scenario);
+
+/// The keys of an expectation about workers and their work; `job` is theirs where it is written
+/// out.
+void read_expected_workers(const MapReader& reader, const ScenarioJob* job, Expectation& to);
 
 /// Reads `key` as the name of a job into `name`, in full; reports names that no job of the scenario
 /// has, unless a workload brings jobs of its own. Returns the job, where it is written out.

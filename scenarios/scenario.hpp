@@ -15,8 +15,8 @@
 #include "core/cluster/resources.hpp"
 #include "core/job/spec.hpp"
 #include "core/job/words.hpp"
-#include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "scenarios/expectation.hpp"
 #include "scenarios/faults.hpp"
 #include "scenarios/work.hpp"
 #include "scenarios/workload_spec.hpp"
@@ -106,28 +106,6 @@ struct TimedProfiling {
   std::string job;  ///< Full name.
   std::int32_t rank = 0;
   std::vector<ProfilingValue> values;
-};
-
-/// What must hold of a run; every field that is set must. Judged by sim/judging/expectations.
-struct Expectation {
-  int line = 0;
-  std::string job;  ///< Full name; empty for those about the whole run.
-  std::optional<JobPhase> phase;
-  std::optional<std::int32_t> replicas;
-  Instant after = Instant::zero();  ///< `phase` and `replicas` must be met from here ...
-  Instant by = Instant::never();    ///< ... until here; never: they must hold at the end.
-  std::optional<std::uint32_t> restarts;
-  std::optional<std::uint32_t> reschedules;
-  std::optional<std::uint32_t> preemptions;
-  std::optional<std::uint32_t> node_losses;
-  std::optional<std::uint32_t> generation;
-  std::optional<Reason> reason;              ///< Of the last change of phase.
-  std::optional<Duration> waited_less_than;  ///< Submission to first allocation.
-  std::vector<JobPhase> phases;              ///< Every phase in order, when not empty.
-  std::optional<std::int64_t> jobs_finished;
-  std::optional<std::int64_t> jobs_failed;
-  std::optional<Ignored> ignored;  ///< A report was ignored for this reason ...
-  std::int32_t at_least = 1;       ///< ... at least so often.
 };
 
 enum class OutputFormat : std::uint8_t { Summary, Jobs, Events };

@@ -160,7 +160,23 @@ constexpr Keys kExpect[]{"job",
                          "phases",
                          "jobs_finished",
                          "jobs_failed",
-                         "ignored"};
+                         "ignored",
+                         "says",
+                         "role_restarts",
+                         "job_restarts",
+                         "restarted",
+                         "not_restarted",
+                         "worker_restarts",
+                         "untouched",
+                         "lost_work_less_than",
+                         "incidents",
+                         "mttr_less_than",
+                         "recovered_within",
+                         "nodes_relaunched",
+                         "no_worker_restarted",
+                         "excluded",
+                         "spares_used",
+                         "epochs"};
 constexpr Keys kAfter[]{"fault"};
 constexpr Keys kIgnored[]{"reason", "at_least"};
 constexpr Keys kOutputs[]{"dir", "formats"};

@@ -1,7 +1,8 @@
 #include "sim/judging/expectations.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "core/control/status.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -9,70 +10,31 @@ namespace {
 using scenarios::Expectation;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-constexpr std::size_t kIgnoredReasons = EnumNames<Ignored>::kNames.size();
 
-std::string seconds(Instant at) {
-  if (at.is_never()) return "the end";
-  char text[48];
-  std::snprintf(text, sizeof text, "%.6g s", at.in_seconds());
-  return text;
-}
-
-std::string seconds(Duration time) { return seconds(Instant{time.ns}); }
-
-std::string window(const Expectation& expected) {
-  if (expected.by.is_never()) return "at the end";
-  if (expected.after == Instant::zero()) return "by " + seconds(expected.by);
-  return "between " + seconds(expected.after) + " and " + seconds(expected.by);
-}
-
-std::string text_of(JobPhase phase) { return std::string(to_string(phase)); }
-
-std::string text_of(std::int32_t count) { return std::to_string(count); }
-
-/// Whether `wanted` held at some instant of the window; with no end, whether it held last.
-template <class Changes, class T>
-bool held(const Changes& changes, const T& wanted, const Expectation& expected) {
-  if (changes.empty()) return false;
-  if (expected.by.is_never()) return changes.back().to == wanted;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (!(changes[i].to == wanted) || changes[i].at > expected.by) continue;
-    const bool lasted_into = i + 1 == changes.size() || changes[i + 1].at >= expected.after;
-    if (lasted_into) return true;
-  }
-  return false;
-}
-
-/// What held, for the message: the values of the window, or the last one.
-template <class Changes>
-std::string seen(const Changes& changes, const Expectation& expected) {
-  if (changes.empty()) return "nothing";
-  if (expected.by.is_never()) return text_of(changes.back().to);
+std::string list_of(const std::set<NodeId>& nodes) {
   std::string text;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const bool before = i + 1 < changes.size() && changes[i + 1].at < expected.after;
-    if (before || changes[i].at > expected.by) continue;
-    text += (text.empty() ? "" : ", ") + text_of(changes[i].to);
-  }
-  return text.empty() ? "nothing" : text;
+  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value);
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace
 
 ExpectationJudge::ExpectationJudge(const scenarios::Scenario& scenario)
-    : file_(scenario.file), expectations_(scenario.expectations), ignored_(kIgnoredReasons) {
+    : file_(scenario.file), expectations_(scenario.expectations) {
   for (const Expectation& expected : expectations_) {
-    if (expected.job.empty() || watched(expected.job) != nullptr) continue;
-    Watched& job = watched_.emplace_back();
-    job.name = expected.job;
-    job.ignored.resize(kIgnoredReasons);
+    if (expected.job.empty()) continue;
+    auto job = std::find_if(watched_.begin(), watched_.end(), [&](const JobStory& story) {
+      return story.name == expected.job;
+    });
+    if (job == watched_.end()) job = watched_.insert(job, JobStory{.name = expected.job});
+    job->listened_to = job->listened_to || !expected.says.empty();
   }
 }
 
-const ExpectationJudge::Watched* ExpectationJudge::watched(std::string_view name) const {
-  for (const Watched& job : watched_)
-    if (job.name == name) return &job;
-  return nullptr;
+JobStory* ExpectationJudge::watched(JobId job) {
+  if (job.is_none() || job.index() >= index_of_job_.size()) return nullptr;
+  const std::uint32_t index = index_of_job_[job.index()];
+  return index == kNone ? nullptr : &watched_[index];
 }
 
 void ExpectationJudge::on_job(JobId job, std::string_view name, Instant submitted) {
@@ -85,128 +47,114 @@ void ExpectationJudge::on_job(JobId job, std::string_view name, Instant submitte
   }
 }
 
+void ExpectationJudge::on_node(const Notice& notice) {
+  switch (notice.change) {
+    case NodeChange::Excluded:
+      excluded_.insert(notice.node);
+      return;
+    case NodeChange::Included:
+      excluded_.erase(notice.node);
+      return;
+    case NodeChange::Relaunched:
+      ++relaunched_;
+      return;
+    case NodeChange::SpareUsed:
+      ++spares_used_;
+      return;
+    case NodeChange::Silent:
+    case NodeChange::Returned:
+    case NodeChange::Leaving:
+    case NodeChange::DeviceLost:
+    case NodeChange::SpareAgain:
+      return;
+  }
+}
+
 void ExpectationJudge::on_notice(const Notice& notice) {
   if (notice.kind == NoticeKind::PhaseChanged) {
     finished_ += notice.to == JobPhase::Succeeded ? 1 : 0;
     failed_ += notice.to == JobPhase::Failed ? 1 : 0;
   } else if (notice.kind == NoticeKind::IgnoredReport) {
     ++ignored_[static_cast<std::size_t>(notice.ignored)];
+  } else if (notice.kind == NoticeKind::NodeChanged) {
+    on_node(notice);
   }
-  if (notice.job.is_none() || notice.job.index() >= index_of_job_.size()) return;
-  const std::uint32_t index = index_of_job_[notice.job.index()];
-  if (index == kNone) return;
-  Watched& job = watched_[index];
-  job.generation = std::max(job.generation, notice.generation.value);
-  switch (notice.kind) {
-    case NoticeKind::PhaseChanged:
-      job.phases.push_back({notice.at, notice.to});
-      job.reason = notice.reason;
-      break;
-    case NoticeKind::Allocated:
-      job.replicas.push_back({notice.at, notice.count});
-      if (job.allocated_at.is_never() && notice.count > 0) job.allocated_at = notice.at;
-      break;
-    case NoticeKind::Counted:
-      job.counters[static_cast<std::size_t>(notice.counter)] =
-          static_cast<std::uint32_t>(notice.count);
-      break;
-    case NoticeKind::IgnoredReport:
-      ++job.ignored[static_cast<std::size_t>(notice.ignored)];
-      break;
-    case NoticeKind::GrantDropped:
-    case NoticeKind::GrantClipped:
-    case NoticeKind::NodeChanged:
-    case NoticeKind::WorkersReported:
-    case NoticeKind::IncidentOpened:
-    case NoticeKind::IncidentClosed:
-    case NoticeKind::WorkerRestarted:
-    case NoticeKind::WorkLost:
-      break;
+  recoveries_.on_notice(notice);
+  if (JobStory* job = watched(notice.job)) job->on_notice(notice);
+}
+
+void ExpectationJudge::on_notices(std::span<const Notice> notices, const State& state) {
+  epoch_ = std::max(epoch_, state.epoch);
+  for (const Notice& notice : notices) {
+    on_notice(notice);
+    JobStory* job = watched(notice.job);
+    if (job == nullptr || !job->listened_to || notice.kind != NoticeKind::PhaseChanged) continue;
+    if (const JobState* known = state.find(notice.job))
+      job->message = status_of(state, *known).message;
   }
 }
 
-void ExpectationJudge::judge_state(const Expectation& expected, const Watched& job, Findings& out) {
-  if (expected.phase && !held(job.phases, *expected.phase, expected))
-    out.push_back("phase was " + seen(job.phases, expected) + ", expected " +
-                  text_of(*expected.phase) + " " + window(expected));
-  if (expected.replicas && !held(job.replicas, *expected.replicas, expected))
-    out.push_back("replicas were " + seen(job.replicas, expected) + ", expected " +
-                  text_of(*expected.replicas) + " " + window(expected));
-  if (expected.reason && *expected.reason != job.reason)
-    out.push_back("the last reason was " + std::string(to_string(job.reason)) + ", expected " +
-                  std::string(to_string(*expected.reason)));
-  const bool started = !job.allocated_at.is_never();
-  const Duration waited = started ? job.allocated_at - job.submitted_at : Duration::forever();
-  if (expected.waited_less_than && waited >= *expected.waited_less_than)
-    out.push_back("waited " + (started ? seconds(waited) : "until the end") +
-                  ", expected less than " + seconds(*expected.waited_less_than));
+void ExpectationJudge::on_fault(std::uint32_t index, Instant at) {
+  strikes_.try_emplace(index, at);
 }
 
-void ExpectationJudge::judge_counters(const Expectation& expected,
-                                      const Watched& job,
-                                      Findings& out) {
-  const auto compare =
-      [&](const std::optional<std::uint32_t>& wanted, const char* what, std::uint32_t found) {
-        if (wanted && *wanted != found)
-          out.push_back(what + std::to_string(found) + ", expected " + std::to_string(*wanted));
-      };
-  const auto counted = [&](Counter which) { return job.counters[static_cast<std::size_t>(which)]; };
-  compare(expected.restarts, "restarts were ", counted(Counter::Restarts));
-  compare(expected.reschedules, "reschedules were ", counted(Counter::Reschedules));
-  compare(expected.preemptions, "preemptions were ", counted(Counter::Preemptions));
-  compare(expected.node_losses, "node losses were ", counted(Counter::NodeLosses));
-  compare(expected.generation, "generation was ", job.generation);
-  if (!expected.ignored) return;
-  const std::int64_t found = job.ignored[static_cast<std::size_t>(*expected.ignored)];
-  if (found < expected.at_least)
-    out.push_back(std::to_string(found) + " reports were ignored as " +
-                  std::string(to_string(*expected.ignored)) + ", expected at least " +
-                  std::to_string(expected.at_least));
+bool ExpectationJudge::place_window(Expectation& expected, std::string& finding) const {
+  if (!expected.after_fault) return true;
+  const auto strike = strikes_.find(*expected.after_fault);
+  if (strike == strikes_.end()) {
+    finding = "the fault that it follows never struck, expected to";
+    return false;
+  }
+  expected.after = strike->second;
+  if (!expected.within.is_forever()) expected.by = expected.after + expected.within;
+  return true;
 }
 
-void ExpectationJudge::judge_story(const Expectation& expected, const Watched& job, Findings& out) {
-  if (expected.phases.empty()) return;
-  std::string found;
-  for (const auto& change : job.phases) found += (found.empty() ? "" : ", ") + text_of(change.to);
-  std::string wanted;
-  for (JobPhase phase : expected.phases) wanted += (wanted.empty() ? "" : ", ") + text_of(phase);
-  if (found != wanted)
-    out.push_back("phases were " + (found.empty() ? "none" : found) + ", expected " + wanted);
-}
-
-void ExpectationJudge::judge_run(const Expectation& expected, Findings& out) const {
+std::vector<std::string> ExpectationJudge::run_findings(const Expectation& expected) const {
+  std::vector<std::string> out;
   if (expected.jobs_finished && *expected.jobs_finished != finished_)
     out.push_back(std::to_string(finished_) + " jobs finished, expected " +
                   std::to_string(*expected.jobs_finished));
   if (expected.jobs_failed && *expected.jobs_failed != failed_)
     out.push_back(std::to_string(failed_) + " jobs failed, expected " +
                   std::to_string(*expected.jobs_failed));
-  if (!expected.ignored || !expected.job.empty()) return;
-  const std::int64_t found = ignored_[static_cast<std::size_t>(*expected.ignored)];
-  if (found < expected.at_least)
-    out.push_back(std::to_string(found) + " reports were ignored as " +
-                  std::string(to_string(*expected.ignored)) + ", expected at least " +
-                  std::to_string(expected.at_least));
+  if (expected.no_worker_restarted && recoveries_.worker_restarts() > 0)
+    out.push_back("workers were started again " + std::to_string(recoveries_.worker_restarts()) +
+                  " times, expected never");
+  if (expected.excluded) {
+    const std::set<NodeId> wanted(expected.excluded->begin(), expected.excluded->end());
+    if (wanted != excluded_)
+      out.push_back("excluded nodes were " + list_of(excluded_) + ", expected " + list_of(wanted));
+  }
+  if (expected.spares_used && *expected.spares_used != spares_used_)
+    out.push_back("spare nodes used were " + std::to_string(spares_used_) + ", expected " +
+                  std::to_string(*expected.spares_used));
+  if (expected.epochs && *expected.epochs != epoch_.value)
+    out.push_back("epochs were " + std::to_string(epoch_.value) + ", expected " +
+                  std::to_string(*expected.epochs));
+  if (!expected.job.empty()) return out;
+  judge_recoveries(expected, recoveries_, relaunched_, out);
+  if (expected.ignored)
+    judge_ignored(expected, ignored_[static_cast<std::size_t>(*expected.ignored)], out);
+  return out;
 }
 
 std::vector<std::string> ExpectationJudge::unmet() const {
   std::vector<std::string> texts;
-  for (const Expectation& expected : expectations_) {
+  for (Expectation expected : expectations_) {
     const std::string place = file_ + ":" + std::to_string(expected.line) + ": ";
-    Findings of_run;
-    judge_run(expected, of_run);
-    for (const std::string& finding : of_run) texts.push_back(place + "run: " + finding);
+    for (const std::string& finding : run_findings(expected))
+      texts.push_back(place + "run: " + finding);
     if (expected.job.empty()) continue;
-    Findings of_job;
-    if (const Watched* job = watched(expected.job); job->submitted) {
-      judge_state(expected, *job, of_job);
-      judge_counters(expected, *job, of_job);
-      judge_story(expected, *job, of_job);
-    } else {
-      of_job.emplace_back("was never submitted, expected to be");
+    const auto job = std::find_if(watched_.begin(), watched_.end(), [&](const JobStory& story) {
+      return story.name == expected.job;
+    });
+    const std::string begin = place + "job " + expected.job + ": ";
+    if (std::string finding; !place_window(expected, finding)) {
+      texts.push_back(begin + finding);
+      continue;
     }
-    for (const std::string& finding : of_job)
-      texts.push_back(place + "job " + expected.job + ": " + finding);
+    for (const std::string& finding : findings_of(expected, *job)) texts.push_back(begin + finding);
   }
   return texts;
 }

@@ -1,15 +1,22 @@
-// Judges a run by the expectations of its scenario, from the core's notices alone.
+// Judges a run by the expectations of its scenario, from the core's notices and messages alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/control/state.hpp"
 #include "core/record/command.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/judging/job_story.hpp"
+#include "sim/judging/recovery_record.hpp"
 
 namespace orrery::sim {
 
@@ -26,52 +33,37 @@ class ExpectationJudge {
   /// Every notice, in the order in which the core gave them.
   void on_notice(const Notice& notice);
 
+  /// What one step told, and the state after it: as on_notice, and what jobs say of themselves.
+  void on_notices(std::span<const Notice> notices, const State& state);
+
+  /// A fault of the scenario strikes; `index` in `Scenario::faults`.
+  void on_fault(std::uint32_t index, Instant at);
+
   /// One sentence for each expectation that the run did not meet, in the order of the file, as
   /// `file:line: job NAME: what was found, what was expected`.
   std::vector<std::string> unmet() const;
 
  private:
-  template <class T>
-  struct Change {
-    Instant at;
-    T to;
-  };
-
-  /// What is known of one job that some expectation names.
-  struct Watched {
-    std::string name;
-    bool submitted = false;
-    Instant submitted_at;
-    Instant allocated_at = Instant::never();
-    std::vector<Change<JobPhase>> phases;
-    std::vector<Change<std::int32_t>> replicas;
-    Reason reason = Reason::Submitted;
-    std::uint32_t generation = 0;
-    std::uint32_t counters[EnumNames<Counter>::kNames.size()] = {};
-    std::vector<std::int64_t> ignored;  ///< By reason.
-  };
-
-  using Findings = std::vector<std::string>;
-
-  const Watched* watched(std::string_view name) const;
-  static void judge_state(const scenarios::Expectation& expected,
-                          const Watched& job,
-                          Findings& out);
-  static void judge_counters(const scenarios::Expectation& expected,
-                             const Watched& job,
-                             Findings& out);
-  static void judge_story(const scenarios::Expectation& expected,
-                          const Watched& job,
-                          Findings& out);
-  void judge_run(const scenarios::Expectation& expected, Findings& out) const;
+  JobStory* watched(JobId job);
+  void on_node(const Notice& notice);
+  bool place_window(scenarios::Expectation& expected, std::string& finding) const;
+  std::vector<std::string> run_findings(const scenarios::Expectation& expected) const;
 
   std::string file_;
   std::vector<scenarios::Expectation> expectations_;
-  std::vector<Watched> watched_;
+  std::vector<JobStory> watched_;
   std::vector<std::uint32_t> index_of_job_;  ///< By job id: index into `watched_`, or kNone.
+
+  // Of the whole run.
   std::int64_t finished_ = 0;
   std::int64_t failed_ = 0;
-  std::vector<std::int64_t> ignored_;  ///< Of all jobs and none, by reason.
+  std::array<std::int64_t, EnumNames<Ignored>::kNames.size()> ignored_{};  ///< By reason.
+  RecoveryRecord recoveries_;
+  std::set<NodeId> excluded_;
+  std::uint32_t relaunched_ = 0;
+  std::int32_t spares_used_ = 0;
+  Epoch epoch_;
+  std::map<std::uint32_t, Instant> strikes_;  ///< First strike of each fault that struck.
 };
 
 }  // namespace orrery::sim

@@ -395,6 +395,20 @@ class TestVerbTest(ProgramTest):
         (suite / "broken.yaml").write_text("cluster: 3\n")
         self.assertIn("FAIL", self.expect(2, "test", suite).stdout)
 
+    def test_a_scenario_that_must_fail_passes_as_recorded(self):
+        text = TWO_JOBS + "must_fail: true\nexpect:\n  - {job: first, phase: %s}\n"
+        scenario = self.write("negative.yaml", text % "Failed")
+        self.expect(0, "test", scenario)
+        self.assertIn("unmet: ", self.expect(0, "sim", scenario).stderr)
+        line = text.count("\n")
+        finding = "job default.first: phase was Succeeded, expected Failed at the end\n"
+        self.write("negative.unmet", f"elsewhere/negative.yaml:{line}: {finding}")
+        self.expect(0, "test", scenario)
+        self.write("negative.unmet", "elsewhere/negative.yaml:1: job default.first: otherwise\n")
+        self.assertIn("otherwise than", self.expect(1, "test", scenario).stdout)
+        scenario = self.write("negative.yaml", text % "Succeeded")
+        self.assertIn("every expectation was met", self.expect(1, "test", scenario).stdout)
+
     def test_an_empty_folder_is_no_success(self):
         empty = self.folder / "empty"
         empty.mkdir()

@@ -55,4 +55,38 @@ inline Notice ignored(std::int64_t seconds, Ignored why) {
   return n;
 }
 
+inline Notice incident(std::int64_t seconds, std::uint32_t number, Reason cause) {
+  Notice n = notice(NoticeKind::IncidentOpened, seconds);
+  n.incident = number;
+  n.reason = cause;
+  return n;
+}
+
+inline Notice recovered(std::int64_t seconds, std::uint32_t number) {
+  Notice n = notice(NoticeKind::IncidentClosed, seconds);
+  n.incident = number;
+  return n;
+}
+
+inline Notice restarted(std::int64_t seconds, std::uint16_t role, std::int32_t local_rank) {
+  Notice n = notice(NoticeKind::WorkerRestarted, seconds);
+  n.role = RoleIndex{role};
+  n.local_rank = local_rank;
+  return n;
+}
+
+inline Notice lost_work(std::int64_t seconds, double work) {
+  Notice n = notice(NoticeKind::WorkLost, seconds);
+  n.work = work;
+  return n;
+}
+
+inline Notice node_change(std::int64_t seconds, std::uint32_t node, NodeChange change) {
+  Notice n = notice(NoticeKind::NodeChanged, seconds);
+  n.job = JobId::none();
+  n.node = NodeId{node};
+  n.change = change;
+  return n;
+}
+
 }  // namespace orrery::sim

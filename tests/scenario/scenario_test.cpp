@@ -37,11 +37,11 @@ class Judges : public sim::RunListener {
     log.on_job(id, spec.name);
   }
 
-  void on_notices(std::span<const Notice> notices, const State&, const sim::JobTable&) override {
-    for (const Notice& notice : notices) {
-      expectations.on_notice(notice);
-      log.on_notice(notice);
-    }
+  void on_notices(std::span<const Notice> notices,
+                  const State& state,
+                  const sim::JobTable&) override {
+    expectations.on_notices(notices, state);
+    for (const Notice& notice : notices) log.on_notice(notice);
   }
 
   sim::ExpectationJudge expectations;

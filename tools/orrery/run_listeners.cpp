@@ -30,9 +30,9 @@ void JudgeListener::on_submitted(JobId job, const JobSpec& spec, const sim::JobF
 }
 
 void JudgeListener::on_notices(std::span<const Notice> notices,
-                               const State&,
+                               const State& state,
                                const sim::JobTable&) {
-  for (const Notice& notice : notices) judge_.on_notice(notice);
+  judge_.on_notices(notices, state);
 }
 
 void StuckListener::on_notices(std::span<const Notice> notices,

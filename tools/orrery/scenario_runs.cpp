@@ -62,6 +62,7 @@ std::string encoded(const RunAnswer& answer) {
   out.put(answer.summary);
   out.put(answer.summary.measured);
   out.put(answer.troubles);
+  bytes.u8(answer.failed_as_wanted ? 1 : 0);
   bytes.varint(answer.errors.size());
   for (const Error& error : answer.errors) {
     bytes.u8(static_cast<std::uint8_t>(error.code));
@@ -80,6 +81,7 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   in.get(answer.summary);
   in.get(answer.summary.measured);
   in.get(answer.troubles);
+  answer.failed_as_wanted = reader.u8() != 0;
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
     Error error;
     error.code = static_cast<ErrorCode>(reader.u8());
@@ -217,6 +219,11 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
     return ExitCode::BadInput;
   }
   ran->summary.unmet = judge.unmet();
+  if (scenario.must_fail && ran->summary.unmet.empty())
+    ran->summary.unmet.push_back(scenario.file +
+                                 ":0: run: every expectation was met, expected one that is not");
+  else if (scenario.must_fail)
+    answer.failed_as_wanted = true;
   answer.summary = ran->summary;
   answer.troubles = ran->troubles;
   if (ran->end == RunEnd::NoProgress)
@@ -229,7 +236,7 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
     return ExitCode::BadInput;
   }
   if (ran->end == RunEnd::NoProgress || left_waiting) return ExitCode::NoProgress;
-  return ran->summary.unmet.empty() ? ExitCode::Met : ExitCode::Unmet;
+  return ran->summary.unmet.empty() || answer.failed_as_wanted ? ExitCode::Met : ExitCode::Unmet;
 }
 
 }  // namespace

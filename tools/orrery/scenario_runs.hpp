@@ -59,6 +59,7 @@ struct RunAnswer {
   sim::Summary summary;
   std::vector<std::string> troubles;  ///< What could not be modelled as asked.
   Errors errors;                      ///< Not empty: there is no summary.
+  bool failed_as_wanted = false;      ///< The scenario must fail, and an expectation is unmet.
 };
 
 /// Runs one scenario as the body of a task; the answer is sent through `report`.

@@ -87,7 +87,8 @@ Verb test_verb() {
            .operands_max = -1,
            .summary = "run scenarios and check their expectations",
            .details = "A folder stands for every .yaml file below it. Exit code 1 where an "
-                      "expectation is unmet.",
+                      "expectation is unmet. A scenario with must_fail: true passes where one is "
+                      "unmet, as the .unmet file beside it says if there is one.",
            .options = {{.name = "--world",
                         .value = "W",
                         .help = "the world to run in (default: each scenario's, else model)",

@@ -1,0 +1,56 @@
+// What failed in a run, how it was recovered from, and what that cost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/record/command.hpp"
+
+namespace orrery::sim {
+
+/// One incident as the notices tell it.
+struct IncidentRecord {
+  JobId job;  ///< None: of a node alone.
+  std::uint32_t number = 0;
+  Reason cause = Reason::WorkerFailed;
+  Instant at;                            ///< When it happened.
+  Instant recovered = Instant::never();  ///< When the job worked again, or had ended.
+};
+
+/// The recoveries of one job, or of all jobs of a run together.
+class RecoveryRecord {
+ public:
+  /// Every notice about the job, or every notice.
+  void on_notice(const Notice& notice);
+
+  const std::vector<IncidentRecord>& incidents() const { return incidents_; }
+
+  std::int32_t incidents_of(Reason cause) const;
+
+  /// How often one worker was started again. Meaningful for one job.
+  std::int32_t restarts_of(RoleIndex role, std::int32_t local_rank) const;
+
+  /// How often any worker was.
+  std::int32_t worker_restarts() const { return worker_restarts_; }
+
+  /// Work that was done again, in the job's unit.
+  double lost_work() const { return lost_work_; }
+
+  /// Mean time from an incident to its recovery; forever where one never was, zero without any.
+  Duration mean_time_to_recovery() const;
+
+  /// The longest such time; as above.
+  Duration longest_recovery() const;
+
+ private:
+  std::vector<IncidentRecord> incidents_;
+  std::map<std::pair<RoleIndex, std::int32_t>, std::int32_t> restarts_;
+  std::int32_t worker_restarts_ = 0;
+  double lost_work_ = 0;
+};
+
+}  // namespace orrery::sim
