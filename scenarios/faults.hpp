@@ -122,17 +122,19 @@ struct Fault {
   std::int32_t times = 1;           ///< Strikes altogether, at least 1.
   Duration every;  ///< Between two strikes. Zero with `after`: each further event strikes again.
   Duration lasting = Duration::forever();  ///< What is broken is whole again after this.
-  std::vector<NodeId> nodes;               ///< Sorted. Empty for the network: every node.
-  std::string job;                         ///< Faults of workers and sub-masters: full name.
-  WorkerRef worker;                        ///< Faults of workers; SubMasterCrash: its role.
-  std::int32_t exit_code = 1;              ///< Crash.
-  double factor = 1;                       ///< Slow: at least 1. Bandwidth: above 0, at most 1.
-  double rate = 0;                         ///< Loss, Duplication: 0 to 1.
-  Duration added;                          ///< Latency, StoreSlow.
-  Duration window;                         ///< Reordering.
-  Duration notice;                         ///< PreemptionNotice.
-  Duration step;                           ///< ClockStep: below zero is back.
-  std::uint64_t devices = 0;               ///< DeviceLost: bit i is device i.
+  /// Sorted. Empty for the network: every node. With a fault of a worker: every worker on them, in
+  /// place of `job` and `worker`.
+  std::vector<NodeId> nodes;
+  std::string job;             ///< Faults of workers and sub-masters: full name.
+  WorkerRef worker;            ///< Faults of workers; SubMasterCrash: its role.
+  std::int32_t exit_code = 1;  ///< Crash.
+  double factor = 1;           ///< Slow: at least 1. Bandwidth: above 0, at most 1.
+  double rate = 0;             ///< Loss, Duplication: 0 to 1.
+  Duration added;              ///< Latency, StoreSlow.
+  Duration window;             ///< Reordering.
+  Duration notice;             ///< PreemptionNotice.
+  Duration step;               ///< ClockStep: below zero is back.
+  std::uint64_t devices = 0;   ///< DeviceLost: bit i is device i.
   LinkDirection direction = LinkDirection::Both;  ///< LinkCut.
   CrashPoint point = CrashPoint::Anywhere;        ///< ControllerCrash.
   RoleArrow arrow = RoleArrow::Report;            ///< SubMasterCrash.

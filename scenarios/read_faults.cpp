@@ -86,7 +86,7 @@ bool may_have(const Rule& rule, Key key) {
   if (key == "lasting" || key == "for") return rule.lasts;
   switch (rule.target) {
     case Target::Worker:
-      return contains(kOfWorker, key);
+      return contains(kOfWorker, key) || contains(kOfNodes, key);
     case Target::Nodes:
     case Target::Network:
     case Target::Clock:
@@ -107,12 +107,22 @@ void read_role_of(const MapReader& reader, const ScenarioJob* job, Fault& fault)
   if (job != nullptr && reader.has("role")) check_worker_ref(reader, *job, fault.worker);
 }
 
+/// Every worker on some nodes, in place of one worker of a job.
+void read_workers_of_nodes(const MapReader& reader, const Scenario& scenario, Fault& fault) {
+  read_nodes(reader, scenario, fault.nodes);
+  for (Key key : {"job", "rank", "role", "local"})
+    if (reader.has(key))
+      reader.fail(key, "stands beside nodes, all of whose workers are meant; remove one of them");
+}
+
 void read_target(const MapReader& reader,
                  const Rule& rule,
                  const Scenario& scenario,
                  Fault& fault) {
   switch (rule.target) {
     case Target::Worker:
+      if (names_nodes(reader)) return read_workers_of_nodes(reader, scenario, fault);
+      [[fallthrough]];
     case Target::SubMaster: {
       if (!reader.has("job")) reader.missing("job", "job: train");
       const ScenarioJob* job = read_job_name(reader, "job", scenario, fault.job);

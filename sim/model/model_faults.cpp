@@ -117,6 +117,7 @@ void ModelWorld::fault(const scenarios::Fault& fault) {
       return;
     case scenarios::FaultKind::Crash:
     case scenarios::FaultKind::Delete: {
+      if (!fault.nodes.empty()) break;
       const JobId id = job_named(fault.job);
       LiveJob* job = id.is_none() ? nullptr : live(id);
       ModelWorker* worker = job == nullptr ? nullptr : find(*job, fault.worker);
@@ -130,10 +131,10 @@ void ModelWorld::fault(const scenarios::Fault& fault) {
           *job, *worker, crash ? WorkerFact::Exited : WorkerFact::Lost, fault.exit_code);
     }
     default:
-      troubles_.push_back("fault at " + std::to_string(now_.in_seconds()) + " s: this world does " +
-                          "not model kind " + std::string(to_string(fault.kind)) +
-                          "; nothing was done");
+      break;
   }
+  troubles_.push_back("fault at " + std::to_string(now_.in_seconds()) + " s: this world does not " +
+                      "model such a " + std::string(to_string(fault.kind)) + "; nothing was done");
 }
 
 // --- nodes ---

@@ -31,6 +31,7 @@ faults:
   - {at: 4s, kind: down, rack: 2, for: 1min}
   - {at: 5s, kind: cordon, switch: 1}
   - {at: 6s, kind: loss, rate: 0.1}
+  - {at: 7s, kind: slow, nodes: 8-9, factor: 2}
 )"));
   EXPECT_THAT(numbers(scenario.faults[0].nodes), ElementsAre(3));
   EXPECT_THAT(numbers(scenario.faults[1].nodes), ElementsAre(0, 1, 2));
@@ -41,6 +42,7 @@ faults:
   EXPECT_THAT(numbers(scenario.faults[4].nodes), ElementsAre(5, 6, 7, 8, 9));
   EXPECT_THAT(numbers(scenario.faults[5].nodes), IsEmpty());
   EXPECT_EQ(scenario.faults[5].rate, 0.1);
+  EXPECT_THAT(numbers(scenario.faults[6].nodes), ElementsAre(8, 9)) << "every worker on them";
 }
 
 TEST(Faults, RacksAreNumberedThroughAllGroups) {
