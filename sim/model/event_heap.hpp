@@ -1,4 +1,4 @@
-// The model world's future: what happens when, in one order for equal instants.
+// The machine room's future: what happens when, in one order for equal instants.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,8 @@ enum class FutureKind : std::uint8_t {
   Fault,      ///< A fault of the scenario.
   NodeDown,   ///< A node fails at random.
   NodeUp,     ///< A node comes back.
-  Silence,    ///< The controller notices a node's silence.
   Stopped,    ///< Workers that were told to stop are gone.
   Ready,      ///< Started workers are up.
-  Refused,    ///< Workers that could not be launched.
   Request,    ///< A user's request.
   Profiling,  ///< A worker reports measurements.
   Arrival,    ///< The next submission.

@@ -24,15 +24,27 @@ std::int32_t LiveJob::ready_elastic() const {
   const RoleIndex elastic = elastic_role(*job.spec);
   return static_cast<std::int32_t>(
       std::count_if(workers.begin(), workers.end(), [&](const ModelWorker& w) {
-        return w.role == elastic && w.ready && w.alive && !w.stopping;
+        return w.role == elastic && counts(w);
       }));
 }
 
 std::uint32_t LiveJob::ready_count() const {
   return static_cast<std::uint32_t>(
-      std::count_if(workers.begin(), workers.end(), [](const ModelWorker& w) {
-        return w.ready && w.alive && !w.stopping;
+      std::count_if(workers.begin(), workers.end(), [&](const ModelWorker& w) {
+        return counts(w) && !is_master(w);
       }));
+}
+
+NodeId LiveJob::spokesman() const {
+  for (const ModelWorker& worker : workers)
+    if (worker.alive && worker.generation == generation && !is_master(worker)) return worker.node;
+  return NodeId::none();
+}
+
+ModelWorker* LiveJob::find(Incarnation incarnation, Rank birth_rank) {
+  for (ModelWorker& worker : workers)
+    if (worker.incarnation == incarnation && worker.birth_rank == birth_rank) return &worker;
+  return nullptr;
 }
 
 }  // namespace orrery::sim

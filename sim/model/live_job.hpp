@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/units.hpp"
 #include "core/models/pollux_job.hpp"
 #include "sim/model/model_job.hpp"
 
@@ -17,31 +18,56 @@ struct ModelWorker {
   std::int32_t local_rank = 0;
   NodeId node;
   Incarnation incarnation;
-  Generation born;  ///< Generation and
-  Rank birth_rank;  ///< rank at its start: how it is reported.
-  Rank rank;        ///< Its present one: how orders name it.
+  Generation born;        ///< Generation and
+  Rank birth_rank;        ///< rank at its start: how it is reported.
+  Rank rank;              ///< Its present one: how orders name it.
+  Generation generation;  ///< The membership that it knows.
+  float slow = 1;         ///< Each unit of its work takes so many times as long.
   bool ready = false;
   bool stopping = false;
-  bool alive = true;  ///< False: dead, and nobody has been told.
+  bool alive = true;          ///< False: dead, and nobody has been told.
+  bool hung = false;          ///< Lives, does nothing and hears nothing but a kill.
+  bool told_slow = false;     ///< Suspected as a straggler already.
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+  Share share;
+  Instant since;                       ///< When its process was created.
+  Instant ends_at = Instant::never();  ///< Stopping: when it ends.
+};
+
+/// A role whose failover has been asked of its sub-master and is not done.
+struct LedRole {
+  RoleIndex role;
+  std::uint32_t incident = 0;
 };
 
 /// A job with its workers and its progress.
+///
+/// Only workers that know the newest membership count for progress. Where orders reach every worker
+/// at once that is all of them; behind a network an old start may live on beside its successor.
 struct LiveJob {
   ModelJob job;
   JobId id;
   std::vector<ModelWorker> workers;        ///< In order of start; ended ones are removed.
   std::vector<std::int32_t> script_lives;  ///< Per script: how often it has struck.
-  Generation generation;
-  std::uint32_t world_size = 0;  ///< Workers of the generation that have not done their part.
+  Generation generation;                   ///< The newest that any worker was told.
+  std::uint32_t world_size = 0;  ///< Workers of the generation that have not done their part,
+                                 ///< sub-masters aside.
   Incarnation newest;            ///< Of all that were started.
   bool running = false;          ///< Work goes on (or would, at rate 0).
+  bool forming = false;          ///< Nobody who works knows the newest membership yet.
+  bool hampered = false;         ///< Some worker may be hung or slow, or a role is led.
+  std::uint32_t masters = 0;     ///< Roles that are a sub-master's, of one worker each.
   double done = 0;               ///< Work at `as_of`.
   double rate = 0;               ///< Units per second from then on.
   double safe = 0;               ///< Work in the last checkpoint.
+  double worked = 0;             ///< All work that was ever done; `done` is this less `lost`.
+  double lost = 0;               ///< Work that failures took.
   Instant as_of;
   Instant running_since;    ///< For checkpoints at fixed intervals.
   Instant paused_until;     ///< Rescale or restore pause.
   std::uint32_t stamp = 0;  ///< Of the completion that is still meant.
+  std::vector<LedRole> led;
+  std::vector<std::uint32_t> parts_done;  ///< Slots (role << 16 | local rank) that exited 0.
   std::optional<PolluxJob> pollux;
   bool over = false;  ///< The controller has ended it.
 
@@ -51,13 +77,28 @@ struct LiveJob {
   /// Work that a crash at `now` leaves: all of it where `interval` is zero, else the last multiple.
   double safe_at(Instant now, Duration interval) const;
 
-  /// Members that are ready, of the elastic role and in all.
+  /// Members that are ready, of the elastic role and in all but sub-masters.
   std::int32_t ready_elastic() const;
   std::uint32_t ready_count() const;
+
+  /// Whether the worker is able to work and knows the newest membership.
+  bool counts(const ModelWorker& worker) const {
+    return worker.ready && worker.alive && !worker.stopping && worker.generation == generation;
+  }
 
   bool is_required(const ModelWorker& worker) const {
     return job.spec->roles[worker.role.index()].completion == Completion::Required;
   }
+
+  /// Whether the worker leads the failover of a role and does none of the work.
+  bool is_master(const ModelWorker& worker) const {
+    return masters > 0 && !job.spec->roles[worker.role.index()].master_of.is_none();
+  }
+
+  /// Where the worker that speaks for the job is: the first that knows the newest membership.
+  NodeId spokesman() const;
+
+  ModelWorker* find(Incarnation incarnation, Rank birth_rank);
 };
 
 }  // namespace orrery::sim

@@ -1,26 +1,28 @@
-// How work goes on in the model world: rates, checkpoints, completions, and the Pollux tick.
+// How work goes on in the machine room: rates, checkpoints, completions, and the Pollux tick.
 
 #include <algorithm>
 
-#include "sim/model/model_world.hpp"
+#include "sim/model/machine_room.hpp"
 
 namespace orrery::sim {
 
 // Brings `done` up to now; the rate goes on as it was.
-void ModelWorld::settle_progress(LiveJob& job) {
+void MachineRoom::settle_progress(LiveJob& job) {
   job.safe = std::max(job.safe, job.safe_at(now_, scenario_.timing.checkpoint_interval));
-  job.done = job.done_at(now_);
+  const double done = job.done_at(now_);
+  job.worked += done - job.done;
+  job.done = done;
   job.as_of = now_;
 }
 
 // A crash: what was not in a checkpoint is lost.
-void ModelWorld::lose_progress(LiveJob& job) {
-  job.safe = job.safe_at(now_, scenario_.timing.checkpoint_interval);
+void MachineRoom::lose_progress(LiveJob& job) {
+  settle_progress(job);
+  job.lost += job.done - job.safe;
   job.done = job.safe;
-  job.as_of = now_;
 }
 
-void ModelWorld::tell_progress(LiveJob& job, bool checkpointed) {
+void MachineRoom::tell_progress(LiveJob& job, bool checkpointed) {
   if (job.job.work.units <= 0) return;
   const JobSpec& spec = *job.job.spec;
   ProgressReported progress{job.id, job.generation, job.done, job.rate};
@@ -29,52 +31,67 @@ void ModelWorld::tell_progress(LiveJob& job, bool checkpointed) {
     progress.source = EstimateSource::Oracle;
     progress.remaining = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
   }
-  emit(Origin::External, std::move(progress));
+  listener_.on_progress(job.spokesman(), std::move(progress));
 }
 
-// Sets the rate after something changed, and when the work will be done.
-void ModelWorld::pace(LiveJob& job, bool told) {
-  if (job.pollux || job.over) return;
-  settle_progress(job);
-  if (!job.running && job.ready_count() == job.world_size && job.world_size > 0) {
-    job.running = true;
-    job.running_since = now_;
-  }
-  const double before = job.rate;
-  double rate = job.running ? scenarios::rate_of(job.job.work, job.ready_elastic()) : 0;
+// Units per second of those who work now.
+double MachineRoom::rate_now(const LiveJob& job) const {
+  if (!job.running || job.forming) return 0;
+  double rate = scenarios::rate_of(job.job.work, job.ready_elastic());
   const scenarios::Timing& timing = scenario_.timing;
   // Writing checkpoints takes its share of the time.
   if (timing.checkpoint_interval > Duration::zero() && timing.checkpoint_cost > Duration::zero())
     rate *= timing.checkpoint_interval.in_seconds() /
             (timing.checkpoint_interval + timing.checkpoint_cost).in_seconds();
-  job.rate = rate;
+  return rate;
+}
+
+// Sets the rate after something changed, and when the work will be done.
+void MachineRoom::pace(LiveJob& job, bool told) {
+  if (job.pollux || job.over) return;
+  settle_progress(job);
+  if ((!job.running || job.forming) && job.world_size > 0 && job.ready_count() == job.world_size) {
+    job.running = true;
+    job.forming = false;
+    job.running_since = now_;
+  }
+  const double before = job.rate;
+  job.rate = rate_now(job);
   ++job.stamp;
-  if (rate > 0 && job.job.work.units > 0) {
-    const Duration left = Duration::from_seconds((job.job.work.units - job.done) / rate);
+  if (job.rate > 0 && job.job.work.units > 0) {
+    const Duration left = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
     future_.push(
         std::max(now_, job.paused_until) + left, FutureKind::Complete, job.id.value, job.stamp);
   }
-  if (told && rate != before) tell_progress(job, false);
+  if (told && job.rate != before) tell_progress(job, false);
 }
 
 // The work is done: every required worker exits 0.
-void ModelWorld::complete(LiveJob& job) {
-  job.done = job.job.work.units;
+void MachineRoom::complete(LiveJob& job) {
+  settle_progress(job);
+  job.worked += job.job.work.units - job.done;  // Rounding of the last instant.
+  job.done = job.safe = job.job.work.units;
   job.running = false;
   ++job.stamp;
+  const auto ends = [&](const ModelWorker& w) {
+    return job.is_required(w) && w.alive && !w.stopping && w.generation == job.generation;
+  };
   std::vector<ModelWorker> done;
-  for (const ModelWorker& worker : job.workers)
-    if (job.is_required(worker) && worker.alive && !worker.stopping) done.push_back(worker);
-  std::erase_if(job.workers, [&](const ModelWorker& worker) {
-    return job.is_required(worker) && worker.alive && !worker.stopping;
-  });
-  report(job, done, WorkerFact::Exited, 0, now_);
+  for (ModelWorker& worker : job.workers) {
+    if (!ends(worker)) continue;
+    if (nodes_[worker.node.index()].mute)
+      worker.alive = worker.ready = false;
+    else
+      done.push_back(worker);
+  }
+  std::erase_if(job.workers, ends);
+  tell(job, done, WorkerFact::Exited, 0, now_);
   if (job.workers.empty()) unplace(job);
 }
 
 // --- timing: pollux ---
 
-void ModelWorld::schedule_tick() {
+void MachineRoom::schedule_tick() {
   if (tick_scheduled_) return;
   const std::int64_t tick = scenario_.timing.tick.ns;
   future_.push(Instant{(now_.ns / tick + 1) * tick}, FutureKind::Tick, 0);
@@ -82,7 +99,7 @@ void ModelWorld::schedule_tick() {
 }
 
 // The job's workers are where the plan put them: ranks in order, nodes as they come.
-void ModelWorld::place_pollux(LiveJob& job) {
+void MachineRoom::place_pollux(LiveJob& job) {
   if (job.job.application == nullptr) return;
   if (!job.pollux) job.pollux.emplace(*job.job.application, job.job.spec->batch_size, now_);
   job.pollux->step(now_ - job.pollux->now());
@@ -102,7 +119,7 @@ void ModelWorld::place_pollux(LiveJob& job) {
   schedule_tick();
 }
 
-void ModelWorld::tick() {
+void MachineRoom::tick() {
   tick_scheduled_ = false;
   const std::vector<JobId> placed = placed_;
   for (const JobId id : placed)
@@ -110,21 +127,21 @@ void ModelWorld::tick() {
   if (!placed_.empty()) schedule_tick();
 }
 
-void ModelWorld::tick_one(LiveJob& job) {
+void MachineRoom::tick_one(LiveJob& job) {
   PolluxJob& model = *job.pollux;
   const int epoch = model.epoch();
   model.step(now_ - model.now());
   if (model.completed_at()) {
     std::vector<ModelWorker> done;
     done.swap(job.workers);
-    report(job, done, WorkerFact::Exited, 0, *model.completed_at());
+    tell(job, done, WorkerFact::Exited, 0, *model.completed_at());
     unplace(job);
     return;
   }
   if (model.epoch() == epoch) return;
   ProgressReported progress{job.id, job.generation, model.progress(), model.rate()};
   progress.epoch = model.epoch();
-  emit(Origin::External, std::move(progress));
+  listener_.on_progress(job.spokesman(), std::move(progress));
 }
 
 }  // namespace orrery::sim

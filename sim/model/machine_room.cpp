@@ -1,0 +1,208 @@
+#include "sim/model/machine_room.hpp"
+
+#include <algorithm>
+
+namespace orrery::sim {
+
+MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
+                         JobSource& source,
+                         RoomListener& listener)
+    : scenario_(scenario), source_(source), listener_(listener) {
+  nodes_.resize(static_cast<std::size_t>(scenario.node_count()));
+  const auto& faults = scenario.faults;
+  speaks_of_names_ = !scenario.requests.empty() || !scenario.profilings.empty() ||
+                     std::any_of(faults.begin(), faults.end(), [](const scenarios::Fault& f) {
+                       return !f.job.empty() || f.after;
+                     });
+  const auto list = [&](const auto& items, FutureKind kind) {
+    for (std::uint32_t i = 0; i < items.size(); ++i) future_.push(items[i].at, kind, i);
+    named_futures_ += static_cast<std::int64_t>(items.size());
+  };
+  for (std::uint32_t i = 0; i < faults.size(); ++i) {
+    if (faults[i].after) continue;  // `strike` comes when the event is seen.
+    for (std::int32_t k = 0; k < faults[i].times; ++k)
+      strike(i, faults[i].at + faults[i].every * k);
+  }
+  list(scenario.requests, FutureKind::Request);
+  list(scenario.profilings, FutureKind::Profiling);
+  for (std::size_t p = 0; p < scenario.fault_processes.size(); ++p)
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      node_faults_.push_back(
+          Random::stream(scenario.seed, "fault/" + std::to_string(p) + "/" + std::to_string(n)));
+  for (std::size_t n = 0; n < nodes_.size(); ++n)
+    next_random_fault(NodeId{static_cast<std::uint32_t>(n)});
+  next_arrival();
+}
+
+void MachineRoom::pass_to(Instant until) {
+  now_ = std::max(now_, until);
+  while (!future_.empty() && future_.top().at <= now_) happen(future_.pop());
+}
+
+bool MachineRoom::work_left() const {
+  if (next_.has_value() || named_futures_ > 0 || !placed_.empty()) return true;
+  // Jobs that wait may yet get what comes back.
+  return jobs_left() && comebacks_ > 0;
+}
+
+void MachineRoom::strike(std::uint32_t index, Instant at) {
+  future_.push(at, FutureKind::Fault, index);
+  ++named_futures_;
+}
+
+LiveJob* MachineRoom::live(JobId id) {
+  return id.index() < jobs_.size() ? jobs_[id.index()].get() : nullptr;
+}
+
+JobId MachineRoom::job_named(const std::string& name) const {
+  const auto found = names_.find(name);
+  return found == names_.end() ? JobId::none() : found->second;
+}
+
+void MachineRoom::happen(const Future& future) {
+  switch (future.kind) {
+    case FutureKind::Arrival:
+      return arrive();
+    case FutureKind::Tick:
+      return tick();
+    case FutureKind::Fault:
+      --named_futures_;
+      fault(scenario_.faults[future.subject]);
+      return listener_.on_struck(future.subject);
+    case FutureKind::Request:
+      --named_futures_;
+      return request(scenario_.requests[future.subject]);
+    case FutureKind::Profiling:
+      --named_futures_;
+      return profiling(scenario_.profilings[future.subject]);
+    case FutureKind::NodeUp:
+      return come_back(NodeId{future.subject});
+    case FutureKind::NodeDown:
+      return random_fault(NodeId{future.subject}, future.detail);
+    case FutureKind::Complete:
+    case FutureKind::Script:
+    case FutureKind::Stopped:
+    case FutureKind::Ready:
+      if (LiveJob* job = live(JobId{future.subject})) happen_to_job(*job, future);
+      return;
+  }
+}
+
+void MachineRoom::happen_to_job(LiveJob& job, const Future& future) {
+  if (future.kind == FutureKind::Complete) {
+    if (future.stamp == job.stamp) complete(job);
+  } else if (future.kind == FutureKind::Script) {
+    end_by_script(job, future);
+  } else if (future.kind == FutureKind::Stopped) {
+    stopped(job);
+  } else {
+    come_up(job, future);
+  }
+}
+
+// --- submissions ---
+
+void MachineRoom::next_arrival() {
+  next_ = source_.next();
+  if (next_) future_.push(next_->submit, FutureKind::Arrival, 0);
+}
+
+void MachineRoom::arrive() {
+  listener_.on_outside(JobSubmitted{++submissions_, next_->spec});
+  if (!next_->label.empty()) labels_[submissions_] = std::move(next_->label);
+  unanswered_.push_back(std::move(*next_));
+  next_arrival();
+}
+
+std::string MachineRoom::take_label(std::uint64_t request) {
+  const auto found = labels_.find(request);
+  if (found == labels_.end()) return {};
+  std::string label = std::move(found->second);
+  labels_.erase(found);
+  return label;
+}
+
+void MachineRoom::obey(const AnswerRequest& order) {
+  // Requests that scale or stop carry no id of ours; submissions are answered in order.
+  if (order.request == 0 || unanswered_.empty()) return;
+  ModelJob job = std::move(unanswered_.front());
+  unanswered_.pop_front();
+  if (!order.accepted) {
+    ++over_;
+    troubles_.push_back(order.message);
+    return;
+  }
+  const std::size_t index = order.job.index();
+  if (jobs_.size() <= index) jobs_.resize(index + 1);
+  auto fresh = std::make_unique<LiveJob>();
+  fresh->id = order.job;
+  fresh->as_of = now_;
+  fresh->script_lives.assign(job.scripts.size(), 0);
+  for (const RoleSpec& role : job.spec->roles) fresh->masters += role.master_of.is_none() ? 0 : 1;
+  if (speaks_of_names_) names_[job.spec->name] = order.job;
+  fresh->job = std::move(job);
+  jobs_[index] = std::move(fresh);
+}
+
+// --- what users and workers say ---
+
+void MachineRoom::request(const scenarios::TimedRequest& request) {
+  const JobId id = job_named(request.job);
+  if (!request.scale) return listener_.on_outside(StopRequested{0, id});
+  RoleIndex role;
+  const LiveJob* job = id.is_none() ? nullptr : live(id);
+  if (job != nullptr && !request.scale->role.empty())
+    for (std::size_t r = 0; r < job->job.spec->roles.size(); ++r)
+      if (job->job.spec->roles[r].name == request.scale->role)
+        role = RoleIndex{static_cast<std::uint16_t>(r)};
+  listener_.on_outside(ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas});
+}
+
+void MachineRoom::profiling(const scenarios::TimedProfiling& profiling) {
+  const JobId id = job_named(profiling.job);
+  const LiveJob* job = id.is_none() ? nullptr : live(id);
+  const Rank rank{static_cast<std::uint32_t>(profiling.rank)};
+  // Who hangs measures nothing.
+  if (job != nullptr && job->hampered &&
+      std::any_of(job->workers.begin(), job->workers.end(), [&](const ModelWorker& w) {
+        return w.rank == rank && w.hung;
+      }))
+    return;
+  const Generation generation = job == nullptr ? Generation{} : job->generation;
+  listener_.on_outside(ProfilingChanged{id, generation, rank, profiling.values});
+}
+
+// --- truth ---
+
+std::vector<LivingProcess> MachineRoom::living() const {
+  std::vector<LivingProcess> out;
+  for (const JobId id : placed_)
+    for (const ModelWorker& w : job(id)->workers)
+      if (w.alive)
+        out.push_back({id,
+                       w.role,
+                       w.local_rank,
+                       w.birth_rank,
+                       w.rank,
+                       w.incarnation,
+                       w.born,
+                       w.generation,
+                       w.node,
+                       w.devices,
+                       w.share,
+                       w.since,
+                       w.ready,
+                       w.stopping,
+                       w.hung});
+  return out;
+}
+
+std::vector<RunningWorker> MachineRoom::complete_list(NodeId node) const {
+  std::vector<RunningWorker> out;
+  for (const JobId id : placed_)
+    for (const ModelWorker& w : job(id)->workers)
+      if (w.node == node && w.alive) out.push_back({id, w.born, w.incarnation, w.birth_rank});
+  return out;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,244 @@
+// The machines of a modelled cluster: worker processes, the work that they do, and what goes wrong
+// with both. It knows no controller, no messages and no liveness.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/agent/agent.hpp"
+#include "core/base/random.hpp"
+#include "core/record/command.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/model/event_heap.hpp"
+#include "sim/model/live_job.hpp"
+#include "sim/model/model_job.hpp"
+#include "sim/model/room_listener.hpp"
+
+namespace orrery::sim {
+
+/// One process that lives, as ground truth for checkers.
+struct LivingProcess {
+  JobId job;
+  RoleIndex role;
+  std::int32_t local_rank = 0;
+  Rank birth_rank;
+  Rank rank;
+  Incarnation incarnation;
+  Generation born;
+  Generation generation;  ///< That it knows.
+  NodeId node;
+  std::uint64_t devices = 0;  ///< Bit i: device i of the node.
+  Share share;
+  Instant since;
+  bool ready = false;
+  bool stopping = false;
+  bool hung = false;
+};
+
+/// Executes what it is told on modelled nodes. Work advances while all workers of the newest
+/// generation are ready, at the rate that the job's model gives for its elastic replicas.
+///
+/// Costs: a start takes `timing.start` (plus `restore` when there is a checkpoint to read), a stop
+/// `timing.stop`; a membership change that leaves workers running pauses them for `rescale`.
+/// A stop with grace saves a checkpoint; a crash goes back to the last one.
+///
+/// There are two ways in. The orders of a controller (`obey`) reach every worker of every node at
+/// once; the actions of an agent (`act`) reach one process of its node. A world uses one of them.
+/// What comes of it is told to the listener, at the room's present time.
+///
+/// Time passes only in `pass_to`; `next` tells when something will happen by itself.
+class MachineRoom {
+ public:
+  /// All three outlive the room.
+  MachineRoom(const scenarios::Scenario& scenario, JobSource& source, RoomListener& listener);
+
+  // --- time ---
+
+  Instant now() const { return now_; }
+
+  /// When something happens next by itself; never where nothing does.
+  Instant next() const { return future_.empty() ? Instant::never() : future_.top().at; }
+
+  /// Lets everything happen up to and at `until`, which never steps back.
+  void pass_to(Instant until);
+
+  /// Sets the clock to `until`, before which nothing happens.
+  void wait_to(Instant until) { now_ = std::max(now_, until); }
+
+  /// Whether anything is left that jobs could wait for: submissions, faults at known times,
+  /// workers, nodes to come back.
+  bool work_left() const;
+
+  // --- orders that reach every worker at once ---
+
+  void obey(const StartWorkers& order);
+  void obey(const StopWorkers& order);
+  void obey(const UpdateMembership& order);
+  void obey(const TellSubMaster& order);
+
+  // --- actions of the agent of one node ---
+
+  void act(NodeId node, const SpawnWorker& action);
+  void act(NodeId node, const SignalWorker& action);
+  void act(NodeId node, const TellMembership& action);
+  void act(NodeId node, const PassToSubMaster& action);
+
+  // --- orders that no worker hears, in both cases ---
+
+  /// An accepted submission becomes a job; submissions are answered in their order.
+  void obey(const AnswerRequest& order);
+
+  /// The job is over. Its truth is forgotten when the last of its processes is gone.
+  void obey(const CleanJob& order);
+
+  /// Hands the nodes to the modelled extension (`Scenario::relaunch`).
+  void obey(const RelaunchNodes& order);
+
+  // --- nodes ---
+
+  bool is_down(NodeId node) const { return nodes_[node.index()].down; }
+
+  /// Devices of the node that do not work.
+  std::uint64_t lost_devices(NodeId node) const { return nodes_[node.index()].lost_devices; }
+
+  /// All processes of the node end without a word; the node itself stays up.
+  void kill_all(NodeId node);
+
+  /// Forgets the dead of the node, of whom nothing was said.
+  void bury(NodeId node);
+
+  /// A mute node hears no order (`obey`) and nothing is heard of its processes, which work on.
+  void mute(NodeId node, bool mute) { nodes_[node.index()].mute = mute; }
+
+  /// What the node says of itself: every process that lives there.
+  std::vector<RunningWorker> complete_list(NodeId node) const;
+
+  /// Fault `index` of the scenario strikes at `at`, not before now.
+  void strike(std::uint32_t index, Instant at);
+
+  // --- truth ---
+
+  /// All processes that live, by job and in order of their start.
+  std::vector<LivingProcess> living() const;
+
+  /// The truth about a job; null where it is over or was never accepted.
+  const LiveJob* job(JobId id) const {
+    return id.index() < jobs_.size() ? jobs_[id.index()].get() : nullptr;
+  }
+
+  /// One past the highest JobId that was accepted.
+  std::uint32_t jobs_end() const { return static_cast<std::uint32_t>(jobs_.size()); }
+
+  /// A sentence for each thing that could not be modelled as asked (unprofiled placements).
+  std::vector<std::string>& troubles() { return troubles_; }
+
+  const std::vector<std::string>& troubles() const { return troubles_; }
+
+  /// Jobs that were submitted so far; the last one's number is also its request id.
+  std::uint64_t submitted() const { return submissions_; }
+
+  /// Whether jobs were submitted that are not over.
+  bool jobs_left() const { return over_ < submissions_; }
+
+  /// Takes the name that a submission had in the workload's file; empty where it is the job's own.
+  std::string take_label(std::uint64_t request);
+
+  /// The job of this full name, as long as the scenario speaks of names; none where there is none.
+  JobId job_named(const std::string& name) const;
+
+ private:
+  struct Node {
+    bool down = false;
+    bool mute = false;
+    float slow = 1;  ///< Of every process here.
+    std::uint64_t lost_devices = 0;
+    Instant up_at = Instant::never();     ///< Down: when it comes back.
+    Instant whole_at = Instant::never();  ///< Devices lost: when they work again.
+    Instant quick_at = Instant::never();  ///< Slow: when it is not any more.
+  };
+
+  // machine_room.cpp: time, submissions, requests.
+  void happen(const Future& future);
+  void happen_to_job(LiveJob& job, const Future& future);
+  void arrive();
+  void next_arrival();
+  void request(const scenarios::TimedRequest& request);
+  void profiling(const scenarios::TimedProfiling& profiling);
+  LiveJob* live(JobId id);
+
+  // room_workers.cpp: processes start, are told things, and end.
+  Duration start_delay(const LiveJob& job) const;
+  void place(LiveJob& job);
+  void unplace(LiveJob& job);
+  void come_up(LiveJob& job, const Future& future);
+  bool is_refused(LiveJob& job, const ModelWorker& worker);
+  void raise(LiveJob& job, Generation generation, std::uint32_t world_size);
+  void save_before_stop(LiveJob& job);
+  void after_stop(LiveJob& job);
+  void stopped(LiveJob& job);
+  void tell(const LiveJob& job,
+            std::span<const ModelWorker> workers,
+            WorkerFact fact,
+            std::int32_t exit_code,
+            Instant occurred_at);
+  void remove(LiveJob& job, const ModelWorker& worker);
+  void end_worker(LiveJob& job, const ModelWorker& worker, WorkerFact fact, std::int32_t exit_code);
+  void drop_if_over(LiveJob& job);
+
+  // room_progress.cpp: rates, checkpoints, completions, the Pollux tick.
+  void settle_progress(LiveJob& job);
+  void lose_progress(LiveJob& job);
+  void tell_progress(LiveJob& job, bool checkpointed);
+  double rate_now(const LiveJob& job) const;
+  void pace(LiveJob& job, bool told);
+  void complete(LiveJob& job);
+  void schedule_tick();
+  void place_pollux(LiveJob& job);
+  void tick();
+  void tick_one(LiveJob& job);
+
+  // room_faults.cpp: faults of workers and their scripts.
+  ModelWorker* find(LiveJob& job, const scenarios::WorkerRef& worker);
+  bool script_is_of(const LiveJob& job,
+                    const scenarios::WorkerScript& script,
+                    const ModelWorker& worker) const;
+  void schedule_scripts(LiveJob& job, const ModelWorker& worker);
+  void end_by_script(LiveJob& job, const Future& future);
+  void fault(const scenarios::Fault& fault);
+  void worker_fault(const scenarios::Fault& fault);
+
+  // room_nodes.cpp: faults of nodes.
+  void next_random_fault(NodeId node);
+  void random_fault(NodeId node, std::uint32_t process_index);
+  void node_down(NodeId node, Duration lasting);
+  void node_up(NodeId node);
+  void come_back(NodeId node);
+
+  const scenarios::Scenario& scenario_;
+  JobSource& source_;
+  RoomListener& listener_;
+  Instant now_;
+  EventHeap future_;
+  std::optional<ModelJob> next_;                ///< The next submission.
+  std::deque<ModelJob> unanswered_;             ///< Submitted, id not known yet; in order.
+  std::vector<std::unique_ptr<LiveJob>> jobs_;  ///< By JobId; null once over.
+  std::map<std::string, JobId> names_;          ///< Only while the scenario speaks of names.
+  std::vector<JobId> placed_;                   ///< Sorted; jobs with workers.
+  std::vector<Node> nodes_;
+  std::vector<Random> node_faults_;  ///< Per process and node.
+  std::vector<std::string> troubles_;
+  std::map<std::uint64_t, std::string> labels_;  ///< By request, until taken.
+  std::uint64_t submissions_ = 0;
+  std::uint64_t over_ = 0;          ///< Submitted jobs that have ended or were refused.
+  std::int64_t named_futures_ = 0;  ///< Faults and requests of the scenario still to come.
+  std::int64_t comebacks_ = 0;      ///< Nodes and devices that will be back.
+  bool tick_scheduled_ = false;
+  bool speaks_of_names_ = false;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,62 @@
+// What happens in a machine room, told to whoever connects it with the controller.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/record/event.hpp"
+#include "scenarios/faults.hpp"
+#include "sim/model/live_job.hpp"
+
+namespace orrery::sim {
+
+/// Hears what happens in a MachineRoom, while it happens: during `pass_to` and during the calls
+/// that carry orders out. It may note and schedule; it must not call the room's other functions
+/// except `bury`, `mute`, `kill_all`, `complete_list`, `strike` and those that only look.
+class RoomListener {
+ public:
+  virtual ~RoomListener() = default;
+
+  /// What reaches the controller without a node's help: submissions, requests of users, profilings
+  /// of a scenario, the answer of the extension that relaunches nodes.
+  virtual void on_outside(EventBody body) = 0;
+
+  /// Processes of one job, in order of their start, became ready, ended with `exit_code`, were
+  /// removed from outside (Lost) or never came up (LaunchFailed). Each is on `worker.node`. It
+  /// happened at `occurred_at`, at most now.
+  virtual void on_workers(JobId job,
+                          std::span<const ModelWorker> workers,
+                          WorkerFact fact,
+                          std::int32_t exit_code,
+                          Instant occurred_at) = 0;
+
+  /// What the job's first worker, on node `from`, tells of its progress.
+  virtual void on_progress(NodeId from, ProgressReported progress) = 0;
+
+  /// A worker on `node` is found to do nothing, or far less than its peers.
+  virtual void on_suspected(NodeId node, WorkerSuspected suspicion) = 0;
+
+  /// A sub-master on `node` speaks to its controller.
+  virtual void on_sub_master(NodeId node, const ModelWorker& master, SubMasterSaid said) = 0;
+
+  /// The node died with all it ran; `bury` forgets these workers once nothing will be said of them.
+  virtual void on_node_down(NodeId node) = 0;
+
+  /// The node is up again, and runs nothing.
+  virtual void on_node_up(NodeId node) = 0;
+
+  /// Devices of the node work no more (the workers on them have crashed), or all work again.
+  virtual void on_devices_lost(DevicesLost lost) = 0;
+  virtual void on_devices_back(NodeId node) = 0;
+
+  virtual void on_node_leaving(NodeLeaving leaving) = 0;
+
+  /// A fault that is not of workers or nodes strikes: agents, network, controller, store, clocks.
+  virtual void on_fault(const scenarios::Fault& fault) = 0;
+
+  /// Whatever it was, fault `index` of the scenario has struck.
+  virtual void on_struck(std::uint32_t index) = 0;
+};
+
+}  // namespace orrery::sim
