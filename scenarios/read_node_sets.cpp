@@ -88,10 +88,16 @@ void read_node_list(const MapReader& reader,
                     std::string_view key,
                     const Scenario& scenario,
                     std::vector<NodeId>& nodes) {
-  for (const NumberRange& range : read_ranges(reader, key))
+  const auto known = static_cast<std::size_t>(scenario.node_count());
+  const auto tidy = [&] {
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  };
+  for (const NumberRange& range : read_ranges(reader, key)) {
     add_nodes(reader, key, scenario, range, nodes);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    if (nodes.size() > 2 * known) tidy();  // Many ranges that repeat take no more memory.
+  }
+  tidy();
 }
 
 bool names_nodes(const MapReader& reader) {

@@ -1,6 +1,7 @@
 #include "sim/run/run.hpp"
 
 #include <chrono>
+#include <optional>
 
 #include "core/driver/memory_store.hpp"
 #include "sim/model/model_world.hpp"
@@ -60,7 +61,9 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
                             Policy& policy,
                             const RunOptions& options) {
   const std::unique_ptr<JobSource> source = workload.play(scenario);
-  ModelWorld world(scenario, *source);
+  std::optional<scenarios::Scenario> filled;
+  if (scenario.failures.any()) filled = workload.with_failures(scenario);
+  ModelWorld world(filled ? *filled : scenario, *source);
   NullStore nowhere;
   StateStore& store = options.store != nullptr ? *options.store : nowhere;
   Controller controller;

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "sim/faults/component_failures.hpp"
+#include "sim/faults/lanl_replay.hpp"
 #include "sim/pollux/profiles.hpp"
 #include "sim/traces/philly_csv.hpp"
 #include "sim/traces/philly_json.hpp"
@@ -21,17 +23,19 @@ using scenarios::PolluxWorkload;
 using scenarios::Scenario;
 using scenarios::TraceEstimates;
 
-Result<std::string> read_file(const std::string& path) {
+/// The whole file; `key` is where a scenario names it.
+Result<std::string> read_file(const std::string& path, const std::string& key) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   if (in) text << in.rdbuf();
   if (!in)
-    return Error{ErrorCode::NotFound,
-                 path,
-                 0,
-                 "workload.file",
-                 "cannot be read, a workload file is needed; check the path, or give another with "
-                 "--set workload.file=PATH"};
+    return Error{
+        ErrorCode::NotFound,
+        path,
+        0,
+        key,
+        "cannot be read, such a file is needed; check the path, or give another with --set " + key +
+            "=PATH"};
   return std::move(text).str();
 }
 
@@ -284,7 +288,7 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
                      });
     keep_first(out.submissions_, pollux->limit, out.account_);
   } else if (const auto* philly = std::get_if<PhillyWorkload>(&scenario.workload)) {
-    Result<std::string> text = read_file(philly->file);
+    Result<std::string> text = read_file(philly->file, "workload.file");
     if (!text) return text.errors();
     TraceOptions options;
     if (philly->duplicates == scenarios::Duplicates::Drop) options.duplicates = TraceRows::Drop;
@@ -296,6 +300,25 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     out.account_ = account_of(out.trace_.report);
     keep_first(out.trace_.jobs, philly->limit, out.account_);
   }
+  if (scenario.failures.lanl) {
+    const std::string& file = scenario.failures.lanl->file;
+    Result<std::string> text = read_file(file, "failures.lanl.file");
+    if (!text) return text.errors();
+    Result<LanlRecords> records = parse_lanl_failures(*text, file);
+    if (!records) return records.errors();
+    out.failures_ = std::move(*records);
+  }
+  return out;
+}
+
+Scenario LoadedWorkload::with_failures(const Scenario& scenario) const {
+  Scenario out = scenario;
+  const auto add = [&](const std::vector<scenarios::Fault>& faults) {
+    out.faults.insert(out.faults.end(), faults.begin(), faults.end());
+  };
+  const scenarios::Failures& failures = scenario.failures;
+  if (failures.lanl) add(replay_lanl(*failures.lanl, failures_, scenario.node_count()));
+  if (failures.llama3) add(draw_component_failures(*failures.llama3, scenario));
   return out;
 }
 

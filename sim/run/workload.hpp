@@ -10,6 +10,7 @@
 #include "sim/model/model_job.hpp"
 #include "sim/pollux/workload.hpp"
 #include "sim/results/summary.hpp"
+#include "sim/traces/lanl_failures.hpp"
 #include "sim/traces/trace.hpp"
 
 namespace orrery::sim {
@@ -24,6 +25,10 @@ class LoadedWorkload {
   /// that was loaded, except that its seed may differ; both outlive the source.
   std::unique_ptr<JobSource> play(const scenarios::Scenario& scenario) const;
 
+  /// `scenario` with its months of failures, recorded and drawn from its seed, as faults after its
+  /// own.
+  scenarios::Scenario with_failures(const scenarios::Scenario& scenario) const;
+
   /// What became of the files' rows.
   const WorkloadAccount& account() const { return account_; }
 
@@ -34,6 +39,7 @@ class LoadedWorkload {
   std::shared_ptr<const PolluxProfiles> profiles_;
   std::vector<PolluxSubmission> submissions_;
   Trace trace_;
+  LanlRecords failures_;
   WorkloadAccount account_;
 };
 

@@ -18,6 +18,7 @@
 #include "scenarios/loader.hpp"
 #include "sim/pollux/profiles.hpp"
 #include "sim/pollux/workload.hpp"
+#include "sim/traces/lanl_failures.hpp"
 #include "sim/traces/philly_csv.hpp"
 #include "sim/traces/philly_json.hpp"
 
@@ -43,6 +44,7 @@ Errors read_broken(const std::string& reader, const std::string& path) {
   if (reader == "scenario") return errors_of(scenarios::load_scenario(path));
   if (reader == "philly_csv") return errors_of(sim::parse_philly_csv(read_text(path), path));
   if (reader == "philly_json") return errors_of(sim::parse_philly_json(read_text(path), path));
+  if (reader == "lanl_csv") return errors_of(sim::parse_lanl_failures(read_text(path), path));
   if (reader == "pollux_profiles") return errors_of(sim::read_pollux_profiles(path));
   const auto profiles = sim::read_pollux_profiles("tests/bad_input/tiny_profiles");
   if (!profiles) return profiles.errors();
@@ -58,7 +60,7 @@ std::vector<BrokenFile> broken_files() {
   std::vector<BrokenFile> files;
   const fs::path root = fs::path(ORRERY_SOURCE_ROOT) / "tests/bad_input";
   for (const char* reader :
-       {"scenario", "philly_csv", "philly_json", "pollux_workload", "pollux_profiles"})
+       {"scenario", "lanl_csv", "philly_csv", "philly_json", "pollux_workload", "pollux_profiles"})
     for (const auto& entry : fs::directory_iterator(root / reader))
       if (entry.path().extension() != ".expected")
         files.push_back({reader, fs::relative(entry.path(), ORRERY_SOURCE_ROOT).string()});
