@@ -109,12 +109,14 @@ struct JobFailover {
   std::vector<std::uint32_t> role_restarts;  ///< Per role; empty: none yet.
   std::vector<ReplicaRecord> replicas;       ///< In order of first failure.
   LedRecovery led = LedRecovery::None;
-  RoleIndex led_role;               ///< The role that is led.
-  std::vector<NodeId> relaunching;  ///< Nodes asked to be replaced, ascending; empty: none.
-  bool relaunching_group = false;   ///< The second try, with the whole group.
-  Limit limit = Limit::None;        ///< What ended the job,
-  std::uint32_t limit_count = 0;    ///< with the count reached
-  std::int32_t limit_value = 0;     ///< and the limit itself.
+  RoleIndex led_role;  ///< The role that is led.
+  Incarnation told;    ///< Start of the sub-master that was told the present stage; 0: none.
+  std::vector<NodeId> relaunching;      ///< Nodes asked to be replaced, ascending; empty: none.
+  bool relaunching_group = false;       ///< The second try, with the whole group.
+  Instant start_by = Instant::never();  ///< Strict recovery: the deadline of the start under way.
+  Limit limit = Limit::None;            ///< What ended the job,
+  std::uint32_t limit_count = 0;        ///< with the count reached
+  std::int32_t limit_value = 0;         ///< and the limit itself.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -130,8 +132,10 @@ struct JobFailover {
     v.field("replicas", self.replicas);
     v.field("led", self.led);
     v.field("led_role", self.led_role);
+    v.field("told", self.told);
     v.field("relaunching", self.relaunching);
     v.field("relaunching_group", self.relaunching_group);
+    v.field("start_by", self.start_by);
     v.field("limit", self.limit);
     v.field("limit_count", self.limit_count);
     v.field("limit_value", self.limit_value);

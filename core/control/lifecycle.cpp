@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/control/incident.hpp"
 #include "core/control/recovery.hpp"
+#include "core/control/sub_master.hpp"
 #include "core/job/phase.hpp"
 
 namespace orrery {
@@ -56,6 +58,39 @@ void retain_if_cleared(Step& step, JobState& job) {
   step.state.retain(job);
 }
 
+Instant plus(Instant from, Duration time) {
+  return time.is_forever() ? Instant::never() : from + time;
+}
+
+// When the phase that was just entered ends by itself.
+Instant phase_deadline(JobState& job, Instant now) {
+  switch (job.row.phase) {
+    case JobPhase::Pending:
+      return waits_until(job);
+    case JobPhase::Starting:
+      // Strict recovery starts again without a charge, so all tries share one deadline.
+      if (job.failover.start_by.is_never())
+        job.failover.start_by = plus(now, job.spec->start_deadline);
+      return job.spec->failover.mode == RecoveryMode::Strict ? job.failover.start_by
+                                                             : plus(now, job.spec->start_deadline);
+    case JobPhase::Running:
+      return plus(job.started_at, job.spec->run_deadline);
+    case JobPhase::Rescheduling:
+    case JobPhase::Restarting:
+    case JobPhase::Unknown:
+    case JobPhase::Succeeded:
+    case JobPhase::Failed:
+      return Instant::never();
+  }
+  return Instant::never();
+}
+
+// What was asked of a sub-master or of the extension is of no interest any more.
+void forget_answers(JobState& job) {
+  job.failover.led = LedRecovery::None;
+  job.failover.relaunching.clear();
+}
+
 // Drops a membership that has not started: its own claims end, kept workers are not touched. A
 // worker that was to be started again in place gets its lease back while its process still stops.
 void abandon_next(Step& step, JobState& job) {
@@ -83,6 +118,7 @@ void abandon_next(Step& step, JobState& job) {
 }
 
 void activate(Step& step, JobState& job) {
+  const bool came_back = job.workers.empty() && !job.started_at.is_never();
   job.row.generation = job.row.generation.next();
   job.incarnation = job.incarnation.next();
   for (std::size_t i = 0; i < job.next.size(); ++i) {
@@ -108,6 +144,13 @@ void activate(Step& step, JobState& job) {
       if (worker.state == WorkerState::Ready) ++job.ready;
       someone_stays = someone_stays || worker.is_alive();
       continue;
+    }
+    if (worker.recover || came_back) {
+      Notice notice = step.notice(NoticeKind::WorkerRestarted, job);
+      notice.role = worker.role;
+      notice.local_rank = worker.local_rank;
+      notice.node = worker.node;
+      step.out.notices.push_back(notice);
     }
     worker.state = WorkerState::Starting;
     worker.incarnation = job.incarnation;
@@ -169,7 +212,8 @@ Worker successor_of(Worker& worker) {
 bool all_required_succeeded(const JobState& job) {
   for (const Worker& worker : job.workers)
     if (job.spec->roles[worker.role.index()].completion == Completion::Required &&
-        worker.state != WorkerState::Succeeded)
+        worker.state != WorkerState::Succeeded &&
+        !(job.spec->failover.trigger == FailureTrigger::Skip && is_set_aside(job, worker)))
       return false;
   return !job.workers.empty();
 }
@@ -190,8 +234,14 @@ void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
   step.out.notices.push_back(notice);
   row.phase = to;
   set_condition(job, to, reason, step.at);
-  step.state.set_timer(
-      job, to == JobPhase::Starting ? step.at + job.spec->start_deadline : Instant::never());
+  step.state.set_timer(job, phase_deadline(job, step.at));
+}
+
+Instant waits_until(const JobState& job) {
+  for (const Condition& condition : job.conditions)
+    if (condition.phase == JobPhase::Pending && condition.status)
+      return plus(condition.since, job.spec->wait_deadline);
+  return Instant::never();
 }
 
 void count(Step& step, JobState& job, Counter counter) {
@@ -256,10 +306,42 @@ void release_dropped(Step& step, JobState& job, const MembershipChange& change) 
   stop_workers(step, job, replaced, false);
 }
 
+namespace {
+
+// Claims what is to be added; counts the claims that must wait for those before.
+std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
+  std::vector<Worker> added;
+  for (const Placed& each : placed) {
+    const Demand demand = demand_of(step, job, each.role);
+    for (std::int32_t i = 0; i < each.at.replicas; ++i) {
+      Worker& worker = added.emplace_back();
+      worker.role = each.role;
+      worker.node = each.at.node;
+      worker.lease = step.state.ledger.claim(job.row.id, each.at.node, demand);
+      worker.devices = step.state.ledger.lease(worker.lease).devices;
+      if (step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed) ++job.blocked;
+    }
+  }
+  return added;
+}
+
+}  // namespace
+
 void form_next(Step& step, JobState& job, const MembershipChange& change) {
   job.next.clear();
   job.next_from.clear();
   job.blocked = 0;
+  std::vector<Worker> added = claim_added(step, job, change.added);
+  // Whoever is new takes the place of one of his role who goes: ranks stay with those who stay.
+  const auto take = [&](RoleIndex role) {
+    const auto found =
+        std::find_if(added.begin(), added.end(), [&](const Worker& w) { return w.role == role; });
+    if (found == added.end()) return;
+    job.next.push_back(*found);
+    job.next.back().recover = true;
+    job.next_from.push_back(kNew);
+    added.erase(found);
+  };
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     Worker& worker = job.workers[rank];
     if (change.replace[rank] != 0) {
@@ -268,20 +350,13 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
     } else if (change.keep[rank] != 0) {
       job.next.push_back(worker);
       job.next_from.push_back(rank);
+    } else if (!added.empty()) {
+      take(worker.role);
     }
   }
-  for (const Placed& placed : change.added) {
-    const Demand demand = demand_of(step, job, placed.role);
-    for (std::int32_t i = 0; i < placed.at.replicas; ++i) {
-      Worker worker;
-      worker.role = placed.role;
-      worker.node = placed.at.node;
-      worker.lease = step.state.ledger.claim(job.row.id, placed.at.node, demand);
-      worker.devices = step.state.ledger.lease(worker.lease).devices;
-      if (step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed) ++job.blocked;
-      job.next.push_back(worker);
-      job.next_from.push_back(kNew);
-    }
+  for (const Worker& worker : added) {
+    job.next.push_back(worker);
+    job.next_from.push_back(kNew);
   }
   std::vector<std::int32_t> local(job.role_count(), 0);
   for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
@@ -321,6 +396,7 @@ void note_allocation(Step& step, JobState& job) {
 
 void give_all_back(Step& step, JobState& job, Reason reason) {
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
+  forget_answers(job);
   MembershipChange nobody;
   nobody.keep.assign(job.workers.size(), 0);
   nobody.replace.assign(job.workers.size(), 0);
@@ -404,6 +480,8 @@ void tell_membership(Step& step, JobState& job) {
 
 void become_running(Step& step, JobState& job, Reason reason) {
   set_phase(step, job, JobPhase::Running, reason);
+  job.failover.start_by = Instant::never();
+  close_incident(step, job);
   if (!job.targets.empty()) meet_target(step, job);
 }
 
@@ -418,31 +496,14 @@ void settle(Step& step, JobState& job) {
     advance(step, job);
     return;
   }
+  if (job.failover.led != LedRecovery::None && settle_led_recovery(step, job)) return;
+  if (awaits_answer(job)) return;
   if (job.ready == job.workers.size()) {
     if (job.row.phase == JobPhase::Starting && !job.workers.empty())
-      become_running(step, job, Reason::AllReady);
+      all_are_up(step, job, Reason::AllReady);
     return;
   }
-  std::vector<std::uint8_t> failed(job.workers.size(), 0);
-  std::vector<std::uint8_t> lost(job.workers.size(), 0);
-  bool any_failed = false;
-  bool any_lost = false;
-  bool all_up = !job.workers.empty();
-  for (std::size_t i = 0; i < job.workers.size(); ++i) {
-    const WorkerState state = job.workers[i].state;
-    failed[i] = state == WorkerState::Failed;
-    lost[i] = state == WorkerState::Lost;
-    any_failed = any_failed || failed[i] != 0;
-    any_lost = any_lost || lost[i] != 0;
-    all_up = all_up && (state == WorkerState::Ready || state == WorkerState::Succeeded);
-  }
-  if (any_failed) {
-    on_failures(step, job, std::move(failed), Reason::WorkerFailed);
-  } else if (any_lost) {
-    on_losses(step, job, std::move(lost));
-  } else if (all_up && job.row.phase == JobPhase::Starting) {
-    become_running(step, job, Reason::AllReady);
-  }
+  settle_failures(step, job);
 }
 
 void kill_late(Step& step, JobState& job) {
@@ -461,7 +522,9 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   const bool held = job.row.holds;
   if (!held) state.dequeue(job);
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
+  forget_answers(job);
   set_phase(step, job, phase, reason);
+  close_incident(step, job);
   job.finished_at = step.occurred_at;
   const bool stop_running =
       job.spec->clean_pods != CleanPodPolicy::None || reason == Reason::StoppedByUser;

@@ -6,7 +6,9 @@
 #include <utility>
 #include <variant>
 
+#include "core/control/node_health.hpp"
 #include "core/control/recovery.hpp"
+#include "core/control/sub_master.hpp"
 
 namespace orrery {
 namespace {
@@ -100,49 +102,11 @@ void measure_rate(JobState& job, Instant at) {
   job.row.progress.as_of = at;
 }
 
-// What a lost node takes from one job.
-void lose_node(Step& step, JobState& job, NodeId node) {
-  const bool final = is_final(job.row.phase);
-  std::vector<std::uint8_t> lost(job.workers.size(), 0);
-  bool anybody = false;
-  for (std::size_t i = 0; i < job.workers.size(); ++i) {
-    Worker& worker = job.workers[i];
-    if (worker.node != node || worker.is_gone()) continue;
-    const bool counts = worker.state != WorkerState::Draining;
-    gone(step, job, worker, WorkerState::Lost, 0);
-    lost[i] = counts ? 1 : 0;
-    anybody = anybody || counts;
-  }
-  // Kept workers that ended before take nothing with them.
-  for (std::size_t i = 0; i < job.next.size(); ++i)
-    anybody = anybody || (job.next[i].node == node && job.next[i].state == WorkerState::Claimed);
-  if (final) return;
-  if (!anybody) return settle(step, job);
-  ++job.row.node_losses;
-  count(step, job, Counter::NodeLosses);
-  step.state.touch(job.row.id);
-  if (job.after_drain != AfterDrain::Nothing || job.row.phase == JobPhase::Pending) {
-    // In the middle of a change: the plan it followed is void, so it starts over from the queue.
-    give_all_back(step, job, Reason::NodeLost);
-  } else {
-    recover(step, job, std::move(lost), Reason::NodeLost);
-  }
-}
-
 bool out_of_contact(const State& state, const JobState& job) {
   return !job.workers.empty() &&
          std::all_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
            return w.is_gone() || state.nodes[w.node.index()].silent;
          });
-}
-
-std::vector<JobId> owners_on(const Ledger& ledger, NodeId node) {
-  std::vector<JobId> owners;
-  for (LeaseId l = ledger.node(node).first; !l.is_none(); l = ledger.lease(l).next)
-    owners.push_back(ledger.lease(l).owner);
-  std::sort(owners.begin(), owners.end());
-  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
-  return owners;
 }
 
 // Whether every node of an Unknown job has given its list in this epoch.
@@ -201,7 +165,7 @@ void regain(Step& step, JobState& job) {
         return w.is_alive() && w.born != job.row.generation;
       }))
     tell_membership(step, job);
-  if (job.ready == job.workers.size())
+  if (job.ready == job.workers.size() && job.failover.led == LedRecovery::None)
     become_running(step, job, Reason::ContactRegained);
   else
     set_phase(step, job, JobPhase::Starting, Reason::ContactRegained);
@@ -216,7 +180,10 @@ void on_event(Step& step, const WorkersChanged& event) {
     ignore(step, nullptr, Ignored::UnknownJob, kKind);
     return;
   }
+  const bool recovers = job->failover.open.is_open() &&
+                        (job->after_drain != AfterDrain::Nothing || awaits_answer(*job));
   std::int32_t applied = 0;
+  bool covered = false;
   Ignored why = Ignored::UnknownRank;
   for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
     Worker* worker =
@@ -226,6 +193,9 @@ void on_event(Step& step, const WorkersChanged& event) {
                                                    : Ignored::StaleIncarnation;
       continue;
     }
+    // What fails while its own scope recovers is replaced along with the rest, and counts nowhere.
+    covered = covered || (recovers && event.fact != WorkerFact::Ready &&
+                          worker->state != WorkerState::Draining);
     if (const std::optional<Ignored> ignored = apply(step, *job, *worker, event)) {
       why = *ignored;
     } else {
@@ -242,6 +212,7 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
+  if (covered) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
   settle(step, *job);
 }
 
@@ -296,13 +267,8 @@ void on_event(Step& step, const NodeSilent& event) {
   NodeState& node = state.nodes[event.node.index()];
   if (node.silent) return ignore(step, nullptr, Ignored::AlreadyKnown, kKind);
   node.silent = true;
-  state.ledger.set_usable(event.node, false);
-  Notice notice;
-  notice.kind = NoticeKind::NodeChanged;
-  notice.at = step.at;
-  notice.occurred_at = step.occurred_at;
-  notice.node = event.node;
-  step.out.notices.push_back(notice);
+  note_node_incident(step, event.node);
+  refresh_node(step, event.node, NodeChange::Silent);
   for (const JobId id : owners_on(state.ledger, event.node)) {
     JobState& job = state.job(id);
     const bool may_wait =
@@ -312,7 +278,7 @@ void on_event(Step& step, const NodeSilent& event) {
       set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
       state.set_timer(job, step.at + job.spec->unknown_deadline);
     } else if (job.row.phase != JobPhase::Unknown) {
-      lose_node(step, job, event.node);
+      lose_node(step, job, event.node, Reason::NodeLost);
     }
   }
   state.due.capacity = true;
@@ -324,20 +290,16 @@ void on_event(Step& step, const NodeReturned& event) {
   if (event.node.index() >= state.nodes.size())
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);
   NodeState& node = state.nodes[event.node.index()];
-  if (node.silent) {
-    Notice notice;
-    notice.kind = NoticeKind::NodeChanged;
-    notice.at = step.at;
-    notice.occurred_at = step.occurred_at;
-    notice.node = event.node;
-    notice.up = true;
-    notice.change = NodeChange::Returned;
-    step.out.notices.push_back(notice);
+  const bool was_silent = std::exchange(node.silent, false);
+  node.heard = state.epoch;
+  // Who comes back from silence, or after the time of his leaving, has begun anew.
+  if (was_silent) node.lost_device = false;
+  const bool left = node.leaves_at <= step.at;
+  if (was_silent || left) {
+    node.leaves_at = Instant::never();
+    refresh_node(step, event.node, NodeChange::Returned);
     state.due.capacity = true;
   }
-  node.silent = false;
-  node.heard = state.epoch;
-  state.ledger.set_usable(event.node, true);
   stop_orphans(step, event);
   // First all that is missing, then what follows: that may start workers, which no list knows yet.
   std::vector<std::pair<JobId, bool>> missing;
@@ -359,13 +321,37 @@ void give_up_unknown(Step& step, JobState& job) {
       gone(step, job, worker, WorkerState::Lost, 0);
     lost[i] = worker.state == WorkerState::Lost;
   }
-  ++job.row.node_losses;
-  count(step, job, Counter::NodeLosses);
   if (all_required_succeeded(job)) {
     finish(step, job, JobPhase::Succeeded, Reason::RequiredSucceeded);
   } else {
-    recover(step, job, std::move(lost), Reason::NodeLost);
+    on_node_loss(step, job, std::move(lost), NodeId::none(), Reason::NodeLost);
   }
+}
+
+void on_event(Step& step, const WorkerSuspected& event) {
+  constexpr std::size_t kKind = kind_of<WorkerSuspected>();
+  JobState* job = step.state.find(event.job);
+  if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
+  if (job->row.phase != JobPhase::Running) return ignore(step, job, Ignored::NotInThisPhase, kKind);
+  Worker* worker = find_worker(*job, event.generation, event.incarnation, event.rank);
+  if (worker == nullptr || worker->state != WorkerState::Ready)
+    return ignore(step, job, Ignored::StaleIncarnation, kKind);
+  const FailoverSpec& failover = job->spec->failover;
+  RankFlags suspected(job->workers.size(), 0);
+  suspected[static_cast<std::size_t>(worker - job->workers.data())] = 1;
+  if (event.suspicion == Suspicion::Hung) {
+    if (failover.hang_restarts)
+      return on_failures(step, *job, std::move(suspected), Reason::WorkerHung);
+  } else if (failover.straggler_moves) {
+    return move_straggler(step, *job, *worker);
+  }
+  // Only told.
+  Notice notice = step.notice(NoticeKind::WorkerSuspected, *job);
+  notice.role = worker->role;
+  notice.local_rank = worker->local_rank;
+  notice.node = worker->node;
+  notice.suspicion = event.suspicion;
+  step.out.notices.push_back(notice);
 }
 
 }  // namespace orrery

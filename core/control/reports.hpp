@@ -11,6 +11,7 @@ void on_event(Step& step, const ProgressReported& event);
 void on_event(Step& step, const ProfilingChanged& event);
 void on_event(Step& step, const NodeSilent& event);
 void on_event(Step& step, const NodeReturned& event);
+void on_event(Step& step, const WorkerSuspected& event);
 
 /// A job's Unknown deadline has passed: what is out of contact is lost.
 void give_up_unknown(Step& step, JobState& job);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/control/recovery.hpp"
+
 namespace orrery {
 namespace {
 
@@ -119,7 +121,8 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
 // The loader refuses other groups; this guards against journals written by something else.
 bool is_sound(const NodeGroup& group) {
   return group.count >= 1 && group.count <= kNodesMax && group.devices >= 0 &&
-         group.devices <= 64 && group.cpu.count >= 0 && group.memory.count >= 0;
+         group.devices <= 64 && group.spares >= 0 && group.spares <= group.count &&
+         group.cpu.count >= 0 && group.memory.count >= 0;
 }
 
 void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors) {
@@ -130,6 +133,19 @@ void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors
          Ignored::BadSpecification,
          EventBody(std::in_place_type<JobSubmitted>).index());
   answer(step, event.request, JobId::none(), false, std::move(text));
+}
+
+// DLRover's rule, for those who ask for it: only a stage in which the job ran is recovered from.
+void stop_strict_jobs(Step& step) {
+  std::vector<JobId> stopped;
+  step.state.for_each_job([&](const JobState& job) {
+    const JobPhase phase = job.row.phase;
+    if (job.spec->failover.mode == RecoveryMode::Strict && !is_final(phase) &&
+        phase != JobPhase::Running && phase != JobPhase::Unknown)
+      stopped.push_back(job.row.id);
+  });
+  for (const JobId id : stopped)
+    finish(step, step.state.job(id), JobPhase::Failed, Reason::RecoveryRefused);
 }
 
 }  // namespace
@@ -145,6 +161,7 @@ void on_event(Step& step, const EpochStarted& event) {
   state.epoch = event.epoch;
   state.settings = event.settings;
   if (!takeover) return;
+  stop_strict_jobs(step);
   // Nothing is known of workers until their nodes have given complete lists under this epoch.
   const std::vector<JobId> holding = state.holding();
   for (const JobId id : holding) {
@@ -152,6 +169,7 @@ void on_event(Step& step, const EpochStarted& event) {
     // Every deadline that counts on hearing from nodes starts over.
     if (job.row.phase == JobPhase::Unknown)
       state.set_timer(job, std::max(job.deadline, step.at + state.settings.takeover_grace));
+    repeat_questions(step, job);
     if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) continue;
     set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
     state.set_timer(job, step.at + state.settings.takeover_grace);
@@ -169,10 +187,12 @@ void on_event(Step& step, const NodesDeclared& event) {
     const DeviceModelId model =
         group.devices > 0 ? state.intern_model(group.device_model) : DeviceModelId::none();
     for (std::int32_t i = 0; i < group.count; ++i) {
-      state.ledger.add_node(group, model);
+      const NodeId id = state.ledger.add_node(group, model);
       NodeState& node = state.nodes.emplace_back();
       node.group = group.name;
       node.heard = state.epoch;
+      node.spare = i >= group.count - group.spares;
+      if (node.spare) state.ledger.set_usable(id, false);
     }
   }
   state.for_each_job([&](JobState& job) {

@@ -125,7 +125,15 @@ bool State::timer_is_current(const Timer& timer) const {
   return job != nullptr && job->deadline == timer.at;
 }
 
-Instant State::next_timer() {
+Instant State::next_timer() { return std::min(next_job_timer(), node_timer_); }
+
+void State::rebuild_node_timer() {
+  node_timer_ = Instant::never();
+  for (const NodeState& node : nodes)
+    if (node.excluded) node_timer_ = std::min(node_timer_, node.excluded_until);
+}
+
+Instant State::next_job_timer() {
   while (!timers_.empty() && !timer_is_current(timers_.front())) {
     std::pop_heap(timers_.begin(), timers_.end(), kLater);
     timers_.pop_back();
@@ -134,7 +142,7 @@ Instant State::next_timer() {
 }
 
 JobId State::take_due_timer() {
-  if (next_timer() > now) return JobId::none();
+  if (next_job_timer() > now) return JobId::none();
   const JobId id = timers_.front().job;
   std::pop_heap(timers_.begin(), timers_.end(), kLater);
   timers_.pop_back();
@@ -230,6 +238,7 @@ bool State::load(ByteReader& in, std::uint16_t version) {
 // Fills in what is derived from the saved fields.
 void State::rebuild() {
   ledger.rebuild();
+  rebuild_node_timer();
   for_each_job([&](JobState& job) {
     // The youngest job of a name has it.
     if (const JobId old = named(job.spec->name); !old.is_none()) names_.erase(job.spec->name, old);

@@ -44,6 +44,7 @@ struct NodeState {
   Instant excluded_until = Instant::never();
   Instant leaves_at = Instant::never();  ///< It has announced that it goes away then.
   std::vector<Instant> incidents;        ///< The latest, oldest first; for lemon detection.
+  NodeId stands_in_for;                  ///< A spare in use: the node whose place it has.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -56,6 +57,7 @@ struct NodeState {
     v.field_since(2, "excluded_until", self.excluded_until);
     v.field_since(2, "leaves_at", self.leaves_at);
     v.field_since(2, "incidents", self.incidents);
+    v.field_since(2, "stands_in_for", self.stands_in_for);
   }
 };
 
@@ -190,8 +192,14 @@ class State {
   /// Asks for a TimeReached at `at` on behalf of the job; the latest call counts.
   void set_timer(JobState& job, Instant at);
 
-  /// The earliest timer of a job; never where there is none.
+  /// The earliest timer of a job or a node; never where there is none.
   Instant next_timer();
+
+  /// When the first exclusion of a node ends; never where none does.
+  Instant node_timer() const { return node_timer_; }
+
+  /// After the end of an exclusion has changed.
+  void rebuild_node_timer();
 
   /// Takes a job whose timer is due at or before `now`, or none.
   JobId take_due_timer();
@@ -226,6 +234,7 @@ class State {
   template <class Self, class Visitor>
   static void plain_fields(Self& self, Visitor& v);
   bool timer_is_current(const Timer& timer) const;
+  Instant next_job_timer();
   void rebuild();
   void drop_retired_ids();
 
@@ -240,6 +249,7 @@ class State {
   SortedIds holding_;
   std::size_t holding_count_ = 0;
   std::vector<Timer> timers_;  ///< Binary heap, earliest on top; stale ones skipped.
+  Instant node_timer_ = Instant::never();
 };
 
 }  // namespace orrery

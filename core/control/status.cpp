@@ -293,6 +293,13 @@ UserEvent user_event(const Notice& notice) {
       event.message = "role " + std::to_string(notice.role.value) + ", replica " +
                       std::to_string(notice.local_rank);
       break;
+    case NoticeKind::WorkerSuspected:
+      event.severity = Severity::Warning;
+      event.name = "WorkerSuspected";
+      event.message = "role " + std::to_string(notice.role.value) + ", replica " +
+                      std::to_string(notice.local_rank) + " is " +
+                      std::string(to_string(notice.suspicion));
+      break;
     case NoticeKind::WorkLost:
       event.severity = Severity::Warning;
       event.name = "WorkLost";

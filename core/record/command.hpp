@@ -10,6 +10,7 @@
 #include "core/base/units.hpp"
 #include "core/job/words.hpp"
 #include "core/plan/plan.hpp"
+#include "core/record/event.hpp"
 
 namespace orrery {
 
@@ -251,6 +252,7 @@ enum class NoticeKind : std::uint8_t {
   IncidentClosed,   ///< The job works again, or has ended.
   WorkerRestarted,  ///< A replica of a job that had been started before was started anew.
   WorkLost,         ///< A job went back to its last checkpoint.
+  WorkerSuspected,  ///< A worker that lives does not do its part; nothing is done about it.
 };
 
 template <>
@@ -266,7 +268,8 @@ struct EnumNames<NoticeKind> {
                                      "IncidentOpened",
                                      "IncidentClosed",
                                      "WorkerRestarted",
-                                     "WorkLost"};
+                                     "WorkLost",
+                                     "WorkerSuspected"};
 };
 
 /// Which counter a `Counted` notice is about.
@@ -350,10 +353,11 @@ struct Notice {
   IncidentScope scope = IncidentScope::Worker;  ///< Incident*.
   std::uint32_t incident = 0;                   ///< Incident*: its number in the job, from 1.
   bool charged = false;                         ///< IncidentOpened: to the backoff limit.
-  RoleIndex role;                ///< WorkerRestarted; Incident*: of the root, if a worker.
-  std::int32_t local_rank = 0;   ///< With `role`.
-  double work = 0;               ///< WorkLost: in the job's unit.
-  std::uint16_t event_kind = 0;  ///< IgnoredReport: index into EventBody.
+  RoleIndex role;                         ///< WorkerRestarted; Incident*: of the root, if a worker.
+  std::int32_t local_rank = 0;            ///< With `role`.
+  Suspicion suspicion = Suspicion::Hung;  ///< WorkerSuspected.
+  double work = 0;                        ///< WorkLost: in the job's unit.
+  std::uint16_t event_kind = 0;           ///< IgnoredReport: index into EventBody.
 };
 
 /// What one `step` gave, in order. Reused by the caller: `clear` keeps the memory.

@@ -132,6 +132,7 @@ void DecisionLog::on_notice(const Notice& notice) {
     case NoticeKind::WorkerRestarted:
       // Told by the reports of readiness already.
     case NoticeKind::WorkLost:
+    case NoticeKind::WorkerSuspected:
       // Known to within a report of progress, which the worlds make at different instants.
       break;
     case NoticeKind::WorkersReported:

@@ -158,6 +158,7 @@ void JobStory::on_notice(const Notice& notice) {
     case NoticeKind::IncidentOpened:
     case NoticeKind::IncidentClosed:
     case NoticeKind::WorkerRestarted:
+    case NoticeKind::WorkerSuspected:
     case NoticeKind::WorkLost:
       break;
   }

@@ -80,6 +80,10 @@ void put_details(const Notice& notice, JsonText& json) {
     case NoticeKind::WorkerRestarted:
       json.field("role", notice.role.value).field("local_rank", notice.local_rank);
       return;
+    case NoticeKind::WorkerSuspected:
+      json.field("role", notice.role.value).field("local_rank", notice.local_rank);
+      json.field("suspicion", to_string(notice.suspicion));
+      return;
     case NoticeKind::WorkLost:
       json.field("work", notice.work);
       return;

@@ -79,6 +79,7 @@ void Metrics::observe(const Notice& notice) {
     case NoticeKind::IncidentClosed:
     case NoticeKind::WorkerRestarted:
     case NoticeKind::WorkLost:
+    case NoticeKind::WorkerSuspected:
       return;
   }
 }
