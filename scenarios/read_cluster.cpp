@@ -37,6 +37,11 @@ NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario
   reader.read_cpu("cpu", group.cpu);
   reader.read_size("memory", group.memory);
   reader.read_integer("nodes_per_rack", group.nodes_per_rack, 0, kNodesMax);
+  reader.read_integer("spares", group.spares, 0, kNodesMax);
+  if (group.count > 0 && group.spares >= group.count)
+    reader.fail("spares",
+                "leaves none of the " + std::to_string(group.count) +
+                    " nodes to work; lower it or raise nodes");
   std::int32_t nodes_per_switch = 0;
   reader.read_integer("nodes_per_switch", nodes_per_switch, 0, kNodesMax);
   scenario.nodes_per_switch.push_back(nodes_per_switch);

@@ -67,6 +67,9 @@ void read_controller(const MapReader& top, Settings& settings) {
   reader.read_duration("retain_finished", settings.retain_finished);
   reader.read_integer("retain_finished_max", settings.retain_finished_max, 0, INT32_MAX);
   reader.read_duration("preemption_grace", settings.preemption_grace);
+  reader.read_integer("lemon_incidents", settings.lemon_incidents, 0, INT32_MAX);
+  reader.read_duration("lemon_window", settings.lemon_window);
+  reader.read_duration("exclusion", settings.exclusion);
   if (settings.fence_margin >= settings.node_lease)
     reader.fail("fence_margin",
                 "is not shorter than node_lease, an agent must fence itself before its lease runs "

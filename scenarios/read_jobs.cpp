@@ -22,7 +22,8 @@ constexpr std::string_view kShortFormKeys[]{"replicas",
                                             "device_model",
                                             "env",
                                             "command",
-                                            "volumes"};
+                                            "volumes",
+                                            "sub_master"};
 /// Keys that a manifest says in its own words.
 constexpr std::string_view kManifestSays[]{"name",
                                            "group",
@@ -92,7 +93,8 @@ void read_environment(const MapReader& reader, std::vector<KeyValue>& environmen
   }
 }
 
-void read_role(const MapReader& reader, RoleSpec& role) {
+/// True where the role is to have a sub-master.
+bool read_role(const MapReader& reader, RoleSpec& role) {
   read_replicas(reader, role);
   reader.read_enum("type", role.type);
   reader.read_enum("completion", role.completion);
@@ -104,16 +106,20 @@ void read_role(const MapReader& reader, RoleSpec& role) {
     reader.read_texts("command", role.command);
   read_environment(reader, role.environment);
   reader.read_texts("volumes", role.volumes);
+  bool sub_master = false;
+  reader.read_bool("sub_master", sub_master);
+  return sub_master;
 }
 
 void read_roles(const MapReader& job, JobSpec& spec) {
+  std::vector<std::size_t> led;
   const YamlNode* roles = job.find("roles");
   if (roles == nullptr) {
     RoleSpec role;
     role.name = "worker";
-    read_role(job, role);
+    if (read_role(job, role)) led.push_back(0);
     spec.roles.push_back(std::move(role));
-    return;
+    return add_sub_masters(led, spec);
   }
   for (std::string_view key : kShortFormKeys)
     if (job.has(key))
@@ -128,9 +134,10 @@ void read_roles(const MapReader& job, JobSpec& spec) {
         job.reading(), entry.value, section("jobs.roles"), job.subject_of("roles." + entry.key));
     RoleSpec role;
     role.name = entry.key;
-    read_role(reader, role);
+    if (read_role(reader, role)) led.push_back(spec.roles.size());
     spec.roles.push_back(std::move(role));
   }
+  add_sub_masters(led, spec);
 }
 
 void read_priority(const MapReader& job, std::int32_t& priority) {
@@ -175,6 +182,7 @@ void read_common(const MapReader& job, JobSpec& spec) {
   job.read_duration("start_deadline", spec.start_deadline);
   job.read_duration("drain_grace", spec.drain_grace);
   job.read_duration("unknown_deadline", spec.unknown_deadline);
+  read_failover(job, spec);
   if (spec.backoff_max < spec.backoff_base)
     job.fail("backoff_max", "is shorter than backoff_base; raise it or lower backoff_base");
 }

@@ -52,6 +52,12 @@ void read_generator(Reading& reading,
                     const Scenario& scenario,
                     GeneratorWorkload& workload);
 
+/// A job's `failover`, `wait_deadline` and `run_deadline`.
+void read_failover(const MapReader& job, JobSpec& spec);
+
+/// Appends a role with one worker for each role of `led`, called after it with "-master".
+void add_sub_masters(const std::vector<std::size_t>& led, JobSpec& spec);
+
 /// `requests` and `profilings`.
 void read_requests(const MapReader& top, Scenario& scenario);
 

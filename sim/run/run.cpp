@@ -36,6 +36,7 @@ class DecisionTimer final : public PlanTimer {
 Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy) {
   Settings settings = scenario.settings;
   const Triggers triggers = policy.triggers();
+  settings.seed = scenario.seed;
   settings.policy = std::string(policy.name());
   settings.plan_on_submission = triggers.submission;
   settings.plan_on_completion = triggers.completion;

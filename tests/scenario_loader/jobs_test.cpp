@@ -138,5 +138,90 @@ TEST(Jobs, WorkersThatTheJobDoesNotHaveAreReported) {
               ElementsAre(HasSubstr("is 3, but there are at most 1"), HasSubstr("does not have")));
 }
 
+TEST(Jobs, FailoverAndDeadlinesCanBeSaid) {
+  const Scenario scenario = load_jobs(R"(
+jobs:
+  - name: a
+    wait_deadline: 1h
+    run_deadline: never
+    work: 300s
+    failover:
+      mode: strict
+      trigger: at_end
+      response: role
+      worker_failures_max: 2
+      nodes_relaunched_max: unlimited
+      reset_window: 6h
+      jitter: 0.25
+      relaunch_group: true
+      hang_after: 10min
+      hang_restarts: false
+      straggler_factor: 1.5
+controller: {lemon_incidents: 3, lemon_window: 1d, exclusion: 2h}
+)");
+  const JobSpec& spec = scenario.jobs[0].spec;
+  EXPECT_EQ(spec.wait_deadline, Duration::seconds(3600));
+  EXPECT_TRUE(spec.run_deadline.is_forever());
+  EXPECT_EQ(spec.failover.mode, RecoveryMode::Strict);
+  EXPECT_EQ(spec.failover.trigger, FailureTrigger::AtEnd);
+  EXPECT_EQ(spec.failover.response, FailureResponse::Role);
+  EXPECT_EQ(spec.failover.worker_failures_max, 2);
+  EXPECT_EQ(spec.failover.job_restarts_max, kUnlimited);
+  EXPECT_EQ(spec.failover.nodes_relaunched_max, kUnlimited);
+  EXPECT_EQ(spec.failover.reset_window, Duration::seconds(6 * 3600));
+  EXPECT_EQ(spec.failover.jitter, 0.25);
+  EXPECT_TRUE(spec.failover.relaunch_group);
+  EXPECT_EQ(spec.failover.hang_after, Duration::seconds(600));
+  EXPECT_FALSE(spec.failover.hang_restarts);
+  EXPECT_EQ(spec.failover.straggler_factor, 1.5);
+  EXPECT_EQ(scenario.settings.lemon_incidents, 3);
+  EXPECT_EQ(scenario.settings.lemon_window, Duration::seconds(86'400));
+  EXPECT_EQ(scenario.settings.exclusion, Duration::seconds(7200));
+}
+
+TEST(Jobs, ASubMasterIsARoleAfterAllOthers) {
+  const Scenario scenario = load_jobs(R"(
+jobs:
+  - name: a
+    roles: {learner: {replicas: 2, sub_master: true}, actor: {replicas: 2}}
+    workers: [{role: learner-master, exit: 1}]
+    work: 300s
+  - {name: b, replicas: 2, sub_master: true, work: 300s}
+)");
+  const JobSpec& spec = scenario.jobs[0].spec;
+  ASSERT_EQ(spec.roles.size(), 3U);
+  EXPECT_EQ(spec.roles[2].name, "learner-master");
+  EXPECT_EQ(spec.roles[2].master_of, RoleIndex{0});
+  EXPECT_EQ(spec.roles[2].completion, Completion::Follower);
+  EXPECT_EQ(spec.roles[2].bundle.devices, 0);
+  EXPECT_EQ(sub_master_of(spec, RoleIndex{0}), RoleIndex{2});
+  ASSERT_EQ(scenario.jobs[1].spec.roles.size(), 2U);
+  EXPECT_EQ(scenario.jobs[1].spec.roles[1].name, "worker-master");
+}
+
+TEST(Jobs, SparesLeaveANodeToWork) {
+  const Scenario scenario =
+      load("cluster: {nodes: 3, gpus_per_node: 2, spares: 1}\njobs: [{name: a, work: 1s}]\n");
+  EXPECT_EQ(scenario.groups[0].spares, 1);
+  EXPECT_THAT(errors_of("cluster: {nodes: 3, spares: 3}\njobs: [{name: a, work: 1s}]\n"),
+              ElementsAre(HasSubstr("cluster.spares: leaves none of the 3 nodes to work")));
+}
+
+TEST(Jobs, FailoverSaysWhatIsWrongWithIt) {
+  EXPECT_THAT(errors_of(with_cluster(R"(
+jobs:
+  - name: a
+    run_deadline: 0s
+    work: 300s
+    failover: {hang_after: 0s, straggler_factor: 0.9, jitter: 2, role_restarts_max: -1}
+)")),
+              testing::UnorderedElementsAre(
+                  HasSubstr("run_deadline: is 0, a time above 0 is needed"),
+                  HasSubstr("failover.hang_after: is 0, a time above 0 is needed"),
+                  HasSubstr("failover.straggler_factor: is not above 1"),
+                  HasSubstr("failover.jitter: "),
+                  HasSubstr("failover.role_restarts_max: ")));
+}
+
 }  // namespace
 }  // namespace orrery::scenarios
