@@ -1,7 +1,6 @@
 #include "core/agent/agent.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
@@ -103,16 +102,15 @@ Instant Agent::next_deadline() const {
   return deadline;
 }
 
-std::vector<RunningWorker> Agent::complete_list() const {
+const WorkerList& Agent::complete_list() const {
+  if (!list_is_old_) return list_;
   std::vector<RunningWorker> list;
   list.reserve(workers_.size());
   for (const auto& [name, worker] : workers_)
     list.push_back({name.job, worker.born, name.incarnation, name.birth_rank});
-  std::sort(list.begin(), list.end(), [](const RunningWorker& a, const RunningWorker& b) {
-    return std::tie(a.job, a.generation, a.rank, a.incarnation) <
-           std::tie(b.job, b.generation, b.rank, b.incarnation);
-  });
-  return list;
+  list_ = WorkerList(std::move(list));
+  list_is_old_ = false;
+  return list_;
 }
 
 void Agent::on(const CommandReceived& event, Instant now, AgentOutput& out) {
@@ -157,6 +155,15 @@ void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
     end(event.worker, WorkerFact::Lost, 0, out);
   else
     end(event.worker, WorkerFact::Exited, event.exit_code, out);
+}
+
+void Agent::on(const WorkerVanished& event, Instant, AgentOutput& out) {
+  const AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || !has_process(worker->state)) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
+  end(event.worker, WorkerFact::Lost, 0, out);
 }
 
 void Agent::on(const SpawnFailed& event, Instant, AgentOutput& out) {
@@ -324,6 +331,7 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
   const bool room = make_room(wanted, now, out) || planted(Bug::StartWithoutRoom);
   if (!room) reached(Mark::AgentWaited);
   AgentWorker& worker = workers_[wanted.name] = wanted;
+  list_is_old_ = true;
   worker.state = room ? AgentWorkerState::Starting : AgentWorkerState::Waiting;
   if (room) out.actions.push_back(spawn_of(worker));
 }
@@ -396,6 +404,7 @@ void Agent::kill(AgentWorker& worker, Instant now, AgentOutput& out) {
 void Agent::end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentOutput& out) {
   const AgentWorker worker = workers_.at(name);
   workers_.erase(name);
+  list_is_old_ = true;
   out.reports.push_back(report_of(worker, fact, exit_code));
   if (!worker.job_cleaned) remember_end(ended_as(worker, fact, exit_code));
   spawn_waiting(worker, out);
@@ -417,6 +426,7 @@ void Agent::spawn_waiting(const AgentWorker& gone, AgentOutput& out) {
 void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
   invariant(has_process(found.state), "only a living process can be adopted");
   AgentWorker& adopted = workers_[found.name] = found;
+  list_is_old_ = true;
   if (newer_start_known(found.name, found.slot)) {
     out.remarks.push_back({AgentNote::Replaced, found.name});
     kill(adopted, now, out);

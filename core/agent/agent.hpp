@@ -108,6 +108,11 @@ struct WorkerExited {
   std::int32_t exit_code = 0;
 };
 
+/// The worker's process was removed by somebody else: nobody knows how it ended. Reported Lost.
+struct WorkerVanished {
+  WorkerName worker;
+};
+
 /// The process could not be created.
 struct SpawnFailed {
   WorkerName worker;
@@ -140,6 +145,7 @@ using AgentEvent = std::variant<CommandReceived,
                                 EpochAnnounced,
                                 WorkerReady,
                                 WorkerExited,
+                                WorkerVanished,
                                 SpawnFailed,
                                 AgentRestarted,
                                 Connected,
@@ -287,7 +293,7 @@ class Agent {
   const std::map<WorkerName, AgentWorker>& workers() const { return workers_; }
 
   /// The same as the complete list of a heartbeat.
-  std::vector<RunningWorker> complete_list() const;
+  const WorkerList& complete_list() const;
 
  private:
   void on(const CommandReceived& event, Instant now, AgentOutput& out);
@@ -295,6 +301,7 @@ class Agent {
   void on(const EpochAnnounced& event, Instant now, AgentOutput& out);
   void on(const WorkerReady& event, Instant now, AgentOutput& out);
   void on(const WorkerExited& event, Instant now, AgentOutput& out);
+  void on(const WorkerVanished& event, Instant now, AgentOutput& out);
   void on(const SpawnFailed& event, Instant now, AgentOutput& out);
   void on(const AgentRestarted& event, Instant now, AgentOutput& out);
   void on(const Connected& event, Instant now, AgentOutput& out);
@@ -335,6 +342,8 @@ class Agent {
   Instant heartbeat_at_;  ///< When the next one is due.
   std::uint64_t heartbeats_ = 0;
   std::map<WorkerName, AgentWorker> workers_;
+  mutable WorkerList list_;  ///< Of `workers_`, made when it is asked for.
+  mutable bool list_is_old_ = false;
   std::map<WorkerName, EndedWorker> ended_;
   std::deque<WorkerName> ended_order_;  ///< Oldest first; may name some that are forgotten.
 };

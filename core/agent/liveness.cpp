@@ -1,6 +1,6 @@
 #include "core/agent/liveness.hpp"
 
-#include <tuple>
+#include <algorithm>
 
 #include "core/agent/worker_reports.hpp"
 #include "core/base/coverage_mark.hpp"
@@ -13,6 +13,10 @@ WorkersChanged loss_of(const RunningWorker& worker) {
   return {worker.job, worker.generation, worker.incarnation, WorkerFact::Lost, worker.rank, 1, 0};
 }
 
+bool contains(const std::vector<RunningWorker>& some, const RunningWorker& worker) {
+  return std::find(some.begin(), some.end(), worker) != some.end();
+}
+
 void mark_verdict(HeartbeatVerdict verdict) {
   if (verdict == HeartbeatVerdict::StaleSession) reached(Mark::EarStaleSession);
   if (verdict == HeartbeatVerdict::StaleNumber) reached(Mark::EarStaleNumber);
@@ -21,11 +25,6 @@ void mark_verdict(HeartbeatVerdict verdict) {
 }
 
 }  // namespace
-
-bool Liveness::Before::operator()(const RunningWorker& a, const RunningWorker& b) const {
-  return std::tie(a.job, a.generation, a.rank, a.incarnation) <
-         std::tie(b.job, b.generation, b.rank, b.incarnation);
-}
 
 Liveness::Liveness(Epoch epoch, const Settings& settings, std::uint32_t node_count, Instant now)
     : epoch_(epoch), lease_(settings.node_lease), grace_(settings.takeover_grace) {
@@ -58,13 +57,13 @@ HeartbeatVerdict Liveness::heard(const Heartbeat& beat,
   mark_verdict(verdict);
   if (verdict != HeartbeatVerdict::Renewed) return verdict;
   Node& node = nodes_[beat.node.index()];
-  if (beat.registers && (node.standing != Standing::Heard || beat.session > node.session)) {
-    node.known = WorkerSet(beat.workers.begin(), beat.workers.end());
+  const bool new_life = beat.session > node.session;
+  if (beat.registers && (node.standing != Standing::Heard || new_life || node.fresh)) {
     // What was ordered from an earlier life of the agent never arrived.
-    node.ordered.clear();
-    edges.push_back(NodeReturned{beat.node, beat.workers});
-  } else {
-    compare(beat.node, beat, edges);
+    if (new_life && node.session > 0 && !node.fresh) node.ordered.clear();
+    take_back(node, beat, edges);
+  } else if (!(beat.workers == node.known) || !node.ended.empty()) {
+    compare(node, beat, edges);
   }
   node.standing = Standing::Heard;
   node.session = beat.session;
@@ -75,22 +74,49 @@ HeartbeatVerdict Liveness::heard(const Heartbeat& beat,
   return HeartbeatVerdict::Renewed;
 }
 
-/// Reads a complete list against what is known of the node.
-void Liveness::compare(NodeId id, const Heartbeat& beat, std::vector<EventBody>& edges) {
+void Liveness::connected(NodeId id) {
+  if (id.index() >= nodes_.size()) return;
   Node& node = nodes_[id.index()];
-  const WorkerSet listed(beat.workers.begin(), beat.workers.end());
+  node.fresh = true;
+  node.doubted.insert(node.doubted.end(), node.ordered.begin(), node.ordered.end());
+  node.ordered.clear();
+}
+
+/// The node is there again, with its list and with what is on its way to it. What was ordered
+/// before and is not listed is lost.
+void Liveness::take_back(Node& node, const Heartbeat& beat, std::vector<EventBody>& edges) {
+  node.known = beat.workers;
+  node.ended.clear();
+  if (!node.doubted.empty()) reached(Mark::EarDoubt);
+  node.doubted.clear();
+  node.fresh = false;
+  std::erase_if(node.ordered, [&](const RunningWorker& w) { return node.known.contains(w); });
+  std::vector<RunningWorker> all = node.known.get();
+  all.insert(all.end(), node.ordered.begin(), node.ordered.end());
+  std::sort(all.begin(), all.end(), comes_before);
+  edges.push_back(NodeReturned{beat.node, std::move(all)});
+}
+
+/// Reads a complete list against what is known of the node.
+void Liveness::compare(Node& node, const Heartbeat& beat, std::vector<EventBody>& edges) {
   std::vector<WorkersChanged> losses;
   for (const RunningWorker& worker : node.known)
-    if (!listed.contains(worker)) losses.push_back(loss_of(worker));
+    if (!beat.workers.contains(worker) && !contains(node.ended, worker))
+      losses.push_back(loss_of(worker));
   bool surprise = false;
-  for (const RunningWorker& worker : listed)
-    surprise = (node.ordered.erase(worker) == 0 && !node.known.contains(worker)) || surprise;
+  for (const RunningWorker& worker : beat.workers) {
+    const bool asked = std::erase(node.ordered, worker) > 0 || std::erase(node.doubted, worker) > 0;
+    const bool was_here = node.known.contains(worker) && !contains(node.ended, worker);
+    surprise = (!asked && !was_here) || surprise;
+  }
   pack_reports(losses);
   for (const WorkersChanged& loss : losses) edges.push_back(loss);
-  node.known = listed;
+  node.known = beat.workers;
+  node.ended.clear();
   if (!losses.empty()) reached(Mark::EarLoss);
-  if (surprise) reached(Mark::EarSurprise);
-  if (surprise) edges.push_back(NodeReturned{id, beat.workers});
+  if (!surprise) return;
+  reached(Mark::EarSurprise);
+  take_back(node, beat, edges);
 }
 
 void Liveness::reported(NodeId node_id,
@@ -102,8 +128,9 @@ void Liveness::reported(NodeId node_id,
   for (std::uint32_t i = 0; i < report.count; ++i) {
     const RunningWorker ended{
         report.job, report.generation, report.incarnation, Rank{report.first.value + i}};
-    node.known.erase(ended);
-    node.ordered.erase(ended);
+    if (node.known.contains(ended) && !contains(node.ended, ended)) node.ended.push_back(ended);
+    std::erase(node.ordered, ended);
+    std::erase(node.doubted, ended);
   }
 }
 
@@ -113,8 +140,8 @@ void Liveness::ordered(const CommandBody& order) {
       if (worker.node.index() >= nodes_.size()) continue;
       const RunningWorker wanted{start->job, start->generation, worker.incarnation, worker.rank};
       Node& node = nodes_[worker.node.index()];
-      if (node.known.contains(wanted)) continue;
-      node.ordered.insert(wanted);
+      if (node.known.contains(wanted) || contains(node.ordered, wanted)) continue;
+      node.ordered.push_back(wanted);
       nodes_asked_[start->job].insert(worker.node);
     }
   }
@@ -141,35 +168,86 @@ void Liveness::forget(JobId job) {
                   profiles_.upper_bound({job, Rank::none()}));
   const auto asked = nodes_asked_.find(job);
   if (asked == nodes_asked_.end()) return;
-  for (const NodeId id : asked->second)
-    std::erase_if(nodes_[id.index()].ordered,
-                  [&](const RunningWorker& worker) { return worker.job == job; });
+  const auto is_of_job = [&](const RunningWorker& worker) { return worker.job == job; };
+  for (const NodeId id : asked->second) {
+    std::erase_if(nodes_[id.index()].ordered, is_of_job);
+    std::erase_if(nodes_[id.index()].doubted, is_of_job);
+  }
   nodes_asked_.erase(asked);
 }
 
 void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    const NodeId id = deadlines_.begin()->second;
-    deadlines_.erase(deadlines_.begin());
+  while (next_deadline() <= now) {
+    const NodeId id = deadlines_.front();
     Node& node = nodes_[id.index()];
     node.standing = Standing::Silent;
-    node.deadline = Instant::never();
-    node.known.clear();
+    set_deadline(id, Instant::never());
+    node.known = {};
+    node.ended.clear();
     node.ordered.clear();
+    node.doubted.clear();
     reached(Mark::EarSilence);
     edges.push_back(NodeSilent{id});
   }
 }
 
 Instant Liveness::next_deadline() const {
-  return deadlines_.empty() ? Instant::never() : deadlines_.begin()->first;
+  return deadlines_.empty() ? Instant::never() : nodes_[deadlines_.front().index()].deadline;
+}
+
+// --- a binary heap whose entries know their places, so that moving one needs no search ---
+
+bool Liveness::is_earlier(NodeId a, NodeId b) const {
+  const Instant of_a = nodes_[a.index()].deadline;
+  const Instant of_b = nodes_[b.index()].deadline;
+  return of_a != of_b ? of_a < of_b : a < b;
+}
+
+void Liveness::put(std::size_t place, NodeId id) {
+  deadlines_[place] = id;
+  nodes_[id.index()].place = static_cast<std::uint32_t>(place);
+}
+
+std::size_t Liveness::rise(std::size_t place) {
+  const NodeId id = deadlines_[place];
+  for (; place > 0 && is_earlier(id, deadlines_[(place - 1) / 2]); place = (place - 1) / 2)
+    put(place, deadlines_[(place - 1) / 2]);
+  put(place, id);
+  return place;
+}
+
+void Liveness::sink(std::size_t place) {
+  const NodeId id = deadlines_[place];
+  while (true) {
+    std::size_t child = place * 2 + 1;
+    if (child >= deadlines_.size()) break;
+    if (child + 1 < deadlines_.size() && is_earlier(deadlines_[child + 1], deadlines_[child]))
+      ++child;
+    if (!is_earlier(deadlines_[child], id)) break;
+    put(place, deadlines_[child]);
+    place = child;
+  }
+  put(place, id);
 }
 
 void Liveness::set_deadline(NodeId id, Instant deadline) {
   Node& node = nodes_[id.index()];
-  deadlines_.erase({node.deadline, id});
   node.deadline = deadline;
-  deadlines_.insert({deadline, id});
+  if (deadline.is_never()) {
+    const std::uint32_t place = std::exchange(node.place, kNoPlace);
+    if (place == kNoPlace) return;
+    const NodeId last = deadlines_.back();
+    deadlines_.pop_back();
+    if (last == id) return;
+    put(place, last);
+    sink(rise(place));
+    return;
+  }
+  if (node.place == kNoPlace) {
+    deadlines_.push_back(id);
+    node.place = static_cast<std::uint32_t>(deadlines_.size() - 1);
+  }
+  sink(rise(node.place));
 }
 
 }  // namespace orrery

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/agent/heartbeat.hpp"
@@ -42,6 +41,11 @@ struct EnumNames<HeartbeatVerdict> {
 /// Its output are bodies of events in the order in which they are to be journaled. What a list does
 /// not name any more is lost; what it names although nobody asked for it makes the node "return"
 /// with its whole list, so that the controller reconciles.
+///
+/// An order is never given up by time, since one that is merely late would start what has been
+/// placed anew. It is given up by evidence: a connection hands orders over in their sequence, so
+/// once there is a new connection, and its first list does not name a worker that was ordered
+/// before it, the order is lost for good.
 class Liveness {
  public:
   /// Begins `epoch` at `now`. Every node has until the end of its lease plus the takeover grace to
@@ -50,6 +54,10 @@ class Liveness {
 
   /// More nodes were declared: numbered on from those known. Same grace.
   void declare_nodes(std::uint32_t node_count, Instant now);
+
+  /// The node's agent has a new connection: what was ordered before may be lost, and the node
+  /// returns with its next registration. A host whose orders cannot be lost never calls this.
+  void connected(NodeId node);
 
   /// Takes one heartbeat, heard at `now`, and appends edges. The caller answers Renewed with
   /// LeaseRenewed, and StaleEpoch with EpochAnnounced, so that the agent registers.
@@ -92,21 +100,18 @@ class Liveness {
     Silent,
   };
 
-  struct Before;
-  using WorkerSet = std::set<RunningWorker, Before>;
-
-  struct Before {
-    bool operator()(const RunningWorker& a, const RunningWorker& b) const;
-  };
-
   struct Node {
     Standing standing = Standing::Awaited;
+    bool fresh = false;  ///< A new connection, on which it has not registered yet.
     std::uint64_t session = 0;
     std::uint64_t number = 0;
     Instant last_heard;
     Instant deadline;
-    WorkerSet known;    ///< Of the last list, less what was reported as ended.
-    WorkerSet ordered;  ///< Told to start, in no list yet.
+    std::uint32_t place = kNoPlace;      ///< In `deadlines_`.
+    WorkerList known;                    ///< The last list.
+    std::vector<RunningWorker> ended;    ///< Of the last list, reported as ended since.
+    std::vector<RunningWorker> ordered;  ///< Told to start, in no list yet.
+    std::vector<RunningWorker> doubted;  ///< The same, ordered on an earlier connection.
   };
 
   struct Profile {
@@ -114,15 +119,22 @@ class Liveness {
     std::map<std::string, double> values;
   };
 
+  static constexpr std::uint32_t kNoPlace = UINT32_MAX;
+
   HeartbeatVerdict judge(const Heartbeat& beat) const;
-  void compare(NodeId id, const Heartbeat& beat, std::vector<EventBody>& edges);
+  static void take_back(Node& node, const Heartbeat& beat, std::vector<EventBody>& edges);
+  static void compare(Node& node, const Heartbeat& beat, std::vector<EventBody>& edges);
   void set_deadline(NodeId id, Instant deadline);
+  bool is_earlier(NodeId a, NodeId b) const;
+  void put(std::size_t place, NodeId id);
+  std::size_t rise(std::size_t place);
+  void sink(std::size_t place);
 
   Epoch epoch_;
   Duration lease_;
   Duration grace_;
   std::vector<Node> nodes_;
-  std::set<std::pair<Instant, NodeId>> deadlines_;  ///< One entry per node that is not silent.
+  std::vector<NodeId> deadlines_;  ///< Heap of those that are not silent, the earliest first.
   std::map<std::pair<JobId, Rank>, Profile> profiles_;
   std::map<JobId, std::set<NodeId>> nodes_asked_;  ///< Where `ordered` may hold workers of a job.
   std::uint64_t renewals_ = 0;

@@ -33,6 +33,7 @@ enum class Mark : std::uint8_t {
   EarLoss,      ///< A list does not name a worker any more.
   EarSurprise,  ///< A list names a worker that nobody ordered.
   EarSilence,   ///< A node's time is over.
+  EarDoubt,     ///< A new connection, with orders of the one before that no list has named.
 };
 
 template <>
@@ -53,7 +54,8 @@ struct EnumNames<Mark> {
                                      "ear_not_registered",
                                      "ear_loss",
                                      "ear_surprise",
-                                     "ear_silence"};
+                                     "ear_silence",
+                                     "ear_doubt"};
 };
 
 inline constexpr std::size_t kMarks = EnumNames<Mark>::kNames.size();

@@ -98,6 +98,25 @@ TEST_F(AgentTest, StartingWhatHasEndedRepeatsTheEndAndStartsNothing) {
   EXPECT_EQ(out_.reports[0].exit_code, 3);
 }
 
+TEST_F(AgentTest, WhatVanishedIsReportedLost) {
+  lease(0);
+  run_ready(7, 1, 1);
+  step(WorkerVanished{worker(7, 0)}, 2);
+  ASSERT_THAT(out_.reports, SizeIs(1));
+  EXPECT_EQ(out_.reports[0].fact, WorkerFact::Lost);
+  step(WorkerVanished{worker(7, 0)}, 2);
+  EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker));
+}
+
+TEST_F(AgentTest, QuietHeartbeatsShareOneList) {
+  lease(0);
+  run_ready(7, 2, 1);
+  const RunningWorker* first = agent_.complete_list().get().data();
+  step(TimePassed{}, 4);
+  ASSERT_TRUE(out_.heartbeat.has_value());
+  EXPECT_EQ(out_.heartbeat->workers.get().data(), first);
+}
+
 TEST_F(AgentTest, LooksOnlyAtItsOwnNode) {
   lease(0);
   StartWorkers order = start_ranks(7, 1, 2);

@@ -101,6 +101,62 @@ TEST_F(LivenessTest, AnOrderOnItsWayIsNeitherLossNorSurprise) {
   EXPECT_THAT(edges_, IsEmpty());
 }
 
+TEST_F(LivenessTest, AnOrderThatAnEarlierConnectionLostIsGivenUpWithTheNextList) {
+  hear(1, {running(9)}, true);
+  liveness_.ordered(start_ranks(7, 1, 2));
+  liveness_.connected(NodeId{0});
+  liveness_.ordered(start_ranks(7, 2, 1, 2));
+  hear(2, {running(9), running(1)});
+  EXPECT_THAT(edges_, IsEmpty()) << "it has not registered yet";
+  hear(3, {running(9), running(1)}, true);
+  const auto* returned = only_edge<NodeReturned>();
+  ASSERT_NE(returned, nullptr);
+  // Rank 0 was lost; the later start is on its way on the new connection.
+  EXPECT_EQ(returned->workers,
+            (std::vector<RunningWorker>{running(1), running(9), running(0, 2, 2)}));
+  hear(4, {running(1), running(9), running(0, 2, 2)});
+  EXPECT_THAT(edges_, IsEmpty());
+}
+
+TEST_F(LivenessTest, TheFirstListDoesNotGiveUpWhatIsOnItsWay) {
+  liveness_.ordered(start_ranks(7, 1, 1));
+  hear(1, {}, true);
+  const auto* returned = only_edge<NodeReturned>();
+  ASSERT_NE(returned, nullptr);
+  EXPECT_EQ(returned->workers, std::vector<RunningWorker>{running(0)});
+}
+
+TEST_F(LivenessTest, ALateListThatNamesAnEndedWorkerMakesTheNodeReturn) {
+  hear(1, {running(0)}, true);
+  edges_.clear();
+  liveness_.reported(NodeId{0},
+                     {JobId{7}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 0},
+                     edges_);
+  hear(2, {running(0)});
+  EXPECT_NE(only_edge<NodeReturned>(), nullptr) << "the controller asks for its end once more";
+}
+
+TEST_F(LivenessTest, DeadlinesOfManyNodesComeInTheirOrder) {
+  Liveness liveness{Epoch{1}, Settings{}, 50, at(0)};
+  std::vector<EventBody> edges;
+  for (std::uint32_t n = 0; n < 50; ++n) {
+    Heartbeat beat;
+    beat.node = NodeId{n};
+    beat.epoch = Epoch{1};
+    beat.session = beat.number = 1;
+    beat.registers = true;
+    liveness.heard(beat, at((n * 7) % 50), edges);
+  }
+  edges.clear();
+  for (std::uint32_t second = 10; second < 60; ++second) {
+    EXPECT_EQ(liveness.next_deadline(), at(second));
+    liveness.time_reached(at(second), edges);
+    ASSERT_THAT(edges, SizeIs(second - 9));
+    EXPECT_EQ(std::get<NodeSilent>(edges.back()).node.value * 7 % 50, second - 10);
+  }
+  EXPECT_TRUE(liveness.next_deadline().is_never());
+}
+
 TEST_F(LivenessTest, AWorkerThatNobodyAskedForMakesTheNodeReturn) {
   hear(1, {}, true);
   hear(2, {running(3)});
