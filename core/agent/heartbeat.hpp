@@ -21,7 +21,7 @@ class WorkerList {
   WorkerList() = default;
 
   // Implicit: a list is a list. Sorted here, so that no sender needs to be trusted.
-  WorkerList(std::vector<RunningWorker> workers);  // NOLINT(google-explicit-constructor)
+  WorkerList(std::vector<RunningWorker> workers);
 
   WorkerList(std::initializer_list<RunningWorker> workers)
       : WorkerList(std::vector<RunningWorker>(workers)) {}
