@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/base/planted.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -76,14 +77,17 @@ void Driver::put_in_order() {
 bool Driver::journal_and_step() {
   put_in_order();
   if (!append()) return false;
+  if (planted(Bug::SnapshotBehind) && !take_snapshot()) return false;
   for (const Event& event : events_) {
     commands_.clear();
     controller_.step(event, commands_);
     const State& state = controller_.state();
     std::uint32_t index = 0;
     orders_ += commands_.orders.size();
+    Epoch epoch = state.epoch;
+    if (planted(Bug::OrdersOutOfEpoch) && epoch.value > 1) --epoch.value;
     for (CommandBody& body : commands_.orders)
-      outbox_.push_back({state.sequence, index++, state.epoch, std::move(body)});
+      outbox_.push_back({state.sequence, index++, epoch, std::move(body)});
     if (observer_ != nullptr) {
       observer_->on_event(state.sequence, event);
       if (!commands_.notices.empty()) observer_->on_notices(commands_.notices, state);
@@ -145,24 +149,28 @@ bool Driver::release_orders() {
 
 // A store that is not done yet keeps the rest back, in order, for a later turn.
 void Driver::issue_durable() {
-  const Sequence durable = store_.durable();
+  Sequence durable = store_.durable();
+  if (planted(Bug::ActBeforeDurable)) durable = controller_.state().sequence;
   while (issued_ < outbox_.size() && outbox_[issued_].sequence <= durable) {
     // Counted before it is out: an order is never issued twice by one leader.
     const Command& order = outbox_[issued_++];
     world_.issue(order);
   }
+  if (planted(Bug::ForgetKeptBackOrders)) issued_ = outbox_.size();
   if (issued_ < outbox_.size() && issued_ < kIssuedKept) return;
   outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(issued_));
   issued_ = 0;
 }
 
+// After the batch at hand was stepped.
 bool Driver::take_snapshot() {
-  const std::uint64_t now = controller_.state().sequence.value;
-  if (options_.snapshot_every == 0 || now - last_snapshot_ < options_.snapshot_every) return true;
-  last_snapshot_ = now;
+  const Sequence now = records_.back().sequence;
+  const std::uint64_t every = options_.snapshot_every;
+  if (every == 0 || now.value - last_snapshot_ < every) return true;
+  last_snapshot_ = now.value;
   ByteWriter bytes;
   controller_.state().save(bytes);
-  StoredSnapshot snapshot{controller_.state().sequence, chain_, kRecordVersion, {}};
+  StoredSnapshot snapshot{now, chain_, kRecordVersion, {}};
   snapshot.bytes.assign(bytes.bytes().begin(), bytes.bytes().end());
   return !refused(store_.save_snapshot(snapshot));
 }

@@ -1,5 +1,6 @@
 #include "core/driver/replay.hpp"
 
+#include "core/base/planted.hpp"
 #include "core/control/state_view.hpp"
 #include "core/driver/planner.hpp"
 #include "core/record/codec.hpp"
@@ -92,12 +93,18 @@ Result<JournalEnd> replay(StateStore& store, Controller& controller) {
     if (!controller.load(bytes, from.version) || !bytes.finished())
       return broken(from.sequence,
                     "the snapshot cannot be read; delete it to replay from the start");
+    if (controller.state().sequence != from.sequence)
+      return broken(from.sequence,
+                    "the snapshot holds the state after record " +
+                        std::to_string(controller.state().sequence.value) +
+                        "; delete it to replay from the start");
     first = from.sequence.next();
     chain = from.chain;
   }
   const Sequence snapshot_at{first.value - 1};
   Commands unused;
-  Result<JournalEnd> end = read_journal(store, first, chain, [&](Sequence, const Event& event) {
+  Result<JournalEnd> end = read_journal(store, first, chain, [&](Sequence at, const Event& event) {
+    if (planted(Bug::ReplaySkipsRecord) && at == store.durable()) return true;
     unused.clear();
     controller.step(event, unused);
     return true;
