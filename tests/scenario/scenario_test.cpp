@@ -139,6 +139,31 @@ INSTANTIATE_TEST_SUITE_P(Scenarios,
                          testing::ValuesIn(scenarios_in("scenarios/lifecycle")),
                          test_name);
 
+class Failover : public ScenarioTest {};
+
+/// What a scenario reads that lies beside the project; empty where it is there or none is needed.
+std::string missing_file(const std::string& path) {
+  const auto scenario = scenarios::load_scenario(path);
+  if (!scenario || !scenario->failures.lanl) return "";
+  const std::string& file = scenario->failures.lanl->file;
+  return fs::exists(file) ? "" : file;
+}
+
+TEST_P(Failover, MeetsExpectationsAndRepeats) {
+  if (const std::string file = missing_file(GetParam()); !file.empty())
+    GTEST_SKIP() << "there is no " << file;
+  const Outcome first = run(GetParam());
+  const Outcome again = run(GetParam());
+  EXPECT_EQ(first.digest, again.digest) << "same seed, different decisions";
+  EXPECT_EQ(first.log, again.log);
+  EXPECT_THAT(first.unmet, IsEmpty()) << first.log;
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios,
+                         Failover,
+                         testing::ValuesIn(scenarios_in("scenarios/failover")),
+                         test_name);
+
 class Negative : public ScenarioTest {};
 
 TEST_P(Negative, MissesItsExpectationsInWords) {
