@@ -63,6 +63,7 @@ Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string
   read_faults(top, scenario);
   read_failures(top, std::string(directory_of(file)), scenario);
   top.read_bool("must_fail", scenario.must_fail);
+  top.read_bool("invariants", scenario.invariants);
   read_expectations(top, scenario);
   if (root.is_map() && !top.has("jobs") && !top.has("workload"))
     reading.fail(root.origin,

@@ -140,7 +140,8 @@ struct Scenario {
   Failures failures;
   Relaunch relaunch;
   std::vector<Expectation> expectations;
-  bool must_fail = false;  ///< The scenario is met when an expectation is not.
+  bool must_fail = false;   ///< The scenario is met when an expectation is not.
+  bool invariants = false;  ///< The storm's checker watches; every job must be over at `until`.
   Outputs outputs;
   Instant until = Instant::never();  ///< The run stops here at the latest.
 

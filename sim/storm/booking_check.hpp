@@ -1,0 +1,41 @@
+// Devices as the orders and the journal have them: ordered to be used, until a fact ends it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/record/command.hpp"
+#include "core/record/event.hpp"
+#include "sim/storm/process_check.hpp"
+#include "sim/storm/violation.hpp"
+
+namespace orrery::sim {
+
+/// A leader must not order a start on devices of which it was not told that they are free.
+class BookingCheck {
+ public:
+  explicit BookingCheck(Violations& found) : found_(found) {}
+
+  /// A start was ordered.
+  void ordered(Instant now, const StartWorkers& order);
+
+  /// A fact was journaled that may end bookings.
+  void appended(const Event& event);
+
+ private:
+  struct Booking {
+    ProcessName name;
+    std::uint64_t devices = 0;
+    Share share;
+  };
+
+  std::vector<Booking>& on(NodeId node);
+  void end_all(NodeId node);
+
+  Violations& found_;
+  std::vector<std::vector<Booking>> nodes_;
+};
+
+}  // namespace orrery::sim

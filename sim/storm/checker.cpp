@@ -1,0 +1,63 @@
+#include "sim/storm/checker.hpp"
+
+#include <utility>
+
+namespace orrery::sim {
+
+Checker::Checker(const CheckerFacts& facts)
+    : journal_(found_),
+      processes_(facts.groups, facts.stale_after, found_),
+      jobs_(facts.work, processes_, found_) {}
+
+void Checker::appended(Instant now, Epoch writer, const JournalBytes& record) {
+  processes_.time_reached(now);
+  const Event* event = journal_.appended(now, writer, record);
+  if (event != nullptr) jobs_.appended(record.sequence, *event);
+}
+
+void Checker::store_crashed(Instant now, Sequence last) {
+  journal_.crashed(now, last);
+  jobs_.crashed(last);
+}
+
+void Checker::stepped(Instant now, Sequence sequence, std::span<const Notice> notices) {
+  jobs_.stepped(now, sequence, notices);
+}
+
+void Checker::released(Instant now, const Command& order) {
+  journal_.released(now, order);
+  jobs_.released(now, order);
+}
+
+void Checker::leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs) {
+  jobs_.leader_has(now, at, jobs);
+}
+
+void Checker::compared(Instant now, Sequence at, Digest of_leader, Digest of_journal) {
+  if (of_leader == of_journal) return;
+  found_.add(ViolationKind::ReplayDiffers,
+             now,
+             "the leader's state after record " + std::to_string(at.value) +
+                 " is not what the journal leads to");
+}
+
+void Checker::process_began(Instant now, TrueProcess process) {
+  process.bundle = jobs_.bundle_of(process.name.job, process.role);
+  processes_.began(now, process);
+}
+
+void Checker::process_gone(Instant now, NodeId node, const ProcessName& name) {
+  processes_.gone(node, name);
+  processes_.time_reached(now);
+}
+
+void Checker::process_moved(Instant now,
+                            const ProcessName& name,
+                            RoleIndex role,
+                            std::int32_t local_rank) {
+  processes_.moved(now, name, role, local_rank);
+}
+
+void Checker::worked(Instant now, JobId job, double done) { jobs_.worked(now, job, done); }
+
+}  // namespace orrery::sim

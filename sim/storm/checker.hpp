@@ -1,0 +1,75 @@
+// The storm's checker: what must hold of a run, from the journal's bytes, the orders, the notices
+// and the truth of the world. It includes nothing of the core but ids, units, resources and the
+// records, so that a mistake in the core cannot hide in it.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/digest.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+#include "core/cluster/resources.hpp"
+#include "core/record/command.hpp"
+#include "sim/storm/job_check.hpp"
+#include "sim/storm/journal_check.hpp"
+#include "sim/storm/process_check.hpp"
+#include "sim/storm/violation.hpp"
+
+namespace orrery::sim {
+
+/// What the checker must know beforehand.
+struct CheckerFacts {
+  std::vector<NodeGroup> groups;
+  Duration stale_after;                  ///< So long may a process outlive its successor's order.
+  std::map<std::string, TrueWork> work;  ///< By the job's full name.
+};
+
+/// Fed with everything that happens, in its order; `now` is the world's clock and never steps back.
+/// Each call costs as much as what it tells has changed.
+class Checker {
+ public:
+  explicit Checker(const CheckerFacts& facts);
+
+  // The journal.
+  void appended(Instant now, Epoch writer, const JournalBytes& record);
+
+  void durable(Sequence sequence) { journal_.durable(sequence); }
+
+  void store_crashed(Instant now, Sequence last);
+
+  // A leader.
+  void stepped(Instant now, Sequence sequence, std::span<const Notice> notices);
+  void released(Instant now, const Command& order);
+  void leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs);
+
+  /// A leader's state after record `at` had one digest, the fold of the journal has another.
+  void compared(Instant now, Sequence at, Digest of_leader, Digest of_journal);
+
+  // The truth of the world.
+  void process_began(Instant now, TrueProcess process);
+  void process_gone(Instant now, NodeId node, const ProcessName& name);
+  void process_moved(Instant now, const ProcessName& name, RoleIndex role, std::int32_t local_rank);
+  void worked(Instant now, JobId job, double done);
+
+  /// What others found: no progress, a broken invariant, a job that did not finish.
+  void add(ViolationKind kind, Instant at, std::string text) {
+    found_.add(kind, at, std::move(text));
+  }
+
+  const Violations& found() const { return found_; }
+
+  std::string name_of(JobId job) const { return jobs_.name_of(job); }
+
+  std::size_t living() const { return processes_.living(); }
+
+ private:
+  Violations found_;
+  JournalCheck journal_;
+  ProcessCheck processes_;
+  JobCheck jobs_;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,14 @@
+// The faults of a storm.
+#pragma once
+
+#include "core/base/random.hpp"
+#include "core/base/units.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace orrery::sim {
+
+/// Draws which kinds of faults there are and how many, then the faults themselves. What lasts is
+/// over by `calm_from`; what waits for an event lasts seconds.
+void plan_faults(Random& random, Instant calm_from, scenarios::Scenario& scenario);
+
+}  // namespace orrery::sim

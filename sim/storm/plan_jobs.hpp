@@ -1,0 +1,19 @@
+// The jobs of a storm and what users ask of them.
+#pragma once
+
+#include "core/base/random.hpp"
+#include "core/base/units.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace orrery::sim {
+
+/// Fills jobs, quotas and requests of a scenario whose cluster is there. All submissions and
+/// requests come before `calm_from`. Each job could run alone on the nodes that are no spares.
+void plan_jobs(Random& random, Instant calm_from, scenarios::Scenario& scenario);
+
+/// Whether `counts[r]` replicas of each role fit on the empty cluster without its spares.
+bool fits_alone(const scenarios::Scenario& scenario,
+                const JobSpec& spec,
+                const std::vector<std::int32_t>& counts);
+
+}  // namespace orrery::sim

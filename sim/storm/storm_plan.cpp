@@ -1,0 +1,115 @@
+#include "sim/storm/storm_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "sim/storm/plan_faults.hpp"
+#include "sim/storm/plan_jobs.hpp"
+
+namespace orrery::sim {
+namespace {
+
+using scenarios::Scenario;
+
+constexpr Bytes gib(std::int64_t n) { return Bytes{n << 30}; }
+
+NodeGroup plan_group(Random& random, const std::string& name, std::int32_t nodes) {
+  NodeGroup group;
+  group.name = name;
+  group.count = nodes;
+  group.cpu = MilliCpu{random.between(4, 32) * 1000};
+  group.memory = gib(random.between(16, 128));
+  group.devices = static_cast<std::int32_t>(1U << random.below(4));
+  group.device_model = random.chance(0.8) ? "gpu" : name + "-gpu";
+  if (nodes > 1 && random.chance(0.4))
+    group.nodes_per_rack = static_cast<std::int32_t>(random.between(1, nodes));
+  if (nodes > 2 && random.chance(0.3))
+    group.spares = static_cast<std::int32_t>(random.between(1, nodes / 3));
+  return group;
+}
+
+void plan_cluster(Random& random, Scenario& scenario) {
+  const auto nodes = static_cast<std::int32_t>(random.between(2, 12));
+  const bool two = nodes >= 4 && random.chance(0.35);
+  const std::int32_t first = two ? static_cast<std::int32_t>(random.between(2, nodes - 2)) : nodes;
+  scenario.groups.push_back(plan_group(random, "main", first));
+  if (two) scenario.groups.push_back(plan_group(random, "side", nodes - first));
+  for (const NodeGroup& group : scenario.groups)
+    scenario.nodes_per_switch.push_back(
+        random.chance(0.2) ? static_cast<std::int32_t>(random.between(1, group.count)) : 0);
+}
+
+void plan_settings(Random& random, Scenario& scenario) {
+  Settings& settings = scenario.settings;
+  const std::int64_t lease_ms = random.between(4'000, 20'000);
+  settings.node_lease = Duration::milliseconds(lease_ms);
+  settings.fence_margin = Duration::milliseconds(random.between(200, lease_ms / 3));
+  settings.takeover_grace = Duration::milliseconds(random.between(5'000, 40'000));
+  if (random.chance(0.5)) settings.retain_finished = Duration::seconds(random.between(0, 120));
+  if (random.chance(0.3)) settings.preemption_grace = Duration::seconds(random.between(1, 20));
+  if (random.chance(0.3)) {
+    settings.lemon_incidents = static_cast<std::int32_t>(random.between(2, 5));
+    settings.lemon_window = Duration::seconds(random.between(30, 600));
+    settings.exclusion = Duration::seconds(random.between(20, 120));
+  }
+  if (random.chance(0.3))
+    scenario.planner_latency = Duration::milliseconds(random.between(1, 2'000));
+}
+
+void plan_timing(Random& random, scenarios::Timing& timing) {
+  const auto up_to = [&](std::int64_t most_ms) {
+    return random.chance(0.25) ? Duration::zero()
+                               : Duration::milliseconds(random.between(1, most_ms));
+  };
+  timing.start = up_to(8'000);
+  timing.stop = up_to(3'000);
+  timing.restore = up_to(4'000);
+  timing.rescale = up_to(2'000);
+  if (random.chance(0.7)) {
+    timing.checkpoint_interval = Duration::milliseconds(random.between(3'000, 60'000));
+    timing.checkpoint_cost = up_to(800);
+  }
+}
+
+void plan_relaunch(Random& random, scenarios::Relaunch& relaunch) {
+  if (!random.chance(0.5)) return;
+  using scenarios::RelaunchAnswer;
+  relaunch.answer =
+      static_cast<RelaunchAnswer>(random.below(EnumNames<RelaunchAnswer>::kNames.size()));
+  relaunch.after = Duration::seconds(random.between(0, 40));
+}
+
+}  // namespace
+
+Duration storm_patience(const Scenario& scenario) {
+  double work_s = 0;
+  for (const scenarios::ScenarioJob& job : scenario.jobs) {
+    const Duration alone = scenarios::run_time(job.work, 1);
+    if (!alone.is_forever()) work_s += alone.in_seconds();
+  }
+  return Duration::seconds(1200) + Duration::seconds(static_cast<std::int64_t>(4 * work_s));
+}
+
+Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice> policies) {
+  Random random = Random::stream(seed, "storm");
+  Scenario scenario;
+  scenario.name = "storm-" + std::to_string(seed);
+  scenario.file = scenario.name + ".yaml";
+  scenario.seed = seed;
+  scenario.invariants = true;
+  plan_cluster(random, scenario);
+  plan_settings(random, scenario);
+  plan_timing(random, scenario.timing);
+  plan_relaunch(random, scenario.relaunch);
+  if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
+  Random jobs = Random::stream(seed, "storm/jobs");
+  plan_jobs(jobs, kStormCalmFrom, scenario);
+  Random faults = Random::stream(seed, "storm/faults");
+  plan_faults(faults, kStormCalmFrom, scenario);
+  scenario.until = kStormCalmFrom + storm_patience(scenario);
+  return scenario;
+}
+
+}  // namespace orrery::sim

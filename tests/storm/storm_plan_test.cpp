@@ -1,0 +1,49 @@
+#include "sim/storm/storm_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/storm/plan_jobs.hpp"
+#include "sim/storm/scenario_yaml.hpp"
+#include "tests/storm/storm_policies.hpp"
+
+namespace orrery::sim {
+namespace {
+
+TEST(StormPlan, EqualSeedsGiveEqualPlans) {
+  const auto policies = tests::storm_policies();
+  for (std::uint64_t seed = 1; seed <= 50; ++seed)
+    EXPECT_EQ(to_yaml(plan_storm(seed, policies)), to_yaml(plan_storm(seed, policies)));
+}
+
+TEST(StormPlan, EveryJobIsSoundAndFitsAlone) {
+  const auto policies = tests::storm_policies();
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    const scenarios::Scenario plan = plan_storm(seed, policies);
+    for (const scenarios::ScenarioJob& job : plan.jobs) {
+      EXPECT_TRUE(check_spec(job.spec).empty()) << "seed " << seed;
+      std::vector<std::int32_t> counts;
+      for (const RoleSpec& role : job.spec.roles) counts.push_back(role.min_replicas);
+      EXPECT_TRUE(fits_alone(plan, job.spec, counts)) << "seed " << seed;
+    }
+  }
+}
+
+TEST(StormPlan, EveryKindOfFaultComesUpAndAllEnd) {
+  const auto policies = tests::storm_policies();
+  std::set<scenarios::FaultKind> seen;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed)
+    for (const scenarios::Fault& fault : plan_storm(seed, policies).faults) {
+      seen.insert(fault.kind);
+      if (fault.after) continue;
+      EXPECT_LE(fault.at, kStormCalmFrom) << "seed " << seed;
+      if (!fault.lasting.is_forever()) {
+        EXPECT_LE(fault.at + fault.notice + fault.lasting, kStormCalmFrom) << "seed " << seed;
+      }
+    }
+  EXPECT_EQ(seen.size(), 23U);
+}
+
+}  // namespace
+}  // namespace orrery::sim
