@@ -95,7 +95,9 @@ void ModelWorld::on_fault(const scenarios::Fault& fault) {
                              std::string(to_string(fault.kind)) + "; nothing was done");
 }
 
-void ModelWorld::on_struck(std::uint32_t) {}
+void ModelWorld::on_struck(std::uint32_t index) {
+  if (struck_) struck_(index);
+}
 
 // --- nodes: silence is noticed when the lease runs out ---
 

@@ -2,7 +2,9 @@
 // allocation, no network.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/driver/world.hpp"
@@ -33,6 +35,12 @@ class ModelWorld final : public World, private RoomListener {
   /// Takes the name that a submission had in the workload's file; empty where it is the job's own.
   std::string take_label(std::uint64_t request) { return room_.take_label(request); }
 
+  /// Fault `index` of the scenario strikes at `at`, not before now.
+  void strike(std::uint32_t index, Instant at) { room_.strike(index, at); }
+
+  /// `struck` is told of each fault of the scenario that has struck; it may call `strike`.
+  void tell_strikes(std::function<void(std::uint32_t)> struck) { struck_ = std::move(struck); }
+
   /// The truth, for checkers.
   const MachineRoom& room() const { return room_; }
 
@@ -59,7 +67,8 @@ class ModelWorld final : public World, private RoomListener {
   void notice_silence(NodeId node);
 
   const scenarios::Scenario& scenario_;
-  std::vector<Event> at_once_;    ///< Happened now, not handed out yet.
+  std::function<void(std::uint32_t)> struck_;  ///< May be empty.
+  std::vector<Event> at_once_;                 ///< Happened now, not handed out yet.
   std::vector<Instant> lost_at_;  ///< Per node: since when nothing is heard of it; never: it is.
   EventHeap watch_;               ///< When silence is noticed.
   MachineRoom room_;

@@ -5,6 +5,7 @@
 
 #include "core/driver/memory_store.hpp"
 #include "sim/model/model_world.hpp"
+#include "sim/run/fault_watch.hpp"
 #include "sim/run/run_account.hpp"
 
 namespace orrery::sim {
@@ -64,7 +65,8 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   const std::unique_ptr<JobSource> source = workload.play(scenario);
   std::optional<scenarios::Scenario> filled;
   if (scenario.failures.any()) filled = workload.with_failures(scenario);
-  ModelWorld world(filled ? *filled : scenario, *source);
+  const scenarios::Scenario& played = filled ? *filled : scenario;
+  ModelWorld world(played, *source);
   NullStore nowhere;
   StateStore& store = options.store != nullptr ? *options.store : nowhere;
   Controller controller;
@@ -75,7 +77,16 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   InlinePlanner planner(policy, scenario.planner_latency, &timer);
   DriverOptions driver_options;
   driver_options.snapshot_every = options.snapshot_every;
-  Driver driver(controller, world, store, planner, &account, driver_options);
+  FaultWatch watch(played, world, account, controller.state(), [&](const Strike& strike) {
+    world.strike(strike.index, strike.at);
+  });
+  world.tell_strikes([&](std::uint32_t index) {
+    for (RunListener* listener : options.listeners) listener->on_struck(index, world.now());
+    watch.on_struck(index);
+  });
+  World& seen = watch.any() ? static_cast<World&>(watch) : world;
+  RunObserver& observer = watch.any() ? static_cast<RunObserver&>(watch) : account;
+  Driver driver(controller, seen, store, planner, &observer, driver_options);
   const Status opened = driver.apply(opening_events(scenario, policy, world.now()));
   if (!opened) return opened.errors();
   const RunEnd end = driver.run(scenario.until);

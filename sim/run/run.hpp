@@ -1,6 +1,7 @@
 // One run of a scenario in world `model`.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,12 @@ class RunListener {
 
   /// What one step told, in order. `jobs` names them.
   virtual void on_notices(std::span<const Notice>, const State&, const JobTable&) {}
+
+  /// Fault `index` of the scenario strikes.
+  virtual void on_struck(std::uint32_t index, Instant now) {
+    static_cast<void>(index);
+    static_cast<void>(now);
+  }
 
   /// Now and then, about every 65,536 records; true ends the run early.
   virtual bool on_progress(const RunProgress&) { return false; }

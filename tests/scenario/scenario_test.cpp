@@ -44,6 +44,8 @@ class Judges : public sim::RunListener {
     for (const Notice& notice : notices) log.on_notice(notice);
   }
 
+  void on_struck(std::uint32_t index, Instant now) override { expectations.on_fault(index, now); }
+
   sim::ExpectationJudge expectations;
   sim::DecisionLog log;
 };

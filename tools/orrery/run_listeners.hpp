@@ -56,6 +56,8 @@ class JudgeListener final : public sim::RunListener {
                   const State& state,
                   const sim::JobTable& jobs) override;
 
+  void on_struck(std::uint32_t index, Instant now) override { judge_.on_fault(index, now); }
+
   std::vector<std::string> unmet() const { return judge_.unmet(); }
 
  private:
