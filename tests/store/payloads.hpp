@@ -1,0 +1,124 @@
+// Journals of plain texts in a folder of their own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/store/sqlite_store.hpp"
+
+namespace orrery::runtime {
+
+/// A journal of records whose texts are "payload 1", "payload 2", ...
+class Payloads {
+ public:
+  /// Appends records `last + 1` to `last + count`.
+  Status append(StateStore& store, std::uint64_t count) {
+    texts_.clear();
+    std::vector<StoredRecord> records;
+    for (std::uint64_t i = 0; i < count; ++i) texts_.push_back(text(next_ + i));
+    for (const std::string& bytes : texts_) {
+      Digester digester(chain_);
+      digester.update(bytes);
+      chain_ = digester.finish();
+      records.push_back({Sequence{next_++}, chain_, std::as_bytes(std::span(bytes))});
+    }
+    return store.append(epoch, records);
+  }
+
+  static std::string text(std::uint64_t n) { return "payload " + std::to_string(n); }
+
+  Digest chain() const { return chain_; }
+
+  Epoch epoch{1};  ///< Of the leader that appends.
+
+ private:
+  std::uint64_t next_ = 1;
+  Digest chain_;
+  std::vector<std::string> texts_;
+};
+
+/// Reads all records and checks their texts; the count of the sound ones, and the error if any.
+struct ReadBack {
+  std::uint64_t sound = 0;
+  std::string error;
+};
+
+inline ReadBack read_all(StateStore& store) {
+  ReadBack back;
+  const Status read = store.read_from(Sequence{1}, [&](const StoredRecord& record) {
+    const std::string text(reinterpret_cast<const char*>(record.bytes.data()), record.bytes.size());
+    EXPECT_EQ(text, Payloads::text(record.sequence.value));
+    ++back.sound;
+    return true;
+  });
+  if (!read) back.error = read.errors()[0].text();
+  return back;
+}
+
+/// A store in a fresh folder.
+class StoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::temp_directory_path() /
+              ("orrery-store-" + std::to_string(getpid()) + "-" + test->name());
+    std::filesystem::create_directory(folder_);
+    path_ = folder_ / "journal.db";
+  }
+
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  using Access = SqliteStore::Access;
+
+  std::unique_ptr<SqliteStore> open(Access access = Access::Append,
+                                    Pruning pruning = Pruning::Keep) {
+    Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access, pruning);
+    EXPECT_TRUE(store.has_value()) << store.errors()[0].text();
+    return std::move(store).value();
+  }
+
+  std::string open_error(Access access = Access::Append) {
+    const Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access);
+    return store.has_value() ? "" : store.errors()[0].text();
+  }
+
+  void write_closed_journal(std::uint64_t count) {
+    const std::unique_ptr<SqliteStore> store = open();
+    Payloads payloads;
+    ASSERT_TRUE(payloads.append(*store, count).has_value());
+    ASSERT_TRUE(store->close().has_value());
+  }
+
+  void execute(const std::string& sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+  }
+
+  std::string file_bytes() const {
+    std::ifstream in(path_, std::ios::binary);
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+
+  void replace_file(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+}  // namespace orrery::runtime
