@@ -3,11 +3,60 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "scenarios/loader.hpp"
 
 namespace orrery::scenarios {
 namespace {
+
+namespace fs = std::filesystem;
+
+std::set<std::string> scenarios_of(std::string_view folder) {
+  std::set<std::string> names;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "scenarios" / folder))
+    if (entry.path().extension() == ".yaml") names.insert(entry.path().stem().string());
+  return names;
+}
+
+/// The words in backticks of the last cells of a document's tables, from the line `begin` on.
+std::set<std::string> last_cells(const std::string& document, std::string_view begin) {
+  std::ifstream in(fs::path(ORRERY_SOURCE_ROOT) / "docs" / document);
+  std::set<std::string> words;
+  bool reads = begin.empty();
+  for (std::string line; std::getline(in, line);) {
+    reads = reads || line == begin;
+    if (!reads || !line.starts_with("| ")) continue;
+    const std::size_t end = line.rfind(" |");
+    std::string_view cell = std::string_view(line).substr(0, end);
+    cell = cell.substr(cell.rfind(" | ") + 1);
+    for (std::size_t open = cell.find('`'); open != std::string_view::npos;
+         open = cell.find('`', open + 1)) {
+      const std::size_t close = cell.find('`', open + 1);
+      words.insert(std::string(cell.substr(open + 1, close - open - 1)));
+      open = close;
+    }
+  }
+  return words;
+}
+
+TEST(Library, TheFailoverPageNamesEveryScenarioOfItsFolderAndNoOther) {
+  EXPECT_EQ(last_cells("failover.md", "## The scenarios"), scenarios_of("failover"));
+}
+
+TEST(Library, TheCompatibilityPageNamesOnlyScenariosAndTestsThatAreThere) {
+  std::set<std::string> known = scenarios_of("failover");
+  known.merge(scenarios_of("lifecycle"));
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "tests"))
+    known.insert(entry.path().filename().string());
+  for (const std::string& name : last_cells("compatibility.md", ""))
+    EXPECT_TRUE(known.contains(name) || fs::exists(fs::path(ORRERY_SOURCE_ROOT) / name))
+        << name << " is neither a scenario nor a test";
+}
 
 TEST(Library, EveryScenarioLoadsAndDescribesItself) {
   const std::filesystem::path root = std::filesystem::path(ORRERY_SOURCE_ROOT) / "scenarios";
