@@ -89,6 +89,11 @@ class SqliteStore final : public StateStore {
   /// Records up to this one are in the archive or dropped; 0 where all are here.
   Sequence pruned() const { return tail_.pruned; }
 
+  /// The record version that the journal began with, and the newest in it.
+  std::uint16_t oldest_version() const { return tail_.version_of(Sequence{1}); }
+
+  std::uint16_t newest_version() const { return tail_.newest_version(); }
+
   /// The chain after the last record: where a driver goes on.
   Result<Digest> last_chain() { return chain_of(last_); }
 

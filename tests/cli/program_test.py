@@ -453,6 +453,22 @@ class OtherVerbsTest(ProgramTest):
         self.assertGreater(report["recomputed"]["plans"], 0)
         self.assertEqual(report["recomputed"]["different"], 0)
 
+    def test_a_journal_with_snapshots_of_an_older_version(self):
+        kept = ROOT / "tests" / "journals" / "version_1.db"
+        lines = [json.loads(line) for line in
+                 self.expect(0, "journal", "dump", kept).stdout.splitlines()]
+        snapshots = [line for line in lines if line["kind"] == "snapshot"]
+        self.assertEqual([line["sequence"] for line in snapshots], [60, 121])
+        self.assertEqual([line["sequence"] for line in lines],
+                         sorted(line["sequence"] for line in lines))
+        report = json.loads(self.expect(0, "journal", "verify", kept, "--json").stdout)
+        self.assertEqual((report["records"], report["first"], report["record_versions"]),
+                         (173, 1, [1]))
+        self.assertEqual([(s["sequence"], s["version"]) for s in report["snapshots"]],
+                         [(60, 1), (121, 1)])
+        self.assertIn("snapshot after record 121, version 1",
+                      self.expect(0, "journal", "verify", kept).stdout)
+
     def test_colour_only_where_it_is_wanted(self):
         if not shutil.which("script") or not can_open_terminal():
             self.skipTest("no script(1), or no pseudo-terminal to give the program")
