@@ -80,9 +80,10 @@ struct Expectation {
   bool no_worker_restarted = false;
   std::optional<std::vector<NodeId>> excluded;  ///< Exactly these nodes at the end; sorted.
   std::optional<std::int32_t> spares_used;
-  std::optional<std::uint32_t> epochs;  ///< Leaders that took over, the first included.
-  std::optional<Ignored> ignored;       ///< A report was ignored for this reason ...
-  std::int32_t at_least = 1;            ///< ... at least so often.
+  std::optional<std::uint32_t> epochs;          ///< Leaders that took over, the first included.
+  std::optional<std::uint64_t> events_at_most;  ///< Records of the journal.
+  std::optional<Ignored> ignored;               ///< A report was ignored for this reason ...
+  std::int32_t at_least = 1;                    ///< ... at least so often.
 };
 
 }  // namespace orrery::scenarios

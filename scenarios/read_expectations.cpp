@@ -32,8 +32,13 @@ constexpr std::string_view kOfJob[]{"phase",
 constexpr std::string_view kOfBoth[]{
     "ignored", "incidents", "mttr_less_than", "recovered_within", "nodes_relaunched"};
 /// Keys that speak of the whole run.
-constexpr std::string_view kOfRun[]{
-    "jobs_finished", "jobs_failed", "no_worker_restarted", "excluded", "spares_used", "epochs"};
+constexpr std::string_view kOfRun[]{"jobs_finished",
+                                    "jobs_failed",
+                                    "no_worker_restarted",
+                                    "excluded",
+                                    "spares_used",
+                                    "epochs",
+                                    "events_at_most"};
 
 /// Begins the window at a fault: at its time, or when it strikes where only the run tells.
 void begin_at_fault(const MapReader& after,
@@ -118,6 +123,7 @@ void read_counts(const MapReader& reader, Expectation& to) {
   count("nodes_relaunched", to.nodes_relaunched);
   count("spares_used", to.spares_used);
   count("epochs", to.epochs);
+  count("events_at_most", to.events_at_most);
   count("generation", to.generation);
   count("jobs_finished", to.jobs_finished);
   count("jobs_failed", to.jobs_failed);

@@ -206,7 +206,8 @@ constexpr Keys kExpect[]{"job",
                          "no_worker_restarted",
                          "excluded",
                          "spares_used",
-                         "epochs"};
+                         "epochs",
+                         "events_at_most"};
 constexpr Keys kAfter[]{"fault"};
 constexpr Keys kIgnored[]{"reason", "at_least"};
 constexpr Keys kOutputs[]{"dir", "formats"};

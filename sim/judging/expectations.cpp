@@ -85,6 +85,7 @@ void ExpectationJudge::on_notice(const Notice& notice) {
 
 void ExpectationJudge::on_notices(std::span<const Notice> notices, const State& state) {
   epoch_ = std::max(epoch_, state.epoch);
+  sequence_ = state.sequence;
   for (const Notice& notice : notices) {
     on_notice(notice);
     JobStory* job = watched(notice.job);
@@ -132,6 +133,9 @@ std::vector<std::string> ExpectationJudge::run_findings(const Expectation& expec
   if (expected.epochs && *expected.epochs != epoch_.value)
     out.push_back("epochs were " + std::to_string(epoch_.value) + ", expected " +
                   std::to_string(*expected.epochs));
+  if (expected.events_at_most && sequence_.value > *expected.events_at_most)
+    out.push_back("events were " + std::to_string(sequence_.value) + ", expected at most " +
+                  std::to_string(*expected.events_at_most));
   if (!expected.job.empty()) return out;
   judge_recoveries(expected, recoveries_, relaunched_, out);
   if (expected.ignored)

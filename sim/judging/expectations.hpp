@@ -63,6 +63,7 @@ class ExpectationJudge {
   std::uint32_t relaunched_ = 0;
   std::int32_t spares_used_ = 0;
   Epoch epoch_;
+  Sequence sequence_;                         ///< Of the last record that told something.
   std::map<std::uint32_t, Instant> strikes_;  ///< First strike of each fault that struck.
 };
 

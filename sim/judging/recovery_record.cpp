@@ -6,16 +6,18 @@ namespace orrery::sim {
 
 void RecoveryRecord::on_notice(const Notice& notice) {
   switch (notice.kind) {
-    case NoticeKind::IncidentOpened:
-      incidents_.push_back({notice.job, notice.incident, notice.reason, notice.occurred_at});
+    case NoticeKind::IncidentOpened: {
+      // What a crash took from the journal is told again by the next leader: the last word counts.
+      const auto [place, added] =
+          place_of_.try_emplace({notice.job, notice.incident}, incidents_.size());
+      if (added) incidents_.emplace_back();
+      incidents_[place->second] = {notice.job, notice.incident, notice.reason, notice.occurred_at};
       return;
+    }
     case NoticeKind::IncidentClosed:
-      // The newest first: it is nearly always the one.
-      for (auto it = incidents_.rbegin(); it != incidents_.rend(); ++it) {
-        if (it->job != notice.job || it->number != notice.incident) continue;
-        it->recovered = notice.at;
-        return;
-      }
+      if (const auto place = place_of_.find({notice.job, notice.incident});
+          place != place_of_.end())
+        incidents_[place->second].recovered = notice.at;
       return;
     case NoticeKind::WorkerRestarted:
       ++worker_restarts_;

@@ -1,6 +1,7 @@
 // What failed in a run, how it was recovered from, and what that cost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -48,6 +49,7 @@ class RecoveryRecord {
 
  private:
   std::vector<IncidentRecord> incidents_;
+  std::map<std::pair<JobId, std::uint32_t>, std::size_t> place_of_;  ///< By job and number.
   std::map<std::pair<RoleIndex, std::int32_t>, std::int32_t> restarts_;
   std::int32_t worker_restarts_ = 0;
   double lost_work_ = 0;

@@ -114,6 +114,16 @@ TEST(Recoveries, TheTimeToRecoveryOfNothingIsNoProof) {
   EXPECT_THAT(judge.unmet(), ElementsAre(HasSubstr("there was no incident")));
 }
 
+TEST(Recoveries, AnIncidentThatIsToldAgainIsOne) {
+  RecoveryRecord record;
+  record.on_notice(incident(5, 1, Reason::NodeLost));
+  record.on_notice(incident(7, 1, Reason::WorkerFailed));
+  record.on_notice(recovered(9, 1));
+  ASSERT_EQ(record.incidents().size(), 1U);
+  EXPECT_EQ(record.incidents_of(Reason::WorkerFailed), 1);
+  EXPECT_EQ(record.longest_recovery(), Duration::seconds(2));
+}
+
 TEST(Recoveries, WindowsMayBeginWhenAFaultStrikes) {
   Expectation e = about_a();
   e.phase = JobPhase::Restarting;
