@@ -11,17 +11,25 @@ namespace orrery::sim {
 
 /// What an entry of the heap stands for; equal instants go by this order, then by insertion.
 enum class FutureKind : std::uint8_t {
-  Tick,       ///< Timing `pollux`: all jobs advance.
-  Complete,   ///< A job's work is done.
-  Script,     ///< A worker's own story ends it.
-  Fault,      ///< A fault of the scenario.
-  NodeDown,   ///< A node fails at random.
-  NodeUp,     ///< A node comes back.
-  Stopped,    ///< Workers that were told to stop are gone.
-  Ready,      ///< Started workers are up.
-  Request,    ///< A user's request.
-  Profiling,  ///< A worker reports measurements.
-  Arrival,    ///< The next submission.
+  Tick,         ///< Timing `pollux`: all jobs advance.
+  Complete,     ///< A job's work is done.
+  Script,       ///< A worker's own story ends it.
+  Fault,        ///< A fault of the scenario.
+  Departure,    ///< A node goes down as it had announced.
+  HangOver,     ///< A worker that hung goes on.
+  SlowOver,     ///< A worker that was slow is as fast as the others.
+  NodeQuick,    ///< The same of a whole node.
+  Suspect,      ///< A worker has hung for so long that it is noticed.
+  NodeDown,     ///< A node fails at random.
+  NodeUp,       ///< A node comes back.
+  DevicesBack,  ///< Lost devices of a node work again.
+  LetIn,        ///< An excluded node may be used again.
+  Relaunched,   ///< The extension that replaces nodes answers.
+  Stopped,      ///< Workers that were told to stop are gone.
+  Ready,        ///< Started workers are up.
+  Request,      ///< A user's request.
+  Profiling,    ///< A worker reports measurements.
+  Arrival,      ///< The next submission.
 };
 
 /// One entry. `stamp` tells whether it is still meant when it comes up.

@@ -32,12 +32,14 @@ struct ModelWorker {
   Share share;
   Instant since;                       ///< When its process was created.
   Instant ends_at = Instant::never();  ///< Stopping: when it ends.
+  Instant hung_at;                     ///< Hung: since when.
 };
 
 /// A role whose failover has been asked of its sub-master and is not done.
 struct LedRole {
   RoleIndex role;
   std::uint32_t incident = 0;
+  bool started = false;  ///< Its work goes on; only the last word is missing.
 };
 
 /// A job with its workers and its progress.

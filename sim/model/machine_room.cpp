@@ -7,7 +7,7 @@ namespace orrery::sim {
 MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
                          JobSource& source,
                          RoomListener& listener)
-    : scenario_(scenario), source_(source), listener_(listener) {
+    : scenario_(scenario), source_(source), listener_(listener), processes_(scenario) {
   nodes_.resize(static_cast<std::size_t>(scenario.node_count()));
   const auto& faults = scenario.faults;
   speaks_of_names_ = !scenario.requests.empty() || !scenario.profilings.empty() ||
@@ -20,17 +20,15 @@ MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
   };
   for (std::uint32_t i = 0; i < faults.size(); ++i) {
     if (faults[i].after) continue;  // `strike` comes when the event is seen.
-    for (std::int32_t k = 0; k < faults[i].times; ++k)
+    // A crash of a sub-master waits for its message from its time on, for `times` of them.
+    const bool armed = faults[i].kind == scenarios::FaultKind::SubMasterCrash;
+    for (std::int32_t k = 0; k < (armed ? 1 : faults[i].times); ++k)
       strike(i, faults[i].at + faults[i].every * k);
   }
   list(scenario.requests, FutureKind::Request);
   list(scenario.profilings, FutureKind::Profiling);
-  for (std::size_t p = 0; p < scenario.fault_processes.size(); ++p)
-    for (std::size_t n = 0; n < nodes_.size(); ++n)
-      node_faults_.push_back(
-          Random::stream(scenario.seed, "fault/" + std::to_string(p) + "/" + std::to_string(n)));
-  for (std::size_t n = 0; n < nodes_.size(); ++n)
-    next_random_fault(NodeId{static_cast<std::uint32_t>(n)});
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+    for (std::size_t p = 0; p < processes_.size(); ++p) next_random_fault(p, NodeId{n}, now_);
   next_arrival();
 }
 
@@ -75,12 +73,30 @@ void MachineRoom::happen(const Future& future) {
     case FutureKind::Profiling:
       --named_futures_;
       return profiling(scenario_.profilings[future.subject]);
+    case FutureKind::Departure:
+      --named_futures_;
+      return node_down(NodeId{future.subject}, departures_[future.detail].lasting);
+    case FutureKind::NodeQuick:
+      if (nodes_[future.subject].quick_at > now_) return;
+      nodes_[future.subject].slow = 1;
+      return pace_all_on(NodeId{future.subject});
     case FutureKind::NodeUp:
       return come_back(NodeId{future.subject});
+    case FutureKind::DevicesBack:
+      return devices_back(NodeId{future.subject});
+    case FutureKind::LetIn:
+      --comebacks_;
+      return listener_.on_outside(ExclusionRequested{0, NodeId{future.subject}, false});
+    case FutureKind::Relaunched:
+      --named_futures_;
+      return relaunched(relaunches_[future.subject]);
     case FutureKind::NodeDown:
       return random_fault(NodeId{future.subject}, future.detail);
     case FutureKind::Complete:
     case FutureKind::Script:
+    case FutureKind::HangOver:
+    case FutureKind::SlowOver:
+    case FutureKind::Suspect:
     case FutureKind::Stopped:
     case FutureKind::Ready:
       if (LiveJob* job = live(JobId{future.subject})) happen_to_job(*job, future);
@@ -91,12 +107,22 @@ void MachineRoom::happen(const Future& future) {
 void MachineRoom::happen_to_job(LiveJob& job, const Future& future) {
   if (future.kind == FutureKind::Complete) {
     if (future.stamp == job.stamp) complete(job);
-  } else if (future.kind == FutureKind::Script) {
-    end_by_script(job, future);
-  } else if (future.kind == FutureKind::Stopped) {
-    stopped(job);
-  } else {
-    come_up(job, future);
+    return;
+  }
+  if (future.kind == FutureKind::Script) return end_by_script(job, future);
+  if (future.kind == FutureKind::Stopped) return stopped(job);
+  if (future.kind == FutureKind::Ready) return come_up(job, future);
+  ModelWorker* worker = job.find(Incarnation{future.stamp}, Rank{future.detail});
+  if (worker == nullptr || !worker->alive) return;
+  if (future.kind == FutureKind::HangOver) {
+    hang_over(job, *worker);
+  } else if (future.kind == FutureKind::SlowOver) {
+    worker->slow = 1;
+    worker->told_slow = false;
+    pace(job, true);
+  } else if (worker->hung && !worker->stopping &&
+             now_ >= worker->hung_at + job.job.spec->failover.hang_after) {
+    suspect(job, *worker, Suspicion::Hung);
   }
 }
 

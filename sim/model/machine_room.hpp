@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/agent/agent.hpp"
-#include "core/base/random.hpp"
 #include "core/record/command.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/faults/fault_processes.hpp"
 #include "sim/model/event_heap.hpp"
 #include "sim/model/live_job.hpp"
 #include "sim/model/model_job.hpp"
@@ -103,6 +103,8 @@ class MachineRoom {
 
   bool is_down(NodeId node) const { return nodes_[node.index()].down; }
 
+  bool is_mute(NodeId node) const { return nodes_[node.index()].mute; }
+
   /// Devices of the node that do not work.
   std::uint64_t lost_devices(NodeId node) const { return nodes_[node.index()].lost_devices; }
 
@@ -162,6 +164,19 @@ class MachineRoom {
     Instant quick_at = Instant::never();  ///< Slow: when it is not any more.
   };
 
+  /// A node that has announced that it goes down.
+  struct Departure {
+    Duration lasting;
+  };
+
+  /// The so many next messages of this kind are each the death of the role's sub-master.
+  struct ArmedCrash {
+    std::string job;
+    std::string role;  ///< Of the sub-master, or the one that it leads.
+    scenarios::RoleArrow arrow;
+    std::int32_t times = 1;
+  };
+
   // machine_room.cpp: time, submissions, requests.
   void happen(const Future& future);
   void happen_to_job(LiveJob& job, const Future& future);
@@ -211,13 +226,40 @@ class MachineRoom {
   void end_by_script(LiveJob& job, const Future& future);
   void fault(const scenarios::Fault& fault);
   void worker_fault(const scenarios::Fault& fault);
+  void workers_of_nodes_fault(const scenarios::Fault& fault, std::optional<std::uint32_t> pick);
+  void hit(LiveJob& job, ModelWorker& worker, const scenarios::Fault& fault);
+  void hang(LiveJob& job, ModelWorker& worker, Duration lasting);
+  void hang_over(LiveJob& job, ModelWorker& worker);
+  void suspect(LiveJob& job, ModelWorker& worker, Suspicion suspicion);
+  void push_for(FutureKind kind, Duration after, const LiveJob& job, const ModelWorker& worker);
+  double slowness(const ModelWorker& worker) const;
+  double hamper(LiveJob& job);
+  void look_for_stragglers(LiveJob& job);
 
   // room_nodes.cpp: faults of nodes.
-  void next_random_fault(NodeId node);
-  void random_fault(NodeId node, std::uint32_t process_index);
+  void next_random_fault(std::size_t process, NodeId node, Instant from);
+  void random_fault(NodeId node, std::size_t process);
+  void node_fault(NodeId node, const scenarios::Fault& fault);
   void node_down(NodeId node, Duration lasting);
   void node_up(NodeId node);
   void come_back(NodeId node);
+  void lose_devices(NodeId node, std::uint64_t devices, Duration lasting);
+  void devices_back(NodeId node);
+  void slow_node(NodeId node, const scenarios::Fault& fault);
+  void pace_all_on(NodeId node);
+
+  // room_failover.cpp: sub-masters, and nodes that are replaced.
+  void say(LiveJob& job, const ModelWorker& master, const LedRole& led, SubMasterWord word);
+  void tell_sub_master(LiveJob& job,
+                       ModelWorker& master,
+                       RoleIndex role,
+                       std::uint32_t incident,
+                       SubMasterOrder word);
+  bool dies_at(const LiveJob& job, RoleIndex role, scenarios::RoleArrow arrow);
+  void die_at_report(LiveJob& job, const ModelWorker& failed);
+  void forget_lead(LiveJob& job, const ModelWorker& master);
+  void relaunched(const RelaunchNodes& order);
+  void replace(NodeId node);
 
   const scenarios::Scenario& scenario_;
   JobSource& source_;
@@ -230,7 +272,10 @@ class MachineRoom {
   std::map<std::string, JobId> names_;          ///< Only while the scenario speaks of names.
   std::vector<JobId> placed_;                   ///< Sorted; jobs with workers.
   std::vector<Node> nodes_;
-  std::vector<Random> node_faults_;  ///< Per process and node.
+  FaultProcesses processes_;
+  std::vector<Departure> departures_;
+  std::vector<RelaunchNodes> relaunches_;  ///< In the order in which they were asked for.
+  std::vector<ArmedCrash> armed_;          ///< Of sub-masters, waiting for their arrow.
   std::vector<std::string> troubles_;
   std::map<std::uint64_t, std::string> labels_;  ///< By request, until taken.
   std::uint64_t submissions_ = 0;

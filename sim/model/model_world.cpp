@@ -7,7 +7,7 @@ namespace orrery::sim {
 
 ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
     : scenario_(scenario),
-      lost_at_(static_cast<std::size_t>(scenario.node_count()), Instant::never()),
+      ears_(static_cast<std::size_t>(scenario.node_count())),
       room_(scenario, source, *this) {}
 
 bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
@@ -67,7 +67,8 @@ void ModelWorld::on_workers(JobId job,
   }
 }
 
-void ModelWorld::on_progress(NodeId, ProgressReported progress) {
+void ModelWorld::on_progress(NodeId from, ProgressReported progress) {
+  if (!from.is_none() && room_.is_mute(from)) return;
   emit(Origin::External, room_.now(), std::move(progress));
 }
 
@@ -79,17 +80,27 @@ void ModelWorld::on_sub_master(NodeId, const ModelWorker&, SubMasterSaid said) {
   emit(Origin::Reaction, room_.now(), said);
 }
 
-void ModelWorld::on_devices_lost(DevicesLost lost) { emit(Origin::External, room_.now(), lost); }
+void ModelWorld::on_devices_lost(DevicesLost lost) {
+  if (!room_.is_mute(lost.node)) emit(Origin::External, room_.now(), lost);
+}
 
 void ModelWorld::on_devices_back(NodeId node) {
-  emit(Origin::External, room_.now(), NodeReturned{node, room_.complete_list(node)});
+  if (room_.is_mute(node)) return;
+  emit(Origin::External, room_.now(), DevicesLost{node, 0});
 }
 
 void ModelWorld::on_node_leaving(NodeLeaving leaving) {
-  emit(Origin::External, room_.now(), leaving);
+  if (!room_.is_mute(leaving.node)) emit(Origin::External, room_.now(), leaving);
 }
 
 void ModelWorld::on_fault(const scenarios::Fault& fault) {
+  if (fault.kind == scenarios::FaultKind::LinkCut ||
+      fault.kind == scenarios::FaultKind::AgentCrash) {
+    for (const NodeId node : fault.nodes) cut(node, fault.lasting);
+    if (!fault.nodes.empty()) return;
+    for (std::uint32_t n = 0; n < ears_.size(); ++n) cut(NodeId{n}, fault.lasting);
+    return;
+  }
   room_.troubles().push_back("fault at " + std::to_string(room_.now().in_seconds()) +
                              " s: this world does not model kind " +
                              std::string(to_string(fault.kind)) + "; nothing was done");
@@ -99,29 +110,82 @@ void ModelWorld::on_struck(std::uint32_t index) {
   if (struck_) struck_(index);
 }
 
-// --- nodes: silence is noticed when the lease runs out ---
+// --- contact with nodes: silence is noticed when the lease runs out ---
 
-void ModelWorld::on_node_down(NodeId node) {
-  lost_at_[node.index()] = room_.now();
+void ModelWorld::watch_until(Instant now) {
+  while (!watch_.empty() && watch_.top().at <= now) {
+    const Future due = watch_.pop();
+    const NodeId node{due.subject};
+    if (due.kind == FutureKind::NodeUp)
+      heal(node);
+    else if (due.kind == FutureKind::Departure)
+      fence(node);
+    else if (due.kind == FutureKind::DevicesBack)
+      on_devices_lost(DevicesLost{node, room_.lost_devices(node)});
+    else
+      notice_silence(node);
+  }
+}
+
+void ModelWorld::lose_contact(NodeId node) {
+  Ear& ear = ears_[node.index()];
+  if (!ear.lost_at.is_never()) return;
+  ear.lost_at = room_.now();
   watch_.push(room_.now() + scenario_.settings.node_lease, FutureKind::NodeDown, node.value);
 }
 
-void ModelWorld::watch_until(Instant now) {
-  while (!watch_.empty() && watch_.top().at <= now) notice_silence(NodeId{watch_.pop().subject});
-}
-
 void ModelWorld::notice_silence(NodeId node) {
-  const Instant lost_at = lost_at_[node.index()];
+  const Instant lost_at = ears_[node.index()].lost_at;
   if (room_.now() < lost_at + scenario_.settings.node_lease) return;
   room_.bury(node);
   emit(Origin::External, lost_at, NodeSilent{node});
 }
 
-// Within its lease or after: either way it comes with an empty list, and what ran there is lost.
-void ModelWorld::on_node_up(NodeId node) {
-  lost_at_[node.index()] = Instant::never();
+// Within its lease or after: either way it comes with the complete list of what still runs there,
+// and all else is lost.
+void ModelWorld::hear_again(NodeId node) {
+  ears_[node.index()].lost_at = Instant::never();
   room_.bury(node);
   emit(Origin::External, room_.now(), NodeReturned{node, room_.complete_list(node)});
+  // A node that returns counts as repaired, so what is not is told after that.
+  if (room_.lost_devices(node) != 0)
+    watch_.push(room_.now() + Duration::nanoseconds(1), FutureKind::DevicesBack, node.value);
+}
+
+void ModelWorld::on_node_down(NodeId node) { lose_contact(node); }
+
+void ModelWorld::on_node_up(NodeId node) {
+  if (!room_.is_mute(node)) hear_again(node);
+}
+
+void ModelWorld::cut(NodeId node, Duration lasting) {
+  const Duration fence_after = scenario_.settings.node_lease - scenario_.settings.fence_margin;
+  if (lasting <= fence_after) return;
+  Ear& ear = ears_[node.index()];
+  const Instant now = room_.now();
+  if (ear.cut_at.is_never()) {
+    ear.cut_at = now;
+    ear.cut_until = now;
+    watch_.push(now + fence_after, FutureKind::Departure, node.value);
+  }
+  ear.cut_until = std::max(ear.cut_until, now + lasting);
+  if (!ear.cut_until.is_never()) watch_.push(ear.cut_until, FutureKind::NodeUp, node.value);
+  room_.mute(node, true);
+  lose_contact(node);
+}
+
+// The node's own clock says that its lease has run out.
+void ModelWorld::fence(NodeId node) {
+  const Duration fence_after = scenario_.settings.node_lease - scenario_.settings.fence_margin;
+  if (room_.now() >= ears_[node.index()].cut_at + fence_after) room_.kill_all(node);
+}
+
+void ModelWorld::heal(NodeId node) {
+  Ear& ear = ears_[node.index()];
+  if (ear.cut_at.is_never() || ear.cut_until > room_.now()) return;
+  ear.cut_at = Instant::never();
+  room_.mute(node, false);
+  if (!room_.is_down(node)) hear_again(node);
 }
 
 }  // namespace orrery::sim

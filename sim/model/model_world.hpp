@@ -16,6 +16,11 @@ namespace orrery::sim {
 
 /// A machine room under instant control: orders reach every worker at once, what happens is known
 /// at once, and silence is noticed when a lease runs out.
+///
+/// Without messages a cut link or a dead agent is a node out of contact, whichever way: for less
+/// than the lease less the fence margin nothing comes of it; for longer its workers are fenced
+/// then, orders do not reach it, and it is silent when its lease runs out. Faults of single
+/// messages, of the controller, its store and clocks are left out, and `troubles` says so.
 class ModelWorld final : public World, private RoomListener {
  public:
   /// `scenario` and `source` outlive the world.
@@ -64,13 +69,25 @@ class ModelWorld final : public World, private RoomListener {
 
   void emit(Origin origin, Instant occurred_at, EventBody body);
   void watch_until(Instant now);
+  void lose_contact(NodeId node);
   void notice_silence(NodeId node);
+  void cut(NodeId node, Duration lasting);
+  void fence(NodeId node);
+  void heal(NodeId node);
+  void hear_again(NodeId node);
+
+  /// What the controller's ear knows of a node.
+  struct Ear {
+    Instant lost_at = Instant::never();  ///< Since when nothing is heard; never: it is heard.
+    Instant cut_at = Instant::never();   ///< Out of contact since; never: it is in contact.
+    Instant cut_until;
+  };
 
   const scenarios::Scenario& scenario_;
   std::function<void(std::uint32_t)> struck_;  ///< May be empty.
   std::vector<Event> at_once_;                 ///< Happened now, not handed out yet.
-  std::vector<Instant> lost_at_;  ///< Per node: since when nothing is heard of it; never: it is.
-  EventHeap watch_;               ///< When silence is noticed.
+  std::vector<Ear> ears_;                      ///< Per node.
+  EventHeap watch_;  ///< When silence is noticed, workers are fenced, links healed.
   MachineRoom room_;
 };
 

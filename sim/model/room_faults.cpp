@@ -53,17 +53,40 @@ void MachineRoom::end_by_script(LiveJob& job, const Future& future) {
 }
 
 void MachineRoom::fault(const scenarios::Fault& fault) {
+  using scenarios::FaultKind;
   switch (fault.kind) {
-    case scenarios::FaultKind::Down:
-      for (const NodeId node : fault.nodes) node_down(node, fault.lasting);
+    case FaultKind::Crash:
+    case FaultKind::Delete:
+    case FaultKind::Hang:
+    case FaultKind::Slow:
+      if (fault.nodes.empty()) return worker_fault(fault);
+      return workers_of_nodes_fault(fault, std::nullopt);
+    case FaultKind::Down:
+    case FaultKind::Up:
+    case FaultKind::DeviceLost:
+    case FaultKind::PreemptionNotice:
+    case FaultKind::Cordon:
+    case FaultKind::Uncordon:
+      for (const NodeId node : fault.nodes) node_fault(node, fault);
       return;
-    case scenarios::FaultKind::Up:
-      for (const NodeId node : fault.nodes) node_up(node);
+    case FaultKind::SubMasterCrash:
+      armed_.push_back({fault.job, fault.worker.role, fault.arrow, fault.times});
       return;
-    case scenarios::FaultKind::Crash:
-    case scenarios::FaultKind::Delete:
-      return worker_fault(fault);
-    default:
+    case FaultKind::RebootLoop:
+    case FaultKind::AgentCrash:
+    case FaultKind::LinkCut:
+    case FaultKind::Bandwidth:
+    case FaultKind::Latency:
+    case FaultKind::Loss:
+    case FaultKind::Duplication:
+    case FaultKind::Reordering:
+    case FaultKind::ControllerCrash:
+    case FaultKind::SecondLeader:
+    case FaultKind::ControllerPause:
+    case FaultKind::StoreSlow:
+    case FaultKind::StoreFail:
+    case FaultKind::StoreTorn:
+    case FaultKind::ClockStep:
       return listener_.on_fault(fault);
   }
 }
@@ -77,8 +100,144 @@ void MachineRoom::worker_fault(const scenarios::Fault& fault) {
                         " has no such worker then; nothing was done");
     return;
   }
-  const bool crash = fault.kind == scenarios::FaultKind::Crash;
-  end_worker(*job, *worker, crash ? WorkerFact::Exited : WorkerFact::Lost, fault.exit_code);
+  hit(*job, *worker, fault);
+}
+
+// Every worker of the nodes, or the one at `pick` modulo their number.
+void MachineRoom::workers_of_nodes_fault(const scenarios::Fault& fault,
+                                         std::optional<std::uint32_t> pick) {
+  if (!pick && fault.kind == scenarios::FaultKind::Slow) {
+    for (const NodeId node : fault.nodes) slow_node(node, fault);
+    return;
+  }
+
+  struct Victim {
+    JobId job;
+    Incarnation incarnation;
+    Rank birth_rank;
+  };
+
+  std::vector<Victim> victims;
+  for (const JobId id : placed_)
+    for (const ModelWorker& w : live(id)->workers)
+      if (w.alive && !w.stopping &&
+          std::find(fault.nodes.begin(), fault.nodes.end(), w.node) != fault.nodes.end())
+        victims.push_back({id, w.incarnation, w.birth_rank});
+  if (victims.empty()) return;
+  if (pick) victims = {victims[*pick % victims.size()]};
+  for (const Victim& victim : victims) {
+    LiveJob* job = live(victim.job);
+    ModelWorker* worker =
+        job == nullptr ? nullptr : job->find(victim.incarnation, victim.birth_rank);
+    if (worker != nullptr && worker->alive) hit(*job, *worker, fault);
+  }
+}
+
+void MachineRoom::hit(LiveJob& job, ModelWorker& worker, const scenarios::Fault& fault) {
+  switch (fault.kind) {
+    case scenarios::FaultKind::Crash:
+      return end_worker(job, worker, WorkerFact::Exited, fault.exit_code);
+    case scenarios::FaultKind::Delete:
+      return end_worker(job, worker, WorkerFact::Lost, 0);
+    case scenarios::FaultKind::Hang:
+      return hang(job, worker, fault.lasting);
+    default:
+      worker.slow = std::max(worker.slow, static_cast<float>(fault.factor));
+      job.hampered = true;
+      if (!fault.lasting.is_forever()) push_for(FutureKind::SlowOver, fault.lasting, job, worker);
+      return pace(job, true);
+  }
+}
+
+void MachineRoom::push_for(FutureKind kind,
+                           Duration after,
+                           const LiveJob& job,
+                           const ModelWorker& worker) {
+  future_.push(now_ + after, kind, job.id.value, worker.incarnation.value, worker.birth_rank.value);
+}
+
+// Its process lives and does nothing, so nobody tells that the job stands still.
+void MachineRoom::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
+  if (worker.hung) return;
+  worker.hung = true;
+  worker.hung_at = now_;
+  job.hampered = true;
+  const Duration noticed = job.job.spec->failover.hang_after;
+  if (!noticed.is_forever()) push_for(FutureKind::Suspect, noticed, job, worker);
+  if (!lasting.is_forever()) push_for(FutureKind::HangOver, lasting, job, worker);
+  pace(job, false);
+}
+
+void MachineRoom::hang_over(LiveJob& job, ModelWorker& worker) {
+  if (!worker.hung) return;
+  worker.hung = false;
+  if (worker.stopping) {  // It hears only now that it was asked.
+    worker.ends_at = std::min(worker.ends_at, now_ + scenario_.timing.stop);
+    future_.push(worker.ends_at, FutureKind::Stopped, job.id.value);
+  } else if (!worker.ready) {
+    future_.push(now_,
+                 FutureKind::Ready,
+                 job.id.value,
+                 worker.incarnation.value,
+                 worker.birth_rank.value + 1);
+  }
+  pace(job, true);
+}
+
+void MachineRoom::suspect(LiveJob& job, ModelWorker& worker, Suspicion suspicion) {
+  if (nodes_[worker.node.index()].mute) return;
+  listener_.on_suspected(
+      worker.node,
+      WorkerSuspected{job.id, worker.born, worker.incarnation, worker.birth_rank, suspicion});
+}
+
+double MachineRoom::slowness(const ModelWorker& worker) const {
+  return std::max(worker.slow, nodes_[worker.node.index()].slow);
+}
+
+// What is left of the job's rate where workers hang or are slow, or a role is led: a step takes as
+// long as its slowest member.
+double MachineRoom::hamper(LiveJob& job) {
+  bool any = false;
+  bool stands = false;
+  double slowest = 1;
+  for (const LedRole& led : job.led) stands = stands || !led.started;
+  for (const ModelWorker& worker : job.workers) {
+    if (!worker.alive) continue;
+    const double slow = slowness(worker);
+    any = any || worker.hung || slow > 1;
+    if (!job.counts(worker) || job.is_master(worker)) continue;
+    stands = stands || worker.hung;
+    slowest = std::max(slowest, slow);
+  }
+  job.hampered = any || !job.led.empty();
+  if (job.hampered) look_for_stragglers(job);
+  return stands ? 0 : 1 / slowest;
+}
+
+// Compares each worker with the lower median of its role, as the controller's ear would.
+void MachineRoom::look_for_stragglers(LiveJob& job) {
+  const double limit = job.job.spec->failover.straggler_factor;
+  if (limit <= 0) return;
+  std::vector<double> peers;
+  for (std::size_t r = 0; r < job.job.spec->roles.size(); ++r) {
+    const auto is_here = [&](const ModelWorker& w) {
+      return w.role.index() == r && job.counts(w) && !w.hung;
+    };
+    peers.clear();
+    for (const ModelWorker& w : job.workers)
+      if (is_here(w)) peers.push_back(slowness(w));
+    if (peers.size() < 2) continue;
+    const auto median = peers.begin() + static_cast<std::ptrdiff_t>((peers.size() - 1) / 2);
+    std::nth_element(peers.begin(), median, peers.end());
+    for (ModelWorker& w : job.workers) {
+      if (!is_here(w)) continue;
+      const bool straggles = slowness(w) >= limit * *median;
+      const bool news = straggles && !w.told_slow;
+      w.told_slow = straggles;
+      if (news) suspect(job, w, Suspicion::Straggling);
+    }
+  }
 }
 
 }  // namespace orrery::sim

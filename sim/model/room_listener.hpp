@@ -46,7 +46,8 @@ class RoomListener {
   /// The node is up again, and runs nothing.
   virtual void on_node_up(NodeId node) = 0;
 
-  /// Devices of the node work no more (the workers on them have crashed), or all work again.
+  /// `lost.devices` of the node do not work now (whoever is on them crashes next); or all of them
+  /// work again, after `on_node_up` where the node was mended.
   virtual void on_devices_lost(DevicesLost lost) = 0;
   virtual void on_devices_back(NodeId node) = 0;
 

@@ -57,6 +57,7 @@ void MachineRoom::pace(LiveJob& job, bool told) {
   }
   const double before = job.rate;
   job.rate = rate_now(job);
+  if (job.hampered) job.rate *= hamper(job);
   ++job.stamp;
   if (job.rate > 0 && job.job.work.units > 0) {
     const Duration left = Duration::from_seconds((job.job.work.units - job.done) / job.rate);

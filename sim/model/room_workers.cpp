@@ -32,6 +32,7 @@ void MachineRoom::unplace(LiveJob& job) {
   const auto at = std::lower_bound(placed_.begin(), placed_.end(), job.id);
   if (at != placed_.end() && *at == job.id) placed_.erase(at);
   job.running = false;
+  job.led.clear();
   if (job.pollux) job.pollux->step(now_ - job.pollux->now());
   if (job.pollux && !job.pollux->placement().empty()) (void)job.pollux->reallocate({});
 }
@@ -216,6 +217,8 @@ void MachineRoom::after_stop(LiveJob& job) {
     return w.stopping || !w.alive || w.generation != job.generation;
   });
   if (!all) return pace(job, true);
+  // What could not be saved is lost with them.
+  if (job.done > job.safe) lose_progress(job);
   job.running = false;
   job.led.clear();
   ++job.stamp;
@@ -230,6 +233,7 @@ void MachineRoom::obey(const StopWorkers& order) {
                              ? Duration::zero()
                              : std::min(scenario_.timing.stop, order.grace);
   std::uint32_t batch = 0;
+  bool killed = false;
   Instant late = now_;  // Who hangs ends by the kill after its grace.
   for (const WorkerStop& stop : order.workers)
     for (ModelWorker& worker : job->workers) {
@@ -237,14 +241,18 @@ void MachineRoom::obey(const StopWorkers& order) {
       if (nodes_[worker.node.index()].mute) break;
       const Instant ends_at = now_ + (worker.hung ? order.grace : delay);
       if (worker.stopping && ends_at >= worker.ends_at) break;
+      killed = killed ||
+               (order.grace == Duration::zero() && job->counts(worker) && !job->is_master(worker));
       worker.stopping = true;
       worker.ends_at = ends_at;
+      forget_lead(*job, worker);
       if (worker.hung) late = std::max(late, ends_at);
       ++batch;
       break;
     }
-  // A stop with grace writes a checkpoint first.
+  // A stop with grace writes a checkpoint first; a kill leaves the last one.
   if (order.grace > Duration::zero()) save_before_stop(*job);
+  if (killed) lose_progress(*job);
   after_stop(*job);
   if (batch == 0) return;
   if (late > now_ + delay) future_.push(late, FutureKind::Stopped, job->id.value);
@@ -260,22 +268,30 @@ void MachineRoom::act(NodeId node, const SignalWorker& action) {
   ModelWorker* worker =
       job == nullptr ? nullptr : job->find(action.worker.incarnation, action.worker.birth_rank);
   if (worker == nullptr || !worker->alive || worker->node != node) return;
-  if (action.signal == WorkerSignal::Kill)
+  if (action.signal == WorkerSignal::Kill) {
+    forget_lead(*job, *worker);
     return end_worker(*job, *worker, WorkerFact::Exited, kKilled);
-  if (worker->stopping || worker->hung) return;
+  }
+  if (worker->stopping) return;
   settle_progress(*job);
   worker->stopping = true;
-  worker->ends_at = now_ + scenario_.timing.stop;
+  forget_lead(*job, *worker);
   save_before_stop(*job);
+  // Who hangs does not hear it, and ends by the kill that follows.
+  if (!worker->hung) {
+    worker->ends_at = now_ + scenario_.timing.stop;
+    future_.push(worker->ends_at, FutureKind::Stopped, job->id.value);
+  }
   after_stop(*job);
-  future_.push(now_ + scenario_.timing.stop, FutureKind::Stopped, job->id.value);
 }
 
 // Whoever was told to stop, lives, and has had its time, has ended.
 void MachineRoom::stopped(LiveJob& job) {
   std::vector<ModelWorker> gone;
+  bool killed = false;
   for (ModelWorker& worker : job.workers) {
     if (!worker.stopping || !worker.alive || worker.ends_at > now_) continue;
+    killed = killed || (worker.hung && worker.generation == job.generation);
     if (nodes_[worker.node.index()].mute)
       worker.alive = false;
     else
@@ -283,6 +299,7 @@ void MachineRoom::stopped(LiveJob& job) {
   }
   std::erase_if(job.workers,
                 [&](const ModelWorker& w) { return w.stopping && w.alive && w.ends_at <= now_; });
+  if (killed && job.running) lose_progress(job);
   tell(job, gone, WorkerFact::Exited, kAskedToStop, now_);
   if (job.workers.empty()) unplace(job);
   drop_if_over(job);
@@ -296,6 +313,7 @@ void MachineRoom::end_worker(LiveJob& job,
   const ModelWorker gone = worker;
   const bool clean = fact == WorkerFact::Exited && exit_code == 0;
   const bool works = gone.generation == job.generation && !job.is_master(gone) && !gone.stopping;
+  if (works && !clean && !armed_.empty()) die_at_report(job, gone);
   if (works && clean) {
     settle_progress(job);
     if (job.world_size > 0) --job.world_size;
