@@ -22,7 +22,7 @@ struct ModelWorker {
   Rank birth_rank;        ///< rank at its start: how it is reported.
   Rank rank;              ///< Its present one: how orders name it.
   Generation generation;  ///< The membership that it knows.
-  float slow = 1;         ///< Each unit of its work takes so many times as long.
+  double slow = 1;        ///< Each unit of its work takes so many times as long.
   bool ready = false;
   bool stopping = false;
   bool alive = true;          ///< False: dead, and nobody has been told.

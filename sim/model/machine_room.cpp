@@ -118,7 +118,6 @@ void MachineRoom::happen_to_job(LiveJob& job, const Future& future) {
     hang_over(job, *worker);
   } else if (future.kind == FutureKind::SlowOver) {
     worker->slow = 1;
-    worker->told_slow = false;
     pace(job, true);
   } else if (worker->hung && !worker->stopping &&
              now_ >= worker->hung_at + job.job.spec->failover.hang_after) {

@@ -157,7 +157,7 @@ class MachineRoom {
   struct Node {
     bool down = false;
     bool mute = false;
-    float slow = 1;  ///< Of every process here.
+    double slow = 1;  ///< Of every process here.
     std::uint64_t lost_devices = 0;
     Instant up_at = Instant::never();     ///< Down: when it comes back.
     Instant whole_at = Instant::never();  ///< Devices lost: when they work again.

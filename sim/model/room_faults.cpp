@@ -1,7 +1,9 @@
 // What goes wrong with workers, and the stories that scenarios tell of them.
 
 #include <algorithm>
+#include <utility>
 
+#include "core/agent/suspicion.hpp"
 #include "sim/model/machine_room.hpp"
 
 namespace orrery::sim {
@@ -142,7 +144,7 @@ void MachineRoom::hit(LiveJob& job, ModelWorker& worker, const scenarios::Fault&
     case scenarios::FaultKind::Hang:
       return hang(job, worker, fault.lasting);
     default:
-      worker.slow = std::max(worker.slow, static_cast<float>(fault.factor));
+      worker.slow = std::max(worker.slow, fault.factor);
       job.hampered = true;
       if (!fault.lasting.is_forever()) push_for(FutureKind::SlowOver, fault.lasting, job, worker);
       return pace(job, true);
@@ -215,27 +217,23 @@ double MachineRoom::hamper(LiveJob& job) {
   return stands ? 0 : 1 / slowest;
 }
 
-// Compares each worker with the lower median of its role, as the controller's ear would.
+// Compares the step times of each role as the controller's ear would; each start is told once.
 void MachineRoom::look_for_stragglers(LiveJob& job) {
-  const double limit = job.job.spec->failover.straggler_factor;
-  if (limit <= 0) return;
-  std::vector<double> peers;
+  const double factor = job.job.spec->failover.straggler_factor;
+  if (factor <= 0) return;
+  std::vector<StepTime> times;
+  std::vector<ModelWorker*> peers;
   for (std::size_t r = 0; r < job.job.spec->roles.size(); ++r) {
-    const auto is_here = [&](const ModelWorker& w) {
-      return w.role.index() == r && job.counts(w) && !w.hung;
-    };
+    times.clear();
     peers.clear();
-    for (const ModelWorker& w : job.workers)
-      if (is_here(w)) peers.push_back(slowness(w));
-    if (peers.size() < 2) continue;
-    const auto median = peers.begin() + static_cast<std::ptrdiff_t>((peers.size() - 1) / 2);
-    std::nth_element(peers.begin(), median, peers.end());
-    for (ModelWorker& w : job.workers) {
-      if (!is_here(w)) continue;
-      const bool straggles = slowness(w) >= limit * *median;
-      const bool news = straggles && !w.told_slow;
-      w.told_slow = straggles;
-      if (news) suspect(job, w, Suspicion::Straggling);
+    for (ModelWorker& worker : job.workers) {
+      if (worker.role.index() != r || worker.hung || !job.counts(worker)) continue;
+      times.push_back({worker.rank, slowness(worker)});
+      peers.push_back(&worker);
+    }
+    for (const std::size_t i : stragglers(times, factor)) {
+      if (std::exchange(peers[i]->told_slow, true)) continue;
+      suspect(job, *peers[i], Suspicion::Straggling);
     }
   }
 }

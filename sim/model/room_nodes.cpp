@@ -155,7 +155,7 @@ void MachineRoom::devices_back(NodeId id) {
 
 void MachineRoom::slow_node(NodeId id, const scenarios::Fault& fault) {
   Node& node = nodes_[id.index()];
-  node.slow = std::max(node.slow, static_cast<float>(fault.factor));
+  node.slow = std::max(node.slow, fault.factor);
   node.quick_at = std::max(node.quick_at, now_ + fault.lasting);
   if (!node.quick_at.is_never()) future_.push(node.quick_at, FutureKind::NodeQuick, id.value);
   pace_all_on(id);
