@@ -4,12 +4,12 @@
 
 namespace orrery {
 
-std::vector<std::size_t> stragglers(const std::vector<StepTime>& latest, double factor) {
+std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, double factor) {
   std::vector<std::size_t> slow;
   if (factor <= 0 || latest.size() < 2) return slow;
   std::vector<double> sorted;
   sorted.reserve(latest.size());
-  for (const StepTime& time : latest) sorted.push_back(time.seconds);
+  for (const RankStepTime& time : latest) sorted.push_back(time.seconds);
   std::sort(sorted.begin(), sorted.end());
   const double limit = factor * sorted[(sorted.size() - 1) / 2];
   for (std::size_t i = 0; i < latest.size(); ++i)
@@ -114,7 +114,7 @@ void Suspicions::look_for_stragglers(JobId id,
                                      const Watched& measured,
                                      std::vector<EventBody>& edges) {
   if (job.straggler_factor <= 0) return;
-  std::vector<StepTime> latest;
+  std::vector<RankStepTime> latest;
   std::vector<Watched*> of_role;
   for (Watched& worker : job.workers) {
     if (worker.role != measured.role || worker.generation != measured.generation ||

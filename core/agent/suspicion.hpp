@@ -17,14 +17,14 @@
 namespace orrery {
 
 /// What one worker said last about how long its steps take.
-struct StepTime {
+struct RankStepTime {
   Rank rank;
   double seconds = 0;  ///< Above 0; values that are not are no measurements.
 };
 
 /// Those whose step time exceeds `factor` times the lower median of all, ascending by place in
 /// `latest`. With a factor of 0 or fewer than two values nobody is.
-std::vector<std::size_t> stragglers(const std::vector<StepTime>& latest, double factor);
+std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, double factor);
 
 /// Watches the workers of jobs that asked for it (`failover.hang_after`,
 /// `failover.straggler_factor`).

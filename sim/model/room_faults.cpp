@@ -221,7 +221,7 @@ double MachineRoom::hamper(LiveJob& job) {
 void MachineRoom::look_for_stragglers(LiveJob& job) {
   const double factor = job.job.spec->failover.straggler_factor;
   if (factor <= 0) return;
-  std::vector<StepTime> times;
+  std::vector<RankStepTime> times;
   std::vector<ModelWorker*> peers;
   for (std::size_t r = 0; r < job.job.spec->roles.size(); ++r) {
     times.clear();

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 std::vector<std::size_t> slow_of(const std::vector<double>& times, double factor) {
-  std::vector<StepTime> latest;
+  std::vector<RankStepTime> latest;
   for (const double time : times)
     latest.push_back({Rank{static_cast<std::uint32_t>(latest.size())}, time});
   return stragglers(latest, factor);
