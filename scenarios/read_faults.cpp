@@ -265,6 +265,8 @@ void read_when(const MapReader& reader,
     reader.fail("after_event", "stands beside 'at', one of them says when; remove the other");
   reader.read_instant("at", fault.at);
   if (follows) fault.after = read_after_event(reader, index, scenario);
+  if (follows && fault.after->fault == scenario.faults.size())
+    reader.fail("after_event", "waits for this very fault, another one is needed; name its index");
   reader.read_integer("times", fault.times, 1, 1'000'000);
   reader.read_duration("every", fault.every);
   const bool again = reader.has("every") || follows || rule.kind == FaultKind::RebootLoop ||
@@ -272,6 +274,7 @@ void read_when(const MapReader& reader,
   if (fault.times > 1 && !again)
     reader.fail("times",
                 "stands without 'every', the time between two; add for example every: 60s");
+  if (rule.kind == FaultKind::RebootLoop) return;  // Its own keys tell the times between.
   if (reader.has("every") && fault.times == 1)
     reader.fail("every", "stands without 'times', how often it strikes; add for example times: 3");
   if (reader.has("every") && fault.every.ns == 0)
