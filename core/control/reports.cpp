@@ -136,7 +136,9 @@ void stop_orphans(Step& step, const NodeReturned& event) {
 }
 
 // Compares what a node says it runs of one job with what it should; true where somebody is missing.
-bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
+// `first`: the node's first list under this leader, who may have given orders that it had not
+// heard.
+bool find_missing(Step& step, JobState& job, const NodeReturned& event, bool first) {
   std::vector<const Worker*> runs;
   for (const RunningWorker& listed : event.workers)
     if (listed.job == job.row.id)
@@ -147,6 +149,10 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
     Worker& worker = job.workers[rank];
     if (worker.node != event.node || worker.is_gone()) continue;
     if (std::find(runs.begin(), runs.end(), &worker) == runs.end()) {
+      // Jobs that were starting under the leader before are Unknown until their nodes are heard.
+      if (first && job.row.phase == JobPhase::Starting && worker.state == WorkerState::Starting &&
+          worker.born == job.row.generation)
+        continue;
       gone(step, job, worker, WorkerState::Lost, 0);
       missing = true;
     } else if (worker.state == WorkerState::Draining) {
@@ -291,7 +297,7 @@ void on_event(Step& step, const NodeReturned& event) {
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);
   NodeState& node = state.nodes[event.node.index()];
   const bool was_silent = std::exchange(node.silent, false);
-  node.heard = state.epoch;
+  const bool first = std::exchange(node.heard, state.epoch) < state.epoch;
   // Who comes back from silence, or after the time of his leaving, has begun anew.
   if (was_silent) node.lost_device = false;
   const bool left = node.leaves_at <= step.at;
@@ -304,7 +310,7 @@ void on_event(Step& step, const NodeReturned& event) {
   // First all that is missing, then what follows: that may start workers, which no list knows yet.
   std::vector<std::pair<JobId, bool>> missing;
   for (const JobId id : owners_on(state.ledger, event.node))
-    missing.emplace_back(id, find_missing(step, state.job(id), event));
+    missing.emplace_back(id, find_missing(step, state.job(id), event, first));
   for (const auto& [id, is_missing] : missing) {
     JobState& job = state.job(id);
     if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job)) regain(step, job);

@@ -191,6 +191,23 @@ TEST(Takeover, WhoeverIsMissingFromTheListsIsLost) {
   EXPECT_EQ(h.row(id).restarts, 0u);
 }
 
+TEST(Takeover, TheFirstListMayBeOlderThanTheNewLeadersOrders) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2));
+  h.take_over(2);
+  h.plan(grant(id, 2));
+  ASSERT_EQ(h.phase(id), JobPhase::Starting);
+  h.step(NodeReturned{NodeId{0}, {}});
+  EXPECT_EQ(h.phase(id), JobPhase::Starting) << "the orders were on their way";
+  EXPECT_EQ(h.order<StartWorkers>(), nullptr);
+  h.make_ready(id, 0);
+  // A later list is from after them: the other worker has died.
+  h.cluster.end(h.process(id, 1), WorkerFact::Lost);
+  h.step(h.cluster.complete_list(NodeId{0}));
+  ASSERT_NE(h.order<StartWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 1u);
+}
+
 TEST(Takeover, NodesThatDoNotReportWithinTheGraceAreLost) {
   ControllerHarness h({nodes_of(3, 2)});
   const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
