@@ -243,7 +243,7 @@ std::vector<JobId> owners_on(const Ledger& ledger, NodeId node) {
 }
 
 void on_event(Step& step, const NodesRelaunched& event) {
-  constexpr std::size_t kKind = EventBody(std::in_place_type<NodesRelaunched>).index();
+  const std::size_t kKind = EventBody(std::in_place_type<NodesRelaunched>).index();
   JobState* job = step.state.find(event.job);
   if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
   if (is_final(job->row.phase)) return ignore(step, job, Ignored::JobFinished, kKind);
