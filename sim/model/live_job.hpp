@@ -62,6 +62,7 @@ struct LiveJob {
   double done = 0;               ///< Work at `as_of`.
   double rate = 0;               ///< Units per second from then on.
   double safe = 0;               ///< Work in the last checkpoint.
+  double told_safe = 0;          ///< Of that, what the controller was told.
   double worked = 0;             ///< All work that was ever done; `done` is this less `lost`.
   double lost = 0;               ///< Work that failures took.
   Instant as_of;

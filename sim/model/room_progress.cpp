@@ -1,6 +1,7 @@
 // How work goes on in the machine room: rates, checkpoints, completions, and the Pollux tick.
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/model/machine_room.hpp"
 
@@ -18,12 +19,23 @@ void MachineRoom::settle_progress(LiveJob& job) {
 // A crash: what was not in a checkpoint is lost.
 void MachineRoom::lose_progress(LiveJob& job) {
   settle_progress(job);
-  job.lost += job.done - job.safe;
+  const double done = job.done;
+  job.lost += done - job.safe;
   job.done = job.safe;
+  // What was saved meanwhile, and how far the work had come: the difference is what is lost.
+  if (job.pollux || job.safe <= job.told_safe) return;
+  tell_progress(job, true);
+  if (done <= job.safe) return;
+  const double rate = std::exchange(job.rate, 0);
+  job.done = done;
+  tell_progress(job, false);
+  job.done = job.safe;
+  job.rate = rate;
 }
 
 void MachineRoom::tell_progress(LiveJob& job, bool checkpointed) {
   if (job.job.work.units <= 0) return;
+  if (checkpointed) job.told_safe = job.done;
   const JobSpec& spec = *job.job.spec;
   ProgressReported progress{job.id, job.generation, job.done, job.rate};
   progress.checkpointed = checkpointed;
