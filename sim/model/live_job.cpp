@@ -16,8 +16,10 @@ double LiveJob::safe_at(Instant now, Duration interval) const {
   if (interval <= Duration::zero()) return done_at(now);
   if (!running || rate <= 0) return safe;
   const std::int64_t whole = (now - running_since).ns / interval.ns;
-  if (whole <= 0) return safe;
-  return std::max(safe, done_at(running_since + interval * whole));
+  const Instant last = running_since + interval * whole;
+  // What was saved before `as_of` is known already.
+  if (whole <= 0 || last <= as_of) return safe;
+  return std::max(safe, done_at(last));
 }
 
 std::int32_t LiveJob::ready_elastic() const {

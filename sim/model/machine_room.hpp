@@ -159,9 +159,9 @@ class MachineRoom {
     bool mute = false;
     double slow = 1;  ///< Of every process here.
     std::uint64_t lost_devices = 0;
-    Instant up_at = Instant::never();  ///< Down: when it comes back.
-    Instant whole_at;                  ///< Devices lost: when they work again.
-    Instant quick_at;                  ///< Slow: when it is not any more.
+    Instant up_at;     ///< Down: when it comes back.
+    Instant whole_at;  ///< Devices lost: when they work again.
+    Instant quick_at;  ///< Slow: when it is not any more.
   };
 
   /// A node that has announced that it goes down.

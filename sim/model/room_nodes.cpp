@@ -113,6 +113,7 @@ void MachineRoom::node_up(NodeId id) {
   if (!node.down) return;
   node.down = false;
   const bool devices_lost = std::exchange(node.lost_devices, 0) != 0;
+  node.whole_at = now_;
   listener_.on_node_up(id);
   if (devices_lost) listener_.on_devices_back(id);
 }
