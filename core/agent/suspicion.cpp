@@ -57,6 +57,7 @@ void Suspicions::ordered(const CommandBody& order) {
         worker.generation = update->generation;
         worker.rank = member.rank;
         worker.step_time = 0;  // Another number of workers, other step times.
+        worker.told_slow = worker.told_hung = false;
       }
     }
   }
@@ -73,7 +74,8 @@ void Suspicions::reported(const WorkersChanged& report, Instant now) {
     if (report.fact == WorkerFact::Ready) {
       if (worker->ready) continue;
       worker->ready = true;
-      worker->sign_of_life = now;
+      // While one comes up the others wait for him.
+      for (Watched& peer : job.workers) peer.sign_of_life = now;
     } else {
       job.workers.erase(job.workers.begin() + (worker - job.workers.data()));
     }

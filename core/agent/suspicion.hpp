@@ -31,8 +31,9 @@ std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, dou
 ///
 /// A worker hangs when it is ready and nothing about it has changed for `hang_after`: no new value
 /// of a profiling of its own, and no progress of its job where its job tells any. Being ready
-/// counts as the first sign of life. Each start of a worker is suspected of each thing at most
-/// once.
+/// counts as the first sign of life, of the peers as well, who wait for it. Each worker is
+/// suspected of each thing once in a membership: what comes while the job does not run is not acted
+/// upon, and must come again.
 class Suspicions {
  public:
   /// A job is known, with what it asks for. A job that asks for nothing costs nothing.

@@ -234,6 +234,7 @@ class MachineRoom {
   void push_for(FutureKind kind, Duration after, const LiveJob& job, const ModelWorker& worker);
   double slowness(const ModelWorker& worker) const;
   double hamper(LiveJob& job);
+  void suspect_again(LiveJob& job);
   void look_for_stragglers(LiveJob& job);
 
   // room_nodes.cpp: faults of nodes.

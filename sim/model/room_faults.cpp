@@ -193,6 +193,17 @@ void MachineRoom::suspect(LiveJob& job, ModelWorker& worker, Suspicion suspicion
       WorkerSuspected{job.id, worker.born, worker.incarnation, worker.birth_rank, suspicion});
 }
 
+// What was suspected while the job did not run was not acted upon: with each readiness it is looked
+// at anew.
+void MachineRoom::suspect_again(LiveJob& job) {
+  const Duration noticed = job.job.spec->failover.hang_after;
+  for (ModelWorker& worker : job.workers) {
+    worker.told_slow = false;
+    if (worker.hung && worker.alive && !noticed.is_forever())
+      push_for(FutureKind::Suspect, noticed, job, worker);
+  }
+}
+
 double MachineRoom::slowness(const ModelWorker& worker) const {
   return std::max(worker.slow, nodes_[worker.node.index()].slow);
 }
@@ -217,7 +228,7 @@ double MachineRoom::hamper(LiveJob& job) {
   return stands ? 0 : 1 / slowest;
 }
 
-// Compares the step times of each role as the controller's ear would; each start is told once.
+// Compares the step times of each role as the controller's ear would; each is told once.
 void MachineRoom::look_for_stragglers(LiveJob& job) {
   const double factor = job.job.spec->failover.straggler_factor;
   if (factor <= 0) return;

@@ -139,6 +139,7 @@ void MachineRoom::come_up(LiveJob& job, const Future& future) {
   tell(job, refused, WorkerFact::LaunchFailed, 1, now_);
   for (const ModelWorker& worker : refused) remove(job, worker);
   for (const ModelWorker& worker : up) schedule_scripts(job, worker);
+  if (job.hampered) suspect_again(job);
   pace(job, true);
 }
 

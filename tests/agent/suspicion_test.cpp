@@ -134,6 +134,20 @@ TEST_F(SuspicionsTest, ANewMembershipForgetsTheStepTimesAndKeepsTheNames) {
   EXPECT_EQ(suspected(2).rank, Rank{2}) << "named as it was born";
 }
 
+TEST_F(SuspicionsTest, ANewMembershipMaySuspectTheSameWorkerAgain) {
+  ready(0);
+  profile(1, 0, 1);
+  profile(1, 1, 9);
+  ASSERT_THAT(edges_, SizeIs(1));
+  UpdateMembership update{
+      JobId{7}, Generation{2}, 2, {start_of(worker(7, 0), 0), start_of(worker(7, 1), 1)}};
+  suspicions_.ordered(update);
+  profile(2, 0, 1, 2);
+  profile(2, 1, 9, 2);
+  ASSERT_THAT(edges_, SizeIs(2));
+  EXPECT_EQ(suspected(1).rank, Rank{1});
+}
+
 TEST_F(SuspicionsTest, JobsThatAreOverOrAskForNothingCostNothing) {
   ready(0);
   suspicions_.ordered(CleanJob{JobId{7}, CleanPodPolicy::Running});
