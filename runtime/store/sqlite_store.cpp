@@ -55,6 +55,7 @@ Status SqliteStore::prepare() {
   Result<JournalTail> tail = read_tail(database_, layout_);
   if (!tail) return tail.errors();
   tail_ = std::move(*tail);
+  writer_ = tail_.leader;  // Whose journal is goes on until somebody says otherwise.
   last_ = durable_ = tail_.last;
   if (access_ == Access::ReadOnly) return Done{};
   Result<SqliteStatement> insert =

@@ -136,6 +136,14 @@ TEST_F(Archive, WhatWasDroppedOnceIsNotArchivedLater) {
   EXPECT_FALSE(std::filesystem::exists(archive()));
 }
 
+TEST_F(Archive, WhoeverOpensTheJournalMaySaveASnapshotOfIt) {
+  write(Pruning::Keep, 1, 10);
+  const std::unique_ptr<SqliteStore> store = open(Access::Append, Pruning::Drop);
+  const StoredSnapshot snapshot{store->last(), *store->last_chain(), kRecordVersion, {}};
+  const Status saved = store->save_snapshot(snapshot);
+  EXPECT_TRUE(saved.has_value()) << saved.errors()[0].text();
+}
+
 TEST_F(Archive, TheFileStaysSmall) {
   write(Pruning::Drop, 3, 1000);
   const auto early = std::filesystem::file_size(path_);
