@@ -33,8 +33,11 @@ MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
 }
 
 void MachineRoom::pass_to(Instant until) {
+  while (!future_.empty() && future_.top().at <= until) {
+    now_ = std::max(now_, future_.top().at);
+    happen(future_.pop());
+  }
   now_ = std::max(now_, until);
-  while (!future_.empty() && future_.top().at <= now_) happen(future_.pop());
 }
 
 bool MachineRoom::work_left() const {
