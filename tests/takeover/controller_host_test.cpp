@@ -134,6 +134,24 @@ TEST(ControllerHost, AFailingStoreEndsTheLeaderAndItsSuccessorsUntilItIsMended) 
   EXPECT_EQ(hosted.ports.accepted[1], 1u);
 }
 
+TEST(ControllerHost, LeadersWhoseClocksDifferSeeToTheirDeadlinesInTime) {
+  // The second leader's clock is far behind what the first one has written down: its own time
+  // stands still until it has caught up, and nothing is lost by it.
+  for (const std::int64_t first_ahead : {-3, 0, 30}) {
+    SCOPED_TRACE("the first clock is ahead by " + std::to_string(first_ahead) + " s");
+    Hosted hosted;
+    hosted.host.journal().set_faults({.latency = Duration::milliseconds(100)});
+    hosted.ports.clocks_ahead[LeaderNumber{1}] = Duration::seconds(first_ahead);
+    hosted.ports.submit_at(5, job("a").replicas(2));
+    hosted.ports.at(10, [&] { hosted.host.crash(LeaderNumber{1}, {}); });
+    hosted.ports.submit_at(20, job("b").replicas(2));
+    hosted.run(120);
+    EXPECT_EQ(hosted.checker.lives.size(), 2u);
+    EXPECT_EQ(hosted.state().totals.succeeded, 2u);
+    EXPECT_EQ(hosted.ports.starts, 4u);
+  }
+}
+
 TEST(ControllerHost, StartsFromTheNewestSnapshot) {
   Hosted hosted(1, 10);
   for (int i = 0; i < 20; ++i) hosted.ports.submit_at(5 + i, job("j" + std::to_string(i)));

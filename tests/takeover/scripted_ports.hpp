@@ -67,7 +67,8 @@ class ScriptedPorts final : public sim::LeaderPorts {
 
   void later(Instant when, std::function<void()> what) { future_.emplace(when, std::move(what)); }
 
-  Duration life = Duration::seconds(20);  ///< Of a process, once ready.
+  Duration life = Duration::seconds(20);          ///< Of a process, once ready.
+  std::map<LeaderNumber, Duration> clocks_ahead;  ///< Of the world's; whoever is not named: zero.
 
   // --- what came of it ---
 
@@ -83,7 +84,9 @@ class ScriptedPorts final : public sim::LeaderPorts {
   Instant now() const override { return now_; }
 
   World& port(LeaderNumber leader, Epoch epoch, const State&) override {
-    return *ports_.emplace(leader, std::make_unique<Port>(*this, epoch)).first->second;
+    const auto made = ports_.emplace(leader, std::make_unique<Port>(*this, epoch)).first;
+    made->second->ahead = clocks_ahead[leader];
+    return *made->second;
   }
 
   void established(LeaderNumber leader) override {
@@ -118,7 +121,7 @@ class ScriptedPorts final : public sim::LeaderPorts {
   struct Port final : World {
     Port(ScriptedPorts& ports, Epoch e) : world(ports), epoch(e) {}
 
-    Instant now() const override { return world.now_; }
+    Instant now() const override { return world.now_ + ahead; }
 
     void issue(const Command& command) override { world.obey(command); }
 
@@ -129,11 +132,12 @@ class ScriptedPorts final : public sim::LeaderPorts {
     }
 
     void hears(Instant at, Told told) {
-      inbox.push_back({at, at, told.origin, std::move(told.body)});
+      inbox.push_back({at + ahead, at + ahead, told.origin, std::move(told.body)});
     }
 
     ScriptedPorts& world;
     Epoch epoch;
+    Duration ahead;
     bool speaks = false;
     std::vector<Event> inbox;
   };
