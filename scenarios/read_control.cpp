@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
@@ -126,12 +128,25 @@ void read_outputs(const MapReader& top, Outputs& outputs) {
 
 }  // namespace
 
+bool Scenario::needs_agents() const {
+  const auto is_of_control = [](const Fault& fault) {
+    return fault.kind == FaultKind::AgentCrash ||
+           (fault.kind >= FaultKind::LinkCut && fault.kind <= FaultKind::ClockStep);
+  };
+  const auto is_of_links = [](const FaultProcess& process) {
+    return process.of == ProcessSubject::Link;
+  };
+  return control == Control::Agents || std::any_of(faults.begin(), faults.end(), is_of_control) ||
+         std::any_of(fault_processes.begin(), fault_processes.end(), is_of_links);
+}
+
 void read_control(const MapReader& top, Scenario& scenario) {
   read_policy(top, scenario);
   if (const YamlNode* node = top.find("planner")) {
     const MapReader reader(top.reading(), *node, section("planner"), "planner");
     reader.read_duration("latency", scenario.planner_latency);
   }
+  if (top.has("control")) top.read_enum("control", scenario.control);
   read_controller(top, scenario.settings);
   read_timing(top, scenario.timing);
   read_outputs(top, scenario.outputs);

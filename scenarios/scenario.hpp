@@ -29,6 +29,12 @@ enum class World : std::uint8_t { Model, Sim, Cluster };
 /// How finely the world models what it does not execute; see design, "Fidelity".
 enum class Fidelity : std::uint8_t { L0, L1, L2, L3 };
 
+/// How the model world connects a controller with its nodes.
+enum class Control : std::uint8_t {
+  Direct,  ///< Orders and reports arrive at once; silence is noticed when a lease runs out.
+  Agents,  ///< By an agent on every node, over a network that takes time and may fail.
+};
+
 /// Which rules the model world's clock follows.
 enum class TimingMode : std::uint8_t {
   Simple,  ///< Every cost below, at any instant.
@@ -124,6 +130,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   World world = World::Model;
   Fidelity fidelity = Fidelity::L0;
+  Control control = Control::Direct;  ///< As written; see `needs_agents`.
   std::vector<NodeGroup> groups;
   std::vector<std::int32_t> nodes_per_switch;  ///< By group; 0: no switches declared.
   std::vector<Quota> quotas;
@@ -152,6 +159,10 @@ struct Scenario {
     return nodes;
   }
 
+  /// Whether control is by agents: as written, or because a fault is one of agents, the network,
+  /// the controller, its store or clocks.
+  bool needs_agents() const;
+
   bool has_workload() const { return !std::holds_alternative<std::monostate>(workload); }
 };
 
@@ -167,6 +178,11 @@ struct EnumNames<scenarios::World> {
 template <>
 struct EnumNames<scenarios::Fidelity> {
   static constexpr std::array kNames{"L0", "L1", "L2", "L3"};
+};
+
+template <>
+struct EnumNames<scenarios::Control> {
+  static constexpr std::array kNames{"direct", "agents"};
 };
 
 template <>

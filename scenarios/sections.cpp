@@ -13,7 +13,7 @@ constexpr Keys kScenario[]{"name",     "description", "seed",       "world",    
                            "cluster",  "quotas",      "policy",     "planner",    "until",
                            "timing",   "jobs",        "controller", "workload",   "faults",
                            "requests", "expect",      "outputs",    "profilings", "failures",
-                           "relaunch", "must_fail",   "invariants"};
+                           "relaunch", "must_fail",   "invariants", "control"};
 constexpr Keys kCluster[]{"nodes",
                           "devices_per_node",
                           "gpus_per_node",

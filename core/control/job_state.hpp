@@ -115,6 +115,7 @@ struct EnumNames<AfterDrain> {
 struct JobState {
   JobRow row;
   std::shared_ptr<const JobSpec> spec;
+  std::uint64_t request = 0;             ///< The client's id of its submission; 0 where none.
   std::vector<std::int32_t> targets;     ///< Per role; 0: none set by a user. Empty: none at all.
   std::vector<Worker> workers;           ///< By rank, of the current generation.
   std::vector<Worker> next;              ///< Membership to come; kept workers name `from`.
@@ -172,6 +173,7 @@ struct JobState {
     v.field("not_before", self.not_before);
     v.field("deadline", self.deadline);
     v.field_since(2, "failover", self.failover);
+    v.field_since(2, "request", self.request);
   }
 };
 

@@ -164,13 +164,18 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event, bool fir
   return missing;
 }
 
-// What is known of an Unknown job once all its nodes have been heard.
-void regain(Step& step, JobState& job) {
-  // The last change of membership may have been lost with the leader that ordered it.
+// The last change of membership may have been lost with the leader that ordered it, or with the
+// connection of its node. None: any node.
+void tell_old_members(Step& step, JobState& job, NodeId node) {
   if (std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
-        return w.is_alive() && w.born != job.row.generation;
+        return w.is_alive() && w.born != job.row.generation && (node.is_none() || w.node == node);
       }))
     tell_membership(step, job);
+}
+
+// What is known of an Unknown job once all its nodes have been heard.
+void regain(Step& step, JobState& job) {
+  tell_old_members(step, job, NodeId::none());
   if (job.ready == job.workers.size() && job.failover.led == LedRecovery::None)
     become_running(step, job, Reason::ContactRegained);
   else
@@ -313,7 +318,10 @@ void on_event(Step& step, const NodeReturned& event) {
     missing.emplace_back(id, find_missing(step, state.job(id), event, first));
   for (const auto& [id, is_missing] : missing) {
     JobState& job = state.job(id);
-    if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job)) regain(step, job);
+    if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job))
+      regain(step, job);
+    else if (job.row.phase == JobPhase::Running || job.row.phase == JobPhase::Starting)
+      tell_old_members(step, job, event.node);
     if (is_missing || job.row.phase == JobPhase::Starting) settle(step, job);
   }
 }

@@ -227,6 +227,14 @@ void on_event(Step& step, const JobSubmitted& event) {
   if (!errors.empty() && (event.spec->family == JobFamily::Native || !usable))
     return refuse_bad_spec(step, event, errors);
   const JobId old = state.named(event.spec->name);
+  if (!old.is_none() && event.request != 0 && state.job(old).request == event.request) {
+    // The client has not heard the answer: here it is again.
+    ignore(step,
+           &state.job(old),
+           Ignored::AlreadyKnown,
+           EventBody(std::in_place_type<JobSubmitted>).index());
+    return answer(step, event.request, old, true, {});
+  }
   if (!old.is_none() && !is_final(state.job(old).row.phase)) {
     ignore(step,
            &state.job(old),
@@ -241,6 +249,7 @@ void on_event(Step& step, const JobSubmitted& event) {
   }
   JobState& job = state.add_job(event.spec);
   ++state.totals.submitted;
+  job.request = event.request;
   job.row.submitted = state.now;
   answer(step, event.request, job.row.id, true, {});
   set_phase(step, job, JobPhase::Pending, Reason::Submitted);

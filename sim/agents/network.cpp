@@ -11,7 +11,7 @@ Network::Network(std::uint64_t seed, std::size_t nodes, const NetworkSettings& s
     : settings_(settings), random_(Random::stream(seed, "network")), links_(nodes) {}
 
 MessageFate Network::send(
-    NodeId node, Way way, std::size_t bytes, Instant now, MessageStream& stream) {
+    NodeId node, Way way, std::size_t bytes, Instant now, MessageStream& stream, bool as_stream) {
   const Link& link = links_[node.index()];
   ++sent_;
   MessageFate fate;
@@ -20,6 +20,8 @@ MessageFate Network::send(
     return fate;
   }
   fate.arrives = arrival(link, bytes, now, stream);
+  if (as_stream) return fate;
+  if (link.window > Duration::zero()) fate.arrives = fate.arrives + draw(link.window);
   if (link.duplication > 0 && random_.chance(link.duplication))
     fate.arrives_again = fate.arrives + draw(settings_.latency * 10 + link.window);
   return fate;
@@ -31,7 +33,7 @@ Instant Network::arrival(const Link& link, std::size_t bytes, Instant now, Messa
                                         Duration::from_seconds(wire_s),
                                     stream.last_arrival);
   stream.last_arrival = in_order;
-  return link.window > Duration::zero() ? in_order + draw(link.window) : in_order;
+  return in_order;
 }
 
 bool Network::is_of_network(FaultKind kind) {

@@ -43,8 +43,19 @@ class Network {
  public:
   Network(std::uint64_t seed, std::size_t nodes, const NetworkSettings& settings);
 
-  /// Hands one message of `bytes` over at `now`.
-  MessageFate send(NodeId node, Way way, std::size_t bytes, Instant now, MessageStream& stream);
+  /// Hands one message of `bytes` over at `now`. As part of a stream it comes once and in its
+  /// order, or is lost.
+  MessageFate send(NodeId node,
+                   Way way,
+                   std::size_t bytes,
+                   Instant now,
+                   MessageStream& stream,
+                   bool as_stream = false);
+
+  /// A random time for a short message and its answer.
+  Duration round_trip(NodeId node) {
+    return (settings_.latency + links_[node.index()].added) * 2 + draw(settings_.jitter);
+  }
 
   /// Whether messages come through.
   bool is_cut(NodeId node, Way way) const {

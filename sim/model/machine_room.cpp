@@ -138,7 +138,7 @@ void MachineRoom::next_arrival() {
 void MachineRoom::arrive() {
   listener_.on_outside(JobSubmitted{++submissions_, next_->spec});
   if (!next_->label.empty()) labels_[submissions_] = std::move(next_->label);
-  unanswered_.push_back(std::move(*next_));
+  unanswered_.emplace(submissions_, std::move(*next_));
   next_arrival();
 }
 
@@ -151,10 +151,11 @@ std::string MachineRoom::take_label(std::uint64_t request) {
 }
 
 void MachineRoom::obey(const AnswerRequest& order) {
-  // Requests that scale or stop carry no id of ours; submissions are answered in order.
-  if (order.request == 0 || unanswered_.empty()) return;
-  ModelJob job = std::move(unanswered_.front());
-  unanswered_.pop_front();
+  // Requests that scale or stop are numbered otherwise, or not at all.
+  const auto asked = unanswered_.find(order.request);
+  if (asked == unanswered_.end()) return;
+  ModelJob job = std::move(asked->second);
+  unanswered_.erase(asked);
   if (!order.accepted) {
     ++over_;
     troubles_.push_back(order.message);

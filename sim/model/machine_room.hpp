@@ -2,7 +2,6 @@
 // with both. It knows no controller, no messages and no liveness.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,7 +89,7 @@ class MachineRoom {
 
   // --- orders that no worker hears, in both cases ---
 
-  /// An accepted submission becomes a job; submissions are answered in their order.
+  /// An accepted submission becomes a job. A second answer to a request changes nothing.
   void obey(const AnswerRequest& order);
 
   /// The job is over. Its truth is forgotten when the last of its processes is gone.
@@ -267,11 +266,11 @@ class MachineRoom {
   RoomListener& listener_;
   Instant now_;
   EventHeap future_;
-  std::optional<ModelJob> next_;                ///< The next submission.
-  std::deque<ModelJob> unanswered_;             ///< Submitted, id not known yet; in order.
-  std::vector<std::unique_ptr<LiveJob>> jobs_;  ///< By JobId; null once over.
-  std::map<std::string, JobId> names_;          ///< Only while the scenario speaks of names.
-  std::vector<JobId> placed_;                   ///< Sorted; jobs with workers.
+  std::optional<ModelJob> next_;                  ///< The next submission.
+  std::map<std::uint64_t, ModelJob> unanswered_;  ///< By request: submitted, id not known yet.
+  std::vector<std::unique_ptr<LiveJob>> jobs_;    ///< By JobId; null once over.
+  std::map<std::string, JobId> names_;            ///< Only while the scenario speaks of names.
+  std::vector<JobId> placed_;                     ///< Sorted; jobs with workers.
   std::vector<Node> nodes_;
   FaultProcesses processes_;
   std::vector<Departure> departures_;

@@ -160,9 +160,10 @@ void MachineRoom::obey(const UpdateMembership& order) {
   LiveJob* job = live(order.job);
   if (job == nullptr) return;
   settle_progress(*job);
+  const bool repeated = order.generation == job->generation;
   job->generation = order.generation;
   job->world_size = 0;
-  if (job->running)
+  if (job->running && !repeated)
     job->paused_until = std::max(job->paused_until, now_ + scenario_.timing.rescale);
   std::size_t guess = 0;  // Members come by rank, workers by start: mostly the same order.
   for (const WorkerStart& member : order.members) {

@@ -5,6 +5,7 @@
 
 #include "core/driver/memory_store.hpp"
 #include "sim/model/model_world.hpp"
+#include "sim/run/agent_run.hpp"
 #include "sim/run/fault_watch.hpp"
 #include "sim/run/run_account.hpp"
 
@@ -62,10 +63,11 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
                             const LoadedWorkload& workload,
                             Policy& policy,
                             const RunOptions& options) {
-  const std::unique_ptr<JobSource> source = workload.play(scenario);
   std::optional<scenarios::Scenario> filled;
   if (scenario.failures.any()) filled = workload.with_failures(scenario);
   const scenarios::Scenario& played = filled ? *filled : scenario;
+  if (scenario.needs_agents()) return run_with_agents(scenario, played, workload, policy, options);
+  const std::unique_ptr<JobSource> source = workload.play(scenario);
   ModelWorld world(played, *source);
   NullStore nowhere;
   StateStore& store = options.store != nullptr ? *options.store : nowhere;
@@ -91,7 +93,8 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   if (!opened) return opened.errors();
   const RunEnd end = driver.run(scenario.until);
   if (end == RunEnd::StoreFailed || end == RunEnd::Deposed) return driver.store_errors();
-  RunReport report = account.close(scenario, policy, driver, end, world.now());
+  RunReport report =
+      account.close(scenario, policy, driver.chain(), driver.events(), end, world.now());
   report.summary.workload = workload.account();
   report.troubles = world.troubles();
   return report;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include "core/driver/state_store.hpp"
 #include "core/plan/policy.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/agents/world_tap.hpp"
+#include "sim/control/host_watch.hpp"
 #include "sim/results/metrics.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"
@@ -52,6 +55,10 @@ struct RunOptions {
   std::vector<RunListener*> listeners;  ///< Outlive the run.
   StateStore* store = nullptr;          ///< Keeps the journal; null: nobody does.
   std::uint64_t snapshot_every = 0;     ///< Records between snapshots in `store`.
+  // Only under control by agents:
+  std::function<std::unique_ptr<Policy>()> fresh_policy;  ///< One for each leader.
+  WorldTap* tap = nullptr;                                ///< Hears what truly happens.
+  HostWatch* host_watch = nullptr;                        ///< Hears journal, orders, leaders.
 };
 
 /// What a run gave.
@@ -60,6 +67,7 @@ struct RunReport {
   std::unique_ptr<Metrics> metrics;   ///< Rows of all jobs, for `jobs.csv`.
   std::vector<std::string> troubles;  ///< What could not be modelled as asked.
   RunEnd end = RunEnd::Finished;
+  std::uint64_t steps = 0;  ///< Under control by agents: of all pure machines together.
 };
 
 /// The settings that the journal's first record carries: the scenario's, with the policy's name

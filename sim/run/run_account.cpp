@@ -6,10 +6,10 @@ namespace orrery::sim {
 namespace {
 
 // Of the whole history and of the state that it led to.
-std::string digest_of_run(const Driver& driver, const State& state) {
+std::string digest_of_run(Digest chain, const State& state) {
   ByteWriter bytes;
   state.save(bytes);
-  Digester digester(driver.chain());
+  Digester digester(chain);
   digester.update(bytes.bytes());
   return digester.finish().to_hex();
 }
@@ -59,7 +59,8 @@ bool RunAccount::should_stop() {
 
 RunReport RunAccount::close(const scenarios::Scenario& scenario,
                             const Policy& policy,
-                            const Driver& driver,
+                            Digest chain,
+                            std::uint64_t events,
                             RunEnd end,
                             Instant now) {
   RunFacts facts;
@@ -69,8 +70,8 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   facts.seed = scenario.seed;
   facts.end = now;
   facts.devices = state_.ledger.devices_total();
-  facts.events = driver.events();
-  facts.state_digest = digest_of_run(driver, state_);
+  facts.events = events;
+  facts.state_digest = digest_of_run(chain, state_);
   facts.wall = Duration{std::chrono::duration_cast<std::chrono::nanoseconds>(
                             std::chrono::steady_clock::now() - start_)
                             .count()};

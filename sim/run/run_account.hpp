@@ -28,10 +28,12 @@ class RunAccount final : public RunObserver {
 
   Metrics& metrics() { return *metrics_; }
 
-  /// What the run gave; `end` is how it ended. Once, at the end.
+  /// What the run gave; `chain` is the chain digest of its `events` records, `end` how it ended.
+  /// Once, at the end.
   RunReport close(const scenarios::Scenario& scenario,
                   const Policy& policy,
-                  const Driver& driver,
+                  Digest chain,
+                  std::uint64_t events,
                   RunEnd end,
                   Instant now);
 

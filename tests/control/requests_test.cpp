@@ -25,6 +25,17 @@ TEST(Submission, ANameIsUniqueAmongLiveJobs) {
   EXPECT_EQ(h.controller.state().named("default.a"), second);
 }
 
+TEST(Submission, ARepeatedRequestIsAnsweredAgainAndAcceptedOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId first = h.submit(900, job("a"));
+  EXPECT_EQ(h.submit(900, job("a")), first);
+  EXPECT_TRUE(h.last_answer().accepted);
+  h.plan(Plan{});
+  h.step(StopRequested{0, first});
+  EXPECT_EQ(h.submit(900, job("a")), first) << "also when the job is over";
+  EXPECT_EQ(h.controller.state().totals.submitted, 1u);
+}
+
 TEST(Submission, ALoadedStateKnowsTheYoungestOfAName) {
   ControllerHarness h({nodes_of(1, 4)});
   h.succeed(h.running(job("a"), 1), 0);

@@ -52,8 +52,10 @@ class ControllerHarness {
   }
 
   /// None where it was refused.
-  JobId submit(const JobBuilder& job) {
-    step(JobSubmitted{1, std::make_shared<JobSpec>(job.spec())});
+  JobId submit(const JobBuilder& job) { return submit(++requests_, job); }
+
+  JobId submit(std::uint64_t request, const JobBuilder& job) {
+    step(JobSubmitted{request, std::make_shared<JobSpec>(job.spec())});
     return last_answer().job;
   }
 
@@ -168,6 +170,7 @@ class ControllerHarness {
  private:
   Settings settings_;
   StateChecker checker_;
+  std::uint64_t requests_ = 0;
 };
 
 }  // namespace orrery::tests

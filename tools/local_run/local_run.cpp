@@ -128,7 +128,8 @@ Result<LocalRun> run_local(const scenarios::Scenario& scenario,
   planner.reset();
   if (end == RunEnd::StoreFailed || end == RunEnd::Deposed) return driver.store_errors();
   for (const Duration time : thinking.times()) account.metrics().decided(time);
-  LocalRun run{account.close(scenario, policy, driver, end, world.now()), world.counters()};
+  LocalRun run{account.close(scenario, policy, driver.chain(), driver.events(), end, world.now()),
+               world.counters()};
   run.report.summary.workload = workload.account();
   run.report.troubles = world.troubles();
   return run;

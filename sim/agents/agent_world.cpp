@@ -1,0 +1,173 @@
+#include "sim/agents/agent_world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::sim {
+
+AgentWorld::AgentWorld(const scenarios::Scenario& scenario, JobSource& source, WorldTap* tap)
+    : scenario_(scenario),
+      tap_(tap),
+      network_(scenario.seed, static_cast<std::size_t>(scenario.node_count()), NetworkSettings{}),
+      following_(static_cast<std::size_t>(scenario.node_count())),
+      room_(scenario, source, *this) {
+  Random clocks = Random::stream(scenario.seed, "clocks");
+  nodes_.reserve(following_.size());
+  for (std::uint32_t n = 0; n < following_.size(); ++n) {
+    // Monotonic clocks begin at the boot of their machine, whenever that was.
+    const Duration ahead = Duration::seconds(clocks.between(0, 86'400));
+    nodes_.emplace_back(NodeId{n}, scenario.settings, ahead);
+    nodes_.back().boot();
+    wake_node_at(nodes_.back());
+  }
+}
+
+AgentWorld::~AgentWorld() = default;
+
+// --- leaders ---
+
+LeaderPort* AgentWorld::find(LeaderNumber leader) {
+  for (const std::unique_ptr<LeaderPort>& port : ports_)
+    if (port->number() == leader) return port.get();
+  return nullptr;
+}
+
+LeaderPort* AgentWorld::youngest() {
+  for (std::size_t i = ports_.size(); i-- > 0;)
+    if (ports_[i]->is_established()) return ports_[i].get();
+  return nullptr;
+}
+
+World& AgentWorld::port(LeaderNumber leader, Epoch epoch, const State& state) {
+  const Duration ahead = std::max(wall_ahead_, state.now - now());
+  ports_.push_back(std::make_unique<LeaderPort>(static_cast<PortOwner&>(*this),
+                                                leader,
+                                                epoch,
+                                                state,
+                                                scenario_.settings,
+                                                static_cast<std::uint32_t>(nodes_.size()),
+                                                ahead));
+  return *ports_.back();
+}
+
+void AgentWorld::established(LeaderNumber leader) {
+  LeaderPort* port = find(leader);
+  if (port == nullptr) return;
+  port->establish();
+  wake_port_at(*port);
+  // The first leader is waited for; of a later one the agents learn little by little.
+  const Duration longest = leader.value > 1 ? Duration::seconds(1) : Duration::zero();
+  for (NodeHost& node : nodes_)
+    if (node.agent_is_up()) seek_leader(node.id(), network_.draw(longest));
+  for (const auto& [request, asked] : asked_) futures_.push(now(), WorldFutureKind::Ask, request);
+}
+
+void AgentWorld::close(LeaderNumber leader) {
+  const auto gone = std::find_if(
+      ports_.begin(), ports_.end(), [&](const auto& port) { return port->number() == leader; });
+  if (gone == ports_.end()) return;
+  ear_calls_of_past_ += (*gone)->ear_calls();
+  ports_.erase(gone);
+  for (NodeHost& node : nodes_) {
+    Following& following = following_[node.id().index()];
+    if (following.leader != leader) continue;
+    following.leader = LeaderNumber{};
+    if (node.agent_is_up()) seek_leader(node.id(), network_.draw(Duration::seconds(1)));
+  }
+}
+
+void AgentWorld::pause(LeaderNumber leader, Instant until) {
+  if (LeaderPort* port = find(leader)) port->sleep_until(until);
+}
+
+void AgentWorld::wake_port_at(LeaderPort& port) {
+  const Instant deadline = std::max(port.next_deadline(), port.asleep_until());
+  if (!port.next_deadline().is_never())
+    futures_.push(std::max(deadline, now()), WorldFutureKind::WakePort, port.number().value);
+}
+
+// A leader that is awake has something to take.
+void AgentWorld::news() {
+  last_news_ = now();
+  interrupted_ = true;
+}
+
+// --- time ---
+
+void AgentWorld::advance(Instant until) {
+  interrupted_ = !control_faults_.empty() || !struck_.empty();
+  for (const std::unique_ptr<LeaderPort>& port : ports_)
+    interrupted_ = interrupted_ || (port->has_news() && port->asleep_until() <= now());
+  while (!interrupted_) {
+    const Instant next = std::min(futures_.next(), room_.next());
+    if (next > until || next.is_never()) {
+      if (!until.is_never()) room_.wait_to(until);
+      return;
+    }
+    room_.pass_to(std::max(next, now()));
+    drain();
+    while (futures_.next() <= now()) happen(futures_.pop());
+    interrupted_ = interrupted_ || !control_faults_.empty() || !struck_.empty();
+  }
+}
+
+void AgentWorld::happen(const WorldFuture& future) {
+  const auto subject = static_cast<std::uint32_t>(future.subject);
+  switch (future.kind) {
+    case WorldFutureKind::Deliver:
+      return deliver(subject);
+    case WorldFutureKind::Ask:
+      return ask_again(future.subject);
+    case WorldFutureKind::FaultOver:
+      return network_.end(subject);
+    case WorldFutureKind::AgentUp: {
+      NodeHost& node = nodes_[subject];
+      if (!node.is_up() || node.agent_is_up()) return;
+      if (tap_ != nullptr) tap_->on_agent(now(), node.id(), true);
+      node.agent_returns(now());
+      carry_out(node);
+      drain();
+      return seek_leader(node.id(), Duration::zero());
+    }
+    case WorldFutureKind::Attempt:
+      if (future.stamp == following_[subject].attempt) try_to_connect(NodeId{subject});
+      return;
+    case WorldFutureKind::Connected:
+      if (future.stamp == following_[subject].attempt)
+        connect(NodeId{subject}, LeaderNumber{static_cast<std::uint32_t>(future.detail)});
+      return;
+    case WorldFutureKind::WakeNode:
+      return wake_node(nodes_[subject]);
+    case WorldFutureKind::WakePort: {
+      LeaderPort* port = find(LeaderNumber{subject});
+      if (port == nullptr) return;
+      if (port->asleep_until() <= now()) port->time_reached();
+      if (port->has_news()) news();
+      return wake_port_at(*port);
+    }
+  }
+}
+
+// --- for whoever runs the scenario ---
+
+std::vector<scenarios::Fault> AgentWorld::take_control_faults() {
+  return std::exchange(control_faults_, {});
+}
+
+std::vector<std::uint32_t> AgentWorld::take_struck() { return std::exchange(struck_, {}); }
+
+bool AgentWorld::work_left() const {
+  return room_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
+}
+
+WorldSteps AgentWorld::steps() const {
+  WorldSteps steps;
+  for (const NodeHost& node : nodes_) steps.agents += node.steps();
+  steps.ears = ear_calls_of_past_;
+  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->ear_calls();
+  return steps;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,164 @@
+#include "sim/agents/leader_port.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace orrery::sim {
+namespace {
+
+void add_once(std::vector<NodeId>& nodes, NodeId node) {
+  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+}
+
+}  // namespace
+
+LeaderPort::LeaderPort(PortOwner& owner,
+                       LeaderNumber number,
+                       Epoch epoch,
+                       const State& state,
+                       const Settings& settings,
+                       std::uint32_t nodes,
+                       Duration ahead)
+    : owner_(owner),
+      number_(number),
+      epoch_(epoch),
+      state_(state),
+      ahead_(ahead),
+      liveness_(epoch, settings, nodes, owner.world_now()),
+      links_(nodes) {}
+
+bool LeaderPort::wait_events(Instant, std::vector<Event>& events) {
+  std::move(inbox_.begin(), inbox_.end(), std::back_inserter(events));
+  inbox_.clear();
+  return true;
+}
+
+void LeaderPort::establish() {
+  established_ = true;
+  state_.for_each_job([&](const JobState& job) {
+    if (is_final(job.row.phase) || job.workers.empty()) return;
+    suspicions_.watch(job.row.id, job.spec->failover);
+    UpdateMembership present{job.row.id, job.row.generation, 0, {}};
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+      const Worker& worker = job.workers[rank];
+      if (!worker.is_alive()) continue;
+      WorkerStart start{worker.birth_rank, worker.role, worker.local_rank, worker.node};
+      start.incarnation = worker.incarnation;
+      suspicions_.ordered(StartWorkers{job.row.id, worker.born, 0, {start}});
+      if (worker.state == WorkerState::Ready)
+        suspicions_.reported({job.row.id,
+                              worker.born,
+                              worker.incarnation,
+                              WorkerFact::Ready,
+                              worker.birth_rank,
+                              1,
+                              0},
+                             owner_.world_now());
+      start.birth_rank = worker.birth_rank;
+      start.rank = Rank{rank};
+      present.members.push_back(start);
+    }
+    suspicions_.ordered(present);
+  });
+}
+
+void LeaderPort::note(Origin origin, Instant occurred, EventBody body) {
+  inbox_.push_back({now(), occurred + ahead_, origin, std::move(body)});
+}
+
+void LeaderPort::take_edges(Instant occurred) {
+  for (EventBody& edge : edges_) {
+    const bool reaction = std::holds_alternative<WorkersChanged>(edge);
+    note(reaction ? Origin::Reaction : Origin::External, occurred, std::move(edge));
+  }
+  edges_.clear();
+}
+
+void LeaderPort::connected(NodeId node) {
+  liveness_.connected(node);
+  // What still waits is not lost.
+  for (const auto& order : link(node).waiting) liveness_.ordered(order->body);
+}
+
+void LeaderPort::ordered(const CommandBody& body) {
+  liveness_.ordered(body);
+  if (const auto* start = std::get_if<StartWorkers>(&body)) {
+    if (const JobState* job = state_.find(start->job))
+      suspicions_.watch(start->job, job->spec->failover);
+    std::vector<NodeId>& asked = asked_[start->job];
+    for (const WorkerStart& worker : start->workers) add_once(asked, worker.node);
+  }
+  suspicions_.ordered(body);
+}
+
+HeartbeatVerdict LeaderPort::heard(const Message& message) {
+  ++ear_calls_;
+  const HeartbeatVerdict verdict = liveness_.heard(message.beat, owner_.world_now(), edges_);
+  const bool returned = std::any_of(edges_.begin(), edges_.end(), [](const EventBody& edge) {
+    return std::holds_alternative<NodeReturned>(edge);
+  });
+  take_edges(owner_.world_now());
+  // What a node that returned still lacks is known before anything is placed on it.
+  if (returned && message.lost_devices != 0)
+    note(Origin::External, message.sent_at, DevicesLost{message.node, message.lost_devices});
+  if (returned && !message.leaves_at.is_never())
+    note(Origin::External, message.sent_at, NodeLeaving{message.node, message.leaves_at + ahead_});
+  return verdict;
+}
+
+void LeaderPort::reported(const Message& message) {
+  for (const WorkersChanged& report : message.reports) {
+    ++ear_calls_;
+    liveness_.reported(message.node, report, edges_);
+    suspicions_.reported(report, owner_.world_now());
+  }
+  take_edges(message.sent_at);
+}
+
+void LeaderPort::told(const Message& message) {
+  if (const auto* progress = std::get_if<ProgressReported>(&message.fact))
+    suspicions_.progressed(*progress, owner_.world_now());
+  note(message.origin, message.sent_at, message.fact);
+}
+
+void LeaderPort::told(Origin origin, EventBody body) {
+  note(origin, owner_.world_now(), std::move(body));
+}
+
+void LeaderPort::measured(const ProfilingChanged& raw) {
+  ++ear_calls_;
+  suspicions_.profiled(raw, owner_.world_now(), edges_);
+  take_edges(owner_.world_now());
+}
+
+void LeaderPort::time_reached() {
+  const Instant world = owner_.world_now();
+  if (next_deadline() > world) return;
+  ++ear_calls_;
+  liveness_.time_reached(world, edges_);
+  for (const EventBody& edge : edges_) {
+    const auto* silent = std::get_if<NodeSilent>(&edge);
+    if (silent == nullptr) continue;
+    // The controller gives up what waits for the node.
+    link(silent->node).waiting.clear();
+    link(silent->node).registered = false;
+  }
+  suspicions_.time_reached(world, edges_);
+  take_edges(world);
+}
+
+Instant LeaderPort::next_deadline() const {
+  return std::min(liveness_.next_deadline(), suspicions_.next_deadline());
+}
+
+std::vector<NodeId> LeaderPort::nodes_of(JobId job) const {
+  std::vector<NodeId> nodes;
+  const auto asked = asked_.find(job);
+  if (asked != asked_.end()) nodes = asked->second;
+  if (const JobState* known = state_.find(job))
+    for (const Worker& worker : known->workers) add_once(nodes, worker.node);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+}  // namespace orrery::sim

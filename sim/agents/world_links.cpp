@@ -1,0 +1,292 @@
+// Between agents and leaders: connections, messages, and the requests of clients.
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+#include "sim/agents/agent_world.hpp"
+
+namespace orrery::sim {
+namespace {
+
+constexpr Duration kRetry = Duration::seconds(1);     // Between two attempts to reach a leader.
+constexpr Duration kAskAgain = Duration::seconds(5);  // A client's patience.
+
+void add_node(std::vector<NodeId>& nodes, NodeId node) {
+  if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
+}
+
+}  // namespace
+
+// --- orders ---
+
+void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
+  std::vector<NodeId> nodes;
+  if (const auto* answer = std::get_if<AnswerRequest>(&command.body))
+    return answered(port, *answer);
+  port.ordered(command.body);
+  if (const auto* relaunch = std::get_if<RelaunchNodes>(&command.body))
+    return room_.obey(*relaunch);
+  if (const auto* start = std::get_if<StartWorkers>(&command.body)) {
+    make_known(port, start->job);
+    for (const WorkerStart& worker : start->workers) add_node(nodes, worker.node);
+  } else if (const auto* stop = std::get_if<StopWorkers>(&command.body)) {
+    for (const WorkerStop& worker : stop->workers) add_node(nodes, worker.node);
+  } else if (const auto* update = std::get_if<UpdateMembership>(&command.body)) {
+    for (const WorkerStart& member : update->members) add_node(nodes, member.node);
+  } else if (const auto* tell = std::get_if<TellSubMaster>(&command.body)) {
+    nodes.push_back(tell->node);
+  } else if (const auto* clean = std::get_if<CleanJob>(&command.body)) {
+    nodes = port.nodes_of(clean->job);
+    room_.obey(*clean);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  if (nodes.empty()) return drain();
+  const auto order = std::make_shared<const Command>(command);
+  for (const NodeId node : nodes) send_order(port, node, order);
+  drain();
+}
+
+void AgentWorld::send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order) {
+  PortLink& link = port.link(node);
+  if (!link.open || !link.registered) {
+    link.waiting.push_back(std::move(order));
+    return;
+  }
+  Message* message = compose(port, node, MessageKind::Order);
+  message->order = std::move(order);
+  send(true);
+}
+
+void AgentWorld::flush(LeaderPort& port, NodeId node) {
+  PortLink& link = port.link(node);
+  link.registered = true;
+  for (std::shared_ptr<const Command>& order : std::exchange(link.waiting, {}))
+    send_order(port, node, std::move(order));
+}
+
+// --- messages ---
+
+Message* AgentWorld::compose(LeaderPort& port, NodeId node, MessageKind kind) {
+  composing_ = messages_.take();
+  Message& message = messages_[composing_];
+  message.kind = kind;
+  message.leader = port.number();
+  message.node = node;
+  message.connection = port.link(node).connection;
+  message.arrivals = 0;
+  message.sent_at = now();
+  return &message;
+}
+
+// Null where the agent has no connection: what it says is lost, and it knows.
+Message* AgentWorld::compose_to_leader(NodeId node, MessageKind kind) {
+  LeaderPort* port = find(following_[node.index()].leader);
+  if (port == nullptr || !port->link(node).open) return nullptr;
+  return compose(*port, node, kind);
+}
+
+// Sends what was composed. A stream that loses a message is broken.
+void AgentWorld::send(bool as_stream) {
+  const std::uint32_t slot = composing_;
+  Message& message = messages_[slot];
+  LeaderPort& port = *find(message.leader);
+  PortLink& link = port.link(message.node);
+  const Way way = message.way();
+  MessageStream& stream = way == Way::ToNode ? link.to_node : link.from_node;
+  const MessageFate fate =
+      network_.send(message.node, way, message.bytes(), now(), stream, as_stream);
+  for (const Instant at : {fate.arrives, fate.arrives_again}) {
+    if (at.is_never()) continue;
+    ++message.arrivals;
+    futures_.push(at, WorldFutureKind::Deliver, slot);
+  }
+  if (message.kind != MessageKind::Beat && message.kind != MessageKind::Renewal)
+    under_way_ += message.arrivals;
+  if (message.arrivals > 0) return;
+  const NodeId node = message.node;
+  messages_.drop(slot);
+  if (as_stream) break_connection(port, node);
+}
+
+void AgentWorld::deliver(std::uint32_t slot) {
+  Message& message = messages_[slot];
+  LeaderPort* port = find(message.leader);
+  if (port != nullptr && message.way() == Way::FromNode && port->asleep_until() > now()) {
+    // It waits until the leader listens again.
+    futures_.push(port->asleep_until(), WorldFutureKind::Deliver, slot);
+    return;
+  }
+  if (message.kind != MessageKind::Beat && message.kind != MessageKind::Renewal) --under_way_;
+  --message.arrivals;
+  if (port != nullptr && port->link(message.node).connection == message.connection) {
+    if (message.way() == Way::ToNode)
+      deliver_to_node(message);
+    else
+      deliver_to_leader(*port, message);
+    drain();
+  }
+  if (message.arrivals == 0) messages_.drop(slot);
+}
+
+void AgentWorld::deliver_to_node(const Message& message) {
+  NodeHost& node = nodes_[message.node.index()];
+  if (!node.agent_is_up()) return;
+  switch (message.kind) {
+    case MessageKind::Order:
+      if (tap_ != nullptr) tap_->on_order_heard(now(), message.node, *message.order);
+      if (const auto* clean = std::get_if<CleanJob>(&message.order->body)) node.cleaned(clean->job);
+      return step(node, CommandReceived{*message.order});
+    case MessageKind::Renewal:
+      return step(node, LeaseRenewed{message.epoch, message.heard_of});
+    case MessageKind::Announcement:
+      return step(node, EpochAnnounced{message.epoch});
+    case MessageKind::Beat:
+    case MessageKind::Reports:
+    case MessageKind::Fact:
+      break;
+  }
+  invariant(false, "an agent hears what leaders say");
+}
+
+void AgentWorld::deliver_to_leader(LeaderPort& port, const Message& message) {
+  if (message.kind == MessageKind::Beat)
+    answer_beat(port, message);
+  else if (message.kind == MessageKind::Reports)
+    port.reported(message);
+  else
+    port.told(message);
+  if (port.has_news()) news();
+}
+
+void AgentWorld::answer_beat(LeaderPort& port, const Message& message) {
+  const HeartbeatVerdict verdict = port.heard(message);
+  // A leader whose epoch is not safe yet grants nothing.
+  if (!port.is_established()) return;
+  const NodeId node = message.node;
+  const bool registers = message.beat.registers;
+  const Instant heard_of = message.beat.sent_at;
+  if (verdict == HeartbeatVerdict::Renewed) {
+    Message* answer = compose(port, node, MessageKind::Renewal);
+    answer->epoch = port.epoch();
+    answer->heard_of = heard_of;
+    // Orders come after the lease that they need.
+    send(registers);
+    if (registers && port.link(node).open && !port.link(node).registered) flush(port, node);
+  } else if (verdict == HeartbeatVerdict::StaleEpoch) {
+    compose(port, node, MessageKind::Announcement)->epoch = port.epoch();
+    send(false);
+  } else if (verdict == HeartbeatVerdict::NotRegistered) {
+    break_connection(port, node);
+  }
+}
+
+void AgentWorld::send_fact(NodeId node, Origin origin, EventBody fact, bool as_stream) {
+  if (Message* message = compose_to_leader(node, MessageKind::Fact)) {
+    message->origin = origin;
+    message->fact = std::move(fact);
+    return send(as_stream);
+  }
+  const auto* progress = std::get_if<ProgressReported>(&fact);
+  if (progress == nullptr) return;
+  std::vector<ProgressReported>& unsent = following_[node.index()].unsent;
+  std::erase_if(unsent, [&](const ProgressReported& p) { return p.job == progress->job; });
+  unsent.push_back(*progress);
+}
+
+// --- connections ---
+
+void AgentWorld::seek_leader(NodeId node, Duration after) {
+  futures_.push(
+      now() + after, WorldFutureKind::Attempt, node.value, ++following_[node.index()].attempt);
+}
+
+void AgentWorld::try_to_connect(NodeId id) {
+  Following& following = following_[id.index()];
+  if (!nodes_[id.index()].agent_is_up()) return;
+  LeaderPort* port = youngest();
+  if (port != nullptr && following.leader == port->number() && port->link(id).open) return;
+  const bool reachable =
+      port != nullptr && !network_.is_cut(id, Way::ToNode) && !network_.is_cut(id, Way::FromNode);
+  if (!reachable) return seek_leader(id, kRetry);
+  futures_.push(now() + network_.round_trip(id),
+                WorldFutureKind::Connected,
+                id.value,
+                following.attempt,
+                port->number().value);
+}
+
+void AgentWorld::connect(NodeId id, LeaderNumber leader) {
+  Following& following = following_[id.index()];
+  NodeHost& node = nodes_[id.index()];
+  LeaderPort* port = find(leader);
+  if (!node.agent_is_up()) return;
+  if (port == nullptr || network_.is_cut(id, Way::ToNode) || network_.is_cut(id, Way::FromNode))
+    return seek_leader(id, kRetry);
+  PortLink& link = port->link(id);
+  const bool first = link.connection == 0;
+  ++link.connection;
+  link.open = true;
+  link.registered = false;
+  link.to_node = link.from_node = MessageStream{};
+  following.leader = leader;
+  following.connection = link.connection;
+  if (!first) port->connected(id);
+  step(node, AgentEvent{Connected{}});
+  for (ProgressReported& progress : std::exchange(following.unsent, {}))
+    send_fact(id, Origin::External, std::move(progress), false);
+  drain();
+}
+
+// Nothing more goes over it in either direction; both ends find out by and by.
+void AgentWorld::break_connection(LeaderPort& port, NodeId node) {
+  PortLink& link = port.link(node);
+  if (!link.open) return;
+  link.open = false;
+  link.registered = false;
+  Following& following = following_[node.index()];
+  if (following.leader != port.number()) return;
+  following.leader = LeaderNumber{};
+  seek_leader(node, Duration{kRetry.ns / 2} + network_.draw(kRetry));
+}
+
+// --- clients ---
+
+void AgentWorld::ask_again(std::uint64_t request) {
+  const auto found = asked_.find(request);
+  if (found == asked_.end()) return;
+  LeaderPort* port = youngest();
+  if (port == nullptr) return;  // The next leader is asked at once.
+  const Asked& asked = found->second;
+  const bool external = !std::holds_alternative<NodesRelaunched>(asked.body);
+  port->told(external ? Origin::External : Origin::Reaction, asked.body);
+  if (port->asleep_until() <= now()) news();
+  if (asked.answered_by_nobody || !asked.repeats) {
+    asked_.erase(found);
+    return;
+  }
+  futures_.push(now() + kAskAgain, WorldFutureKind::Ask, request);
+}
+
+void AgentWorld::answered(LeaderPort&, const AnswerRequest& answer) {
+  const auto found = asked_.find(answer.request);
+  if (found == asked_.end()) return;
+  const bool submission = std::holds_alternative<JobSubmitted>(found->second.body);
+  asked_.erase(found);
+  if (submission) room_.obey(answer);
+}
+
+// The answer to a submission may have been lost with the leader that gave it, while the job goes
+// on: its truth must be known before its workers start.
+void AgentWorld::make_known(LeaderPort& port, JobId job) {
+  const JobState* state = port.state().find(job);
+  if (room_.job(job) != nullptr || state == nullptr) return;
+  for (const auto& [request, asked] : asked_) {
+    const auto* submitted = std::get_if<JobSubmitted>(&asked.body);
+    if (submitted == nullptr || submitted->spec->name != state->spec->name) continue;
+    return room_.obey(AnswerRequest{request, job, true, {}});
+  }
+}
+
+}  // namespace orrery::sim
