@@ -52,6 +52,8 @@ void JobCheck::appended(Sequence sequence, const Event& event) {
   } else if (const auto* progress = std::get_if<ProgressReported>(&event.body)) {
     if (Job* job = find(progress->job); job != nullptr && progress->checkpointed)
       job->safe = std::max(job->safe, progress->done);
+  } else if (const auto* scale = std::get_if<ScaleRequested>(&event.body)) {
+    if (Job* job = find(scale->job)) job->scaled = true;
   } else if (std::vector<ProcessName> failed = failed_in(event); !failed.empty()) {
     failures_[sequence] = std::move(failed);
   }
@@ -62,6 +64,16 @@ void JobCheck::stepped(Instant now, Sequence sequence, std::span<const Notice> n
   failures_.erase(failures_.begin(), failures_.upper_bound(sequence));
 }
 
+void JobCheck::bind(Instant now, JobId id, const Submission& submission) {
+  if (jobs_.size() <= id.index()) jobs_.resize(id.index() + 1);
+  Job& job = jobs_[id.index()];
+  job = Job{};
+  job.spec = submission.spec;
+  job.work = work_[job.spec->name];
+  job.submitted = submission.at;
+  job.as_of = now;
+}
+
 void JobCheck::told(Instant now, Sequence sequence, const Notice& notice) {
   const bool accepted = notice.kind == NoticeKind::PhaseChanged &&
                         notice.reason == Reason::Submitted && find(notice.job) == nullptr;
@@ -69,13 +81,7 @@ void JobCheck::told(Instant now, Sequence sequence, const Notice& notice) {
     const auto from = std::find_if(
         unbound_.begin(), unbound_.end(), [&](const Submission& s) { return s.at == sequence; });
     if (from == unbound_.end()) return;
-    if (jobs_.size() <= notice.job.index()) jobs_.resize(notice.job.index() + 1);
-    Job& job = jobs_[notice.job.index()];
-    job = Job{};
-    job.spec = from->spec;
-    job.work = work_[job.spec->name];
-    job.submitted = sequence;
-    job.as_of = now;
+    bind(now, notice.job, *from);
     unbound_.erase(from);
     return;
   }
@@ -91,7 +97,8 @@ void JobCheck::counted(Instant now, Sequence sequence, Job& job, const Notice& n
   const std::uint32_t before = values.empty() ? 0 : values.back().value;
   const auto value = static_cast<std::uint32_t>(notice.count);
   const std::string name = job.spec->name + ": " + std::string(to_string(notice.counter));
-  const bool by_one = notice.counter != Counter::NodesRelaunched;
+  const bool by_one =
+      notice.counter != Counter::NodesRelaunched && notice.counter != Counter::RoleRestarts;
   if (value <= before || (by_one && value != before + 1))
     found_.add(ViolationKind::CounterLost,
                now,
@@ -136,7 +143,9 @@ void JobCheck::ended(Instant now, Sequence sequence, Job& job, const Notice& not
                    std::to_string(job.spec->backoff_limit) + " after " + std::to_string(used) +
                    " restarts");
   const double tolerance = 1e-6 * std::max(1.0, job.work.units);
-  if (notice.to == JobPhase::Succeeded && job.done < job.work.units - tolerance)
+  // With the other triggers a worker that failed counts as one that has done its part.
+  const bool all_needed = job.spec->failover.trigger == FailureTrigger::Now;
+  if (notice.to == JobPhase::Succeeded && all_needed && job.done < job.work.units - tolerance)
     found_.add(ViolationKind::WorkInvented,
                now,
                job.spec->name + " succeeded with " + std::to_string(job.done) + " of " +
@@ -213,7 +222,9 @@ void JobCheck::check_membership(Instant now,
   }
   for (std::size_t r = 0; r < roles.size(); ++r) {
     const std::int32_t least = job->spec->preemptible ? roles[r].min_replicas : 1;
-    if (counts[r] < least || counts[r] > roles[r].max_replicas)
+    // The number of a fixed role is its user's; a sub-master is always one.
+    const bool open = job->scaled && !roles[r].is_elastic() && roles[r].master_of.is_none();
+    if (counts[r] < (open ? 1 : least) || (counts[r] > roles[r].max_replicas && !open))
       found_.add(ViolationKind::BeyondBounds,
                  now,
                  where + std::to_string(counts[r]) + " workers of " + roles[r].name + ", " +
@@ -250,11 +261,20 @@ void JobCheck::worked(Instant now, JobId id, double done) {
 }
 
 void JobCheck::leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs) {
+  for (const JobCounts& counts : jobs) {
+    if (find(counts.job) != nullptr) continue;
+    const auto from = std::find_if(unbound_.begin(), unbound_.end(), [&](const Submission& s) {
+      return s.spec->name == counts.name && s.at <= at;
+    });
+    if (from == unbound_.end()) continue;
+    bind(now, counts.job, *from);
+    unbound_.erase(from);
+  }
   std::vector<const JobCounts*> by_id(jobs_.size(), nullptr);
   for (const JobCounts& counts : jobs)
     if (counts.job.index() < by_id.size()) by_id[counts.job.index()] = &counts;
   for (std::size_t id = 0; id < jobs_.size(); ++id) {
-    const Job& job = jobs_[id];
+    Job& job = jobs_[id];
     if (job.spec == nullptr || job.submitted > at) continue;
     const JobCounts* has = by_id[id];
     if (has == nullptr) {
@@ -275,7 +295,10 @@ void JobCheck::leader_has(Instant now, Sequence at, std::span<const JobCounts> j
                    job.spec->name + ": " + EnumNames<Counter>::kNames[c] + " is " +
                        std::to_string(has->counters[c]) + ", the journal has told " +
                        std::to_string(told));
+      if (has->counters[c] > told && (job.counts[c].empty() || job.counts[c].back().at <= at))
+        job.counts[c].push_back({at, has->counters[c]});
     }
+    if (has->final && job.final > at) job.final = at;
   }
 }
 

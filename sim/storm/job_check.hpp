@@ -29,6 +29,7 @@ struct TrueWork {
 /// The counters of one job as a leader has them.
 struct JobCounts {
   JobId job;
+  std::string name;
   bool final = false;
   std::array<std::uint32_t, EnumNames<Counter>::kNames.size()> counters{};
 };
@@ -54,7 +55,8 @@ class JobCheck {
   void worked(Instant now, JobId job, double done);
 
   /// A leader's state after the record `at`: nothing accepted is missing, no counter lower than
-  /// what the journal has told up to there.
+  /// what was told up to there. Records that a leader appended and did not live to step are told
+  /// of here only.
   void leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs);
 
   /// The role's bundle of a process; empty where the job is not known.
@@ -77,6 +79,7 @@ class JobCheck {
     /// Values of each counter with the record that told them, ascending.
     std::array<std::vector<Count>, EnumNames<Counter>::kNames.size()> counts;
     Generation generation;  ///< Of the last membership that was ordered.
+    bool scaled = false;    ///< A user has asked for another number of replicas.
     double done = 0;
     double safe = 0;  ///< Last checkpoint that the journal tells of.
     Instant as_of;
@@ -89,6 +92,7 @@ class JobCheck {
 
   Job* find(JobId job);
   const Job* find(JobId job) const;
+  void bind(Instant now, JobId id, const Submission& submission);
   void told(Instant now, Sequence sequence, const Notice& notice);
   void counted(Instant now, Sequence sequence, Job& job, const Notice& notice);
   void charged(Instant now, Sequence sequence, const Notice& notice);

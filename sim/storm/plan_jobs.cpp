@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,7 @@ Duration ms(Random& random, std::int64_t low, std::int64_t high) {
 }
 
 struct Free {
-  std::int32_t whole = 0;           ///< Devices that nobody uses.
-  std::vector<std::int32_t> parts;  ///< Thousandths left of each device in use by parts.
+  std::int32_t whole = 0;  ///< Devices that nobody uses.
   MilliCpu cpu;
   Bytes memory;
   std::string_view model;
@@ -30,21 +28,9 @@ bool take(Free& node, const Bundle& bundle) {
   if (bundle.cpu > node.cpu || bundle.memory > node.memory) return false;
   if (bundle.devices > 0 && !bundle.device_model.empty() && bundle.device_model != node.model)
     return false;
-  if (!bundle.share.is_whole()) {
-    const auto part = std::find_if(node.parts.begin(), node.parts.end(), [&](std::int32_t left) {
-      return left >= bundle.share.thousandths;
-    });
-    if (part != node.parts.end()) {
-      *part -= bundle.share.thousandths;
-    } else {
-      if (node.whole == 0) return false;
-      --node.whole;
-      node.parts.push_back(1000 - bundle.share.thousandths);
-    }
-  } else {
-    if (bundle.devices > node.whole) return false;
-    node.whole -= bundle.devices;
-  }
+  // A part counts as a whole device: how parts are packed is no promise.
+  if (bundle.devices > node.whole) return false;
+  node.whole -= bundle.devices;
   node.cpu = node.cpu - bundle.cpu;
   node.memory = node.memory - bundle.memory;
   return true;
@@ -54,7 +40,7 @@ std::vector<Free> empty_nodes(const Scenario& scenario) {
   std::vector<Free> nodes;
   for (const NodeGroup& group : scenario.groups)
     for (std::int32_t i = 0; i < group.count - group.spares; ++i)
-      nodes.push_back({group.devices, {}, group.cpu, group.memory, group.device_model});
+      nodes.push_back({group.devices, group.cpu, group.memory, group.device_model});
   return nodes;
 }
 
@@ -133,7 +119,8 @@ void plan_times(Random& random, JobSpec& spec) {
   spec.drain_grace = random.chance(0.2) ? Duration::zero() : ms(random, 100, 15'000);
   spec.unknown_deadline = ms(random, 15'000, 120'000);
   if (random.chance(0.06)) spec.wait_deadline = ms(random, 30'000, 600'000);
-  if (random.chance(0.06)) spec.run_deadline = ms(random, 30'000, 900'000);
+  const bool waits = spec.failover.trigger != FailureTrigger::Now;
+  if (waits || random.chance(0.06)) spec.run_deadline = ms(random, 30'000, 900'000);
 }
 
 void plan_work(Random& random, ScenarioJob& job) {
@@ -226,8 +213,8 @@ ScenarioJob plan_job(Random& random, Instant calm_from, const Scenario& scenario
   spec.recovery = static_cast<RecoveryScope>(random.below(3));
   spec.clean_pods = random.chance(0.8) ? CleanPodPolicy::Running : CleanPodPolicy::All;
   make_feasible(scenario, spec);
-  plan_times(random, spec);
   plan_failover(random, spec.failover);
+  plan_times(random, spec);
   plan_work(random, job);
   plan_scripts(random, job);
   if (random.chance(0.1)) job.ready_after = ms(random, 0, 30'000);
@@ -264,6 +251,9 @@ void plan_requests(Random& random, Instant calm_from, Scenario& scenario) {
       request.scale->role = role.name;
       request.scale->mode =
           static_cast<ScaleMode>(random.below(EnumNames<ScaleMode>::kNames.size()));
+      // A fixed role may be made as large as one likes, which may never fit.
+      if (request.scale->mode == ScaleMode::Add && !role.is_elastic())
+        request.scale->mode = ScaleMode::Remove;
       request.scale->replicas =
           static_cast<std::int32_t>(request.scale->mode == ScaleMode::Set
                                         ? random.between(role.min_replicas, role.max_replicas)
@@ -276,22 +266,27 @@ void plan_requests(Random& random, Instant calm_from, Scenario& scenario) {
 
 }  // namespace
 
+// Every replica is taken to be as large as the largest in each respect, so that no order of placing
+// them can fail.
 bool fits_alone(const Scenario& scenario,
                 const JobSpec& spec,
                 const std::vector<std::int32_t>& counts) {
+  Bundle largest;
+  std::int32_t replicas = 0;
+  for (std::size_t r = 0; r < spec.roles.size(); ++r) {
+    const Bundle& bundle = spec.roles[r].bundle;
+    largest.cpu = std::max(largest.cpu, bundle.cpu);
+    largest.memory = std::max(largest.memory, bundle.memory);
+    largest.devices = std::max(largest.devices, bundle.devices);
+    replicas += counts[r];
+    if (bundle.device_model.empty()) continue;
+    if (!largest.device_model.empty() && largest.device_model != bundle.device_model) return false;
+    largest.device_model = bundle.device_model;
+  }
   std::vector<Free> nodes = empty_nodes(scenario);
-  std::vector<std::size_t> order(spec.roles.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return spec.roles[a].bundle.devices > spec.roles[b].bundle.devices;
-  });
-  for (const std::size_t r : order)
-    for (std::int32_t i = 0; i < counts[r]; ++i) {
-      const bool placed = std::any_of(
-          nodes.begin(), nodes.end(), [&](Free& node) { return take(node, spec.roles[r].bundle); });
-      if (!placed) return false;
-    }
-  return true;
+  for (Free& node : nodes)
+    while (replicas > 0 && take(node, largest)) --replicas;
+  return replicas == 0;
 }
 
 void plan_jobs(Random& random, Instant calm_from, Scenario& scenario) {

@@ -25,8 +25,9 @@ void ProcessCheck::began(Instant now, const TrueProcess& process) {
   Node& node = nodes_[process.node.index()];
   check_devices(now, node, process);
   check_capacity(now, node, process);
-  check_places(now, process);
-  node.living.push_back({process});
+  const bool stale = check_places(now, process);
+  node.living.push_back({process, stale ? now + stale_after_ : Instant::never(), false});
+  if (stale) ++stale_;
   ++living_;
 }
 
@@ -63,18 +64,21 @@ void ProcessCheck::check_capacity(Instant now, const Node& node, const TrueProce
                    std::to_string(node.memory.count) + " bytes");
 }
 
-void ProcessCheck::check_places(Instant now, const TrueProcess& fresh) {
+bool ProcessCheck::check_places(Instant now, const TrueProcess& fresh) {
   for (const Node& node : nodes_)
     for (const Living& other : node.living) {
       const TrueProcess& old = other.process;
       if (old.name.job != fresh.name.job || old.role != fresh.role ||
           old.local_rank != fresh.local_rank)
         continue;
+      // A start that was long on its way is stale from the beginning.
+      if (fresh.name.incarnation < old.name.incarnation) return true;
       found_.add(ViolationKind::TwoEntitled,
                  now,
                  describe(fresh) + " was started while " + describe(old) + " still lived");
-      return;
+      return false;
     }
+  return false;
 }
 
 ProcessCheck::Living* ProcessCheck::find(const ProcessName& name) {

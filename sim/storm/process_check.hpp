@@ -74,7 +74,7 @@ class ProcessCheck {
 
   void check_devices(Instant now, const Node& node, const TrueProcess& fresh);
   void check_capacity(Instant now, const Node& node, const TrueProcess& fresh);
-  void check_places(Instant now, const TrueProcess& fresh);
+  bool check_places(Instant now, const TrueProcess& fresh);
   Living* find(const ProcessName& name);
 
   Violations& found_;

@@ -52,8 +52,9 @@ void plan_settings(Random& random, Scenario& scenario) {
   if (random.chance(0.3)) {
     settings.lemon_incidents = static_cast<std::int32_t>(random.between(2, 5));
     settings.lemon_window = Duration::seconds(random.between(30, 600));
-    settings.exclusion = Duration::seconds(random.between(20, 120));
   }
+  // Nodes are let in again, or jobs could run out of them for good.
+  settings.exclusion = Duration::seconds(random.between(20, 120));
   if (random.chance(0.3))
     scenario.planner_latency = Duration::milliseconds(random.between(1, 2'000));
 }

@@ -10,6 +10,8 @@
 #include "tools/orrery/interrupt.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"
+#include "tools/orrery/storm_runs.hpp"
+#include "tools/orrery/table.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -53,11 +55,27 @@ Result<std::vector<std::string>> scenario_files(const std::vector<std::string>& 
   return once;
 }
 
+/// Runs a scenario with `invariants` under the storm's checker; what broke is what is unmet.
+ExitCode test_invariants(const scenarios::Scenario& scenario, ChildReport& report) {
+  const sim::StormReport storm = storm_once(scenario);
+  if (storm.violations.empty()) return ExitCode::Met;
+  RunAnswer answer;
+  for (const sim::Violation& violation : storm.violations)
+    answer.summary.unmet.push_back(
+        scenario.file + ":0: run: " + std::string(to_string(violation.kind)) + " at " +
+        with_commas(violation.at.in_seconds(), 3) + " s: " + violation.text);
+  send_answer(answer, report);
+  return ExitCode::InvariantBroken;
+}
+
 /// Loads inside the task: a broken scenario fails alone.
 ExitCode test_one(const std::string& file,
                   const std::vector<scenarios::Override>& overrides,
                   ChildReport& report) {
   const auto loaded = open_scenario(file, overrides);
+  if (loaded && loaded->scenario.invariants)
+    if (const ExitCode code = test_invariants(loaded->scenario, report); code != ExitCode::Met)
+      return code;
   if (loaded) return run_one(loaded->scenario, loaded->workload, {}, report);
   RunAnswer answer;
   answer.errors = loaded.errors();

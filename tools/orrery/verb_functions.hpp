@@ -11,6 +11,7 @@ ExitCode run_sim(const Arguments& arguments, Console& console);
 ExitCode run_compare(const Arguments& arguments, Console& console);
 ExitCode run_test(const Arguments& arguments, Console& console);
 ExitCode run_check(const Arguments& arguments, Console& console);
+ExitCode run_storm_verb(const Arguments& arguments, Console& console);
 ExitCode run_trace_info(const Arguments& arguments, Console& console);
 ExitCode run_policies(const Arguments& arguments, Console& console);
 ExitCode run_journal_dump(const Arguments& arguments, Console& console);

@@ -112,6 +112,35 @@ Verb check_verb() {
           run_check};
 }
 
+Verb storm_verb() {
+  return {{.name = "storm",
+           .operands = "",
+           .summary = "random faults under invariants; what fails is made small",
+           .details = "Each seed is a random small cluster with jobs, a policy and faults, run "
+                      "through the real core,\ndriver, journal and agents under an independent "
+                      "checker. A failing seed is shrunk to a\nscenario that orrery test runs. "
+                      "Exit code 3 where anything broke.",
+           .options = {{.name = "--seeds",
+                        .value = "A..B",
+                        .help = "seeds from A to B, both included (default: 1..1000)"},
+                       {.name = "--minutes",
+                        .value = "M",
+                        .help = "in place of --seeds: from seed 1 on, for so long"},
+                       {.name = "--parallel",
+                        .value = "N",
+                        .help = "runs at the same time (default: one per processor)"},
+                       {.name = "--out",
+                        .value = "DIR",
+                        .help = "where shrunk scenarios are written (default: storm)",
+                        .takes_path = true},
+                       {.name = "--no-shrink", .help = "only tell which seeds failed"},
+                       kJson},
+           .examples = {{"orrery storm", "a thousand seeds"},
+                        {"orrery storm --seeds 42", "one seed again"},
+                        {"orrery storm --minutes 60 --out found --json", "an hour, for a script"}}},
+          run_storm_verb};
+}
+
 Verb trace_info_verb() {
   return {{.name = "trace info",
            .operands = "FILE",
@@ -214,6 +243,7 @@ std::span<const Verb> verbs() {
                                 compare_verb(),
                                 test_verb(),
                                 check_verb(),
+                                storm_verb(),
                                 trace_info_verb(),
                                 policies_verb(),
                                 journal_dump_verb(),

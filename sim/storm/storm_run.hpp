@@ -1,0 +1,37 @@
+// One storm: a scenario through the real core, driver, journal and agents, under the checker.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/plan/policy.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/storm/violation.hpp"
+
+namespace orrery::sim {
+
+/// How a storm is run.
+struct StormOptions {
+  std::function<std::unique_ptr<Policy>()> policy;  ///< A fresh one for each leader.
+  bool agents = true;  ///< Agents behind a network; false: orders reach every worker at once.
+};
+
+/// What came of it.
+struct StormReport {
+  std::vector<Violation> violations;  ///< The first ones; empty: none.
+  std::uint64_t events = 0;           ///< Inputs of controllers, agents and ears.
+  std::uint64_t records = 0;          ///< Of those, stepped by controllers.
+  std::uint64_t leaders = 0;          ///< That have led.
+  Duration simulated;
+  bool all_over = false;  ///< Every job had ended.
+};
+
+/// Runs `scenario` until its jobs are over and its faults have ended, at most until
+/// `Scenario::until`, or to the first violation. A broken invariant of the core is a violation like
+/// any other; what the run had allocated is lost then.
+StormReport run_storm(const scenarios::Scenario& scenario, const StormOptions& options);
+
+}  // namespace orrery::sim

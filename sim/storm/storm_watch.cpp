@@ -1,0 +1,115 @@
+#include "sim/storm/storm_watch.hpp"
+
+#include <algorithm>
+
+namespace orrery::sim {
+namespace {
+
+double rate_max(const scenarios::ScenarioJob& job) {
+  const RoleSpec& role = job.spec.roles[elastic_role(job.spec).index()];
+  double most = 0;
+  for (std::int32_t n = 1; n <= role.max_replicas; ++n)
+    most = std::max(most, scenarios::rate_of(job.work, n));
+  return most;
+}
+
+}  // namespace
+
+CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
+  CheckerFacts facts;
+  facts.groups = scenario.groups;
+  // A process that nobody stops is fenced at the end of its lease; one that is asked to has its
+  // grace before that.
+  Duration grace = scenario.timing.stop + Duration::seconds(10);
+  for (const scenarios::ScenarioJob& job : scenario.jobs) {
+    grace = std::max(grace, job.spec.drain_grace + Duration::seconds(10));
+    facts.work[job.spec.name] = {job.work.units, rate_max(job)};
+  }
+  facts.stale_after = scenario.settings.node_lease + scenario.settings.takeover_grace + grace;
+  return facts;
+}
+
+StormWatch::StormWatch(const scenarios::Scenario& scenario)
+    : checker_(checker_facts(scenario)), triggers_(scenario) {}
+
+void StormWatch::compare(const State& state, Digest digest) {
+  const State* folded = fold_.state_at(state.sequence);
+  checker_.compared(now(), state.sequence, digest, folded == nullptr ? Digest{} : folded->digest());
+  checker_.leader_has(now(), state.sequence, counts_in(state));
+}
+
+void StormWatch::on_started(LeaderNumber leader, Epoch, Sequence replayed, Digest state) {
+  ++leaders_;
+  youngest_ = leader;
+  const State* folded = fold_.state_at(replayed);
+  checker_.compared(now(), replayed, state, folded == nullptr ? Digest{} : folded->digest());
+  if (folded != nullptr) checker_.leader_has(now(), replayed, counts_in(*folded));
+}
+
+void StormWatch::on_appended(LeaderNumber, Epoch writer, const StoredRecord& record) {
+  checker_.appended(now(), writer, {record.sequence, record.chain, record.bytes});
+  fold_.append(record);
+}
+
+void StormWatch::on_lost(Sequence last) {
+  checker_.store_crashed(now(), last);
+  fold_.lose(last);
+}
+
+void StormWatch::on_order(LeaderNumber, const Command& order) {
+  checker_.released(now(), order);
+  if (triggers_.any() && state_ != nullptr) triggers_.on_order(order.body, *state_, now());
+}
+
+void StormWatch::on_ended(LeaderNumber leader, LeaderEnd how, Sequence stepped, Digest state) {
+  state_ = nullptr;
+  if (how == LeaderEnd::NoProgress)
+    checker_.add(ViolationKind::NoProgress,
+                 now(),
+                 "a leader took endless turns at one instant, time has to pass between them");
+  // The last records of one that was succeeded are not those of the journal any more.
+  if (leader != youngest_) return;
+  if (const State* folded = fold_.state_at(stepped))
+    checker_.compared(now(), stepped, state, folded->digest());
+}
+
+void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
+  checker_.process_began(at,
+                         {{p.job, p.incarnation, p.birth_rank},
+                          p.born,
+                          p.role,
+                          p.local_rank,
+                          p.node,
+                          p.devices,
+                          p.share,
+                          {}});
+}
+
+void StormWatch::on_process_moved(Instant at, const WorldProcess& p) {
+  checker_.process_moved(at, {p.job, p.incarnation, p.birth_rank}, p.role, p.local_rank);
+}
+
+void StormWatch::on_process_ended(Instant at, const WorldProcess& p) {
+  checker_.process_gone(at, p.node, {p.job, p.incarnation, p.birth_rank});
+}
+
+// True work as it stands now.
+void StormWatch::measure(JobId job) {
+  if (room_ == nullptr || job.is_none()) return;
+  if (const LiveJob* live = room_->job(job)) checker_.worked(now(), job, live->done_at(now()));
+}
+
+void StormWatch::on_notices(std::span<const Notice> notices, const State& state) {
+  state_ = &state;
+  for (const Notice& notice : notices)
+    if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) measure(notice.job);
+  checker_.stepped(now(), state.sequence, notices);
+  if (triggers_.any()) triggers_.on_notices(notices, state);
+}
+
+void StormWatch::on_event(Sequence, const Event& event) {
+  if (const auto* progress = std::get_if<ProgressReported>(&event.body)) measure(progress->job);
+  if (triggers_.any() && state_ != nullptr) triggers_.on_event(event, *state_);
+}
+
+}  // namespace orrery::sim

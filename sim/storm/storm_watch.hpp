@@ -1,0 +1,70 @@
+// The checker's ears: what a host of leaders, a world and the notices tell, in its terms.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/driver/driver.hpp"
+#include "sim/agents/world_tap.hpp"
+#include "sim/control/host_watch.hpp"
+#include "sim/faults/event_triggers.hpp"
+#include "sim/model/machine_room.hpp"
+#include "sim/storm/checker.hpp"
+#include "sim/storm/journal_fold.hpp"
+
+namespace orrery::sim {
+
+/// What the checker must know of a scenario beforehand.
+CheckerFacts checker_facts(const scenarios::Scenario& scenario);
+
+class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
+ public:
+  explicit StormWatch(const scenarios::Scenario& scenario);
+
+  /// The world, before anything is told.
+  void connect(const MachineRoom& room) { room_ = &room; }
+
+  Checker& checker() { return checker_; }
+
+  EventTriggers& triggers() { return triggers_; }
+
+  std::uint64_t leaders() const { return leaders_; }
+
+  /// Compares a leader's state with the journal, and what it counts with what was told.
+  void compare(const State& state, Digest digest);
+
+  // Of the host.
+  void on_started(LeaderNumber leader, Epoch epoch, Sequence replayed, Digest state) override;
+  void on_appended(LeaderNumber leader, Epoch writer, const StoredRecord& record) override;
+
+  void on_durable(Sequence sequence) override { checker_.durable(sequence); }
+
+  void on_lost(Sequence last) override;
+  void on_order(LeaderNumber leader, const Command& order) override;
+  void on_ended(LeaderNumber leader, LeaderEnd how, Sequence stepped, Digest state) override;
+
+  // Of the world.
+  void on_process_started(Instant at, const WorldProcess& process) override;
+  void on_process_moved(Instant at, const WorldProcess& process) override;
+  void on_process_ended(Instant at, const WorldProcess& process) override;
+
+  // Of the drivers.
+  void on_notices(std::span<const Notice> notices, const State& state) override;
+  void on_event(Sequence sequence, const Event& event) override;
+
+ private:
+  Instant now() const { return room_ == nullptr ? Instant::zero() : room_->now(); }
+
+  void measure(JobId job);
+
+  Checker checker_;
+  EventTriggers triggers_;
+  JournalFold fold_;
+  const MachineRoom* room_ = nullptr;
+  const State* state_ = nullptr;
+  std::uint64_t leaders_ = 0;
+  LeaderNumber youngest_;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,32 @@
+#include "tools/orrery/storm_runs.hpp"
+
+#include <string>
+
+#include "policies/registry.hpp"
+#include "tools/orrery/scenario_runs.hpp"
+
+namespace orrery::cli {
+
+std::vector<scenarios::PolicyChoice> storm_policies() {
+  std::vector<scenarios::PolicyChoice> choices;
+  for (const policies::PolicyRow& row : policies::rows()) {
+    scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
+    for (const policies::ParameterRow& parameter : row.parameters)
+      if (parameter.name == "period" || parameter.name == "quantum")
+        choice.parameters.push_back({std::string(parameter.name), "20s", {}});
+    choices.push_back(std::move(choice));
+  }
+  return choices;
+}
+
+sim::StormReport storm_once(const scenarios::Scenario& scenario) {
+  sim::StormOptions options;
+  options.policy = [&scenario] {
+    auto policy = fresh_policy(scenario, nullptr);
+    invariant(policy.has_value(), "a storm's policy is registered");
+    return std::move(*policy);
+  };
+  return sim::run_storm(scenario, options);
+}
+
+}  // namespace orrery::cli
