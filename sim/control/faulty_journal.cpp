@@ -127,14 +127,19 @@ Status FaultyJournal::append(std::size_t session,
 Status FaultyJournal::sync(std::size_t session) {
   if (Status refused = refuse(session, leader_); !refused) return refused;
   if (faults_.syncs_fail) return failed("the disk does not finish writing");
-  if (under_way_ > durable_) return Done{};
+  commit();
+  return Done{};
+}
+
+void FaultyJournal::commit() {
+  // After a crash nobody writes until somebody has looked what is left.
+  if (settled_ || faults_.syncs_fail || under_way_ > durable_) return;
   if (faults_.latency == Duration::zero()) {
     become_durable(last());
   } else if (last() > durable_) {
     under_way_ = last();
     done_at_ = now_ + faults_.latency;
   }
-  return Done{};
 }
 
 Status FaultyJournal::read_from(Sequence first,

@@ -46,6 +46,10 @@ class FaultyJournal {
   /// says.
   void lose_tail(TailLoss loss);
 
+  /// Begins to make durable what was appended, though nobody waits for it: stores commit in the
+  /// background.
+  void commit();
+
   /// The last record that survives every crash.
   Sequence durable() const { return durable_; }
 
