@@ -14,6 +14,37 @@ std::string waiting_message(const State& state, const JobState& job) {
   return job.reason == Reason::Preempted ? "preempted; " + text : text;
 }
 
+std::string_view counted_by(Limit limit) {
+  switch (limit) {
+    case Limit::None:
+      return "";
+    case Limit::Backoff:
+      return "failures";
+    case Limit::WorkerFailures:
+      return "failures of one worker";
+    case Limit::RoleRestarts:
+      return "restarts of one role";
+    case Limit::JobRestarts:
+      return "restarts of the job";
+    case Limit::NodeLosses:
+      return "losses of nodes or devices";
+    case Limit::Preemptions:
+      return "preemptions";
+    case Limit::NodesRelaunched:
+      return "nodes to relaunch";
+  }
+  return "";
+}
+
+// "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed".
+std::string limit_message(const JobState& job) {
+  const JobFailover& failover = job.failover;
+  return "the limit " + std::string(to_string(failover.limit)) +
+         " is passed: " + std::to_string(failover.limit_count) + " " +
+         std::string(counted_by(failover.limit)) + ", " + std::to_string(failover.limit_value) +
+         " are allowed";
+}
+
 std::string message_of(const State& state, const JobState& job) {
   const JobRow& row = job.row;
   switch (row.phase) {
@@ -21,9 +52,7 @@ std::string message_of(const State& state, const JobState& job) {
       return row.holds ? "granted; waits for the devices to be given back"
                        : waiting_message(state, job);
     case JobPhase::Failed:
-      if (job.reason == Reason::BackoffLimitReached)
-        return "a worker failed after " + std::to_string(row.restarts) + " restarts, and " +
-               std::to_string(job.spec->backoff_limit) + " are allowed";
+      if (job.failover.limit != Limit::None) return limit_message(job);
       break;
     case JobPhase::Restarting:
       return std::string(in_words(job.reason)) + "; restart " + std::to_string(row.restarts) +

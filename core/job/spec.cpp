@@ -80,6 +80,66 @@ void check_role(const JobSpec& spec, std::size_t i, Errors& errors) {
   if (!is_sound(role.bundle)) check_bundle(role.bundle, subject_of(spec, role), errors);
 }
 
+// A sub-master is one follower that leads another role, which has no other.
+void check_sub_masters(const JobSpec& spec, Errors& errors) {
+  for (std::size_t i = 0; i < spec.roles.size(); ++i) {
+    const RoleSpec& master = spec.roles[i];
+    if (master.master_of.is_none()) continue;
+    const std::string subject = spec.name + ": role " + master.name;
+    if (master.master_of.index() >= spec.roles.size() || master.master_of.index() == i ||
+        !spec.roles[master.master_of.index()].master_of.is_none()) {
+      add(errors, subject, "leads no other role of the job, one is needed; name another role");
+      continue;
+    }
+    if (master.min_replicas != 1 || master.max_replicas != 1 ||
+        master.completion != Completion::Follower)
+      add(errors,
+          subject,
+          "leads a role but is not one follower, a sub-master has one replica and follows; set "
+          "replicas: 1 and completion: follower");
+    if (sub_master_of(spec, master.master_of).index() != i)
+      add(errors,
+          subject,
+          "leads role " + spec.roles[master.master_of.index()].name +
+              ", which has a sub-master already; remove one of them");
+  }
+}
+
+void check_failover(const JobSpec& spec, Errors& errors) {
+  const FailoverSpec& failover = spec.failover;
+  const auto limit = [&](std::string_view name, std::int32_t value) {
+    if (value < kUnlimited)
+      add(errors,
+          spec.name,
+          "failover." + std::string(name) + " is " + std::to_string(value) +
+              ", 0 or more is needed, or -1 for no limit; correct it");
+  };
+  limit("worker_failures_max", failover.worker_failures_max);
+  limit("worker_node_failures_max", failover.worker_node_failures_max);
+  limit("role_restarts_max", failover.role_restarts_max);
+  limit("job_restarts_max", failover.job_restarts_max);
+  limit("node_losses_max", failover.node_losses_max);
+  limit("preemptions_max", failover.preemptions_max);
+  limit("nodes_relaunched_max", failover.nodes_relaunched_max);
+  if (!(failover.jitter >= 0 && failover.jitter <= 1))
+    add(errors, spec.name, "failover.jitter is outside 0 to 1; correct it");
+  const auto time = [&](std::string_view name, Duration value) {
+    if (value <= Duration::zero())
+      add(errors,
+          spec.name,
+          "failover." + std::string(name) + " is 0 or less, a time above 0 is needed; correct it");
+  };
+  time("reset_window", failover.reset_window);
+  time("relaunch_timeout", failover.relaunch_timeout);
+  time("relaunch_group_timeout", failover.relaunch_group_timeout);
+  time("sub_master_timeout", failover.sub_master_timeout);
+  time("hang_after", failover.hang_after);
+  if (!(failover.straggler_factor == 0 || failover.straggler_factor > 1))
+    add(errors,
+        spec.name,
+        "failover.straggler_factor is neither 0 (not looked at) nor above 1; correct it");
+}
+
 }  // namespace
 
 RoleIndex elastic_role(const JobSpec& spec) {
@@ -131,6 +191,8 @@ Errors check_spec(const JobSpec& spec) {
     return errors;
   }
   for (std::size_t i = 0; i < spec.roles.size(); ++i) check_role(spec, i, errors);
+  check_sub_masters(spec, errors);
+  check_failover(spec, errors);
   if (spec.rigid_replicas != 0 && !spec.roles.empty()) {
     const RoleSpec& role = spec.roles[elastic_role(spec).index()];
     if (spec.rigid_replicas < role.min_replicas || spec.rigid_replicas > role.max_replicas)

@@ -365,10 +365,11 @@ struct NodeLeaving {
   }
 };
 
-/// Devices of a node do not work any more, until the node returns from a repair.
+/// Devices of a node do not work. The node is not used for new workers until all work again, or it
+/// comes back from silence.
 struct DevicesLost {
   NodeId node;
-  std::uint64_t devices = 0;  ///< Bit i: device i.
+  std::uint64_t devices = 0;  ///< All that do not work now; bit i: device i. 0: all work again.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {

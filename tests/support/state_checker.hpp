@@ -23,6 +23,8 @@ struct JobCounters {
   std::uint32_t reschedules = 0;
   std::uint32_t preemptions = 0;
   std::uint32_t node_losses = 0;
+  std::uint32_t incidents = 0;
+  std::uint32_t nodes_relaunched = 0;
 };
 
 class StateChecker {
@@ -174,7 +176,7 @@ class StateChecker {
         break;
       case JobPhase::Rescheduling:
       case JobPhase::Restarting:
-        EXPECT_TRUE(changing);
+        EXPECT_TRUE(changing || !job.deadline.is_never()) << "waits for an answer, with a deadline";
         if (job.draining == 0 && job.blocked == 0) {
           EXPECT_FALSE(job.deadline.is_never()) << "waits for its backoff";
         }
@@ -198,8 +200,18 @@ class StateChecker {
     EXPECT_GE(row.reschedules, last.reschedules);
     EXPECT_GE(row.preemptions, last.preemptions);
     EXPECT_GE(row.node_losses, last.node_losses);
-    EXPECT_LE(row.restarts, static_cast<std::uint32_t>(job.spec->backoff_limit));
-    last = {row.generation.value, row.restarts, row.reschedules, row.preemptions, row.node_losses};
+    if (job.spec->failover.reset_window.is_forever()) {
+      EXPECT_LE(row.restarts, static_cast<std::uint32_t>(job.spec->backoff_limit));
+    }
+    EXPECT_GE(job.failover.incidents, last.incidents);
+    EXPECT_GE(job.failover.nodes_relaunched, last.nodes_relaunched);
+    last = {row.generation.value,
+            row.restarts,
+            row.reschedules,
+            row.preemptions,
+            row.node_losses,
+            job.failover.incidents,
+            job.failover.nodes_relaunched};
   }
 
   std::map<std::uint32_t, JobCounters> counters_;

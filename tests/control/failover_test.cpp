@@ -1,0 +1,280 @@
+// Limits by cause, triggers and responses, hangs, strict recovery, deadlines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/control/status.hpp"
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string message(const ControllerHarness& h, JobId id) {
+  return status_of(h.controller.state(), h.job(id)).message;
+}
+
+std::vector<NoticeKind> kinds(const ControllerHarness& h, std::initializer_list<NoticeKind> of) {
+  std::vector<NoticeKind> found;
+  for (const Notice& n : h.notices)
+    if (std::find(of.begin(), of.end(), n.kind) != of.end()) found.push_back(n.kind);
+  return found;
+}
+
+TEST(Limits, AWorkerThatFailsTooOftenEndsTheJobWithItsCount) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2).limit(10);
+  builder.raw().failover.worker_failures_max = 1;
+  const JobId id = h.running(builder, 2);
+  h.fail(id, 0);
+  h.pass(Duration::seconds(2));
+  h.settle();
+  h.fail(id, 1);
+  h.pass(Duration::seconds(4));
+  h.settle();
+  ASSERT_EQ(h.phase(id), JobPhase::Running) << "each failed once";
+  h.fail(id, 1);
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.job(id).reason, Reason::FailureLimitReached);
+  EXPECT_THAT(message(h, id),
+              HasSubstr("worker_failures_max is passed: 2 failures of one worker, 1 are allowed"));
+}
+
+TEST(Limits, RestartsOfARoleAndOfTheJobAreCountedByThemselves) {
+  for (const RecoveryScope scope : {RecoveryScope::Role, RecoveryScope::Job}) {
+    ControllerHarness h({nodes_of(1, 8)});
+    JobBuilder builder = job("a").replicas(2).role("b", 2).limit(10).recovery(scope);
+    builder.raw().failover.role_restarts_max = 1;
+    builder.raw().failover.job_restarts_max = 1;
+    const JobId id = h.running(builder, 2);
+    h.fail(id, 0);
+    h.pass(Duration::seconds(2));
+    h.settle();
+    ASSERT_EQ(h.phase(id), JobPhase::Running);
+    if (scope == RecoveryScope::Role) {
+      // Another role has a count of its own.
+      h.fail(id, 3);
+      h.pass(Duration::seconds(4));
+      h.settle();
+      ASSERT_EQ(h.phase(id), JobPhase::Running);
+    }
+    h.fail(id, 1);
+    h.stop_all();
+    EXPECT_EQ(h.phase(id), JobPhase::Failed);
+    EXPECT_THAT(message(h, id), HasSubstr("restarts_max is passed: 2"));
+  }
+}
+
+TEST(Limits, LostNodesHaveABudgetOfTheirOwn) {
+  ControllerHarness h({nodes_of(3, 2)});
+  JobBuilder builder = job("a").replicas(1).devices(2).limit(0).no_unknown();
+  builder.raw().failover.node_losses_max = 1;
+  const JobId id = h.running(builder, 1, {on(0, 1)});
+  h.node_down(0);
+  h.settle();
+  ASSERT_EQ(h.phase(id), JobPhase::Running) << "the backoff limit of 0 is not touched";
+  h.node_down(h.job(id).workers[0].node.value);
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_THAT(message(h, id), HasSubstr("node_losses_max is passed: 2"));
+}
+
+TEST(Limits, AQuietWindowClearsTheBudgets) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").limit(1);
+  builder.raw().failover.reset_window = Duration::seconds(3600);
+  const JobId id = h.running(builder, 1);
+  for (int i = 0; i < 3; ++i) {
+    h.fail(id, 0);
+    h.pass(Duration::seconds(1));
+    h.settle();
+    ASSERT_EQ(h.phase(id), JobPhase::Running);
+    h.pass(Duration::seconds(3600));
+  }
+  EXPECT_EQ(h.row(id).restarts, 3u) << "what is told goes on counting";
+  h.fail(id, 0);
+  h.pass(Duration::seconds(1));
+  h.settle();
+  h.fail(id, 0);
+  EXPECT_EQ(h.phase(id), JobPhase::Failed) << "the second within the window";
+}
+
+TEST(Limits, JitterShortensTheDelayAndRepeats) {
+  const auto delay = [](std::uint64_t seed) {
+    Settings settings;
+    settings.seed = seed;
+    ControllerHarness h({nodes_of(1, 4)}, settings);
+    JobBuilder builder = job("a").limit(5);
+    builder.raw().backoff_base = Duration::seconds(100);
+    builder.raw().failover.jitter = 0.5;
+    const JobId id = h.running(builder, 1);
+    h.fail(id, 0);
+    return h.job(id).not_before - h.now;
+  };
+  EXPECT_EQ(delay(1), delay(1));
+  EXPECT_NE(delay(1), delay(2));
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) {
+    EXPECT_LE(delay(seed), Duration::seconds(100));
+    EXPECT_GE(delay(seed), Duration::seconds(50));
+  }
+}
+
+TEST(Incidents, OpenWithTheFailureAndCloseWithTheRecovery) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  h.forget();
+  h.fail(id, 1);
+  h.fail(id, 0);
+  EXPECT_EQ(h.reports_ignored(Ignored::RecoveryUnderWay), 1u) << "its scope recovers already";
+  h.pass(Duration::seconds(1));
+  h.settle();
+  EXPECT_THAT(kinds(h, {NoticeKind::IncidentOpened, NoticeKind::IncidentClosed}),
+              ElementsAre(NoticeKind::IncidentOpened, NoticeKind::IncidentClosed));
+  EXPECT_EQ(h.row(id).restarts, 1u);
+  const auto opened = std::find_if(h.notices.begin(), h.notices.end(), [](const Notice& n) {
+    return n.kind == NoticeKind::IncidentOpened;
+  });
+  EXPECT_TRUE(opened->charged);
+  EXPECT_EQ(opened->local_rank, 1);
+  EXPECT_EQ(opened->reason, Reason::WorkerFailed);
+}
+
+TEST(Responses, AnErrorOfTheProgramMayStopTheJobOrRestartItAll) {
+  for (const FailureResponse response : {FailureResponse::Stop, FailureResponse::Job}) {
+    ControllerHarness h({nodes_of(1, 4)});
+    JobBuilder builder = job("a").replicas(2);
+    builder.raw().failover.response = response;
+    const JobId id = h.running(builder, 2);
+    h.fail(id, 0);
+    if (response == FailureResponse::Stop) {
+      EXPECT_EQ(h.phase(id), JobPhase::Failed);
+      EXPECT_EQ(h.job(id).reason, Reason::WorkerErred);
+    } else {
+      h.stop_all();
+      h.pass(Duration::seconds(1));
+      ASSERT_NE(h.order<StartWorkers>(), nullptr);
+      EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 2u);
+    }
+  }
+}
+
+TEST(Responses, ASignalIsNoErrorOfTheProgram) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.response = FailureResponse::Stop;
+  const JobId id = h.running(builder, 2);
+  h.step(h.cluster.end(h.process(id, 0), WorkerFact::Exited, 137));
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting);
+}
+
+TEST(Responses, ASkippedErrorCountsAsDone) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.trigger = FailureTrigger::Skip;
+  const JobId id = h.running(builder, 2);
+  h.fail(id, 0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  h.succeed(id, 1);
+  EXPECT_EQ(h.phase(id), JobPhase::Succeeded);
+}
+
+TEST(Responses, AnErrorMayWaitForTheEnd) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.trigger = FailureTrigger::AtEnd;
+  const JobId id = h.running(builder, 2);
+  h.fail(id, 0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  h.succeed(id, 1);
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting);
+  EXPECT_EQ(h.row(id).restarts, 1u);
+  h.pass(Duration::seconds(1));
+  h.settle();
+  h.succeed(id, 0);
+  EXPECT_EQ(h.phase(id), JobPhase::Succeeded);
+}
+
+TEST(Hangs, AHungWorkerIsStoppedAndStartedAgain) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  const Worker& worker = h.job(id).workers[1];
+  h.step(WorkerSuspected{id, worker.born, worker.incarnation, worker.birth_rank, Suspicion::Hung});
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting);
+  ASSERT_NE(h.order<StopWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StopWorkers>()->workers.size(), 1u);
+  h.stop_all();
+  h.pass(Duration::seconds(1));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).restarts, 1u);
+}
+
+TEST(Hangs, AStragglerMovesToAnotherNode) {
+  ControllerHarness h({nodes_of(2, 2)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().failover.straggler_moves = true;
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  const Worker worker = h.job(id).workers[0];
+  h.step(WorkerSuspected{
+      id, worker.born, worker.incarnation, worker.birth_rank, Suspicion::Straggling});
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers[0].node, NodeId{1});
+  EXPECT_EQ(h.job(id).workers[1].node, NodeId{0});
+  EXPECT_EQ(h.row(id).restarts, 0u);
+}
+
+TEST(Strict, OnlyARunningJobOutlivesItsController) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder builder = job("a");
+  builder.raw().failover.mode = RecoveryMode::Strict;
+  const JobId runs = h.running(builder, 1);
+  JobBuilder other = job("b");
+  other.raw().failover.mode = RecoveryMode::Strict;
+  const JobId waits = h.submit(other);
+  const JobId lenient = h.submit(job("c"));
+  h.take_over(2);
+  EXPECT_EQ(h.phase(runs), JobPhase::Unknown);
+  EXPECT_EQ(h.phase(waits), JobPhase::Failed);
+  EXPECT_EQ(h.job(waits).reason, Reason::RecoveryRefused);
+  EXPECT_EQ(h.phase(lenient), JobPhase::Pending);
+  h.node_up(0);
+  h.node_up(1);
+  EXPECT_EQ(h.phase(runs), JobPhase::Running);
+}
+
+TEST(Strict, FailuresOfAStartChangeNoCounterUntilItsDeadline) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a");
+  builder.raw().failover.mode = RecoveryMode::Strict;
+  builder.raw().start_deadline = Duration::seconds(10);
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 1));
+  for (int i = 0; i < 20 && h.phase(id) != JobPhase::Failed; ++i) {
+    if (h.processes_of(id) > 0) h.fail(id, 0);
+    h.pass(Duration::seconds(1));
+  }
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.job(id).reason, Reason::StartDeadline);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+}
+
+TEST(Deadlines, AJobMayWaitAndRunOnlySoLong) {
+  ControllerHarness h({nodes_of(1, 1)});
+  JobBuilder first = job("a");
+  first.raw().run_deadline = Duration::seconds(100);
+  const JobId runs = h.running(first, 1);
+  JobBuilder second = job("b");
+  second.raw().wait_deadline = Duration::seconds(30);
+  const JobId waits = h.submit(second);
+  h.pass(Duration::seconds(30));
+  EXPECT_EQ(h.phase(waits), JobPhase::Failed);
+  EXPECT_EQ(h.job(waits).reason, Reason::WaitDeadline);
+  h.pass(Duration::seconds(70));
+  EXPECT_EQ(h.phase(runs), JobPhase::Failed);
+  EXPECT_EQ(h.job(runs).reason, Reason::RunDeadline);
+}
+
+}  // namespace
+}  // namespace orrery::tests

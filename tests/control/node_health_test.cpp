@@ -1,0 +1,233 @@
+// Nodes that are relaunched, excluded, spare, leaving, or without a device.
+#include <gtest/gtest.h>
+
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+std::vector<NodeChange> changes(const ControllerHarness& h) {
+  std::vector<NodeChange> found;
+  for (const Notice& n : h.notices)
+    if (n.kind == NoticeKind::NodeChanged) found.push_back(n.change);
+  return found;
+}
+
+bool usable(const ControllerHarness& h, std::uint32_t node) {
+  return h.controller.state().ledger.node(NodeId{node}).usable;
+}
+
+/// A job whose worker fails twice on its node, which is once too often.
+struct Relaunch {
+  ControllerHarness h{{nodes_of(3, 2)}};
+  JobId id;
+
+  explicit Relaunch(bool group = false, std::int32_t most = 10) {
+    JobBuilder builder = job("a").replicas(2).limit(10).no_unknown();
+    builder.raw().failover.worker_node_failures_max = 1;
+    builder.raw().failover.nodes_relaunched_max = most;
+    builder.raw().failover.relaunch_group = group;
+    id = h.running(builder, 2, {on(0, 1), on(1, 1)});
+    fail_twice();
+  }
+
+  void fail_twice() {
+    h.fail(id, 0);
+    h.pass(Duration::seconds(30));
+    h.settle();
+    if (h.phase(id) == JobPhase::Running) h.fail(id, 0);
+  }
+
+  void answer(std::vector<NodeId> replaced, std::string error = {}) {
+    for (const NodeId node : replaced) h.cluster.kill_node(node);
+    h.step(
+        NodesRelaunched{id, h.job(id).failover.open.number, std::move(replaced), std::move(error)});
+  }
+};
+
+TEST(Relaunch, AsksForANodeAndWaits) {
+  Relaunch r;
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Restarting);
+  ASSERT_NE(r.h.order<RelaunchNodes>(), nullptr);
+  EXPECT_EQ(r.h.order<RelaunchNodes>()->nodes, std::vector<NodeId>{NodeId{0}});
+  r.h.pass(Duration::seconds(800));
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Restarting);
+}
+
+TEST(Relaunch, OnlyReplacedNodesCountAndAreFencedAndForgiven) {
+  Relaunch r;
+  r.answer({NodeId{0}});
+  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 1u);
+  EXPECT_EQ(r.h.job(r.id).failover.replicas[0].node_failures, 0u);
+  EXPECT_FALSE(usable(r.h, 0)) << "until the new machine is heard";
+  r.h.pass(Duration::seconds(60));
+  r.h.settle();
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
+  r.h.node_up(0);
+  EXPECT_TRUE(usable(r.h, 0));
+}
+
+TEST(Relaunch, WithoutAReplacementNothingIsForgiven) {
+  Relaunch r;
+  r.answer({});
+  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 0u);
+  EXPECT_EQ(r.h.job(r.id).failover.replicas[0].node_failures, 2u);
+  r.h.pass(Duration::seconds(60));
+  r.h.settle();
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
+  EXPECT_TRUE(usable(r.h, 0));
+}
+
+TEST(Relaunch, ThatNeverComesExcludesTheNode) {
+  Relaunch r;
+  r.h.pass(Duration::seconds(900));
+  EXPECT_FALSE(usable(r.h, 0));
+  r.h.pass(Duration::seconds(60));
+  r.h.settle();
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
+  EXPECT_NE(r.h.job(r.id).workers[0].node, NodeId{0});
+  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 0u);
+}
+
+TEST(Relaunch, TakesTheGroupAlongWhereItMay) {
+  Relaunch r(true);
+  r.h.pass(Duration::seconds(900));
+  ASSERT_NE(r.h.order<RelaunchNodes>(), nullptr);
+  EXPECT_EQ(r.h.order<RelaunchNodes>()->nodes.size(), 3u);
+  EXPECT_EQ(r.h.order<RelaunchNodes>()->timeout, Duration::seconds(1800));
+  r.answer({NodeId{0}, NodeId{1}, NodeId{2}});
+  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) r.h.node_up(n);
+  r.h.stop_all();
+  r.h.plan(grant(r.id, 2));
+  r.h.pass(Duration::seconds(60));
+  r.h.settle();
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
+}
+
+TEST(Relaunch, HasALimit) {
+  Relaunch r(false, 0);
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Failed);
+  EXPECT_EQ(r.h.job(r.id).failover.limit, Limit::NodesRelaunched);
+}
+
+TEST(Relaunch, FailuresMeanwhileChangeNoCounter) {
+  Relaunch r;
+  const std::uint32_t before = r.h.row(r.id).restarts;
+  r.h.fail(r.id, 1);
+  EXPECT_EQ(r.h.row(r.id).restarts, before);
+  EXPECT_EQ(r.h.reports_ignored(Ignored::RecoveryUnderWay), 1u);
+  r.h.node_down(1);
+  EXPECT_EQ(r.h.row(r.id).node_losses, 0u);
+  r.answer({NodeId{0}});
+  r.h.node_up(0);
+  r.h.pass(Duration::seconds(60));
+  r.h.settle();
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
+}
+
+TEST(Exclusion, ALemonIsNotUsedForAWhile) {
+  Settings settings;
+  settings.lemon_incidents = 2;
+  settings.lemon_window = Duration::seconds(1000);
+  settings.exclusion = Duration::seconds(5000);
+  ControllerHarness h({nodes_of(2, 2)}, settings);
+  const JobId id = h.running(job("a").limit(10), 1, {on(0, 1)});
+  h.fail(id, 0);
+  h.pass(Duration::seconds(5));
+  h.settle();
+  EXPECT_TRUE(usable(h, 0));
+  h.fail(id, 0);
+  EXPECT_FALSE(usable(h, 0));
+  h.pass(Duration::seconds(5));
+  h.settle();
+  EXPECT_EQ(h.job(id).workers[0].node, NodeId{1});
+  h.pass(Duration::seconds(5000));
+  EXPECT_TRUE(usable(h, 0));
+}
+
+TEST(Exclusion, OutlivesTheReturnOfTheNodeAndTheLeader) {
+  ControllerHarness h({nodes_of(2, 2)});
+  h.step(ExclusionRequested{1, NodeId{0}, true});
+  EXPECT_TRUE(h.last_answer().accepted);
+  h.node_down(0);
+  h.node_up(0);
+  EXPECT_FALSE(usable(h, 0));
+  h.take_over(2);
+  h.node_up(0);
+  EXPECT_FALSE(usable(h, 0));
+  h.step(ExclusionRequested{2, NodeId{0}, false});
+  EXPECT_TRUE(usable(h, 0));
+}
+
+TEST(Exclusion, WhatRunsThereGoesOn) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(job("a"), 1, {on(0, 1)});
+  h.step(ExclusionRequested{1, NodeId{0}, true});
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+NodeGroup with_spares(std::int32_t nodes, std::int32_t spares) {
+  NodeGroup group = nodes_of(nodes, 2);
+  group.spares = spares;
+  return group;
+}
+
+TEST(Spares, TakeThePlaceOfALostNodeAndGiveItBack) {
+  ControllerHarness h({with_spares(3, 1)});
+  EXPECT_FALSE(usable(h, 2));
+  const JobId id = h.running(job("a").replicas(2).devices(2).no_unknown(), 2);
+  h.forget();
+  h.node_down(0);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_TRUE(usable(h, 2));
+  EXPECT_EQ(h.job(id).workers[0].node, NodeId{2}) << "the same rank, on the spare";
+  EXPECT_EQ(h.job(id).workers[1].node, NodeId{1});
+  h.node_up(0);
+  EXPECT_FALSE(usable(h, 0)) << "it is the spare now";
+  EXPECT_EQ(changes(h),
+            (std::vector{NodeChange::Silent,
+                         NodeChange::SpareUsed,
+                         NodeChange::Returned,
+                         NodeChange::SpareAgain}));
+}
+
+TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(job("a").replicas(2).limit(0), 2, {on(0, 1), on(1, 1)});
+  h.step(NodeLeaving{NodeId{0}, h.now + Duration::seconds(120)});
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
+  ASSERT_NE(h.order<StopWorkers>(), nullptr);
+  EXPECT_GT(h.order<StopWorkers>()->grace, Duration::zero());
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers[0].node, NodeId{1});
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(h.row(id).node_losses, 0u);
+  EXPECT_EQ(h.row(id).preemptions, 1u);
+  h.pass(Duration::seconds(120));
+  h.node_down(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  h.node_up(0);
+  EXPECT_TRUE(usable(h, 0));
+}
+
+TEST(Devices, ALostDeviceTakesItsWorkerAndTheNodeOutOfUse) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(job("a").replicas(2).limit(0), 2, {on(0, 2)});
+  const std::uint64_t device = h.job(id).workers[0].devices;
+  h.step(DevicesLost{NodeId{0}, device});
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers[0].node, NodeId{1});
+  EXPECT_EQ(h.job(id).workers[1].node, NodeId{0}) << "the other device works";
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(h.row(id).node_losses, 1u);
+  EXPECT_FALSE(usable(h, 0));
+  h.step(DevicesLost{NodeId{0}, 0});
+  EXPECT_TRUE(usable(h, 0));
+}
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,178 @@
+// Recovery of a role that is led by its sub-master, which may die anywhere on the way.
+#include <gtest/gtest.h>
+
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+constexpr RoleIndex kLed{0};
+constexpr RoleIndex kMaster{1};
+
+/// A job with a role of two that is led, a sub-master, and a role that has nothing to do with it.
+/// Ranks: 0 and 1 are led, 2 is the sub-master, 3 the other.
+struct Led {
+  ControllerHarness h{{nodes_of(2, 4)}};
+  JobId id;
+
+  explicit Led(std::int32_t limit = 3) {
+    JobBuilder builder =
+        job("a").replicas(2).follower("master", 1, 0).role("other", 1).limit(limit);
+    builder.raw().roles[1].master_of = kLed;
+    id = h.running(builder, 2);
+    h.forget();
+  }
+
+  Incarnation master() const { return h.job(id).workers[2].incarnation; }
+
+  void say(SubMasterWord word) {
+    h.step(SubMasterSaid{id, kLed, master(), h.job(id).failover.open.number, word});
+  }
+
+  /// Drains, lets the backoff pass and brings up whoever starts.
+  void bring_up() {
+    h.stop_all();
+    h.pass(Duration::seconds(5));
+    h.settle();
+  }
+
+  /// The last thing that a sub-master was told.
+  std::optional<SubMasterOrder> told() const {
+    const TellSubMaster* order = h.order<TellSubMaster>();
+    if (order == nullptr) return std::nullopt;
+    EXPECT_EQ(order->role, kLed);
+    EXPECT_EQ(order->master, kMaster);
+    EXPECT_EQ(order->incarnation, master());
+    return order->word;
+  }
+
+  std::size_t started(std::int32_t role) const {
+    return static_cast<std::size_t>(
+        std::count_if(h.notices.begin(), h.notices.end(), [&](const Notice& n) {
+          return n.kind == NoticeKind::WorkerRestarted && n.role.value == role;
+        }));
+  }
+};
+
+TEST(SubMaster, LeadsTheRecoveryOfItsRole) {
+  Led led;
+  led.h.fail(led.id, 1);
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Restarting);
+  EXPECT_EQ(led.told(), SubMasterOrder::Recover);
+  EXPECT_EQ(led.h.order<StartWorkers>(), nullptr) << "nobody starts before it asks for that";
+  led.say(SubMasterWord::AskState);
+  EXPECT_EQ(led.told(), SubMasterOrder::State);
+  led.say(SubMasterWord::AskRestart);
+  led.bring_up();
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Starting) << "until the sub-master has started it";
+  EXPECT_EQ(led.told(), SubMasterOrder::Restarted);
+  led.say(SubMasterWord::Done);
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+  EXPECT_EQ(led.h.row(led.id).restarts, 1u);
+  EXPECT_EQ(led.started(0), 2u);
+  EXPECT_EQ(led.started(1), 0u);
+  EXPECT_EQ(led.started(2), 0u);
+}
+
+TEST(SubMaster, ASecondCrashIsHandledAsTheFirst) {
+  Led led;
+  for (std::uint32_t round = 1; round <= 2; ++round) {
+    led.h.fail(led.id, 0);
+    led.say(SubMasterWord::AskState);
+    led.say(SubMasterWord::AskRestart);
+    led.bring_up();
+    led.say(SubMasterWord::Done);
+    EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+    EXPECT_EQ(led.h.row(led.id).restarts, round);
+  }
+}
+
+TEST(SubMaster, DiesAtEveryStepAndTheRoleRecoversOnceChargedOnce) {
+  for (int dies_at = 0; dies_at < 6; ++dies_at) {
+    SCOPED_TRACE("dies at step " + std::to_string(dies_at));
+    Led led;
+    const auto die = [&](int step) {
+      if (step != dies_at) return;
+      led.h.fail(led.id, 2);
+      led.bring_up();
+    };
+    led.h.fail(led.id, 0);
+    die(0);
+    if (led.h.job(led.id).failover.led == LedRecovery::Asked) led.say(SubMasterWord::AskState);
+    die(1);
+    led.say(SubMasterWord::AskState);
+    die(2);
+    led.say(SubMasterWord::AskRestart);
+    die(3);
+    led.bring_up();
+    EXPECT_EQ(led.h.job(led.id).failover.led, LedRecovery::Restarted);
+    die(4);
+    led.say(SubMasterWord::Done);
+    EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+    die(5);
+    EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+    EXPECT_EQ(led.h.row(led.id).restarts, 1u);
+    EXPECT_EQ(led.started(0), 2u);
+    EXPECT_EQ(led.started(1), 1u);
+    EXPECT_EQ(led.started(2), 0u);
+  }
+}
+
+TEST(SubMaster, ThatIsLateIsReplacedAndTheControllerDoesItItself) {
+  Led led;
+  led.h.fail(led.id, 0);
+  led.h.pass(Duration::seconds(60));
+  led.bring_up();
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+  EXPECT_EQ(led.h.row(led.id).restarts, 1u);
+  EXPECT_EQ(led.started(0), 2u);
+  EXPECT_EQ(led.started(1), 1u);
+}
+
+TEST(SubMaster, WordsOfAnOldStartOrAnOldRecoveryChangeNothing) {
+  Led led;
+  const Incarnation old = led.master();
+  led.h.step(SubMasterSaid{led.id, kLed, old, 7, SubMasterWord::AskRestart});
+  EXPECT_EQ(led.h.reports_ignored(Ignored::StaleIncident), 1u);
+  led.h.fail(led.id, 0);
+  led.h.fail(led.id, 2);
+  led.bring_up();
+  const std::uint32_t incident = led.h.job(led.id).failover.open.number;
+  led.h.step(SubMasterSaid{led.id, kLed, old, incident, SubMasterWord::AskRestart});
+  EXPECT_EQ(led.h.reports_ignored(Ignored::StaleIncarnation), 1u);
+  led.say(SubMasterWord::Done);
+  EXPECT_EQ(led.h.reports_ignored(Ignored::NotInThisPhase), 1u);
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Restarting);
+}
+
+TEST(SubMaster, ThatFailsForeverEndsTheJob) {
+  Led led(2);
+  for (int i = 0; i < 20 && !is_final(led.h.phase(led.id)); ++i) {
+    led.h.fail(led.id, 2);
+    led.h.pass(Duration::seconds(300));
+    led.h.settle();
+  }
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Failed);
+  EXPECT_EQ(led.h.row(led.id).restarts, 0u);
+}
+
+TEST(SubMaster, IsAskedAgainByTheNextLeader) {
+  Led led;
+  led.h.fail(led.id, 0);
+  led.h.take_over(2);
+  EXPECT_EQ(led.told(), SubMasterOrder::Recover);
+  led.h.node_up(0);
+  led.h.node_up(1);
+  led.say(SubMasterWord::AskState);
+  led.say(SubMasterWord::AskRestart);
+  led.bring_up();
+  led.h.take_over(3);
+  led.h.node_up(0);
+  led.h.node_up(1);
+  led.say(SubMasterWord::Done);
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+  EXPECT_EQ(led.h.row(led.id).restarts, 1u);
+}
+
+}  // namespace
+}  // namespace orrery::tests
