@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/control/incident.hpp"
+
 namespace orrery {
 namespace {
 
@@ -117,6 +119,12 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
   JobRow& row = job.row;
   if (grant.replicas == 0) {
     if (row.phase != JobPhase::Pending) {
+      const bool within = spend(step,
+                                job,
+                                Limit::Preemptions,
+                                job.failover.preemptions_used,
+                                job.spec->failover.preemptions_max);
+      if (!within) return;
       ++row.preemptions;
       count(step, job, Counter::Preemptions);
     }

@@ -91,32 +91,6 @@ void forget_answers(JobState& job) {
   job.failover.relaunching.clear();
 }
 
-// Drops a membership that has not started: its own claims end, kept workers are not touched. A
-// worker that was to be started again in place gets its lease back while its process still stops.
-void abandon_next(Step& step, JobState& job) {
-  std::vector<Worker> abandoned = std::move(job.next);
-  const std::vector<std::uint32_t> from = std::move(job.next_from);
-  job.next.clear();
-  job.next_from.clear();
-  job.blocked = 0;
-  job.after_drain = AfterDrain::Nothing;
-  for (std::size_t i = 0; i < abandoned.size(); ++i) {
-    if (from[i] != kNew) continue;
-    const auto before =
-        std::find_if(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
-          return abandoned[i].recover && worker.state == WorkerState::Draining &&
-                 worker.incarnation == abandoned[i].incarnation &&
-                 worker.birth_rank == abandoned[i].birth_rank;
-        });
-    if (before == job.workers.end()) {
-      step.state.ledger.release(abandoned[i].lease, step.woken);
-    } else {
-      before->lease = abandoned[i].lease;
-      step.state.ledger.begin_release(before->lease, step.woken);
-    }
-  }
-}
-
 void activate(Step& step, JobState& job) {
   const bool came_back = job.workers.empty() && !job.started_at.is_never();
   job.row.generation = job.row.generation.next();
@@ -173,6 +147,32 @@ void activate(Step& step, JobState& job) {
 }
 
 }  // namespace
+
+// Drops a membership that has not started: its own claims end, kept workers are not touched. A
+// worker that was to be started again in place gets its lease back while its process still stops.
+void abandon_next(Step& step, JobState& job) {
+  std::vector<Worker> abandoned = std::move(job.next);
+  const std::vector<std::uint32_t> from = std::move(job.next_from);
+  job.next.clear();
+  job.next_from.clear();
+  job.blocked = 0;
+  job.after_drain = AfterDrain::Nothing;
+  for (std::size_t i = 0; i < abandoned.size(); ++i) {
+    if (from[i] != kNew) continue;
+    const auto before =
+        std::find_if(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
+          return abandoned[i].recover && worker.state == WorkerState::Draining &&
+                 worker.incarnation == abandoned[i].incarnation &&
+                 worker.birth_rank == abandoned[i].birth_rank;
+        });
+    if (before == job.workers.end()) {
+      step.state.ledger.release(abandoned[i].lease, step.woken);
+    } else {
+      before->lease = abandoned[i].lease;
+      step.state.ledger.begin_release(before->lease, step.woken);
+    }
+  }
+}
 
 void stop_workers(Step& step,
                   JobState& job,

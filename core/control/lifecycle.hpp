@@ -94,6 +94,10 @@ void release_dropped(Step& step, JobState& job, const MembershipChange& change);
 /// Second half: claims `added`, forms the next membership, and starts it as soon as it can.
 void form_next(Step& step, JobState& job, const MembershipChange& change);
 
+/// Drops a change of membership that has not started; what it claimed is free again. Whoever was to
+/// start again in place while his predecessor still stops has no lease to go on with.
+void abandon_next(Step& step, JobState& job);
+
 /// Gives everything back; the job waits again once drained.
 void give_all_back(Step& step, JobState& job, Reason reason);
 

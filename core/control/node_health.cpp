@@ -53,6 +53,18 @@ void send_back(Step& step, NodeId node) {
   const auto stand_in = std::find_if(
       nodes.begin(), nodes.end(), [&](const NodeState& n) { return n.stands_in_for == node; });
   if (stand_in == nodes.end()) return;
+  // There may be somebody else by now whose place nobody has taken.
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodeId other{static_cast<std::uint32_t>(i)};
+    const bool missed = nodes[i].group == stand_in->group && !nodes[i].spare &&
+                        !is_healthy(nodes[i]) &&
+                        std::none_of(nodes.begin(), nodes.end(), [&](const NodeState& n) {
+                          return n.stands_in_for == other;
+                        });
+    if (!missed) continue;
+    stand_in->stands_in_for = other;
+    return;
+  }
   stand_in->stands_in_for = NodeId::none();
   if (!step.state.ledger.node(node).first.is_none()) return;
   nodes[node.index()].spare = true;

@@ -111,6 +111,25 @@ bool charge_replica(Step& step, JobState& job, const Worker& root, bool& relaunc
   return within;
 }
 
+// Whether the change under way is a recovery that leaves the job as large as it was.
+bool recovers_at_size(const JobState& job) {
+  const auto elastic = [&](const std::vector<Worker>& workers) {
+    return std::count_if(workers.begin(), workers.end(), [&](const Worker& worker) {
+      return worker.role == job.row.elastic;
+    });
+  };
+  return job.after_drain == AfterDrain::Start && job.row.phase == JobPhase::Restarting &&
+         job.next.size() == job.workers.size() && elastic(job.next) == elastic(job.workers);
+}
+
+// Whether the change under way leaves the worker as it is: running, or done.
+bool stays_in(const JobState& job, std::uint32_t rank) {
+  const Worker& worker = job.workers[rank];
+  const bool well = worker.state == WorkerState::Starting || worker.state == WorkerState::Ready ||
+                    worker.state == WorkerState::Succeeded || is_set_aside(job, worker);
+  return well && std::find(job.next_from.begin(), job.next_from.end(), rank) != job.next_from.end();
+}
+
 // Whoever did not come up is started again, without a charge.
 void start_again(Step& step, JobState& job) {
   ignore(
@@ -189,7 +208,13 @@ void on_node_loss(Step& step, JobState& job, RankFlags lost, NodeId node, Reason
   ++job.row.node_losses;
   count(step, job, Counter::NodeLosses);
   step.state.touch(job.row.id);
-  if (job.after_drain != AfterDrain::Nothing || job.row.phase == JobPhase::Pending) {
+  if (recovers_at_size(job)) {
+    // In the middle of a recovery: it begins anew. Who lives and was to stay goes on.
+    for (std::size_t i = 0; i < lost.size(); ++i)
+      if (!stays_in(job, static_cast<std::uint32_t>(i))) lost[i] = 1;
+    abandon_next(step, job);
+    recover(step, job, std::move(lost), reason, job.spec->recovery);
+  } else if (job.after_drain != AfterDrain::Nothing || job.row.phase == JobPhase::Pending) {
     // In the middle of a change: the plan it followed is void, so it starts over from the queue.
     give_all_back(step, job, reason);
   } else {
@@ -294,7 +319,11 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     if (failed[i] == 0) continue;
     const Worker& worker = job.workers[i];
-    if (!worker.lease.is_none() && step.state.ledger.node(worker.node).usable) {
+    // A lease that is being given back may have been promised to somebody else.
+    const bool keeps_place = !worker.lease.is_none() &&
+                             step.state.ledger.node(worker.node).usable &&
+                             step.state.ledger.lease(worker.lease).stage == LeaseStage::Held;
+    if (keeps_place) {
       change.replace[i] = 1;
     } else {
       change.keep[i] = 0;
