@@ -69,7 +69,7 @@ TEST(Status, CountsWorkersByRole) {
 TEST(Status, NamesTheLimitThatEndedAJob) {
   StatusKeeper keeper = run(kOneWaitsOneFails);
   const JobStatus& failed = keeper.seen[{"default.second", JobPhase::Failed}];
-  EXPECT_EQ(failed.message, "a worker failed after 1 restarts, and 1 are allowed");
+  EXPECT_EQ(failed.message, "the limit backoff_limit is passed: 2 failures, 1 are allowed");
   EXPECT_EQ(failed.ready_replicas, 0);
   EXPECT_TRUE(failed.roles.empty());
   EXPECT_FALSE(failed.completed.is_never());
