@@ -91,6 +91,16 @@ void forget_answers(JobState& job) {
   job.failover.relaunching.clear();
 }
 
+// After a takeover nothing starts on a node before its list has come: it may run what the leader
+// before has ordered and nobody has told this one.
+bool nodes_are_heard(const Step& step, const JobState& job) {
+  for (std::size_t i = 0; i < job.next.size(); ++i) {
+    const NodeState& node = step.state.nodes[job.next[i].node.index()];
+    if (job.next_from[i] == kNew && !node.silent && node.heard < step.state.epoch) return false;
+  }
+  return true;
+}
+
 void activate(Step& step, JobState& job) {
   const bool came_back = job.workers.empty() && !job.started_at.is_never();
   job.row.generation = job.row.generation.next();
@@ -423,6 +433,10 @@ void advance(Step& step, JobState& job) {
     return;
   }
   if (job.blocked > 0) return;
+  if (!nodes_are_heard(step, job)) {
+    step.state.set_timer(job, step.at + step.state.settings.node_lease);
+    return;
+  }
   if (step.at < job.not_before) {
     step.state.set_timer(job, job.not_before);
     return;
@@ -490,6 +504,10 @@ void settle(Step& step, JobState& job) {
   if (all_required_succeeded(job)) {
     finish(step, job, JobPhase::Succeeded, Reason::RequiredSucceeded);
     return;
+  }
+  if (outgrows_recovery(job)) {
+    abandon_next(step, job);
+    return settle_failures(step, job);
   }
   if (job.after_drain != AfterDrain::Nothing) {
     join_recovery(step, job);

@@ -29,6 +29,17 @@ std::uint32_t first_of(const RankFlags& flags) {
   return first == flags.end() ? kNobody : static_cast<std::uint32_t>(first - flags.begin());
 }
 
+bool is_sub_master(const JobState& job, const Worker& worker) {
+  return !job.spec->roles[worker.role.index()].master_of.is_none();
+}
+
+// The lowest rank that failed. A sub-master is the root only where nobody else failed.
+std::uint32_t root_of(const JobState& job, const RankFlags& flags) {
+  for (std::uint32_t rank = 0; rank < flags.size(); ++rank)
+    if (flags[rank] != 0 && !is_sub_master(job, job.workers[rank])) return rank;
+  return first_of(flags);
+}
+
 IncidentScope incident_scope(RecoveryScope scope) {
   switch (scope) {
     case RecoveryScope::Worker:
@@ -79,7 +90,9 @@ bool count_wide_restarts(Step& step, JobState& job, const RankFlags& failed, Rec
   RankFlags counted(job.role_count(), 0);
   for (std::size_t i = 0; i < failed.size(); ++i) {
     const std::size_t role = job.workers[i].role.index();
-    if (failed[i] == 0 || counted[role] != 0) continue;
+    // Sub-masters are no role of the user's.
+    if (failed[i] == 0 || counted[role] != 0 || !job.spec->roles[role].master_of.is_none())
+      continue;
     counted[role] = 1;
     if (!spend(
             step, job, Limit::RoleRestarts, failover.role_restarts[role], limits.role_restarts_max))
@@ -168,7 +181,7 @@ bool is_set_aside(const JobState& job, const Worker& worker) {
 }
 
 void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
-  const std::uint32_t rank = first_of(failed);
+  const std::uint32_t rank = root_of(job, failed);
   // Nobody in particular: the start as a whole was late.
   const Worker root = rank == kNobody ? Worker{} : job.workers[rank];
   const bool erred = reason == Reason::WorkerFailed && is_program_error(root);
@@ -260,6 +273,18 @@ void settle_failures(Step& step, JobState& job) {
   } else if (all_up && job.row.phase == JobPhase::Starting) {
     all_are_up(step, job, Reason::AllReady);
   }
+}
+
+bool outgrows_recovery(const JobState& job) {
+  const Incident& open = job.failover.open;
+  if (job.after_drain != AfterDrain::Start || !open.is_open() || open.role.is_none() ||
+      job.spec->roles[open.role.index()].master_of.is_none() ||
+      job.failover.led != LedRecovery::None)
+    return false;
+  return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
+    return worker.state == WorkerState::Failed && !is_sub_master(job, worker) &&
+           !is_set_aside(job, worker);
+  });
 }
 
 void join_recovery(Step& step, JobState& job) {

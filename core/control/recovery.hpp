@@ -31,6 +31,10 @@ void settle_failures(Step& step, JobState& job);
 /// other would use up the whole budget.
 void join_recovery(Step& step, JobState& job);
 
+/// Whether the recovery under way is of a sub-master alone, and a worker has failed meanwhile: that
+/// is an incident of its own.
+bool outgrows_recovery(const JobState& job);
+
 /// Replaces the workers marked, widened to `scope`. Falls back to fewer elastic replicas, then to
 /// waiting. Ends the job where a limit on restarts of whole roles or of the job is passed.
 void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope);

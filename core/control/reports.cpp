@@ -136,9 +136,7 @@ void stop_orphans(Step& step, const NodeReturned& event) {
 }
 
 // Compares what a node says it runs of one job with what it should; true where somebody is missing.
-// `first`: the node's first list under this leader, who may have given orders that it had not
-// heard.
-bool find_missing(Step& step, JobState& job, const NodeReturned& event, bool first) {
+bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
   std::vector<const Worker*> runs;
   for (const RunningWorker& listed : event.workers)
     if (listed.job == job.row.id)
@@ -149,10 +147,6 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event, bool fir
     Worker& worker = job.workers[rank];
     if (worker.node != event.node || worker.is_gone()) continue;
     if (std::find(runs.begin(), runs.end(), &worker) == runs.end()) {
-      // Jobs that were starting under the leader before are Unknown until their nodes are heard.
-      if (first && job.row.phase == JobPhase::Starting && worker.state == WorkerState::Starting &&
-          worker.born == job.row.generation)
-        continue;
       gone(step, job, worker, WorkerState::Lost, 0);
       missing = true;
     } else if (worker.state == WorkerState::Draining) {
@@ -223,7 +217,7 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
-  if (covered) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
+  if (covered && !outgrows_recovery(*job)) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
   settle(step, *job);
 }
 
@@ -302,7 +296,7 @@ void on_event(Step& step, const NodeReturned& event) {
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);
   NodeState& node = state.nodes[event.node.index()];
   const bool was_silent = std::exchange(node.silent, false);
-  const bool first = std::exchange(node.heard, state.epoch) < state.epoch;
+  node.heard = state.epoch;
   // Who comes back from silence, or after the time of his leaving, has begun anew.
   if (was_silent) node.lost_device = false;
   const bool left = node.leaves_at <= step.at;
@@ -315,14 +309,15 @@ void on_event(Step& step, const NodeReturned& event) {
   // First all that is missing, then what follows: that may start workers, which no list knows yet.
   std::vector<std::pair<JobId, bool>> missing;
   for (const JobId id : owners_on(state.ledger, event.node))
-    missing.emplace_back(id, find_missing(step, state.job(id), event, first));
+    missing.emplace_back(id, find_missing(step, state.job(id), event));
   for (const auto& [id, is_missing] : missing) {
     JobState& job = state.job(id);
     if (job.row.phase == JobPhase::Unknown && is_reconciled(state, job))
       regain(step, job);
     else if (job.row.phase == JobPhase::Running || job.row.phase == JobPhase::Starting)
       tell_old_members(step, job, event.node);
-    if (is_missing || job.row.phase == JobPhase::Starting) settle(step, job);
+    if (is_missing || job.row.phase == JobPhase::Starting || job.after_drain == AfterDrain::Start)
+      settle(step, job);
   }
 }
 

@@ -95,6 +95,8 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     if (!event.role.is_none() && event.role != role) continue;
+    const bool leads = !job.spec->roles[r].master_of.is_none();
+    if (leads && event.role.is_none()) continue;
     if (event.mode == ScaleMode::Clear) {
       targets[r] = 0;
       continue;
@@ -106,7 +108,8 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
     const std::int64_t wanted = event.mode == ScaleMode::Set   ? asked
                                 : event.mode == ScaleMode::Add ? base + asked
                                                                : base - asked;
-    const Bounds bounds = bounds_of(*job.spec, role, policy_sized);
+    // A sub-master is one, whatever it leads.
+    const Bounds bounds = leads ? Bounds{1, 1} : bounds_of(*job.spec, role, policy_sized);
     if (event.replicas < 1 || wanted < bounds.low || wanted > bounds.high) {
       why = job.spec->name + ": role " + job.spec->roles[r].name + " would have " +
             std::to_string(wanted) + " replicas, " + std::to_string(bounds.low) + " to " +

@@ -191,21 +191,16 @@ TEST(Takeover, WhoeverIsMissingFromTheListsIsLost) {
   EXPECT_EQ(h.row(id).restarts, 0u);
 }
 
-TEST(Takeover, TheFirstListMayBeOlderThanTheNewLeadersOrders) {
+TEST(Takeover, NobodyStartsOnANodeBeforeItsFirstList) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.submit(job("a").replicas(2));
   h.take_over(2);
   h.plan(grant(id, 2));
-  ASSERT_EQ(h.phase(id), JobPhase::Starting);
-  h.step(NodeReturned{NodeId{0}, {}});
-  EXPECT_EQ(h.phase(id), JobPhase::Starting) << "the orders were on their way";
+  EXPECT_EQ(h.phase(id), JobPhase::Pending) << "the list may be from before the order";
   EXPECT_EQ(h.order<StartWorkers>(), nullptr);
-  h.make_ready(id, 0);
-  // A later list is from after them: the other worker has died.
-  h.cluster.end(h.process(id, 1), WorkerFact::Lost);
-  h.step(h.cluster.complete_list(NodeId{0}));
+  h.step(NodeReturned{NodeId{0}, {}});
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
   ASSERT_NE(h.order<StartWorkers>(), nullptr);
-  EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 1u);
 }
 
 TEST(Takeover, NodesThatDoNotReportWithinTheGraceAreLost) {
@@ -264,6 +259,21 @@ TEST(Takeover, AnUnknownJobGetsTheGraceOfTheNewLeader) {
   h.pass(Duration::seconds(30));
   EXPECT_EQ(h.phase(id), JobPhase::Unknown);
   h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+TEST(Nodes, ARecoveryUnderWayStartsNobodyOnNodesThatTheNewLeaderHasNotHeard) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 1), on(1, 1)});
+  h.fail(id, 0);
+  h.take_over(2);
+  h.pass(Duration::seconds(5));
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting);
+  h.node_up(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting);
+  h.node_up(0);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  h.settle();
   EXPECT_EQ(h.phase(id), JobPhase::Running);
 }
 

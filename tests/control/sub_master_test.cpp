@@ -12,7 +12,7 @@ constexpr RoleIndex kMaster{1};
 /// A job with a role of two that is led, a sub-master, and a role that has nothing to do with it.
 /// Ranks: 0 and 1 are led, 2 is the sub-master, 3 the other.
 struct Led {
-  ControllerHarness h{{nodes_of(2, 4)}};
+  ControllerHarness h{{nodes_of(2, 8)}};
   JobId id;
 
   explicit Led(std::int32_t limit = 3) {
@@ -127,6 +127,8 @@ TEST(SubMaster, ThatIsLateIsReplacedAndTheControllerDoesItItself) {
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
   EXPECT_EQ(led.started(1), 1u);
+  EXPECT_EQ(led.h.job(led.id).failover.role_restarts[0], 1u);
+  EXPECT_EQ(led.h.job(led.id).failover.role_restarts[1], 0u);
 }
 
 TEST(SubMaster, WordsOfAnOldStartOrAnOldRecoveryChangeNothing) {
@@ -154,6 +156,31 @@ TEST(SubMaster, ThatFailsForeverEndsTheJob) {
   }
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Failed);
   EXPECT_EQ(led.h.row(led.id).restarts, 0u);
+}
+
+TEST(SubMaster, ThatDiesJustBeforeItsRoleFailsDoesNotCoverThat) {
+  Led led;
+  led.h.fail(led.id, 2);
+  led.h.fail(led.id, 0);
+  led.bring_up();
+  led.say(SubMasterWord::AskRestart);
+  led.bring_up();
+  led.say(SubMasterWord::Done);
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+  EXPECT_EQ(led.h.row(led.id).restarts, 1u);
+  EXPECT_EQ(led.started(0), 2u);
+  EXPECT_EQ(led.started(1), 1u);
+}
+
+TEST(SubMaster, IsOneWhateverAUserAsksFor) {
+  Led led;
+  led.h.step(ScaleRequested{1, led.id, kMaster, ScaleMode::Add, 3});
+  EXPECT_FALSE(led.h.last_answer().accepted);
+  led.h.step(ScaleRequested{1, led.id, RoleIndex::none(), ScaleMode::Add, 1});
+  EXPECT_TRUE(led.h.last_answer().accepted);
+  led.h.settle();
+  EXPECT_EQ(led.h.job(led.id).targets, (std::vector{3, 0, 2}));
+  EXPECT_EQ(led.h.job(led.id).workers.size(), 6u) << "3 led, 2 others, one sub-master";
 }
 
 TEST(SubMaster, IsAskedAgainByTheNextLeader) {
