@@ -74,8 +74,11 @@ void Suspicions::reported(const WorkersChanged& report, Instant now) {
     if (report.fact == WorkerFact::Ready) {
       if (worker->ready) continue;
       worker->ready = true;
-      // While one comes up the others wait for him.
-      for (Watched& peer : job.workers) peer.sign_of_life = now;
+      // While one comes up the others wait for him, and what was suspected of them was in vain.
+      for (Watched& peer : job.workers) {
+        peer.sign_of_life = now;
+        peer.told_hung = peer.told_slow = false;
+      }
     } else {
       job.workers.erase(job.workers.begin() + (worker - job.workers.data()));
     }

@@ -29,11 +29,10 @@ std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, dou
 /// Watches the workers of jobs that asked for it (`failover.hang_after`,
 /// `failover.straggler_factor`).
 ///
-/// A worker hangs when it is ready and nothing about it has changed for `hang_after`: no new value
-/// of a profiling of its own, and no progress of its job where its job tells any. Being ready
-/// counts as the first sign of life, of the peers as well, who wait for it. Each worker is
-/// suspected of each thing once in a membership: what comes while the job does not run is not acted
-/// upon, and must come again.
+/// A worker hangs when it is ready and for `hang_after` there was no measurement of its own, nor
+/// any progress of its job. Being ready counts as the first sign of life. Each start of a worker is
+/// suspected of each thing once; and once more after each readiness in its job, because what was
+/// suspected while the job did not run was not acted upon.
 class Suspicions {
  public:
   /// A job is known, with what it asks for. A job that asks for nothing costs nothing.

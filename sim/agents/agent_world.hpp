@@ -121,7 +121,10 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
                   std::int32_t exit_code,
                   Instant occurred_at) override;
   void on_progress(NodeId from, ProgressReported progress) override;
-  void on_suspected(NodeId node, WorkerSuspected suspicion) override;
+
+  // Suspicions are the leaders' here: they hear what workers measure.
+  void on_suspected(NodeId, WorkerSuspected) override {}
+
   void on_sub_master(NodeId node, const ModelWorker& master, SubMasterSaid said) override;
   void on_node_down(NodeId node) override;
   void on_node_up(NodeId node) override;
@@ -136,6 +139,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   void step(NodeHost& node, const AgentEvent& event);
   void carry_out(NodeHost& node);
   void act(NodeHost& node, const AgentAction& action);
+  void measure(const NodeHost& node, std::vector<ProfilingChanged>& measured) const;
   void wake_node_at(NodeHost& node);
   void wake_node(NodeHost& node);
   void kill_by_shims(NodeHost& node);
@@ -180,7 +184,8 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   std::vector<std::uint32_t> struck_;
   Duration wall_ahead_;  ///< Of the controllers' wall clock.
   bool interrupted_ = false;
-  std::uint64_t under_way_ = 0;  ///< Messages other than heartbeats and their answers.
+  bool somebody_watches_ = false;  ///< Some job asks for hangs or stragglers to be found.
+  std::uint64_t under_way_ = 0;    ///< Messages other than heartbeats and their answers.
   Instant last_news_;
   std::uint64_t ear_calls_of_past_ = 0;
   MachineRoom room_;

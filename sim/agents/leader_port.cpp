@@ -99,10 +99,18 @@ HeartbeatVerdict LeaderPort::heard(const Message& message) {
   });
   take_edges(owner_.world_now());
   // What a node that returned still lacks is known before anything is placed on it.
-  if (returned && message.lost_devices != 0)
+  const std::size_t n = message.node.index();
+  const bool known_as_lossy =
+      n < state_.nodes.size() && state_.nodes[n].lost_device && !state_.nodes[n].silent;
+  if (returned && known_as_lossy != (message.lost_devices != 0))
     note(Origin::External, message.sent_at, DevicesLost{message.node, message.lost_devices});
   if (returned && !message.leaves_at.is_never())
     note(Origin::External, message.sent_at, NodeLeaving{message.node, message.leaves_at + ahead_});
+  for (const ProfilingChanged& measured : message.measured) {
+    ++ear_calls_;
+    suspicions_.profiled(measured, owner_.world_now(), edges_);
+  }
+  take_edges(owner_.world_now());
   return verdict;
 }
 
@@ -123,12 +131,6 @@ void LeaderPort::told(const Message& message) {
 
 void LeaderPort::told(Origin origin, EventBody body) {
   note(origin, owner_.world_now(), std::move(body));
-}
-
-void LeaderPort::measured(const ProfilingChanged& raw) {
-  ++ear_calls_;
-  suspicions_.profiled(raw, owner_.world_now(), edges_);
-  take_edges(owner_.world_now());
 }
 
 void LeaderPort::time_reached() {

@@ -92,9 +92,6 @@ class LeaderPort final : public World {
   /// What the controller hears from elsewhere than nodes.
   void told(Origin origin, EventBody body);
 
-  /// The node that hosts a worker measured its step time.
-  void measured(const ProfilingChanged& raw);
-
   void time_reached();
   Instant next_deadline() const;
 

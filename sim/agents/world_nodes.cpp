@@ -28,6 +28,9 @@ void AgentWorld::on_outside(EventBody body) {
   std::uint64_t request = kOtherRequests + ++asked_ids_;
   if (const auto* submitted = std::get_if<JobSubmitted>(&body)) {
     request = submitted->request;
+    const FailoverSpec& wanted = submitted->spec->failover;
+    somebody_watches_ =
+        somebody_watches_ || !wanted.hang_after.is_forever() || wanted.straggler_factor > 0;
   } else if (auto* scale = std::get_if<ScaleRequested>(&body)) {
     scale->request = request;
     asked.repeats = scale->mode == ScaleMode::Set || scale->mode == ScaleMode::Clear;
@@ -77,10 +80,6 @@ void AgentWorld::on_progress(NodeId from, ProgressReported progress) {
   send_fact(from, Origin::External, std::move(progress), false);
 }
 
-void AgentWorld::on_suspected(NodeId node, WorkerSuspected suspicion) {
-  send_fact(node, Origin::External, suspicion, true);
-}
-
 void AgentWorld::on_sub_master(NodeId node, const ModelWorker& master, SubMasterSaid said) {
   pending_.emplace_back(
       node, SubMasterSpoke{name_of(said.job, master), said.role, said.incident, said.word});
@@ -114,9 +113,8 @@ void AgentWorld::on_devices_lost(DevicesLost lost) {
   send_fact(lost.node, Origin::External, lost, true);
 }
 
-// A node that works again is taken back with its list, as after any other repair.
 void AgentWorld::on_devices_back(NodeId node) {
-  if (LeaderPort* port = find(following_[node.index()].leader)) break_connection(*port, node);
+  send_fact(node, Origin::External, DevicesLost{node, 0}, true);
 }
 
 void AgentWorld::on_node_leaving(NodeLeaving leaving) {
@@ -202,6 +200,8 @@ void AgentWorld::carry_out(NodeHost& node) {
     const bool registers = out.heartbeat->registers;
     if (Message* message = compose_to_leader(node.id(), MessageKind::Beat)) {
       message->beat = *out.heartbeat;
+      message->measured.clear();
+      if (somebody_watches_) measure(node, message->measured);
       message->lost_devices = registers ? room_.lost_devices(node.id()) : 0;
       message->leaves_at = registers ? following_[node.id().index()].leaves_at : Instant::never();
       send(registers);
@@ -209,6 +209,21 @@ void AgentWorld::carry_out(NodeHost& node) {
   }
   out.clear();
   wake_node_at(node);
+}
+
+// Who hangs measures nothing.
+void AgentWorld::measure(const NodeHost& node, std::vector<ProfilingChanged>& measured) const {
+  for (const auto& [name, process] : node.processes()) {
+    const LiveJob* job = room_.job(name.job);
+    if (job == nullptr || process.state != AgentWorkerState::Ready) continue;
+    for (const ModelWorker& worker : job->workers) {
+      if (worker.incarnation != name.incarnation || worker.birth_rank != name.birth_rank) continue;
+      if (worker.hung || worker.stopping || !worker.alive) continue;
+      const double step_time = room_.slowness(worker);
+      measured.push_back(
+          {name.job, process.generation, process.rank, {{"step_time_s", step_time}}});
+    }
+  }
 }
 
 void AgentWorld::act(NodeHost& node, const AgentAction& action) {

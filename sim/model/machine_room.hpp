@@ -132,6 +132,9 @@ class MachineRoom {
     return id.index() < jobs_.size() ? jobs_[id.index()].get() : nullptr;
   }
 
+  /// How many times as long as it should each unit of work takes the worker.
+  double slowness(const ModelWorker& worker) const;
+
   /// One past the highest JobId that was accepted.
   std::uint32_t jobs_end() const { return static_cast<std::uint32_t>(jobs_.size()); }
 
@@ -231,7 +234,6 @@ class MachineRoom {
   void hang_over(LiveJob& job, ModelWorker& worker);
   void suspect(LiveJob& job, ModelWorker& worker, Suspicion suspicion);
   void push_for(FutureKind kind, Duration after, const LiveJob& job, const ModelWorker& worker);
-  double slowness(const ModelWorker& worker) const;
   double hamper(LiveJob& job);
   void suspect_again(LiveJob& job);
   void look_for_stragglers(LiveJob& job);

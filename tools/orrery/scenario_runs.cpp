@@ -194,6 +194,10 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
     return ExitCode::BadInput;
   }
   sim::RunOptions options;
+  options.fresh_policy = [&] {
+    auto fresh = fresh_policy(scenario, workload.profiles());
+    return fresh ? std::move(*fresh) : nullptr;  // Never: it could be made just now.
+  };
   std::unique_ptr<SimulatedJournal> journal;
   if (!outputs.journal.empty()) {
     auto created = SimulatedJournal::create(outputs.journal.string());
