@@ -315,7 +315,6 @@ void MachineRoom::end_worker(LiveJob& job,
   const ModelWorker gone = worker;
   const bool clean = fact == WorkerFact::Exited && exit_code == 0;
   const bool works = gone.generation == job.generation && !job.is_master(gone) && !gone.stopping;
-  if (works && !clean && !armed_.empty()) die_at_report(job, gone);
   if (works && clean) {
     settle_progress(job);
     if (job.world_size > 0) --job.world_size;
@@ -323,6 +322,7 @@ void MachineRoom::end_worker(LiveJob& job,
   } else if (works) {
     lose_progress(job);
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
+    if (!armed_.empty()) die_at_report(job, gone);
   }
   if (nodes_[gone.node.index()].mute) {
     ModelWorker* dead = job.find(gone.incarnation, gone.birth_rank);
