@@ -10,25 +10,25 @@ namespace orrery {
 namespace {
 
 // Facts of one instant are stepped in this order, whatever order the world noticed them in:
-// exits and completions, node facts, requests and submissions, timers, plans. The loss of a device
-// stands where the world noticed it, before the exits that it causes.
+// what became of workers and nodes, requests and submissions, timers, plans. Facts of workers and
+// nodes keep the world's own order: a device is lost before the exits that it causes, and a node
+// that returns says then what it still lacks.
 int order_of(const EventBody& body) {
   return std::visit(
       [](const auto& event) {
         using T = std::decay_t<decltype(event)>;
         if constexpr (std::is_same_v<T, WorkersChanged> || std::is_same_v<T, ProgressReported> ||
                       std::is_same_v<T, ProfilingChanged> || std::is_same_v<T, SubMasterSaid> ||
-                      std::is_same_v<T, WorkerSuspected> || std::is_same_v<T, DevicesLost>)
+                      std::is_same_v<T, WorkerSuspected> || std::is_same_v<T, NodeSilent> ||
+                      std::is_same_v<T, NodeReturned> || std::is_same_v<T, NodesRelaunched> ||
+                      std::is_same_v<T, NodeLeaving> || std::is_same_v<T, DevicesLost>)
           return 0;
-        else if constexpr (std::is_same_v<T, NodeSilent> || std::is_same_v<T, NodeReturned> ||
-                           std::is_same_v<T, NodesRelaunched> || std::is_same_v<T, NodeLeaving>)
-          return 1;
         else if constexpr (std::is_same_v<T, TimeReached>)
-          return 3;
-        else if constexpr (std::is_same_v<T, PlanProposed>)
-          return 4;
-        else
           return 2;
+        else if constexpr (std::is_same_v<T, PlanProposed>)
+          return 3;
+        else
+          return 1;
       },
       body);
 }

@@ -120,8 +120,6 @@ void ModelWorld::watch_until(Instant now) {
       heal(node);
     else if (due.kind == FutureKind::Departure)
       fence(node);
-    else if (due.kind == FutureKind::DevicesBack)
-      on_devices_lost(DevicesLost{node, room_.lost_devices(node)});
     else
       notice_silence(node);
   }
@@ -148,8 +146,7 @@ void ModelWorld::hear_again(NodeId node) {
   room_.bury(node);
   emit(Origin::External, room_.now(), NodeReturned{node, room_.complete_list(node)});
   // A node that returns counts as repaired, so what is not is told after that.
-  if (room_.lost_devices(node) != 0)
-    watch_.push(room_.now() + Duration::nanoseconds(1), FutureKind::DevicesBack, node.value);
+  if (room_.lost_devices(node) != 0) on_devices_lost({node, room_.lost_devices(node)});
 }
 
 void ModelWorld::on_node_down(NodeId node) { lose_contact(node); }

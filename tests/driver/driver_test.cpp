@@ -270,7 +270,7 @@ TEST_F(DriverTest, FactsOfOneInstantAreSteppedInOneOrder) {
   EXPECT_THAT(
       watcher_.kinds,
       ElementsAre(
-          "workers_changed", "node_silent", "node_returned", "job_submitted", "plan_proposed"));
+          "node_silent", "node_returned", "workers_changed", "job_submitted", "plan_proposed"));
 }
 
 TEST_F(DriverTest, ObservedTimeNeverStepsBack) {

@@ -204,6 +204,17 @@ TEST_P(OutOfContact, ANodeThatDiesMeanwhileIsHeardWhenBothAreOver) {
   EXPECT_THAT(returned(), ElementsAre(90));
 }
 
+TEST_P(OutOfContact, ANodeThatIsHeardAgainSaysWhatItStillLacks) {
+  scenarios::Fault lost = node_fault(15, FaultKind::DeviceLost, 1);
+  lost.devices = 8;
+  play({lost, node_fault(20, GetParam(), 1, kLong)}, 100);
+  EXPECT_THAT(returned(), ElementsAre(80));
+  const auto losses = world().of<DevicesLost>();
+  ASSERT_THAT(losses, SizeIs(2));
+  EXPECT_EQ(losses[1].first, 80);
+  EXPECT_EQ(losses[1].second.devices, 8u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds,
                          OutOfContact,
                          testing::Values(FaultKind::LinkCut, FaultKind::AgentCrash),
