@@ -500,11 +500,12 @@ void become_running(Step& step, JobState& job, Reason reason) {
 }
 
 void settle(Step& step, JobState& job) {
-  if (is_final(job.row.phase) || job.row.phase == JobPhase::Unknown) return;
+  if (is_final(job.row.phase)) return;
   if (all_required_succeeded(job)) {
     finish(step, job, JobPhase::Succeeded, Reason::RequiredSucceeded);
     return;
   }
+  if (job.row.phase == JobPhase::Unknown) return;
   if (outgrows_recovery(job)) {
     abandon_next(step, job);
     return settle_failures(step, job);

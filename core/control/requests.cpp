@@ -167,15 +167,17 @@ void on_event(Step& step, const EpochStarted& event) {
   stop_strict_jobs(step);
   // Nothing is known of workers until their nodes have given complete lists under this epoch.
   const std::vector<JobId> holding = state.holding();
+  // By then a node that is not heard is silent: that is one loss, and not two.
+  const Instant known = step.at + state.settings.takeover_grace + state.settings.node_lease +
+                        state.settings.fence_margin;
   for (const JobId id : holding) {
     JobState& job = state.job(id);
     // Every deadline that counts on hearing from nodes starts over.
-    if (job.row.phase == JobPhase::Unknown)
-      state.set_timer(job, std::max(job.deadline, step.at + state.settings.takeover_grace));
+    if (job.row.phase == JobPhase::Unknown) state.set_timer(job, std::max(job.deadline, known));
     repeat_questions(step, job);
     if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) continue;
     set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
-    state.set_timer(job, step.at + state.settings.takeover_grace);
+    state.set_timer(job, known);
   }
 }
 
