@@ -179,7 +179,7 @@ void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
   epoch_ = std::max(epoch_, event.epoch);
   lease_until_ = event.lease_until;
   lease_held_ = true;  // Where it is over, acting on time fences what was adopted.
-  if (planted(Bug::AdoptWithoutChecking)) lease_until_ = now + settings_.node_lease;
+  if (planted(Bug::AdoptWithoutChecking)) lease_until_ = now + settings_.node_lease * 50;
   if (!planted(Bug::AdoptDropsEnded))
     for (const EndedWorker& ended : event.ended) remember_end(ended);
   for (const AgentWorker& found : event.living) adopt(found, now, out);
@@ -291,7 +291,7 @@ void Agent::obey(const AnswerRequest&, Instant, AgentOutput&) {
 }
 
 bool Agent::accept_epoch(Epoch epoch, Instant now, AgentOutput& out) {
-  if (epoch < epoch_ && !planted(Bug::AcceptStaleEpoch)) {
+  if (epoch < epoch_) {
     reached(Mark::AgentStaleEpoch);
     out.remarks.push_back({AgentNote::StaleEpoch, {}});
     return false;
@@ -328,7 +328,7 @@ void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
     remember_end(ended_as(wanted, WorkerFact::LaunchFailed, 0));
     return;
   }
-  const bool room = make_room(wanted, now, out) || planted(Bug::StartWithoutRoom);
+  const bool room = make_room(wanted, now, out);
   if (!room) reached(Mark::AgentWaited);
   AgentWorker& worker = workers_[wanted.name] = wanted;
   list_is_old_ = true;
@@ -405,7 +405,7 @@ void Agent::end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentO
   const AgentWorker worker = workers_.at(name);
   workers_.erase(name);
   list_is_old_ = true;
-  out.reports.push_back(report_of(worker, fact, exit_code));
+  if (!planted(Bug::SwallowExit)) out.reports.push_back(report_of(worker, fact, exit_code));
   if (!worker.job_cleaned) remember_end(ended_as(worker, fact, exit_code));
   spawn_waiting(worker, out);
 }
@@ -467,7 +467,7 @@ void Agent::fence(Instant now, AgentOutput& out) {
 }
 
 void Agent::register_anew(Instant now) {
-  registering_ = true;
+  registering_ = !planted(Bug::ForgetToRegister) || epoch_.value <= 1;
   registering_since_ = now;
   heartbeat_at_ = now;
 }

@@ -16,13 +16,11 @@ class ShimFence {
   void renew(Epoch epoch, Instant lease_until) {
     if (epoch < epoch_ || lease_until <= lease_until_) return;
     epoch_ = epoch;
-    lease_until_ = lease_until;
+    lease_until_ = planted(Bug::ShimFenceNeverFires) ? Instant::never() : lease_until;
   }
 
   /// Whether every worker must be dead. True before the first renewal.
-  bool must_kill(Instant now) const {
-    return now >= lease_until_ && !planted(Bug::ShimFenceNeverFires);
-  }
+  bool must_kill(Instant now) const { return now >= lease_until_; }
 
   /// When `must_kill` becomes true; what a restarted agent takes over.
   Instant lease_until() const { return lease_until_; }

@@ -34,31 +34,44 @@ enum class Mark : std::uint8_t {
   EarSurprise,  ///< A list names a worker that nobody ordered.
   EarSilence,   ///< A node's time is over.
   EarDoubt,     ///< A new connection, with orders of the one before that no list has named.
+  // The controller.
+  ReportCovered,    ///< A failure inside a scope that recovers already.
+  ReportStale,      ///< A report of an incarnation that is gone.
+  OrphanStopped,    ///< A node runs what it should not.
+  UnknownGivenUp,   ///< A job out of contact for too long.
+  ContactRegained,  ///< A job's nodes were all heard again.
+  BackoffLimit,     ///< A job at the end of its backoff limit.
+  FailureLimit,     ///< A job at the end of another limit.
+  BackoffWaited,    ///< A membership that waits for its backoff.
+  WaitsForLists,    ///< A membership on nodes that the new leader has not heard.
+  KilledLate,       ///< A worker that did not stop within its grace.
+  // The driver.
+  OrdersKeptBack,    ///< Orders that wait for the store.
+  SnapshotTaken,     ///< A snapshot.
+  SnapshotReplayed,  ///< A replay that begins with a snapshot.
+  // The store.
+  StoreTailLost,    ///< A crash took records that were not durable.
+  StoreTornRecord,  ///< A crash left half a record.
 };
 
 template <>
 struct EnumNames<Mark> {
-  static constexpr std::array kNames{"agent_fenced",
-                                     "agent_stale_epoch",
-                                     "agent_stale_incarnation",
-                                     "agent_no_lease",
-                                     "agent_adopted",
-                                     "agent_replaced",
-                                     "agent_already_ended",
-                                     "agent_stop_of_nobody",
-                                     "agent_late_renewal",
-                                     "agent_waited",
-                                     "ear_stale_session",
-                                     "ear_stale_number",
-                                     "ear_stale_epoch",
-                                     "ear_not_registered",
-                                     "ear_loss",
-                                     "ear_surprise",
-                                     "ear_silence",
-                                     "ear_doubt"};
+  static constexpr std::array kNames{
+      "agent_fenced",        "agent_stale_epoch",    "agent_stale_incarnation",
+      "agent_no_lease",      "agent_adopted",        "agent_replaced",
+      "agent_already_ended", "agent_stop_of_nobody", "agent_late_renewal",
+      "agent_waited",        "ear_stale_session",    "ear_stale_number",
+      "ear_stale_epoch",     "ear_not_registered",   "ear_loss",
+      "ear_surprise",        "ear_silence",          "ear_doubt",
+      "report_covered",      "report_stale",         "orphan_stopped",
+      "unknown_given_up",    "contact_regained",     "backoff_limit",
+      "failure_limit",       "backoff_waited",       "waits_for_lists",
+      "killed_late",         "orders_kept_back",     "snapshot_taken",
+      "snapshot_replayed",   "store_tail_lost",      "store_torn_record"};
 };
 
 inline constexpr std::size_t kMarks = EnumNames<Mark>::kNames.size();
+static_assert(kMarks == static_cast<std::size_t>(Mark::StoreTornRecord) + 1, "each has a name");
 
 /// How often each mark was reached on this thread.
 inline thread_local std::array<std::uint64_t, kMarks> mark_counts{};

@@ -27,8 +27,8 @@ enum class Bug : std::uint8_t {
   FenceAtFullLease,      ///< An agent measures its lease from the renewal, not from its heartbeat.
   ShimFenceNeverFires,   ///< A dead agent's workers live on.
   AdoptWithoutChecking,  ///< A restarted agent takes over workers whose lease has run out.
-  AcceptStaleEpoch,      ///< An agent obeys a leader that has been succeeded.
-  StartWithoutRoom,      ///< An agent does not wait for the older process of a slot.
+  ForgetToRegister,      ///< An agent does not register with a new leader.
+  SwallowExit,           ///< An agent does not tell that a worker has ended.
   AdoptDropsEnded,       ///< A restarted agent forgets what had ended before.
   // The driver.
   ActBeforeDurable,      ///< Orders go out before their record is safe.
@@ -60,8 +60,8 @@ struct EnumNames<Bug> {
                                      "fence_at_full_lease",
                                      "shim_fence_never_fires",
                                      "adopt_without_checking",
-                                     "accept_stale_epoch",
-                                     "start_without_room",
+                                     "forget_to_register",
+                                     "swallow_exit",
                                      "adopt_drops_ended",
                                      "act_before_durable",
                                      "epoch_not_raised",

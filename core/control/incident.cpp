@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/coverage_mark.hpp"
+#include "core/base/planted.hpp"
 #include "core/base/random.hpp"
 
 namespace orrery {
@@ -94,7 +96,9 @@ void fail_at_limit(
 
 bool spend(Step& step, JobState& job, Limit limit, std::uint32_t& used, std::int32_t value) {
   ++used;
+  if (planted(Bug::BackoffLimitOffByOne) && limit == Limit::Backoff) ++value;
   if (value == kUnlimited || used <= static_cast<std::uint32_t>(value)) return true;
+  reached(limit == Limit::Backoff ? Mark::BackoffLimit : Mark::FailureLimit);
   fail_at_limit(step, job, limit, used, value);
   return false;
 }
@@ -102,6 +106,7 @@ bool spend(Step& step, JobState& job, Limit limit, std::uint32_t& used, std::int
 bool charge_restart(Step& step, JobState& job) {
   std::uint32_t& used = job.failover.restarts_used;
   if (!spend(step, job, Limit::Backoff, used, job.spec->backoff_limit)) return false;
+  if (planted(Bug::ChargeTwice)) ++job.row.restarts;
   ++job.row.restarts;
   count(step, job, Counter::Restarts);
   job.not_before = step.at + backoff_delay(step, job, used);

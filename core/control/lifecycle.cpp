@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
 #include "core/control/incident.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/sub_master.hpp"
@@ -44,7 +46,7 @@ void set_drain_deadline(Step& step, JobState& job) {
 }
 
 void release(Step& step, Worker& worker) {
-  if (worker.lease.is_none()) return;
+  if (worker.lease.is_none() || planted(Bug::LeakLease)) return;
   step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), step.woken);
 }
 
@@ -432,12 +434,14 @@ void advance(Step& step, JobState& job) {
     step.state.due.capacity = true;
     return;
   }
-  if (job.blocked > 0) return;
+  if (job.blocked > 0 && !planted(Bug::StartBeforeRelease)) return;
   if (!nodes_are_heard(step, job)) {
+    reached(Mark::WaitsForLists);
     step.state.set_timer(job, step.at + step.state.settings.node_lease);
     return;
   }
   if (step.at < job.not_before) {
+    reached(Mark::BackoffWaited);
     step.state.set_timer(job, job.not_before);
     return;
   }
@@ -526,6 +530,7 @@ void settle(Step& step, JobState& job) {
 }
 
 void kill_late(Step& step, JobState& job) {
+  reached(Mark::KilledLate);
   StopWorkers order{job.row.id, job.row.generation, Duration::zero(), {}};
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const Worker& worker = job.workers[rank];

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/coverage_mark.hpp"
+#include "core/base/planted.hpp"
 #include "core/control/node_health.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/sub_master.hpp"
@@ -128,15 +130,18 @@ Worker* living(State& state, NodeId node, const RunningWorker& listed) {
 // Workers that run and should not: given up while the node was away, or of a forgotten job.
 void stop_orphans(Step& step, const NodeReturned& event) {
   for (const RunningWorker& listed : event.workers)
-    if (living(step.state, event.node, listed) == nullptr)
+    if (living(step.state, event.node, listed) == nullptr) {
+      reached(Mark::OrphanStopped);
       step.out.orders.emplace_back(StopWorkers{listed.job,
                                                listed.generation,
                                                Duration::zero(),
                                                {{listed.rank, event.node, listed.incarnation}}});
+    }
 }
 
 // Compares what a node says it runs of one job with what it should; true where somebody is missing.
 bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
+  if (planted(Bug::IgnoreCompleteList)) return false;
   std::vector<const Worker*> runs;
   for (const RunningWorker& listed : event.workers)
     if (listed.job == job.row.id)
@@ -169,6 +174,7 @@ void tell_old_members(Step& step, JobState& job, NodeId node) {
 
 // What is known of an Unknown job once all its nodes have been heard.
 void regain(Step& step, JobState& job) {
+  reached(Mark::ContactRegained);
   tell_old_members(step, job, NodeId::none());
   if (job.ready == job.workers.size() && job.failover.led == LedRecovery::None)
     become_running(step, job, Reason::ContactRegained);
@@ -193,7 +199,11 @@ void on_event(Step& step, const WorkersChanged& event) {
   for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
     Worker* worker =
         find_worker(*job, event.generation, event.incarnation, Rank{event.first.value + i});
+    if (worker == nullptr && planted(Bug::AcceptStaleGeneration) &&
+        event.first.value + i < job->workers.size())
+      worker = &job->workers[event.first.value + i];
     if (worker == nullptr) {
+      reached(Mark::ReportStale);
       why = event.generation < job->row.generation ? Ignored::StaleGeneration
                                                    : Ignored::StaleIncarnation;
       continue;
@@ -217,6 +227,7 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
+  if (covered) reached(Mark::ReportCovered);
   if (covered && !outgrows_recovery(*job)) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
   settle(step, *job);
 }
@@ -274,6 +285,7 @@ void on_event(Step& step, const NodeSilent& event) {
   node.silent = true;
   note_node_incident(step, event.node);
   refresh_node(step, event.node, NodeChange::Silent);
+  if (planted(Bug::SilentNodeKeepsWorkers)) return;
   for (const JobId id : owners_on(state.ledger, event.node)) {
     JobState& job = state.job(id);
     const bool may_wait =
@@ -322,6 +334,7 @@ void on_event(Step& step, const NodeReturned& event) {
 }
 
 void give_up_unknown(Step& step, JobState& job) {
+  reached(Mark::UnknownGivenUp);
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Worker& worker = job.workers[i];

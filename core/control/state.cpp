@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -216,6 +217,7 @@ bool State::load(ByteReader& in, std::uint16_t version) {
   for (std::uint64_t i = 0; i < count; ++i) {
     JobState& job = jobs_.emplace_back();
     decoder.get(job);
+    if (planted(Bug::LoseCounterInSnapshot)) job.row.restarts = 0;
     const JobId id = job.row.id;
     if (!decoder.ok() || job.spec == nullptr || id.index() < first_id_ || id >= next_job())
       return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
 #include "core/record/codec.hpp"
 
@@ -159,6 +160,7 @@ void Driver::issue_durable() {
     world_.issue(order);
   }
   if (planted(Bug::ForgetKeptBackOrders)) issued_ = outbox_.size();
+  if (issued_ < outbox_.size()) reached(Mark::OrdersKeptBack);
   if (issued_ < outbox_.size() && issued_ < kIssuedKept) return;
   outbox_.erase(outbox_.begin(), outbox_.begin() + static_cast<std::ptrdiff_t>(issued_));
   issued_ = 0;
@@ -170,6 +172,7 @@ bool Driver::take_snapshot() {
   const std::uint64_t every = options_.snapshot_every;
   if (every == 0 || now.value - last_snapshot_ < every) return true;
   last_snapshot_ = now.value;
+  reached(Mark::SnapshotTaken);
   ByteWriter bytes;
   controller_.state().save(bytes);
   StoredSnapshot snapshot{now, chain_, kRecordVersion, {}};

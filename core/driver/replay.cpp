@@ -1,5 +1,6 @@
 #include "core/driver/replay.hpp"
 
+#include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
 #include "core/control/state_view.hpp"
 #include "core/driver/planner.hpp"
@@ -98,6 +99,7 @@ Result<JournalEnd> replay(StateStore& store, Controller& controller) {
                     "the snapshot holds the state after record " +
                         std::to_string(controller.state().sequence.value) +
                         "; delete it to replay from the start");
+    reached(Mark::SnapshotReplayed);
     first = from.sequence.next();
     chain = from.chain;
   }

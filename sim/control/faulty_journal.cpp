@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
 
@@ -53,7 +54,9 @@ void FaultyJournal::lose_tail(TailLoss loss) {
   if (planted(Bug::StoreLosesTail) && kept == 0 && safe > 0) --safe;
   const bool torn = loss == TailLoss::Torn && kept < pending;
   truncate(safe + kept + (torn ? 1 : 0));
+  if (safe + kept < before) reached(Mark::StoreTailLost);
   if (torn) {
+    reached(Mark::StoreTornRecord);
     entries_.back().size /= 2;
     bytes_.resize(entries_.back().begin + entries_.back().size);
   }

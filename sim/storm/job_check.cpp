@@ -99,7 +99,7 @@ void JobCheck::counted(Instant now, Sequence sequence, Job& job, const Notice& n
   const std::string name = job.spec->name + ": " + std::string(to_string(notice.counter));
   const bool by_one =
       notice.counter != Counter::NodesRelaunched && notice.counter != Counter::RoleRestarts;
-  if (value <= before || (by_one && value != before + 1))
+  if (value < before || (by_one && value != before + 1))
     found_.add(ViolationKind::CounterLost,
                now,
                name + " went from " + std::to_string(before) + " to " + std::to_string(value));

@@ -214,6 +214,17 @@ std::optional<Fault> draw_fault(Random& random,
   return fault;
 }
 
+// Trouble does not come alone: near the time of the fault before, on its nodes.
+void put_together(Random& random, const Fault& before, Instant calm_from, Fault& fault) {
+  if (before.after || fault.after || fault.kind == FaultKind::SubMasterCrash) return;
+  const Duration lasting = fault.lasting.is_forever() ? Duration::zero() : fault.lasting;
+  const Instant latest = calm_from - lasting - fault.notice;
+  fault.at = before.at + ms(random, 0, 8'000) - Duration::seconds(3);
+  fault.at = std::clamp(fault.at, Instant::zero(), std::max(latest, Instant::zero()));
+  const bool same_nodes = !fault.nodes.empty() && fault.devices == 0;
+  if (same_nodes && !before.nodes.empty()) fault.nodes = before.nodes;
+}
+
 }  // namespace
 
 void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
@@ -223,9 +234,14 @@ void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
     weights.push_back(random.chance(share) ? random.uniform(0.1, 1) : 0);
   weights[random.below(weights.size())] = 1;
   const std::int64_t faults = random.chance(0.15) ? random.between(20, 50) : random.between(1, 20);
-  for (std::int64_t i = 0; i < faults; ++i)
-    if (auto fault = draw_fault(random, kKinds[random.choose(weights)], calm_from, scenario))
-      scenario.faults.push_back(std::move(*fault));
+  const double together = random.chance(0.5) ? random.uniform(0.1, 0.8) : 0;
+  for (std::int64_t i = 0; i < faults; ++i) {
+    auto fault = draw_fault(random, kKinds[random.choose(weights)], calm_from, scenario);
+    if (!fault) continue;
+    if (!scenario.faults.empty() && random.chance(together))
+      put_together(random, scenario.faults.back(), calm_from, *fault);
+    scenario.faults.push_back(std::move(*fault));
+  }
 }
 
 }  // namespace orrery::sim

@@ -1,19 +1,41 @@
 // The policies that storms draw from in tests.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "policies/registry.hpp"
 #include "sim/storm/storm_plan.hpp"
+#include "sim/storm/storm_run.hpp"
 
 namespace orrery::tests {
 
-/// Every registered policy with its defaults.
+/// Every registered policy, with cycles short enough to matter within minutes.
 inline std::vector<scenarios::PolicyChoice> storm_policies() {
   std::vector<scenarios::PolicyChoice> choices;
-  for (const policies::PolicyRow& row : policies::rows())
-    choices.push_back({std::string(row.name), {}, {}});
+  for (const policies::PolicyRow& row : policies::rows()) {
+    scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
+    for (const policies::ParameterRow& parameter : row.parameters)
+      if (parameter.name == "period" || parameter.name == "quantum")
+        choice.parameters.push_back({std::string(parameter.name), "20s", {}});
+    choices.push_back(std::move(choice));
+  }
   return choices;
+}
+
+/// Runs one scenario under the checker, with the policy that it names.
+inline sim::StormReport storm_once(const scenarios::Scenario& scenario) {
+  sim::StormOptions options;
+  options.policy = [&scenario] {
+    policies::PolicyArguments arguments;
+    arguments.seed = scenario.seed;
+    for (const scenarios::Parameter& parameter : scenario.policy.parameters)
+      arguments.parameters[parameter.key] = parameter.value;
+    auto made = policies::make_policy(scenario.policy.name, arguments);
+    return std::move(*made);
+  };
+  return sim::run_storm(scenario, options);
 }
 
 }  // namespace orrery::tests
