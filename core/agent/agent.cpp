@@ -261,7 +261,8 @@ void Agent::obey(const CleanJob& order, Instant now, AgentOutput& out) {
   std::vector<WorkerName> names;
   for (auto& [name, worker] : of_job(workers_, order.job)) {
     worker.job_cleaned = true;
-    names.push_back(name);
+    // One that was asked to stop keeps its grace.
+    if (worker.state != AgentWorkerState::Asked) names.push_back(name);
   }
   if (order.policy != CleanPodPolicy::None)
     for (const WorkerName& name : names) stop(name, now + settings_.clean_grace, now, out);

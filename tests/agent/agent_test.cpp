@@ -98,6 +98,19 @@ TEST_F(AgentTest, StartingWhatHasEndedRepeatsTheEndAndStartsNothing) {
   EXPECT_EQ(out_.reports[0].exit_code, 3);
 }
 
+TEST_F(AgentTest, CleaningAJobLeavesTheGraceOfWhoWasAskedToStop) {
+  lease(0);
+  run_ready(7, 2, 1);
+  step(command(stop_rank(7, 1, 0, Duration::seconds(7))), 2);
+  step(command(CleanJob{JobId{7}, CleanPodPolicy::Running}), 2);
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Ask)) << "the other one";
+  step(TimePassed{}, 7);
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill)) << "its clean grace is over";
+  lease(7);
+  step(TimePassed{}, 9);
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill));
+}
+
 TEST_F(AgentTest, WhatVanishedIsReportedLost) {
   lease(0);
   run_ready(7, 1, 1);
