@@ -76,6 +76,13 @@ void MachineRoom::pace(LiveJob& job, bool told) {
     future_.push(
         std::max(now_, job.paused_until) + left, FutureKind::Complete, job.id.value, job.stamp);
   }
+  // Who is started again after the end has nothing left to do, whoever else is still missing.
+  const bool all_done = job.job.work.units > 0 && job.done >= job.job.work.units;
+  if (all_done && job.rate <= 0 &&
+      std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+        return job.is_required(w) && job.counts(w);
+      }))
+    future_.push(now_, FutureKind::Complete, job.id.value, job.stamp);
   if (told && job.rate != before) tell_progress(job, false);
 }
 

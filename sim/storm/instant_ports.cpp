@@ -208,7 +208,7 @@ void InstantPorts::on_sub_master(NodeId, const ModelWorker&, SubMasterSaid said)
 void InstantPorts::on_devices_lost(DevicesLost lost) { emit(Origin::External, room_.now(), lost); }
 
 void InstantPorts::on_devices_back(NodeId node) {
-  emit(Origin::External, room_.now(), NodeReturned{node, room_.complete_list(node)});
+  emit(Origin::External, room_.now(), DevicesLost{node, 0});
 }
 
 void InstantPorts::on_node_leaving(NodeLeaving leaving) {

@@ -46,7 +46,8 @@ const Event* JournalCheck::appended(Instant now, Epoch writer, const JournalByte
                    record_text(record.sequence) + " in epoch " +
                    std::to_string(records_.back().epoch.value));
   if (const auto* job = std::get_if<JobSubmitted>(&event_.body))
-    if (job->request != 0) submissions_[job->request] = record.sequence;
+    // A client that repeats itself was accepted, or not, the first time.
+    if (job->request != 0) submissions_.emplace(job->request, record.sequence);
   return &event_;
 }
 
