@@ -35,6 +35,11 @@ struct ModelWorker {
   Instant hung_at;                     ///< Hung: since when.
 };
 
+/// A place in a job as one number, as `LiveJob::parts_done` has it.
+inline std::uint32_t slot_of(RoleIndex role, std::int32_t local_rank) {
+  return static_cast<std::uint32_t>(role.value) << 20 | static_cast<std::uint32_t>(local_rank);
+}
+
 /// A role whose failover has been asked of its sub-master and is not done.
 struct LedRole {
   RoleIndex role;
@@ -70,7 +75,7 @@ struct LiveJob {
   Instant paused_until;     ///< Rescale or restore pause.
   std::uint32_t stamp = 0;  ///< Of the completion that is still meant.
   std::vector<LedRole> led;
-  std::vector<std::uint32_t> parts_done;  ///< Slots (role << 16 | local rank) that exited 0.
+  std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0.
   std::optional<PolluxJob> pollux;
   bool over = false;  ///< The controller has ended it.
 

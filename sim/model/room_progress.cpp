@@ -99,6 +99,7 @@ void MachineRoom::complete(LiveJob& job) {
   std::vector<ModelWorker> done;
   for (ModelWorker& worker : job.workers) {
     if (!ends(worker)) continue;
+    job.parts_done.push_back(slot_of(worker.role, worker.local_rank));
     if (nodes_[worker.node.index()].mute)
       worker.alive = worker.ready = false;
     else

@@ -10,10 +10,6 @@ namespace {
 constexpr std::int32_t kAskedToStop = 143;  // Ended by SIGTERM, as a shell counts.
 constexpr std::int32_t kKilled = 137;       // By SIGKILL.
 
-std::uint32_t slot_of(RoleIndex role, std::int32_t local_rank) {
-  return static_cast<std::uint32_t>(role.value) << 16 | static_cast<std::uint32_t>(local_rank);
-}
-
 }  // namespace
 
 Duration MachineRoom::start_delay(const LiveJob& job) const {

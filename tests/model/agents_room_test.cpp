@@ -184,6 +184,20 @@ TEST_F(AgentsRoom, AFullyNewGenerationWaitsForAllOfItsOwn) {
   EXPECT_EQ(done(), 40);
 }
 
+TEST_F(AgentsRoom, WhoeverStartsAnewAfterTheWorkIsDoneEndsAtOnce) {
+  open(2);
+  spawn(0, 1, 0, 2);
+  spawn(1, 1, 1, 2);
+  pass_to(501);
+  EXPECT_THAT(room().living(), IsEmpty());
+  // The end of rank 1 was never heard: it starts again, beside one who has done its part.
+  spawn(1, 2, 1, 2);
+  pass_to(502);
+  ASSERT_THAT(listener_.told, SizeIs(6));
+  EXPECT_EQ(listener_.told[5].fact, WorkerFact::Exited);
+  EXPECT_EQ(listener_.told[5].exit_code, 0);
+}
+
 TEST_F(AgentsRoom, AStaleMembershipChangesNothing) {
   open(1);
   spawn(0, 2, 0, 1);
