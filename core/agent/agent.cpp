@@ -115,6 +115,7 @@ const WorkerList& Agent::complete_list() const {
 
 void Agent::on(const CommandReceived& event, Instant now, AgentOutput& out) {
   if (!accept_epoch(event.command.epoch, now, out)) return;
+  last_order_ = std::max(last_order_, event.command.sequence);
   std::visit([&](const auto& order) { obey(order, now, out); }, event.command.body);
 }
 
@@ -482,6 +483,7 @@ void Agent::send_heartbeat(Instant now, AgentOutput& out) {
   beat.number = ++heartbeats_;
   beat.sent_at = now;
   beat.registers = registering_;
+  beat.seen = last_order_;
   out.heartbeat = std::move(beat);
   heartbeat_at_ = now + settings_.heartbeat_period;
 }

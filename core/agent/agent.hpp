@@ -334,6 +334,7 @@ class Agent {
   AgentWorker* find(const WorkerName& name);
 
   AgentSettings settings_;
+  Sequence last_order_;  ///< Of all orders heard in this life.
   Epoch epoch_;
   bool lease_held_ = false;
   Instant lease_until_;

@@ -64,6 +64,7 @@ struct Heartbeat {
   std::uint64_t number = 0;   ///< Counts up from 1 inside a session.
   Instant sent_at;            ///< On the agent's clock; the renewal echoes it.
   bool registers = false;     ///< First word of a session, of an epoch, or after self-fencing.
+  Sequence seen;              ///< Last order that the agent has heard; of whichever leader.
   WorkerList workers;
 
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;

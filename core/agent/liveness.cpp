@@ -94,7 +94,7 @@ void Liveness::take_back(Node& node, const Heartbeat& beat, std::vector<EventBod
   std::vector<RunningWorker> all = node.known.get();
   all.insert(all.end(), node.ordered.begin(), node.ordered.end());
   std::sort(all.begin(), all.end(), comes_before);
-  edges.push_back(NodeReturned{beat.node, std::move(all)});
+  edges.push_back(NodeReturned{beat.node, std::move(all), beat.seen});
 }
 
 /// Reads a complete list against what is known of the node.

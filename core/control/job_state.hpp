@@ -28,6 +28,7 @@ struct Worker {
   Incarnation incarnation;  ///< Of the start that made it.
   Generation born;          ///< Generation of that start,
   Rank birth_rank;          ///< and its rank then: how late reports name it.
+  Sequence ordered;         ///< Record in which its start was ordered last.
   bool recover = false;     ///< In a coming membership: replaces a failed worker.
 
   bool is_alive() const {
@@ -50,6 +51,7 @@ struct Worker {
     v.field("born", self.born);
     v.field("birth_rank", self.birth_rank);
     v.field("recover", self.recover);
+    v.field_since(2, "ordered", self.ordered);
   }
 };
 

@@ -143,13 +143,8 @@ void activate(Step& step, JobState& job) {
     worker.born = job.row.generation;
     worker.birth_rank = Rank{rank};
     worker.recover = false;
-    start.workers.push_back({Rank{rank},
-                             worker.role,
-                             worker.local_rank,
-                             worker.node,
-                             worker.incarnation,
-                             worker.devices,
-                             job.spec->roles[worker.role.index()].bundle.share});
+    worker.ordered = step.state.sequence;
+    start.workers.push_back(start_of(job, rank));
   }
   if (someone_stays) tell_membership(step, job);
   if (!start.workers.empty()) step.out.orders.emplace_back(std::move(start));
@@ -210,6 +205,17 @@ void stop_workers(Step& step,
     step.out.orders.emplace_back(std::move(order));
     set_drain_deadline(step, job);
   }
+}
+
+WorkerStart start_of(const JobState& job, std::uint32_t rank) {
+  const Worker& worker = job.workers[rank];
+  return {Rank{rank},
+          worker.role,
+          worker.local_rank,
+          worker.node,
+          worker.incarnation,
+          worker.devices,
+          job.spec->roles[worker.role.index()].bundle.share};
 }
 
 Worker successor_of(Worker& worker) {

@@ -85,6 +85,9 @@ inline constexpr std::uint32_t kNew = UINT32_MAX;
 /// gone already: its agent has fenced itself.
 void stop_workers(Step& step, JobState& job, const std::vector<std::uint32_t>& ranks, bool give_up);
 
+/// The order that starts a member of the present generation.
+WorkerStart start_of(const JobState& job, std::uint32_t rank);
+
 /// The successor of a worker, started in place: the lease goes over to it.
 Worker successor_of(Worker& worker);
 

@@ -88,17 +88,19 @@ bool count_wide_restarts(Step& step, JobState& job, const RankFlags& failed, Rec
   if (scope == RecoveryScope::Worker) return true;
   failover.role_restarts.resize(job.role_count(), 0);
   RankFlags counted(job.role_count(), 0);
+  bool any = false;
   for (std::size_t i = 0; i < failed.size(); ++i) {
     const std::size_t role = job.workers[i].role.index();
     // Sub-masters are no role of the user's.
     if (failed[i] == 0 || counted[role] != 0 || !job.spec->roles[role].master_of.is_none())
       continue;
     counted[role] = 1;
+    any = true;
     if (!spend(
             step, job, Limit::RoleRestarts, failover.role_restarts[role], limits.role_restarts_max))
       return false;
   }
-  count(step, job, Counter::RoleRestarts);
+  if (any) count(step, job, Counter::RoleRestarts);
   return true;
 }
 

@@ -139,6 +139,17 @@ void stop_orphans(Step& step, const NodeReturned& event) {
     }
 }
 
+// The node had not heard of the worker when it made its list: the order is on its way, or was lost
+// with the leader that gave it. To give it twice does no harm.
+void start_once_more(Step& step, JobState& job, std::uint32_t rank) {
+  Worker& worker = job.workers[rank];
+  worker.ordered = step.state.sequence;
+  WorkerStart start = start_of(job, rank);
+  start.rank = worker.birth_rank;
+  step.out.orders.emplace_back(StartWorkers{
+      job.row.id, worker.born, static_cast<std::uint32_t>(job.workers.size()), {start}});
+}
+
 // Compares what a node says it runs of one job with what it should; true where somebody is missing.
 bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
   if (planted(Bug::IgnoreCompleteList)) return false;
@@ -152,6 +163,10 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
     Worker& worker = job.workers[rank];
     if (worker.node != event.node || worker.is_gone()) continue;
     if (std::find(runs.begin(), runs.end(), &worker) == runs.end()) {
+      if (worker.state == WorkerState::Starting && event.seen < worker.ordered) {
+        start_once_more(step, job, rank);
+        continue;
+      }
       gone(step, job, worker, WorkerState::Lost, 0);
       missing = true;
     } else if (worker.state == WorkerState::Draining) {

@@ -262,11 +262,15 @@ struct RunningWorker {
 struct NodeReturned {
   NodeId node;
   std::vector<RunningWorker> workers;
+  /// The last order that the node had heard of when it made its list; a younger one is not denied
+  /// by the list's silence. The highest number: all.
+  Sequence seen{UINT64_MAX};
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("node", self.node);
     v.field("workers", self.workers);
+    v.field_since(2, "seen", self.seen);
   }
 };
 

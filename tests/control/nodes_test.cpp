@@ -202,6 +202,41 @@ TEST(Takeover, NobodyStartsOnANodeBeforeItsFirstList) {
   ASSERT_NE(h.order<StartWorkers>(), nullptr);
 }
 
+TEST(Takeover, AnOrderThatWasLostWithItsLeaderIsGivenAgain) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2));
+  h.plan(grant(id, 2));
+  const Sequence before{h.controller.state().sequence.value - 1};
+  h.cluster.processes.clear();  // Nothing of it arrived.
+  h.take_over(2);
+  h.step(NodeReturned{NodeId{0}, {}, before});
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.cluster.processes.size(), 2u);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).generation, Generation{1});
+  EXPECT_EQ(h.row(id).reschedules, 0u);
+}
+
+TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2));
+  h.plan(grant(id, 2));
+  const Sequence after = h.controller.state().sequence;
+  h.cluster.processes.clear();
+  h.step(NodeReturned{NodeId{0}, {}, after});
+  EXPECT_EQ(h.row(id).reschedules, 1u);
+}
+
+TEST(Takeover, AJobWhoseWorkersHaveAllSucceededMeanwhileIsDoneAtOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  h.take_over(2);
+  h.succeed(id, 0);
+  h.succeed(id, 1);
+  EXPECT_EQ(h.phase(id), JobPhase::Succeeded);
+}
+
 TEST(Takeover, NodesThatDoNotReportWithinTheGraceAreLost) {
   ControllerHarness h({nodes_of(3, 2)});
   const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
