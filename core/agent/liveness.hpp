@@ -69,6 +69,11 @@ class Liveness {
   /// What the controller orders, before it is sent: lists are read in its light.
   void ordered(const CommandBody& order);
 
+  /// Workers that were told to start on the node's present connection and are in no list yet.
+  const std::vector<RunningWorker>& on_their_way(NodeId node) const {
+    return nodes_[node.index()].ordered;
+  }
+
   /// What a worker measured; only values that differ from the last become an edge.
   void profiled(const ProfilingChanged& measured, std::vector<EventBody>& edges);
 

@@ -25,12 +25,39 @@ LeaderPort::LeaderPort(PortOwner& owner,
       state_(state),
       ahead_(ahead),
       liveness_(epoch, settings, nodes, owner.world_now()),
-      links_(nodes) {}
+      links_(nodes) {
+  state.for_each_job([&](const JobState& job) { issued_[job.row.id] = job.incarnation; });
+}
 
+// A list accuses nobody whose start was decided after it was heard. So what comes before it is
+// decided first, and whoever is on his way by then is added.
 bool LeaderPort::wait_events(Instant, std::vector<Event>& events) {
-  std::move(inbox_.begin(), inbox_.end(), std::back_inserter(events));
-  inbox_.clear();
+  const auto is_list = [](const Event& event) {
+    return std::holds_alternative<NodeReturned>(event.body);
+  };
+  if (inbox_.empty()) return true;
+  if (is_list(inbox_.front())) add_who_is_on_the_way(std::get<NodeReturned>(inbox_.front().body));
+  const auto end = std::find_if(inbox_.begin() + 1, inbox_.end(), is_list);
+  std::move(inbox_.begin(), end, std::back_inserter(events));
+  inbox_.erase(inbox_.begin(), end);
   return true;
+}
+
+void LeaderPort::add_who_is_on_the_way(NodeReturned& returned) const {
+  std::vector<RunningWorker>& list = returned.workers;
+  const auto add = [&](const RunningWorker& worker) {
+    if (std::find(list.begin(), list.end(), worker) == list.end()) list.push_back(worker);
+  };
+  for (const RunningWorker& worker : liveness_.on_their_way(returned.node)) add(worker);
+  // Orders that wait for the store have not even gone out.
+  state_.for_each_job([&](const JobState& job) {
+    const auto issued = issued_.find(job.row.id);
+    for (const Worker& worker : job.workers)
+      if (worker.node == returned.node && worker.state == WorkerState::Starting &&
+          (issued == issued_.end() || worker.incarnation > issued->second))
+        add({job.row.id, worker.born, worker.incarnation, worker.birth_rank});
+  });
+  std::sort(list.begin(), list.end(), comes_before);
 }
 
 void LeaderPort::establish() {
@@ -86,7 +113,10 @@ void LeaderPort::ordered(const CommandBody& body) {
     if (const JobState* job = state_.find(start->job))
       suspicions_.watch(start->job, job->spec->failover);
     std::vector<NodeId>& asked = asked_[start->job];
-    for (const WorkerStart& worker : start->workers) add_once(asked, worker.node);
+    for (const WorkerStart& worker : start->workers) {
+      add_once(asked, worker.node);
+      issued_[start->job] = std::max(issued_[start->job], worker.incarnation);
+    }
   }
   suspicions_.ordered(body);
 }

@@ -102,6 +102,7 @@ class LeaderPort final : public World {
 
  private:
   void note(Origin origin, Instant occurred, EventBody body);
+  void add_who_is_on_the_way(NodeReturned& returned) const;
   void take_edges(Instant occurred);
 
   PortOwner& owner_;
@@ -115,6 +116,8 @@ class LeaderPort final : public World {
   Suspicions suspicions_;
   std::vector<PortLink> links_;
   std::map<JobId, std::vector<NodeId>> asked_;  ///< Where workers of a job were told to start.
+  std::map<JobId, Incarnation> issued_;  ///< The latest start of a job that went out, or that an
+                                         ///< earlier leader had decided on.
   std::vector<Event> inbox_;
   std::vector<EventBody> edges_;  ///< Of one call of the ear.
   std::uint64_t ear_calls_ = 0;
