@@ -228,6 +228,13 @@ void put_together(Random& random, const Fault& before, Instant calm_from, Fault&
 }  // namespace
 
 void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
+  // Nodes that were excluded are let in again, now and then: their time has come.
+  Fault let_in;
+  let_in.kind = FaultKind::Uncordon;
+  let_in.at = calm_from;
+  let_in.times = 50;
+  let_in.every = Duration::seconds(60);
+  for (std::uint32_t n = 0; n < scenario.node_count(); ++n) let_in.nodes.emplace_back(n);
   std::vector<double> weights;
   const double share = random.uniform(0.1, 0.7);
   for (std::size_t k = 0; k < kKinds.size(); ++k)
@@ -242,6 +249,7 @@ void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
       put_together(random, scenario.faults.back(), calm_from, *fault);
     scenario.faults.push_back(std::move(*fault));
   }
+  scenario.faults.push_back(std::move(let_in));
 }
 
 }  // namespace orrery::sim

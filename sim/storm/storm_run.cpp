@@ -138,6 +138,9 @@ class Storm {
       watch_.checker().add(ViolationKind::Liveness, ports_.now(), "nobody leads" + since);
       return;
     }
+    // A node that its relaunch has failed stays out of use until somebody lets it in.
+    for (const NodeState& node : leads->state().nodes)
+      if (node.excluded) return;
     leads->state().for_each_job([&](const JobState& job) {
       if (is_final(job.row.phase) || !could_run(*job.spec)) return;
       watch_.checker().add(ViolationKind::Liveness,
