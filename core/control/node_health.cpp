@@ -112,6 +112,13 @@ void move_off(Step& step, JobState& job, NodeId node) {
   }
 }
 
+// For as long as the settings say.
+void exclude_for_a_while(Step& step, NodeId node) {
+  const Duration exclusion = step.state.settings.exclusion;
+  exclude_node(step, node, exclusion.is_forever() ? Instant::never() : step.at + exclusion);
+  step.state.rebuild_node_timer();
+}
+
 void ask_relaunch(Step& step, JobState& job, Duration timeout) {
   step.out.orders.emplace_back(
       RelaunchNodes{job.row.id, job.failover.open.number, job.failover.relaunching, timeout});
@@ -177,10 +184,7 @@ void note_node_incident(Step& step, NodeId node) {
   std::erase_if(state.incidents, [&](Instant at) { return step.at - at >= settings.lemon_window; });
   if (state.excluded || state.incidents.size() < static_cast<std::size_t>(settings.lemon_incidents))
     return;
-  exclude_node(step,
-               node,
-               settings.exclusion.is_forever() ? Instant::never() : step.at + settings.exclusion);
-  step.state.rebuild_node_timer();
+  exclude_for_a_while(step, node);
 }
 
 void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
@@ -221,7 +225,7 @@ void give_up_relaunch(Step& step, JobState& job) {
     return ask_relaunch(step, job, limits.relaunch_group_timeout);
   }
   failover.relaunching.clear();
-  if (!root.is_none()) exclude_node(step, root, Instant::never());
+  if (!root.is_none()) exclude_for_a_while(step, root);
   resume_recovery(step, job, Reason::NodeRelaunchFailed, job.spec->recovery);
 }
 

@@ -37,6 +37,32 @@ int order_of(const EventBody& body) {
 // Issued orders that may stand before those kept back until they are dropped together.
 constexpr std::size_t kIssuedKept = 4096;
 
+bool is_still_starting(const StartWorkers& order, const WorkerStart& start, const JobState& job) {
+  const auto is_it = [&](const Worker& worker) {
+    return worker.incarnation == start.incarnation && worker.birth_rank == start.rank &&
+           worker.born == order.generation;
+  };
+  const std::size_t rank = start.rank.index();
+  // Nearly always its present rank still.
+  if (rank < job.workers.size() && is_it(job.workers[rank]))
+    return job.workers[rank].state == WorkerState::Starting;
+  return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
+    return is_it(worker) && worker.state == WorkerState::Starting;
+  });
+}
+
+// An order to start may have been overtaken while its record became durable: its node was lost, or
+// the job ended. Whoever is not to start any more is left out; false where nobody is left.
+bool is_still_meant(Command& order, const State& state) {
+  auto* start = std::get_if<StartWorkers>(&order.body);
+  if (start == nullptr || order.sequence == state.sequence) return true;
+  const JobState* job = state.find(start->job);
+  if (job == nullptr) return false;
+  std::erase_if(start->workers,
+                [&](const WorkerStart& each) { return !is_still_starting(*start, each, *job); });
+  return !start->workers.empty();
+}
+
 }  // namespace
 
 Driver::Driver(Controller& controller,
@@ -156,8 +182,8 @@ void Driver::issue_durable() {
   if (planted(Bug::ActBeforeDurable)) durable = controller_.state().sequence;
   while (issued_ < outbox_.size() && outbox_[issued_].sequence <= durable) {
     // Counted before it is out: an order is never issued twice by one leader.
-    const Command& order = outbox_[issued_++];
-    world_.issue(order);
+    Command& order = outbox_[issued_++];
+    if (is_still_meant(order, controller_.state())) world_.issue(order);
   }
   if (planted(Bug::ForgetKeptBackOrders)) issued_ = outbox_.size();
   if (issued_ < outbox_.size()) reached(Mark::OrdersKeptBack);
