@@ -183,6 +183,15 @@ Instant LeaderPort::next_deadline() const {
   return std::min(liveness_.next_deadline(), suspicions_.next_deadline());
 }
 
+bool LeaderPort::is_wanted(JobId job, const WorkerStart& start) const {
+  const JobState* known = state_.find(job);
+  if (known == nullptr) return false;
+  return std::any_of(known->workers.begin(), known->workers.end(), [&](const Worker& worker) {
+    return worker.incarnation == start.incarnation && worker.birth_rank == start.rank &&
+           worker.node == start.node && worker.is_alive();
+  });
+}
+
 std::vector<NodeId> LeaderPort::nodes_of(JobId job) const {
   std::vector<NodeId> nodes;
   const auto asked = asked_.find(job);

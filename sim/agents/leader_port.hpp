@@ -95,6 +95,10 @@ class LeaderPort final : public World {
   void time_reached();
   Instant next_deadline() const;
 
+  /// Whether the leader still wants this start: while it waited for the store or the connection,
+  /// the worker may have been given up.
+  bool is_wanted(JobId job, const WorkerStart& start) const;
+
   /// Nodes to which something of the job may have gone.
   std::vector<NodeId> nodes_of(JobId job) const;
 

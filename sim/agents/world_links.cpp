@@ -24,6 +24,17 @@ void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
   std::vector<NodeId> nodes;
   if (const auto* answer = std::get_if<AnswerRequest>(&command.body))
     return answered(port, *answer);
+  // An order to start that waited for the store may have been overtaken by what came after it.
+  if (const auto* start = std::get_if<StartWorkers>(&command.body)) {
+    const auto is_given_up = [&](const WorkerStart& w) { return !port.is_wanted(start->job, w); };
+    if (std::any_of(start->workers.begin(), start->workers.end(), is_given_up)) {
+      Command rest = command;
+      auto& workers = std::get<StartWorkers>(rest.body).workers;
+      std::erase_if(workers, is_given_up);
+      if (!workers.empty()) issue_from(port, rest);
+      return;
+    }
+  }
   port.ordered(command.body);
   if (const auto* relaunch = std::get_if<RelaunchNodes>(&command.body))
     return room_.obey(*relaunch);
@@ -62,8 +73,15 @@ void AgentWorld::send_order(LeaderPort& port, NodeId node, std::shared_ptr<const
 void AgentWorld::flush(LeaderPort& port, NodeId node) {
   PortLink& link = port.link(node);
   link.registered = true;
-  for (std::shared_ptr<const Command>& order : std::exchange(link.waiting, {}))
-    send_order(port, node, std::move(order));
+  for (std::shared_ptr<const Command>& order : std::exchange(link.waiting, {})) {
+    const auto* start = std::get_if<StartWorkers>(&order->body);
+    const bool given_up =
+        start != nullptr &&
+        std::none_of(start->workers.begin(), start->workers.end(), [&](const WorkerStart& w) {
+          return w.node == node && port.is_wanted(start->job, w);
+        });
+    if (!given_up) send_order(port, node, std::move(order));
+  }
 }
 
 // --- messages ---
