@@ -46,7 +46,8 @@ std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
   for (const JobId id : jobs_in_order(view)) {
     const JobView job = view.job(id);
     if (job.row.holds && job.row.is_fixed()) continue;
-    const std::int32_t least = job.row.is_fixed() ? rigid_replicas(job.spec) : job.row.min_replicas;
+    // Of a fixed job the number that its user asked for last.
+    const std::int32_t least = job.row.min_replicas;
     const std::int64_t devices = devices_at(job.row, least);
     const bool fits = devices <= left && view.quota_allows(id, static_cast<std::int32_t>(devices));
     if (fits) left -= devices;

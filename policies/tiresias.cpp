@@ -8,9 +8,14 @@ namespace {
 
 constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
 
+/// The rigid size within what the job's user has asked for since.
+std::int32_t rigid_size(const JobView& job) {
+  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
+}
+
 /// Devices of the whole job at its rigid size.
 std::int64_t devices_wanted(const JobView& job) {
-  const std::int64_t replicas = job.row.holds ? job.row.replicas : rigid_replicas(job.spec);
+  const std::int64_t replicas = job.row.holds ? job.row.replicas : rigid_size(job);
   return replicas * job.row.demand.devices + job.row.rest_devices;
 }
 
@@ -86,7 +91,7 @@ bool Tiresias::place(const ClusterView& view,
   const std::size_t blocked_before = blocked.size();
   for (const JobId id : choice.starting) {
     const JobView job = view.job(id);
-    const std::int32_t replicas = rigid_replicas(job.spec);
+    const std::int32_t replicas = rigid_size(job);
     std::vector<NodeCount> nodes;
     if (placer_.place(view, job, replicas, nodes)) {
       grant_on(id, replicas, nodes, plan);

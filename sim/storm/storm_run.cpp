@@ -142,7 +142,7 @@ class Storm {
     for (const NodeState& node : leads->state().nodes)
       if (node.excluded) return;
     leads->state().for_each_job([&](const JobState& job) {
-      if (is_final(job.row.phase) || !could_run(*job.spec)) return;
+      if (is_final(job.row.phase) || job.row.infeasible || !could_run(*job.spec)) return;
       watch_.checker().add(ViolationKind::Liveness,
                            ports_.now(),
                            job.spec->name + " is still " + std::string(to_string(job.row.phase)) +

@@ -5,10 +5,13 @@
 namespace orrery::sim {
 namespace {
 
-double rate_max(const scenarios::ScenarioJob& job) {
-  const RoleSpec& role = job.spec.roles[elastic_role(job.spec).index()];
+double rate_max(const scenarios::Scenario& scenario, const scenarios::ScenarioJob& job) {
+  std::int32_t replicas = job.spec.roles[elastic_role(job.spec).index()].max_replicas;
+  // The number of a fixed role is its user's.
+  for (const scenarios::TimedRequest& request : scenario.requests)
+    if (request.job == job.spec.name && request.scale) replicas += request.scale->replicas;
   double most = 0;
-  for (std::int32_t n = 1; n <= role.max_replicas; ++n)
+  for (std::int32_t n = 1; n <= replicas; ++n)
     most = std::max(most, scenarios::rate_of(job.work, n));
   return most;
 }
@@ -23,7 +26,7 @@ CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
   Duration grace = scenario.timing.stop + Duration::seconds(10);
   for (const scenarios::ScenarioJob& job : scenario.jobs) {
     grace = std::max(grace, job.spec.drain_grace + Duration::seconds(10));
-    facts.work[job.spec.name] = {job.work.units, rate_max(job)};
+    facts.work[job.spec.name] = {job.work.units, rate_max(scenario, job)};
   }
   facts.stale_after = scenario.settings.node_lease + scenario.settings.takeover_grace + grace;
   return facts;
