@@ -119,13 +119,14 @@ class Storm {
     tell(report);
   }
 
-  bool could_run(const JobSpec& spec) const {
+  bool could_run(const JobState& job) const {
+    const JobSpec& spec = *job.spec;
     // Work that goes on without a worker that failed may never end: only a deadline ends it.
     if (spec.failover.trigger != FailureTrigger::Now && spec.run_deadline.is_forever())
       return false;
     std::vector<std::int32_t> counts;
-    for (const RoleSpec& role : spec.roles)
-      counts.push_back(spec.preemptible ? role.min_replicas : role.max_replicas);
+    for (std::size_t r = 0; r < spec.roles.size(); ++r)
+      counts.push_back(job.target(RoleIndex{static_cast<std::uint16_t>(r)}));
     return fits_alone(scenario_, spec, counts);
   }
 
@@ -142,7 +143,7 @@ class Storm {
     for (const NodeState& node : leads->state().nodes)
       if (node.excluded) return;
     leads->state().for_each_job([&](const JobState& job) {
-      if (is_final(job.row.phase) || job.row.infeasible || !could_run(*job.spec)) return;
+      if (is_final(job.row.phase) || job.row.infeasible || !could_run(job)) return;
       watch_.checker().add(ViolationKind::Liveness,
                            ports_.now(),
                            job.spec->name + " is still " + std::string(to_string(job.row.phase)) +

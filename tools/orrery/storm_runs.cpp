@@ -11,9 +11,11 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
   std::vector<scenarios::PolicyChoice> choices;
   for (const policies::PolicyRow& row : policies::rows()) {
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
+    // A quantum is longer than a start and a checkpoint, or nobody would ever get on.
     for (const policies::ParameterRow& parameter : row.parameters)
       if (parameter.name == "period" || parameter.name == "quantum")
-        choice.parameters.push_back({std::string(parameter.name), "20s", {}});
+        choice.parameters.push_back(
+            {std::string(parameter.name), parameter.name == "period" ? "20s" : "150s", {}});
     choices.push_back(std::move(choice));
   }
   return choices;
