@@ -79,8 +79,13 @@ bool Gang::start(JobId id, Plan& plan) {
 
 void Gang::shrink(JobId id, std::vector<NodeCount> kept) {
   const JobView job = view_->job(id);
-  for (const NodeCount& n : job.nodes) trial().give(n.node, job.row.demand, n.replicas);
-  for (const NodeCount& n : kept) trial().take(n.node, job.row.demand, n.replicas);
+  // Only what goes is given: taking a part of a device does not undo its giving.
+  for (const NodeCount& n : job.nodes) {
+    std::int32_t goes = n.replicas;
+    for (const NodeCount& k : kept)
+      if (k.node == n.node) goes -= k.replicas;
+    if (goes > 0) trial().give(n.node, job.row.demand, goes);
+  }
   kept_[id] = std::move(kept);
 }
 
