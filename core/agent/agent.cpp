@@ -56,12 +56,13 @@ auto of_job(Map& map, JobId job) {
   return Part<decltype(end)>{begin, end};
 }
 
-/// A StopWorkers names a worker by its rank in a generation; one that the controller knows from a
-/// complete list only, by what stands there: generation and rank of its birth.
+/// A StopWorkers names a worker by its lasting name, since news of its generation may have been lost;
+/// without one by its rank in that generation, or in that of its birth.
 template <class AnyWorker>
 bool is_named_by(const StopWorkers& order, const WorkerStop& stop, const AnyWorker& worker) {
   const WorkerName& name = worker.name;
   if (name.job != order.job || name.incarnation != stop.incarnation) return false;
+  if (!stop.birth_rank.is_none()) return name.birth_rank == stop.birth_rank;
   return (worker.generation == order.generation && worker.rank == stop.rank) ||
          (worker.born == order.generation && name.birth_rank == stop.rank);
 }

@@ -197,7 +197,7 @@ void stop_workers(Step& step,
     if (worker.state == WorkerState::Ready) --job.ready;
     worker.state = WorkerState::Draining;
     ++job.draining;
-    order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+    order.workers.push_back(stop_of(worker, rank));
     if (give_up && !worker.lease.is_none())
       step.state.ledger.begin_release(worker.lease, step.woken);
   }
@@ -216,6 +216,10 @@ WorkerStart start_of(const JobState& job, std::uint32_t rank) {
           worker.incarnation,
           worker.devices,
           job.spec->roles[worker.role.index()].bundle.share};
+}
+
+WorkerStop stop_of(const Worker& worker, std::uint32_t rank) {
+  return {Rank{rank}, worker.node, worker.incarnation, worker.birth_rank};
 }
 
 Worker successor_of(Worker& worker) {
@@ -541,7 +545,7 @@ void kill_late(Step& step, JobState& job) {
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const Worker& worker = job.workers[rank];
     if (worker.state != WorkerState::Draining) continue;
-    order.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+    order.workers.push_back(stop_of(worker, rank));
   }
   step.out.orders.emplace_back(std::move(order));
   set_drain_deadline(step, job);

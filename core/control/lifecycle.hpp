@@ -88,6 +88,9 @@ void stop_workers(Step& step, JobState& job, const std::vector<std::uint32_t>& r
 /// The order that starts a member of the present generation.
 WorkerStart start_of(const JobState& job, std::uint32_t rank);
 
+/// The order that stops a worker of this rank.
+WorkerStop stop_of(const Worker& worker, std::uint32_t rank);
+
 /// The successor of a worker, started in place: the lease goes over to it.
 Worker successor_of(Worker& worker);
 

@@ -135,7 +135,7 @@ void stop_orphans(Step& step, const NodeReturned& event) {
       step.out.orders.emplace_back(StopWorkers{listed.job,
                                                listed.generation,
                                                Duration::zero(),
-                                               {{listed.rank, event.node, listed.incarnation}}});
+                                               {{listed.rank, event.node, listed.incarnation, listed.rank}}});
     }
 }
 
@@ -171,7 +171,7 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
       missing = true;
     } else if (worker.state == WorkerState::Draining) {
       // The order to stop may have been lost with the leader that gave it.
-      again.workers.push_back({Rank{rank}, worker.node, worker.incarnation});
+      again.workers.push_back(stop_of(worker, rank));
     }
   }
   if (!again.workers.empty()) step.out.orders.emplace_back(std::move(again));

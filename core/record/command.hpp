@@ -62,6 +62,8 @@ struct WorkerStop {
   Rank rank;  ///< In the generation of the command.
   NodeId node;
   Incarnation incarnation;
+  Rank birth_rank;  ///< With job and incarnation its lasting name, which a node knows even where it
+                    ///< has not heard of the generation. None: `rank` tells.
 
   friend bool operator==(const WorkerStop&, const WorkerStop&) = default;
 
@@ -70,6 +72,7 @@ struct WorkerStop {
     v.field("rank", self.rank);
     v.field("node", self.node);
     v.field("incarnation", self.incarnation);
+    v.field("birth_rank", self.birth_rank);
   }
 };
 
