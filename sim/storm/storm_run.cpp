@@ -144,8 +144,14 @@ class Storm {
     // A node that its relaunch has failed stays out of use until somebody lets it in.
     for (const NodeState& node : leads->state().nodes)
       if (node.excluded) return;
+    // Nor does a queue move whose head can never run.
+    bool hopeless = false;
     leads->state().for_each_job([&](const JobState& job) {
-      if (is_final(job.row.phase) || job.row.infeasible || !could_run(job)) return;
+      hopeless = hopeless || (!is_final(job.row.phase) && (job.row.infeasible || !could_run(job)));
+    });
+    if (hopeless) return;
+    leads->state().for_each_job([&](const JobState& job) {
+      if (is_final(job.row.phase)) return;
       watch_.checker().add(ViolationKind::Liveness,
                            ports_.now(),
                            job.spec->name + " is still " + std::string(to_string(job.row.phase)) +
