@@ -56,8 +56,8 @@ auto of_job(Map& map, JobId job) {
   return Part<decltype(end)>{begin, end};
 }
 
-/// A StopWorkers names a worker by its lasting name, since news of its generation may have been lost;
-/// without one by its rank in that generation, or in that of its birth.
+/// A StopWorkers names a worker by its lasting name, since news of its generation may have been
+/// lost; without one by its rank in that generation, or in that of its birth.
 template <class AnyWorker>
 bool is_named_by(const StopWorkers& order, const WorkerStop& stop, const AnyWorker& worker) {
   const WorkerName& name = worker.name;

@@ -132,10 +132,11 @@ void stop_orphans(Step& step, const NodeReturned& event) {
   for (const RunningWorker& listed : event.workers)
     if (living(step.state, event.node, listed) == nullptr) {
       reached(Mark::OrphanStopped);
-      step.out.orders.emplace_back(StopWorkers{listed.job,
-                                               listed.generation,
-                                               Duration::zero(),
-                                               {{listed.rank, event.node, listed.incarnation, listed.rank}}});
+      step.out.orders.emplace_back(
+          StopWorkers{listed.job,
+                      listed.generation,
+                      Duration::zero(),
+                      {{listed.rank, event.node, listed.incarnation, listed.rank}}});
     }
 }
 

@@ -58,8 +58,10 @@ bool is_still_meant(Command& order, const State& state) {
   if (start == nullptr || order.sequence == state.sequence) return true;
   const JobState* job = state.find(start->job);
   if (job == nullptr) return false;
-  std::erase_if(start->workers,
-                [&](const WorkerStart& each) { return !is_still_starting(*start, each, *job); });
+  // A node that is silent by now would start it at its return, whatever has become of the job.
+  std::erase_if(start->workers, [&](const WorkerStart& each) {
+    return state.nodes[each.node.index()].silent || !is_still_starting(*start, each, *job);
+  });
   return !start->workers.empty();
 }
 
