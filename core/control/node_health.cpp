@@ -199,6 +199,8 @@ void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
                          limits.nodes_relaunched_max);
   failover.relaunching = {node};
   failover.relaunching_group = false;
+  // Whoever led a recovery so far has nothing to lead until the answer is there.
+  failover.led = LedRecovery::None;
   job.change_reason = reason;
   set_phase(step, job, JobPhase::Restarting, reason);
   ask_relaunch(step, job, limits.relaunch_timeout);
@@ -264,7 +266,8 @@ void on_event(Step& step, const NodesRelaunched& event) {
   if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
   if (is_final(job->row.phase)) return ignore(step, job, Ignored::JobFinished, kKind);
   JobFailover& failover = job->failover;
-  if (failover.relaunching.empty() || failover.open.number != event.incident)
+  if (failover.relaunching.empty() || failover.open.number != event.incident ||
+      !awaits_answer(*job))
     return ignore(step, job, Ignored::StaleIncident, kKind);
   const std::vector<NodeId> asked = std::exchange(failover.relaunching, {});
   std::uint32_t replaced = 0;

@@ -337,6 +337,8 @@ void fail_start(Step& step, JobState& job) {
 void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope) {
   widen(job, failed, scope);
   if (!count_wide_restarts(step, job, failed, scope)) return;
+  // A recovery that comes over another one takes its place, with all that that one has claimed.
+  if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
   if (job.row.phase != JobPhase::Rescheduling) set_phase(step, job, JobPhase::Restarting, reason);
   job.change_reason = reason;
   MembershipChange change;
