@@ -217,7 +217,11 @@ ScenarioJob plan_job(Random& random, Instant calm_from, const Scenario& scenario
   plan_times(random, spec);
   plan_work(random, job);
   plan_scripts(random, job);
-  if (random.chance(0.1)) job.ready_after = ms(random, 0, 30'000);
+  if (random.chance(0.1)) {
+    job.ready_after = ms(random, 0, 30'000);
+    // With a reset window whoever is never ready in time would start for ever.
+    spec.start_deadline = std::max(spec.start_deadline, Duration::seconds(60));
+  }
   return job;
 }
 
