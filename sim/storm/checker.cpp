@@ -51,13 +51,6 @@ void Checker::process_gone(Instant now, NodeId node, const ProcessName& name) {
   processes_.time_reached(now);
 }
 
-void Checker::process_moved(Instant now,
-                            const ProcessName& name,
-                            RoleIndex role,
-                            std::int32_t local_rank) {
-  processes_.moved(now, name, role, local_rank);
-}
-
 void Checker::worked(Instant now, JobId job, double done) { jobs_.worked(now, job, done); }
 
 }  // namespace orrery::sim

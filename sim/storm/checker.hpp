@@ -51,7 +51,6 @@ class Checker {
   // The truth of the world.
   void process_began(Instant now, TrueProcess process);
   void process_gone(Instant now, NodeId node, const ProcessName& name);
-  void process_moved(Instant now, const ProcessName& name, RoleIndex role, std::int32_t local_rank);
   void worked(Instant now, JobId job, double done);
 
   /// What others found: no progress, a broken invariant, a job that did not finish.

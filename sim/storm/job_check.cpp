@@ -233,9 +233,11 @@ void JobCheck::check_membership(Instant now,
   }
   if (!next) return;
   std::vector<ProcessName> names;
-  for (const WorkerStart& member : members)
+  for (const WorkerStart& member : members) {
     names.push_back(
         {id, member.incarnation, member.birth_rank.is_none() ? member.rank : member.birth_rank});
+    processes_.moved(now, names.back(), member.role, member.local_rank);
+  }
   processes_.membership(now, id, names);
 }
 
@@ -285,7 +287,7 @@ void JobCheck::leader_has(Instant now, Sequence at, std::span<const JobCounts> j
                        std::to_string(job.submitted.value) + ", the leader does not know it");
       continue;
     }
-    for (std::size_t c = 0; c < job.counts.size(); ++c) {
+    for (std::size_t c = 0; c < job.counts.size() && !has->retired; ++c) {
       std::uint32_t told = 0;
       for (const Count& value : job.counts[c])
         if (value.at <= at) told = value.value;

@@ -31,6 +31,7 @@ struct JobCounts {
   JobId job;
   std::string name;
   bool final = false;
+  bool retired = false;  ///< Ended and forgotten: it has no counters any more.
   std::array<std::uint32_t, EnumNames<Counter>::kNames.size()> counters{};
 };
 

@@ -17,23 +17,43 @@ void JournalFold::lose(Sequence last) {
   if (last.value >= ends_.size()) return;
   ends_.resize(last.value);
   bytes_.resize(ends_.empty() ? 0 : ends_.back());
-  if (controller_->state().sequence > last) controller_ = std::make_unique<Controller>();
+  if (controller_->state().sequence > last) begin_again();
+}
+
+void JournalFold::begin_again() {
+  controller_ = std::make_unique<Controller>();
+  ended_.clear();
 }
 
 const State* JournalFold::state_at(Sequence at) {
   if (at.value > ends_.size()) return nullptr;
-  if (controller_->state().sequence > at) controller_ = std::make_unique<Controller>();
-  Commands unused;
+  if (controller_->state().sequence > at) begin_again();
+  Commands told;
   while (controller_->state().sequence < at) {
     const std::size_t i = controller_->state().sequence.value;
     const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
     ByteReader in(std::span<const std::byte>(bytes_).subspan(begin, ends_[i] - begin));
     Event event;
     if (!decode(in, kRecordVersion, event)) return nullptr;
-    unused.clear();
-    controller_->step(event, unused);
+    told.clear();
+    controller_->step(event, told);
+    for (const Notice& notice : told.notices)
+      if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to))
+        ended_.push_back(notice.job);
   }
   return &controller_->state();
+}
+
+std::vector<JobCounts> JournalFold::counts() const {
+  std::vector<JobCounts> out = counts_in(controller_->state());
+  for (const JobId job : ended_) {
+    if (controller_->state().find(job) != nullptr) continue;
+    JobCounts retired;
+    retired.job = job;
+    retired.final = retired.retired = true;
+    out.push_back(retired);
+  }
+  return out;
 }
 
 std::vector<JobCounts> counts_in(const State& state) {

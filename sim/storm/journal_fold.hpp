@@ -27,10 +27,16 @@ class JournalFold {
   /// The state after record `at`, which was appended; null where a record is none.
   const State* state_at(Sequence at);
 
+  /// The counters of all jobs in the state that was asked for last, and those that have ended.
+  std::vector<JobCounts> counts() const;
+
  private:
+  void begin_again();
+
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> ends_;
   std::unique_ptr<Controller> controller_;
+  std::vector<JobId> ended_;  ///< Up to its record.
 };
 
 /// The counters of all jobs in a state.

@@ -47,7 +47,7 @@ class ProcessCheck {
   void began(Instant now, const TrueProcess& process);
   void gone(NodeId node, const ProcessName& name);
 
-  /// A membership change tells a process its new place.
+  /// A membership gives a process a new place, whether it has heard of it or not.
   void moved(Instant now, const ProcessName& name, RoleIndex role, std::int32_t local_rank);
 
   /// The workers of a job's new membership. Its other processes have successors: they may live

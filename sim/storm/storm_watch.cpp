@@ -46,7 +46,7 @@ void StormWatch::on_started(LeaderNumber leader, Epoch, Sequence replayed, Diges
   youngest_ = leader;
   const State* folded = fold_.state_at(replayed);
   checker_.compared(now(), replayed, state, folded == nullptr ? Digest{} : folded->digest());
-  if (folded != nullptr) checker_.leader_has(now(), replayed, counts_in(*folded));
+  if (folded != nullptr) checker_.leader_has(now(), replayed, fold_.counts());
 }
 
 void StormWatch::on_appended(LeaderNumber, Epoch writer, const StoredRecord& record) {
@@ -86,10 +86,6 @@ void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
                           p.devices,
                           p.share,
                           {}});
-}
-
-void StormWatch::on_process_moved(Instant at, const WorldProcess& p) {
-  checker_.process_moved(at, {p.job, p.incarnation, p.birth_rank}, p.role, p.local_rank);
 }
 
 void StormWatch::on_process_ended(Instant at, const WorldProcess& p) {

@@ -46,7 +46,6 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
 
   // Of the world.
   void on_process_started(Instant at, const WorldProcess& process) override;
-  void on_process_moved(Instant at, const WorldProcess& process) override;
   void on_process_ended(Instant at, const WorldProcess& process) override;
 
   // Of the drivers.

@@ -223,7 +223,7 @@ TEST_F(CheckerTest, TheStateOfALeaderHasLostAJobAndACounter) {
   const Sequence last = append(TimeReached{});
   count(Counter::Preemptions, 1, last);
   checker_.leader_has(now_, last, {});
-  const JobCounts counts{JobId{0}, "default.train", false, {}};
+  const JobCounts counts{JobId{0}, "default.train", false, false, {}};
   checker_.leader_has(now_, last, std::span(&counts, 1));
   ASSERT_EQ(checker_.found().count(), 2U);
   EXPECT_EQ(checker_.found().kept()[0].kind, ViolationKind::JobVanished);
