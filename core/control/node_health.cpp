@@ -4,6 +4,7 @@
 
 #include "core/control/incident.hpp"
 #include "core/control/recovery.hpp"
+#include "core/control/sub_master.hpp"
 
 namespace orrery {
 namespace {
@@ -125,6 +126,15 @@ void ask_relaunch(Step& step, JobState& job, Duration timeout) {
   step.state.set_timer(job, step.at + timeout);
 }
 
+// The relaunch is over, one way or the other: the recovery that it held up goes on, led where the
+// role has a sub-master.
+void go_on(Step& step, JobState& job, Reason reason) {
+  const RoleIndex role = job.failover.open.role;
+  if (!role.is_none() && !sub_master_of(*job.spec, role).is_none())
+    return begin_led_recovery(step, job, role, reason);
+  resume_recovery(step, job, reason, job.spec->recovery);
+}
+
 // A new machine under an old name: whatever ran there is gone for good.
 void replace_node(Step& step, NodeId node) {
   NodeState& state = step.state.nodes[node.index()];
@@ -228,7 +238,7 @@ void give_up_relaunch(Step& step, JobState& job) {
   }
   failover.relaunching.clear();
   if (!root.is_none()) exclude_for_a_while(step, root);
-  resume_recovery(step, job, Reason::NodeRelaunchFailed, job.spec->recovery);
+  go_on(step, job, Reason::NodeRelaunchFailed);
 }
 
 void lose_node(Step& step, JobState& job, NodeId node, Reason reason) {
@@ -282,10 +292,7 @@ void on_event(Step& step, const NodesRelaunched& event) {
   failover.relaunching.clear();
   failover.nodes_relaunched += replaced;
   if (replaced > 0) count(step, *job, Counter::NodesRelaunched);
-  resume_recovery(step,
-                  *job,
-                  replaced > 0 ? Reason::NodeRelaunched : Reason::NodeRelaunchFailed,
-                  job->spec->recovery);
+  go_on(step, *job, replaced > 0 ? Reason::NodeRelaunched : Reason::NodeRelaunchFailed);
 }
 
 void on_event(Step& step, const ExclusionRequested& event) {

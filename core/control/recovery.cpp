@@ -401,10 +401,15 @@ bool awaits_answer(const JobState& job) {
 
 void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope scope) {
   RankFlags failed(job.workers.size(), 0);
+  // Whoever was set aside until the end is the cause itself where the end has come.
+  const Incident& open = job.failover.open;
+  const bool at_end = std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+    return w.role == open.role && w.local_rank == open.local_rank && is_set_aside(job, w);
+  });
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     const Worker& worker = job.workers[i];
     failed[i] = worker.state == WorkerState::Lost ||
-                (worker.state == WorkerState::Failed && !is_set_aside(job, worker)) ||
+                (worker.state == WorkerState::Failed && (at_end || !is_set_aside(job, worker))) ||
                 (job.failover.led != LedRecovery::None && worker.role == job.failover.led_role);
   }
   recover(step, job, std::move(failed), reason, scope);

@@ -98,11 +98,11 @@ void all_are_up(Step& step, JobState& job, Reason reason) {
 
 void give_up_sub_master(Step& step, JobState& job) {
   JobFailover& failover = job.failover;
-  const LedRecovery stage = failover.led;
-  if (stage == LedRecovery::Restarted) {
-    failover.led = LedRecovery::None;
-    return become_running(step, job, Reason::SubMasterLate);
-  }
+  const Worker* master = master_of(job, failover.led_role);
+  if (master != nullptr && !charge_master(step, job, *master)) return;
+  failover.told = Incarnation{};
+  if (failover.led == LedRecovery::Restarted && master != nullptr)
+    return restart_sub_master(step, job);
   // The role's workers, all that failed, and the sub-master itself, which does not answer.
   RankFlags failed(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
@@ -111,7 +111,7 @@ void give_up_sub_master(Step& step, JobState& job) {
                 worker.role == failover.led_role ||
                 job.spec->roles[worker.role.index()].master_of == failover.led_role;
   }
-  failover.led = LedRecovery::None;
+  failover.led = master != nullptr ? LedRecovery::Restarting : LedRecovery::None;
   recover(step, job, std::move(failed), Reason::SubMasterLate, RecoveryScope::Role);
 }
 

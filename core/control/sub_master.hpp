@@ -27,7 +27,8 @@ void restart_sub_master(Step& step, JobState& job);
 /// All workers are up: Running, or the sub-master's turn to start its role.
 void all_are_up(Step& step, JobState& job, Reason reason);
 
-/// The sub-master has not led on in time: the controller does it itself.
+/// The sub-master has not led on in time, which counts as its failure: it is started again. Where
+/// it has not asked for it yet, the controller restarts the role by itself.
 void give_up_sub_master(Step& step, JobState& job);
 
 void on_event(Step& step, const SubMasterSaid& event);

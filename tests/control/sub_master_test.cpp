@@ -123,12 +123,29 @@ TEST(SubMaster, ThatIsLateIsReplacedAndTheControllerDoesItItself) {
   led.h.fail(led.id, 0);
   led.h.pass(Duration::seconds(60));
   led.bring_up();
+  EXPECT_EQ(led.told(), SubMasterOrder::Restarted);
+  led.say(SubMasterWord::Done);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
   EXPECT_EQ(led.started(1), 1u);
   EXPECT_EQ(led.h.job(led.id).failover.role_restarts[0], 1u);
   EXPECT_EQ(led.h.job(led.id).failover.role_restarts[1], 0u);
+}
+
+TEST(SubMaster, ThatDoesNotStartItsRoleIsStartedAgain) {
+  Led led;
+  led.h.fail(led.id, 0);
+  led.say(SubMasterWord::AskRestart);
+  led.bring_up();
+  ASSERT_EQ(led.told(), SubMasterOrder::Restarted);
+  led.h.pass(Duration::seconds(60));
+  led.bring_up();
+  ASSERT_EQ(led.told(), SubMasterOrder::Restarted);
+  led.say(SubMasterWord::Done);
+  EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+  EXPECT_EQ(led.started(0), 2u);
+  EXPECT_EQ(led.started(1), 1u);
 }
 
 TEST(SubMaster, WordsOfAnOldStartOrAnOldRecoveryChangeNothing) {
