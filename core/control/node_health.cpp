@@ -209,8 +209,6 @@ void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
                          limits.nodes_relaunched_max);
   failover.relaunching = {node};
   failover.relaunching_group = false;
-  // Whoever led a recovery so far has nothing to lead until the answer is there.
-  failover.led = LedRecovery::None;
   job.change_reason = reason;
   set_phase(step, job, JobPhase::Restarting, reason);
   ask_relaunch(step, job, limits.relaunch_timeout);

@@ -203,7 +203,8 @@ void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
     note_node_incident(step, root.node);
     if (!charge_replica(step, job, root, relaunch)) return;
   }
-  if (relaunch) {
+  // A recovery that is led is not left half done: the next failure there asks for the node.
+  if (relaunch && job.failover.led == LedRecovery::None) {
     begin_relaunch(step, job, root.node, reason);
   } else if (rank != kNobody && !sub_master_of(*job.spec, root.role).is_none()) {
     begin_led_recovery(step, job, root.role, reason);
