@@ -122,8 +122,9 @@ void Agent::on(const CommandReceived& event, Instant now, AgentOutput& out) {
 
 void Agent::on(const LeaseRenewed& event, Instant now, AgentOutput& out) {
   if (!accept_epoch(event.epoch, now, out)) return;
-  const Instant sent_at = planted(Bug::FenceAtFullLease) ? now : std::min(event.sent_at, now);
-  const Instant until = sent_at + (settings_.node_lease - settings_.fence_margin);
+  const Instant sent_at = std::min(event.sent_at, now);
+  Instant until = sent_at + (settings_.node_lease - settings_.fence_margin);
+  if (planted(Bug::FenceTooLate)) until = until + settings_.node_lease;
   // An answer that took longer than the lease itself gives none.
   if (until <= now) return reached(Mark::AgentLateRenewal);
   lease_until_ = lease_held_ ? std::max(lease_until_, until) : until;
@@ -182,9 +183,9 @@ void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
   lease_until_ = event.lease_until;
   lease_held_ = true;  // Where it is over, acting on time fences what was adopted.
   if (planted(Bug::AdoptWithoutChecking)) lease_until_ = now + settings_.node_lease * 50;
-  if (!planted(Bug::AdoptDropsEnded))
-    for (const EndedWorker& ended : event.ended) remember_end(ended);
-  for (const AgentWorker& found : event.living) adopt(found, now, out);
+  for (const EndedWorker& ended : event.ended) remember_end(ended);
+  if (!planted(Bug::AdoptNobody))
+    for (const AgentWorker& found : event.living) adopt(found, now, out);
   register_anew(now);
 }
 

@@ -24,19 +24,19 @@ enum class Bug : std::uint8_t {
   SilentNodeKeepsWorkers,  ///< A node's silence is not taken for the loss of its workers.
   // The agent and the shim's fence.
   ForgetSelfFence,       ///< An agent whose lease ran out kills nobody.
-  FenceAtFullLease,      ///< An agent measures its lease from the renewal, not from its heartbeat.
+  FenceTooLate,          ///< An agent takes its lease for twice as long as it is.
   ShimFenceNeverFires,   ///< A dead agent's workers live on.
   AdoptWithoutChecking,  ///< A restarted agent takes over workers whose lease has run out.
   ForgetToRegister,      ///< An agent does not register with a new leader.
   SwallowExit,           ///< An agent does not tell that a worker has ended.
-  AdoptDropsEnded,       ///< A restarted agent forgets what had ended before.
+  AdoptNobody,           ///< A restarted agent does not take over what lives.
   // The driver.
-  ActBeforeDurable,      ///< Orders go out before their record is safe.
-  EpochNotRaised,        ///< A new leader goes on in the old epoch.
-  OrdersOutOfEpoch,      ///< Orders carry the epoch before the present one.
-  ReplaySkipsRecord,     ///< Replay leaves the last record out.
-  SnapshotBehind,        ///< A snapshot claims one record more than it contains.
-  ForgetKeptBackOrders,  ///< Orders that had to wait for the store are dropped.
+  ActBeforeDurable,   ///< Orders go out before their record is safe.
+  EpochNotRaised,     ///< A new leader goes on in the old epoch.
+  OrdersOutOfEpoch,   ///< Orders carry the epoch before the present one.
+  ReplaySkipsRecord,  ///< Replay leaves the last record out.
+  SnapshotBehind,     ///< A snapshot claims one record more than it contains.
+  ChainNotContinued,  ///< Records carry digests of a chain that was not continued.
   // The store.
   StoreLosesTail,          ///< A crash takes a record that was durable.
   StoreAcceptsDeposed,     ///< A deposed leader may still append.
@@ -57,18 +57,18 @@ struct EnumNames<Bug> {
                                      "lose_counter_in_snapshot",
                                      "silent_node_keeps_workers",
                                      "forget_self_fence",
-                                     "fence_at_full_lease",
+                                     "fence_too_late",
                                      "shim_fence_never_fires",
                                      "adopt_without_checking",
                                      "forget_to_register",
                                      "swallow_exit",
-                                     "adopt_drops_ended",
+                                     "adopt_nobody",
                                      "act_before_durable",
                                      "epoch_not_raised",
                                      "orders_out_of_epoch",
                                      "replay_skips_record",
                                      "snapshot_behind",
-                                     "forget_kept_back_orders",
+                                     "chain_not_continued",
                                      "store_loses_tail",
                                      "store_accepts_deposed",
                                      "store_keeps_torn_record",
