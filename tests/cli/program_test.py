@@ -151,6 +151,16 @@ class BadUsageTest(ProgramTest):
                 self.assertIn(known, error)
             self.assertNotRegex(self.expect(0, "help").stdout, rf"(?m)^  {verb} ")
 
+    def test_storms_are_clean_and_counted(self):
+        told = json.loads(self.expect(0, "storm", "--seeds", "1..8", "--json").stdout)
+        self.assertEqual(told["seeds"], 8)
+        self.assertEqual(told["failures"], [])
+        self.assertGreaterEqual(told["simulated_s"], 8 * 600)
+        self.assertGreater(told["events"], told["records"])
+        self.assertIn("agent_fenced", told["marks"])
+        self.assertIn("nothing broke", self.expect(0, "storm", "--seeds", "3").stdout)
+        self.assertIn("keep one", self.expect_bad("storm", "--seeds", "1..2", "--minutes", "1"))
+
     def test_slips_are_understood(self):
         self.assertIn("did you mean compare?", self.expect_bad("comprae"))
         self.assertIn("did you mean --policies?",
