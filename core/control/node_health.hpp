@@ -29,7 +29,8 @@ void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason);
 /// Asks the extension once more.
 void repeat_relaunch(Step& step, JobState& job);
 
-/// The extension has not answered in time: its group is asked for, or the node is excluded.
+/// The extension has not answered in time: its group is asked for, or the node is excluded
+/// for as long as the settings say.
 void give_up_relaunch(Step& step, JobState& job);
 
 /// What a lost node takes from one job.
