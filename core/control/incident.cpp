@@ -46,8 +46,8 @@ void tell_lost_work(Step& step, const JobState& job) {
 }
 
 bool is_charged(Reason cause) {
-  return cause == Reason::WorkerFailed || cause == Reason::WorkerErred ||
-         cause == Reason::StartDeadline || cause == Reason::WorkerHung;
+  return cause == Reason::WorkerFailed || cause == Reason::StartDeadline ||
+         cause == Reason::WorkerHung;
 }
 
 }  // namespace

@@ -277,11 +277,10 @@ void on_event(Step& step, const NodesRelaunched& event) {
   if (failover.relaunching.empty() || failover.open.number != event.incident ||
       !awaits_answer(*job))
     return ignore(step, job, Ignored::StaleIncident, kKind);
-  const std::vector<NodeId> asked = std::exchange(failover.relaunching, {});
   std::uint32_t replaced = 0;
   // The job itself recovers once, after all of it: while it waits, losses change no counter.
-  failover.relaunching = asked;
   for (const NodeId node : event.replaced) {
+    const std::vector<NodeId>& asked = failover.relaunching;
     if (std::find(asked.begin(), asked.end(), node) == asked.end()) continue;
     ++replaced;
     replace_node(step, node);

@@ -8,7 +8,6 @@
 #include "sim/control/controller_host.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/workload.hpp"
-#include "sim/storm/instant_ports.hpp"
 #include "sim/storm/leader_faults.hpp"
 #include "sim/storm/plan_jobs.hpp"
 #include "sim/storm/storm_plan.hpp"
@@ -47,7 +46,6 @@ HostOptions host_options(const scenarios::Scenario& scenario, const StormOptions
 }
 
 /// Leaders, their world and the checker.
-template <class Ports>
 class Storm {
  public:
   Storm(const scenarios::Scenario& scenario, JobSource& source, const StormOptions& options)
@@ -56,7 +54,7 @@ class Storm {
         ports_(scenario, source, &watch_),
         host_(host_options(scenario, options), ports_, &watch_, &watch_),
         control_(host_, scenario.seed, [this](LeaderNumber leader, Instant until) {
-          if constexpr (requires { ports_.pause(leader, until); }) ports_.pause(leader, until);
+          ports_.pause(leader, until);
         }) {
     watch_.connect(ports_.room());
   }
@@ -168,28 +166,27 @@ class Storm {
   void tell(StormReport& report) {
     report.violations = found().kept();
     report.records = host_.steps();
-    report.events = report.records;
-    if constexpr (requires { ports_.steps(); })
-      report.events += ports_.steps().agents + ports_.steps().ears;
+    report.events = report.records + ports_.steps().agents + ports_.steps().ears;
     report.leaders = watch_.leaders();
     report.simulated = ports_.now() - Instant::zero();
   }
 
   const scenarios::Scenario& scenario_;
   StormWatch watch_;
-  Ports ports_;
+  AgentWorld ports_;
   ControllerHost host_;
   LeaderFaults control_;
   std::vector<Strike> strikes_;
 };
 
-template <class Ports>
-StormReport run_in(const scenarios::Scenario& scenario, const StormOptions& options) {
+}  // namespace
+
+StormReport run_storm(const scenarios::Scenario& scenario, const StormOptions& options) {
   StormReport report;
   const auto workload = LoadedWorkload::load(scenario);
   invariant(workload.has_value(), "a storm's jobs are written out");
   const std::unique_ptr<JobSource> source = workload->play(scenario);
-  auto storm = std::make_unique<Storm<Ports>>(scenario, *source, options);
+  auto storm = std::make_unique<Storm>(scenario, *source, options);
   set_invariant_handler(throw_invariant);
   try {
     storm->run(report);
@@ -200,13 +197,6 @@ StormReport run_in(const scenarios::Scenario& scenario, const StormOptions& opti
   }
   set_invariant_handler(nullptr);
   return report;
-}
-
-}  // namespace
-
-StormReport run_storm(const scenarios::Scenario& scenario, const StormOptions& options) {
-  if (options.agents) return run_in<AgentWorld>(scenario, options);
-  return run_in<InstantPorts>(scenario, options);
 }
 
 }  // namespace orrery::sim

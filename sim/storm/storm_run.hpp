@@ -16,7 +16,6 @@ namespace orrery::sim {
 /// How a storm is run.
 struct StormOptions {
   std::function<std::unique_ptr<Policy>()> policy;  ///< A fresh one for each leader.
-  bool agents = true;  ///< Agents behind a network; false: orders reach every worker at once.
 };
 
 /// What came of it.
