@@ -18,6 +18,7 @@
 #include "core/record/event.hpp"
 #include "scenarios/expectation.hpp"
 #include "scenarios/faults.hpp"
+#include "scenarios/network_spec.hpp"
 #include "scenarios/work.hpp"
 #include "scenarios/workload_spec.hpp"
 
@@ -133,6 +134,7 @@ struct Scenario {
   Control control = Control::Direct;  ///< As written; see `needs_agents`.
   std::vector<NodeGroup> groups;
   std::vector<std::int32_t> nodes_per_switch;  ///< By group; 0: no switches declared.
+  NetworkSpec network;
   std::vector<Quota> quotas;
   PolicyChoice policy;
   Duration planner_latency;

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/base/enum_names.hpp"
 #include "core/base/units.hpp"
+#include "scenarios/step_spec.hpp"
 
 namespace orrery::scenarios {
 
@@ -29,8 +31,9 @@ struct WorkSpec {
   double base_rate = 1;  ///< Units per second with `base_replicas`, above 0.
   std::int32_t base_replicas = 1;
   ScalingKind scaling = ScalingKind::Linear;
-  double serial = 0;                ///< Amdahl: the serial part, 0 to 1.
-  std::vector<ScalingPoint> table;  ///< Table: at least one point.
+  double serial = 0;                           ///< Amdahl: the serial part, 0 to 1.
+  std::vector<ScalingPoint> table;             ///< Table: at least one point.
+  std::shared_ptr<const TrafficSpec> traffic;  ///< What it sends; null: nothing.
 };
 
 /// Throughput of `replicas` relative to one replica (Table: in the table's own unit).

@@ -1,0 +1,106 @@
+// What one step of a training job computes and sends, as plain data. docs/scenario_format.md gives
+// unit, default and source of every field.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/enum_names.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery::scenarios {
+
+/// How gradients are summed over the data-parallel replicas.
+enum class AllReduce : std::uint8_t {
+  Ring,  ///< Each node sends 2 (N - 1) / N of the bytes to its neighbour.
+  Tree,  ///< Up a binary tree and down again; each edge carries the bytes once each way.
+};
+
+/// One step: an iteration over one global batch. Every size is of one step.
+struct StepSpec {
+  double units = 0;  ///< Of the job's work in one step; 0: the job sends nothing.
+  Bytes gradient;    ///< All-reduced between the data-parallel replicas.
+  AllReduce all_reduce = AllReduce::Ring;
+  double overlap = 0;  ///< Share of the exchange that may hide behind compute, 0 to 1.
+  std::int32_t tensor_parallel = 1;    ///< Devices that share each layer, at least 1.
+  Bytes tensor;                        ///< All-reduced within each tensor-parallel group.
+  std::int32_t pipeline_parallel = 1;  ///< Stages of layers, at least 1.
+  Bytes activation;                    ///< Between two stages, for one microbatch, each way.
+  std::int32_t microbatches = 1;       ///< At least 1.
+};
+
+/// What a job saves, and when.
+struct CheckpointSpec {
+  Bytes size;                            ///< Of the whole job; 0: nothing is sent anywhere.
+  Duration interval = Duration::zero();  ///< Zero: `timing.checkpoint_interval`.
+  bool blocking = true;                  ///< Whether the work waits until it is written.
+};
+
+/// One turn of a reinforcement learning loop: generate, reward, train, send the weights.
+/// Roles are named; one role may do several parts. Times are of all replicas of the role together
+/// with the fewest replicas, and shrink as replicas are added.
+struct LoopSpec {
+  std::string generate_role;
+  std::int32_t sequences = 0;    ///< Generated in one turn by all replicas; 0: no loop.
+  double tokens_per_second = 0;  ///< Of one sequence on its replica, above 0.
+  std::int32_t concurrent = 1;   ///< Sequences that one replica generates at once.
+  double length_median = 0;      ///< Tokens of a sequence: lognormal,
+  double length_sigma = 0;       ///< standard deviation of the logarithm,
+  double length_max = 0;         ///< cut here; above 0.
+  std::string reward_role;       ///< Empty: no reward part.
+  Duration reward;               ///< Time of the reward part.
+  std::string train_role;
+  Duration train;      ///< Compute time of the train part, its exchange aside.
+  Bytes gradient;      ///< All-reduced between the train role's nodes in one turn.
+  double overlap = 0;  ///< As in StepSpec.
+  Bytes weights;       ///< Sent from the train role's first node to each other
+                       ///< node of the generate role.
+};
+
+/// A transfer between ranks; -1 is the cluster's storage.
+struct RankTransfer {
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+  double bytes = 0;
+};
+
+/// What ranks send to each other in one stage of a program.
+enum class RankPattern : std::uint8_t { None, Ring, AllToAll, Transfers };
+
+/// A stage of a program: compute and transfers that begin together; it is done when all are.
+struct ProgramStage {
+  double seconds = 0;  ///< Fixed time, at least 0.
+  std::vector<double>
+      flops;  ///< By rank, or one entry for every rank; divided by the node's speed.
+  RankPattern pattern = RankPattern::None;
+  double bytes = 0;                     ///< Ring, AllToAll: as in sim/fabric/stage.hpp.
+  std::vector<RankTransfer> transfers;  ///< Transfers, and those from and to the storage.
+};
+
+/// Stages one after the other, over and over: one round is one unit of the job's work.
+struct Program {
+  std::vector<ProgramStage> stages;
+};
+
+/// What a job sends. At most one of `step`, `loop` and `programs` says something.
+struct TrafficSpec {
+  StepSpec step;
+  LoopSpec loop;
+  /// From importers: entry i is for `programs_from` + i replicas; the last one for more.
+  std::vector<Program> programs;
+  std::int32_t programs_from = 1;
+  CheckpointSpec checkpoint;
+};
+
+}  // namespace orrery::scenarios
+
+namespace orrery {
+
+template <>
+struct EnumNames<scenarios::AllReduce> {
+  static constexpr std::array kNames{"ring", "tree"};
+};
+
+}  // namespace orrery
