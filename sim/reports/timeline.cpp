@@ -1,0 +1,339 @@
+#include "sim/reports/timeline.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <tuple>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::sim {
+namespace {
+
+NodeCondition condition_of(const NodeState& node) {
+  if (node.silent) return NodeCondition::Silent;
+  if (node.excluded) return NodeCondition::Excluded;
+  if (node.lost_device) return NodeCondition::DeviceLost;
+  if (!node.leaves_at.is_never()) return NodeCondition::Leaving;
+  return node.spare ? NodeCondition::Spare : NodeCondition::Up;
+}
+
+/// Work of the job at `now`, extrapolated from the last report.
+double work_at(const ProgressView& progress, Instant now) {
+  const Duration since = now - progress.as_of;
+  return progress.done + (since.ns > 0 ? progress.rate * since.in_seconds() : 0);
+}
+
+bool may_move_devices(const Notice& notice) {
+  switch (notice.kind) {
+    case NoticeKind::Allocated:
+    case NoticeKind::PhaseChanged:
+    case NoticeKind::WorkerRestarted:
+      return true;
+    case NoticeKind::WorkersReported:
+      return notice.fact != WorkerFact::Ready;
+    case NoticeKind::Counted:
+    case NoticeKind::IgnoredReport:
+    case NoticeKind::GrantDropped:
+    case NoticeKind::GrantClipped:
+    case NoticeKind::NodeChanged:
+    case NoticeKind::IncidentOpened:
+    case NoticeKind::IncidentClosed:
+    case NoticeKind::WorkLost:
+    case NoticeKind::WorkerSuspected:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+Timeline::Timeline(std::span<const NodeGroup> groups, TimelineLimits limits)
+    : limits_(limits), queue_series_(limits.points_max), use_series_(limits.points_max) {
+  for (const NodeGroup& group : groups)
+    for (std::int32_t i = 0; i < group.count; ++i) {
+      NodeTrack node;
+      node.first_device = static_cast<std::uint32_t>(devices_total_);
+      node.devices = group.devices;
+      node.usable = i < group.count - group.spares;
+      if (!node.usable) {
+        node.condition = NodeCondition::Spare;
+        unavailable_ += group.devices;
+      }
+      devices_total_ += group.devices;
+      nodes_.push_back(node);
+    }
+  holders_.assign(static_cast<std::size_t>(devices_total_), 0);
+}
+
+template <class Row>
+void Timeline::keep(std::vector<Row>& rows, std::size_t rows_max, const Row& row) {
+  if (rows.size() < rows_max) {
+    rows.push_back(row);
+  } else {
+    ++rows_left_out_;
+  }
+}
+
+Timeline::JobTrack& Timeline::track(JobId job) {
+  if (job.index() >= jobs_.size()) jobs_.resize(job.index() + 1);
+  return jobs_[job.index()];
+}
+
+void Timeline::advance(Instant at) {
+  if (at <= now_) return;
+  const auto passed = static_cast<__int128>((at - now_).ns);
+  device_time_.in_use += passed * in_use_;
+  device_time_.computing += passed * computing_;
+  device_time_.unavailable += passed * unavailable_;
+  now_ = at;
+}
+
+void Timeline::submitted(JobId job, Instant at) {
+  advance(at);
+  track(job).waits = true;
+  queue_series_.add(now_, static_cast<double>(++waiting_));
+}
+
+void Timeline::observe(std::span<const Notice> notices, const State& state) {
+  changed_.clear();
+  changed_nodes_.clear();
+  for (const Notice& notice : notices) {
+    advance(notice.at);
+    note(notice);
+    if (!notice.job.is_none() && may_move_devices(notice) &&
+        (changed_.empty() || changed_.back() != notice.job))
+      changed_.push_back(notice.job);
+  }
+  for (const NodeId node : changed_nodes_) refresh_node(node, state);
+  // Whoever gives up comes before whoever takes over.
+  for (const JobId job : changed_) {
+    gather(job, state);
+    JobTrack& its = track(job);
+    if (its.live != kNone && live_[its.live].parts != scratch_) end_segment(its, state.find(job));
+  }
+  for (const JobId job : changed_) refresh_job(job, state);
+  for (const Notice& notice : notices)
+    if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) {
+      at_last_end_ = device_time_;
+      break;
+    }
+}
+
+void Timeline::note(const Notice& notice) {
+  switch (notice.kind) {
+    case NoticeKind::PhaseChanged:
+      phase_changed(notice);
+      return;
+    case NoticeKind::NodeChanged:
+      changed_nodes_.push_back(notice.node);
+      return;
+    case NoticeKind::IncidentOpened:
+      incident_opened(notice);
+      return;
+    case NoticeKind::IncidentClosed:
+      incident_closed(notice);
+      return;
+    case NoticeKind::Allocated:
+    case NoticeKind::Counted:
+    case NoticeKind::IgnoredReport:
+    case NoticeKind::GrantDropped:
+    case NoticeKind::GrantClipped:
+    case NoticeKind::WorkersReported:
+    case NoticeKind::WorkerRestarted:
+    case NoticeKind::WorkLost:
+    case NoticeKind::WorkerSuspected:
+      return;
+  }
+}
+
+void Timeline::phase_changed(const Notice& notice) {
+  JobTrack& job = track(notice.job);
+  const bool waits = notice.to == JobPhase::Pending;
+  if (waits != job.waits) {
+    job.waits = waits;
+    waiting_ += waits ? 1 : -1;
+    queue_series_.add(now_, static_cast<double>(waiting_));
+  }
+  keep(phases_, limits_.phases_max, {notice.job, now_, notice.to, notice.reason});
+}
+
+void Timeline::incident_opened(const Notice& notice) {
+  const std::size_t before = incidents_.size();
+  keep(incidents_,
+       limits_.rows_max,
+       {.job = notice.job,
+        .node = notice.node,
+        .number = notice.incident,
+        .scope = notice.scope,
+        .cause = notice.reason,
+        .charged = notice.charged,
+        .opened = now_});
+  if (notice.job.is_none()) return;
+  track(notice.job).incident =
+      incidents_.size() > before ? static_cast<std::uint32_t>(before) : kNone;
+}
+
+void Timeline::incident_closed(const Notice& notice) {
+  if (notice.job.is_none()) return;
+  JobTrack& job = track(notice.job);
+  if (job.incident != kNone) incidents_[job.incident].closed = now_;
+  job.incident = kNone;
+}
+
+void Timeline::refresh_node(NodeId node, const State& state) {
+  NodeTrack& its = nodes_[node.index()];
+  const NodeCondition condition = condition_of(state.nodes[node.index()]);
+  if (condition != its.condition) {
+    its.condition = condition;
+    keep(node_rows_, limits_.rows_max, {node, now_, condition});
+  }
+  const bool usable = state.ledger.node(node).usable;
+  if (usable == its.usable) return;
+  its.usable = usable;
+  computing_ += usable ? its.in_use : -its.in_use;
+  unavailable_ += usable ? -its.devices : its.devices;
+}
+
+// What the job holds after the step, ascending, into `scratch_`.
+void Timeline::gather(JobId id, const State& state) {
+  scratch_.clear();
+  const JobState* job = state.find(id);
+  if (job == nullptr || is_final(job->row.phase)) return;
+  // While the present members drain, the devices are already those of the coming ones.
+  const std::vector<Worker>& members =
+      job->after_drain == AfterDrain::Start ? job->next : job->workers;
+  for (const Worker& worker : members) {
+    if (worker.devices == 0 || worker.lease.is_none()) continue;
+    const Lease& lease = state.ledger.lease(worker.lease);
+    if (lease.stage == LeaseStage::Releasing) continue;
+    scratch_.push_back({worker.node, lease.devices, lease.demand.share.thousandths});
+  }
+  const auto key = [](const DevicePart& part) {
+    return std::tuple(part.node, part.thousandths < 1000 ? part.devices : 0, part.thousandths);
+  };
+  std::ranges::sort(scratch_, {}, key);
+  std::size_t kept = 0;
+  for (const DevicePart& next : scratch_) {
+    DevicePart* last = kept > 0 ? &scratch_[kept - 1] : nullptr;
+    if (last != nullptr && last->node == next.node && last->thousandths == 1000 &&
+        next.thousandths == 1000) {
+      last->devices |= next.devices;
+    } else {
+      scratch_[kept++] = next;
+    }
+  }
+  scratch_.resize(kept);
+}
+
+void Timeline::refresh_job(JobId job, const State& state) {
+  gather(job, state);
+  JobTrack& its = track(job);
+  if (its.live != kNone || scratch_.empty()) return;
+  begin_segment(its, state.job(job));
+}
+
+std::uint32_t Timeline::free_slot() {
+  if (free_live_.empty()) {
+    live_.emplace_back();
+    return static_cast<std::uint32_t>(live_.size() - 1);
+  }
+  const std::uint32_t slot = free_live_.back();
+  free_live_.pop_back();
+  return slot;
+}
+
+void Timeline::begin_segment(JobTrack& its, const JobState& job) {
+  its.live = free_slot();
+  Live& live = live_[its.live];
+  live.parts.assign(scratch_.begin(), scratch_.end());
+  live.segment = {
+      .job = job.row.id,
+      .from = now_,
+      .generation = job.row.generation,
+      .phase = job.row.phase,
+      .reason = job.after_drain == AfterDrain::Nothing ? job.reason : job.change_reason};
+  hold(live.parts, 1);
+}
+
+// `job` is null where it is forgotten already.
+void Timeline::end_segment(JobTrack& its, const JobState* job) {
+  Live& live = live_[its.live];
+  hold(live.parts, -1);
+  free_live_.push_back(its.live);
+  its.live = kNone;
+  if (live.segment.from == now_) return;
+  live.segment.k = ++its.segments;
+  live.segment.to = now_;
+  if (job != nullptr) live.segment.work_done = work_at(job->row.progress, now_);
+  const bool room = segments_.size() < limits_.segments_max &&
+                    parts_.size() + live.parts.size() < std::numeric_limits<std::uint32_t>::max();
+  if (!room) {
+    ++segments_left_out_;
+    return;
+  }
+  live.segment.first_part = static_cast<std::uint32_t>(parts_.size());
+  live.segment.part_count = static_cast<std::uint32_t>(live.parts.size());
+  parts_.insert(parts_.end(), live.parts.begin(), live.parts.end());
+  segments_.push_back(live.segment);
+}
+
+// Parts come to be held (`by` 1) or no longer are (-1).
+void Timeline::hold(std::span<const DevicePart> parts, int by) {
+  for (const DevicePart& part : parts) {
+    NodeTrack& node = nodes_[part.node.index()];
+    std::int32_t changed = 0;
+    for (std::uint64_t left = part.devices; left != 0; left &= left - 1) {
+      const auto device = node.first_device + static_cast<std::uint32_t>(std::countr_zero(left));
+      std::uint16_t& holders = holders_[device];
+      if (holders == (by > 0 ? 0 : 1)) ++changed;
+      holders = static_cast<std::uint16_t>(holders + by);
+    }
+    node.in_use += by * changed;
+    in_use_ += by * changed;
+    if (node.usable) computing_ += by * changed;
+  }
+  use_series_.add(now_, static_cast<double>(in_use_));
+}
+
+void Timeline::struck(std::uint32_t fault, Instant at) {
+  advance(at);
+  keep(strikes_, limits_.rows_max, {fault, at});
+}
+
+void Timeline::planned(Instant at, PlanTrigger trigger, std::uint32_t grants, Duration took) {
+  if (plans_seen_++ % plan_stride_ != 0) return;
+  plans_.push_back({at, trigger, grants, took});
+  if (plans_.size() < limits_.plans_max) return;
+  plan_stride_ *= 2;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < plans_.size(); i += 2) plans_[kept++] = plans_[i];
+  plans_.resize(kept);
+}
+
+void Timeline::declare_links(std::vector<std::string> names) {
+  invariant(link_names_.empty(), "links are declared once");
+  const std::size_t room = names.empty() ? 8 : limits_.points_max * 64 / names.size();
+  link_series_.assign(names.size(),
+                      StepSeries(std::clamp<std::size_t>(room, 64, limits_.points_max)));
+  link_names_ = std::move(names);
+}
+
+void Timeline::link_used(Instant at, std::uint32_t link, double share) {
+  invariant(link < link_series_.size(), "a link that is used was declared");
+  link_series_[link].add(at, share);
+}
+
+void Timeline::close(Instant end) {
+  advance(end);
+  for (JobTrack& job : jobs_)
+    if (job.live != kNone) end_segment(job, nullptr);
+  std::ranges::sort(segments_, {}, [](const Segment& segment) {
+    return std::tuple(segment.from, segment.job, segment.k);
+  });
+  queue_series_.close(end);
+  use_series_.close(end);
+  for (StepSeries& series : link_series_) series.close(end);
+}
+
+}  // namespace orrery::sim
