@@ -7,9 +7,13 @@
 
 namespace orrery::sim {
 
-AgentWorld::AgentWorld(const scenarios::Scenario& scenario, JobSource& source, WorldTap* tap)
+AgentWorld::AgentWorld(const scenarios::Scenario& scenario,
+                       JobSource& source,
+                       WorldTap* tap,
+                       Carrier* carrier)
     : scenario_(scenario),
       tap_(tap),
+      carrier_(carrier),
       network_(scenario.seed, static_cast<std::size_t>(scenario.node_count()), NetworkSettings{}),
       following_(static_cast<std::size_t>(scenario.node_count())),
       room_(scenario, source, *this) {
@@ -96,18 +100,31 @@ void AgentWorld::news() {
 
 // --- time ---
 
+// When something happens next, as far as it is no later than `until`.
+Instant AgentWorld::next_until(Instant until) {
+  const Instant own = std::min(futures_.next(), room_.next());
+  return carrier_ == nullptr ? own : std::min(own, carrier_->next(std::min(own, until)));
+}
+
+void AgentWorld::take_arrived() {
+  carrier_->take_arrived(now(), arrived_);
+  for (std::size_t i = 0; i < arrived_.size(); ++i) deliver(arrived_[i]);
+  arrived_.clear();
+}
+
 void AgentWorld::advance(Instant until) {
   interrupted_ = !control_faults_.empty() || !struck_.empty();
   for (const std::unique_ptr<LeaderPort>& port : ports_)
     interrupted_ = interrupted_ || (port->has_news() && port->asleep_until() <= now());
   while (!interrupted_) {
-    const Instant next = std::min(futures_.next(), room_.next());
+    const Instant next = next_until(until);
     if (next > until || next.is_never()) {
       if (!until.is_never()) room_.wait_to(until);
       return;
     }
     room_.pass_to(std::max(next, now()));
     drain();
+    if (carrier_ != nullptr) take_arrived();
     while (futures_.next() <= now()) happen(futures_.pop());
     interrupted_ = interrupted_ || !control_faults_.empty() || !struck_.empty();
   }

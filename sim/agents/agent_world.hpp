@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "scenarios/scenario.hpp"
+#include "sim/agents/carrier.hpp"
 #include "sim/agents/leader_port.hpp"
 #include "sim/agents/messages.hpp"
 #include "sim/agents/network.hpp"
@@ -46,8 +47,13 @@ struct WorldSteps {
 /// leader, which begins with it unless the journal is later.
 class AgentWorld final : public LeaderPorts, private RoomListener, private PortOwner {
  public:
-  /// `scenario` and `source` outlive the world; `tap` may be null and outlives it.
-  AgentWorld(const scenarios::Scenario& scenario, JobSource& source, WorldTap* tap = nullptr);
+  /// All outlive the world. `tap` may be null. With a `carrier` messages take the time that it
+  /// gives, and none is lost: the scenario must have no faults of messages. Without one times are
+  /// drawn and faults act.
+  AgentWorld(const scenarios::Scenario& scenario,
+             JobSource& source,
+             WorldTap* tap = nullptr,
+             Carrier* carrier = nullptr);
   ~AgentWorld() override;
 
   // --- for the host of the leaders ---
@@ -112,6 +118,8 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   LeaderPort* youngest();
   void wake_port_at(LeaderPort& port);
   void news();
+  Instant next_until(Instant until);
+  void take_arrived();
 
   // world_nodes.cpp: agents, and what happens in the room.
   void on_outside(EventBody body) override;
@@ -169,6 +177,8 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
 
   const scenarios::Scenario& scenario_;
   WorldTap* tap_;
+  Carrier* carrier_;
+  std::vector<std::uint32_t> arrived_;  ///< Slots that the carrier has brought.
   Network network_;
   WorldFutures futures_;
   MessagePool messages_;

@@ -73,7 +73,7 @@ class AgentRun final : private RunObserver {
       : played_(played),
         options_(options),
         triggers_(played),
-        world_(played, source, options.tap),
+        world_(played, source, options.tap, options.carrier),
         follower_(options.host_watch, options.store),
         account_(follower_.state(),
                  options,

@@ -66,7 +66,8 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   std::optional<scenarios::Scenario> filled;
   if (scenario.failures.any()) filled = workload.with_failures(scenario);
   const scenarios::Scenario& played = filled ? *filled : scenario;
-  if (scenario.needs_agents()) return run_with_agents(scenario, played, workload, policy, options);
+  if (scenario.needs_agents() || options.carrier != nullptr)
+    return run_with_agents(scenario, played, workload, policy, options);
   const std::unique_ptr<JobSource> source = workload.play(scenario);
   ModelWorld world(played, *source);
   NullStore nowhere;

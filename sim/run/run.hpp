@@ -14,6 +14,7 @@
 #include "core/driver/state_store.hpp"
 #include "core/plan/policy.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/agents/carrier.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/host_watch.hpp"
 #include "sim/results/metrics.hpp"
@@ -59,6 +60,9 @@ struct RunOptions {
   std::function<std::unique_ptr<Policy>()> fresh_policy;  ///< One for each leader.
   WorldTap* tap = nullptr;                                ///< Hears what truly happens.
   HostWatch* host_watch = nullptr;                        ///< Hears journal, orders, leaders.
+  /// Carries control messages, which puts every scenario under control by agents. Null: they take
+  /// times that are drawn, and faults of messages act.
+  Carrier* carrier = nullptr;
 };
 
 /// What a run gave.

@@ -93,8 +93,10 @@ class PhaseListener final : public RunListener {
   std::map<JobId, std::string> names_;
 };
 
-/// One run with the scenario's own policy. `tap` may be null.
-inline AgentOutcome run_scenario(const scenarios::Scenario& scenario, TruthTap* tap = nullptr) {
+/// One run with the scenario's own policy. `tap` and `carrier` may be null.
+inline AgentOutcome run_scenario(const scenarios::Scenario& scenario,
+                                 TruthTap* tap = nullptr,
+                                 Carrier* carrier = nullptr) {
   policies::PolicyArguments arguments;
   arguments.seed = scenario.seed;
   for (const auto& parameter : scenario.policy.parameters)
@@ -109,6 +111,7 @@ inline AgentOutcome run_scenario(const scenarios::Scenario& scenario, TruthTap* 
   RunOptions options;
   options.listeners = {&listener};
   options.tap = tap;
+  options.carrier = carrier;
   const auto report = run_model(scenario, *workload, **policy, options);
   if (!report) {
     ADD_FAILURE() << report.errors().front().text();
