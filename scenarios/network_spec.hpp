@@ -13,7 +13,7 @@
 namespace orrery::scenarios {
 
 /// How nodes are joined.
-enum class Topology : std::uint8_t {
+enum class NetworkTopology : std::uint8_t {
   Star,       ///< Every node by its own link to one switch that is never the bottleneck.
   FatTree,    ///< Leaf switches of `nodes_per_leaf` nodes under spines; see `oversubscription`.
   Dragonfly,  ///< Groups of chassis of routers, all to all between groups.
@@ -32,7 +32,7 @@ struct DragonflyShape {
 
 /// Bandwidths are of one direction of one link, in bytes per second, above 0.
 struct NetworkSpec {
-  Topology topology = Topology::Star;
+  NetworkTopology topology = NetworkTopology::Star;
   double nic_bandwidth = 50e9;      ///< Of a node's link: 50 GB/s is 400 Gb/s.
   Duration latency{1'000};          ///< Of one link.
   std::int32_t nodes_per_leaf = 0;  ///< FatTree, at least 1.
@@ -55,7 +55,7 @@ struct NetworkSpec {
 namespace orrery {
 
 template <>
-struct EnumNames<scenarios::Topology> {
+struct EnumNames<scenarios::NetworkTopology> {
   static constexpr std::array kNames{"star", "fat-tree", "dragonfly", "torus", "platform"};
 };
 
