@@ -91,6 +91,26 @@ constexpr std::array kKubernetesSizeUnits{
     Unit{"Ti", kKibi* kKibi* kKibi* kKibi},
 };
 
+constexpr std::array kBitRateUnits{
+    Unit{"b/s", 1},
+    Unit{"kb/s", 1'000},
+    Unit{"Mb/s", 1'000'000},
+    Unit{"Gb/s", 1'000'000'000},
+    Unit{"Tb/s", 1'000'000'000'000},
+    Unit{"bit/s", 1},
+    Unit{"kbit/s", 1'000},
+    Unit{"Mbit/s", 1'000'000},
+    Unit{"Gbit/s", 1'000'000'000},
+    Unit{"Tbit/s", 1'000'000'000'000},
+};
+
+constexpr std::array kComputeUnits{
+    Unit{"MFLOPS", 1'000'000},
+    Unit{"GFLOPS", 1'000'000'000},
+    Unit{"TFLOPS", 1'000'000'000'000},
+    Unit{"PFLOPS", 1'000'000'000'000'000},
+};
+
 constexpr std::array kCpuUnits{Unit{"", 1000}, Unit{"m", 1}};
 
 }  // namespace
@@ -105,6 +125,22 @@ std::optional<Bytes> parse_size(std::string_view text) {
   const auto count = with_unit(text, kSizeUnits);
   if (!count) return std::nullopt;
   return Bytes{*count};
+}
+
+std::optional<double> parse_bandwidth(std::string_view text) {
+  if (const auto bits = with_unit(text, kBitRateUnits)) return static_cast<double>(*bits) / 8;
+  constexpr std::string_view kPerSecond = "/s";
+  if (!text.ends_with(kPerSecond)) return std::nullopt;
+  text.remove_suffix(kPerSecond.size());
+  const auto bytes = with_unit(text, kSizeUnits);
+  if (!bytes) return std::nullopt;
+  return static_cast<double>(*bytes);
+}
+
+std::optional<double> parse_compute(std::string_view text) {
+  const auto flops = with_unit(text, kComputeUnits);
+  if (!flops) return std::nullopt;
+  return static_cast<double>(*flops);
 }
 
 std::optional<MilliCpu> parse_cpu(std::string_view text) {

@@ -22,6 +22,13 @@ std::optional<MilliCpu> parse_cpu(std::string_view text);
 /// Kubernetes' memory quantity: "2Gi", "512Mi", "1000000", "1G", "500M".
 std::optional<Bytes> parse_kubernetes_size(std::string_view text);
 
+/// "400Gb/s", "100Gbit/s", "50GB/s", "25GiB/s": bytes per second. Small b and "bit" are bits; the
+/// prefixes of sizes, with a small k ("kb/s"). Nothing for anything else.
+std::optional<double> parse_bandwidth(std::string_view text);
+
+/// "989TFLOPS", "1.5PFLOPS": floating point operations per second, with M, G, T or P.
+std::optional<double> parse_compute(std::string_view text);
+
 /// Devices: a whole number, or a part of one device in thousandths ("0.5").
 struct DeviceAmount {
   std::int32_t devices = 0;

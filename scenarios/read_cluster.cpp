@@ -50,7 +50,7 @@ NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario
 
 void read_groups(const MapReader& cluster, Scenario& scenario) {
   for (std::string_view key : section("cluster").keys)
-    if (key != "groups" && cluster.has(key))
+    if (key != "groups" && key != "devices" && key != "network" && cluster.has(key))
       cluster.fail(key, "stands beside 'groups', which say it for each group; move it there");
   for (const YamlNode& item : cluster.items("groups")) {
     const std::string index = std::to_string(scenario.groups.size());
@@ -108,7 +108,7 @@ void read_quotas(const MapReader& top, Scenario& scenario) {
 
 }  // namespace
 
-void read_cluster(const MapReader& top, Scenario& scenario) {
+void read_cluster(const MapReader& top, const std::string& directory, Scenario& scenario) {
   const YamlNode* node = top.find("cluster");
   if (node == nullptr) {
     top.missing("cluster", "cluster: {nodes: 4, gpus_per_node: 8}");
@@ -118,6 +118,8 @@ void read_cluster(const MapReader& top, Scenario& scenario) {
       read_groups(cluster, scenario);
     else if (node->is_map())
       scenario.groups.push_back(read_group(cluster, "nodes", scenario));
+    read_device_models(cluster, scenario);
+    read_network(cluster, directory, scenario);
   }
   read_quotas(top, scenario);
 }

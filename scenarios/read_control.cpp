@@ -129,7 +129,9 @@ void read_outputs(const MapReader& top, Outputs& outputs) {
 }  // namespace
 
 bool Scenario::needs_agents() const {
-  const auto is_of_control = [](const Fault& fault) {
+  const bool data_network = fidelity >= Fidelity::L1;
+  const auto is_of_control = [&](const Fault& fault) {
+    if (fault.kind == FaultKind::Bandwidth && data_network) return false;
     return fault.kind == FaultKind::AgentCrash ||
            (fault.kind >= FaultKind::LinkCut && fault.kind <= FaultKind::ClockStep);
   };

@@ -172,6 +172,19 @@ void read_estimate_error(const MapReader& generator, EstimateError& estimate) {
   }
 }
 
+void read_traffic(const MapReader& generator, GeneratorWorkload& workload) {
+  if (!generator.has("step") && !generator.has("checkpoint")) return;
+  TrafficSpec traffic;
+  read_step(generator, traffic.step);
+  read_checkpoint(generator, traffic.checkpoint);
+  // Elastic jobs have replicas of one device, the others whole nodes or parts of one.
+  for (const GpuClass& gpu_class : workload.spec.gpu_mix)
+    check_device_groups(generator, traffic.step, gpu_class.gpus, 1, 1);
+  if (workload.spec.preemptible_share > 0 && workload.spec.elastic_share > 0)
+    check_device_groups(generator, traffic.step, 1, 1, 2);
+  workload.traffic = std::make_shared<const TrafficSpec>(std::move(traffic));
+}
+
 GeneratorSpec preset_of(const MapReader& generator) {
   std::string name;
   generator.read_text("preset", name);
@@ -235,6 +248,7 @@ void read_generator(Reading& reading,
   read_estimate_error(reader, spec.estimate);
   reader.read_integer("users", spec.users, 1, INT32_MAX);
   reader.read_number("user_skew", spec.user_skew, kAnyLow, kAnyNumber);
+  read_traffic(reader, workload);
   if (reading.failed()) return;
   for (const Error& error : check(spec, subject)) {
     const std::string_view path = std::string_view(error.subject).substr(subject.size() + 1);

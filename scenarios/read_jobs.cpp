@@ -259,7 +259,10 @@ void refuse_beside_manifest(const MapReader& job, std::span<const std::string_vi
       job.fail(key, "stands beside 'manifest', which says it in its own words; remove it");
 }
 
-ScenarioJob read_job(const MapReader& top, const YamlNode& node, std::size_t index) {
+ScenarioJob read_job(const MapReader& top,
+                     const YamlNode& node,
+                     std::size_t index,
+                     const Scenario& scenario) {
   const MapReader job(top.reading(), node, section("jobs"), job_subject(node, index));
   ScenarioJob read;
   read.line = node.origin.line;
@@ -272,7 +275,7 @@ ScenarioJob read_job(const MapReader& top, const YamlNode& node, std::size_t ind
     read_native(job, read.spec);
   }
   read_common(job, read.spec);
-  read_work(job, read.spec, read.work);
+  read_work(job, read.spec, scenario, read.work);
   read_estimate(job, read.work, read.spec);
   read_ready_after(job, read.ready_after);
   read_workers(job, read);
@@ -341,7 +344,7 @@ void read_jobs(const MapReader& top, Scenario& scenario) {
   const std::span<const YamlNode> items = top.items("jobs");
   std::vector<std::pair<std::string, std::size_t>> names;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    scenario.jobs.push_back(read_job(top, items[i], i));
+    scenario.jobs.push_back(read_job(top, items[i], i, scenario));
     names.emplace_back(scenario.jobs.back().spec.name, i);
   }
   std::sort(names.begin(), names.end());

@@ -16,8 +16,14 @@ namespace orrery::scenarios {
 /// "default." in front of a name without a namespace.
 std::string full_job_name(std::string_view name);
 
-/// `cluster` and `quotas`.
-void read_cluster(const MapReader& top, Scenario& scenario);
+/// `cluster` and `quotas`. `directory` is where paths written in the file begin.
+void read_cluster(const MapReader& top, const std::string& directory, Scenario& scenario);
+
+/// `devices` of the cluster, whose groups are read.
+void read_device_models(const MapReader& cluster, Scenario& scenario);
+
+/// `network` of the cluster; after its groups and device models.
+void read_network(const MapReader& cluster, const std::string& directory, Scenario& scenario);
 
 /// `policy`, `planner`, `controller`, `timing`, `outputs`.
 void read_control(const MapReader& top, Scenario& scenario);
@@ -29,8 +35,25 @@ void read_jobs(const MapReader& top, Scenario& scenario);
 /// run time pass through: the controller fails such jobs with reason InvalidSpec.
 void read_manifest(Reading& reading, const YamlNode& node, JobSpec& spec);
 
-/// `work` of one job whose specification is complete.
-void read_work(const MapReader& job, const JobSpec& spec, WorkSpec& work);
+/// `work` of one job whose specification is complete, in a scenario whose cluster is.
+void read_work(const MapReader& job, const JobSpec& spec, const Scenario& scenario, WorkSpec& work);
+
+/// `step` of some work.
+void read_step(const MapReader& work, StepSpec& step);
+
+/// Reports groups of devices (tensor x pipeline) that `replicas` of `devices` each cannot be split
+/// into, whatever number from `low` to `high` there are.
+void check_device_groups(const MapReader& work,
+                         const StepSpec& step,
+                         std::int64_t devices,
+                         std::int64_t low,
+                         std::int64_t high);
+
+/// `checkpoint` of some work.
+void read_checkpoint(const MapReader& work, CheckpointSpec& checkpoint);
+
+/// `loop` of some work.
+void read_loop(const MapReader& work, const JobSpec& spec, LoopSpec& loop);
 
 /// `rank`, or `role` with `local`, of an entry that names a worker.
 void read_worker_ref(const MapReader& entry, WorkerRef& worker);

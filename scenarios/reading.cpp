@@ -206,6 +206,33 @@ void MapReader::read_cpu(std::string_view key, MilliCpu& to) const {
          found_instead(*node, "a number of cores or thousandths", "write for example 2 or 500m"));
 }
 
+void MapReader::read_bandwidth(std::string_view key, double& to) const {
+  const YamlNode* node = find(key);
+  if (node == nullptr) return;
+  const auto value = node->is_scalar() ? parse_bandwidth(node->scalar) : std::nullopt;
+  if (value && *value > 0)
+    to = *value;
+  else
+    fail(key,
+         found_instead(*node,
+                       "a bandwidth above 0 with a unit (Gb/s and Gbit/s are bits, GB/s and GiB/s "
+                       "bytes)",
+                       "write for example 400Gb/s or 50GB/s"));
+}
+
+void MapReader::read_compute(std::string_view key, double& to) const {
+  const YamlNode* node = find(key);
+  if (node == nullptr) return;
+  const auto value = node->is_scalar() ? parse_compute(node->scalar) : std::nullopt;
+  if (value && *value > 0)
+    to = *value;
+  else
+    fail(key,
+         found_instead(*node,
+                       "a rate above 0 with a unit (MFLOPS, GFLOPS, TFLOPS, PFLOPS)",
+                       "write for example 989TFLOPS"));
+}
+
 void MapReader::read_number(std::string_view key, double& to, double low, double high) const {
   const YamlNode* node = find(key);
   if (node == nullptr) return;

@@ -93,6 +93,12 @@ class MapReader {
   void read_size(std::string_view key, Bytes& to) const;
   void read_cpu(std::string_view key, MilliCpu& to) const;
 
+  /// Bytes per second, above 0.
+  void read_bandwidth(std::string_view key, double& to) const;
+
+  /// Floating point operations per second, above 0.
+  void read_compute(std::string_view key, double& to) const;
+
   /// A finite number from `low` to `high`.
   void read_number(std::string_view key, double& to, double low, double high) const;
 

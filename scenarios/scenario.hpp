@@ -16,6 +16,7 @@
 #include "core/job/spec.hpp"
 #include "core/job/words.hpp"
 #include "core/record/event.hpp"
+#include "scenarios/device_model.hpp"
 #include "scenarios/expectation.hpp"
 #include "scenarios/faults.hpp"
 #include "scenarios/network_spec.hpp"
@@ -134,6 +135,7 @@ struct Scenario {
   Control control = Control::Direct;  ///< As written; see `needs_agents`.
   std::vector<NodeGroup> groups;
   std::vector<std::int32_t> nodes_per_switch;  ///< By group; 0: no switches declared.
+  std::vector<DeviceModel> device_models;      ///< As written; see `find_device_model`.
   NetworkSpec network;
   std::vector<Quota> quotas;
   PolicyChoice policy;
@@ -162,7 +164,8 @@ struct Scenario {
   }
 
   /// Whether control is by agents: as written, or because a fault is one of agents, the network,
-  /// the controller, its store or clocks.
+  /// the controller, its store or clocks. Where the network of the data is modelled (L1 and
+  /// above), a fault of bandwidth is one of that network instead.
   bool needs_agents() const;
 
   bool has_workload() const { return !std::holds_alternative<std::monostate>(workload); }

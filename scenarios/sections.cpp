@@ -24,7 +24,23 @@ constexpr Keys kCluster[]{"nodes",
                           "nodes_per_rack",
                           "nodes_per_switch",
                           "spares",
-                          "groups"};
+                          "groups",
+                          "devices",
+                          "network"};
+constexpr Keys kDeviceModel[]{"compute", "memory", "bandwidth"};
+constexpr Keys kNetwork[]{"topology",
+                          "nic_bandwidth",
+                          "latency",
+                          "nodes_per_leaf",
+                          "oversubscription",
+                          "link_bandwidth",
+                          "torus",
+                          "dragonfly",
+                          "platform",
+                          "device_bandwidth",
+                          "storage_bandwidth",
+                          "stage"};
+constexpr Keys kDragonfly[]{"groups", "chassis", "routers", "nodes_per_router"};
 constexpr Keys kNodeGroup[]{"name",
                             "nodes",
                             "devices_per_node",
@@ -127,7 +143,30 @@ constexpr Keys kFailover[]{"mode",
                            "straggler_factor",
                            "straggler_moves"};
 constexpr Keys kReplicas[]{"min", "max"};
-constexpr Keys kWork[]{"duration", "units", "throughput", "scaling"};
+constexpr Keys kWork[]{"duration",
+                       "units",
+                       "throughput",
+                       "flops_per_unit",
+                       "efficiency",
+                       "scaling",
+                       "step",
+                       "loop",
+                       "checkpoint"};
+constexpr Keys kStep[]{"units",
+                       "gradient",
+                       "all_reduce",
+                       "overlap",
+                       "tensor_parallel",
+                       "tensor",
+                       "pipeline_parallel",
+                       "activation",
+                       "microbatches"};
+constexpr Keys kLoop[]{"generate", "reward", "train", "weights"};
+constexpr Keys kGenerate[]{"role", "sequences", "tokens_per_second", "concurrent", "length"};
+constexpr Keys kLength[]{"median", "sigma", "max"};
+constexpr Keys kReward[]{"role", "time"};
+constexpr Keys kTrain[]{"role", "time", "gradient", "overlap"};
+constexpr Keys kCheckpoint[]{"size", "interval", "blocking"};
 constexpr Keys kScaling[]{"amdahl", "table"};
 constexpr Keys kAmdahl[]{"serial"};
 constexpr Keys kWorker[]{"rank", "role", "local", "kind", "after", "exit", "times"};
@@ -221,6 +260,8 @@ constexpr Keys kGenerator[]{"preset",
                             "elastic_share",
                             "elastic_shrink",
                             "elastic_grow",
+                            "step",
+                            "checkpoint",
                             "estimate",
                             "users",
                             "user_skew"};
@@ -245,6 +286,9 @@ constexpr std::array kSections{
     Section{"scenario", kScenario},
     Section{"cluster", kCluster},
     Section{"cluster.groups", kNodeGroup},
+    Section{"cluster.devices", kDeviceModel},
+    Section{"cluster.network", kNetwork},
+    Section{"cluster.network.dragonfly", kDragonfly},
     Section{"planner", kPlanner},
     Section{"controller", kController},
     Section{"timing", kTiming},
@@ -255,6 +299,13 @@ constexpr std::array kSections{
     Section{"jobs.work", kWork},
     Section{"jobs.work.scaling", kScaling},
     Section{"jobs.work.scaling.amdahl", kAmdahl},
+    Section{"jobs.work.step", kStep},
+    Section{"jobs.work.loop", kLoop},
+    Section{"jobs.work.loop.generate", kGenerate},
+    Section{"jobs.work.loop.generate.length", kLength},
+    Section{"jobs.work.loop.reward", kReward},
+    Section{"jobs.work.loop.train", kTrain},
+    Section{"jobs.work.checkpoint", kCheckpoint},
     Section{"jobs.workers", kWorker},
     Section{"jobs.manifest", kManifest},
     Section{"jobs.manifest.spec", kManifestSpec},

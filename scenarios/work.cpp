@@ -1,6 +1,9 @@
 #include "scenarios/work.hpp"
 
+#include <algorithm>
+
 #include "core/base/invariant.hpp"
+#include "core/base/math.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -37,6 +40,18 @@ double speedup(const WorkSpec& work, std::int32_t replicas) {
 double rate_of(const WorkSpec& work, std::int32_t replicas) {
   if (replicas <= 0) return 0;
   return work.base_rate * (speedup(work, replicas) / speedup(work, work.base_replicas));
+}
+
+double rough_turn_s(const LoopSpec& loop, const JobSpec& spec) {
+  if (loop.sequences <= 0 || loop.tokens_per_second <= 0) return 0;
+  double slots = loop.concurrent;
+  for (const RoleSpec& role : spec.roles)
+    if (role.name == loop.generate_role) slots *= role.min_replicas;
+  // The mean of a lognormal, which the cut only lowers.
+  const double mean = loop.length_median * math::exp(loop.length_sigma * loop.length_sigma / 2);
+  const double length = std::min(mean, loop.length_max);
+  return length / loop.tokens_per_second * std::max(1.0, loop.sequences / slots) +
+         loop.reward.in_seconds() + loop.train.in_seconds();
 }
 
 Duration run_time(const WorkSpec& work, std::int32_t replicas) {

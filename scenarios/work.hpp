@@ -8,6 +8,7 @@
 
 #include "core/base/enum_names.hpp"
 #include "core/base/units.hpp"
+#include "core/job/spec.hpp"
 #include "scenarios/step_spec.hpp"
 
 namespace orrery::scenarios {
@@ -45,6 +46,10 @@ double rate_of(const WorkSpec& work, std::int32_t replicas);
 
 /// Time for all the work with a constant number of replicas; `forever` without work or replicas.
 Duration run_time(const WorkSpec& work, std::int32_t replicas);
+
+/// Seconds of one turn of the loop with the fewest replicas, roughly: all slots generate all the
+/// time, and nothing is sent. For estimates; sim/steps knows better. 0 where the loop says nothing.
+double rough_turn_s(const LoopSpec& loop, const JobSpec& spec);
 
 }  // namespace orrery::scenarios
 

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 
 #include "core/base/enum_names.hpp"
 #include "core/base/units.hpp"
 #include "scenarios/generator_spec.hpp"
+#include "scenarios/step_spec.hpp"
 
 namespace orrery::scenarios {
 
@@ -49,6 +51,7 @@ struct PhillyWorkload {
 struct GeneratorWorkload {
   GeneratorSpec spec;     ///< Checked; `spec.seed` counts only with `own_seed`.
   bool own_seed = false;  ///< Otherwise the scenario's seed is the generator's.
+  std::shared_ptr<const TrafficSpec> traffic;         ///< What every job sends; null: nothing.
   TraceEstimates estimates = TraceEstimates::Stated;  ///< Stated: with the spec's error.
 };
 

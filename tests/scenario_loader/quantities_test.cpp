@@ -47,6 +47,25 @@ TEST(Quantities, SizesKnowBothFamiliesOfPrefixes) {
   EXPECT_EQ(parse_kubernetes_size("1000"), Bytes{1000});
 }
 
+TEST(Quantities, BandwidthsAreBytesASecondWhetherWrittenInBitsOrBytes) {
+  EXPECT_EQ(parse_bandwidth("400Gb/s"), 50e9);
+  EXPECT_EQ(parse_bandwidth("100Gbit/s"), 12.5e9);
+  EXPECT_EQ(parse_bandwidth("50GB/s"), 50e9);
+  EXPECT_EQ(parse_bandwidth("1.8TB/s"), 1.8e12);
+  EXPECT_EQ(parse_bandwidth("1GiB/s"), 1073741824.0);
+  EXPECT_EQ(parse_bandwidth("12b/s"), 1.5);
+  for (const char* text :
+       {"400", "400Gb", "400Gbps", "400 Gb/s", "-1Gb/s", "GB/s", "1e3GB/s", "/s"})
+    EXPECT_EQ(parse_bandwidth(text), std::nullopt) << text;
+}
+
+TEST(Quantities, ComputeIsOperationsASecond) {
+  EXPECT_EQ(parse_compute("989TFLOPS"), 989e12);
+  EXPECT_EQ(parse_compute("2.25PFLOPS"), 2.25e15);
+  for (const char* text : {"989", "989TFLOP", "989tflops", "-1TFLOPS"})
+    EXPECT_EQ(parse_compute(text), std::nullopt) << text;
+}
+
 TEST(Quantities, CpuIsCoresOrThousandths) {
   EXPECT_EQ(parse_cpu("2"), MilliCpu{2000});
   EXPECT_EQ(parse_cpu("0.5"), MilliCpu{500});

@@ -1,0 +1,28 @@
+// How fast devices of a model are, as a scenario or a data sheet says.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.hpp"
+
+namespace orrery::scenarios {
+
+/// One model of device.
+struct DeviceModel {
+  std::string name;      ///< As `NodeGroup::device_model` has it.
+  double flops = 0;      ///< Floating point operations per second, dense 16-bit; above 0.
+  Bytes memory;          ///< Of one device; 0: not said.
+  double bandwidth = 0;  ///< To its neighbours in the node, bytes per second each way; 0: not said.
+};
+
+/// The model of this name: of `written`, else of those that are built in, else nullptr. The result
+/// lives as long as `written`.
+const DeviceModel* find_device_model(const std::vector<DeviceModel>& written,
+                                     std::string_view name);
+
+/// The names that are built in, for messages: "a100, b200, ...".
+std::string known_device_models();
+
+}  // namespace orrery::scenarios
