@@ -2,6 +2,7 @@
 // The meaning of every field, with units and defaults, is in docs/scenario_format.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -116,12 +117,17 @@ struct TimedProfiling {
   std::vector<ProfilingValue> values;
 };
 
-enum class OutputFormat : std::uint8_t { Summary, Jobs, Events };
+/// The files of a run that can be asked for; docs/results.md describes them.
+enum class OutputFormat : std::uint8_t { Summary, Jobs, Events, Schedule, MachineStates, Perfetto };
 
 struct Outputs {
   std::string dir;  ///< Empty: nothing is written unless the command line asks.
   std::vector<OutputFormat> formats{
-      OutputFormat::Summary, OutputFormat::Jobs, OutputFormat::Events};
+      OutputFormat::Summary, OutputFormat::Jobs, OutputFormat::Events, OutputFormat::Schedule};
+
+  bool wants(OutputFormat format) const {
+    return std::find(formats.begin(), formats.end(), format) != formats.end();
+  }
 };
 
 /// Everything a run needs but the policy's code and the workload's files.
@@ -202,7 +208,8 @@ struct EnumNames<scenarios::ScriptKind> {
 
 template <>
 struct EnumNames<scenarios::OutputFormat> {
-  static constexpr std::array kNames{"summary", "jobs", "events"};
+  static constexpr std::array kNames{
+      "summary", "jobs", "events", "schedule", "machine_states", "perfetto"};
 };
 
 }  // namespace orrery

@@ -49,7 +49,11 @@ bool may_move_devices(const Notice& notice) {
 }  // namespace
 
 Timeline::Timeline(std::span<const NodeGroup> groups, TimelineLimits limits)
-    : limits_(limits), queue_series_(limits.points_max), use_series_(limits.points_max) {
+    : limits_(limits),
+      queue_series_(limits.points_max),
+      use_series_(limits.points_max),
+      computing_series_(limits.states_max),
+      unavailable_series_(limits.states_max) {
   for (const NodeGroup& group : groups)
     for (std::int32_t i = 0; i < group.count; ++i) {
       NodeTrack node;
@@ -81,6 +85,10 @@ Timeline::JobTrack& Timeline::track(JobId job) {
 }
 
 void Timeline::advance(Instant at) {
+  if (begin_.is_never()) {
+    begin_ = now_ = at;
+    tell_states();
+  }
   if (at <= now_) return;
   const auto passed = static_cast<__int128>((at - now_).ns);
   device_time_.in_use += passed * in_use_;
@@ -91,6 +99,7 @@ void Timeline::advance(Instant at) {
 
 void Timeline::submitted(JobId job, Instant at) {
   advance(at);
+  if (jobs_.empty()) device_time_ = {};  // A schedule begins with its first job.
   track(job).waits = true;
   queue_series_.add(now_, static_cast<double>(++waiting_));
 }
@@ -155,7 +164,8 @@ void Timeline::phase_changed(const Notice& notice) {
     waiting_ += waits ? 1 : -1;
     queue_series_.add(now_, static_cast<double>(waiting_));
   }
-  keep(phases_, limits_.phases_max, {notice.job, now_, notice.to, notice.reason});
+  if (limits_.phases_max > 0)
+    keep(phases_, limits_.phases_max, {notice.job, now_, notice.to, notice.reason});
 }
 
 void Timeline::incident_opened(const Notice& notice) {
@@ -193,6 +203,7 @@ void Timeline::refresh_node(NodeId node, const State& state) {
   its.usable = usable;
   computing_ += usable ? its.in_use : -its.in_use;
   unavailable_ += usable ? -its.devices : its.devices;
+  tell_states();
 }
 
 // What the job holds after the step, ascending, into `scratch_`.
@@ -257,7 +268,7 @@ void Timeline::begin_segment(JobTrack& its, const JobState& job) {
 }
 
 // `job` is null where it is forgotten already.
-void Timeline::end_segment(JobTrack& its, const JobState* job) {
+void Timeline::end_segment(JobTrack& its, const JobState* job, bool cut_off) {
   Live& live = live_[its.live];
   hold(live.parts, -1);
   free_live_.push_back(its.live);
@@ -265,6 +276,7 @@ void Timeline::end_segment(JobTrack& its, const JobState* job) {
   if (live.segment.from == now_) return;
   live.segment.k = ++its.segments;
   live.segment.to = now_;
+  live.segment.cut_off = cut_off;
   if (job != nullptr) live.segment.work_done = work_at(job->row.progress, now_);
   const bool room = segments_.size() < limits_.segments_max &&
                     parts_.size() + live.parts.size() < std::numeric_limits<std::uint32_t>::max();
@@ -294,6 +306,19 @@ void Timeline::hold(std::span<const DevicePart> parts, int by) {
     if (node.usable) computing_ += by * changed;
   }
   use_series_.add(now_, static_cast<double>(in_use_));
+  tell_states();
+}
+
+void Timeline::tell_states() {
+  if (limits_.states_max == 0) return;
+  computing_series_.add(now_, static_cast<double>(computing_));
+  unavailable_series_.add(now_, static_cast<double>(unavailable_));
+}
+
+std::span<const Segment> Timeline::segments_of(JobId job) const {
+  if (job.index() >= jobs_.size()) return {};
+  const JobTrack& its = jobs_[job.index()];
+  return std::span(segments_).subspan(its.first_kept, its.kept);
 }
 
 void Timeline::struck(std::uint32_t fault, Instant at) {
@@ -327,12 +352,17 @@ void Timeline::link_used(Instant at, std::uint32_t link, double share) {
 void Timeline::close(Instant end) {
   advance(end);
   for (JobTrack& job : jobs_)
-    if (job.live != kNone) end_segment(job, nullptr);
-  std::ranges::sort(segments_, {}, [](const Segment& segment) {
-    return std::tuple(segment.from, segment.job, segment.k);
-  });
+    if (job.live != kNone) end_segment(job, nullptr, true);
+  std::ranges::sort(
+      segments_, {}, [](const Segment& segment) { return std::tuple(segment.job, segment.k); });
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    JobTrack& job = jobs_[segments_[i].job.index()];
+    if (job.kept++ == 0) job.first_kept = static_cast<std::uint32_t>(i);
+  }
   queue_series_.close(end);
   use_series_.close(end);
+  computing_series_.close(end);
+  unavailable_series_.close(end);
   for (StepSeries& series : link_series_) series.close(end);
 }
 

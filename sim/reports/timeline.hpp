@@ -16,16 +16,17 @@
 
 namespace orrery::sim {
 
-/// How much a timeline may keep. A segment takes 72 bytes and 24 for each of its nodes.
+/// How much a timeline may keep. A segment takes 72 bytes and 24 for each of its nodes, a phase 24.
 struct TimelineLimits {
   std::size_t segments_max = 4'000'000;
-  std::size_t phases_max = 8'000'000;
-  std::size_t rows_max = 1'000'000;  ///< Of nodes, strikes and incidents each.
-  std::size_t plans_max = 100'000;   ///< Beyond that every 2nd, 4th, ... plan is kept.
-  std::size_t points_max = 8192;     ///< Of each series; of all links together 64 times as many.
+  std::size_t phases_max = 8'000'000;  ///< 0: nobody wants them, and none counts as left out.
+  std::size_t rows_max = 1'000'000;    ///< Of nodes, strikes and incidents each.
+  std::size_t plans_max = 100'000;     ///< Beyond that every 2nd, 4th, ... plan is kept.
+  std::size_t points_max = 8192;       ///< Of each series; of all links together 64 times as many.
+  std::size_t states_max = 0;  ///< Points of `computing` and `unavailable` each; 0: none are kept.
 };
 
-/// Device-time since zero, in device-nanoseconds.
+/// Device-time since the first submission, in device-nanoseconds.
 struct DeviceTime {
   __int128 in_use = 0;       ///< Granted to a job, whatever the node's condition.
   __int128 computing = 0;    ///< Of that, on nodes that may be used.
@@ -67,8 +68,11 @@ class Timeline {
 
   // --- complete after `close` ---
 
-  /// In order of `from`, then of the job.
+  /// In order of the job, then of time.
   std::span<const Segment> segments() const { return segments_; }
+
+  /// Those of one job that were kept, in order of time.
+  std::span<const Segment> segments_of(JobId job) const;
 
   /// Ascending by node.
   std::span<const DevicePart> parts(const Segment& segment) const {
@@ -99,11 +103,16 @@ class Timeline {
   /// Devices that at least one job holds.
   const StepSeries& devices_in_use() const { return use_series_; }
 
+  /// Devices that compute, and those of nodes that may not be used; empty unless asked for.
+  const StepSeries& computing() const { return computing_series_; }
+
+  const StepSeries& unavailable() const { return unavailable_series_; }
+
   const std::vector<std::string>& link_names() const { return link_names_; }
 
   const StepSeries& link_use(std::size_t link) const { return link_series_[link]; }
 
-  /// Whether every segment and phase was kept.
+  /// Whether every segment and row was kept.
   bool is_complete() const { return segments_left_out_ == 0 && rows_left_out_ == 0; }
 
   std::uint64_t segments_left_out() const { return segments_left_out_; }
@@ -123,6 +132,13 @@ class Timeline {
   /// Devices of a node as declared.
   std::int32_t devices_of(NodeId node) const { return nodes_[node.index()].devices; }
 
+  /// Number in the cluster of a node's first device: those of node 0 come first, in their order on
+  /// the node, then those of node 1, and so on.
+  std::uint32_t first_device(NodeId node) const { return nodes_[node.index()].first_device; }
+
+  /// When the first thing happened, and the end.
+  Instant begin() const { return begin_; }
+
   Instant end() const { return now_; }
 
  private:
@@ -131,6 +147,8 @@ class Timeline {
   struct JobTrack {
     std::uint32_t live = kNone;      // What it holds now, in `live_`.
     std::uint32_t segments = 0;      // Those that are over.
+    std::uint32_t first_kept = 0;    // Once closed: place of its first one in `segments_`,
+    std::uint32_t kept = 0;          // and how many of them there are.
     std::uint32_t incident = kNone;  // Row of the open incident.
     bool waits = false;
   };
@@ -157,12 +175,13 @@ class Timeline {
   void refresh_job(JobId job, const State& state);
   void refresh_node(NodeId node, const State& state);
   void gather(JobId job, const State& state);
-  void end_segment(JobTrack& track, const JobState* job);
+  void end_segment(JobTrack& track, const JobState* job, bool cut_off = false);
   void begin_segment(JobTrack& track, const JobState& job);
   std::uint32_t free_slot();
   template <class Row>
   void keep(std::vector<Row>& rows, std::size_t rows_max, const Row& row);
   void hold(std::span<const DevicePart> parts, int by);
+  void tell_states();
   JobTrack& track(JobId job);
 
   TimelineLimits limits_;
@@ -177,6 +196,8 @@ class Timeline {
   std::uint64_t plan_stride_ = 1;
   StepSeries queue_series_;
   StepSeries use_series_;
+  StepSeries computing_series_;
+  StepSeries unavailable_series_;
   std::vector<std::string> link_names_;
   std::vector<StepSeries> link_series_;
 
@@ -189,6 +210,7 @@ class Timeline {
   std::vector<NodeId> changed_nodes_;
   std::vector<DevicePart> scratch_;
 
+  Instant begin_ = Instant::never();
   Instant now_;
   std::int64_t waiting_ = 0;
   std::int64_t in_use_ = 0;

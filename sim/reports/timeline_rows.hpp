@@ -36,8 +36,7 @@ struct Segment {
                                  ///< the job's unit.
   std::uint32_t first_part = 0;  ///< See `Timeline::parts`.
   std::uint32_t part_count = 0;
-
-  bool is_open() const { return to.is_never(); }
+  bool cut_off = false;  ///< Still held when the run ended.
 };
 
 /// A job is in this phase from `at` on.

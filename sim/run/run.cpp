@@ -22,14 +22,21 @@ Duration since(SteadyClock::time_point start) {
 // Times the policy on this machine.
 class DecisionTimer final : public PlanTimer {
  public:
-  explicit DecisionTimer(Metrics& metrics) : metrics_(metrics) {}
+  DecisionTimer(RunAccount& account, const State& state) : account_(account), state_(state) {}
 
-  void begin(PlanTrigger) override { start_ = SteadyClock::now(); }
+  void begin(PlanTrigger trigger) override {
+    trigger_ = trigger;
+    start_ = SteadyClock::now();
+  }
 
-  void end(const Plan&) override { metrics_.decided(since(start_)); }
+  void end(const Plan& plan) override {
+    account_.decided(state_.now, trigger_, plan.grants.size(), since(start_));
+  }
 
  private:
-  Metrics& metrics_;
+  RunAccount& account_;
+  const State& state_;
+  PlanTrigger trigger_ = PlanTrigger::Submission;
   SteadyClock::time_point start_;
 };
 
@@ -76,7 +83,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   RunAccount account(controller.state(), options, [&](std::uint64_t request) {
     return world.take_label(request);
   });
-  DecisionTimer timer(account.metrics());
+  DecisionTimer timer(account, controller.state());
   InlinePlanner planner(policy, scenario.planner_latency, &timer);
   DriverOptions driver_options;
   driver_options.snapshot_every = options.snapshot_every;

@@ -48,6 +48,22 @@ class RunListener {
     static_cast<void>(now);
   }
 
+  /// The policy was asked at `at`, answered with so many grants, and took so long on this machine.
+  virtual void on_decided(Instant at, PlanTrigger, std::size_t grants, Duration wall) {
+    static_cast<void>(at);
+    static_cast<void>(grants);
+    static_cast<void>(wall);
+  }
+
+  /// What the links of the network are called; before the first `on_link_use`, if at all.
+  virtual void on_links(const std::vector<std::string>& names) { static_cast<void>(names); }
+
+  /// From `at` on the links carry these shares of what they can, 0 to 1, in the order of the names.
+  virtual void on_link_use(Instant at, std::span<const double> shares) {
+    static_cast<void>(at);
+    static_cast<void>(shares);
+  }
+
   /// Now and then, about every 65,536 records; true ends the run early.
   virtual bool on_progress(const RunProgress&) { return false; }
 };
@@ -71,6 +87,7 @@ struct RunReport {
   std::unique_ptr<Metrics> metrics;   ///< Rows of all jobs, for `jobs.csv`.
   std::vector<std::string> troubles;  ///< What could not be modelled as asked.
   RunEnd end = RunEnd::Finished;
+  Instant ended_at;         ///< The world's time then.
   std::uint64_t steps = 0;  ///< Under control by agents: of all pure machines together.
 };
 

@@ -48,6 +48,11 @@ void RunAccount::on_notices(std::span<const Notice> notices, const State& state)
     listener->on_notices(notices, state, metrics_->jobs());
 }
 
+void RunAccount::decided(Instant at, PlanTrigger trigger, std::size_t grants, Duration wall) {
+  metrics_->decided(wall);
+  for (RunListener* listener : options_.listeners) listener->on_decided(at, trigger, grants, wall);
+}
+
 bool RunAccount::should_stop() {
   if (options_.listeners.empty() || events_ < next_progress_) return false;
   next_progress_ = events_ + 65'536;
@@ -78,6 +83,7 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   facts.peak_rss_mb = peak_rss_mb();
   RunReport report;
   report.end = end;
+  report.ended_at = now;
   report.summary = metrics_->summarise(facts);
   report.metrics = std::move(metrics_);
   return report;

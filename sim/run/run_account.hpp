@@ -26,6 +26,9 @@ class RunAccount final : public RunObserver {
   void on_notices(std::span<const Notice> notices, const State& state) override;
   bool should_stop() override;
 
+  /// The policy was asked once.
+  void decided(Instant at, PlanTrigger trigger, std::size_t grants, Duration wall);
+
   Metrics& metrics() { return *metrics_; }
 
   /// What the run gave; `chain` is the chain digest of its `events` records, `end` how it ended.

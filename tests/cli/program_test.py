@@ -245,8 +245,9 @@ class SimTest(ProgramTest):
         for out in ["a", "b"]:
             self.expect(0, "sim", made, "--policy", "las", "--out", self.folder / out)
         self.assertEqual(sorted(p.name for p in (self.folder / "a").iterdir()),
-                         [".orrery-results", "events.jsonl", "jobs.csv", "summary.json"])
-        for name in ["jobs.csv", "events.jsonl"]:
+                         [".orrery-results", "events.jsonl", "jobs.csv", "schedule.json",
+                          "segments.csv", "summary.json"])
+        for name in ["jobs.csv", "segments.csv", "events.jsonl"]:
             self.assertEqual((self.folder / "a" / name).read_bytes(),
                              (self.folder / "b" / name).read_bytes())
         texts = [(self.folder / out / "summary.json").read_text() for out in "ab"]
@@ -274,7 +275,7 @@ class SimTest(ProgramTest):
         text = TWO_JOBS + "outputs: {dir: results, formats: [jobs]}\n"
         self.expect(0, "sim", self.write("kept.yaml", text))
         self.assertEqual(sorted(p.name for p in (self.folder / "results").iterdir()),
-                         [".orrery-results", "jobs.csv"])
+                         [".orrery-results", "jobs.csv", "segments.csv"])
 
     def test_jobs_that_can_never_fit_end_the_run_under_every_policy(self):
         text = TWO_JOBS + "  - {name: huge, at: 0s, gpus: 64, work: 10s}\n"

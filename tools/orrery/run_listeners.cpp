@@ -4,19 +4,31 @@
 
 namespace orrery::cli {
 
-void AllocationListener::on_notices(std::span<const Notice> notices,
-                                    const State& state,
-                                    const sim::JobTable&) {
-  for (const Notice& notice : notices) {
-    if (notice.kind != NoticeKind::Allocated || notice.devices == 0) continue;
-    const JobState* job = state.find(notice.job);
-    if (job == nullptr) continue;
-    // While the present members drain, the devices are already those of the coming ones.
-    const std::vector<Worker>& members = job->next.empty() ? job->workers : job->next;
-    held_.clear();
-    for (const Worker& worker : members) held_.push_back({worker.node, worker.devices});
-    book_.record(notice.job, held_);
-  }
+void TimelineListener::on_submitted(JobId job, const JobSpec&, const sim::JobFacts& facts) {
+  timeline_.submitted(job, facts.submitted);
+}
+
+void TimelineListener::on_notices(std::span<const Notice> notices,
+                                  const State& state,
+                                  const sim::JobTable&) {
+  timeline_.observe(notices, state);
+}
+
+void TimelineListener::on_decided(Instant at,
+                                  PlanTrigger trigger,
+                                  std::size_t grants,
+                                  Duration wall) {
+  timeline_.planned(at, trigger, static_cast<std::uint32_t>(grants), wall);
+}
+
+void TimelineListener::on_link_use(Instant at, std::span<const double> shares) {
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    timeline_.link_used(at, static_cast<std::uint32_t>(i), shares[i]);
+}
+
+const sim::Timeline& TimelineListener::close(Instant end) {
+  timeline_.close(end);
+  return timeline_;
 }
 
 void EventWriter::on_notices(std::span<const Notice> notices,

@@ -8,27 +8,37 @@
 
 #include "scenarios/scenario.hpp"
 #include "sim/judging/expectations.hpp"
-#include "sim/results/allocation_book.hpp"
+#include "sim/reports/timeline.hpp"
 #include "sim/results/event_log.hpp"
 #include "sim/run/run.hpp"
 #include "tools/orrery/child_pool.hpp"
 
 namespace orrery::cli {
 
-/// Keeps the last devices of every job, for jobs.csv.
-class AllocationListener final : public sim::RunListener {
+/// Records the timeline of a run.
+class TimelineListener final : public sim::RunListener {
  public:
-  explicit AllocationListener(std::span<const NodeGroup> groups) : book_(groups) {}
+  TimelineListener(std::span<const NodeGroup> groups, sim::TimelineLimits limits)
+      : timeline_(groups, limits) {}
 
+  void on_submitted(JobId job, const JobSpec& spec, const sim::JobFacts& facts) override;
   void on_notices(std::span<const Notice> notices,
                   const State& state,
                   const sim::JobTable& jobs) override;
 
-  const sim::AllocationBook& book() const { return book_; }
+  void on_struck(std::uint32_t index, Instant now) override { timeline_.struck(index, now); }
+
+  void on_decided(Instant at, PlanTrigger trigger, std::size_t grants, Duration wall) override;
+
+  void on_links(const std::vector<std::string>& names) override { timeline_.declare_links(names); }
+
+  void on_link_use(Instant at, std::span<const double> shares) override;
+
+  /// What was recorded, until the run's end; once.
+  const sim::Timeline& close(Instant end);
 
  private:
-  sim::AllocationBook book_;
-  std::vector<sim::HeldDevices> held_;
+  sim::Timeline timeline_;
 };
 
 /// Writes events.jsonl.

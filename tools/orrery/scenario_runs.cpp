@@ -1,7 +1,6 @@
 #include "tools/orrery/scenario_runs.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,10 +8,9 @@
 #include "core/record/codec.hpp"
 #include "policies/registry.hpp"
 #include "sim/judging/expectations.hpp"
-#include "sim/results/jobs_csv.hpp"
 #include "sim/run/run.hpp"
 #include "tools/local_run/local_run.hpp"
-#include "tools/orrery/output_folder.hpp"
+#include "tools/orrery/run_files.hpp"
 #include "tools/orrery/run_listeners.hpp"
 #include "tools/orrery/simulated_journal.hpp"
 #include "tools/orrery/table.hpp"
@@ -95,62 +93,6 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   return answer;
 }
 
-/// What a run keeps while it goes on, as its outputs ask.
-class Outputs {
- public:
-  Outputs(const scenarios::Scenario& scenario, const RunOutputs& wanted)
-      : folder_(wanted.folder), summary_(wants(scenario, OutputFormat::Summary)) {
-    if (folder_.empty()) return;
-    if (wants(scenario, OutputFormat::Jobs)) allocations_.emplace(scenario.groups);
-    if (!wants(scenario, OutputFormat::Events)) return;
-    events_file_.open(folder_ / "events.jsonl", std::ios::binary | std::ios::trunc);
-    events_.emplace(events_file_);
-  }
-
-  void listen(std::vector<sim::RunListener*>& listeners) {
-    if (allocations_) listeners.push_back(&*allocations_);
-    if (events_) listeners.push_back(&*events_);
-  }
-
-  /// Writes what is left to write at the end.
-  Status finish(const sim::RunReport& report) {
-    if (folder_.empty()) return Done{};
-    if (events_) {
-      events_->flush();
-      events_file_.close();
-      if (!events_file_) return cannot_write(folder_ / "events.jsonl");
-    }
-    if (allocations_) {
-      const std::filesystem::path jobs = folder_ / "jobs.csv";
-      std::ofstream file(jobs, std::ios::binary | std::ios::trunc);
-      sim::write_jobs_csv(
-          file, report.summary.scenario, report.metrics->jobs(), &allocations_->book());
-      file.close();
-      if (!file) return cannot_write(jobs);
-    }
-    if (!summary_) return Done{};
-    return write_file(folder_ / "summary.json", sim::summary_file(report.summary));
-  }
-
- private:
-  using OutputFormat = scenarios::OutputFormat;
-
-  static bool wants(const scenarios::Scenario& scenario, OutputFormat format) {
-    return std::ranges::find(scenario.outputs.formats, format) != scenario.outputs.formats.end();
-  }
-
-  static Error cannot_write(const std::filesystem::path& path) {
-    return {.subject = path.string(),
-            .message = "cannot be written; free space there or name another folder"};
-  }
-
-  std::filesystem::path folder_;
-  bool summary_;
-  std::ofstream events_file_;
-  std::optional<EventWriter> events_;
-  std::optional<AllocationListener> allocations_;
-};
-
 /// Says in words which jobs are left though nothing will happen any more. True where some of them
 /// could run, and no expectation says that it is well so.
 bool describe_leftovers(const scenarios::Scenario& scenario,
@@ -212,7 +154,7 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
   const std::uint64_t jobs = jobs_expected(scenario, workload);
   ProgressListener progress(report, jobs);
   StuckListener stuck(jobs);
-  Outputs kept(scenario, outputs);
+  RunFiles kept(scenario, outputs.folder);
   options.listeners = {&progress, &stuck};
   if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
   kept.listen(options.listeners);
@@ -233,7 +175,7 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
   if (ran->end == RunEnd::NoProgress)
     answer.troubles.emplace_back("the run went on for ever at one instant: no progress");
   const bool left_waiting = describe_leftovers(scenario, ran->summary, stuck, answer.troubles);
-  Status written = kept.finish(*ran);
+  Status written = kept.finish(*ran, answer.troubles);
   if (written && journal) written = journal->close();
   if (!written) {
     answer.errors = written.errors();

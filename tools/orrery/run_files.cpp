@@ -1,0 +1,110 @@
+#include "tools/orrery/run_files.hpp"
+
+#include <string>
+#include <utility>
+
+#include "sim/reports/jobs_csv.hpp"
+#include "sim/reports/machine_states.hpp"
+#include "sim/reports/schedule.hpp"
+#include "tools/orrery/output_folder.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using scenarios::OutputFormat;
+
+Error cannot_write(const std::filesystem::path& path) {
+  return {.subject = path.string(),
+          .message = "cannot be written; free space there or name another folder"};
+}
+
+/// What the timeline must hold for the files that are wanted.
+sim::TimelineLimits limits_for(const scenarios::Outputs& outputs) {
+  sim::TimelineLimits limits;
+  if (!outputs.wants(OutputFormat::Perfetto)) limits.phases_max = 0;
+  if (outputs.wants(OutputFormat::MachineStates)) limits.states_max = 1'000'000;
+  return limits;
+}
+
+}  // namespace
+
+RunFiles::RunFiles(const scenarios::Scenario& scenario, std::filesystem::path folder)
+    : scenario_(scenario), folder_(std::move(folder)) {
+  if (folder_.empty()) return;
+  for (const OutputFormat format : {OutputFormat::Jobs,
+                                    OutputFormat::Schedule,
+                                    OutputFormat::MachineStates,
+                                    OutputFormat::Perfetto})
+    if (wants(format) && !timeline_)
+      timeline_.emplace(scenario.groups, limits_for(scenario.outputs));
+  if (!wants(OutputFormat::Events)) return;
+  events_file_.open(folder_ / "events.jsonl", std::ios::binary | std::ios::trunc);
+  events_.emplace(events_file_);
+}
+
+void RunFiles::listen(std::vector<sim::RunListener*>& listeners) {
+  if (timeline_) listeners.push_back(&*timeline_);
+  if (events_) listeners.push_back(&*events_);
+}
+
+Status RunFiles::finish(const sim::RunReport& report, std::vector<std::string>& troubles) {
+  if (folder_.empty()) return Done{};
+  if (events_) {
+    const Status written = finish_events();
+    if (!written) return written;
+  }
+  if (timeline_) {
+    const Status written = write_timeline(report, troubles);
+    if (!written) return written;
+  }
+  if (!wants(OutputFormat::Summary)) return Done{};
+  return write_file(folder_ / "summary.json", sim::summary_file(report.summary));
+}
+
+Status RunFiles::finish_events() {
+  events_->flush();
+  events_file_.close();
+  if (!events_file_) return cannot_write(folder_ / "events.jsonl");
+  return Done{};
+}
+
+Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::string>& troubles) {
+  const sim::Timeline& timeline = timeline_->close(report.ended_at);
+  const sim::JobTable& jobs = report.metrics->jobs();
+  if (timeline.segments_left_out() > 0)
+    troubles.push_back(std::to_string(timeline.segments_left_out()) +
+                       " stretches of constant allocation were too many to be kept: their jobs "
+                       "have no allocated_resources in jobs.csv");
+  if (wants(OutputFormat::Jobs)) {
+    const Status written = stream("jobs.csv", [&](std::ostream& out) {
+      sim::write_jobs_csv(out, report.summary.scenario, jobs, &timeline);
+    });
+    if (!written) return written;
+    const Status joined = stream(
+        "segments.csv", [&](std::ostream& out) { sim::write_segments_csv(out, jobs, timeline); });
+    if (!joined) return joined;
+  }
+  if (wants(OutputFormat::Schedule)) {
+    const sim::Schedule schedule = sim::schedule_of(report.summary, jobs, timeline);
+    const Status written = write_file(folder_ / "schedule.json", sim::schedule_file(schedule));
+    if (!written) return written;
+  }
+  if (wants(OutputFormat::MachineStates)) {
+    const Status written = stream(
+        "machine_states.csv", [&](std::ostream& out) { sim::write_machine_states(out, timeline); });
+    if (!written) return written;
+  }
+  return Done{};
+}
+
+Status RunFiles::stream(std::string_view name,
+                        const std::function<void(std::ostream&)>& write) const {
+  const std::filesystem::path path = folder_ / name;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  write(file);
+  file.close();
+  if (!file) return cannot_write(path);
+  return Done{};
+}
+
+}  // namespace orrery::cli

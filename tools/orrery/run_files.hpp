@@ -1,0 +1,47 @@
+// The files that one run leaves behind.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/run/run.hpp"
+#include "tools/orrery/run_listeners.hpp"
+
+namespace orrery::cli {
+
+/// Writes the files that the scenario's `outputs.formats` name; docs/results.md describes them.
+/// What nobody asks for is not recorded either.
+class RunFiles {
+ public:
+  /// The folder exists, or is empty: nothing is kept. The scenario outlives the files.
+  RunFiles(const scenarios::Scenario& scenario, std::filesystem::path folder);
+
+  /// Adds who must hear the run.
+  void listen(std::vector<sim::RunListener*>& listeners);
+
+  /// Writes what is left to write at the end; adds to `troubles` what a file could not hold.
+  Status finish(const sim::RunReport& report, std::vector<std::string>& troubles);
+
+ private:
+  using OutputFormat = scenarios::OutputFormat;
+
+  bool wants(OutputFormat format) const { return scenario_.outputs.wants(format); }
+
+  Status finish_events();
+  Status write_timeline(const sim::RunReport& report, std::vector<std::string>& troubles);
+  Status stream(std::string_view name, const std::function<void(std::ostream&)>& write) const;
+
+  const scenarios::Scenario& scenario_;
+  std::filesystem::path folder_;
+  std::ofstream events_file_;
+  std::optional<EventWriter> events_;
+  std::optional<TimelineListener> timeline_;
+};
+
+}  // namespace orrery::cli
