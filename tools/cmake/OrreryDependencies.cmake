@@ -16,6 +16,21 @@ if(ORRERY_BENCH)
   find_package(benchmark QUIET)                              # benchmark::benchmark
 endif()
 
+# World `sim` at levels L2 and L3: sim/simgrid alone links it, and everything else is built without.
+option(ORRERY_SIMGRID "Use SimGrid where it is installed." ON)
+set(ORRERY_HAS_SIMGRID OFF)
+if(ORRERY_SIMGRID)
+  pkg_check_modules(simgrid QUIET IMPORTED_TARGET simgrid)   # PkgConfig::simgrid
+  set(ORRERY_HAS_SIMGRID ${simgrid_FOUND})
+endif()
+if(ORRERY_HAS_SIMGRID)
+  message(STATUS "SimGrid ${simgrid_VERSION}: fidelity L2 and L3 are built")
+elseif(ORRERY_SIMGRID)
+  message(STATUS "SimGrid: none, fidelity L2 and L3 are left out (libsimgrid-dev brings them)")
+else()
+  message(STATUS "SimGrid: not wanted (ORRERY_SIMGRID), fidelity L2 and L3 are left out")
+endif()
+
 # GPU parts are built where the toolkit is; everything else never asks for it.
 find_package(CUDAToolkit QUIET)
 if(CUDAToolkit_FOUND)
