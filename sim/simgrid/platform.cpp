@@ -8,7 +8,7 @@
 namespace orrery::sim {
 
 namespace s4u = simgrid::s4u;
-using scenarios::Topology;
+using Topology = scenarios::NetworkTopology;
 
 Result<Platform> Platform::make(SimGridEngine& engine,
                                 const scenarios::NetworkSpec& network,

@@ -9,7 +9,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 using scenarios::NetworkSpec;
-using scenarios::Topology;
+using Topology = scenarios::NetworkTopology;
 
 // Flops of hosts that nobody computes on.
 constexpr double kAnyFlops = 1e9;

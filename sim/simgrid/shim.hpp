@@ -2,6 +2,7 @@
 // its documented interface and have not been compiled: only 3.32 can be installed here.
 #pragma once
 
+#include <simgrid/forward.h>
 #include <simgrid/version.h>
 
 #include <functional>

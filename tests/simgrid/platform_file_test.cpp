@@ -23,7 +23,7 @@ class PlatformFileTest : public testing::Test {
   void load(const std::string& file) {
     if (!std::filesystem::exists(file)) GTEST_SKIP() << "the traces are not here";
     scenarios::NetworkSpec network;
-    network.topology = scenarios::Topology::Platform;
+    network.topology = scenarios::NetworkTopology::Platform;
     network.platform = file;
     Result<Platform> made = Platform::make(engine_, network, 0);
     ASSERT_TRUE(made) << made.errors()[0].text();
@@ -86,7 +86,7 @@ TEST_F(PlatformFileTest, ElastiSimCrossbar) {
 
 TEST_F(PlatformFileTest, AFileThatIsNotThereIsBadInput) {
   scenarios::NetworkSpec network;
-  network.topology = scenarios::Topology::Platform;
+  network.topology = scenarios::NetworkTopology::Platform;
   network.platform = "no/such/file.xml";
   const Result<Platform> made = Platform::make(engine_, network, 0);
   ASSERT_FALSE(made);
@@ -99,7 +99,7 @@ TEST_F(PlatformFileTest, BrokenXmlIsBadInput) {
                          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
                          "<platform version=\"4.1\"><zone id=\"a\" routing=\"Full\"><host/>";
   scenarios::NetworkSpec network;
-  network.topology = scenarios::Topology::Platform;
+  network.topology = scenarios::NetworkTopology::Platform;
   network.platform = file;
   const Result<Platform> made = Platform::make(engine_, network, 0);
   ASSERT_FALSE(made);

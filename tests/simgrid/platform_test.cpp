@@ -8,7 +8,7 @@ namespace orrery::sim {
 namespace {
 
 using scenarios::NetworkSpec;
-using scenarios::Topology;
+using Topology = scenarios::NetworkTopology;
 using testing::ElementsAre;
 using testing::HasSubstr;
 

@@ -21,7 +21,7 @@ namespace orrery::bench {
 namespace {
 
 using scenarios::NetworkSpec;
-using scenarios::Topology;
+using Topology = scenarios::NetworkTopology;
 
 double processor_seconds() {
   rusage use{};
