@@ -33,13 +33,17 @@ void RecomputedFabric::begin(int number, const Stage& stage, Instant now) {
   ExchangeLoads loads(topology_);
   Running running;
   const std::vector<LinkLoad>& parts = loads.of(stage);
-  const double step_s = step_with_exchange_s(stage, loads.alone_s());
+  running.stage = stage;
+  running.begun = now;
+  running.step_s = step_with_exchange_s(stage, loads.alone_s());
+  running.bytes = !stage.paced && !parts.empty();
+  const double within_s = running.bytes ? loads.alone_s() : running.step_s;
   for (const LinkLoad& load : parts) {
-    const double share = load.bytes / step_s / topology_.bandwidth(load.link);
+    const double share = load.bytes / within_s / topology_.bandwidth(load.link);
     running.demands[load.link] = {
         static_cast<std::int64_t>(share * static_cast<double>(kWholeLink)), load.flows};
   }
-  running.left = step_s * stage.steps;
+  running.left = within_s * stage.steps;
   running.since = now;
   running.at = now + Duration::from_seconds(running.left);
   running.order = begun_++;
@@ -64,6 +68,7 @@ void RecomputedFabric::recompute(Instant now) {
     if (sum > capacity_[link]) levels[link] = level_by_sorting(demands, capacity_[link]);
   }
   for (auto& [number, running] : running_) {
+    if (running.demands.empty()) continue;
     double speed = 1;
     for (const auto& [link, demand] : running.demands)
       if (levels.count(link) > 0) speed = std::min(speed, share_at(levels[link], demand));
@@ -72,6 +77,7 @@ void RecomputedFabric::recompute(Instant now) {
     if (now >= running.at) running.left = 0;
     running.since = now;
     running.speed = speed;
+    running.slowed = true;
     running.at = now + Duration::from_seconds(running.left / speed);
   }
 }
@@ -82,10 +88,30 @@ Instant RecomputedFabric::next() const {
   return next;
 }
 
+bool RecomputedFabric::pass_bytes(Instant now) {
+  bool any = false;
+  for (auto& [number, running] : running_) {
+    if (!running.bytes || running.at > now) continue;
+    any = true;
+    const Stage& stage = running.stage;
+    const double exchange_s =
+        stage.local_exchange_s * stage.steps + (now - running.begun).in_seconds();
+    const double whole_s =
+        running.slowed ? step_seconds(stage.compute_s * stage.steps, exchange_s, stage.overlap)
+                       : running.step_s * stage.steps;
+    running.at = std::max(now, running.begun + Duration::from_seconds(whole_s));
+    running.bytes = false;
+    running.demands.clear();
+    running.speed = 1;
+  }
+  return any;
+}
+
 std::vector<int> RecomputedFabric::take_complete(Instant now) {
   std::vector<std::tuple<Instant, std::uint64_t, int>> complete;
   for (const auto& [number, running] : running_)
-    if (running.at <= now) complete.emplace_back(running.at, running.order, number);
+    if (!running.bytes && running.at <= now)
+      complete.emplace_back(running.at, running.order, number);
   std::sort(complete.begin(), complete.end());
   std::vector<int> numbers;
   for (const auto& [at, order, number] : complete) {

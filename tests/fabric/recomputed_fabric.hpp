@@ -10,7 +10,7 @@
 
 namespace orrery::sim::test {
 
-/// Paced stages only, by numbers that the caller gives.
+/// Stages by numbers that the caller gives.
 class RecomputedFabric {
  public:
   RecomputedFabric(const scenarios::NetworkSpec& spec, std::int32_t nodes);
@@ -23,6 +23,10 @@ class RecomputedFabric {
   void recompute(Instant now);
 
   Instant next() const;
+
+  /// Lets those whose bytes are through at `now` leave their links, where they were not paced.
+  /// False where there are none.
+  bool pass_bytes(Instant now);
 
   /// Numbers of those complete at `now`, in the order of their beginning.
   std::vector<int> take_complete(Instant now);
@@ -38,6 +42,11 @@ class RecomputedFabric {
 
  private:
   struct Running {
+    Stage stage;
+    double step_s = 0;
+    bool bytes = false;  // Not paced, and not through yet.
+    bool slowed = false;
+    Instant begun;
     std::map<std::uint32_t, LinkDemand> demands;
     double speed = 1;
     double left = 0;
