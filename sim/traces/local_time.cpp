@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 
 namespace orrery::sim {
 namespace {
@@ -67,9 +68,59 @@ std::optional<LocalTime> parse_local_time(std::string_view text, TraceZone zone)
     time.ambiguous = *wall >= back - kHourS && *wall < back;
     const bool daylight = *wall >= forward + kHourS && *wall < back;
     offset = daylight ? -7 * kHourS : -8 * kHourS;
+  } else if (zone == TraceZone::ChinaTime) {
+    offset = 8 * kHourS;
   }
   time.at = Instant::zero() + Duration::seconds(*wall - offset);
   return time;
+}
+
+std::optional<Instant> parse_zoned_time(std::string_view text) {
+  constexpr std::size_t kWall = 19;
+  constexpr std::size_t kOffset = 6;
+  if (text.size() < kWall + kOffset) return std::nullopt;
+  const auto wall = parse_local_time(text.substr(0, kWall), TraceZone::None);
+  const std::string_view offset = text.substr(text.size() - kOffset);
+  const int hours = digits(offset, 1, 2);
+  const int minutes = digits(offset, 4, 2);
+  const bool sign = offset[0] == '+' || offset[0] == '-';
+  if (!wall || !sign || offset[3] != ':' || hours < 0 || hours > 14 || minutes < 0 || minutes > 59)
+    return std::nullopt;
+  std::string_view fraction = text.substr(kWall, text.size() - kWall - kOffset);
+  std::int64_t ns = 0;
+  if (!fraction.empty()) {
+    if (fraction[0] != '.' || fraction.size() < 2 || fraction.size() > 10) return std::nullopt;
+    fraction.remove_prefix(1);
+    ns = digits(fraction, 0, fraction.size());
+    if (ns < 0) return std::nullopt;
+    for (std::size_t place = fraction.size(); place < 9; ++place) ns *= 10;
+  }
+  const std::int64_t ahead = (hours * kHourS + minutes * 60) * (offset[0] == '+' ? 1 : -1);
+  return wall->at - Duration::seconds(ahead) + Duration::nanoseconds(ns);
+}
+
+std::string local_time_text(Instant at, TraceZone zone) {
+  std::int64_t wall = at.ns / 1'000'000'000;
+  if (zone == TraceZone::ChinaTime) wall += 8 * kHourS;
+  if (zone == TraceZone::PacificTime) {
+    const year_month_day standard{sys_days(std::chrono::days((wall - 8 * kHourS) / kDayS))};
+    const std::int64_t begin = change_at(standard.year(), 3, 2) + 8 * kHourS;
+    const std::int64_t end = change_at(standard.year(), 11, 1) + 7 * kHourS;
+    wall -= (wall >= begin && wall < end ? 7 : 8) * kHourS;
+  }
+  const year_month_day date{sys_days(std::chrono::days(wall / kDayS))};
+  const std::int64_t second = wall % kDayS;
+  char text[40];
+  std::snprintf(text,
+                sizeof text,
+                "%04d-%02u-%02u %02d:%02d:%02d",
+                static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()),
+                static_cast<unsigned>(date.day()),
+                static_cast<int>(second / kHourS),
+                static_cast<int>(second / 60 % 60),
+                static_cast<int>(second % 60));
+  return text;
 }
 
 }  // namespace orrery::sim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/units.hpp"
@@ -12,6 +13,7 @@ namespace orrery::sim {
 enum class TraceZone {
   None,         ///< As if UTC: differences are differences of the wall clock.
   PacificTime,  ///< US Pacific with its daylight saving rule since 2007.
+  ChinaTime,    ///< UTC+8, no daylight saving.
 };
 
 /// What a wall-clock text stands for.
@@ -29,5 +31,13 @@ struct LocalTime {
 /// Pacific time is UTC-8, and UTC-7 from the second Sunday of March 02:00 to the first Sunday of
 /// November 02:00 (in 2017: 12 March to 5 November).
 std::optional<LocalTime> parse_local_time(std::string_view text, TraceZone zone);
+
+/// Reads `YYYY-MM-DD HH:MM:SS` with an offset behind it, as `+08:00`; a fraction of the second
+/// before the offset is allowed. Nothing for any other text.
+std::optional<Instant> parse_zoned_time(std::string_view text);
+
+/// The wall-clock text of `at` in `zone`, as parse_local_time reads it; parts of a second are cut.
+/// `at` is from 1990 to 2100.
+std::string local_time_text(Instant at, TraceZone zone);
 
 }  // namespace orrery::sim

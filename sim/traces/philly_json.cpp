@@ -1,43 +1,17 @@
 #include "sim/traces/philly_json.hpp"
 
 #include <cstddef>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/traces/line_counter.hpp"
 #include "sim/traces/philly_record.hpp"
 
 namespace orrery::sim {
 namespace {
-
-/// Walks the text and counts the lines passed, which the parser itself does not tell.
-class LineCounter {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  LineCounter(const char* at, std::size_t* line) : at_(at), line_(line) {}
-
-  reference operator*() const { return *at_; }
-
-  LineCounter& operator++() {
-    *line_ += static_cast<std::size_t>(*at_ == '\n');
-    ++at_;
-    return *this;
-  }
-
-  friend bool operator==(const LineCounter& a, const LineCounter& b) { return a.at_ == b.at_; }
-
- private:
-  const char* at_;
-  std::size_t* line_;
-};
 
 /// Receives the parser's calls and fills one RawJob at a time. Where the text has another shape
 /// than the log, the part is an error and skipped.

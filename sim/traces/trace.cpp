@@ -61,7 +61,10 @@ Trace finish_trace(std::vector<TraceJob> jobs, TraceReport report) {
     trace.origin = trace.report.first_submit = jobs.front().submit;
     trace.report.last_submit = jobs.back().submit;
   }
-  for (TraceJob& job : jobs) job.submit = Instant::zero() + (job.submit - trace.origin);
+  for (TraceJob& job : jobs) {
+    job.submit = Instant::zero() + (job.submit - trace.origin);
+    if (job.gpu_milli == 0) job.gpu_milli = std::int64_t{1000} * job.gpus;
+  }
   trace.jobs = std::move(jobs);
   return trace;
 }

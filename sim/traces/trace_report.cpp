@@ -38,6 +38,28 @@ std::string_view to_string(TraceReason reason) {
       return "zero GPUs";
     case TraceReason::ZeroDuration:
       return "zero duration";
+    case TraceReason::NameUsedBefore:
+      return "name used before";
+    case TraceReason::NoSubmitTime:
+      return "no submission time";
+    case TraceReason::NoRunTime:
+      return "no run time";
+    case TraceReason::NoSize:
+      return "no size";
+    case TraceReason::OtherSizeField:
+      return "size from the other field";
+    case TraceReason::EndsBeforeStart:
+      return "ends before its start";
+    case TraceReason::TimesDisagree:
+      return "duration differs from its times";
+    case TraceReason::NoThroughput:
+      return "no throughput known";
+    case TraceReason::SeveralTasks:
+      return "several tasks";
+    case TraceReason::NoTasks:
+      return "no tasks";
+    case TraceReason::NoJob:
+      return "no job";
   }
   return "";
 }

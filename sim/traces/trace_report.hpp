@@ -23,9 +23,20 @@ enum class TraceReason {
   SizesDiffer,      ///< Attempts of different size; the first counts.
   ZeroGpus,         ///< Asks for no GPU.
   ZeroDuration,     ///< Ran for less than a second; taken as one second.
+  NameUsedBefore,   ///< Of the same id as an earlier row; gets a number behind it.
+  NoSubmitTime,     ///< When it entered the queue is missing.
+  NoRunTime,        ///< How long it ran is missing, and so is any bound.
+  NoSize,           ///< How much it asked for is missing.
+  OtherSizeField,   ///< The asked size is missing; what it was given counts, or the reverse.
+  EndsBeforeStart,  ///< Its times are in an impossible order.
+  TimesDisagree,    ///< The stated duration is not end - start; the times count.
+  NoThroughput,     ///< The throughput table has no such job on so many GPUs of the model.
+  SeveralTasks,     ///< Tasks of different kinds in one job; their requests are added.
+  NoTasks,          ///< A job that no row of the task table belongs to.
+  NoJob,            ///< A row of another table whose job is not in the trace.
 };
 
-inline constexpr std::size_t kTraceReasons = 9;
+inline constexpr std::size_t kTraceReasons = 20;
 
 std::string_view to_string(TraceReason reason);
 
@@ -44,9 +55,11 @@ std::string_view to_string(TraceAction action);
 /// dropped for exactly one, so rows = jobs + dropped().
 class TraceReport {
  public:
-  std::string file;        ///< As named by the caller.
-  std::string format;      ///< "philly-csv" or "philly-json".
-  std::uint64_t rows = 0;  ///< Rows or records read, header and blank lines not counted.
+  std::string file;    ///< As named by the caller.
+  std::string format;  ///< "philly-csv", "openb", ...
+  /// Rows or records read, header and blank lines not counted. Of tables beside the trace, only
+  /// rows that belong to none of its jobs count.
+  std::uint64_t rows = 0;
   std::uint64_t jobs = 0;  ///< Jobs given.
   Instant first_submit;    ///< Since the Unix epoch; zero without jobs.
   Instant last_submit;

@@ -7,9 +7,15 @@
 namespace orrery::sim {
 namespace {
 
+/// Thousandths of GPUs; a job that no reader made may give whole ones alone.
+std::int64_t gpu_milli(const TraceJob& job) {
+  return job.gpu_milli == 0 ? std::int64_t{1000} * job.gpus : job.gpu_milli;
+}
+
 void add(TraceGroup& group, const TraceJob& job) {
   ++group.jobs;
-  group.gpu_hours += job.gpus * job.duration.in_seconds() / 3600.0;
+  const double gpus = static_cast<double>(gpu_milli(job)) / 1000.0;
+  group.gpu_hours += gpus * job.duration.in_seconds() / 3600.0;
 }
 
 /// `label` left, jobs and GPU hours right, in columns.
@@ -50,6 +56,11 @@ std::string TraceSummary::text() const {
   std::string out = buffer + line("all", all);
   out += "by GPUs\n";
   for (const auto& [gpus, group] : by_gpus) out += line(std::to_string(gpus), group);
+  if (shares.jobs > 0) out += line("of them parts", shares);
+  if (by_model.size() > 1 || (by_model.size() == 1 && !by_model.begin()->first.empty())) {
+    out += "by device model\n";
+    for (const auto& [model, group] : by_model) out += line(model.empty() ? "(any)" : model, group);
+  }
   out += "by virtual cluster\n";
   for (const auto& [vc, group] : by_vc) out += line(vc.empty() ? "(none)" : vc, group);
   return out;
@@ -63,6 +74,13 @@ void TraceSummary::write(JsonText& json) const {
   json.key("by_gpus").begin_array();
   for (const auto& [gpus, group] : by_gpus) {
     json.begin_object().field("gpus", gpus);
+    write_group(json, group);
+  }
+  json.end_array().key("shares").begin_object();
+  write_group(json, shares);
+  json.key("by_model").begin_array();
+  for (const auto& [model, group] : by_model) {
+    json.begin_object().field("model", model);
     write_group(json, group);
   }
   json.end_array().key("by_vc").begin_array();
@@ -83,6 +101,8 @@ TraceSummary summarise(const std::vector<TraceJob>& jobs) {
   for (const TraceJob& job : jobs) {
     add(summary.all, job);
     add(summary.by_gpus[job.gpus], job);
+    if (gpu_milli(job) != std::int64_t{1000} * job.gpus) add(summary.shares, job);
+    add(summary.by_model[job.models], job);
     add(summary.by_vc[job.vc], job);
     durations.push_back(job.duration);
     seconds += job.duration.in_seconds();

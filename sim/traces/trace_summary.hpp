@@ -14,7 +14,7 @@ namespace orrery::sim {
 /// Jobs that have something in common.
 struct TraceGroup {
   std::uint64_t jobs = 0;
-  double gpu_hours = 0.0;  ///< GPUs x duration.
+  double gpu_hours = 0.0;  ///< GPUs x duration, parts of GPUs as parts.
 };
 
 /// Statistics of the jobs of a trace. A quantile q is the job at place q x jobs, rounded down, in
@@ -27,7 +27,9 @@ struct TraceSummary {
   Duration p90;
   Duration p99;
   Duration longest;
-  std::map<int, TraceGroup> by_gpus;
+  std::map<int, TraceGroup> by_gpus;           ///< A part of a GPU is with the whole ones.
+  TraceGroup shares;                           ///< Those of `by_gpus` that take parts of GPUs.
+  std::map<std::string, TraceGroup> by_model;  ///< Accepted models; empty: any.
   std::map<std::string, TraceGroup> by_vc;
 
   /// GPU time of all jobs / (gpus x span): how loaded `gpus` GPUs would be. 0 for no span.

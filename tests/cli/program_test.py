@@ -33,7 +33,7 @@ cluster: {nodes: 2, gpus_per_node: 8, gpu: v100}
 workload:
   generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
 """
-VERBS = ["sim", "compare", "test", "check", "trace info", "policies", "journal dump",
+VERBS = ["sim", "compare", "test", "check", "trace info", "trace convert", "policies", "journal dump",
          "journal verify", "version", "completion", "help"]
 STABLE = ["scenario", "policy", "world", "seed", "jobs_total", "jobs_finished", "jobs_failed",
           "jct_avg_s", "jct_p50_s", "jct_p90_s", "jct_p99_s", "queue_avg_s", "queue_p99_s",

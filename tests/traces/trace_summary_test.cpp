@@ -52,11 +52,13 @@ TEST(TraceSummary, TextAndJsonHoldTheSame) {
             "  b                         1 jobs            0.1 GPU hours\n");
   JsonText json;
   summary.write(json);
-  EXPECT_EQ(json.text(),
-            R"({"jobs":1,"gpu_hours":0.1,"span_s":0,"duration_avg_s":360,"duration_p50_s":360,)"
-            R"("duration_p90_s":360,"duration_p99_s":360,"duration_max_s":360,)"
-            R"("by_gpus":[{"gpus":1,"jobs":1,"gpu_hours":0.1}],)"
-            R"("by_vc":[{"vc":"b","jobs":1,"gpu_hours":0.1}]})");
+  EXPECT_EQ(
+      json.text(),
+      R"({"jobs":1,"gpu_hours":0.1,"span_s":0,"duration_avg_s":360,"duration_p50_s":360,)"
+      R"("duration_p90_s":360,"duration_p99_s":360,"duration_max_s":360,)"
+      R"("by_gpus":[{"gpus":1,"jobs":1,"gpu_hours":0.1}],)"
+      R"("shares":{"jobs":0,"gpu_hours":0},"by_model":[{"model":"","jobs":1,"gpu_hours":0.1}],)"
+      R"("by_vc":[{"vc":"b","jobs":1,"gpu_hours":0.1}]})");
 }
 
 }  // namespace

@@ -1,23 +1,39 @@
-// trace info: what a trace holds, and what its reader made of every row.
+// trace info and trace convert: what a trace holds, what its reader made of every row, and the same
+// jobs in another form.
+#include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/json_text.hpp"
+#include "sim/traces/formats.hpp"
+#include "sim/traces/gavel_throughputs.hpp"
 #include "sim/traces/lanl_failures.hpp"
-#include "sim/traces/philly_csv.hpp"
-#include "sim/traces/philly_json.hpp"
+#include "sim/traces/node_list.hpp"
 #include "sim/traces/trace_summary.hpp"
+#include "sim/traces/trace_target.hpp"
 #include "tools/orrery/input_file.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
 namespace {
 
-/// A log begins with a bracket, an extract and failure records with the names of their columns.
-std::string format_of(const std::string& text) {
-  if (sim::looks_like_lanl(text)) return "lanl";
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != text.npos && text[first] == '[' ? "philly-json" : "philly";
+ExitCode refuse(const Errors& errors, Console& console) {
+  console.errors(errors);
+  return ExitCode::BadInput;
+}
+
+/// Prints `value`, which has text() and write(json).
+template <class T>
+ExitCode describe(const T& value, const Arguments& arguments, Console& console) {
+  if (!arguments.has("--json")) {
+    console.out(value.text());
+    return ExitCode::Met;
+  }
+  JsonText json(JsonText::Layout::Indented);
+  value.write(json);
+  console.out(json.take() + "\n");
+  return ExitCode::Met;
 }
 
 /// Failure records hold no jobs: they have a summary of their own.
@@ -26,38 +42,99 @@ ExitCode describe_failures(const std::string& text,
                            const Arguments& arguments,
                            Console& console) {
   const auto records = sim::parse_lanl_failures(text, path);
-  if (!records) {
-    console.errors(records.errors());
-    return ExitCode::BadInput;
-  }
+  if (!records) return refuse(records.errors(), console);
   const sim::LanlSummary summary = sim::summarise(*records);
   if (!arguments.has("--json")) {
     console.out(path + ": " + summary.text() + sim::oddities_text(*records));
     return ExitCode::Met;
   }
+  return describe(summary, arguments, console);
+}
+
+ExitCode describe_throughputs(const std::string& text,
+                              const std::string& path,
+                              const Arguments& arguments,
+                              Console& console) {
+  const auto table = sim::parse_gavel_throughputs(text, path);
+  if (!table) return refuse(table.errors(), console);
   JsonText json(JsonText::Layout::Indented);
-  summary.write(json);
-  console.out(json.take() + "\n");
+  json.begin_object().field("file", path).field("format", "gavel-throughputs");
+  json.key("models").begin_array();
+  std::string lines = path + " (gavel-throughputs)\n";
+  for (const auto& [model, jobs] : table->sizes()) {
+    lines += "  " + model + ": " + std::to_string(jobs) + " types of jobs and sizes\n";
+    json.begin_object().field("model", model).field("jobs", jobs).end_object();
+  }
+  json.end_array().end_object();
+  console.out(arguments.has("--json") ? json.take() + "\n" : lines);
   return ExitCode::Met;
+}
+
+/// Files that belong to traces and hold no jobs, by the name of their format; nothing where `text`
+/// is none of them.
+std::optional<ExitCode> describe_other(const std::string& format,
+                                       const std::string& text,
+                                       const std::string& path,
+                                       const Arguments& arguments,
+                                       Console& console) {
+  const auto is = [&](std::string_view name, bool looks_like) {
+    return format == name || (format.empty() && looks_like);
+  };
+  if (is("lanl", sim::looks_like_lanl(text)))
+    return describe_failures(text, path, arguments, console);
+  if (is("gavel-throughputs", sim::looks_like_gavel_throughputs(text)))
+    return describe_throughputs(text, path, arguments, console);
+  const bool openb = is("openb-nodes", sim::looks_like_openb_nodes(text));
+  if (!openb && !is("pai-machines", sim::looks_like_pai_machines(text))) return std::nullopt;
+  const auto nodes =
+      openb ? sim::parse_openb_nodes(text, path) : sim::parse_pai_machines(text, path);
+  return nodes ? describe(*nodes, arguments, console) : refuse(nodes.errors(), console);
+}
+
+sim::TraceRows rows_of(const Arguments& arguments, std::string_view option, sim::TraceRows absent) {
+  const auto value = arguments.value(option);
+  if (!value) return absent;
+  return *value == "keep" ? sim::TraceRows::Keep : sim::TraceRows::Drop;
+}
+
+/// The jobs of `text`, as the options want them.
+Result<sim::Trace> read_jobs(const std::string& path,
+                             std::string text,
+                             const Arguments& arguments) {
+  const std::string name = arguments.value("--format").value_or("");
+  const sim::TraceFormat* format =
+      name.empty() ? sim::recognise_trace(text) : sim::find_trace_format(name);
+  if (format == nullptr)
+    return Error{.file = path,
+                 .line = 1,
+                 .subject = "format",
+                 .message =
+                     "looks like no format that is known, a trace is needed; name its "
+                     "format with --format, as orrery help trace info lists them"};
+  sim::TraceOptions options;
+  options.zero_gpus = rows_of(arguments, "--zero-gpus", sim::TraceRows::Keep);
+  options.censored = rows_of(arguments, "--censored", sim::TraceRows::Drop);
+  options.duplicates = rows_of(arguments, "--duplicates", sim::TraceRows::Keep);
+  options.device_model = arguments.value("--device-model").value_or(options.device_model);
+  return sim::read_trace(
+      *format,
+      path,
+      std::move(text),
+      arguments.value("--throughputs").value_or(""),
+      options,
+      [](const std::string& file, std::string_view) { return read_input(file); });
 }
 
 }  // namespace
 
 ExitCode run_trace_info(const Arguments& arguments, Console& console) {
   const std::string& path = arguments.operands().front();
-  const auto text = read_input(path);
-  if (!text) {
-    console.errors(text.errors());
-    return ExitCode::BadInput;
-  }
-  const std::string format = arguments.value("--format").value_or(format_of(*text));
-  if (format == "lanl") return describe_failures(*text, path, arguments, console);
-  const auto trace = format == "philly-json" ? sim::parse_philly_json(*text, path)
-                                             : sim::parse_philly_csv(*text, path);
-  if (!trace) {
-    console.errors(trace.errors());
-    return ExitCode::BadInput;
-  }
+  auto text = read_input(path);
+  if (!text) return refuse(text.errors(), console);
+  const std::string format = arguments.value("--format").value_or("");
+  if (const auto done = describe_other(format, *text, path, arguments, console)) return *done;
+  const auto trace = read_jobs(path, std::move(*text), arguments);
+  if (!trace) return refuse(trace.errors(), console);
   const sim::TraceSummary summary = sim::summarise(trace->jobs);
   if (!arguments.has("--json")) {
     console.out(trace->report.text() + "\n" + summary.text());
@@ -71,6 +148,36 @@ ExitCode run_trace_info(const Arguments& arguments, Console& console) {
   json.end_object();
   console.out(json.take() + "\n");
   return ExitCode::Met;
+}
+
+ExitCode run_trace_convert(const Arguments& arguments, Console& console) {
+  const std::string& path = arguments.operands().front();
+  const auto name = arguments.value("--to");
+  if (!name)
+    return refuse({Error{.subject = "--to",
+                         .message = "is missing, a form to write is needed; add for example --to "
+                                    "swf"}},
+                  console);
+  auto text = read_input(path);
+  if (!text) return refuse(text.errors(), console);
+  const auto trace = read_jobs(path, std::move(*text), arguments);
+  if (!trace) return refuse(trace.errors(), console);
+  const sim::TraceText written = sim::find_trace_target(*name)->write(*trace);
+  console.err(trace->report.text());
+  for (const sim::TraceLoss& loss : written.losses)
+    console.err("  lost in " + *name + ": " + loss.what + " (" + std::to_string(loss.jobs) +
+                " jobs)\n");
+  const auto out = arguments.value("--out");
+  if (!out) {
+    console.out(written.text);
+    return ExitCode::Met;
+  }
+  std::ofstream file(*out, std::ios::binary);
+  file << written.text;
+  file.flush();
+  if (file) return ExitCode::Met;
+  return refuse({Error{.file = *out, .message = "cannot be written; check the path and the disk"}},
+                console);
 }
 
 }  // namespace orrery::cli

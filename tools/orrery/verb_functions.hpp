@@ -12,7 +12,13 @@ ExitCode run_compare(const Arguments& arguments, Console& console);
 ExitCode run_test(const Arguments& arguments, Console& console);
 ExitCode run_check(const Arguments& arguments, Console& console);
 ExitCode run_storm_verb(const Arguments& arguments, Console& console);
+/// Rows of the table that lists of formats belong to.
+Verb trace_info_verb();
+Verb trace_convert_verb();
+
 ExitCode run_trace_info(const Arguments& arguments, Console& console);
+ExitCode run_trace_convert(const Arguments& arguments, Console& console);
+
 ExitCode run_policies(const Arguments& arguments, Console& console);
 ExitCode run_journal_dump(const Arguments& arguments, Console& console);
 ExitCode run_journal_verify(const Arguments& arguments, Console& console);

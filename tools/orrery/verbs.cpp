@@ -141,22 +141,6 @@ Verb storm_verb() {
           run_storm_verb};
 }
 
-Verb trace_info_verb() {
-  return {{.name = "trace info",
-           .operands = "FILE",
-           .operands_min = 1,
-           .operands_max = 1,
-           .summary = "what a trace of jobs or failures holds, and what became of each of its rows",
-           .details = "",
-           .options = {{.name = "--format",
-                        .value = "F",
-                        .help = "how the file is written (default: seen from how it begins)",
-                        .choices = {"philly", "philly-json", "lanl"}},
-                       kJson},
-           .examples = {{"orrery trace info philly.csv", "sizes, durations and counted quirks"}}},
-          run_trace_info};
-}
-
 Verb policies_verb() {
   return {{.name = "policies",
            .operands = "",
@@ -245,6 +229,7 @@ std::span<const Verb> verbs() {
                                 check_verb(),
                                 storm_verb(),
                                 trace_info_verb(),
+                                trace_convert_verb(),
                                 policies_verb(),
                                 journal_dump_verb(),
                                 journal_verify_verb(),

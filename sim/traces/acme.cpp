@@ -1,0 +1,22 @@
+#include "sim/traces/acme.hpp"
+
+#include "sim/traces/cluster_log.hpp"
+#include "sim/traces/fields.hpp"
+
+namespace orrery::sim {
+
+bool looks_like_acme(std::string_view text) {
+  const std::string_view header = take_line(text);
+  const auto has = [&](std::string_view column) {
+    return header.find(column) != std::string_view::npos;
+  };
+  return has("gpu_num") && has("submit_time") && has("type") && has("gpu_time");
+}
+
+Result<Trace> parse_acme(std::string_view text,
+                         std::string_view file_name,
+                         const TraceOptions& options) {
+  return parse_cluster_log(text, file_name, "acme", ClusterLogTimes::WithOffset, options);
+}
+
+}  // namespace orrery::sim

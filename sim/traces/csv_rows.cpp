@@ -1,0 +1,75 @@
+#include "sim/traces/csv_rows.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sim/traces/fields.hpp"
+
+namespace orrery::sim {
+
+CsvRows::CsvRows(std::string_view text,
+                 std::span<const CsvColumn> columns,
+                 bool header,
+                 TraceErrors& errors)
+    : rest_(text), columns_(columns), errors_(errors) {
+  if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);  // A byte order mark.
+  if (header) {
+    read_header();
+    return;
+  }
+  width_ = columns.size();
+  for (std::size_t column = 0; column < columns.size(); ++column) place_.push_back(column);
+}
+
+void CsvRows::split(std::string_view line) {
+  fields_.clear();
+  while (true) {
+    const std::size_t comma = line.find(',');
+    fields_.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+void CsvRows::read_header() {
+  const std::string_view header = take_line(rest_);
+  line_ = 1;
+  split(header);
+  width_ = fields_.size();
+  bool whole = true;
+  for (const CsvColumn& column : columns_) {
+    const auto found = std::find(fields_.begin(), fields_.end(), column.name);
+    const bool absent = found == fields_.end();
+    place_.push_back(absent ? kAbsent : static_cast<std::size_t>(found - fields_.begin()));
+    if (!absent || !column.needed) continue;
+    whole = false;
+    errors_.add(1,
+                "header",
+                "found " + quote_input(header) + ", but a column " + std::string(column.name) +
+                    " is needed; begin the file with the names of its columns");
+  }
+  if (!whole) rest_ = {};
+}
+
+bool CsvRows::next() {
+  while (!rest_.empty()) {
+    row_ = take_line(rest_);
+    ++line_;
+    if (trimmed(row_).empty()) continue;
+    ++rows_;
+    split(row_);
+    if (fields_.size() == width_) return true;
+    errors_.add(line_,
+                "row",
+                "found " + std::to_string(fields_.size()) + " fields in " + quote_input(row_) +
+                    ", but there are " + std::to_string(width_) +
+                    " columns; complete or delete the line");
+  }
+  return false;
+}
+
+std::string_view CsvRows::field(std::size_t column) const {
+  return place_[column] == kAbsent ? std::string_view{} : fields_[place_[column]];
+}
+
+}  // namespace orrery::sim
