@@ -447,8 +447,31 @@ class OtherVerbsTest(ProgramTest):
                            "2017-10-03 00:00:10,30,0,0,b\n")
         document = json.loads(self.expect(0, "trace", "info", trace, "--json").stdout)
         self.assertEqual(document["report"]["rows"], 3)
-        self.assertEqual(document["report"]["jobs"], 2)
+        self.assertEqual(document["report"]["jobs"], 3)
         self.assertIn("3", self.expect(0, "trace", "info", trace).stdout)
+        without = self.expect(0, "trace", "info", trace, "--zero-gpus", "drop", "--json").stdout
+        self.assertEqual(json.loads(without)["report"]["jobs"], 2)
+
+    def test_trace_convert_writes_other_forms_and_says_what_is_lost(self):
+        trace = self.write("log.swf", "; UnixStartTime: 1480000000\n"
+                           "1 0 5 60 4 -1 -1 4 30 -1 1 7 -1 -1 -1 -1 -1 -1\n"
+                           "2 9.5 -1 10 1 -1 -1 1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1\n")
+        ours = self.expect(0, "trace", "convert", trace, "--to", "orrery")
+        self.assertNotIn("lost", ours.stderr)
+        self.assertIn("2 rows, 2 jobs", ours.stderr)
+        again = self.write("ours.csv", ours.stdout)
+        back = self.folder / "back.swf"
+        done = self.expect(0, "trace", "convert", again, "--to", "swf", "--out", back)
+        self.assertEqual(done.stdout, "")
+        rows = [line for line in back.read_text().splitlines() if not line.startswith(";")]
+        self.assertEqual(rows[1], "2 9.5 -1 10 1 -1 -1 1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1")
+        batsim = self.expect(0, "trace", "convert", trace, "--to", "batsim")
+        workload = json.loads(batsim.stdout)
+        self.assertEqual(workload["nb_res"], 4)
+        self.assertEqual(workload["profiles"]["delay_60"], {"type": "DelayProfile", "delay": 60})
+        self.assertIn("lost in batsim: estimates shorter than the run (1 jobs)", batsim.stderr)
+        self.assertIn("--to", self.expect(2, "trace", "convert", trace).stderr)
+        self.expect(2, "trace", "convert", trace, "--to", "swfx")
 
     def test_a_journal_is_dumped_verified_and_recomputed(self):
         out = self.folder / "out"
