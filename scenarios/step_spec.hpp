@@ -25,7 +25,7 @@ struct StepSpec {
   AllReduce all_reduce = AllReduce::Ring;
   double overlap = 0;  ///< Share of the exchange that may hide behind compute, 0 to 1.
   std::int32_t tensor_parallel = 1;    ///< Devices that share each layer, at least 1.
-  Bytes tensor;                        ///< All-reduced within each tensor-parallel group.
+  Bytes tensor;                        ///< All-reduced within each tensor-parallel group, by each.
   std::int32_t pipeline_parallel = 1;  ///< Stages of layers, at least 1.
   Bytes activation;                    ///< Between two stages, for one microbatch, each way.
   std::int32_t microbatches = 1;       ///< At least 1.
@@ -55,8 +55,8 @@ struct LoopSpec {
   Duration train;      ///< Compute time of the train part, its exchange aside.
   Bytes gradient;      ///< All-reduced between the train role's nodes in one turn.
   double overlap = 0;  ///< As in StepSpec.
-  Bytes weights;       ///< Sent from the train role's first node to each other
-                       ///< node of the generate role.
+  Bytes weights;       ///< Sent from the train role's first node to the nodes of the
+                       ///< generate role that have no part in the training.
 };
 
 /// A transfer between ranks; -1 is the cluster's storage.
@@ -79,6 +79,7 @@ struct ProgramStage {
   std::vector<RankTransfer> transfers;  ///< Transfers, and those from and to the storage.
 };
 
+/// Ranks are those of all the job's workers, whatever their role.
 /// Stages one after the other, over and over: one round is one unit of the job's work.
 struct Program {
   std::vector<ProgramStage> stages;

@@ -209,6 +209,7 @@ class GeneratedSource final : public JobSource {
     spec->roles.push_back(std::move(role));
     set_estimate(*spec, workload_.estimates, job->duration, job->estimate);
     out.work = work_for(job->duration, base);
+    out.work.traffic = workload_.traffic;
     out.spec = std::move(spec);
     out.submit = job->submit;
     return out;

@@ -1,0 +1,151 @@
+#include "sim/steps/loop_turn.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <string>
+#include <utility>
+
+#include "core/base/math.hpp"
+#include "sim/steps/gang.hpp"
+
+namespace orrery::sim {
+namespace {
+
+using scenarios::LoopSpec;
+
+constexpr std::int64_t kMeanSequences = 200'000;
+constexpr std::int64_t kMeanTurnsMin = 64;
+constexpr std::int64_t kMeanTurnsMax = 1'024;
+constexpr std::uint64_t kMeanSeed = 1;
+
+double as_double(Bytes bytes) { return static_cast<double>(bytes.count); }
+
+Random lengths_of_turn(std::uint64_t seed, std::uint64_t turn) {
+  return Random::stream(seed, "steps.lengths." + std::to_string(turn));
+}
+
+// When the slots of one replica have generated its sequences, handed out in their order.
+class Replica {
+ public:
+  explicit Replica(std::int32_t slots) : slots_(static_cast<std::size_t>(slots)) {}
+
+  void generate(double seconds) {
+    double begin = 0;
+    if (busy_until_.size() == slots_) {
+      begin = busy_until_.top();
+      busy_until_.pop();
+    }
+    busy_until_.push(begin + seconds);
+    end_ = std::max(end_, begin + seconds);
+  }
+
+  double end() const { return end_; }
+
+ private:
+  std::size_t slots_;
+  std::priority_queue<double, std::vector<double>, std::greater<>> busy_until_;
+  double end_ = 0;
+};
+
+// The workers of a role, and how much faster they are than the fewest.
+struct RoleShare {
+  std::vector<GangMember> members;
+  double speed = 1;
+};
+
+RoleShare role_of(const CycleInputs& inputs, const std::string& name) {
+  RoleShare share;
+  const auto& roles = inputs.spec.roles;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    if (roles[r].name != name) continue;
+    share.members = members_of(inputs.gang, RoleIndex{static_cast<std::uint16_t>(r)});
+    share.speed = std::max<double>(1, static_cast<double>(share.members.size())) /
+                  std::max(1, roles[r].min_replicas);
+  }
+  return share;
+}
+
+Stage compute_stage(double seconds) {
+  Stage stage;
+  stage.compute_s = seconds;
+  stage.paced = false;
+  return stage;
+}
+
+// All updates of a turn, with one sum of the gradients over the role's nodes.
+Stage train_stage(const CycleInputs& inputs, const LoopSpec& loop, const RoleShare& trainers) {
+  Stage stage = compute_stage(loop.train.in_seconds() / trainers.speed);
+  stage.overlap = loop.overlap;
+  const std::vector<NodeDevices> nodes = nodes_of(trainers.members);
+  stage.local_exchange_s =
+      local_reduce_s(densest(nodes), as_double(loop.gradient), inputs.network.device_bandwidth);
+  add_exchange(stage, Pattern::Ring, without_counts(nodes), as_double(loop.gradient));
+  return stage;
+}
+
+// Nodes that train have the new weights already.
+Stage weights_stage(const LoopSpec& loop, const RoleShare& trainers, const RoleShare& generators) {
+  Stage stage = compute_stage(0);
+  const std::vector<NodeId> training = without_counts(nodes_of(trainers.members));
+  if (training.empty()) return stage;
+  std::vector<NodeId> members{training.front()};
+  for (const NodeDevices& entry : nodes_of(generators.members))
+    if (std::find(training.begin(), training.end(), entry.node) == training.end())
+      members.push_back(entry.node);
+  add_exchange(stage, Pattern::Broadcast, std::move(members), as_double(loop.weights));
+  return stage;
+}
+
+}  // namespace
+
+double generate_seconds(const LoopSpec& loop, std::int32_t replicas, Random& random) {
+  std::vector<Replica> all(static_cast<std::size_t>(std::max(1, replicas)),
+                           Replica(loop.concurrent));
+  double end = 0;
+  for (std::int32_t i = 0; i < loop.sequences; ++i) {
+    const double drawn = loop.length_median * math::exp(loop.length_sigma * random.normal());
+    Replica& replica = all[static_cast<std::size_t>(i) % all.size()];
+    replica.generate(std::min(drawn, loop.length_max) / loop.tokens_per_second);
+    end = std::max(end, replica.end());
+  }
+  return end;
+}
+
+double mean_generate_seconds(const LoopSpec& loop, std::int32_t replicas) {
+  const std::int64_t turns =
+      loop.length_sigma == 0
+          ? 1
+          : std::clamp(kMeanSequences / loop.sequences, kMeanTurnsMin, kMeanTurnsMax);
+  double sum = 0;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+    Random random = lengths_of_turn(kMeanSeed, static_cast<std::uint64_t>(turn));
+    sum += generate_seconds(loop, replicas, random);
+  }
+  return sum / static_cast<double>(turns);
+}
+
+Cycle loop_turn(const CycleInputs& inputs, std::uint64_t seed, std::optional<std::uint64_t> turn) {
+  const LoopSpec& loop = inputs.work.traffic->loop;
+  const RoleShare generators = role_of(inputs, loop.generate_role);
+  const RoleShare trainers = role_of(inputs, loop.train_role);
+  const auto replicas = static_cast<std::int32_t>(generators.members.size());
+
+  Cycle cycle;
+  if (turn) {
+    Random random = lengths_of_turn(seed, *turn);
+    cycle.stages.push_back(compute_stage(generate_seconds(loop, replicas, random)));
+  } else {
+    cycle.stages.push_back(compute_stage(mean_generate_seconds(loop, replicas)));
+  }
+  if (loop.reward > Duration::zero())
+    cycle.stages.push_back(
+        compute_stage(loop.reward.in_seconds() / role_of(inputs, loop.reward_role).speed));
+  for (Stage& stage : std::vector<Stage>{train_stage(inputs, loop, trainers),
+                                         weights_stage(loop, trainers, generators)})
+    if (stage.compute_s > 0 || stage.local_exchange_s > 0 || !stage.exchanges.empty())
+      cycle.stages.push_back(std::move(stage));
+  return cycle;
+}
+
+}  // namespace orrery::sim
