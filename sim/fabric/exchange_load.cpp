@@ -11,9 +11,10 @@ ExchangeLoads::ExchangeLoads(const Topology& topology)
 const std::vector<LinkLoad>& ExchangeLoads::of(const Stage& stage) {
   for (const LinkLoad& load : loads_) place_[load.link] = 0;
   loads_.clear();
-  transfer_s_ = 0;
   latency_s_ = 0;
+  limit_s_ = 0;
   for (const Exchange& exchange : stage.exchanges) add(exchange);
+  transfer_s_ = limit_s_;
   for (const LinkLoad& load : loads_)
     transfer_s_ = std::max(transfer_s_, load.bytes / topology_->bandwidth(load.link));
   return loads_;
@@ -26,7 +27,7 @@ void ExchangeLoads::add(const Exchange& exchange) {
     topology_->route(transfer.from, transfer.to, route_);
     hops_most = std::max(hops_most, route_.size());
     if ((transfer.from.is_none() || transfer.to.is_none()) && topology_->storage_rate_max() > 0)
-      transfer_s_ = std::max(transfer_s_, transfer.bytes / topology_->storage_rate_max());
+      limit_s_ = std::max(limit_s_, transfer.bytes / topology_->storage_rate_max());
     for (const std::uint32_t link : route_) {
       if (place_[link] == 0) {
         loads_.push_back({link, 0, 0});

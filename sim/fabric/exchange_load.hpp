@@ -31,6 +31,12 @@ class ExchangeLoads {
   /// longest that any link takes for its bytes, plus the latencies of the longest exchange.
   double alone_s() const { return transfer_s_ + latency_s_; }
 
+  /// Of that, the latencies.
+  double latency_s() const { return latency_s_; }
+
+  /// The longest that a transfer takes whatever the links carry; 0 where nothing limits it.
+  double limit_s() const { return limit_s_; }
+
  private:
   void add(const Exchange& exchange);
 
@@ -40,6 +46,7 @@ class ExchangeLoads {
   std::vector<std::uint32_t> route_;
   double transfer_s_ = 0;
   double latency_s_ = 0;
+  double limit_s_ = 0;
 };
 
 /// How often a byte waits for one that was sent before it: 2 (N - 1) in a ring, 2 log2 N up and

@@ -10,9 +10,24 @@ namespace orrery::sim {
 SharedFabric::SharedFabric(Topology topology)
     : topology_(std::move(topology)), loads_(topology_), links_(topology_.link_count()) {}
 
+double SharedFabric::transfer_s(std::uint32_t link, double bytes) const {
+  return bytes / (topology_.bandwidth(link) * links_[link].share);
+}
+
 double SharedFabric::step_alone_s(const Stage& stage) const {
-  loads_.of(stage);
-  return step_with_exchange_s(stage, loads_.alone_s());
+  double transfer = 0;
+  for (const LinkLoad& load : loads_.of(stage))
+    transfer = std::max(transfer, transfer_s(load.link, load.bytes));
+  transfer = std::max(transfer, loads_.limit_s());
+  return step_with_exchange_s(stage, transfer + loads_.latency_s());
+}
+
+void SharedFabric::time_alone(Running& running) const {
+  double transfer = 0;
+  for (const Use& use : running.uses)
+    transfer = std::max(transfer, transfer_s(use.link, use.bytes));
+  running.exchange_s = std::max(transfer, running.limit_s) + running.latency_s;
+  running.step_s = step_with_exchange_s(running.shape, running.exchange_s);
 }
 
 std::uint32_t SharedFabric::take_slot() {
@@ -29,43 +44,44 @@ StageId SharedFabric::begin(const Stage& stage, Instant now) {
   advance(now);
   const std::uint32_t slot = take_slot();
   Running& running = running_[slot];
-  const std::vector<LinkLoad>& loads = loads_.of(stage);
-  const double exchange_s = loads_.alone_s();
-  const double step_s = step_with_exchange_s(stage, exchange_s);
   std::vector<Use> uses = std::move(running.uses);
-  uses.clear();
   running = Running{};
   running.uses = std::move(uses);
-  running.part = stage.paced ? Part::Paced : loads.empty() ? Part::Rest : Part::Bytes;
+  for (const LinkLoad& load : loads_.of(stage))
+    running.uses.push_back({load.link, 0, load.flows, load.bytes});
+  running.latency_s = loads_.latency_s();
+  running.limit_s = loads_.limit_s();
+  running.shape.compute_s = stage.compute_s;
+  running.shape.local_exchange_s = stage.local_exchange_s;
+  running.shape.overlap = stage.overlap;
+  running.shape.steps = stage.steps;
+  time_alone(running);
+  running.part = stage.paced ? Part::Paced : running.uses.empty() ? Part::Rest : Part::Bytes;
   running.begun = running.since = now;
-  running.step_s = step_s;
-  running.exchange_s = exchange_s;
-  running.steps = stage.steps;
-  running.compute_s = stage.compute_s;
-  running.local_exchange_s = stage.local_exchange_s;
-  running.overlap = stage.overlap;
   running.order = begun_++;
   const bool bytes = running.part == Part::Bytes;
-  running.total = running.left = (bytes ? exchange_s : step_s) * stage.steps;
+  running.total = running.left = (bytes ? running.exchange_s : running.step_s) * stage.steps;
   heap_.set(slot, now + Duration::from_seconds(running.left), running.order);
-  join(slot, loads, bytes ? exchange_s : step_s);
+  join(slot);
   return {slot};
 }
 
-// Asks each link for the bytes of a step within so many seconds.
-void SharedFabric::join(std::uint32_t slot, const std::vector<LinkLoad>& loads, double within_s) {
-  if (loads.empty()) return;
+// Asks each link for the bytes of a step within the time of it, or of its exchange.
+void SharedFabric::join(std::uint32_t slot) {
   Running& running = running_[slot];
-  for (const LinkLoad& load : loads) {
-    Link& link = links_[load.link];
-    const double share = load.bytes / within_s / topology_.bandwidth(load.link);
+  if (running.uses.empty()) return;
+  const double within_s = running.part == Part::Bytes ? running.exchange_s : running.step_s;
+  for (std::uint32_t i = 0; i < running.uses.size(); ++i) {
+    Use& use = running.uses[i];
+    Link& link = links_[use.link];
+    const double share = use.bytes / within_s / topology_.bandwidth(use.link);
     // Down, so that rounding never makes a stage that is alone ask for more than there is.
     const auto units = static_cast<std::int64_t>(share * static_cast<double>(kWholeLink));
-    running.uses.push_back({load.link, static_cast<std::uint32_t>(link.members.size())});
-    link.demands.push_back({units, load.flows});
-    link.members.push_back({slot, static_cast<std::uint32_t>(running.uses.size() - 1)});
+    use.place = static_cast<std::uint32_t>(link.members.size());
+    link.demands.push_back({units, use.flows});
+    link.members.push_back({slot, i});
     link.asked += units;
-    mark(load.link);
+    mark(use.link);
   }
   running.whole = true;
   touch(slot);
@@ -83,11 +99,28 @@ void SharedFabric::leave(std::uint32_t slot) {
     link.members.pop_back();
     mark(use.link);
   }
-  running_[slot].uses.clear();
+}
+
+// Its links are faster or slower than before: its step alone is another, and what it asks for.
+void SharedFabric::rework(std::uint32_t slot) {
+  Running& running = running_[slot];
+  const double left = left_at(slot, clock_);
+  leave(slot);
+  const double& alone = running.part == Part::Bytes ? running.exchange_s : running.step_s;
+  const double before = alone;
+  time_alone(running);
+  running.left = left * (alone / before);
+  running.total *= alone / before;
+  running.since = clock_;
+  running.slowed = true;
+  const Duration rest = Duration::from_seconds(running.left / running.speed);
+  heap_.set(slot, clock_ + rest, running.order);
+  join(slot);
 }
 
 void SharedFabric::release(std::uint32_t slot) {
   leave(slot);
+  running_[slot].uses.clear();
   heap_.remove(slot);
   free_.push_back(slot);
 }
@@ -182,11 +215,13 @@ void SharedFabric::settle_stage(std::uint32_t slot) {
 void SharedFabric::bytes_are_through(std::uint32_t slot) {
   leave(slot);
   Running& running = running_[slot];
-  double whole_s = running.step_s * running.steps;
+  running.uses.clear();
+  const Stage& shape = running.shape;
+  double whole_s = running.step_s * shape.steps;
   if (running.slowed) {
     const double exchange_s =
-        running.local_exchange_s * running.steps + (clock_ - running.begun).in_seconds();
-    whole_s = step_seconds(running.compute_s * running.steps, exchange_s, running.overlap);
+        shape.local_exchange_s * shape.steps + (clock_ - running.begun).in_seconds();
+    whole_s = step_seconds(shape.compute_s * shape.steps, exchange_s, shape.overlap);
   }
   const Instant at = std::max(clock_, running.begun + Duration::from_seconds(whole_s));
   running.part = Part::Rest;
@@ -202,11 +237,11 @@ double SharedFabric::steps_done(StageId id, Instant now) {
   const Running& running = running_[id.value];
   const double left = left_at(id.value, now);
   const double done = running.total > 0 ? 1 - left / running.total : 1;
-  if (running.part == Part::Paced) return running.steps * done;
+  if (running.part == Part::Paced) return running.shape.steps * done;
   // Bytes and rest count by the time that they take alone.
   const double bytes = running.step_s > 0 ? running.exchange_s / running.step_s : 0;
   const double share = running.part == Part::Bytes ? bytes * done : bytes + (1 - bytes) * done;
-  return running.steps * std::min(1.0, share);
+  return running.shape.steps * std::min(1.0, share);
 }
 
 double SharedFabric::pace(StageId id) {
@@ -253,11 +288,19 @@ void SharedFabric::pass_to(Instant now, std::vector<StageId>& complete) {
 void SharedFabric::set_link_share(NodeId node, double share, Instant now) {
   invariant(share > 0 && share <= 1, "a link keeps a share above 0 and at most 1");
   advance(now);
-  for (const std::uint32_t link : topology_.links_of(node)) {
-    links_[link].capacity = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(share * static_cast<double>(kWholeLink)));
-    mark(link);
+  std::vector<std::uint32_t> slots;
+  for (const std::uint32_t index : topology_.links_of(node)) {
+    Link& link = links_[index];
+    if (link.share == share) continue;
+    link.share = share;
+    // Up, so that rounding leaves room for a stage that is alone.
+    link.capacity = share < 1 ? static_cast<std::int64_t>(share * kWholeLink) + 2 : kWholeLink;
+    mark(index);
+    for (const Member& member : link.members) slots.push_back(member.slot);
   }
+  std::sort(slots.begin(), slots.end());
+  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+  for (const std::uint32_t slot : slots) rework(slot);
 }
 
 std::vector<std::string> SharedFabric::link_names() const {
@@ -274,7 +317,7 @@ void SharedFabric::link_use(std::vector<double>& shares) const {
     for (std::size_t k = 0; k < link.members.size(); ++k)
       shares[i] +=
           static_cast<double>(link.demands[k].units) * running_[link.members[k].slot].speed;
-    shares[i] /= static_cast<double>(kWholeLink);
+    shares[i] = std::min(1.0, shares[i] / static_cast<double>(kWholeLink));
   }
 }
 

@@ -15,8 +15,9 @@
 
 namespace orrery::sim {
 
-/// A paced stage asks each of its links for the bytes of a step in the time of a step; one that is
-/// not for the bytes of a step in the time that they take alone, until they are through.
+/// The time of a step alone is that of the links as they are. A paced stage asks each of its links
+/// for the bytes of a step in the time of a step; one that is not for the bytes of a step in the
+/// time that they take alone, until they are through.
 ///
 /// Each link is shared by itself (max-min fair between flows that ask for so much): what a stage
 /// leaves unused because another link is tighter is given to nobody. So a stage that joins slows
@@ -56,7 +57,8 @@ class SharedFabric : public Fabric {
   };
 
   struct Link {
-    std::int64_t capacity = kWholeLink;  // What is left of it, in units.
+    double share = 1;                    // What is left of its bandwidth,
+    std::int64_t capacity = kWholeLink;  // and the same in units.
     std::int64_t asked = 0;
     double level = kAll;  // Of a flow at most, in units.
     bool dirty = false;
@@ -68,6 +70,8 @@ class SharedFabric : public Fabric {
   struct Use {
     std::uint32_t link = 0;
     std::uint32_t place = 0;  // In the link's lists.
+    std::uint32_t flows = 0;
+    double bytes = 0;  // Of a step.
   };
 
   enum class Part : std::uint8_t {
@@ -85,22 +89,24 @@ class SharedFabric : public Fabric {
     double wanted = 1;     // The same after the changes of this instant.
     std::uint32_t tightest = kNoLink;
     Instant begun;
-    Instant since;     // `left` is of this instant.
-    double left = 0;   // Seconds of this part at speed 1.
-    double total = 0;  // The same at its beginning.
-    double step_s = 0;
-    double exchange_s = 0;  // Of one step, alone.
-    double steps = 0;
-    double compute_s = 0;
-    double local_exchange_s = 0;
-    double overlap = 0;
+    Instant since;          // `left` is of this instant.
+    double left = 0;        // Seconds of this part at speed 1.
+    double total = 0;       // The same at its beginning.
+    double step_s = 0;      // Alone.
+    double exchange_s = 0;  // Of that, between nodes:
+    double latency_s = 0;   // latencies, and
+    double limit_s = 0;     // at least so long for the bytes.
+    Stage shape;            // Without exchanges.
     std::uint64_t order = 0;
     std::vector<Use> uses;
   };
 
   std::uint32_t take_slot();
-  void join(std::uint32_t slot, const std::vector<LinkLoad>& loads, double within_s);
+  double transfer_s(std::uint32_t link, double bytes) const;
+  void time_alone(Running& running) const;
+  void join(std::uint32_t slot);
   void leave(std::uint32_t slot);
+  void rework(std::uint32_t slot);
   void release(std::uint32_t slot);
   void mark(std::uint32_t link);
   void touch(std::uint32_t slot);

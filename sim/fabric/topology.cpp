@@ -72,6 +72,7 @@ void Topology::add_links(std::size_t count, double bandwidth) {
 void Topology::route(NodeId from, NodeId to, std::vector<std::uint32_t>& links) const {
   using Kind = scenarios::NetworkTopology;
   if (from == to) return;
+  if (!has_storage_links_ && (from.is_none() || to.is_none())) return;
   if (kind_ == Kind::FatTree) {
     fat_tree_route(from, to, links);
   } else if (from.is_none() || to.is_none()) {
@@ -90,18 +91,14 @@ void Topology::storage_route(NodeId from, NodeId to, std::vector<std::uint32_t>&
   const bool by_node = kind_ == scenarios::NetworkTopology::Star;
   if (to.is_none()) {
     if (by_node) links.push_back(node_link(from.value, Up));
-    if (has_storage_links_) links.push_back(storage_first_);
+    links.push_back(storage_first_);
   } else {
-    if (has_storage_links_) links.push_back(storage_first_ + 1);
+    links.push_back(storage_first_ + 1);
     if (by_node) links.push_back(node_link(to.value, Down));
   }
 }
 
 void Topology::fat_tree_route(NodeId from, NodeId to, std::vector<std::uint32_t>& links) const {
-  if (!has_storage_links_ && (from.is_none() || to.is_none())) {
-    links.push_back(to.is_none() ? node_link(from.value, Up) : node_link(to.value, Down));
-    return;
-  }
   const std::uint32_t from_place = from.is_none() ? storage_place_ : from.value;
   const std::uint32_t to_place = to.is_none() ? storage_place_ : to.value;
   links.push_back(from.is_none() ? storage_first_ + 1 : node_link(from.value, Up));

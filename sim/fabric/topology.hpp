@@ -23,8 +23,7 @@ namespace orrery::sim {
 /// - Storage: one link in and one out of `storage_bandwidth`. It stands in a star like a node, in a
 ///   fat-tree behind a leaf switch of its own that is as fast as it; so all that is written goes by
 ///   one spine. In a torus or dragonfly it stands beside: a transfer uses its link alone, but is no
-///   faster than `storage_rate_max`. Without `storage_bandwidth` a transfer uses the node's own
-///   link alone.
+///   faster than `storage_rate_max`. Without `storage_bandwidth` transfers take no time.
 class Topology {
  public:
   /// Joins `nodes` (at least 1) nodes. The specification is sound: shapes hold all nodes, and it is
@@ -42,10 +41,10 @@ class Topology {
   double latency_s() const { return latency_s_; }
 
   /// Bytes per second that one transfer from or to the storage gets at most; 0: no such limit.
-  double storage_rate_max() const { return storage_rate_max_; }
+  double storage_rate_max() const { return has_storage_links_ ? storage_rate_max_ : 0; }
 
   /// Appends the links from one node to another, in the order in which bytes pass them; nothing
-  /// where they are the same. `NodeId::none()` is the storage.
+  /// where they are the same. `NodeId::none()` is the storage; there may be no link to it.
   void route(NodeId from, NodeId to, std::vector<std::uint32_t>& links) const;
 
   /// Links that are slower when the node's link is: both directions of it; in a torus all that

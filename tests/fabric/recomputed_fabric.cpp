@@ -27,34 +27,61 @@ double level_by_sorting(std::vector<LinkDemand> demands, std::int64_t capacity) 
 }  // namespace
 
 RecomputedFabric::RecomputedFabric(const scenarios::NetworkSpec& spec, std::int32_t nodes)
-    : topology_(spec, nodes), capacity_(topology_.link_count(), kWholeLink) {}
+    : topology_(spec, nodes), share_(topology_.link_count(), 1.0) {}
 
 void RecomputedFabric::begin(int number, const Stage& stage, Instant now) {
   ExchangeLoads loads(topology_);
   Running running;
-  const std::vector<LinkLoad>& parts = loads.of(stage);
   running.stage = stage;
   running.begun = now;
-  running.step_s = step_with_exchange_s(stage, loads.alone_s());
-  running.bytes = !stage.paced && !parts.empty();
-  const double within_s = running.bytes ? loads.alone_s() : running.step_s;
-  for (const LinkLoad& load : parts) {
-    const double share = load.bytes / within_s / topology_.bandwidth(load.link);
-    running.demands[load.link] = {
-        static_cast<std::int64_t>(share * static_cast<double>(kWholeLink)), load.flows};
-  }
-  running.left = within_s * stage.steps;
+  running.loads = loads.of(stage);
+  running.latency_s = loads.latency_s();
+  running.limit_s = loads.limit_s();
+  running.bytes = !stage.paced && !running.loads.empty();
+  ask(running);
+  running.left = running.alone_s * stage.steps;
   running.since = now;
   running.at = now + Duration::from_seconds(running.left);
   running.order = begun_++;
   running_[number] = running;
 }
 
+// What the stage asks for of the links as they are.
+void RecomputedFabric::ask(Running& running) const {
+  double transfer_s = running.limit_s;
+  for (const LinkLoad& load : running.loads)
+    transfer_s =
+        std::max(transfer_s, load.bytes / (topology_.bandwidth(load.link) * share_[load.link]));
+  const double exchange_s = transfer_s + running.latency_s;
+  running.step_s = step_with_exchange_s(running.stage, exchange_s);
+  running.alone_s = running.bytes ? exchange_s : running.step_s;
+  for (const LinkLoad& load : running.loads) {
+    const double share = load.bytes / running.alone_s / topology_.bandwidth(load.link);
+    running.demands[load.link] = {
+        static_cast<std::int64_t>(share * static_cast<double>(kWholeLink)), load.flows};
+  }
+}
+
 void RecomputedFabric::end(int number, Instant) { running_.erase(number); }
 
-void RecomputedFabric::set_link_share(NodeId node, double share) {
-  for (const std::uint32_t link : topology_.links_of(node))
-    capacity_[link] = static_cast<std::int64_t>(share * static_cast<double>(kWholeLink));
+void RecomputedFabric::set_link_share(NodeId node, double share, Instant now) {
+  std::vector<std::uint32_t> links = topology_.links_of(node);
+  std::erase_if(links, [&](std::uint32_t link) { return share_[link] == share; });
+  for (const std::uint32_t link : links) share_[link] = share;
+  for (auto& [number, running] : running_) {
+    const bool touched = std::any_of(links.begin(), links.end(), [&](std::uint32_t link) {
+      return running.demands.count(link) > 0;
+    });
+    if (!touched) continue;
+    running.left = std::max(0.0, running.left - running.speed * (now - running.since).in_seconds());
+    if (now >= running.at) running.left = 0;
+    const double before = running.alone_s;
+    ask(running);
+    running.left *= running.alone_s / before;
+    running.since = now;
+    running.at = now + Duration::from_seconds(running.left / running.speed);
+    running.slowed = true;
+  }
 }
 
 void RecomputedFabric::recompute(Instant now) {
@@ -65,7 +92,10 @@ void RecomputedFabric::recompute(Instant now) {
   for (const auto& [link, demands] : asked) {
     std::int64_t sum = 0;
     for (const LinkDemand& demand : demands) sum += demand.units;
-    if (sum > capacity_[link]) levels[link] = level_by_sorting(demands, capacity_[link]);
+    const double share = share_[link];
+    const std::int64_t capacity =
+        share < 1 ? static_cast<std::int64_t>(share * kWholeLink) + 2 : kWholeLink;
+    if (sum > capacity) levels[link] = level_by_sorting(demands, capacity);
   }
   for (auto& [number, running] : running_) {
     if (running.demands.empty()) continue;

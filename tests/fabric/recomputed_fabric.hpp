@@ -17,7 +17,7 @@ class RecomputedFabric {
 
   void begin(int number, const Stage& stage, Instant now);
   void end(int number, Instant now);
-  void set_link_share(NodeId node, double share);
+  void set_link_share(NodeId node, double share, Instant now);
 
   /// Works out all speeds; to be called once all changes of an instant are made.
   void recompute(Instant now);
@@ -31,14 +31,13 @@ class RecomputedFabric {
   /// Numbers of those complete at `now`, in the order of their beginning.
   std::vector<int> take_complete(Instant now);
 
-  double speed(int number) const { return running_.at(number).speed; }
+  /// Steps per second.
+  double pace(int number) const { return running_.at(number).speed / running_.at(number).step_s; }
 
   /// What all stages together get of each link, of its whole bandwidth.
   std::vector<double> use() const;
 
-  double capacity(std::size_t link) const {
-    return static_cast<double>(capacity_[link]) / static_cast<double>(kWholeLink);
-  }
+  double capacity(std::size_t link) const { return share_[link]; }
 
  private:
   struct Running {
@@ -47,6 +46,10 @@ class RecomputedFabric {
     bool bytes = false;  // Not paced, and not through yet.
     bool slowed = false;
     Instant begun;
+    std::vector<LinkLoad> loads;
+    double latency_s = 0;
+    double limit_s = 0;
+    double alone_s = 0;  // Of a step, or of its exchange.
     std::map<std::uint32_t, LinkDemand> demands;
     double speed = 1;
     double left = 0;
@@ -55,8 +58,10 @@ class RecomputedFabric {
     std::uint64_t order = 0;
   };
 
+  void ask(Running& running) const;
+
   Topology topology_;
-  std::vector<std::int64_t> capacity_;
+  std::vector<double> share_;
   std::map<int, Running> running_;
   std::uint64_t begun_ = 0;
 };

@@ -81,7 +81,7 @@ class Churn {
     change();
     slow_.recompute(now_);
     for (const auto& [number, id] : ids_)
-      EXPECT_EQ(fabric_.pace(id), slow_.speed(number) / step_s_.at(number)) << "stage " << number;
+      EXPECT_EQ(fabric_.pace(id), slow_.pace(number)) << "stage " << number;
     check_conservation();
     pass();
   }
@@ -94,7 +94,6 @@ class Churn {
         Stage stage = random_stage(random_);
         stage.paced = random_.chance(0.6);
         slow_.begin(begun_, stage, now_);
-        step_s_[begun_] = fabric_.step_alone_s(stage);
         ids_[begun_++] = fabric_.begin(stage, now_);
       } else if (kind < 8 && !ids_.empty()) {
         const auto victim =
@@ -105,7 +104,7 @@ class Churn {
       } else if (kind == 9) {
         const NodeId node(static_cast<std::uint32_t>(random_.below(kNodes)));
         const double share = random_.chance(0.5) ? 1 : random_.uniform(0.1, 1);
-        slow_.set_link_share(node, share);
+        slow_.set_link_share(node, share, now_);
         fabric_.set_link_share(node, share, now_);
       }
     }
@@ -153,7 +152,6 @@ class Churn {
   SharedFabric fabric_;
   test::RecomputedFabric slow_;
   std::map<int, StageId> ids_;
-  std::map<int, double> step_s_;
   int begun_ = 0;
   Instant now_;
 };

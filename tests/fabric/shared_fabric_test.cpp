@@ -147,6 +147,17 @@ TEST(SharedFabric, ADegradedLinkSlowsWhoeverUsesIt) {
   EXPECT_THAT(run_out(fabric), ElementsAre(10, 13));
 }
 
+TEST(SharedFabric, ADegradedLinkMakesTheExchangeLongerAndNotTheCompute) {
+  SharedFabric fabric(Topology(star_of(100), 2));
+  const Stage stage = stage_of(2, 5, transfer_of(NodeId(0), NodeId(1), 500));
+  fabric.set_link_share(NodeId(0), 0.5, at_s(0));
+  EXPECT_DOUBLE_EQ(fabric.step_alone_s(stage), 15);
+  fabric.begin(stage, at_s(0));
+  fabric.set_link_share(NodeId(0), 1, at_s(15));
+  EXPECT_DOUBLE_EQ(fabric.step_alone_s(stage), 10);
+  EXPECT_THAT(run_out(fabric), ElementsAre(25));
+}
+
 TEST(SharedFabric, ACheckpointStormSharesTheStorage) {
   scenarios::NetworkSpec spec = star_of(100);
   spec.storage_bandwidth = 100;

@@ -69,7 +69,7 @@ TEST(Star, StorageIsBehindTheNodesLink) {
 
 TEST(Star, StorageWithoutBandwidthIsNeverTheBottleneck) {
   const Topology topology(star_of(100), 2);
-  EXPECT_THAT(route_names(topology, NodeId(1), NodeId::none()), ElementsAre("node 1 up"));
+  EXPECT_THAT(route_names(topology, NodeId(1), NodeId::none()), IsEmpty());
 }
 
 TEST(FatTree, SpineIsTheDestinationModuloSpines) {
