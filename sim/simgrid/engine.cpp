@@ -67,6 +67,12 @@ SimGridEngine::~SimGridEngine() {
 }
 
 void SimGridEngine::run_until(double date_s) {
+  // What was cancelled holds its share of the links until a step is over: one of no length.
+  if (!cancelled_.empty()) {
+    stop_.clear();
+    engine_->run_until(clock());
+    cancelled_.clear();
+  }
   // SimGrid takes a date as reached when it is within 10 us of it; we insist.
   while (ended_.empty() && date_s - clock() > kSameDate / 2) {
     stop_.clear();
@@ -74,7 +80,6 @@ void SimGridEngine::run_until(double date_s) {
     const double before = clock();
     engine_->run_until(date_s);
     engine_->track_vetoed_activities(nullptr);
-    cancelled_.clear();
     if (clock() == before && ended_.empty()) return;  // The date is within the clock's grain.
   }
 }

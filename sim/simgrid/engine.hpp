@@ -61,8 +61,8 @@ class SimGridEngine {
                 double rate_max,
                 std::uint64_t tag);
 
-  /// Takes a communication back; nothing of it comes to `ended`. Keeps it until SimGrid has
-  /// forgotten it.
+  /// Takes a communication back; nothing of it comes to `ended`. What it used of the links is free
+  /// from now on.
   void cancel(simgrid::s4u::CommPtr comm);
 
  private:
@@ -72,7 +72,7 @@ class SimGridEngine {
   shim::SimGridModel* network_ = nullptr;
   std::set<simgrid::s4u::Activity*> stop_;  ///< Not empty: SimGrid returns after this step.
   std::vector<Ended> ended_;
-  std::vector<simgrid::s4u::CommPtr> cancelled_;  ///< Until the engine's next step is over.
+  std::vector<simgrid::s4u::CommPtr> cancelled_;  ///< Until a step is over.
 };
 
 }  // namespace orrery::sim

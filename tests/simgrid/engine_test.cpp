@@ -194,6 +194,17 @@ TEST(SimGridEngine, CallbacksOfACancelledFlowAreNotHeard) {
   EXPECT_LE(heard, 2) << "3.32 tells it twice";
 }
 
+// By itself SimGrid lets a cancelled flow hold its share up to the next event.
+TEST(SimGridEngine, ACancelledFlowGivesItsShareBackAtOnce) {
+  Pair pair;
+  auto lost = pair.engine.start(pair.a, pair.c, 1000, kAny, 1);
+  const auto other = pair.engine.start(pair.b, pair.c, 1000, kAny, 2);
+  pair.engine.run_until(8.002);  // 400 bytes each.
+  pair.engine.cancel(std::move(lost.comm));
+  pair.engine.run_until(100);
+  EXPECT_NEAR(pair.engine.clock(), 14.002, 1e-6);
+}
+
 TEST(SimGridEngine, RemainingBytesAreReadableBeforeACancel) {
   Pair pair;
   auto flow = pair.engine.start(pair.a, pair.b, 1000, kAny, 1);
