@@ -141,7 +141,7 @@ void append_segment(std::string_view name,
   out += ',';
   append_device_set(timeline, timeline.parts(segment), out);
   out += ',';
-  append_number(segment.work_done, out);
+  if (segment.work_done >= 0) append_number(segment.work_done, out);
   out += '\n';
 }
 

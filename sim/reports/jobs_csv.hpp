@@ -37,7 +37,8 @@ void write_jobs_csv(std::ostream& out,
 /// job of one row. Columns: `job_id` (of the job), `segment` (k), `segments` (n), `row_id` (id#k),
 /// `from`, `to` (seconds; `to` empty where the run ended first), `reason` (why the allocation
 /// became this one), `phase`, `generation` (when it began), `devices` (in devices; shares count
-/// their part), `allocated_resources`, `work_done` (of the job at `to`, in its unit).
+/// their part), `allocated_resources`, `work_done` (of the job at `to`, in its unit;
+/// empty where nothing was reported since `from`).
 void write_segments_csv(std::ostream& out, const JobTable& jobs, const Timeline& timeline);
 
 }  // namespace orrery::sim

@@ -18,10 +18,10 @@ NodeCondition condition_of(const NodeState& node) {
   return node.spare ? NodeCondition::Spare : NodeCondition::Up;
 }
 
-/// Work of the job at `now`, extrapolated from the last report.
-double work_at(const ProgressView& progress, Instant now) {
-  const Duration since = now - progress.as_of;
-  return progress.done + (since.ns > 0 ? progress.rate * since.in_seconds() : 0);
+/// Work of the job at `now`, extrapolated from the last report; -1 where there was none since.
+double work_at(const ProgressView& progress, Instant since, Instant now) {
+  if (progress.as_of < since || progress.rate == 0) return -1;
+  return progress.done + progress.rate * (now - progress.as_of).in_seconds();
 }
 
 bool may_move_devices(const Notice& notice) {
@@ -277,7 +277,7 @@ void Timeline::end_segment(JobTrack& its, const JobState* job, bool cut_off) {
   live.segment.k = ++its.segments;
   live.segment.to = now_;
   live.segment.cut_off = cut_off;
-  if (job != nullptr) live.segment.work_done = work_at(job->row.progress, now_);
+  if (job != nullptr) live.segment.work_done = work_at(job->row.progress, live.segment.from, now_);
   const bool room = segments_.size() < limits_.segments_max &&
                     parts_.size() + live.parts.size() < std::numeric_limits<std::uint32_t>::max();
   if (!room) {

@@ -32,8 +32,8 @@ struct Segment {
   Generation generation;               ///< Of the job at the end of the instant `from`.
   JobPhase phase = JobPhase::Pending;  ///< Likewise.
   Reason reason = Reason::Granted;     ///< Why the allocation became this one.
-  double work_done = 0;          ///< Of the whole job at `to`, as far as the controller knew; in
-                                 ///< the job's unit.
+  double work_done = -1;         ///< Of the whole job at `to`, in its unit, by what was reported
+                                 ///< since `from`; below 0: nothing was.
   std::uint32_t first_part = 0;  ///< See `Timeline::parts`.
   std::uint32_t part_count = 0;
   bool cut_off = false;  ///< Still held when the run ended.

@@ -130,9 +130,9 @@ TEST_F(ChangingJob, HasItsRowsJoinedInSegments) {
   EXPECT_EQ(out.str(),
             "job_id,segment,segments,row_id,from,to,reason,phase,generation,devices,"
             "allocated_resources,work_done\n"
-            "grows,1,3,grows#1,0.000000,10.000000,Granted,Starting,1,1,0,0\n"
-            "grows,2,3,grows#2,10.000000,20.000000,Rescaled,Starting,2,3,0 2-3,0\n"
-            "grows,3,3,grows#3,30.000000,40.000000,Granted,Starting,3,2,4-5,0\n");
+            "grows,1,3,grows#1,0.000000,10.000000,Granted,Starting,1,1,0,\n"
+            "grows,2,3,grows#2,10.000000,20.000000,Rescaled,Starting,2,3,0 2-3,\n"
+            "grows,3,3,grows#3,30.000000,40.000000,Granted,Starting,3,2,4-5,\n");
 }
 
 TEST(JobsCsv, AJobWhoseDevicesNeverChangedIsOneRow) {

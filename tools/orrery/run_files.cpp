@@ -5,6 +5,7 @@
 
 #include "sim/reports/jobs_csv.hpp"
 #include "sim/reports/machine_states.hpp"
+#include "sim/reports/perfetto_trace.hpp"
 #include "sim/reports/schedule.hpp"
 #include "tools/orrery/output_folder.hpp"
 
@@ -24,6 +25,18 @@ sim::TimelineLimits limits_for(const scenarios::Outputs& outputs) {
   if (!outputs.wants(OutputFormat::Perfetto)) limits.phases_max = 0;
   if (outputs.wants(OutputFormat::MachineStates)) limits.states_max = 1'000'000;
   return limits;
+}
+
+/// "down node 3", "crash default.a" and the like, by index.
+std::vector<std::string> names_of_faults(const scenarios::Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const scenarios::Fault& fault : scenario.faults) {
+    std::string& name = names.emplace_back(orrery::to_string(fault.kind));
+    if (!fault.job.empty()) name += " " + fault.job;
+    if (!fault.nodes.empty()) name += " node " + std::to_string(fault.nodes.front().value);
+    if (fault.nodes.size() > 1) name += " and others";
+  }
+  return names;
 }
 
 }  // namespace
@@ -94,7 +107,15 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
         "machine_states.csv", [&](std::ostream& out) { sim::write_machine_states(out, timeline); });
     if (!written) return written;
   }
-  return Done{};
+  if (!wants(OutputFormat::Perfetto)) return Done{};
+  sim::PerfettoOutcome outcome;
+  const Status traced = stream("trace.perfetto-trace", [&](std::ostream& out) {
+    outcome = sim::write_perfetto_trace(out, timeline, jobs, names_of_faults(scenario_));
+  });
+  if (outcome.segments_left_out > 0)
+    troubles.push_back("trace.perfetto-trace holds the first 2,000,000 slices on devices; " +
+                       std::to_string(outcome.segments_left_out) + " later segments are left out");
+  return traced;
 }
 
 Status RunFiles::stream(std::string_view name,
