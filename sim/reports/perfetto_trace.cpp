@@ -6,12 +6,13 @@
 #include <tuple>
 #include <vector>
 
+#include "sim/reports/device_lanes.hpp"
 #include "sim/reports/perfetto_packets.hpp"
 
 namespace orrery::sim {
 namespace {
 
-/// What a track is of; the upper half of its id, so that ids of different kinds never meet.
+/// What a track is of; the upper byte of its id, so that ids of different kinds never meet.
 enum class TrackKind : std::uint64_t {
   Process = 1,
   Device,
@@ -22,7 +23,13 @@ enum class TrackKind : std::uint64_t {
 };
 
 TrackId track_of(TrackKind kind, std::uint64_t index) {
-  return (static_cast<std::uint64_t>(kind) << 40) + index;
+  return (static_cast<std::uint64_t>(kind) << 44) + index;
+}
+
+/// The first lane of a device is the thread itself; jobs that share it come to further tracks.
+TrackId lane_track(std::uint32_t device, std::uint32_t lane) {
+  if (lane == 0) return track_of(TrackKind::Device, device);
+  return track_of(TrackKind::Share, (std::uint64_t{lane} << 32) + device);
 }
 
 // Tracks of the process "cluster".
@@ -55,7 +62,11 @@ class TraceWriter {
               const Timeline& timeline,
               const JobTable& jobs,
               std::span<const std::string> fault_names)
-      : packets_(out), timeline_(timeline), jobs_(jobs), fault_names_(fault_names) {}
+      : packets_(out),
+        timeline_(timeline),
+        jobs_(jobs),
+        fault_names_(fault_names),
+        lanes_(static_cast<std::size_t>(timeline.devices_total())) {}
 
   PerfettoOutcome write(PerfettoLimits limits) {
     gather_segments(limits);
@@ -63,9 +74,9 @@ class TraceWriter {
     gather_conditions();
     gather_incidents();
     for (std::uint32_t i = 0; i < timeline_.strikes().size(); ++i)
-      add(timeline_.strikes()[i].at, EventKind::Instant, Subject::Strike, i, kFaults);
+      add_instant(timeline_.strikes()[i].at, Subject::Strike, i, kFaults);
     for (std::uint32_t i = 0; i < timeline_.plans().size(); ++i)
-      add(timeline_.plans()[i].at, EventKind::Instant, Subject::Plan, i, kPlans);
+      add_instant(timeline_.plans()[i].at, Subject::Plan, i, kPlans);
     gather_numbers();
     std::ranges::stable_sort(
         events_, {}, [](const TraceEvent& e) { return std::tuple(e.at, e.kind); });
@@ -75,12 +86,6 @@ class TraceWriter {
   }
 
  private:
-  /// Part of a device on which slices do not overlap.
-  struct Lane {
-    TrackId track;
-    Instant free_at;
-  };
-
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(timeline_.node_count()); }
 
   std::uint32_t cluster_pid() const { return nodes() + 1; }
@@ -96,20 +101,25 @@ class TraceWriter {
     events_.push_back({at, kind, subject, static_cast<std::uint32_t>(row), part, track, 0});
   }
 
-  /// A slice, unless it takes no time.
-  void add_slice(Instant from,
+  /// An instant, unless it is left out.
+  void add_instant(Instant at, Subject subject, std::size_t row, TrackId track) {
+    if (at < outcome_.left_out_from) add(at, EventKind::Instant, subject, row, track);
+  }
+
+  /// A slice, unless it takes no time or is left out: whether it was added.
+  bool add_slice(Instant from,
                  Instant to,
                  Subject subject,
                  std::size_t row,
                  TrackId track,
                  std::uint32_t part = 0) {
-    if (to <= from) return;
+    if (to <= from || from >= outcome_.left_out_from) return false;
     add(from, EventKind::Begin, subject, row, track, part);
     add(to, EventKind::End, subject, row, track);
+    return true;
   }
 
   void gather_segments(PerfettoLimits limits);
-  TrackId lane_of(NodeId node, std::uint32_t device, Instant from, Instant to);
   void gather_phases();
   void gather_conditions();
   void gather_incidents();
@@ -128,34 +138,16 @@ class TraceWriter {
   const JobTable& jobs_;
   std::span<const std::string> fault_names_;
   std::vector<TraceEvent> events_;
-  std::vector<std::vector<Lane>> lanes_;                   // [device of the cluster]
-  std::vector<std::pair<TrackId, std::uint32_t>> shares_;  // Further lanes, each with its device.
-  std::vector<std::uint32_t> begins_flow_;                 // [incident] 1 + its phase row, or 0.
-  std::vector<std::uint32_t> ends_flow_;                   // [phase] 1 + its incident, or 0.
-  std::vector<std::uint8_t> has_track_;                    // [job]
+  DeviceLanes lanes_;
+  std::vector<std::uint32_t> begins_flow_;  // [incident] 1 + its phase row, or 0.
+  std::vector<std::uint8_t> is_shown_;      // [phase]
+  std::vector<std::uint32_t> ends_flow_;    // [phase] 1 + its incident, or 0.
+  std::vector<std::uint8_t> has_track_;     // [job]
   Annotations annotations_;
   PerfettoOutcome outcome_;
 };
 
-// The first track of a device is the thread itself; jobs that share it come to further ones.
-TrackId TraceWriter::lane_of(NodeId node, std::uint32_t device, Instant from, Instant to) {
-  const std::uint32_t number = timeline_.first_device(node) + device;
-  std::vector<Lane>& lanes = lanes_[number];
-  for (Lane& lane : lanes) {
-    if (lane.free_at > from) continue;
-    lane.free_at = to;
-    return lane.track;
-  }
-  const bool first = lanes.empty();
-  lanes.push_back(
-      {first ? track_of(TrackKind::Device, number) : track_of(TrackKind::Share, shares_.size()),
-       to});
-  if (!first) shares_.emplace_back(lanes.back().track, number);
-  return lanes.back().track;
-}
-
 void TraceWriter::gather_segments(PerfettoLimits limits) {
-  lanes_.resize(static_cast<std::size_t>(timeline_.devices_total()));
   const auto segments = timeline_.segments();
   std::vector<std::uint32_t> by_time(segments.size());
   for (std::uint32_t i = 0; i < by_time.size(); ++i) by_time[i] = i;
@@ -168,12 +160,14 @@ void TraceWriter::gather_segments(PerfettoLimits limits) {
       slices += static_cast<std::size_t>(std::popcount(part.devices));
     if (slices > limits.slices_max) {
       ++outcome_.segments_left_out;
+      outcome_.left_out_from = std::min(outcome_.left_out_from, segment.from);
       continue;
     }
     for (std::uint32_t p = 0; p < parts.size(); ++p)
       for (std::uint64_t left = parts[p].devices; left != 0; left &= left - 1) {
-        const auto device = static_cast<std::uint32_t>(std::countr_zero(left));
-        const TrackId track = lane_of(parts[p].node, device, segment.from, segment.to);
+        const std::uint32_t device = timeline_.first_device(parts[p].node) +
+                                     static_cast<std::uint32_t>(std::countr_zero(left));
+        const TrackId track = lane_track(device, lanes_.place(device, segment.from, segment.to));
         add_slice(segment.from, segment.to, Subject::Segment, row, track, p);
       }
   }
@@ -185,23 +179,25 @@ void TraceWriter::gather_phases() {
   std::vector<std::uint32_t> open(jobs_.size(), kNone);
   has_track_.resize(jobs_.size(), 0);
   ends_flow_.resize(rows.size(), 0);
+  is_shown_.resize(rows.size(), 0);
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const PhaseRow& row = rows[i];
     if (!jobs_.contains(row.job)) continue;
-    has_track_[row.job.index()] = 1;
+    if (row.at < outcome_.left_out_from) has_track_[row.job.index()] = 1;
     const TrackId track = track_of(TrackKind::Job, row.job.value);
     std::uint32_t& before = open[row.job.index()];
-    if (before != kNone) add_slice(rows[before].at, row.at, Subject::Phase, before, track);
+    if (before != kNone)
+      is_shown_[before] = add_slice(rows[before].at, row.at, Subject::Phase, before, track);
     before = is_final(row.phase) ? kNone : i;
-    if (is_final(row.phase)) add(row.at, EventKind::Instant, Subject::Phase, i, track);
+    if (is_final(row.phase)) add_instant(row.at, Subject::Phase, i, track);
   }
   for (const std::uint32_t row : open)
     if (row != kNone)
-      add_slice(rows[row].at,
-                timeline_.end(),
-                Subject::Phase,
-                row,
-                track_of(TrackKind::Job, rows[row].job.value));
+      is_shown_[row] = add_slice(rows[row].at,
+                                 timeline_.end(),
+                                 Subject::Phase,
+                                 row,
+                                 track_of(TrackKind::Job, rows[row].job.value));
 }
 
 // An arrow goes from each incident to the phase in which the job starts anew, unless there is none
@@ -217,16 +213,12 @@ void TraceWriter::gather_incidents() {
       const IncidentRow& row = incidents[next];
       if (row.job.is_none() || !jobs_.contains(row.job) || !has_track_[row.job.index()]) continue;
       waits[row.job.index()] = static_cast<std::uint32_t>(next);
-      add(row.opened,
-          EventKind::Instant,
-          Subject::Incident,
-          next,
-          track_of(TrackKind::Job, row.job.value));
+      add_instant(row.opened, Subject::Incident, next, track_of(TrackKind::Job, row.job.value));
     }
   };
   for (std::uint32_t i = 0; i < phases.size(); ++i) {
     take_up_to(phases[i].at);
-    if (phases[i].phase != JobPhase::Starting || !jobs_.contains(phases[i].job)) continue;
+    if (phases[i].phase != JobPhase::Starting || is_shown_[i] == 0) continue;
     std::uint32_t& incident = waits[phases[i].job.index()];
     if (incident == UINT32_MAX) continue;
     if (incidents[incident].closed >= phases[i].at && incidents[incident].opened < phases[i].at) {
@@ -280,20 +272,11 @@ void TraceWriter::declare_nodes() {
     for (std::int32_t device = 0; device < timeline_.devices_of(NodeId{node}); ++device) {
       const std::uint32_t number =
           timeline_.first_device(NodeId{node}) + static_cast<std::uint32_t>(device);
-      packets_.thread(track_of(TrackKind::Device, number),
-                      pid,
-                      first_tid + number,
-                      "device " + std::to_string(device));
+      const std::string name = "device " + std::to_string(device);
+      packets_.thread(lane_track(number, 0), pid, first_tid + number, name);
+      for (std::uint32_t lane = 1; lane < lanes_.count(number); ++lane)
+        packets_.track(lane_track(number, lane), process_track(pid), name + ", shared");
     }
-  }
-  std::uint32_t node = 0;
-  std::ranges::sort(shares_, {}, [](const auto& share) { return share.second; });
-  for (const auto& [track, number] : shares_) {
-    while (node + 1 < nodes() && timeline_.first_device(NodeId{node + 1}) <= number) ++node;
-    packets_.track(
-        track,
-        process_track(node + 1),
-        "device " + std::to_string(number - timeline_.first_device(NodeId{node})) + ", shared");
   }
 }
 

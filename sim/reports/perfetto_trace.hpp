@@ -12,14 +12,17 @@
 
 namespace orrery::sim {
 
-/// What a trace may hold; beyond it, what comes later in the run is left out.
+/// What a trace may hold.
 struct PerfettoLimits {
-  std::size_t slices_max = 2'000'000;  ///< On devices: a segment is one on each of its devices.
+  /// Slices on devices: a segment is one on each of its devices. Once there are more, whatever
+  /// begins later in the run is left out, but for counters.
+  std::size_t slices_max = 2'000'000;
 };
 
 /// What a trace left out.
 struct PerfettoOutcome {
   std::uint64_t segments_left_out = 0;
+  Instant left_out_from = Instant::never();  ///< From when on; never where nothing is left out.
 };
 
 /// Writes the run in Perfetto's protobuf encoding. Nodes are processes and devices their threads:

@@ -113,8 +113,9 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
     outcome = sim::write_perfetto_trace(out, timeline, jobs, names_of_faults(scenario_));
   });
   if (outcome.segments_left_out > 0)
-    troubles.push_back("trace.perfetto-trace holds the first 2,000,000 slices on devices; " +
-                       std::to_string(outcome.segments_left_out) + " later segments are left out");
+    troubles.push_back("trace.perfetto-trace ends at " +
+                       std::to_string(outcome.left_out_from.ns / 1'000'000'000) +
+                       " s, where 2,000,000 slices on devices were reached");
   return traced;
 }
 
