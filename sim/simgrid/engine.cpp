@@ -1,5 +1,6 @@
 #include "sim/simgrid/engine.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -82,6 +83,16 @@ void SimGridEngine::run_until(double date_s) {
     engine_->track_vetoed_activities(nullptr);
     if (clock() == before && ended_.empty()) return;  // The date is within the clock's grain.
   }
+}
+
+void SimGridEngine::step(double date_s) {
+  stop_.clear();
+  // SimGrid only asks whether there is something in it.
+  stop_.insert(nullptr);
+  engine_->track_vetoed_activities(&stop_);
+  engine_->run_until(std::max(date_s, clock()));
+  engine_->track_vetoed_activities(nullptr);
+  cancelled_.clear();
 }
 
 shim::SimGridModel& SimGridEngine::network() {

@@ -45,6 +45,11 @@ class SimGridEngine {
   /// date to 1e-9 s, or `ended` has entries.
   void run_until(double date_s);
 
+  /// Lets actors act and time pass up to `date_s`, or to the next thing that happens in SimGrid,
+  /// whosever it is. Actors that are woken by it act in the next call: with the present date, that
+  /// lets them act now. A date in the past is taken as the present one.
+  void step(double date_s);
+
   /// The tagged communications that have ended and that nobody has taken out yet, in SimGrid's
   /// order. The caller clears it.
   std::vector<Ended>& ended() { return ended_; }

@@ -127,6 +127,9 @@ inline void on_comm_completion(std::function<void(const s4u::Activity&)> complet
 
 inline void start(s4u::Comm& comm) { comm.start(); }
 
+/// Bytes per second that the link carries at present.
+inline double load_of(const s4u::Link& link) { return link.get_load(); }
+
 #else
 
 inline constexpr std::string_view kTimePrecision = "surf/precision";
@@ -218,6 +221,9 @@ inline void on_comm_completion(std::function<void(const s4u::Activity&)> complet
 }
 
 inline void start(s4u::Comm& comm) { comm.vetoable_start(); }
+
+/// Bytes per second that the link carries at present.
+inline double load_of(const s4u::Link& link) { return link.get_usage(); }
 
 #endif
 

@@ -1,0 +1,146 @@
+// Control messages between SimGrid's actors: when they arrive, in which order, beside what.
+#include "sim/simgrid/actor_carrier.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "sim/simgrid/message_fabric.hpp"
+
+namespace orrery::sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr double kBandwidth = 1e9;
+constexpr double kLatency = 5e-6;  // Of a link.
+
+Instant at(double seconds) { return Instant::zero() + Duration::from_seconds(seconds); }
+
+class ActorCarrierTest : public testing::Test {
+ protected:
+  void make(std::int64_t nodes, double storage_bandwidth = 10 * kBandwidth) {
+    scenarios::NetworkSpec network;
+    network.nic_bandwidth = kBandwidth;
+    network.latency = Duration::from_seconds(kLatency);
+    network.storage_bandwidth = storage_bandwidth;
+    Result<Platform> made = Platform::make(engine_, network, nodes);
+    ASSERT_TRUE(made) << made.errors()[0].text();
+    platform_ = std::make_unique<Platform>(std::move(made).value());
+    carrier_ = std::make_unique<ActorCarrier>(clock_, *platform_);
+    Platform::Route route;
+    platform_->find_route(NodeId{1}, NodeId::none(), route);
+    way_s_ = route.latency;
+  }
+
+  std::vector<std::uint32_t> wait(Instant limit = at(1'000)) {
+    const Instant next = carrier_->next(limit);
+    now_ = std::min(next, limit);
+    std::vector<std::uint32_t> numbers;
+    carrier_->take_arrived(now_, numbers);
+    return numbers;
+  }
+
+  SimGridEngine engine_;
+  MessageClock clock_{engine_};
+  std::unique_ptr<Platform> platform_;
+  std::unique_ptr<ActorCarrier> carrier_;
+  double way_s_ = 0;
+  Instant now_;
+};
+
+TEST_F(ActorCarrierTest, AMessageTakesTheLatencyOfItsWayAndItsBytes) {
+  make(3);
+  EXPECT_TRUE(carrier_->next(Instant::never()).is_never());
+  carrier_->send(7, NodeId{1}, Way::FromNode, 1'000'000, at(10));
+  EXPECT_THAT(wait(at(10.0005)), IsEmpty());
+  EXPECT_THAT(wait(), ElementsAre(7));
+  EXPECT_NEAR((now_ - at(10)).in_seconds(), way_s_ + 1e-3, 1e-8);
+  EXPECT_TRUE(carrier_->next(Instant::never()).is_never());
+  carrier_->send(0, NodeId{2}, Way::ToNode, 64, now_);
+  const Instant sent = now_;
+  EXPECT_THAT(wait(), ElementsAre(0));
+  EXPECT_NEAR((now_ - sent).in_seconds(), way_s_ + 64e-9, 1e-8);
+}
+
+TEST_F(ActorCarrierTest, MessagesOfOneWayArriveInTheOrderInWhichTheyWereSent) {
+  make(2);
+  // The long one is still under way when the short ones are there.
+  carrier_->send(1, NodeId{1}, Way::FromNode, 1'000'000, at(1));
+  carrier_->send(2, NodeId{1}, Way::FromNode, 64, at(1));
+  carrier_->send(3, NodeId{1}, Way::FromNode, 64, at(1.0001));
+  std::vector<std::uint32_t> order;
+  while (order.size() < 3)
+    for (const std::uint32_t number : wait()) order.push_back(number);
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+  EXPECT_NEAR((now_ - at(1)).in_seconds(), 1e-3, 0.1e-3);
+}
+
+TEST_F(ActorCarrierTest, HeartbeatsOfAllNodesTravelAtOnce) {
+  make(100);
+  for (std::uint32_t n = 0; n < 100; ++n) carrier_->send(n, NodeId{n}, Way::FromNode, 96, at(5));
+  std::vector<std::uint32_t> order;
+  while (order.size() < 100)
+    for (const std::uint32_t number : wait()) order.push_back(number);
+  for (std::uint32_t n = 0; n < 100; ++n) EXPECT_EQ(order[n], n);
+  EXPECT_LT((now_ - at(5)).in_seconds(), way_s_ + 2 * 100 * 96 / kBandwidth);
+  EXPECT_TRUE(carrier_->next(Instant::never()).is_never());
+}
+
+TEST_F(ActorCarrierTest, TheWorldIsToldAtTheDateOfTheArrivalAndNotOfTheNextEvent) {
+  make(4);
+  MessageFabric fabric(clock_, *platform_, {});
+  // A flow between other nodes ends a moment after the message arrives.
+  Stage stage;
+  stage.exchanges.emplace_back();
+  stage.exchanges[0].transfers = {{NodeId{2}, NodeId{3}, 10'000}};
+  const StageId flow = fabric.begin(stage, at(1));
+  carrier_->send(5, NodeId{1}, Way::FromNode, 5'000, at(1));
+  // Whoever is asked first, nobody is passed by.
+  const Instant arrives = fabric.next(at(100));
+  EXPECT_NEAR((arrives - at(1)).in_seconds(), way_s_ + 5e-6, 1e-8);
+  std::vector<StageId> complete;
+  fabric.pass_to(arrives, complete);
+  EXPECT_THAT(complete, IsEmpty());
+  EXPECT_EQ(carrier_->next(at(100)), arrives);
+  std::vector<std::uint32_t> numbers;
+  carrier_->take_arrived(arrives, numbers);
+  EXPECT_THAT(numbers, ElementsAre(5));
+  const Instant ends = fabric.next(at(100));
+  EXPECT_NEAR((ends - at(1)).in_seconds(), 2 * kLatency + 10e-6, 1e-8);
+  fabric.pass_to(ends, complete);
+  EXPECT_THAT(complete, ElementsAre(flow));
+}
+
+TEST_F(ActorCarrierTest, MessagesShareLinksWithTheFlowsOfJobs) {
+  make(3);
+  MessageFabric fabric(clock_, *platform_, {});
+  Stage stage;
+  stage.exchanges.emplace_back();
+  stage.exchanges[0].transfers = {{NodeId{1}, NodeId{2}, 1e9}};
+  (void)fabric.begin(stage, at(0));
+  carrier_->send(5, NodeId{1}, Way::FromNode, 1'000'000, at(0.5));
+  EXPECT_THAT(wait(), ElementsAre(5));
+  EXPECT_NEAR((now_ - at(0.5)).in_seconds(), way_s_ + 2e-3, 1e-6) << "half of the link is left";
+}
+
+TEST_F(ActorCarrierTest, AMessageSentWhileTheFlowRunsOnIsNotLate) {
+  make(3);
+  MessageFabric fabric(clock_, *platform_, {});
+  Stage stage;
+  stage.exchanges.emplace_back();
+  stage.exchanges[0].transfers = {{NodeId{1}, NodeId{2}, 1e9}};
+  const StageId flow = fabric.begin(stage, at(0));
+  EXPECT_EQ(fabric.next(at(0.25)), at(0.25));
+  EXPECT_TRUE(carrier_->next(at(0.25)).is_never());
+  carrier_->send(1, NodeId{0}, Way::ToNode, 64, at(0.25));
+  EXPECT_THAT(wait(), ElementsAre(1));
+  EXPECT_NEAR((now_ - at(0.25)).in_seconds(), way_s_, 1e-6);
+  fabric.end(flow, now_);
+  EXPECT_TRUE(fabric.next(Instant::never()).is_never());
+}
+
+}  // namespace
+}  // namespace orrery::sim
