@@ -10,13 +10,14 @@ namespace orrery::sim {
 AgentWorld::AgentWorld(const scenarios::Scenario& scenario,
                        JobSource& source,
                        WorldTap* tap,
-                       Carrier* carrier)
+                       Carrier* carrier,
+                       Fabric* fabric)
     : scenario_(scenario),
       tap_(tap),
       carrier_(carrier),
       network_(scenario.seed, static_cast<std::size_t>(scenario.node_count()), NetworkSettings{}),
       following_(static_cast<std::size_t>(scenario.node_count())),
-      room_(scenario, source, *this) {
+      room_(scenario, source, *this, fabric) {
   Random clocks = Random::stream(scenario.seed, "clocks");
   nodes_.reserve(following_.size());
   for (std::uint32_t n = 0; n < following_.size(); ++n) {
@@ -102,7 +103,8 @@ void AgentWorld::news() {
 
 // When something happens next, as far as it is no later than `until`.
 Instant AgentWorld::next_until(Instant until) {
-  const Instant own = std::min(futures_.next(), room_.next());
+  const Instant mine = futures_.next();
+  const Instant own = std::min(mine, room_.next(std::min(mine, until)));
   return carrier_ == nullptr ? own : std::min(own, carrier_->next(std::min(own, until)));
 }
 

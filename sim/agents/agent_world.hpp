@@ -47,13 +47,14 @@ struct WorldSteps {
 /// leader, which begins with it unless the journal is later.
 class AgentWorld final : public LeaderPorts, private RoomListener, private PortOwner {
  public:
-  /// All outlive the world. `tap` may be null. With a `carrier` messages take the time that it
-  /// gives, and none is lost: the scenario must have no faults of messages. Without one times are
-  /// drawn and faults act.
+  /// All outlive the world; all but scenario and source may be null. With a `carrier` messages take
+  /// the time that it gives, and none is lost: the scenario must have no faults of messages.
+  /// Without one times are drawn and faults act.
   AgentWorld(const scenarios::Scenario& scenario,
              JobSource& source,
              WorldTap* tap = nullptr,
-             Carrier* carrier = nullptr);
+             Carrier* carrier = nullptr,
+             Fabric* fabric = nullptr);
   ~AgentWorld() override;
 
   // --- for the host of the leaders ---

@@ -13,12 +13,15 @@ namespace orrery::sim {
 enum class FutureKind : std::uint8_t {
   Tick,         ///< Timing `pollux`: all jobs advance.
   Complete,     ///< A job's work is done.
+  Resume,       ///< A pause of a job that works in stages is over.
+  Checkpoint,   ///< Such a job writes its next checkpoint.
   Script,       ///< A worker's own story ends it.
   Fault,        ///< A fault of the scenario.
   Departure,    ///< A node goes down as it had announced.
   HangOver,     ///< A worker that hung goes on.
   SlowOver,     ///< A worker that was slow is as fast as the others.
   NodeQuick,    ///< The same of a whole node.
+  LinkWhole,    ///< A node's link has all its bandwidth again.
   Suspect,      ///< A worker has hung for so long that it is noticed.
   NodeDown,     ///< A node fails at random.
   NodeUp,       ///< A node comes back.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/base/units.hpp"
 #include "core/models/pollux_job.hpp"
 #include "sim/model/model_job.hpp"
+#include "sim/model/stage_run.hpp"
 
 namespace orrery::sim {
 
@@ -71,9 +73,10 @@ struct LiveJob {
   double worked = 0;             ///< All work that was ever done; `done` is this less `lost`.
   double lost = 0;               ///< Work that failures took.
   Instant as_of;
-  Instant running_since;    ///< For checkpoints at fixed intervals.
-  Instant paused_until;     ///< Rescale or restore pause.
-  std::uint32_t stamp = 0;  ///< Of the completion that is still meant.
+  Instant running_since;             ///< For checkpoints at fixed intervals.
+  Instant paused_until;              ///< Rescale or restore pause.
+  std::uint32_t stamp = 0;           ///< Of the completion that is still meant.
+  std::unique_ptr<StageRun> stages;  ///< Null: the job sends nothing, or was never formed.
   std::vector<LedRole> led;
   std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0.
   std::optional<PolluxJob> pollux;
@@ -88,6 +91,9 @@ struct LiveJob {
   /// Members that are ready, of the elastic role and in all but sub-masters.
   std::int32_t ready_elastic() const;
   std::uint32_t ready_count() const;
+
+  /// Whether every member of the newest membership that is waited for is able to work.
+  bool is_whole() const { return world_size > 0 && ready_count() == world_size; }
 
   /// Whether the worker is able to work and knows the newest membership.
   bool counts(const ModelWorker& worker) const {

@@ -6,8 +6,10 @@ namespace orrery::sim {
 
 MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
                          JobSource& source,
-                         RoomListener& listener)
+                         RoomListener& listener,
+                         Fabric* fabric)
     : scenario_(scenario), source_(source), listener_(listener), processes_(scenario) {
+  if (fabric != nullptr) staged_.emplace(scenario, *fabric);
   nodes_.resize(static_cast<std::size_t>(scenario.node_count()));
   const auto& faults = scenario.faults;
   speaks_of_names_ = !scenario.requests.empty() || !scenario.profilings.empty() ||
@@ -32,9 +34,22 @@ MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
   next_arrival();
 }
 
+Instant MachineRoom::next(Instant limit) {
+  const Instant own = own_next();
+  const Instant until = std::min(own, limit);
+  if (!staged_ || until <= now_ || !staged_->is_under_way()) return own;
+  const Instant stage = staged_->next(until);
+  return stage.is_never() ? own : stage;
+}
+
 void MachineRoom::pass_to(Instant until) {
-  while (!future_.empty() && future_.top().at <= until) {
-    now_ = std::max(now_, future_.top().at);
+  while (true) {
+    const Instant own = own_next();
+    const Instant limit = std::min(own, until);
+    // Of one instant stages end first, as completions do.
+    if (staged_ && staged_->is_under_way() && stages_to(limit)) continue;
+    if (own > until) break;
+    now_ = std::max(now_, own);
     happen(future_.pop());
   }
   now_ = std::max(now_, until);
@@ -95,7 +110,13 @@ void MachineRoom::happen(const Future& future) {
       return relaunched(relaunches_[future.subject]);
     case FutureKind::NodeDown:
       return random_fault(NodeId{future.subject}, future.detail);
+    case FutureKind::LinkWhole:
+      if (nodes_[future.subject].link_whole_at > now_) return;
+      nodes_[future.subject].link_share = 1;
+      return staged_->fabric().set_link_share(NodeId{future.subject}, 1, now_);
     case FutureKind::Complete:
+    case FutureKind::Resume:
+    case FutureKind::Checkpoint:
     case FutureKind::Script:
     case FutureKind::HangOver:
     case FutureKind::SlowOver:
@@ -110,6 +131,14 @@ void MachineRoom::happen(const Future& future) {
 void MachineRoom::happen_to_job(LiveJob& job, const Future& future) {
   if (future.kind == FutureKind::Complete) {
     if (future.stamp == job.stamp) complete(job);
+    return;
+  }
+  if (future.kind == FutureKind::Resume) {
+    if (future.stamp == job.stamp) pace(job, true);
+    return;
+  }
+  if (future.kind == FutureKind::Checkpoint) {
+    if (job.stages != nullptr && future.stamp == job.stages->checkpoints) checkpoint(job);
     return;
   }
   if (future.kind == FutureKind::Script) return end_by_script(job, future);

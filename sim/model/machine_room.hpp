@@ -17,6 +17,7 @@
 #include "sim/model/live_job.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/model/room_listener.hpp"
+#include "sim/model/staged_work.hpp"
 
 namespace orrery::sim {
 
@@ -53,15 +54,22 @@ struct LivingProcess {
 /// Time passes only in `pass_to`; `next` tells when something will happen by itself.
 class MachineRoom {
  public:
-  /// All three outlive the room.
-  MachineRoom(const scenarios::Scenario& scenario, JobSource& source, RoomListener& listener);
+  /// All outlive the room. Without a fabric nothing that jobs send takes time.
+  MachineRoom(const scenarios::Scenario& scenario,
+              JobSource& source,
+              RoomListener& listener,
+              Fabric* fabric = nullptr);
 
   // --- time ---
 
   Instant now() const { return now_; }
 
-  /// When something happens next by itself; never where nothing does.
-  Instant next() const { return future_.empty() ? Instant::never() : future_.top().at; }
+  /// When something happens next by itself; never where nothing does before `limit`, for what jobs
+  /// send is looked at no further. At `limit` nothing may happen after all.
+  Instant next(Instant limit);
+
+  /// Whether something will happen by itself, be it after the limit of `next`.
+  bool is_busy() const { return !future_.empty() || (staged_ && staged_->is_under_way()); }
 
   /// Lets everything happen up to and at `until`, which never steps back.
   void pass_to(Instant until);
@@ -161,9 +169,11 @@ class MachineRoom {
     bool mute = false;
     double slow = 1;  ///< Of every process here.
     std::uint64_t lost_devices = 0;
-    Instant up_at;     ///< Down: when it comes back.
-    Instant whole_at;  ///< Devices lost: when they work again.
-    Instant quick_at;  ///< Slow: when it is not any more.
+    Instant up_at;          ///< Down: when it comes back.
+    Instant whole_at;       ///< Devices lost: when they work again.
+    Instant quick_at;       ///< Slow: when it is not any more.
+    double link_share = 1;  ///< Of its link's bandwidth that is left.
+    Instant link_whole_at;  ///< Below 1: when all of it is.
   };
 
   /// A node that has announced that it goes down.
@@ -182,6 +192,9 @@ class MachineRoom {
   // machine_room.cpp: time, submissions, requests.
   void happen(const Future& future);
   void happen_to_job(LiveJob& job, const Future& future);
+
+  Instant own_next() const { return future_.empty() ? Instant::never() : future_.top().at; }
+
   void arrive();
   void next_arrival();
   void request(const scenarios::TimedRequest& request);
@@ -213,11 +226,24 @@ class MachineRoom {
   void tell_progress(LiveJob& job, bool checkpointed);
   double rate_now(const LiveJob& job) const;
   void pace(LiveJob& job, bool told);
+  void finish_what_is_done(LiveJob& job);
   void complete(LiveJob& job);
   void schedule_tick();
   void place_pollux(LiveJob& job);
   void tick();
   void tick_one(LiveJob& job);
+
+  // room_stages.cpp: work that goes over the fabric.
+  bool has_stages(const LiveJob& job) const;
+  void form_stages(LiveJob& job);
+  Duration checkpoint_interval(const LiveJob& job) const;
+  bool stages_to(Instant limit);
+  void stage_ended(const StageEnd& end);
+  void pace_stages(LiveJob& job, bool told);
+  void go_on(LiveJob& job, bool told);
+  void checkpoint(LiveJob& job);
+  void drop_stages(LiveJob& job);
+  void slow_links(const scenarios::Fault& fault);
 
   // room_faults.cpp: faults of workers and their scripts.
   ModelWorker* find(LiveJob& job, const scenarios::WorkerRef& worker);
@@ -268,6 +294,8 @@ class MachineRoom {
   RoomListener& listener_;
   Instant now_;
   EventHeap future_;
+  std::optional<StagedWork> staged_;              ///< Where there is a fabric.
+  std::vector<StageEnd> ended_;                   ///< Scratch of `stages_to`.
   std::optional<ModelJob> next_;                  ///< The next submission.
   std::map<std::uint64_t, ModelJob> unanswered_;  ///< By request: submitted, id not known yet.
   std::vector<std::unique_ptr<LiveJob>> jobs_;    ///< By JobId; null once over.

@@ -5,17 +5,17 @@
 
 namespace orrery::sim {
 
-ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source)
+ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source, Fabric* fabric)
     : scenario_(scenario),
       ears_(static_cast<std::size_t>(scenario.node_count())),
-      room_(scenario, source, *this) {}
+      room_(scenario, source, *this, fabric) {}
 
 bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
   while (at_once_.empty()) {
-    const Instant next =
-        std::min(room_.next(), watch_.empty() ? Instant::never() : watch_.top().at);
+    const Instant watched = watch_.empty() ? Instant::never() : watch_.top().at;
+    const Instant next = std::min(room_.next(std::min(watched, deadline)), watched);
     // Without jobs to come or to end, what else may happen to the nodes is of no interest.
-    const bool idle = next.is_never() || !room_.work_left();
+    const bool idle = (next.is_never() && !room_.is_busy()) || !room_.work_left();
     if (idle || next > deadline) {
       if (!deadline.is_never()) room_.wait_to(deadline);
       return !idle;

@@ -23,8 +23,8 @@ namespace orrery::sim {
 /// messages, of the controller, its store and clocks are left out, and `troubles` says so.
 class ModelWorld final : public World, private RoomListener {
  public:
-  /// `scenario` and `source` outlive the world.
-  ModelWorld(const scenarios::Scenario& scenario, JobSource& source);
+  /// `scenario`, `source` and `fabric` (which may be null) outlive the world.
+  ModelWorld(const scenarios::Scenario& scenario, JobSource& source, Fabric* fabric = nullptr);
 
   Instant now() const override { return room_.now(); }
 

@@ -71,13 +71,16 @@ void MachineRoom::fault(const scenarios::Fault& fault) {
     case FaultKind::Uncordon:
       for (const NodeId node : fault.nodes) node_fault(node, fault);
       return;
+    case FaultKind::Bandwidth:
+      slow_links(fault);
+      if (scenario_.needs_agents()) listener_.on_fault(fault);
+      return;
     case FaultKind::SubMasterCrash:
       armed_.push_back({fault.job, fault.worker.role, fault.arrow, fault.times});
       return;
     case FaultKind::RebootLoop:
     case FaultKind::AgentCrash:
     case FaultKind::LinkCut:
-    case FaultKind::Bandwidth:
     case FaultKind::Latency:
     case FaultKind::Loss:
     case FaultKind::Duplication:

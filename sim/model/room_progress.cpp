@@ -9,7 +9,15 @@ namespace orrery::sim {
 
 // Brings `done` up to now; the rate goes on as it was.
 void MachineRoom::settle_progress(LiveJob& job) {
-  job.safe = std::max(job.safe, job.safe_at(now_, scenario_.timing.checkpoint_interval));
+  if (job.stages != nullptr && job.stages->on_fabric) {
+    const double before = job.done;
+    staged_->settle(job, now_);
+    job.worked += job.done - before;
+    job.as_of = now_;
+    if (staged_->checkpoint_interval(job) <= Duration::zero()) job.safe = job.done;
+    return;
+  }
+  job.safe = std::max(job.safe, job.safe_at(now_, checkpoint_interval(job)));
   const double done = job.done_at(now_);
   job.worked += done - job.done;
   job.done = done;
@@ -19,6 +27,8 @@ void MachineRoom::settle_progress(LiveJob& job) {
 // A crash: what was not in a checkpoint is lost.
 void MachineRoom::lose_progress(LiveJob& job) {
   settle_progress(job);
+  drop_stages(job);
+  if (job.stages != nullptr) job.stages->reload = true;
   const double done = job.done;
   job.lost += done - job.safe;
   job.done = job.safe;
@@ -49,6 +59,8 @@ void MachineRoom::tell_progress(LiveJob& job, bool checkpointed) {
 // Units per second of those who work now.
 double MachineRoom::rate_now(const LiveJob& job) const {
   if (!job.running || job.forming) return 0;
+  // Who exchanges gradients waits for whoever is missing.
+  if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
   double rate = scenarios::rate_of(job.job.work, job.ready_elastic());
   const scenarios::Timing& timing = scenario_.timing;
   // Writing checkpoints takes its share of the time.
@@ -62,11 +74,14 @@ double MachineRoom::rate_now(const LiveJob& job) const {
 void MachineRoom::pace(LiveJob& job, bool told) {
   if (job.pollux || job.over) return;
   settle_progress(job);
-  if ((!job.running || job.forming) && job.world_size > 0 && job.ready_count() == job.world_size) {
+  if ((!job.running || job.forming) && job.is_whole()) {
+    if (job.stages != nullptr) job.stages->reload |= !job.running;
     job.running = true;
     job.forming = false;
     job.running_since = now_;
   }
+  if (has_stages(job) && job.running && job.is_whole()) form_stages(job);
+  if (job.stages != nullptr && job.stages->on_fabric) return pace_stages(job, told);
   const double before = job.rate;
   job.rate = rate_now(job);
   if (job.hampered) job.rate *= hamper(job);
@@ -76,19 +91,23 @@ void MachineRoom::pace(LiveJob& job, bool told) {
     future_.push(
         std::max(now_, job.paused_until) + left, FutureKind::Complete, job.id.value, job.stamp);
   }
-  // Who is started again after the end has nothing left to do, whoever else is still missing.
+  if (job.rate <= 0) finish_what_is_done(job);
+  if (told && job.rate != before) tell_progress(job, false);
+}
+
+// Who is started again after the end has nothing left to do, whoever else is still missing.
+void MachineRoom::finish_what_is_done(LiveJob& job) {
   const bool all_done = job.job.work.units > 0 && job.done >= job.job.work.units;
-  if (all_done && job.rate <= 0 &&
-      std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+  if (all_done && std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
         return job.is_required(w) && job.counts(w);
       }))
     future_.push(now_, FutureKind::Complete, job.id.value, job.stamp);
-  if (told && job.rate != before) tell_progress(job, false);
 }
 
 // The work is done: every required worker exits 0.
 void MachineRoom::complete(LiveJob& job) {
   settle_progress(job);
+  drop_stages(job);
   job.worked += job.job.work.units - job.done;  // Rounding of the last instant.
   job.done = job.safe = job.job.work.units;
   job.running = false;

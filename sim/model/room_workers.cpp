@@ -27,6 +27,7 @@ void MachineRoom::place(LiveJob& job) {
 void MachineRoom::unplace(LiveJob& job) {
   const auto at = std::lower_bound(placed_.begin(), placed_.end(), job.id);
   if (at != placed_.end() && *at == job.id) placed_.erase(at);
+  drop_stages(job);
   job.running = false;
   job.led.clear();
   if (job.pollux) job.pollux->step(now_ - job.pollux->now());
@@ -217,6 +218,7 @@ void MachineRoom::after_stop(LiveJob& job) {
   if (!all) return pace(job, true);
   // What could not be saved is lost with them.
   if (job.done > job.safe) lose_progress(job);
+  drop_stages(job);
   job.running = false;
   job.led.clear();
   ++job.stamp;

@@ -69,11 +69,12 @@ class AgentRun final : private RunObserver {
   AgentRun(const scenarios::Scenario& played,
            JobSource& source,
            Policy& policy,
-           const RunOptions& options)
+           const RunOptions& options,
+           Fabric* fabric)
       : played_(played),
         options_(options),
         triggers_(played),
-        world_(played, source, options.tap, options.carrier),
+        world_(played, source, options.tap, options.carrier, fabric),
         follower_(options.host_watch, options.store),
         account_(follower_.state(),
                  options,
@@ -191,9 +192,10 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                   const scenarios::Scenario& played,
                                   const LoadedWorkload& workload,
                                   Policy& policy,
-                                  const RunOptions& options) {
+                                  const RunOptions& options,
+                                  Fabric* fabric) {
   const std::unique_ptr<JobSource> source = workload.play(scenario);
-  AgentRun run(played, *source, policy, options);
+  AgentRun run(played, *source, policy, options, fabric);
   const RunEnd end = run.run();
   if (end == RunEnd::StoreFailed) return run.follower().copy_errors();
   RunReport report = run.account().close(scenario,
@@ -204,6 +206,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                          run.world().now());
   report.summary.workload = workload.account();
   report.troubles = run.world().room().troubles();
+  if (fabric != nullptr) report.approximations = fabric->approximations();
   report.steps = run.steps();
   return report;
 }

@@ -8,12 +8,14 @@
 
 namespace orrery::sim {
 
-/// As `run_model`, which calls it where `scenario.needs_agents()`. `played` has the failures that
-/// `scenario` draws. Without `options.fresh_policy` all leaders share `policy`.
+/// As `run_model`, which calls it where `scenario.needs_agents()`. `fabric` may be null. `played`
+/// has the failures that `scenario` draws. Without `options.fresh_policy` all leaders share
+/// `policy`.
 Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                   const scenarios::Scenario& played,
                                   const LoadedWorkload& workload,
                                   Policy& policy,
-                                  const RunOptions& options);
+                                  const RunOptions& options,
+                                  Fabric* fabric);
 
 }  // namespace orrery::sim

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/driver/memory_store.hpp"
+#include "sim/fabric/make_fabric.hpp"
 #include "sim/model/model_world.hpp"
 #include "sim/run/agent_run.hpp"
 #include "sim/run/fault_watch.hpp"
@@ -40,6 +41,38 @@ class DecisionTimer final : public PlanTimer {
   SteadyClock::time_point start_;
 };
 
+/// What carries the jobs' bytes: the caller's, or one that needs no SimGrid.
+class CarriedBy {
+ public:
+  static Result<CarriedBy> make(const scenarios::Scenario& scenario,
+                                const LoadedWorkload& workload,
+                                Fabric* given) {
+    CarriedBy out;
+    out.fabric_ = given;
+    if (given != nullptr) return out;
+    if (scenario.fidelity >= scenarios::Fidelity::L2)
+      return Error{.file = scenario.file,
+                   .subject = "fidelity",
+                   .message = std::string(orrery::to_string(scenario.fidelity)) +
+                              " found, needed L0 or L1: a run of this program without SimGrid has "
+                              "no others; use --world model --fidelity L1"};
+    // Where nobody sends anything, nothing needs to carry it.
+    if (scenario.fidelity == scenarios::Fidelity::L0 && !workload.sends(scenario)) return out;
+    auto made = scenario.fidelity == scenarios::Fidelity::L0 ? make_ideal_fabric(scenario)
+                                                             : make_shared_fabric(scenario);
+    if (!made) return made.errors();
+    out.own_ = std::move(*made);
+    out.fabric_ = out.own_.get();
+    return out;
+  }
+
+  Fabric* get() const { return fabric_; }
+
+ private:
+  std::unique_ptr<Fabric> own_;
+  Fabric* fabric_ = nullptr;
+};
+
 }  // namespace
 
 Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy) {
@@ -73,10 +106,13 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   std::optional<scenarios::Scenario> filled;
   if (scenario.failures.any()) filled = workload.with_failures(scenario);
   const scenarios::Scenario& played = filled ? *filled : scenario;
+  const auto carried_by = CarriedBy::make(scenario, workload, options.fabric);
+  if (!carried_by) return carried_by.errors();
+  Fabric* fabric = carried_by->get();
   if (scenario.needs_agents() || options.carrier != nullptr)
-    return run_with_agents(scenario, played, workload, policy, options);
+    return run_with_agents(scenario, played, workload, policy, options, fabric);
   const std::unique_ptr<JobSource> source = workload.play(scenario);
-  ModelWorld world(played, *source);
+  ModelWorld world(played, *source, fabric);
   NullStore nowhere;
   StateStore& store = options.store != nullptr ? *options.store : nowhere;
   Controller controller;
@@ -105,6 +141,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
       account.close(scenario, policy, driver.chain(), driver.events(), end, world.now());
   report.summary.workload = workload.account();
   report.troubles = world.troubles();
+  if (fabric != nullptr) report.approximations = fabric->approximations();
   return report;
 }
 

@@ -1,4 +1,4 @@
-// One run of a scenario in world `model`.
+// One run of a scenario in world `model` or `sim`.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "sim/agents/carrier.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/host_watch.hpp"
+#include "sim/fabric/fabric.hpp"
 #include "sim/results/metrics.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"
@@ -79,13 +80,16 @@ struct RunOptions {
   /// Carries control messages, which puts every scenario under control by agents. Null: they take
   /// times that are drawn, and faults of messages act.
   Carrier* carrier = nullptr;
+  Fabric* fabric = nullptr;  ///< Carries what jobs send; outlives the run. Null: made at fidelity
+                             ///< L0 and L1, an error above.
 };
 
 /// What a run gave.
 struct RunReport {
   Summary summary;
-  std::unique_ptr<Metrics> metrics;   ///< Rows of all jobs, for `jobs.csv`.
-  std::vector<std::string> troubles;  ///< What could not be modelled as asked.
+  std::unique_ptr<Metrics> metrics;         ///< Rows of all jobs, for `jobs.csv`.
+  std::vector<std::string> troubles;        ///< What could not be modelled as asked.
+  std::vector<std::string> approximations;  ///< Of the fabric: what its level leaves out.
   RunEnd end = RunEnd::Finished;
   Instant ended_at;         ///< The world's time then.
   std::uint64_t steps = 0;  ///< Under control by agents: of all pure machines together.
@@ -100,7 +104,8 @@ std::vector<Event> opening_events(const scenarios::Scenario& scenario,
                                   const Policy& policy,
                                   Instant now);
 
-/// Runs a scenario once. The policy must be fresh. Errors: the store failed.
+/// Runs a scenario once. The policy must be fresh. Errors: the store failed; no fabric of the
+/// scenario's fidelity or for its network.
 Result<RunReport> run_model(const scenarios::Scenario& scenario,
                             const LoadedWorkload& workload,
                             Policy& policy,

@@ -312,6 +312,14 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
   return out;
 }
 
+bool LoadedWorkload::sends(const Scenario& scenario) const {
+  if (const auto* made = std::get_if<GeneratorWorkload>(&scenario.workload))
+    if (made->traffic != nullptr) return true;
+  return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const auto& job) {
+    return job.work.traffic != nullptr;
+  });
+}
+
 Scenario LoadedWorkload::with_failures(const Scenario& scenario) const {
   Scenario out = scenario;
   const auto add = [&](const std::vector<scenarios::Fault>& faults) {

@@ -25,6 +25,9 @@ class LoadedWorkload {
   /// that was loaded, except that its seed may differ; both outlive the source.
   std::unique_ptr<JobSource> play(const scenarios::Scenario& scenario) const;
 
+  /// Whether a job of `scenario`, which was loaded, sends anything.
+  bool sends(const scenarios::Scenario& scenario) const;
+
   /// `scenario` with its months of failures, recorded and drawn from its seed, as faults after its
   /// own.
   scenarios::Scenario with_failures(const scenarios::Scenario& scenario) const;

@@ -77,8 +77,12 @@ inline scenarios::Scenario four_nodes(std::vector<scenarios::Fault> faults = {})
 
 class WorldHarness {
  public:
-  WorldHarness(scenarios::Scenario scenario, std::vector<sim::ModelJob> jobs)
-      : scenario_(std::move(scenario)), source_(std::move(jobs)), world(scenario_, source_) {}
+  WorldHarness(scenarios::Scenario scenario,
+               std::vector<sim::ModelJob> jobs,
+               sim::Fabric* fabric = nullptr)
+      : scenario_(std::move(scenario)),
+        source_(std::move(jobs)),
+        world(scenario_, source_, fabric) {}
 
  private:
   scenarios::Scenario scenario_;

@@ -12,6 +12,7 @@
 #include "tools/local_run/local_run.hpp"
 #include "tools/orrery/run_files.hpp"
 #include "tools/orrery/run_listeners.hpp"
+#include "tools/orrery/simgrid_parts.hpp"
 #include "tools/orrery/simulated_journal.hpp"
 #include "tools/orrery/table.hpp"
 
@@ -28,18 +29,12 @@ std::string place_of(const scenarios::PolicyChoice& choice, const std::string& s
 /// World and level must be ones that this program can run.
 Errors unsupported(const scenarios::Scenario& scenario) {
   Errors errors;
-  if (scenario.world == scenarios::World::Sim)
+  if (scenario.world == scenarios::World::Sim && !has_simgrid())
     errors.push_back({.file = scenario.file,
                       .subject = "world",
-                      .message = std::string(to_string(scenario.world)) +
-                                 " found, needed model or cluster, the worlds that this program "
-                                 "runs scenarios in; use --world model"});
-  if (scenario.fidelity != scenarios::Fidelity::L0)
-    errors.push_back({.file = scenario.file,
-                      .subject = "fidelity",
-                      .message = std::string(to_string(scenario.fidelity)) +
-                                 " found, needed L0, the one level that world model has; use "
-                                 "--fidelity L0"});
+                      .message = "sim found, needed model or cluster: this program was built "
+                                 "without SimGrid; use --world model, or build it where "
+                                 "libsimgrid-dev is installed"});
   return errors;
 }
 
@@ -117,8 +112,16 @@ Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
                                     const sim::LoadedWorkload& workload,
                                     Policy& policy,
                                     const sim::RunOptions& options) {
-  if (scenario.world != scenarios::World::Cluster)
+  if (scenario.world == scenarios::World::Model)
     return sim::run_model(scenario, workload, policy, options);
+  if (scenario.world == scenarios::World::Sim) {
+    const auto parts = simgrid_parts(scenario);
+    if (!parts) return parts.errors();
+    sim::RunOptions with_parts = options;
+    with_parts.fabric = parts->fabric.get();
+    with_parts.carrier = parts->carrier.get();
+    return sim::run_model(scenario, workload, policy, with_parts);
+  }
   auto run = run_local(scenario, workload, policy, options);
   if (!run) return run.errors();
   return std::move(run->report);

@@ -1,0 +1,27 @@
+// What a run in world `sim` stands on, where this program was built with SimGrid.
+#pragma once
+
+#include <memory>
+
+#include "core/base/result.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/agents/carrier.hpp"
+#include "sim/fabric/fabric.hpp"
+
+namespace orrery::cli {
+
+/// Whether this program has world `sim`.
+bool has_simgrid();
+
+/// SimGrid's side of one run: what carries the jobs' bytes and, at fidelity L3, the messages
+/// between controller and agents.
+struct SimGridParts {
+  std::unique_ptr<sim::Carrier> carrier;  ///< Null below L3.
+  std::unique_ptr<sim::Fabric> fabric;
+};
+
+/// The parts for the scenario's fidelity, once per process. Errors: no SimGrid, a platform file
+/// that does not fit the scenario, faults that its fidelity does not model.
+Result<SimGridParts> simgrid_parts(const scenarios::Scenario& scenario);
+
+}  // namespace orrery::cli
