@@ -26,18 +26,6 @@ std::string place_of(const scenarios::PolicyChoice& choice, const std::string& s
   return choice.place;
 }
 
-/// World and level must be ones that this program can run.
-Errors unsupported(const scenarios::Scenario& scenario) {
-  Errors errors;
-  if (scenario.world == scenarios::World::Sim && !has_simgrid())
-    errors.push_back({.file = scenario.file,
-                      .subject = "world",
-                      .message = "sim found, needed model or cluster: this program was built "
-                                 "without SimGrid; use --world model, or build it where "
-                                 "libsimgrid-dev is installed"});
-  return errors;
-}
-
 int devices_per_node(const scenarios::Scenario& scenario) {
   int most = 1;
   for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
@@ -211,7 +199,7 @@ Result<LoadedScenario> open_scenario(const std::string& path,
                                      const std::vector<scenarios::Override>& overrides) {
   auto scenario = scenarios::load_scenario(path, overrides);
   if (!scenario) return scenario.errors();
-  Errors errors = unsupported(*scenario);
+  Errors errors;
   auto workload = sim::LoadedWorkload::load(*scenario);
   if (!workload) append(errors, workload.errors());
   if (workload && scenario->world == scenarios::World::Cluster)

@@ -1,4 +1,4 @@
-// What a run in world `sim` stands on, where this program was built with SimGrid.
+// What a run in world `sim` stands on.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,6 @@
 #include "sim/fabric/fabric.hpp"
 
 namespace orrery::cli {
-
-/// Whether this program has world `sim`.
-bool has_simgrid();
 
 /// SimGrid's side of one run: what carries the jobs' bytes and, at fidelity L3, the messages
 /// between controller and agents.
