@@ -34,7 +34,7 @@ Stage draw_steps(const StageLoad& load,
   Stage stage;
   stage.compute_s = kStep;
   stage.overlap = 1;
-  stage.steps = random.uniform(100, 600);
+  stage.steps = random.uniform(load.steps_max / 6, load.steps_max);
   Exchange exchange;
   exchange.pattern = static_cast<Pattern>(random.below(5));  // All but Transfers.
   exchange.members = nodes;

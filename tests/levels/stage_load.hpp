@@ -15,6 +15,7 @@ struct StageLoad {
   scenarios::NetworkSpec network;
   std::int32_t nodes = 16;   ///< At least 8.
   int jobs = 12;             ///< Each of 2 to 8 nodes of its own or shared, in three stages.
+  double steps_max = 600;    ///< Of half a second each, a stage; at least a sixth of it.
   double rate_max = 0.5;     ///< Bytes a second of a job's node at most, of its link.
   bool scattered = false;    ///< Nodes at random; else neighbours.
   bool checkpoints = false;  ///< One stage of each job writes to the storage at full speed.
