@@ -33,6 +33,7 @@ enum class FutureKind : std::uint8_t {
   Request,      ///< A user's request.
   Profiling,    ///< A worker reports measurements.
   Arrival,      ///< The next submission.
+  LinkSample,   ///< Who watches the links looks at them.
 };
 
 /// One entry. `stamp` tells whether it is still meant when it comes up.

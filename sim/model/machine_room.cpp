@@ -110,6 +110,8 @@ void MachineRoom::happen(const Future& future) {
       return relaunched(relaunches_[future.subject]);
     case FutureKind::NodeDown:
       return random_fault(NodeId{future.subject}, future.detail);
+    case FutureKind::LinkSample:
+      return sample_links();
     case FutureKind::LinkWhole:
       if (nodes_[future.subject].link_whole_at > now_) return;
       nodes_[future.subject].link_share = 1;

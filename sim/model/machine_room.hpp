@@ -2,6 +2,7 @@
 // with both. It knows no controller, no messages and no liveness.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -80,6 +81,12 @@ class MachineRoom {
   /// Whether anything is left that jobs could wait for: submissions, faults at known times,
   /// workers, nodes to come back.
   bool work_left() const;
+
+  /// From now on `watcher` is told every `every`, above 0, what share of each of the fabric's links
+  /// is in use; less often as the run goes on, about a thousand times for each doubling of its
+  /// time. Changes nothing else. There must be a fabric.
+  using LinkWatcher = std::function<void(Instant, std::span<const double>)>;
+  void watch_links(Duration every, LinkWatcher watcher);
 
   // --- orders that reach every worker at once ---
 
@@ -244,6 +251,7 @@ class MachineRoom {
   void checkpoint(LiveJob& job);
   void drop_stages(LiveJob& job);
   void slow_links(const scenarios::Fault& fault);
+  void sample_links();
 
   // room_faults.cpp: faults of workers and their scripts.
   ModelWorker* find(LiveJob& job, const scenarios::WorkerRef& worker);
@@ -294,8 +302,11 @@ class MachineRoom {
   RoomListener& listener_;
   Instant now_;
   EventHeap future_;
-  std::optional<StagedWork> staged_;              ///< Where there is a fabric.
-  std::vector<StageEnd> ended_;                   ///< Scratch of `stages_to`.
+  std::optional<StagedWork> staged_;  ///< Where there is a fabric.
+  std::vector<StageEnd> ended_;       ///< Scratch of `stages_to`.
+  LinkWatcher link_watcher_;
+  Duration link_samples_every_;
+  std::int64_t link_samples_ = 0;
   std::optional<ModelJob> next_;                  ///< The next submission.
   std::map<std::uint64_t, ModelJob> unanswered_;  ///< By request: submitted, id not known yet.
   std::vector<std::unique_ptr<LiveJob>> jobs_;    ///< By JobId; null once over.

@@ -46,6 +46,11 @@ class ModelWorld final : public World, private RoomListener {
   /// `struck` is told of each fault of the scenario that has struck; it may call `strike`.
   void tell_strikes(std::function<void(std::uint32_t)> struck) { struck_ = std::move(struck); }
 
+  /// See MachineRoom.
+  void watch_links(Duration every, MachineRoom::LinkWatcher watcher) {
+    room_.watch_links(every, std::move(watcher));
+  }
+
   /// The truth, for checkers.
   const MachineRoom& room() const { return room_; }
 

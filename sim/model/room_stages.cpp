@@ -13,6 +13,9 @@ namespace {
 // A job reports its rate anew when it has changed by this share: not every stage is news.
 constexpr double kRateNews = 0.05;
 
+// After so many looks at the links the next ones are twice as far apart.
+constexpr std::int64_t kLinkSamples = 1000;
+
 }  // namespace
 
 bool MachineRoom::has_stages(const LiveJob& job) const {
@@ -110,6 +113,21 @@ void MachineRoom::checkpoint(LiveJob& job) {
   run.save_due = true;
   run.checkpoints_timed = true;
   pace_stages(job, false);
+}
+
+void MachineRoom::watch_links(Duration every, LinkWatcher watcher) {
+  link_samples_every_ = every;
+  link_watcher_ = std::move(watcher);
+  future_.push(now_, FutureKind::LinkSample, 0);
+}
+
+void MachineRoom::sample_links() {
+  std::vector<double> shares;
+  staged_->fabric().link_use(shares);
+  link_watcher_(now_, shares);
+  if (++link_samples_ % kLinkSamples == 0) link_samples_every_ = link_samples_every_ * 2;
+  // Where nothing else will happen, looking would never end.
+  if (is_busy()) future_.push(now_ + link_samples_every_, FutureKind::LinkSample, 0);
 }
 
 void MachineRoom::drop_stages(LiveJob& job) {

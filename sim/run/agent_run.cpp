@@ -9,6 +9,7 @@
 #include "sim/faults/event_triggers.hpp"
 #include "sim/run/control_faults.hpp"
 #include "sim/run/journal_follower.hpp"
+#include "sim/run/link_watch.hpp"
 #include "sim/run/run_account.hpp"
 
 namespace orrery::sim {
@@ -196,6 +197,9 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                   Fabric* fabric) {
   const std::unique_ptr<JobSource> source = workload.play(scenario);
   AgentRun run(played, *source, policy, options, fabric);
+  std::vector<std::string> unwatched;
+  if (auto watcher = link_watcher(scenario, fabric, options, unwatched))
+    run.world().room().watch_links(kLinkSamplesEvery, std::move(watcher));
   const RunEnd end = run.run();
   if (end == RunEnd::StoreFailed) return run.follower().copy_errors();
   RunReport report = run.account().close(scenario,
@@ -206,6 +210,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                          run.world().now());
   report.summary.workload = workload.account();
   report.troubles = run.world().room().troubles();
+  report.troubles.insert(report.troubles.end(), unwatched.begin(), unwatched.end());
   if (fabric != nullptr) report.approximations = fabric->approximations();
   report.steps = run.steps();
   return report;

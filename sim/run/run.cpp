@@ -8,6 +8,7 @@
 #include "sim/model/model_world.hpp"
 #include "sim/run/agent_run.hpp"
 #include "sim/run/fault_watch.hpp"
+#include "sim/run/link_watch.hpp"
 #include "sim/run/run_account.hpp"
 
 namespace orrery::sim {
@@ -113,6 +114,9 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
     return run_with_agents(scenario, played, workload, policy, options, fabric);
   const std::unique_ptr<JobSource> source = workload.play(scenario);
   ModelWorld world(played, *source, fabric);
+  std::vector<std::string> unwatched;
+  if (auto watcher = link_watcher(scenario, fabric, options, unwatched))
+    world.watch_links(kLinkSamplesEvery, std::move(watcher));
   NullStore nowhere;
   StateStore& store = options.store != nullptr ? *options.store : nowhere;
   Controller controller;
@@ -141,6 +145,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
       account.close(scenario, policy, driver.chain(), driver.events(), end, world.now());
   report.summary.workload = workload.account();
   report.troubles = world.troubles();
+  report.troubles.insert(report.troubles.end(), unwatched.begin(), unwatched.end());
   if (fabric != nullptr) report.approximations = fabric->approximations();
   return report;
 }

@@ -56,6 +56,9 @@ class RunListener {
     static_cast<void>(wall);
   }
 
+  /// Whether it wants to know of the links of the network; looking at them costs time.
+  virtual bool wants_links() const { return false; }
+
   /// What the links of the network are called; before the first `on_link_use`, if at all.
   virtual void on_links(const std::vector<std::string>& names) { static_cast<void>(names); }
 

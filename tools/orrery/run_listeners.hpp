@@ -30,6 +30,8 @@ class TimelineListener final : public sim::RunListener {
 
   void on_decided(Instant at, PlanTrigger trigger, std::size_t grants, Duration wall) override;
 
+  bool wants_links() const override { return true; }
+
   void on_links(const std::vector<std::string>& names) override { timeline_.declare_links(names); }
 
   void on_link_use(Instant at, std::span<const double> shares) override;

@@ -106,8 +106,8 @@ Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
     const auto parts = simgrid_parts(scenario);
     if (!parts) return parts.errors();
     sim::RunOptions with_parts = options;
-    with_parts.fabric = parts->fabric.get();
-    with_parts.carrier = parts->carrier.get();
+    with_parts.fabric = parts->fabric();
+    with_parts.carrier = parts->carrier();
     return sim::run_model(scenario, workload, policy, with_parts);
   }
   auto run = run_local(scenario, workload, policy, options);

@@ -8,9 +8,15 @@ namespace orrery::cli {
 
 Result<SimGridParts> simgrid_parts(const scenarios::Scenario& scenario) {
   SimGridParts parts;
+  if (scenario.fidelity == scenarios::Fidelity::L3) {
+    auto messages = sim::MessageLevel::make(scenario);
+    if (!messages) return messages.errors();
+    parts.messages = std::move(*messages);
+    return parts;
+  }
   auto fabric = sim::make_fluid_fabric(scenario);
   if (!fabric) return fabric.errors();
-  parts.fabric = std::move(*fabric);
+  parts.fluid = std::move(*fabric);
   return parts;
 }
 

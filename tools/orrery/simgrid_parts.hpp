@@ -7,14 +7,20 @@
 #include "scenarios/scenario.hpp"
 #include "sim/agents/carrier.hpp"
 #include "sim/fabric/fabric.hpp"
+#include "sim/simgrid/message_level.hpp"
 
 namespace orrery::cli {
 
 /// SimGrid's side of one run: what carries the jobs' bytes and, at fidelity L3, the messages
 /// between controller and agents.
 struct SimGridParts {
-  std::unique_ptr<sim::Carrier> carrier;  ///< Null below L3.
-  std::unique_ptr<sim::Fabric> fabric;
+  std::unique_ptr<sim::Fabric> fluid;           ///< L2.
+  std::unique_ptr<sim::MessageLevel> messages;  ///< L3.
+
+  sim::Fabric* fabric() const { return messages ? &messages->fabric() : fluid.get(); }
+
+  /// Null below L3.
+  sim::Carrier* carrier() const { return messages ? &messages->carrier() : nullptr; }
 };
 
 /// The parts for the scenario's fidelity, once per process. Errors: no SimGrid, a platform file
