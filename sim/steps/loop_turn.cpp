@@ -14,7 +14,7 @@ namespace {
 
 using scenarios::LoopSpec;
 
-constexpr std::int64_t kMeanSequences = 200'000;
+constexpr std::int64_t kMeanSequences = 60'000;
 constexpr std::int64_t kMeanTurnsMin = 64;
 constexpr std::int64_t kMeanTurnsMax = 1'024;
 constexpr std::uint64_t kMeanSeed = 1;
