@@ -35,11 +35,18 @@ struct Comparison {
 // One SimGrid engine per process: loads follow each other on one fabric.
 class LevelsTest : public testing::Test {
  protected:
-  Comparison compare(const StageLoad& load) {
+  // `slow_share` is left of the links of every fourth node.
+  Comparison compare(const StageLoad& load, double slow_share = 1) {
+    const auto slow_down = [&](Fabric& fabric) {
+      for (std::int32_t node = 0; node < load.nodes && slow_share < 1; node += 4)
+        fabric.set_link_share(
+            NodeId(static_cast<std::uint32_t>(node)), slow_share, Instant::zero());
+    };
     auto engine = std::make_unique<SimGridEngine>();
     Result<Platform> platform = Platform::make(*engine, load.network, load.nodes);
     if (!platform) ADD_FAILURE() << platform.errors()[0].text();
     FluidFabric fluid(std::move(engine), std::move(platform).value());
+    slow_down(fluid);
     Instant now;
     Comparison all;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -50,6 +57,7 @@ class LevelsTest : public testing::Test {
       const double l0 = mean(stage_times(ideal, jobs, kSpacing, start));
       start = Instant::zero();
       SharedFabric shared(Topology(load.network, load.nodes));
+      slow_down(shared);
       const double l1 = mean(stage_times(shared, jobs, kSpacing, start));
       const double l2 = mean(stage_times(fluid, jobs, kSpacing, now));
       const double error = l1 / l2 - 1;
@@ -108,6 +116,14 @@ TEST_F(LevelsTest, ScatteredBelowCapacity) {
   StageLoad load = fat_tree(0.12);
   load.scattered = true;
   EXPECT_EQ(compare(load).saturated, 0);
+}
+
+TEST_F(LevelsTest, AloneOnSlowLinks) {
+  StageLoad load = fat_tree(0.3);
+  load.jobs = 1;
+  const Comparison all = compare(load, 0.1);
+  EXPECT_EQ(all.saturated, 0);
+  EXPECT_GT(all.slowdown, 1.05);
 }
 
 // The bars below are what was measured and a margin: a change that makes L1 worse is seen.
