@@ -1,6 +1,7 @@
 #include "sim/fabric/message_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -149,11 +150,43 @@ std::uint32_t MessagePlan::rounds() const {
   return rounds;
 }
 
-MessagePlan plan_messages(const std::vector<Exchange>& exchanges, std::uint32_t pieces) {
+MessagePlan plan_messages(const std::vector<Exchange>& exchanges,
+                          const std::vector<std::uint32_t>& pieces) {
   Planner planner;
-  for (const Exchange& exchange : exchanges)
-    add_exchange(planner, exchange, std::max<std::uint32_t>(pieces, 1));
+  for (std::size_t i = 0; i < exchanges.size(); ++i)
+    add_exchange(planner, exchanges[i], std::max<std::uint32_t>(pieces[i], 1));
   return planner.take();
+}
+
+std::uint32_t best_pieces(const Exchange& exchange,
+                          double bandwidth,
+                          double latency_s,
+                          std::uint32_t most) {
+  const auto members = static_cast<double>(exchange.members.size());
+  double rounds = 1;
+  double edge_s = exchange.bytes / bandwidth;
+  switch (exchange.pattern) {
+    case Pattern::Tree:
+    case Pattern::Broadcast: {
+      double levels = 0;
+      for (double below = 2; below <= members; below *= 2) ++levels;
+      const bool reduce = exchange.pattern == Pattern::Tree;
+      rounds = reduce ? 2 * levels : levels;
+      // A member's link carries the messages of two children, and upwards one more.
+      edge_s *= reduce ? 3 : 2;
+      break;
+    }
+    case Pattern::Chain:
+      rounds = 2 * (members - 1);
+      edge_s *= 2;
+      break;
+    case Pattern::Ring:
+    case Pattern::AllToAll:
+    case Pattern::Transfers:
+      return 1;
+  }
+  const double best = std::sqrt(std::max(0.0, rounds - 1) * edge_s / std::max(latency_s, 1e-9));
+  return static_cast<std::uint32_t>(std::clamp(best, 1.0, static_cast<double>(most)));
 }
 
 }  // namespace orrery::sim

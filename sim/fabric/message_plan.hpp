@@ -35,9 +35,18 @@ struct MessagePlan {
 /// sends when what it passes on has come and its last message has arrived (Patarasuk and Yuan,
 /// "Bandwidth optimal all-reduce algorithms", 2009). Tree: up a binary tree and down again, a
 /// member when all below it, or the one above it, have sent. Broadcast: down only. Chain: forth,
-/// and back when the last member has it. Those three go in `pieces` of equal size, at least 1, the
-/// next on an edge after the one before. AllToAll: N - 1 rounds, in round r from member i to i + r.
-/// Transfers: all at once.
-MessagePlan plan_messages(const std::vector<Exchange>& exchanges, std::uint32_t pieces);
+/// and back when the last member has it. Exchange i of those three goes in `pieces[i]` pieces of
+/// equal size, at least 1, the next on an edge when the one before has arrived. AllToAll: N - 1
+/// rounds, in round r from member i to i + r. Transfers: all at once.
+MessagePlan plan_messages(const std::vector<Exchange>& exchanges,
+                          const std::vector<std::uint32_t>& pieces);
+
+/// In how many pieces the exchange is through the soonest, 1 to `most`. Of r rounds as a whole it
+/// takes r + p - 1 in p pieces, each one latency and a p-th of the time that the whole takes on an
+/// edge: least where p is the root of (r - 1) x that time / latency. 1 for what goes in no pieces.
+std::uint32_t best_pieces(const Exchange& exchange,
+                          double bandwidth,
+                          double latency_s,
+                          std::uint32_t most);
 
 }  // namespace orrery::sim

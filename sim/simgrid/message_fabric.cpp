@@ -46,7 +46,7 @@ StageId MessageFabric::begin(const Stage& stage, Instant now) {
   Running& running = running_[number];
   running.live = true;
   running.stage = stage;
-  running.plan = plan_messages(stage.exchanges, settings_.pieces);
+  running.plan = plan(stage);
   running.comms.assign(running.plan.messages.size(), nullptr);
   running.exchange_s = exchange_alone_s(running.plan, 1);
   running.alone_s = alone_s(stage, running.plan);

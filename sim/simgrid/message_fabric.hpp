@@ -31,8 +31,10 @@ namespace orrery::sim {
 class MessageFabric final : public Fabric, private ClockUser {
  public:
   struct Settings {
-    /// Trees, broadcasts and chains go in so many pieces, at least 1, which follow each other.
-    std::uint32_t pieces = 16;
+    /// Trees, broadcasts and chains go in so many pieces, which follow each other; 0: in
+    /// `best_pieces` for the way between the first two members, at most `pieces_max`.
+    std::uint32_t pieces = 0;
+    std::uint32_t pieces_max = 32;
     bool storage = true;  ///< Otherwise transfers from and to the storage take no time.
   };
 
@@ -111,6 +113,7 @@ class MessageFabric final : public Fabric, private ClockUser {
     return !stored || (settings_.storage && platform_.has_storage());
   }
 
+  MessagePlan plan(const Stage& stage) const;
   static bool is_later(const Timer& a, const Timer& b);
   double exchange_alone_s(const MessagePlan& plan, double share) const;
   double round_alone_s(const MessagePlan& plan,

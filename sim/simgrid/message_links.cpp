@@ -1,12 +1,15 @@
 // Level L3: how long a step takes alone, and the state of links.
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "sim/simgrid/message_fabric.hpp"
 
 namespace orrery::sim {
 namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 bool same_messages(const MessagePlan& plan,
                    const std::vector<std::uint32_t>& a,
@@ -19,6 +22,20 @@ bool same_messages(const MessagePlan& plan,
 }
 
 }  // namespace
+
+MessagePlan MessageFabric::plan(const Stage& stage) const {
+  std::vector<std::uint32_t> pieces;
+  Platform::Route route;
+  for (const Exchange& exchange : stage.exchanges) {
+    pieces.push_back(settings_.pieces);
+    if (settings_.pieces > 0 || exchange.members.size() < 2) continue;
+    platform_.find_route(exchange.members[0], exchange.members[1], route);
+    double bandwidth = kNoLimit;
+    for (const std::uint32_t link : route.links) bandwidth = std::min(bandwidth, bandwidths_[link]);
+    pieces.back() = best_pieces(exchange, bandwidth, route.latency, settings_.pieces_max);
+  }
+  return plan_messages(stage.exchanges, pieces);
+}
 
 // The messages of one round begin together: the busiest link and the longest way tell.
 double MessageFabric::round_alone_s(const MessagePlan& plan,
@@ -67,9 +84,7 @@ double MessageFabric::alone_s(const Stage& stage, const MessagePlan& plan) const
          local_s * open + exchange_alone_s(plan, open);
 }
 
-double MessageFabric::step_alone_s(const Stage& stage) const {
-  return alone_s(stage, plan_messages(stage.exchanges, settings_.pieces));
-}
+double MessageFabric::step_alone_s(const Stage& stage) const { return alone_s(stage, plan(stage)); }
 
 // A link between two nodes has the smaller share of both.
 void MessageFabric::set_link_share(NodeId node, double share, Instant now) {
@@ -98,8 +113,11 @@ std::vector<std::string> MessageFabric::approximations() const {
   out.push_back(
       "Each message of an exchange is sent as a whole; the share of it that may hide behind the "
       "compute goes from the beginning of the step, the rest after the compute.");
-  out.push_back("Trees, broadcasts and chains go in " + std::to_string(settings_.pieces) +
-                " pieces of equal size.");
+  out.push_back(
+      "Trees, broadcasts and chains go in pieces of equal size, as many as are through the "
+      "soonest, "
+      "at most " +
+      std::to_string(settings_.pieces_max) + ".");
   out.push_back(
       "A link is shared between messages in inverse proportion to the latency of their ways, as "
       "SimGrid's model of TCP has it: in equal parts where the ways are equally long.");

@@ -3,12 +3,18 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 namespace orrery::sim {
 namespace {
+
+/// Every exchange in as many pieces.
+MessagePlan planned(const std::vector<Exchange>& exchanges, std::uint32_t pieces) {
+  return plan_messages(exchanges, std::vector<std::uint32_t>(exchanges.size(), pieces));
+}
 
 using Edge = std::pair<std::uint32_t, std::uint32_t>;
 
@@ -71,11 +77,11 @@ TEST(MessagePlan, EveryPatternCarriesTheBytesThatItsTransfersSay) {
       for (const std::uint32_t pieces : {1u, 5u}) {
         SCOPED_TRACE(std::string(to_string(pattern)) + " of " + std::to_string(members));
         const Exchange exchange = exchange_of(pattern, members, 840);
-        const MessagePlan plan = plan_messages({exchange}, pieces);
-        const auto planned = bytes_by_edge(plan);
+        const MessagePlan plan = planned({exchange}, pieces);
+        const auto sent = bytes_by_edge(plan);
         const auto meant = bytes_by_edge(transfers_of(exchange));
-        ASSERT_EQ(planned.size(), meant.size());
-        for (const auto& [edge, bytes] : meant) EXPECT_NEAR(planned.at(edge), bytes, 1e-9);
+        ASSERT_EQ(sent.size(), meant.size());
+        for (const auto& [edge, bytes] : meant) EXPECT_NEAR(sent.at(edge), bytes, 1e-9);
         play(plan);
       }
     }
@@ -83,18 +89,18 @@ TEST(MessagePlan, EveryPatternCarriesTheBytesThatItsTransfersSay) {
 }
 
 TEST(MessagePlan, RoundsAreThoseOfTheClosedForms) {
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::Ring, 8, 1)}, 4)), 14u);
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::AllToAll, 8, 1)}, 4)), 7u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::Ring, 8, 1)}, 4)), 14u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::AllToAll, 8, 1)}, 4)), 7u);
   // Seven members stand in three levels: two edges up, and two down.
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::Tree, 7, 1)}, 1)), 4u);
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::Tree, 7, 1)}, 6)), 9u);
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::Broadcast, 7, 1)}, 1)), 2u);
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::Broadcast, 7, 1)}, 6)), 7u);
-  EXPECT_EQ(play(plan_messages({exchange_of(Pattern::Chain, 4, 1)}, 1)), 6u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::Tree, 7, 1)}, 1)), 4u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::Tree, 7, 1)}, 6)), 9u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::Broadcast, 7, 1)}, 1)), 2u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::Broadcast, 7, 1)}, 6)), 7u);
+  EXPECT_EQ(play(planned({exchange_of(Pattern::Chain, 4, 1)}, 1)), 6u);
 }
 
 TEST(MessagePlan, ARingMemberPassesOnWhatItWasSent) {
-  const MessagePlan plan = plan_messages({exchange_of(Pattern::Ring, 3, 30)}, 1);
+  const MessagePlan plan = planned({exchange_of(Pattern::Ring, 3, 30)}, 1);
   ASSERT_EQ(plan.messages.size(), 12u);
   for (const PlannedMessage& message : plan.messages) {
     EXPECT_EQ(message.bytes, 10);
@@ -108,15 +114,37 @@ TEST(MessagePlan, TransfersGoAtOnceAndThoseOfNothingAreLeftOut) {
                         {NodeId{1}, NodeId{1}, 5},
                         {NodeId{2}, NodeId{1}, 0},
                         {NodeId::none(), NodeId{2}, 7}};
-  const MessagePlan plan = plan_messages({exchange}, 3);
+  const MessagePlan plan = planned({exchange}, 3);
   ASSERT_EQ(plan.messages.size(), 2u);
   EXPECT_EQ(plan.rounds(), 1u);
   EXPECT_EQ(plan.messages[1].to, NodeId{2});
 }
 
+TEST(MessagePlan, PiecesWeighTheirLatencyAgainstTheTimeToFillTheTree) {
+  const auto rounds_s = [](const Exchange& exchange, double edge_s, double latency_s, double p) {
+    const double whole = planned({exchange}, 1).rounds();
+    return (whole + p - 1) * (edge_s / p + latency_s);
+  };
+  for (const std::uint32_t members : {3u, 8u, 31u}) {
+    for (const double latency_s : {1e-6, 1e-4, 1e-2}) {
+      const Exchange exchange = exchange_of(Pattern::Broadcast, members, 1e9);
+      const std::uint32_t best = best_pieces(exchange, 100e9, latency_s, 4'000);
+      const double edge_s = 2 * 1e9 / 100e9;
+      for (const double other : {std::max(1.0, best / 2.0), best * 2.0})
+        EXPECT_LE(rounds_s(exchange, edge_s, latency_s, best),
+                  rounds_s(exchange, edge_s, latency_s, other));
+    }
+  }
+  EXPECT_EQ(best_pieces(exchange_of(Pattern::Tree, 8, 1e9), 1e9, 0, 32), 32u);
+  EXPECT_EQ(best_pieces(exchange_of(Pattern::Tree, 8, 10), 1e9, 1, 32), 1u);
+  EXPECT_EQ(best_pieces(exchange_of(Pattern::Tree, 2, 1e9), 1e9, 1e-6, 32), 32u);
+  EXPECT_EQ(best_pieces(exchange_of(Pattern::Broadcast, 2, 1e9), 1e9, 1e-6, 32), 1u);
+  EXPECT_EQ(best_pieces(exchange_of(Pattern::Ring, 8, 1e9), 1e9, 1e-6, 32), 1u);
+}
+
 TEST(MessagePlan, ExchangesOfOneStepDoNotWaitForEachOther) {
   const MessagePlan plan =
-      plan_messages({exchange_of(Pattern::Ring, 4, 4), exchange_of(Pattern::Broadcast, 3, 4)}, 1);
+      planned({exchange_of(Pattern::Ring, 4, 4), exchange_of(Pattern::Broadcast, 3, 4)}, 1);
   EXPECT_EQ(plan.messages.size(), 24u + 2u);
   EXPECT_EQ(plan.rounds(), 6u);
 }

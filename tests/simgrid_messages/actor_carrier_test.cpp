@@ -21,8 +21,12 @@ Instant at(double seconds) { return Instant::zero() + Duration::from_seconds(sec
 
 class ActorCarrierTest : public testing::Test {
  protected:
-  void make(std::int64_t nodes, double storage_bandwidth = 10 * kBandwidth) {
+  void make(std::int64_t nodes, double storage_bandwidth = 10 * kBandwidth, bool torus = false) {
     scenarios::NetworkSpec network;
+    if (torus) {
+      network.topology = scenarios::NetworkTopology::Torus;
+      network.torus = {static_cast<std::int32_t>(nodes)};
+    }
     network.nic_bandwidth = kBandwidth;
     network.latency = Duration::from_seconds(kLatency);
     network.storage_bandwidth = storage_bandwidth;
@@ -76,6 +80,14 @@ TEST_F(ActorCarrierTest, MessagesOfOneWayArriveInTheOrderInWhichTheyWereSent) {
     for (const std::uint32_t number : wait()) order.push_back(number);
   EXPECT_THAT(order, ElementsAre(1, 2, 3));
   EXPECT_NEAR((now_ - at(1)).in_seconds(), 1e-3, 0.1e-3);
+}
+
+TEST_F(ActorCarrierTest, WhatTakesNoTimeAfterItsLatencyIsNotLate) {
+  // The way from the controllers into a torus is their link alone.
+  make(4, 1e15, true);
+  carrier_->send(1, NodeId{1}, Way::FromNode, 64, at(1));
+  EXPECT_THAT(wait(at(100)), ElementsAre(1));
+  EXPECT_NEAR((now_ - at(1)).in_seconds(), way_s_, 1e-8);
 }
 
 TEST_F(ActorCarrierTest, HeartbeatsOfAllNodesTravelAtOnce) {

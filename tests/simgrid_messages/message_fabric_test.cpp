@@ -165,6 +165,15 @@ TEST_F(MessageFabricTest, ABroadcastInPiecesFillsItsTree) {
       time_of(stage_of(exchange_of(Pattern::Broadcast, first(15), bytes))), closed, 0.01 * closed);
 }
 
+TEST_F(MessageFabricTest, ALargeTreeInItsBestPiecesComesNearTheBandwidthOfItsLinks) {
+  make(star(), 15, 0);
+  const double bytes = 160e6;
+  const double took = time_of(stage_of(exchange_of(Pattern::Tree, first(15), bytes)));
+  // Three times the bytes through the link of an inner member, and the tree to fill: 5 of 32.
+  EXPECT_GT(took, 3 * bytes / kBandwidth);
+  EXPECT_LT(took, 3 * bytes / kBandwidth * (1 + 6.0 / 32));
+}
+
 TEST_F(MessageFabricTest, AllToAllAndChainTakeTheirRounds) {
   make(star(), 8);
   const double bytes = 5e6;
