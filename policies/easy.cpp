@@ -178,8 +178,8 @@ void Easy::foresee(const ClusterView& view) {
 Easy::Reservation Easy::reserve(const ClusterView& view, const JobView& head) {
   foresee(view);
   // Where any device will do, counting is exact; else nodes have to come free as a whole.
-  const bool counts = head.spec.roles.size() == 1 && head.row.demand.devices == 1 &&
-                      head.row.demand.model.is_none() &&
+  const bool counts = !options_.reserve_nodes && head.spec.roles.size() == 1 &&
+                      head.row.demand.devices == 1 && head.row.demand.model.is_none() &&
                       gang_.free_devices() < head.row.gang_devices();
   return counts ? reserve_by_count(view, head) : reserve_by_node(view, head);
 }
@@ -207,6 +207,7 @@ Easy::Reservation Easy::reserve_by_node(const ClusterView& view, const JobView& 
   reserved.head = head.row.id;
   const std::optional<Instant> end = ends_.first_fit(view, gang_.trial().index(), head);
   if (end) reserved.shadow = std::max(*end, view.now());
+  if (end && options_.reserve_nodes) ends_.take_all_at_end();
   return reserved;
 }
 

@@ -27,6 +27,9 @@ class Easy : public Policy {
   struct Options {
     /// Waiting jobs behind the head that one call looks at and leaves waiting; 0: all.
     std::int64_t backfill_depth = 1000;
+    /// The head's reservation is of devices on known nodes, the lowest that will be free: what
+    /// later jobs must leave alone even where others would do for the head. Otherwise a number.
+    bool reserve_nodes = false;
   };
 
   explicit Easy(Options options) : options_(options) {}

@@ -225,6 +225,13 @@ std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
   return order_.at(order_.previous(after_mark())).at;
 }
 
+void ExpectedEnds::take_all_at_end() {
+  const Instant at = near_.mark.at;
+  for (EndOrder::Place next = after_mark(); next != order_.end() && order_.at(next).at == at;
+       next = after_mark())
+    give(next);
+}
+
 void ExpectedEnds::look_at(const ClusterView& view, const JobView& job, Instant at) {
   try_job(view, job);
   look_until(at);

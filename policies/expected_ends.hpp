@@ -39,6 +39,9 @@ class ExpectedEnds {
                                    const FreeIndex& spare,
                                    const JobView& job);
 
+  /// After `first_fit` has found an end: the other ends of that instant count as well.
+  void take_all_at_end();
+
   /// After `first_fit` has found a place for the job: puts it there and looks at the cluster at
   /// `at`, the time found or later. Nothing may be `set` in between.
   void look_at(const ClusterView& view, const JobView& job, Instant at);

@@ -27,6 +27,13 @@ constexpr ParameterRow kEasyParameters[] = {
      "0",
      "",
      "waiting jobs behind the first that are tried at a time; 0: all"},
+    {"reserve_nodes",
+     ParameterType::Flag,
+     "",
+     "false",
+     "",
+     "",
+     "the head waits for known nodes, as in Batsim; otherwise for a number of devices"},
 };
 
 constexpr ParameterRow kLasParameters[] = {
@@ -85,7 +92,8 @@ constexpr PolicyRow kRows[] = {
      "fifo with EASY backfilling by stated estimates",
      kEasyParameters,
      [](const ParameterValues& values, const PolicyArguments&) -> Made {
-       return made<Easy>(Easy::Options{values.integer("backfill_depth")});
+       return made<Easy>(
+           Easy::Options{values.integer("backfill_depth"), values.flag("reserve_nodes")});
      }},
     {"srtf",
      "shortest remaining time first, preemptive",

@@ -85,6 +85,27 @@ TEST(Easy, LooksAtNoMoreThanBackfillDepthWaitingJobs) {
   }
 }
 
+// Six nodes of one device. Nodes 0 and 1 are free, 2 and 3 will be when the head gets its three: it
+// is to have 0, 1 and 2. A long job could take node 0 and leave the head node 3, counted; but known
+// nodes are the head's alone.
+TEST(Easy, ReservesKnownNodesWhereItIsAskedTo) {
+  for (const auto& [reserve, starts] : {std::pair{"false", true}, std::pair{"true", false}}) {
+    const auto easy = policy("easy", {{"reserve_nodes", reserve}});
+    FakeCluster cluster;
+    cluster.add_nodes(6, 1);
+    submit_and_ask(cluster, *easy, job().replicas(2).estimate(10));
+    submit_and_ask(cluster, *easy, job().replicas(2).estimate(100));
+    submit_and_ask(cluster, *easy, job().replicas(2).estimate(200));
+    cluster.advance(10);
+    started_by_optimize(cluster, *easy);
+    const JobId head = submit_and_ask(cluster, *easy, job().replicas(3).estimate(50));
+    const JobId id = submit_and_ask(cluster, *easy, job().replicas(1).estimate(150));
+    EXPECT_EQ(runs(cluster, id), starts) << "reserve_nodes " << reserve;
+    cluster.advance(90);
+    EXPECT_THAT(started_by_optimize(cluster, *easy), ::testing::Contains(head));
+  }
+}
+
 TEST(Easy, AFragmentedClusterDoesNotStarveAHeadThatNeedsAWholeNode) {
   FakeCluster cluster;
   cluster.add_nodes(2, 4);

@@ -46,8 +46,8 @@ TEST(Registry, AnUnknownPolicyIsAnErrorThatListsWhatThereIs) {
 
 TEST(Registry, AnUnknownParameterIsAnErrorThatListsWhatThereIs) {
   EXPECT_EQ(error_of("easy", {{"depth", "3"}}),
-            "policy.depth: is no parameter of easy, which takes backfill_depth; remove or rename "
-            "it\n");
+            "policy.depth: is no parameter of easy, which takes backfill_depth, reserve_nodes; "
+            "remove or rename it\n");
   EXPECT_THAT(error_of("fifo", {{"depth", "3"}}), HasSubstr("takes none"));
 }
 
