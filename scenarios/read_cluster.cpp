@@ -106,12 +106,21 @@ void read_quotas(const MapReader& top, Scenario& scenario) {
   }
 }
 
+/// Whether the workload's file says how many hosts there are.
+bool workload_has_hosts(const MapReader& top) {
+  const YamlNode* workload = top.find("workload");
+  return workload != nullptr && workload->is_map() &&
+         std::any_of(workload->entries.begin(),
+                     workload->entries.end(),
+                     [](const YamlEntry& entry) { return entry.key == "batsim"; });
+}
+
 }  // namespace
 
 void read_cluster(const MapReader& top, const std::string& directory, Scenario& scenario) {
   const YamlNode* node = top.find("cluster");
   if (node == nullptr) {
-    top.missing("cluster", "cluster: {nodes: 4, gpus_per_node: 8}");
+    if (!workload_has_hosts(top)) top.missing("cluster", "cluster: {nodes: 4, gpus_per_node: 8}");
   } else {
     const MapReader cluster(top.reading(), *node, section("cluster"), "cluster");
     if (cluster.has("groups"))

@@ -33,6 +33,61 @@ PhillyWorkload read_philly(const MapReader& reader, const std::string& directory
   return philly;
 }
 
+constexpr double kFlopsMax = 1e30;
+
+BatsimWorkload read_batsim(const MapReader& workload,
+                           const YamlNode& node,
+                           const std::string& directory) {
+  const MapReader reader(workload.reading(), node, section("workload.batsim"), "workload.batsim");
+  BatsimWorkload batsim;
+  read_path(reader, "file", "file: workload.json", directory, batsim.file);
+  if (reader.has("events"))
+    read_path(reader, "events", "events: events.txt", directory, batsim.events);
+  reader.read_bool("strict", batsim.strict);
+  reader.read_number("host_flops", batsim.host_flops, 0, kFlopsMax);
+  reader.read_integer("limit", batsim.limit, 0, INT64_MAX);
+  return batsim;
+}
+
+ElastisimWorkload read_elastisim(const MapReader& workload,
+                                 const YamlNode& node,
+                                 const std::string& directory) {
+  const MapReader reader(
+      workload.reading(), node, section("workload.elastisim"), "workload.elastisim");
+  ElastisimWorkload elastisim;
+  read_path(reader, "file", "file: configuration.json", directory, elastisim.file);
+  if (reader.has("root")) read_path(reader, "root", "root: .", directory, elastisim.root);
+  reader.read_number("host_flops", elastisim.host_flops, 0, kFlopsMax);
+  reader.read_number("gpu_flops", elastisim.gpu_flops, 0, kFlopsMax);
+  reader.read_number("burst_buffer", elastisim.burst_buffer, 0, kFlopsMax);
+  reader.read_integer("limit", elastisim.limit, 0, INT64_MAX);
+  return elastisim;
+}
+
+/// Whether the workload is another simulator's; it is read then.
+bool read_interchange(const MapReader& reader, const std::string& directory, Scenario& scenario) {
+  const YamlNode* batsim = reader.find("batsim");
+  const YamlNode* elastisim = reader.find("elastisim");
+  if (batsim == nullptr && elastisim == nullptr) return false;
+  refuse(reader,
+         {"format",
+          "file",
+          "profiles",
+          "limit",
+          "duplicates",
+          "estimates",
+          "preemptible",
+          "generator"},
+         batsim != nullptr ? "a workload of Batsim" : "a workload of ElastiSim");
+  if (batsim != nullptr && elastisim != nullptr)
+    reader.fail("elastisim", "stands beside batsim, one of them is needed; remove the other");
+  if (batsim != nullptr)
+    scenario.workload = read_batsim(reader, *batsim, directory);
+  else
+    scenario.workload = read_elastisim(reader, *elastisim, directory);
+  return true;
+}
+
 }  // namespace
 
 void read_path(const MapReader& reader,
@@ -52,6 +107,7 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
   if (node == nullptr) return;
   const MapReader reader(top.reading(), *node, section("workload"), "workload");
   if (!node->is_map()) return;
+  if (read_interchange(reader, directory, scenario)) return;
   if (const YamlNode* generator = reader.find("generator")) {
     refuse(reader,
            {"format", "file", "profiles", "limit", "duplicates", "preemptible"},

@@ -279,8 +279,18 @@ constexpr Keys kDuration[]{"fixed",
                            "longest"};
 constexpr Keys kLaw[]{"mean", "median", "sigma", "shape", "scale", "low", "high"};
 constexpr Keys kEstimateError[]{"uniform", "lognormal"};
-constexpr Keys kWorkload[]{
-    "format", "file", "profiles", "limit", "duplicates", "estimates", "preemptible", "generator"};
+constexpr Keys kWorkload[]{"format",
+                           "file",
+                           "profiles",
+                           "limit",
+                           "duplicates",
+                           "estimates",
+                           "preemptible",
+                           "generator",
+                           "batsim",
+                           "elastisim"};
+constexpr Keys kBatsim[]{"file", "events", "strict", "host_flops", "limit"};
+constexpr Keys kElastisim[]{"file", "root", "host_flops", "gpu_flops", "burst_buffer", "limit"};
 
 constexpr std::array kSections{
     Section{"scenario", kScenario},
@@ -312,6 +322,8 @@ constexpr std::array kSections{
     Section{"jobs.manifest.spec.engineFields", kEngineFields},
     Section{"jobs.manifest.spec.tasks", kManifestTask},
     Section{"workload", kWorkload},
+    Section{"workload.batsim", kBatsim},
+    Section{"workload.elastisim", kElastisim},
     Section{"workload.generator", kGenerator},
     Section{"workload.generator.arrivals", kArrivals},
     Section{"workload.generator.gpu_mix", kGpuMix},

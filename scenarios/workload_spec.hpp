@@ -55,7 +55,31 @@ struct GeneratorWorkload {
   TraceEstimates estimates = TraceEstimates::Stated;  ///< Stated: with the spec's error.
 };
 
-using Workload = std::variant<std::monostate, PolluxWorkload, PhillyWorkload, GeneratorWorkload>;
+/// A workload of Batsim, and the machines that its events take and give back.
+struct BatsimWorkload {
+  std::string file;        ///< The JSON workload.
+  std::string events;      ///< One JSON object a line; empty: none.
+  bool strict = false;     ///< Only names of v5.
+  double host_flops = 0;   ///< Of each host, per second; 0: as the platform file says.
+  std::int64_t limit = 0;  ///< Only the first so many jobs by submission; 0: all.
+};
+
+/// Jobs of ElastiSim.
+struct ElastisimWorkload {
+  std::string file;       ///< Its configuration, or its list of jobs.
+  std::string root;       ///< Where paths inside its files begin; empty: the file's own folder.
+  double host_flops = 0;  ///< Of each node's processors, per second; 0: as the platform file says.
+  double gpu_flops = 0;   ///< Of each GPU, per second; needed where tasks compute on GPUs.
+  double burst_buffer = 0;  ///< Bytes per second of each node's, each way; 0: it takes no time.
+  std::int64_t limit = 0;   ///< Only the first so many jobs by submission; 0: all.
+};
+
+using Workload = std::variant<std::monostate,
+                              PolluxWorkload,
+                              PhillyWorkload,
+                              GeneratorWorkload,
+                              BatsimWorkload,
+                              ElastisimWorkload>;
 
 }  // namespace orrery::scenarios
 

@@ -16,9 +16,7 @@ bool is_about_machines(const JsonNode& node) {
 }
 
 /// Reads `resources` of an object about machines.
-void read_machines(const JsonReader& reader,
-                   Instant at,
-                   BatsimEvents& events) {
+void read_machines(const JsonReader& reader, Instant at, BatsimEvents& events) {
   std::string type;
   std::string resources;
   reader.text("type", type);
@@ -73,11 +71,10 @@ Result<BatsimEvents> parse_batsim_events(std::string_view text, const std::strin
       errors.add(line, "event", node.errors().front().message);
   }
   if (errors.any()) return errors.take();
-  std::stable_sort(events.events.begin(),
-                   events.events.end(),
-                   [](const BatsimMachineEvent& a, const BatsimMachineEvent& b) {
-                     return a.at < b.at;
-                   });
+  std::stable_sort(
+      events.events.begin(),
+      events.events.end(),
+      [](const BatsimMachineEvent& a, const BatsimMachineEvent& b) { return a.at < b.at; });
   return events;
 }
 

@@ -68,7 +68,7 @@ class JobReader {
     const JsonReader plain(node, "job", errors_);
     if (!node.is(JsonKind::Object)) return;
     if (!read_id(plain, job)) return;
-    const JsonReader reader(node, "job " + quoted(job.id), errors_);
+    const JsonReader reader(node, "job " + excerpt(job.id), errors_);
     if (!ids_.insert(job.id).second)
       reader.fail("id", "stands twice, once is needed; give each job an id of its own");
     if (!reader.has("subtime")) reader.missing("subtime", "\"subtime\": 0");
@@ -124,7 +124,7 @@ class JobReader {
         });
     if (at == by_name_.end() || at->first != name)
       reader.fail("profile",
-                  "is '" + quoted(name) +
+                  "is '" + excerpt(name) +
                       "', needed the name of one of the profiles; correct it or add the profile");
     else
       job.profile = at->second;
@@ -146,7 +146,7 @@ void read_profiles(const JsonReader& top, BatsimNames names, BatsimFile& file, F
     const std::string& name = profiles->keys[i];
     if (!seen.insert(name).second) {
       errors.add(profiles->items[i].line,
-                 "profile " + quoted(name),
+                 "profile " + excerpt(name),
                  "stands twice, once is needed; remove one of them");
       continue;
     }
@@ -163,8 +163,8 @@ void check_parts(const BatsimFile& file, FileErrors& errors) {
     for (const std::string& part : sequence->parts)
       if (file.profile(part) == nullptr)
         errors.add(profile.line,
-                   "profile " + quoted(profile.name) + ": seq",
-                   "names '" + quoted(part) +
+                   "profile " + excerpt(profile.name) + ": seq",
+                   "names '" + excerpt(part) +
                        "', needed the name of one of the profiles; correct it or add the profile");
   }
 }

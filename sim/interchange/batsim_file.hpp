@@ -100,7 +100,7 @@ struct BatsimJob {
 
 struct BatsimFile {
   std::string file;
-  std::int64_t hosts = 0;  ///< `nb_res`.
+  std::int64_t hosts = 0;       ///< `nb_res`.
   std::vector<BatsimJob> jobs;  ///< In the order of the file.
   std::vector<BatsimProfile> profiles;
   std::vector<std::string> old_names;  ///< Types of before v5 that were mapped, sorted.

@@ -17,17 +17,6 @@ const BatsimProfile& profile_of(const BatsimFile& file, const BatsimJob& job) {
   return file.profiles[job.profile];
 }
 
-/// Whether the profile, or a part of it, is of the type `T`.
-template <class T>
-bool holds(const BatsimFile& file, const BatsimProfile& profile, int depth = 0) {
-  if (std::holds_alternative<T>(profile.what)) return true;
-  const auto* sequence = std::get_if<BatsimSequence>(&profile.what);
-  if (sequence == nullptr || depth > 32) return false;
-  return std::any_of(sequence->parts.begin(), sequence->parts.end(), [&](const std::string& part) {
-    return holds<T>(file, *file.profile(part), depth + 1);
-  });
-}
-
 RoleSpec role_of(const BatsimJob& job, std::int32_t devices) {
   RoleSpec role;
   role.name = "host";
@@ -70,7 +59,7 @@ Result<BatsimJobs> BatsimJobs::plan(const BatsimFile& file, const Options& optio
       const std::string wrong = builder.build(profile_of(file, job), job.hosts, work);
       if (!wrong.empty()) {
         errors.add(job.line,
-                   "job " + quoted(job.id) + ": profile " + quoted(profile_of(file, job).name),
+                   "job " + excerpt(job.id) + ": profile " + excerpt(profile_of(file, job).name),
                    wrong);
         continue;
       }
@@ -88,19 +77,17 @@ Result<BatsimJobs> BatsimJobs::plan(const BatsimFile& file, const Options& optio
 }
 
 void BatsimJobs::note(const BatsimJob& job) {
-  const BatsimProfile& profile = profile_of(*file_, job);
-  if (holds<BatsimParallel>(*file_, profile) || holds<BatsimHomogeneous>(*file_, profile))
+  const BatsimWork& work = works_.at({job.profile, job.hosts});
+  if (work.has_parallel_tasks)
     notes_.job("parallel-task-as-flows",
                "parallel tasks run as compute plus flows that begin together and end each at its "
                "own time; SimGrid's parallel task lets all of them advance in step");
-  if (holds<BatsimStorage>(*file_, profile))
-    notes_.job("storage-as-one",
-               "every storage that profiles name is the cluster's one storage");
-  if (holds<BatsimStaging>(*file_, profile))
+  if (work.has_storage)
+    notes_.job("storage-as-one", "every storage that profiles name is the cluster's one storage");
+  if (work.has_staging)
     notes_.job("staging-as-time",
                "staging between storages takes the bytes over the storage's bandwidth, and nobody "
                "contends with it");
-  const BatsimWork& work = works_.at({job.profile, job.hosts});
   if (work.exit_code != 0 && work.traffic != nullptr)
     notes_.job("exit-code-left-out",
                "a return code other than 0 fails a job only where it is made of delays; the others "
@@ -116,6 +103,17 @@ std::int32_t BatsimJobs::devices_wanted() const {
   return most;
 }
 
+std::string BatsimJobs::model_wanted() const {
+  std::string model;
+  for (const BatsimJob& job : file_->jobs) {
+    const std::string& wanted = job.extra.gpu_model;
+    if (wanted.empty() || wanted == model) continue;
+    if (!model.empty()) return "gpu";
+    model = wanted;
+  }
+  return model.empty() ? "gpu" : model;
+}
+
 ModelJob BatsimJobs::make(std::size_t place, std::int32_t devices) const {
   const std::uint32_t at = order_[place];
   const BatsimJob& job = file_->jobs[at];
@@ -125,6 +123,8 @@ ModelJob BatsimJobs::make(std::size_t place, std::int32_t devices) const {
   spec->rescale = RescaleMode::Restart;
   spec->recovery = RecoveryScope::Job;
   spec->profile = profile_of(*file_, job).name;
+  // A machine that is said to be unavailable is lost; nobody hopes to hear of it again.
+  spec->unknown_deadline = Duration::zero();
   spec->roles.push_back(role_of(job, devices));
   if (spec->roles[0].is_elastic()) {
     spec->preemptible = true;

@@ -23,10 +23,13 @@ inline constexpr std::size_t kBatsimStagesMax = 10'000;
 
 /// What a profile comes to on so many hosts.
 struct BatsimWork {
-  double units = 0;      ///< Rounds of the program; seconds where there is none. Above 0.
-  double alone_s = 0;    ///< All of it, with the network to itself. Above 0.
+  double units = 0;    ///< Rounds of the program; seconds where there is none. Above 0.
+  double alone_s = 0;  ///< All of it, with the network to itself. Above 0.
   std::shared_ptr<const scenarios::TrafficSpec> traffic;  ///< Null: only time passes.
   std::int32_t exit_code = 0;
+  bool has_parallel_tasks = false;
+  bool has_storage = false;  ///< Reads from or writes to storage.
+  bool has_staging = false;
 };
 
 /// Plays a workload's jobs by submission, equal times in the order of the file.
@@ -55,6 +58,9 @@ class BatsimJobs {
   /// Devices of a host where no cluster is declared: what the jobs ask for, at least 1.
   std::int32_t devices_wanted() const;
 
+  /// Their model: the only one that jobs ask for, else "gpu".
+  std::string model_wanted() const;
+
   /// What differs from the file.
   const ImportNotes& notes() const { return notes_; }
 
@@ -66,7 +72,7 @@ class BatsimJobs {
   void note(const BatsimJob& job);
 
   const BatsimFile* file_;
-  std::vector<std::uint32_t> order_;  ///< By submission.
+  std::vector<std::uint32_t> order_;                        ///< By submission.
   std::vector<std::pair<std::string, std::string>> names_;  ///< By job: name, label.
   std::map<Shape, BatsimWork> works_;
   ImportNotes notes_;

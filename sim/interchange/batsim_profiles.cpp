@@ -43,20 +43,16 @@ constexpr std::array kTypes{
     TypeName{"parallel_homogeneous", Type::Homogeneous, "ParallelTaskHomogeneousProfile"},
     TypeName{"msg_par_hg", Type::Homogeneous, "ParallelTaskHomogeneousProfile"},
     TypeName{"ptask_homogeneous", Type::Homogeneous, "ParallelTaskHomogeneousProfile"},
-    TypeName{"parallel_homogeneous_total",
-             Type::HomogeneousTotal,
-             "ParallelTaskHomogeneousProfile"},
+    TypeName{
+        "parallel_homogeneous_total", Type::HomogeneousTotal, "ParallelTaskHomogeneousProfile"},
     TypeName{"msg_par_hg_tot", Type::HomogeneousTotal, "ParallelTaskHomogeneousProfile"},
     TypeName{"composed", Type::Sequence, "SequentialCompositionProfile"},
     TypeName{"sequence", Type::Sequence, "SequentialCompositionProfile"},
     TypeName{"sequential_composition", Type::Sequence, "SequentialCompositionProfile"},
-    TypeName{"parallel_homogeneous_pfs",
-             Type::Storage,
-             "ParallelTaskOnStorageHomogeneousProfile"},
+    TypeName{"parallel_homogeneous_pfs", Type::Storage, "ParallelTaskOnStorageHomogeneousProfile"},
     TypeName{"msg_par_hg_pfs", Type::Storage, "ParallelTaskOnStorageHomogeneousProfile"},
-    TypeName{"ptask_on_storage_homogeneous",
-             Type::Storage,
-             "ParallelTaskOnStorageHomogeneousProfile"},
+    TypeName{
+        "ptask_on_storage_homogeneous", Type::Storage, "ParallelTaskOnStorageHomogeneousProfile"},
     TypeName{"data_staging", Type::Staging, "ParallelTaskDataStagingBetweenStoragesProfile"},
     TypeName{"ptask_data_staging_between_storages",
              Type::Staging,
@@ -78,9 +74,7 @@ std::string v5_names() {
   return names;
 }
 
-Type read_type(const JsonReader& reader,
-               BatsimNames names,
-               std::vector<std::string>& old_names) {
+Type read_type(const JsonReader& reader, BatsimNames names, std::vector<std::string>& old_names) {
   if (!reader.has("type")) {
     reader.missing("type", R"("type": "DelayProfile")");
     return Type::Unknown;
@@ -100,7 +94,7 @@ Type read_type(const JsonReader& reader,
     return type.type;
   }
   reader.fail("type",
-              "is '" + quoted(written) + "', needed one of " + v5_names() + "; correct it");
+              "is '" + excerpt(written) + "', needed one of " + v5_names() + "; correct it");
   return Type::Unknown;
 }
 
@@ -144,7 +138,7 @@ BatsimHomogeneous read_homogeneous(const JsonReader& reader, bool total) {
     task.spread = BatsimSpread::EachValue;
   else
     reader.fail("generation_strategy",
-                "is '" + quoted(strategy) +
+                "is '" + excerpt(strategy) +
                     "', needed DefinedAmountsUsedForEachValue or DefinedAmountsSpreadUniformly; "
                     "choose one");
   return task;
@@ -176,8 +170,8 @@ BatsimStorage read_storage(const JsonReader& reader) {
   reader.text(reader.has("storage") ? "storage" : "host", storage.storage);
   std::string strategy;
   reader.text("generation_strategy", strategy);
-  storage.spread = strategy == "DefinedAmountsSpreadUniformly" ||
-                   strategy == "defined_amount_spread_uniformly";
+  storage.spread =
+      strategy == "DefinedAmountsSpreadUniformly" || strategy == "defined_amount_spread_uniformly";
   return storage;
 }
 
@@ -207,7 +201,7 @@ BatsimProfile read_batsim_profile(const std::string& name,
   BatsimProfile profile;
   profile.name = name;
   profile.line = node.line;
-  const JsonReader reader(node, "profile " + quoted(name), errors);
+  const JsonReader reader(node, "profile " + excerpt(name), errors);
   if (!node.is(JsonKind::Object)) return profile;
   std::int64_t exit_code = 0;
   reader.integer("ret", exit_code, INT32_MIN, INT32_MAX);

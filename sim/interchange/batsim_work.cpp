@@ -65,6 +65,18 @@ void append_storage(const BatsimStorage& task, std::int32_t hosts, Stages& stage
   stages.push_back(std::move(stage));
 }
 
+/// Whether the profile, or a part of it, is of the type `T`. Of a profile that was built: its
+/// stages bound the walk.
+template <class T>
+bool holds(const BatsimFile& file, const BatsimProfile& profile) {
+  if (std::holds_alternative<T>(profile.what)) return true;
+  const auto* sequence = std::get_if<BatsimSequence>(&profile.what);
+  if (sequence == nullptr) return false;
+  return std::any_of(sequence->parts.begin(), sequence->parts.end(), [&](const std::string& part) {
+    return holds<T>(file, *file.profile(part));
+  });
+}
+
 bool is_only_time(const Stages& stages) {
   return std::all_of(stages.begin(), stages.end(), [](const ProgramStage& stage) {
     return stage.flops.empty() && stage.transfers.empty() && stage.pattern == RankPattern::None;
@@ -115,8 +127,8 @@ std::string BatsimWorkBuilder::append(const BatsimProfile& profile,
     stages.push_back(std::move(stage));
   } else if (const auto* task = std::get_if<BatsimParallel>(&profile.what)) {
     return append_parallel(*task, hosts, stages);
-  } else if (const auto* task = std::get_if<BatsimHomogeneous>(&profile.what)) {
-    append_homogeneous(*task, hosts, stages);
+  } else if (const auto* same = std::get_if<BatsimHomogeneous>(&profile.what)) {
+    append_homogeneous(*same, hosts, stages);
   } else if (const auto* sequence = std::get_if<BatsimSequence>(&profile.what)) {
     return append_sequence(*sequence, sequence->repeat, hosts, depth, stages);
   } else if (const auto* storage = std::get_if<BatsimStorage>(&profile.what)) {
@@ -141,7 +153,7 @@ std::string BatsimWorkBuilder::give_speed(Stages& stages) const {
     } else if (options_.flops > 0) {
       stage.seconds += most / options_.flops;
       stage.flops.clear();
-    } else if (options_.network.topology != scenarios::Topology::Platform) {
+    } else if (options_.network.topology != scenarios::NetworkTopology::Platform) {
       return "computes in floating point operations, and nothing says how many a host does in a "
              "second; add host_flops to the workload, for example host_flops: 1e9, or name a "
              "platform file";
@@ -166,6 +178,10 @@ std::string BatsimWorkBuilder::build(const BatsimProfile& profile,
   if (wrong.empty()) wrong = give_speed(stages);
   if (!wrong.empty()) return wrong;
   work.exit_code = profile.exit_code;
+  work.has_parallel_tasks =
+      holds<BatsimParallel>(file_, profile) || holds<BatsimHomogeneous>(file_, profile);
+  work.has_storage = holds<BatsimStorage>(file_, profile);
+  work.has_staging = holds<BatsimStaging>(file_, profile);
   scenarios::Program program{std::move(stages)};
   const double round_s = program_alone_s(program, hosts, options_.network, 0);
   work.alone_s = std::max(kLeastSeconds, round_s * rounds);

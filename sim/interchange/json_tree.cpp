@@ -82,7 +82,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool parse_error(std::size_t,
                    const std::string& token,
                    const nlohmann::detail::exception&) override {
-    fail("found '" + quoted(token) +
+    fail("found '" + excerpt(token) +
          "', which JSON does not allow here; is the file cut or damaged?");
     return false;
   }
@@ -106,7 +106,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
 
   bool put_number(double number, std::string text) {
     if (!std::isfinite(number))
-      return fail("found the number " + quoted(text) + ", which is beyond what can be read");
+      return fail("found the number " + excerpt(text) + ", which is beyond what can be read");
     JsonNode node{JsonKind::Number, line_, false, number};
     node.text = std::move(text);
     return put(std::move(node));
@@ -129,8 +129,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool fail(std::string message) {
-    if (!error_)
-      error_ = Error{ErrorCode::InvalidInput, file_, line_, "JSON", std::move(message)};
+    if (!error_) error_ = Error{ErrorCode::InvalidInput, file_, line_, "JSON", std::move(message)};
     return false;
   }
 
@@ -193,7 +192,7 @@ Result<JsonNode> parse_json(std::string_view text, const std::string& file, int 
   return builder.take();
 }
 
-std::string quoted(std::string_view text) {
+std::string excerpt(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, 40)) {
     const auto byte = static_cast<unsigned char>(c);
@@ -206,7 +205,7 @@ std::string quoted(std::string_view text) {
 std::string instead_of(const JsonNode& node, std::string_view need, std::string_view remedy) {
   std::string found;
   if (node.is(JsonKind::Number) || node.is(JsonKind::Text))
-    found = "'" + quoted(node.text) + "'";
+    found = "'" + excerpt(node.text) + "'";
   else if (node.is(JsonKind::Bool))
     found = node.truth ? "true" : "false";
   else
@@ -219,8 +218,7 @@ void FileErrors::add(int line, std::string subject, std::string message) {
     ++left_out_;
     return;
   }
-  errors_.push_back(
-      {ErrorCode::InvalidInput, file_, line, std::move(subject), std::move(message)});
+  errors_.push_back({ErrorCode::InvalidInput, file_, line, std::move(subject), std::move(message)});
 }
 
 Errors FileErrors::take() {
@@ -280,10 +278,9 @@ bool JsonReader::integer(std::string_view key,
   if (!whole || node->number < static_cast<double>(low) ||
       node->number > static_cast<double>(high)) {
     fail(key,
-         instead_of(
-             *node,
-             range_of(static_cast<double>(low), static_cast<double>(high), "a whole number"),
-             "correct it"));
+         instead_of(*node,
+                    range_of(static_cast<double>(low), static_cast<double>(high), "a whole number"),
+                    "correct it"));
     return false;
   }
   to = static_cast<std::int64_t>(node->number);

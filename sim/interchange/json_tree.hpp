@@ -17,12 +17,12 @@ enum class JsonKind : std::uint8_t { Null, Bool, Number, Text, Array, Object };
 /// One value. Only the fields of its kind say something.
 struct JsonNode {
   JsonKind kind = JsonKind::Null;
-  int line = 0;         ///< Where it begins, from 1.
-  bool truth = false;   ///< Bool.
-  double number = 0;    ///< Number; finite.
-  std::string text;     ///< Text; Number: as written.
-  std::vector<JsonNode> items;     ///< Array: its items. Object: its values,
-  std::vector<std::string> keys;   ///< and their names, one for each.
+  int line = 0;                   ///< Where it begins, from 1.
+  bool truth = false;             ///< Bool.
+  double number = 0;              ///< Number; finite.
+  std::string text;               ///< Text; Number: as written.
+  std::vector<JsonNode> items;    ///< Array: its items. Object: its values,
+  std::vector<std::string> keys;  ///< and their names, one for each.
 
   bool is(JsonKind wanted) const { return kind == wanted; }
 
@@ -112,6 +112,6 @@ class JsonReader {
 std::string instead_of(const JsonNode& node, std::string_view need, std::string_view remedy);
 
 /// At most 40 bytes of foreign text for a message, control bytes replaced.
-std::string quoted(std::string_view text);
+std::string excerpt(std::string_view text);
 
 }  // namespace orrery::sim

@@ -26,8 +26,7 @@ void add_transfer(const RankTransfer& transfer, Loads& loads) {
   const auto ranks = static_cast<std::int32_t>(loads.out.size());
   if (transfer.from < 0) loads.read += transfer.bytes;
   if (transfer.to < 0) loads.written += transfer.bytes;
-  if (transfer.from >= 0 && transfer.from < ranks)
-    at(loads.out, transfer.from) += transfer.bytes;
+  if (transfer.from >= 0 && transfer.from < ranks) at(loads.out, transfer.from) += transfer.bytes;
   if (transfer.to >= 0 && transfer.to < ranks) at(loads.in, transfer.to) += transfer.bytes;
 }
 

@@ -24,8 +24,8 @@ ResourceSet::ResourceSet(std::vector<ResourceRange> ranges) {
     return a.first < b.first;
   });
   for (const ResourceRange& next : ranges) {
-    if (!ranges_.empty() && (ranges_.back().last == UINT32_MAX ||
-                             next.first <= ranges_.back().last + 1)) {
+    if (!ranges_.empty() &&
+        (ranges_.back().last == UINT32_MAX || next.first <= ranges_.back().last + 1)) {
       ranges_.back().last = std::max(ranges_.back().last, next.last);
     } else {
       ranges_.push_back(next);

@@ -36,7 +36,7 @@ class ResourceSet {
   /// How many resources.
   std::uint64_t size() const;
 
-  /// The canonical form, as in "0-3 8": what `AllocationBook::append_set` writes.
+  /// The canonical form, as in "0-3 8": what `append_device_set` writes.
   std::string text() const;
 
   friend bool operator==(const ResourceSet&, const ResourceSet&) = default;

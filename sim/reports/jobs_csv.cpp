@@ -28,6 +28,7 @@ std::string_view final_state(const JobOutcome& job) {
   if (!job.is_over()) return job.has_started() ? "RUNNING" : "SUBMITTED";
   if (job.phase == JobPhase::Succeeded) return "COMPLETED_SUCCESSFULLY";
   if (job.reason == Reason::StoppedByUser) return "COMPLETED_KILLED";
+  if (job.reason == Reason::RunDeadline) return "COMPLETED_WALLTIME_REACHED";
   return job.has_started() ? "COMPLETED_FAILED" : "REJECTED";
 }
 

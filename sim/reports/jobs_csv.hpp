@@ -22,8 +22,9 @@ namespace orrery::sim {
 /// `metadata` begins with "segment=k/n;". docs/results.md says why; `write_segments_csv` joins
 /// them. A job of which the timeline left segments out is one row without allocated resources.
 ///
-/// `final_state`: COMPLETED_SUCCESSFULLY; COMPLETED_KILLED where a user stopped it; REJECTED where
-/// it failed before it ever started; COMPLETED_FAILED otherwise; RUNNING or SUBMITTED where the run
+/// `final_state`: COMPLETED_SUCCESSFULLY; COMPLETED_KILLED where a user stopped it;
+/// COMPLETED_WALLTIME_REACHED where its run deadline did; REJECTED where it failed before it ever
+/// started; COMPLETED_FAILED otherwise; RUNNING or SUBMITTED where the run
 /// ended first. `requested_time` is -1 where none is stated, `consumed_energy` always -1.
 /// `metadata` holds "restarts=1;reallocations=0;preemptions=0;node_losses=0".
 ///

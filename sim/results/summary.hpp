@@ -28,6 +28,7 @@ struct WorkloadAccount {
   std::uint64_t rows_read = 0;
   std::vector<ReasonCount> dropped;  ///< No job came of them.
   std::vector<ReasonCount> altered;  ///< A job came of them, but not quite the one written there.
+  std::vector<std::string> notes;    ///< Sentences on what was approximated, and how.
 
   friend bool operator==(const WorkloadAccount&, const WorkloadAccount&) = default;
 
@@ -36,6 +37,7 @@ struct WorkloadAccount {
     v.field("rows_read", self.rows_read);
     v.field("dropped", self.dropped);
     v.field("altered", self.altered);
+    v.field("notes", self.notes);
   }
 };
 

@@ -105,7 +105,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
                             Policy& policy,
                             const RunOptions& options) {
   std::optional<scenarios::Scenario> filled;
-  if (scenario.failures.any()) filled = workload.with_failures(scenario);
+  if (workload.adds_faults(scenario)) filled = workload.with_failures(scenario);
   const scenarios::Scenario& played = filled ? *filled : scenario;
   const auto carried_by = CarriedBy::make(scenario, workload, options.fabric);
   if (!carried_by) return carried_by.errors();

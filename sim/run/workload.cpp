@@ -1,14 +1,12 @@
 #include "sim/run/workload.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <numeric>
-#include <sstream>
 
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
 #include "sim/pollux/profiles.hpp"
+#include "sim/run/workload_file.hpp"
 #include "sim/traces/philly_csv.hpp"
 #include "sim/traces/philly_json.hpp"
 #include "sim/workload/generator.hpp"
@@ -22,22 +20,6 @@ using scenarios::PhillyWorkload;
 using scenarios::PolluxWorkload;
 using scenarios::Scenario;
 using scenarios::TraceEstimates;
-
-/// The whole file; `key` is where a scenario names it.
-Result<std::string> read_file(const std::string& path, const std::string& key) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in)
-    return Error{
-        ErrorCode::NotFound,
-        path,
-        0,
-        key,
-        "cannot be read, such a file is needed; check the path, or give another with --set " + key +
-            "=PATH"};
-  return std::move(text).str();
-}
 
 // Devices on the largest node: what one replica of a big job takes.
 std::int32_t devices_per_node(const Scenario& scenario) {
@@ -289,7 +271,7 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
                      });
     keep_first(out.submissions_, pollux->limit, out.account_);
   } else if (const auto* philly = std::get_if<PhillyWorkload>(&scenario.workload)) {
-    Result<std::string> text = read_file(philly->file, "workload.file");
+    Result<std::string> text = read_workload_file(philly->file, "workload.file");
     if (!text) return text.errors();
     TraceOptions options;
     if (philly->duplicates == scenarios::Duplicates::Drop) options.duplicates = TraceRows::Drop;
@@ -301,9 +283,12 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     out.account_ = account_of(out.trace_.report);
     keep_first(out.trace_.jobs, philly->limit, out.account_);
   }
+  Result<ImportedWorkload> imported = ImportedWorkload::load(scenario, out.account_);
+  if (!imported) return imported.errors();
+  out.imported_ = std::move(*imported);
   if (scenario.failures.lanl) {
     const std::string& file = scenario.failures.lanl->file;
-    Result<std::string> text = read_file(file, "failures.lanl.file");
+    Result<std::string> text = read_workload_file(file, "failures.lanl.file");
     if (!text) return text.errors();
     Result<LanlRecords> records = parse_lanl_failures(*text, file);
     if (!records) return records.errors();
@@ -328,6 +313,7 @@ Scenario LoadedWorkload::with_failures(const Scenario& scenario) const {
   const scenarios::Failures& failures = scenario.failures;
   if (failures.lanl) add(replay_lanl(*failures.lanl, failures_, scenario.node_count()));
   if (failures.llama3) add(draw_component_failures(*failures.llama3, scenario));
+  add(imported_.faults());
   return out;
 }
 
@@ -340,6 +326,8 @@ std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario) const 
     other = std::make_unique<TraceSource>(scenario, *philly, trace_);
   } else if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload)) {
     other = std::make_unique<GeneratedSource>(scenario, *generator);
+  } else if (imported_.any()) {
+    other = imported_.play(scenario);
   }
   if (!other) return written;
   if (scenario.jobs.empty()) return other;

@@ -10,6 +10,7 @@
 #include "sim/model/model_job.hpp"
 #include "sim/pollux/workload.hpp"
 #include "sim/results/summary.hpp"
+#include "sim/run/imported_workload.hpp"
 #include "sim/traces/lanl_failures.hpp"
 #include "sim/traces/trace.hpp"
 
@@ -32,6 +33,14 @@ class LoadedWorkload {
   /// own.
   scenarios::Scenario with_failures(const scenarios::Scenario& scenario) const;
 
+  /// Whether `with_failures` adds any.
+  bool adds_faults(const scenarios::Scenario& scenario) const {
+    return scenario.failures.any() || imported_.adds_faults();
+  }
+
+  /// Gives a scenario that declares no cluster the one that its workload's file describes.
+  void complete(scenarios::Scenario& scenario) const { imported_.complete(scenario); }
+
   /// What became of the files' rows.
   const WorkloadAccount& account() const { return account_; }
 
@@ -42,6 +51,7 @@ class LoadedWorkload {
   std::shared_ptr<const PolluxProfiles> profiles_;
   std::vector<PolluxSubmission> submissions_;
   Trace trace_;
+  ImportedWorkload imported_;
   LanlRecords failures_;
   WorkloadAccount account_;
 };

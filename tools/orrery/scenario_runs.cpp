@@ -205,6 +205,7 @@ Result<LoadedScenario> open_scenario(const std::string& path,
   if (workload && scenario->world == scenarios::World::Cluster)
     append(errors, unfit_for_local(*scenario, *workload));
   if (!errors.empty()) return errors;
+  workload->complete(*scenario);
   return LoadedScenario{std::move(*scenario), std::move(*workload)};
 }
 

@@ -155,6 +155,7 @@ std::string account_lines(const sim::Summary& summary) {
                     " jobs submitted\n";
   append_counts("dropped", workload.dropped, out);
   append_counts("altered", workload.altered, out);
+  for (const std::string& note : workload.notes) out += "  approximated: " + note + "\n";
   return out;
 }
 

@@ -1,0 +1,53 @@
+// A workload of another simulator, loaded once and played as often as wanted.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/interchange/batsim_events.hpp"
+#include "sim/interchange/batsim_jobs.hpp"
+#include "sim/model/model_job.hpp"
+#include "sim/results/summary.hpp"
+
+namespace orrery::sim {
+
+/// Batsim's jobs and events as a scenario names them; empty where it names none. Immutable once
+/// loaded, and copies share what was read.
+class ImportedWorkload {
+ public:
+  /// Reads what `scenario` names and adds what became of it to `account`; all errors at once.
+  static Result<ImportedWorkload> load(const scenarios::Scenario& scenario,
+                                       WorkloadAccount& account);
+
+  bool any() const { return batsim_ != nullptr; }
+
+  bool adds_faults() const { return !faults_.empty(); }
+
+  /// Machines that go and come back.
+  const std::vector<scenarios::Fault>& faults() const { return faults_; }
+
+  /// Gives a scenario without a cluster one of as many nodes as the workload has hosts.
+  void complete(scenarios::Scenario& scenario) const;
+
+  /// The jobs by submission. The workload outlives the source. Not without `any`.
+  std::unique_ptr<JobSource> play(const scenarios::Scenario& scenario) const;
+
+ private:
+  struct Batsim {
+    BatsimFile file;
+    std::optional<BatsimJobs> jobs;  ///< Of `file`.
+    std::size_t limit = 0;           ///< Jobs that are played.
+  };
+
+  static Result<ImportedWorkload> load_batsim(const scenarios::BatsimWorkload& workload,
+                                              const scenarios::Scenario& scenario,
+                                              WorkloadAccount& account);
+
+  std::shared_ptr<const Batsim> batsim_;
+  std::vector<scenarios::Fault> faults_;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,13 @@
+// Files that a scenario's workload names.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.hpp"
+
+namespace orrery::sim {
+
+/// The whole file; `key` is where a scenario names it, for the message.
+Result<std::string> read_workload_file(const std::string& path, const std::string& key);
+
+}  // namespace orrery::sim
