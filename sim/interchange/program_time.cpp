@@ -61,7 +61,7 @@ double stage_alone_s(const ProgramStage& stage,
   for (const RankTransfer& transfer : stage.transfers) add_transfer(transfer, loads);
   const double busiest = std::max(*std::max_element(loads.out.begin(), loads.out.end()),
                                   *std::max_element(loads.in.begin(), loads.in.end()));
-  double longest = stage.seconds + compute_s(stage, flops);
+  double longest = std::max(stage.seconds, compute_s(stage, flops));
   longest = std::max(longest, (busiest + pattern_bytes(stage, ranks)) / network.nic_bandwidth);
   if (network.storage_bandwidth > 0)
     longest = std::max(longest, std::max(loads.read, loads.written) / network.storage_bandwidth);

@@ -97,7 +97,7 @@ inline std::optional<ImportedRun> run_imported(const std::string& yaml) {
   options.listeners = {&recorder};
   const auto report = sim::run_model(*scenario, *workload, **policy, options);
   if (!report) return report_errors(report.errors());
-  recorder.timeline.close(report->ended);
+  recorder.timeline.close(report->ended_at);
   ImportedRun out{report->summary, report->troubles, {}};
   std::ostringstream text;
   sim::write_jobs_csv(text, scenario->name, report->metrics->jobs(), &recorder.timeline);
