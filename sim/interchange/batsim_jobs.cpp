@@ -96,6 +96,12 @@ void BatsimJobs::note(const BatsimJob& job) {
     notes_.job("no-host", "jobs of no host run as one process that takes no device");
 }
 
+bool BatsimJobs::sends() const {
+  return std::any_of(works_.begin(), works_.end(), [](const auto& work) {
+    return work.second.traffic != nullptr;
+  });
+}
+
 std::int32_t BatsimJobs::devices_wanted() const {
   std::int32_t most = 1;
   for (const BatsimJob& job : file_->jobs)

@@ -55,6 +55,9 @@ class BatsimJobs {
   /// 0: jobs take none.
   ModelJob make(std::size_t place, std::int32_t devices) const;
 
+  /// Whether any job computes or sends, rather than only takes time.
+  bool sends() const;
+
   /// Devices of a host where no cluster is declared: what the jobs ask for, at least 1.
   std::int32_t devices_wanted() const;
 

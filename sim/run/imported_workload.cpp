@@ -94,6 +94,7 @@ Result<ImportedWorkload> ImportedWorkload::load_batsim(const BatsimWorkload& wor
     batsim->limit = static_cast<std::size_t>(workload.limit);
   }
   add_notes(batsim->jobs->notes(), account);
+  out.sends_ = batsim->jobs->sends();
   out.batsim_ = std::move(batsim);
   return out;
 }

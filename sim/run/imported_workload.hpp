@@ -26,6 +26,9 @@ class ImportedWorkload {
 
   bool adds_faults() const { return !faults_.empty(); }
 
+  /// Whether any job has stages of work.
+  bool sends() const { return sends_; }
+
   /// Machines that go and come back.
   const std::vector<scenarios::Fault>& faults() const { return faults_; }
 
@@ -48,6 +51,7 @@ class ImportedWorkload {
 
   std::shared_ptr<const Batsim> batsim_;
   std::vector<scenarios::Fault> faults_;
+  bool sends_ = false;
 };
 
 }  // namespace orrery::sim

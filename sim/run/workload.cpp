@@ -300,6 +300,7 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
 bool LoadedWorkload::sends(const Scenario& scenario) const {
   if (const auto* made = std::get_if<GeneratorWorkload>(&scenario.workload))
     if (made->traffic != nullptr) return true;
+  if (imported_.sends()) return true;
   return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const auto& job) {
     return job.work.traffic != nullptr;
   });
