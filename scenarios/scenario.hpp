@@ -118,12 +118,23 @@ struct TimedProfiling {
 };
 
 /// The files of a run that can be asked for; docs/results.md describes them.
-enum class OutputFormat : std::uint8_t { Summary, Jobs, Events, Schedule, MachineStates, Perfetto };
+enum class OutputFormat : std::uint8_t {
+  Summary,
+  Jobs,
+  Events,
+  Schedule,
+  MachineStates,
+  Perfetto,
+  Report
+};
 
 struct Outputs {
   std::string dir;  ///< Empty: nothing is written unless the command line asks.
-  std::vector<OutputFormat> formats{
-      OutputFormat::Summary, OutputFormat::Jobs, OutputFormat::Events, OutputFormat::Schedule};
+  std::vector<OutputFormat> formats{OutputFormat::Summary,
+                                    OutputFormat::Jobs,
+                                    OutputFormat::Events,
+                                    OutputFormat::Schedule,
+                                    OutputFormat::Report};
 
   bool wants(OutputFormat format) const {
     return std::find(formats.begin(), formats.end(), format) != formats.end();
@@ -209,7 +220,7 @@ struct EnumNames<scenarios::ScriptKind> {
 template <>
 struct EnumNames<scenarios::OutputFormat> {
   static constexpr std::array kNames{
-      "summary", "jobs", "events", "schedule", "machine_states", "perfetto"};
+      "summary", "jobs", "events", "schedule", "machine_states", "perfetto", "report"};
 };
 
 }  // namespace orrery

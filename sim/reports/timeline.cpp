@@ -214,22 +214,30 @@ void Timeline::gather(JobId id, const State& state) {
   // While the present members drain, the devices are already those of the coming ones.
   const std::vector<Worker>& members =
       job->after_drain == AfterDrain::Start ? job->next : job->workers;
-  for (const Worker& worker : members) {
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const Worker& worker = members[rank];
     if (worker.devices == 0 || worker.lease.is_none()) continue;
     const Lease& lease = state.ledger.lease(worker.lease);
     if (lease.stage == LeaseStage::Releasing) continue;
-    scratch_.push_back({worker.node, lease.devices, lease.demand.share.thousandths});
+    const auto number = static_cast<std::int32_t>(rank);
+    scratch_.push_back(
+        {worker.node, lease.devices, lease.demand.share.thousandths, worker.role, number, number});
   }
   const auto key = [](const DevicePart& part) {
-    return std::tuple(part.node, part.thousandths < 1000 ? part.devices : 0, part.thousandths);
+    return std::tuple(part.node,
+                      part.thousandths < 1000 ? part.devices : 0,
+                      part.thousandths,
+                      part.role,
+                      part.first_rank);
   };
   std::ranges::sort(scratch_, {}, key);
   std::size_t kept = 0;
   for (const DevicePart& next : scratch_) {
     DevicePart* last = kept > 0 ? &scratch_[kept - 1] : nullptr;
-    if (last != nullptr && last->node == next.node && last->thousandths == 1000 &&
-        next.thousandths == 1000) {
+    if (last != nullptr && last->node == next.node && last->role == next.role &&
+        last->thousandths == 1000 && next.thousandths == 1000) {
       last->devices |= next.devices;
+      last->last_rank = next.last_rank;
     } else {
       scratch_[kept++] = next;
     }

@@ -16,7 +16,8 @@
 
 namespace orrery::sim {
 
-/// How much a timeline may keep. A segment takes 72 bytes and 24 for each of its nodes, a phase 24.
+/// How much a timeline may keep. A segment takes 72 bytes and 32 for each of its nodes and roles, a
+/// phase 24.
 struct TimelineLimits {
   std::size_t segments_max = 4'000'000;
   std::size_t phases_max = 8'000'000;  ///< 0: nobody wants them, and none counts as left out.

@@ -13,13 +13,20 @@
 
 namespace orrery::sim {
 
-/// Devices of one node that a job holds in the same way.
+/// Devices of one node that workers of one role hold in the same way.
 struct DevicePart {
   NodeId node;
   std::uint64_t devices = 0;        ///< Bit i: device i of the node.
   std::int32_t thousandths = 1000;  ///< Of each of them; 1000: whole.
+  RoleIndex role;                   ///< In the job.
+  std::int32_t first_rank = 0;      ///< Lowest and highest rank of these workers when the devices
+  std::int32_t last_rank = 0;       ///< were granted.
 
-  friend bool operator==(const DevicePart&, const DevicePart&) = default;
+  /// Ranks may move while the devices stay.
+  friend bool operator==(const DevicePart& a, const DevicePart& b) {
+    return a.node == b.node && a.devices == b.devices && a.thousandths == b.thousandths &&
+           a.role == b.role;
+  }
 };
 
 /// A stretch of time in which a job held the same devices. Whole devices are in no two segments of

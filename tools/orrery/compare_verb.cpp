@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/reports/comparison_data.hpp"
+#include "tools/orrery/approximations.hpp"
 #include "tools/orrery/interrupt.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
@@ -119,17 +121,16 @@ void print(const std::vector<sim::Summary>& results, bool as_json, Console& cons
                       : runs_table(results, traits.colour, traits.table_width()));
 }
 
-/// compare.json, and the folder put in place.
-Status write_comparison(const std::vector<sim::Summary>& results, OutputFolder& folder) {
-  JsonText json(JsonText::Layout::Indented);
-  put_comparison(results, sim::MeasuredAs::SubObject, json);
-  const Status written = write_file(folder.scratch() / "compare.json", json.take() + "\n");
-  return written ? folder.finish() : written;
+sim::MeanOverSeeds mean_over_seeds(std::span<const double> values) {
+  const Estimate estimate = estimate_of(values);
+  return {estimate.mean, estimate.half_width};
 }
 
-/// Answers in order; errors that several runs share are said once.
+/// Answers in order; errors and troubles that several runs share are said once.
 struct Answers {
   std::vector<sim::Summary> results;
+  std::vector<sim::ComparedRun> runs;
+  std::vector<std::string> troubles;
   Errors errors;
   std::string remarks;
   ExitCode worst = ExitCode::Met;
@@ -144,9 +145,40 @@ Answers gathered(const std::vector<TaskEnd>& ends) {
     for (const Error& error : answer.errors)
       if (std::ranges::find(out.errors, error.text(), &Error::text) == out.errors.end())
         out.errors.push_back(error);
-    if (answer.errors.empty()) out.results.push_back(std::move(answer.summary));
+    for (std::string& trouble : answer.troubles)
+      if (std::ranges::find(out.troubles, trouble) == out.troubles.end())
+        out.troubles.push_back(std::move(trouble));
+    if (!answer.errors.empty()) continue;
+    out.runs.push_back(
+        {answer.summary, {}, std::move(answer.completion), std::move(answer.waiting)});
+    out.results.push_back(std::move(answer.summary));
   }
   return out;
+}
+
+/// The page of the comparison, with links to the pages of its runs.
+Status write_page(const Comparison& comparison, Answers& answers, const OutputFolder& folder) {
+  for (std::size_t i = 0; i < answers.runs.size(); ++i)
+    answers.runs[i].page = folder_name(comparison.runs[i]) + "/report.html";
+  const sim::ComparisonPage page{
+      .fidelity = to_string(comparison.loaded->scenario.fidelity),
+      .runs = answers.runs,
+      .approximated = approximations(comparison.loaded->scenario, answers.troubles),
+      .mean_of = mean_over_seeds};
+  return write_file(folder.scratch() / "report.html",
+                    sim::report_page(sim::comparison_page_data(page)));
+}
+
+/// compare.json and the page, and the folder put in place.
+Status write_comparison(const Comparison& comparison, Answers& answers, OutputFolder& folder) {
+  JsonText json(JsonText::Layout::Indented);
+  put_comparison(answers.results, sim::MeasuredAs::SubObject, json);
+  Status written = write_file(folder.scratch() / "compare.json", json.take() + "\n");
+  const bool wants_page =
+      comparison.loaded->scenario.outputs.wants(scenarios::OutputFormat::Report) &&
+      sim::report_page_absence().empty();
+  if (written && wants_page) written = write_page(comparison, answers, folder);
+  return written ? folder.finish() : written;
 }
 
 }  // namespace
@@ -184,13 +216,13 @@ ExitCode run_compare(const Arguments& arguments, Console& console) {
                                  "compare " + loaded.scenario.name,
                                  console);
   if (interrupted()) return ExitCode::Interrupted;
-  const Answers answers = gathered(ends);
+  Answers answers = gathered(ends);
   if (!answers.errors.empty()) {
     console.errors(answers.errors);
     return answers.worst;
   }
   if (folder) {
-    const Status written = write_comparison(answers.results, *folder);
+    const Status written = write_comparison(*comparison, answers, *folder);
     if (!written) {
       console.errors(written.errors());
       return ExitCode::BadInput;
@@ -198,6 +230,7 @@ ExitCode run_compare(const Arguments& arguments, Console& console) {
   }
   print(answers.results, arguments.has("--json"), console);
   console.err(answers.remarks);
+  if (folder) console.err(remark_on_page(loaded.scenario));
   return answers.worst;
 }
 

@@ -6,7 +6,9 @@
 #include "sim/reports/jobs_csv.hpp"
 #include "sim/reports/machine_states.hpp"
 #include "sim/reports/perfetto_trace.hpp"
+#include "sim/reports/report_html.hpp"
 #include "sim/reports/schedule.hpp"
+#include "tools/orrery/approximations.hpp"
 #include "tools/orrery/output_folder.hpp"
 
 namespace orrery::cli {
@@ -19,10 +21,25 @@ Error cannot_write(const std::filesystem::path& path) {
           .message = "cannot be written; free space there or name another folder"};
 }
 
+bool wants_page(const scenarios::Outputs& outputs) {
+  return outputs.wants(OutputFormat::Report) && sim::report_page_absence().empty();
+}
+
+/// What the faults of a scenario are called on its page.
+std::vector<sim::StrikeWords> words_of(const std::vector<scenarios::Fault>& faults) {
+  std::vector<sim::StrikeWords> words;
+  for (const scenarios::Fault& fault : faults) {
+    std::string what(to_string(fault.kind));
+    if (!fault.job.empty()) what += " of " + std::string(sim::display_name(fault.job));
+    words.push_back({std::move(what), fault.nodes});
+  }
+  return words;
+}
+
 /// What the timeline must hold for the files that are wanted.
 sim::TimelineLimits limits_for(const scenarios::Outputs& outputs) {
   sim::TimelineLimits limits;
-  if (!outputs.wants(OutputFormat::Perfetto)) limits.phases_max = 0;
+  if (!outputs.wants(OutputFormat::Perfetto) && !wants_page(outputs)) limits.phases_max = 0;
   if (outputs.wants(OutputFormat::MachineStates)) limits.states_max = 1'000'000;
   return limits;
 }
@@ -44,6 +61,10 @@ std::vector<std::string> names_of_faults(const scenarios::Scenario& scenario) {
 RunFiles::RunFiles(const scenarios::Scenario& scenario, std::filesystem::path folder)
     : scenario_(scenario), folder_(std::move(folder)) {
   if (folder_.empty()) return;
+  if (wants_page(scenario.outputs)) {
+    notes_.emplace();
+    timeline_.emplace(scenario.groups, limits_for(scenario.outputs));
+  }
   for (const OutputFormat format : {OutputFormat::Jobs,
                                     OutputFormat::Schedule,
                                     OutputFormat::MachineStates,
@@ -57,6 +78,7 @@ RunFiles::RunFiles(const scenarios::Scenario& scenario, std::filesystem::path fo
 
 void RunFiles::listen(std::vector<sim::RunListener*>& listeners) {
   if (timeline_) listeners.push_back(&*timeline_);
+  if (notes_) listeners.push_back(&*notes_);
   if (events_) listeners.push_back(&*events_);
 }
 
@@ -107,7 +129,16 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
         "machine_states.csv", [&](std::ostream& out) { sim::write_machine_states(out, timeline); });
     if (!written) return written;
   }
-  if (!wants(OutputFormat::Perfetto)) return Done{};
+  if (wants(OutputFormat::Perfetto)) {
+    const Status traced = write_perfetto(timeline, jobs, troubles);
+    if (!traced) return traced;
+  }
+  return notes_ ? write_report(report, timeline) : Status(Done{});
+}
+
+Status RunFiles::write_perfetto(const sim::Timeline& timeline,
+                                const sim::JobTable& jobs,
+                                std::vector<std::string>& troubles) const {
   sim::PerfettoOutcome outcome;
   const Status traced = stream("trace.perfetto-trace", [&](std::ostream& out) {
     outcome = sim::write_perfetto_trace(out, timeline, jobs, names_of_faults(scenario_));
@@ -117,6 +148,17 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
                        std::to_string(outcome.left_out_from.ns / 1'000'000'000) +
                        " s, where 2,000,000 slices on devices were reached");
   return traced;
+}
+
+Status RunFiles::write_report(const sim::RunReport& report, const sim::Timeline& timeline) const {
+  const sim::RunPage page{.summary = report.summary,
+                          .fidelity = to_string(scenario_.fidelity),
+                          .jobs = report.metrics->jobs(),
+                          .timeline = timeline,
+                          .notes = notes_->notes(),
+                          .approximated = approximations(scenario_, report.troubles),
+                          .faults = words_of(scenario_.faults)};
+  return write_file(folder_ / "report.html", sim::report_page(sim::run_page_data(page)));
 }
 
 Status RunFiles::stream(std::string_view name,

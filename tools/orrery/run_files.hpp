@@ -34,6 +34,10 @@ class RunFiles {
   bool wants(OutputFormat format) const { return scenario_.outputs.wants(format); }
 
   Status finish_events();
+  Status write_perfetto(const sim::Timeline& timeline,
+                        const sim::JobTable& jobs,
+                        std::vector<std::string>& troubles) const;
+  Status write_report(const sim::RunReport& report, const sim::Timeline& timeline) const;
   Status write_timeline(const sim::RunReport& report, std::vector<std::string>& troubles);
   Status stream(std::string_view name, const std::function<void(std::ostream&)>& write) const;
 
@@ -42,6 +46,7 @@ class RunFiles {
   std::ofstream events_file_;
   std::optional<EventWriter> events_;
   std::optional<TimelineListener> timeline_;
+  std::optional<NotesListener> notes_;
 };
 
 }  // namespace orrery::cli

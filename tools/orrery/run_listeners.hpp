@@ -8,6 +8,7 @@
 
 #include "scenarios/scenario.hpp"
 #include "sim/judging/expectations.hpp"
+#include "sim/reports/job_notes.hpp"
 #include "sim/reports/timeline.hpp"
 #include "sim/results/event_log.hpp"
 #include "sim/run/run.hpp"
@@ -41,6 +42,19 @@ class TimelineListener final : public sim::RunListener {
 
  private:
   sim::Timeline timeline_;
+};
+
+/// Notes what the page of a run says of its jobs.
+class NotesListener final : public sim::RunListener {
+ public:
+  void on_submitted(JobId job, const JobSpec& spec, const sim::JobFacts&) override {
+    notes_.add(job, spec);
+  }
+
+  const sim::JobNotes& notes() const { return notes_; }
+
+ private:
+  sim::JobNotes notes_;
 };
 
 /// Writes events.jsonl.

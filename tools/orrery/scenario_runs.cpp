@@ -36,13 +36,29 @@ void append(Errors& errors, const Errors& more) {
   errors.insert(errors.end(), more.begin(), more.end());
 }
 
-/// Writes an answer as bytes: the summary, its measured part, troubles and errors.
+void put_sample(const sim::SortedSample& sample, ByteWriter& bytes) {
+  bytes.varint(sample.count);
+  bytes.varint(sample.values_s.size());
+  for (const double value : sample.values_s) bytes.f64(value);
+}
+
+sim::SortedSample read_sample(ByteReader& reader) {
+  sim::SortedSample sample;
+  sample.count = reader.varint();
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left)
+    sample.values_s.push_back(reader.f64());
+  return sample;
+}
+
+/// Writes an answer as bytes: the summary, its measured part, troubles, samples and errors.
 std::string encoded(const RunAnswer& answer) {
   ByteWriter bytes;
   Encoder out(bytes);
   out.put(answer.summary);
   out.put(answer.summary.measured);
   out.put(answer.troubles);
+  put_sample(answer.completion, bytes);
+  put_sample(answer.waiting, bytes);
   bytes.u8(answer.failed_as_wanted ? 1 : 0);
   bytes.varint(answer.errors.size());
   for (const Error& error : answer.errors) {
@@ -62,6 +78,8 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   in.get(answer.summary);
   in.get(answer.summary.measured);
   in.get(answer.troubles);
+  answer.completion = read_sample(reader);
+  answer.waiting = read_sample(reader);
   answer.failed_as_wanted = reader.u8() != 0;
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
     Error error;
@@ -167,6 +185,11 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
     answer.troubles.emplace_back("the run went on for ever at one instant: no progress");
   const bool left_waiting = describe_leftovers(scenario, ran->summary, stuck, answer.troubles);
   Status written = kept.finish(*ran, answer.troubles);
+  if (!outputs.folder.empty()) {
+    const std::size_t points = sim::PageLimits{}.sample_max;
+    answer.completion = sim::completion_times(ran->metrics->jobs(), points);
+    answer.waiting = sim::waiting_times(ran->metrics->jobs(), points);
+  }
   if (written && journal) written = journal->close();
   if (!written) {
     answer.errors = written.errors();
@@ -282,6 +305,12 @@ std::uint64_t jobs_expected(const scenarios::Scenario& scenario,
   jobs += workload.account().rows_read;
   for (const sim::ReasonCount& count : workload.account().dropped) jobs -= count.rows;
   return jobs;
+}
+
+std::string remark_on_page(const scenarios::Scenario& scenario) {
+  const std::string absence = sim::report_page_absence();
+  if (absence.empty() || !scenario.outputs.wants(scenarios::OutputFormat::Report)) return {};
+  return "remark: " + absence + "\n";
 }
 
 std::string remarks_of(const RunAnswer& answer) {

@@ -11,6 +11,7 @@
 #include "core/plan/policy.hpp"
 #include "scenarios/loader.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/reports/report_html.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"
 #include "tools/orrery/arguments.hpp"
@@ -59,6 +60,8 @@ struct RunAnswer {
   sim::Summary summary;
   std::vector<std::string> troubles;  ///< What could not be modelled as asked.
   Errors errors;                      ///< Not empty: there is no summary.
+  sim::SortedSample completion;       ///< With a folder only: for the page of a comparison,
+  sim::SortedSample waiting;          ///< as many points as it draws.
   bool failed_as_wanted = false;      ///< The scenario must fail, and an expectation is unmet.
 };
 
@@ -77,6 +80,10 @@ RunAnswer answer_of(const TaskEnd& end);
 /// How many jobs a run will submit, as far as that is known before; 0: not known.
 std::uint64_t jobs_expected(const scenarios::Scenario& scenario,
                             const sim::LoadedWorkload& workload);
+
+/// What a user must know of the page that the scenario's outputs ask for: one line for people where
+/// this program has none, else empty.
+std::string remark_on_page(const scenarios::Scenario& scenario);
 
 /// Writes each trouble and unmet expectation of a run as one line for people.
 std::string remarks_of(const RunAnswer& answer);

@@ -1,0 +1,198 @@
+// What the page is fed with: the JSON inside it. docs/results.md says the same in prose.
+// Times are seconds of the run's clock, from its start. Lists named alike are columns of one table.
+
+/** Keys of summary.json; see docs/command_line.md. */
+export interface Summary {
+  scenario: string;
+  policy: string;
+  world: string;
+  seed: number;
+  jobs_total: number;
+  jobs_finished: number;
+  jobs_failed: number;
+  jobs_unfinished: number;
+  jct_avg_s: number;
+  jct_p50_s: number;
+  jct_p90_s: number;
+  jct_p99_s: number;
+  queue_avg_s: number;
+  queue_p99_s: number;
+  queue_max: number;
+  makespan_s: number;
+  gpu_utilization: number;
+  gpu_seconds_allocated: number;
+  restarts: number;
+  reallocations: number;
+  preemptions: number;
+  node_losses: number;
+  decisions: number;
+  events: number;
+  state_digest: string;
+  workload: {rows_read: number; dropped: ReasonCount[]; altered: ReasonCount[]};
+  unmet: string[];
+}
+
+export interface ReasonCount {
+  reason: string;
+  rows: number;
+}
+
+/** A quantity in steps: `mean[i]` holds from `at_s[i]` to `at_s[i + 1]`. */
+export interface Series {
+  at_s: number[];
+  mean: number[];
+  /** Highest value of each stretch; empty where every change was kept, and `mean` is the value. */
+  highest: number[];
+}
+
+/** A sorted sample: all values, or so many at equal distances in rank, first and last included. */
+export interface Sample {
+  count: number;
+  p50_s: number; // Of all values.
+  p90_s: number;
+  p99_s: number;
+  values_s: number[];
+}
+
+export interface Jobs {
+  name: string[];
+  profile: string[];
+  submitted_s: number[];
+  started_s: (number | null)[];
+  finished_s: (number | null)[];
+  phase: string[];
+  reason: string[];
+  priority: number[];
+  devices: number[];
+  restarts: number[];
+  reallocations: number[];
+  preemptions: number[];
+  node_losses: number[];
+}
+
+/** A stretch of time in which a job held the same devices. */
+export interface Segments {
+  job: number[]; // Index into `jobs`.
+  begin_s: number[];
+  end_s: number[];
+  reason: number[]; // Index into `words.reasons`: why the job got these devices.
+}
+
+/** Neighbouring devices of one node that a segment holds for neighbouring ranks of one role. */
+export interface Parts {
+  segment: number[];
+  node: number[]; // Index into `cluster.node`.
+  first_device: number[]; // On the node.
+  devices: number[];
+  role: number[]; // Index into `words.roles`.
+  first_rank: number[];
+  last_rank: number[];
+}
+
+/** A job is in a phase from then on; in order of time for each job. */
+export interface Phases {
+  job: number[];
+  at_s: number[];
+  phase: number[]; // Index into `words.phases`.
+  reason: number[];
+}
+
+export interface NodeStates {
+  node: number[];
+  begin_s: number[];
+  end_s: number[];
+  state: string[]; // What the node was other than up.
+}
+
+/** What went wrong, at a node or a job; -1 where it was at none. */
+export interface Marks {
+  at_s: number[];
+  what: string[];
+  node: number[];
+  job: number[];
+  mended_s: (number | null)[]; // When a recovery closed it.
+}
+
+/** How busy the links were; rows busiest first. */
+export interface Links {
+  name: string[];
+  edges_s: number[]; // One more than columns.
+  use: number[][]; // [link][column], 0 to 1.
+}
+
+/** How often the policy took so long; bins ascend and touch. */
+export interface DecisionTimes {
+  edges_us: number[]; // One more than `count`.
+  count: number[];
+}
+
+export interface Measured {
+  decision_p50_us: number;
+  decision_p99_us: number;
+  decision_max_us: number;
+  wall_s: number;
+  peak_rss_mb: number;
+  decision_times: DecisionTimes;
+}
+
+export interface RunReport {
+  version: 1;
+  kind: "run";
+  fidelity: string;
+  summary: Summary;
+  approximated: string[]; // Sentences.
+  thinned: string[]; // Sentences: what is not shown in full.
+  cluster: {node: string[]; devices: number[]; devices_total: number; nodes_total: number};
+  end_s: number;
+  jobs: Jobs;
+  words: {phases: string[]; reasons: string[]; roles: string[]};
+  segments: Segments;
+  parts: Parts;
+  phases: Phases;
+  node_states: NodeStates;
+  marks: Marks;
+  devices_in_use: Series;
+  queue_length: Series;
+  jct: Sample;
+  waiting: Sample;
+  links: Links | null;
+  measured: Measured;
+}
+
+/** A mean over seeds and half the width of its 95 percent interval. */
+export interface Estimate {
+  mean: number;
+  ci95: number;
+}
+
+export interface ComparedFigure {
+  key: string;
+  by_run: number[]; // [policy * seeds + seed]
+  by_policy: Estimate[];
+  difference: Estimate[]; // To the first policy, seed by seed; [0] is zero.
+}
+
+export interface ComparisonReport {
+  version: 1;
+  kind: "comparison";
+  scenario: string;
+  world: string;
+  fidelity: string;
+  policies: string[];
+  seeds: number[];
+  page: string[]; // By run: relative address of its own page; empty: none.
+  digest: string[]; // By run.
+  unmet: string[]; // By run: how many expectations did not hold, in words; empty: none.
+  approximated: string[];
+  thinned: string[];
+  figures: ComparedFigure[];
+  jct: Sample[]; // By policy, all seeds together.
+  waiting: Sample[];
+  measured: {decision_p50_us: number[]; decision_p99_us: number[]; wall_s: number[]}; // By run.
+}
+
+export type Report = RunReport | ComparisonReport;
+
+export function readReport(): Report {
+  return JSON.parse(document.getElementById("data")!.textContent!) as Report;
+}
