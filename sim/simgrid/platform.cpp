@@ -92,13 +92,6 @@ std::vector<std::uint32_t> Platform::links_at(NodeId node) const {
   return out;
 }
 
-std::vector<std::string> Platform::link_names() const {
-  std::vector<std::string> names;
-  names.reserve(links_.size());
-  for (const s4u::Link* link : links_) names.push_back(link->get_name());
-  return names;
-}
-
 std::vector<std::string> Platform::approximations() const {
   std::vector<std::string> out;
   const bool routed_inside =

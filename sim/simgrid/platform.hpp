@@ -54,7 +54,8 @@ class Platform {
   /// The links at a node, in order of their indices, each once. Takes some time.
   std::vector<std::uint32_t> links_at(NodeId node) const;
 
-  /// A name for each link, for pictures.
+  /// A name for each link, for pictures; in regular shapes as at L1 where there is such a link,
+  /// otherwise, and in platform files, SimGrid's.
   std::vector<std::string> link_names() const;
 
   /// Sentences on what of the network is only approximated.

@@ -268,9 +268,9 @@ TEST_P(FluidFabricTest, LinkUseIsWhatFlows) {
     return use[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) -
                                         names.begin())];
   };
-  EXPECT_NEAR(use_of("node2_down"), 1, 1e-9);
-  EXPECT_NEAR(use_of("node0_up"), 0.5, 1e-9);
-  EXPECT_EQ(use_of("node0_down"), 0);
+  EXPECT_NEAR(use_of("node 2 down"), 1, 1e-9);
+  EXPECT_NEAR(use_of("node 0 up"), 0.5, 1e-9);
+  EXPECT_EQ(use_of("node 0 down"), 0);
 }
 
 // A stage may be ended at the instant at which it is complete, before the caller has heard.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/fabric/topology.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -146,6 +148,28 @@ TEST_F(PlatformTest, EverythingWrongIsToldAtOnce) {
   const Errors errors = check_network(network, 13);
   ASSERT_EQ(errors.size(), 3u);
   EXPECT_THAT(errors[2].text(), HasSubstr("holds 12 nodes, the cluster has 13"));
+}
+
+// L1 works links and routes out by itself; it must be the same network.
+TEST_F(PlatformTest, RoutesAreThoseOfTheOtherLevels) {
+  NetworkSpec network = spec(Topology::FatTree);
+  network.nodes_per_leaf = 4;
+  network.oversubscription = 2;
+  const Platform platform = make(network, 22);
+  const sim::Topology other(network, 22);
+  const std::vector<std::string> names = platform.link_names();
+  for (std::uint32_t a = 0; a < 22; ++a)
+    for (std::uint32_t b = 0; b < 22; ++b) {
+      if (a == b) continue;
+      std::vector<std::uint32_t> links;
+      other.route(node(a), node(b), links);
+      std::vector<std::string> expected;
+      for (const std::uint32_t link : links) expected.push_back(other.link_name(link));
+      std::vector<std::string> found;
+      for (const std::uint32_t link : route(platform, node(a), node(b)).links)
+        found.push_back(names[link]);
+      ASSERT_EQ(found, expected) << a << " to " << b;
+    }
 }
 
 TEST_F(PlatformTest, OneNodeIsACluster) {

@@ -1,6 +1,10 @@
 // What SimGrid costs: building platforms, and jobs through the fabric of level L2.
 //
-//   bench_simgrid platform     16,384 nodes as a star and as a fat-tree: seconds, added memory
+//   bench_simgrid platform        up to 16,384 nodes in each shape: seconds, added memory
+//   bench_simgrid jobs [number]   so many multi-node jobs (20000) on 512 nodes of 8 devices, a 2:1
+//                                 fat-tree, placed side by side and scattered; and with every flow
+//                                 in SimGrid, not only those on contended links
+//   bench_simgrid star [number]   so many jobs (1000000) on 16,384 nodes of 8 devices, a star
 //
 // SimGrid allows one engine per process, so each line is made in a child process.
 
@@ -8,14 +12,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 
-#include "sim/simgrid/platform.hpp"
+#include "sim/simgrid/fluid_fabric.hpp"
+#include "tools/bench/fabric_jobs.hpp"
 
 namespace orrery::bench {
 namespace {
@@ -92,6 +99,47 @@ void bench_platforms() {
   build("dragonfly 16 x 8 x 16 x 8", network, 16384);
 }
 
+void measure(const FabricCase& setup, bool everything_in_simgrid) {
+  in_child([&] {
+    const std::vector<FabricJob> jobs = make_fabric_jobs(setup);
+    auto engine = std::make_unique<sim::SimGridEngine>();
+    Result<sim::Platform> platform =
+        sim::Platform::make(*engine, setup.network, static_cast<std::int64_t>(setup.nodes));
+    sim::FluidFabric fabric(
+        std::move(engine), std::move(platform).value(), {everything_in_simgrid});
+    const FabricOutcome outcome = run_fabric_jobs(fabric, setup, jobs);
+    std::printf(
+        "  %-34s %8.2f s %9.0f jobs/s   %llu flows, %.0f %% in SimGrid   %4.0f MB   makespan %.3f "
+        "s "
+        "  links between switches %.0f %% busy\n",
+        setup.name,
+        outcome.cpu_s,
+        setup.jobs / outcome.cpu_s,
+        static_cast<unsigned long long>(fabric.flows_begun()),
+        100.0 * static_cast<double>(fabric.flows_in_simgrid()) /
+            static_cast<double>(std::max<std::uint64_t>(1, fabric.flows_begun())),
+        resident_mb(),
+        outcome.makespan_s,
+        100 * outcome.uplinks_busy);
+  });
+}
+
+void bench_jobs(std::uint32_t jobs) {
+  for (const bool everything : {false, true}) {
+    std::printf("512 nodes, fat-tree 2:1, multi-node jobs; %s\n",
+                everything ? "every flow in SimGrid" : "flows on contended links in SimGrid");
+    for (const bool scattered : {false, true})
+      measure({scattered ? "scattered" : "side by side",
+               two_to_one_fat_tree(16),
+               512,
+               jobs,
+               true,
+               scattered,
+               20e9},
+              everything);
+  }
+}
+
 }  // namespace
 }  // namespace orrery::bench
 
@@ -101,6 +149,18 @@ int main(int argc, char** argv) {
     orrery::bench::bench_platforms();
     return 0;
   }
-  std::fprintf(stderr, "bench_simgrid: %s is unknown, expected platform\n", what.c_str());
+  const std::uint32_t jobs =
+      argc > 2 ? static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 0;
+  if (what == "jobs") {
+    orrery::bench::bench_jobs(jobs > 50 ? jobs : 20'000);
+    return 0;
+  }
+  if (what == "star") {
+    orrery::bench::measure(
+        {"star, 16,384 nodes", {}, 16'384, jobs > 50 ? jobs : 1'000'000, false, true, 20e9}, false);
+    return 0;
+  }
+  std::fprintf(
+      stderr, "bench_simgrid: %s is unknown, expected platform, jobs or star\n", what.c_str());
   return 2;
 }
