@@ -7,7 +7,7 @@
 namespace orrery::sim {
 
 void FlowLinks::add(double bandwidth, double latency_s, Sharing sharing) {
-  links_.push_back({bandwidth, bandwidth, latency_s, 0, sharing, {}});
+  links_.push_back({bandwidth, bandwidth, latency_s, 0, sharing, false, {}});
 }
 
 bool FlowLinks::enter(std::uint32_t flow, std::span<const std::uint32_t> links, double demand) {
@@ -16,7 +16,9 @@ bool FlowLinks::enter(std::uint32_t flow, std::span<const std::uint32_t> links, 
     Link& link = links_[index];
     link.demand += demand;
     link.flows.push_back(flow);
-    any |= contended(index);
+    if (!contended(index)) continue;
+    link.was_contended = true;
+    any = true;
   }
   return any;
 }
@@ -29,7 +31,10 @@ void FlowLinks::leave(std::uint32_t flow, std::span<const std::uint32_t> links, 
     invariant(found != link.flows.rend(), "a flow leaves links that it is in");
     *found = link.flows.back();
     link.flows.pop_back();
-    link.demand = link.flows.empty() ? 0 : link.demand - demand;
+    link.demand -= demand;
+    if (!link.flows.empty()) continue;
+    link.demand = 0;
+    link.was_contended = false;
   }
 }
 

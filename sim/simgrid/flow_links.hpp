@@ -48,6 +48,9 @@ class FlowLinks {
     return it.sharing == Sharing::Odd && !it.flows.empty();
   }
 
+  /// Whether it was contended at some time since it was last unused.
+  bool was_contended(std::uint32_t link) const { return links_[link].was_contended; }
+
   /// Those that are in it, in no order that means anything, though the same in equal runs.
   std::span<const std::uint32_t> flows(std::uint32_t link) const { return links_[link].flows; }
 
@@ -58,6 +61,7 @@ class FlowLinks {
     double latency_s = 0;
     double demand = 0;
     Sharing sharing = Sharing::Shared;
+    bool was_contended = false;
     std::vector<std::uint32_t> flows;
   };
 

@@ -21,12 +21,13 @@ namespace orrery::sim {
 /// stage no faster than the steps need them. A stage is complete when its flows and its compute
 /// are. Compute goes by our own clock, and so does every flow that gets all it asks for on each of
 /// its links: max-min fairness gives it exactly that, and SimGrid need not know of it. A flow goes
-/// into SimGrid when a link on its way becomes contended, and stays there. docs/simgrid.md proves
-/// it; a test holds it against `everything_in_simgrid`.
+/// into SimGrid when a link on its way becomes contended, with those links of its way that are, and
+/// stays there. docs/simgrid.md proves it; a test holds it against `everything_in_simgrid`.
 class FluidFabric : public Fabric {
  public:
   struct Options {
-    bool everything_in_simgrid = false;  ///< For comparison: every flow goes into SimGrid.
+    /// For comparison: every flow goes into SimGrid from node to node, with its whole way.
+    bool everything_in_simgrid = false;
   };
 
   /// Takes the latencies off the platform's links in SimGrid, which would share by them, and adds
@@ -76,6 +77,7 @@ class FluidFabric : public Fabric {
     double demand = 0;    // Bytes per second that it asks for.
     Instant since;
     std::vector<std::uint32_t> links;
+    std::vector<std::uint32_t> wired;   // Those of them that SimGrid knows of.
     SimGridEngine::Started in_simgrid;  // Null: it goes by our clock.
   };
 
@@ -98,6 +100,7 @@ class FluidFabric : public Fabric {
   void free_flow(std::uint32_t slot);
   void start_flow(std::uint32_t stage, const StageFlows::Pair& pair, double cap, Instant now);
   void put_into_simgrid(std::uint32_t slot);
+  SimGridEngine::Started start_in_simgrid(std::uint32_t slot);
   void settle_contention(const std::vector<std::uint32_t>& links);
   void take_out(std::uint32_t slot);
   void finish_flow(std::uint32_t slot);
@@ -118,6 +121,7 @@ class FluidFabric : public Fabric {
   mutable RouteCache routes_;
   mutable StageFlows stage_flows_;  // Scratch only.
   std::vector<double> load_;        // By link, scratch: 0 between calls.
+  std::vector<simgrid::s4u::LinkInRoute> way_;  // Scratch.
   Instant clock_;
   std::vector<Running> stages_;
   std::vector<std::uint32_t> free_stages_;

@@ -80,12 +80,17 @@ void FluidFabric::start_flow(std::uint32_t stage,
   if (contended) settle_contention(flows_[slot].links);
 }
 
-// Flows that go by our clock cannot stay on a link on which not all get what they ask for.
+// On a link on which not all get what they ask for, SimGrid shares out.
 void FluidFabric::settle_contention(const std::vector<std::uint32_t>& links) {
   for (const std::uint32_t link : links) {
     if (!links_.contended(link)) continue;
-    for (const std::uint32_t flow : links_.flows(link))
-      if (!flows_[flow].in_simgrid.comm) put_into_simgrid(flow);
+    for (const std::uint32_t slot : links_.flows(link)) {
+      const Flow& flow = flows_[slot];
+      const bool known = flow.in_simgrid.comm && std::find(flow.wired.begin(),
+                                                           flow.wired.end(),
+                                                           link) != flow.wired.end();
+      if (!known) put_into_simgrid(slot);
+    }
   }
 }
 
@@ -95,20 +100,42 @@ void FluidFabric::schedule(std::uint32_t slot) {
   flow_ends_.set(slot, flow.since + Duration::from_seconds(seconds), order_++);
 }
 
+// A flow that is in SimGrid already starts there anew, over more links.
 void FluidFabric::put_into_simgrid(std::uint32_t slot) {
   Flow& flow = flows_[slot];
   flow.left = left_of(flow);
   flow.since = clock_;
-  flow_ends_.remove(slot);
-  if (in_simgrid_ == 0) engine_->run_until(clock_.in_seconds());
+  if (flow.in_simgrid.comm) {
+    engine_->cancel(std::move(flow.in_simgrid.comm));
+    ++flow.generation;
+  } else {
+    flow_ends_.remove(slot);
+    if (in_simgrid_ == 0) engine_->run_until(clock_.in_seconds());
+    ++in_simgrid_;
+    ++flows_in_simgrid_;
+  }
+  flow.in_simgrid = start_in_simgrid(slot);
+}
+
+SimGridEngine::Started FluidFabric::start_in_simgrid(std::uint32_t slot) {
+  Flow& flow = flows_[slot];
   const std::uint64_t tag = std::uint64_t{flow.generation} << 32U | (slot + 1U);
-  flow.in_simgrid = engine_->start(platform_.host(flow.from),
-                                   platform_.host(flow.to),
-                                   std::max(1.0, flow.left),
-                                   flow.demand,
-                                   tag);
-  ++in_simgrid_;
-  ++flows_in_simgrid_;
+  const double bytes = std::max(1.0, flow.left);
+  Wire* wire = options_.everything_in_simgrid ? nullptr : platform_.wire();
+  if (wire == nullptr) {
+    flow.wired = flow.links;
+    return engine_->start(
+        platform_.host(flow.from), platform_.host(flow.to), bytes, flow.demand, tag);
+  }
+  flow.wired.clear();
+  way_.clear();
+  for (const std::uint32_t link : flow.links) {
+    if (!links_.was_contended(link)) continue;
+    flow.wired.push_back(link);
+    way_.emplace_back(platform_.links()[link]);
+  }
+  wire->lay(way_);
+  return engine_->start(wire->from(), wire->to(), bytes, flow.demand, tag);
 }
 
 // Of a flow that its stage has let go of already.

@@ -38,7 +38,11 @@ Result<Platform> Platform::make(SimGridEngine& engine,
       break;
     }
   }
-  if (network.topology != Topology::Platform) engine.simgrid().get_netzone_root()->seal();
+  if (network.topology != Topology::Platform) {
+    simgrid::s4u::NetZone* world = engine.simgrid().get_netzone_root();
+    platform.wire_.emplace(world);
+    world->seal();
+  }
   platform.number_links(engine);
   return platform;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/base/result.hpp"
 #include "scenarios/network_spec.hpp"
 #include "sim/simgrid/engine.hpp"
+#include "sim/simgrid/wire.hpp"
 
 namespace orrery::sim {
 
@@ -51,6 +53,10 @@ class Platform {
   /// links on its way allow; 0: no such limit. See `approximations`.
   double storage_rate_max() const { return storage_rate_max_; }
 
+  /// For communications over links of the caller's choice; null where a platform file was read,
+  /// which cannot be added to.
+  Wire* wire() { return wire_ ? &*wire_ : nullptr; }
+
   /// The links at a node, in order of their indices, each once. Takes some time.
   std::vector<std::uint32_t> links_at(NodeId node) const;
 
@@ -80,6 +86,7 @@ class Platform {
   std::vector<simgrid::s4u::Host*> hosts_;  ///< By node.
   simgrid::s4u::Host* storage_ = nullptr;
   std::vector<simgrid::s4u::Link*> links_;  ///< Each carries its index plus 1 as its data.
+  std::optional<Wire> wire_;
   double storage_rate_max_ = 0;
   bool flops_known_ = false;
 };

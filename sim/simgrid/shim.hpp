@@ -62,6 +62,15 @@ inline s4u::Link* add_link(s4u::NetZone* zone, const std::string& name, double b
   return zone->add_link(name, bandwidth);
 }
 
+/// From now on the host's way out of the star is this, also where the star is sealed. Whether 4.x
+/// allows the latter is not known.
+inline void set_star_way(s4u::NetZone* zone,
+                         s4u::Host* host,
+                         const std::vector<s4u::LinkInRoute>& links) {
+  const s4u::Host* none = nullptr;
+  zone->add_route(host, none, links, false);
+}
+
 inline void join_star(s4u::NetZone* zone, s4u::Host* host, s4u::Link* link, bool up) {
   const s4u::Host* none = nullptr;
   zone->add_route(up ? host : none, up ? none : host, {s4u::LinkInRoute(link)}, false);
@@ -150,6 +159,13 @@ inline s4u::Host* add_host(s4u::NetZone* zone, const std::string& name, double f
 
 inline s4u::Link* add_link(s4u::NetZone* zone, const std::string& name, double bandwidth) {
   return zone->create_link(name, bandwidth);
+}
+
+/// From now on the host's way out of the star is this, also where the star is sealed.
+inline void set_star_way(s4u::NetZone* zone,
+                         s4u::Host* host,
+                         const std::vector<s4u::LinkInRoute>& links) {
+  zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr, links, false);
 }
 
 inline void join_star(s4u::NetZone* zone, s4u::Host* host, s4u::Link* link, bool up) {

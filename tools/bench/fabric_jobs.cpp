@@ -59,6 +59,7 @@ class Room {
 
 struct Under {
   std::uint32_t job = 0;
+  bool saving = false;
   std::uint32_t stages_left = 0;
   Stage stage;
 };
@@ -75,6 +76,16 @@ Stage stage_of(const FabricJob& job, const std::vector<NodeId>& nodes, double no
   stage.exchanges[0].pattern = sim::Pattern::Ring;
   stage.exchanges[0].bytes = node_rate * kStep * n / (2 * (n - 1));
   stage.exchanges[0].members = nodes;
+  return stage;
+}
+
+// All nodes of the job write at once, as fast as they can.
+Stage saving_of(const Stage& work, double saved) {
+  Stage stage;
+  stage.paced = false;
+  stage.exchanges.resize(1);
+  for (const NodeId node : work.exchanges[0].members)
+    stage.exchanges[0].transfers.push_back({node, NodeId::none(), saved});
   return stage;
 }
 
@@ -121,13 +132,14 @@ FabricOutcome run_fabric_jobs(Fabric& fabric,
   Instant now;
   std::uint32_t next_job = 0;
   const auto begin = [&](Under work) {
-    const StageId id = fabric.begin(work.stage, now);
+    const StageId id =
+        fabric.begin(work.saving ? saving_of(work.stage, setup.saved) : work.stage, now);
     if (id.value >= under.size()) under.resize(id.value + 1);
     under[id.value] = std::move(work);
   };
   while (true) {
     while (next_job < jobs.size() && room.take(jobs[next_job].devices, nodes)) {
-      begin({next_job, kStages, stage_of(jobs[next_job], nodes, setup.node_rate)});
+      begin({next_job, false, kStages, stage_of(jobs[next_job], nodes, setup.node_rate)});
       nodes.clear();
       if (++next_job % (setup.jobs / 50) == 0) {
         outcome.uplinks_busy += uplink_use(fabric, uplinks);
@@ -140,6 +152,12 @@ FabricOutcome run_fabric_jobs(Fabric& fabric,
     fabric.pass_to(now, complete);
     for (const StageId id : complete) {
       Under work = std::move(under[id.value]);
+      if (setup.saved > 0 && !work.saving && !work.stage.exchanges.empty()) {
+        work.saving = true;
+        begin(std::move(work));
+        continue;
+      }
+      work.saving = false;
       if (--work.stages_left > 0) {
         begin(std::move(work));
         continue;

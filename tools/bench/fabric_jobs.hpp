@@ -19,6 +19,7 @@ struct FabricCase {
   bool multi_node_only;
   bool scattered;    ///< Nodes of a job are drawn at random; otherwise they lie side by side.
   double node_rate;  ///< Bytes a second that a node of a ring sends.
+  double saved = 0;  ///< Bytes that each node sends to the storage after each stage; 0: none.
 };
 
 struct FabricJob {

@@ -3,7 +3,8 @@
 //   bench_simgrid platform        up to 16,384 nodes in each shape: seconds, added memory
 //   bench_simgrid jobs [number]   so many multi-node jobs (20000) on 512 nodes of 8 devices, a 2:1
 //                                 fat-tree, placed side by side and scattered; and with every flow
-//                                 in SimGrid, not only those on contended links
+//                                 in SimGrid, not only those on contended links; a third argument
+//                                 picks the cases that have it in their name
 //   bench_simgrid star [number]   so many jobs (1000000) on 16,384 nodes of 8 devices, a star
 //
 // SimGrid allows one engine per process, so each line is made in a child process.
@@ -99,7 +100,11 @@ void bench_platforms() {
   build("dragonfly 16 x 8 x 16 x 8", network, 16384);
 }
 
+// Only cases whose name holds this are measured.
+std::string only;
+
 void measure(const FabricCase& setup, bool everything_in_simgrid) {
+  if (std::string(setup.name).find(only) == std::string::npos) return;
   in_child([&] {
     const std::vector<FabricJob> jobs = make_fabric_jobs(setup);
     auto engine = std::make_unique<sim::SimGridEngine>();
@@ -125,18 +130,23 @@ void measure(const FabricCase& setup, bool everything_in_simgrid) {
 }
 
 void bench_jobs(std::uint32_t jobs) {
+  NetworkSpec network = two_to_one_fat_tree(16);
+  network.storage_bandwidth = 400e9;
+  // The same bandwidth up, in one link: no two transfers meet by the chance of static routing.
+  NetworkSpec one_spine = network;
+  one_spine.oversubscription = 16;
+  one_spine.link_bandwidth = 8 * network.link_bandwidth;
   for (const bool everything : {false, true}) {
     std::printf("512 nodes, fat-tree 2:1, multi-node jobs; %s\n",
                 everything ? "every flow in SimGrid" : "flows on contended links in SimGrid");
-    for (const bool scattered : {false, true})
-      measure({scattered ? "scattered" : "side by side",
-               two_to_one_fat_tree(16),
-               512,
-               jobs,
-               true,
-               scattered,
-               20e9},
-              everything);
+    measure({"side by side", network, 512, jobs, true, false, 20e9}, everything);
+    measure({"scattered", network, 512, jobs, true, true, 20e9}, everything);
+    measure({"scattered, 45 GB/s a node", network, 512, jobs, true, true, 45e9}, everything);
+    measure({"scattered, one fast spine", one_spine, 512, jobs, true, true, 30e9}, everything);
+    measure({"side by side, 20 GB a node saved", network, 512, jobs, true, false, 20e9, 20e9},
+            everything);
+    measure({"scattered, 20 GB a node saved", network, 512, jobs, true, true, 20e9, 20e9},
+            everything);
   }
 }
 
@@ -151,6 +161,7 @@ int main(int argc, char** argv) {
   }
   const std::uint32_t jobs =
       argc > 2 ? static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)) : 0;
+  if (argc > 3) orrery::bench::only = argv[3];
   if (what == "jobs") {
     orrery::bench::bench_jobs(jobs > 50 ? jobs : 20'000);
     return 0;
