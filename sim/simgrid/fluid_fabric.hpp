@@ -119,8 +119,8 @@ class FluidFabric : public Fabric {
   Options options_;
   FlowLinks links_;
   mutable RouteCache routes_;
-  mutable StageFlows stage_flows_;  // Scratch only.
-  std::vector<double> load_;        // By link, scratch: 0 between calls.
+  mutable StageFlows stage_flows_;              // Scratch only.
+  std::vector<double> load_;                    // By link, scratch: 0 between calls.
   std::vector<simgrid::s4u::LinkInRoute> way_;  // Scratch.
   Instant clock_;
   std::vector<Running> stages_;

@@ -86,9 +86,8 @@ void FluidFabric::settle_contention(const std::vector<std::uint32_t>& links) {
     if (!links_.contended(link)) continue;
     for (const std::uint32_t slot : links_.flows(link)) {
       const Flow& flow = flows_[slot];
-      const bool known = flow.in_simgrid.comm && std::find(flow.wired.begin(),
-                                                           flow.wired.end(),
-                                                           link) != flow.wired.end();
+      const bool known = flow.in_simgrid.comm &&
+                         std::find(flow.wired.begin(), flow.wired.end(), link) != flow.wired.end();
       if (!known) put_into_simgrid(slot);
     }
   }
