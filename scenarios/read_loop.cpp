@@ -7,7 +7,7 @@ namespace orrery::scenarios {
 namespace {
 
 constexpr double kAnyNumber = 1e15;
-constexpr std::int64_t kSequencesMax = 10'000'000;
+constexpr std::int64_t kSequencesMax = 100'000;
 
 /// A part of the loop; nothing where it is not written or no map.
 class Part {

@@ -48,9 +48,9 @@ void read_torus(const MapReader& reader, const Scenario& scenario, NetworkSpec& 
   bool sound = true;
   for (const YamlNode& item : reader.items("torus")) {
     const auto length = item.is_scalar() ? parse_integer(item.scalar) : std::nullopt;
-    if (length && *length >= 1 && *length <= kCountMax && places <= kCountMax) {
+    if (length && *length >= 1 && *length <= kCountMax) {
       network.torus.push_back(static_cast<std::int32_t>(*length));
-      places *= *length;
+      if (places <= kCountMax) places *= *length;  // Beyond that it is too many anyway.
       continue;
     }
     sound = false;

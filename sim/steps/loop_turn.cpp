@@ -73,9 +73,10 @@ Stage compute_stage(double seconds) {
   return stage;
 }
 
-// All updates of a turn, with one sum of the gradients over the role's nodes.
+// All updates of a turn: what they sum over the role's nodes is spread over them.
 Stage train_stage(const CycleInputs& inputs, const LoopSpec& loop, const RoleShare& trainers) {
   Stage stage = compute_stage(loop.train.in_seconds() / trainers.speed);
+  stage.paced = true;
   stage.overlap = loop.overlap;
   const std::vector<NodeDevices> nodes = nodes_of(trainers.members);
   stage.local_exchange_s =

@@ -79,7 +79,7 @@ TEST(Library, Loops) {
   const auto collocated = LibraryJob("rl_loop_collocated").on(0, {0, 1}).on(1, {0, 1}).seconds();
   ASSERT_EQ(collocated.size(), 4u);
   EXPECT_NEAR(collocated[0], 40, kLatencies);
-  EXPECT_NEAR(collocated[2], 60 + 16.0 / 50 + 1.5 * 16 / 450, kLatencies);
+  EXPECT_NEAR(collocated[2], 60 + 16.0 / 50 + 1.6 * 16 / 450, kLatencies);
   const auto apart = LibraryJob("rl_loop").on(0, {0, 1}).on(1, {2}).on(2, {3, 4, 5, 6}).seconds();
   ASSERT_EQ(apart.size(), 5u);
   EXPECT_NEAR(apart[0], 181, 4) << "two waves of 64 on each node, until the longest is through";

@@ -62,7 +62,8 @@ TEST(LoopTurn, HasAStageForEachPart) {
   ASSERT_EQ(cycle.stages[3].exchanges.size(), 1u);
   EXPECT_EQ(cycle.stages[3].exchanges[0].pattern, Pattern::Broadcast);
   EXPECT_DOUBLE_EQ(total_bytes(cycle.stages[3]), 2 * 7 * kGiga);
-  for (const Stage& stage : cycle.stages) EXPECT_FALSE(stage.paced);
+  EXPECT_TRUE(cycle.stages[2].paced) << "gradients are sent all through the training";
+  EXPECT_FALSE(cycle.stages[3].paced) << "weights as fast as they can";
   // Node 0 sends its weights to both others: 14 GB.
   EXPECT_DOUBLE_EQ(alone_rate(cycle, OneSwitch(50 * kGiga)),
                    1 / (32 + 6 + 40 + 14.0 / 50 + 24.5 / 450 + 14.0 / 50));
