@@ -21,6 +21,12 @@ enum class NetworkTopology : std::uint8_t {
   Platform,   ///< As the SimGrid platform file says.
 };
 
+/// Which node is at which place of the topology.
+enum class Wiring : std::uint8_t {
+  InOrder,   ///< By number: neighbours are under one leaf.
+  Shuffled,  ///< Drawn from the scenario's seed: numbers say nothing about the network.
+};
+
 /// Shape of a dragonfly. Nodes = groups x chassis x routers x nodes_per_router; groups is at most
 /// routers, since SimGrid 3.32 cannot route otherwise.
 struct DragonflyShape {
@@ -33,6 +39,7 @@ struct DragonflyShape {
 /// Bandwidths are of one direction of one link, in bytes per second, above 0.
 struct NetworkSpec {
   NetworkTopology topology = NetworkTopology::Star;
+  Wiring wiring = Wiring::InOrder;
   double nic_bandwidth = 50e9;      ///< Of a node's link: 50 GB/s is 400 Gb/s.
   Duration latency{1'000};          ///< Of one link.
   std::int32_t nodes_per_leaf = 0;  ///< FatTree, at least 1.
@@ -53,6 +60,11 @@ struct NetworkSpec {
 }  // namespace orrery::scenarios
 
 namespace orrery {
+
+template <>
+struct EnumNames<scenarios::Wiring> {
+  static constexpr std::array kNames{"in_order", "shuffled"};
+};
 
 template <>
 struct EnumNames<scenarios::NetworkTopology> {

@@ -182,6 +182,7 @@ void read_network(const MapReader& cluster, const std::string& directory, Scenar
   if (!node->is_map()) return;
   network.declared = true;
   reader.read_enum("topology", network.topology);
+  reader.read_enum("wiring", network.wiring);
   reader.read_bandwidth("nic_bandwidth", network.nic_bandwidth);
   reader.read_duration("latency", network.latency);
   network.link_bandwidth = network.nic_bandwidth;

@@ -39,6 +39,7 @@ constexpr Keys kNetwork[]{"topology",
                           "platform",
                           "device_bandwidth",
                           "storage_bandwidth",
+                          "wiring",
                           "stage"};
 constexpr Keys kDragonfly[]{"groups", "chassis", "routers", "nodes_per_router"};
 constexpr Keys kNodeGroup[]{"name",

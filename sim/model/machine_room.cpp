@@ -115,7 +115,7 @@ void MachineRoom::happen(const Future& future) {
     case FutureKind::LinkWhole:
       if (nodes_[future.subject].link_whole_at > now_) return;
       nodes_[future.subject].link_share = 1;
-      return staged_->fabric().set_link_share(NodeId{future.subject}, 1, now_);
+      return staged_->set_link_share(NodeId{future.subject}, 1, now_);
     case FutureKind::Complete:
     case FutureKind::Resume:
     case FutureKind::Checkpoint:

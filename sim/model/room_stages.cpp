@@ -142,7 +142,7 @@ void MachineRoom::slow_links(const scenarios::Fault& fault) {
     node.link_whole_at = std::max(node.link_whole_at, now_ + fault.lasting);
     if (!node.link_whole_at.is_never())
       future_.push(node.link_whole_at, FutureKind::LinkWhole, id.value);
-    staged_->fabric().set_link_share(id, node.link_share, now_);
+    staged_->set_link_share(id, node.link_share, now_);
   };
   for (const NodeId node : fault.nodes) slow(node);
   if (!fault.nodes.empty()) return;

@@ -19,7 +19,7 @@ enum class StageActivity : std::uint8_t { None, Work, Save, Restore };
 /// follows from the work that is done; nothing of it is kept here.
 struct StageRun {
   // What the present workers do, until the membership changes.
-  std::vector<GangMember> gang;  ///< By rank.
+  std::vector<GangMember> gang;  ///< By rank; nodes are places in the network.
   Generation gang_of;            ///< None: no gang was formed yet.
   Incarnation gang_newest;
   Cycle cycle;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/base/random.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -25,7 +26,11 @@ StagedWork::StagedWork(const scenarios::Scenario& scenario, Fabric& fabric)
     : scenario_(scenario),
       fabric_(fabric),
       on_fabric_(scenario.fidelity >= scenarios::Fidelity::L1),
-      renews_flows_(scenario.fidelity >= scenarios::Fidelity::L2) {}
+      renews_flows_(scenario.fidelity >= scenarios::Fidelity::L2) {
+  if (scenario.network.wiring == scenarios::Wiring::InOrder) return;
+  for (std::uint32_t n = 0; n < scenario.node_count(); ++n) places_.emplace_back(n);
+  Random::stream(scenario.seed, "wiring").shuffle(places_);
+}
 
 void StagedWork::form(LiveJob& job) {
   if (job.stages == nullptr) job.stages = std::make_unique<StageRun>();
@@ -43,16 +48,14 @@ void StagedWork::form(LiveJob& job) {
   for (const ModelWorker* worker : members)
     run.gang.push_back({worker->role,
                         worker->local_rank,
-                        worker->node,
+                        place_of(worker->node),
                         job.job.spec->roles[worker->role.index()].bundle.devices});
   run.on_fabric = false;
   run.alone_rate = run.measured = 0;
   if (run.gang.empty()) return;
   run.turn = kAnyTurn;
   turn_to(job, kAnyTurn);
-  double turn_s = 0;
-  for (const Stage& stage : run.cycle.stages) turn_s += alone_s(stage);
-  run.alone_rate = turn_s > 0 ? run.cycle.units / turn_s : 0;
+  run.alone_rate = orrery::sim::alone_rate(run.cycle, fabric_);
   run.save = checkpoint_stage({*job.job.spec, job.job.work, run.gang, scenario_.network, {}},
                               /*restore=*/false);
   run.on_fabric =
@@ -144,7 +147,9 @@ void StagedWork::work(LiveJob& job, double slowness, Instant now) {
 void StagedWork::save(LiveJob& job, bool beside, Instant now) {
   StageRun& run = *job.stages;
   Stage stage = run.save;
+  // The stall that the scenario declares goes on while the bytes are on their way.
   stage.compute_s = std::max(stage.compute_s, scenario_.timing.checkpoint_cost.in_seconds());
+  stage.overlap = 1;
   if (!beside) {
     run.save_due = false;
     return begin(job, StageActivity::Save, stage, now);

@@ -20,8 +20,8 @@ struct StageEnd {
   bool beside = false;  ///< Save: it was written beside the work.
 };
 
-/// Runs the stages of all jobs on one fabric. At fidelity L0 nothing ever runs here: it only tells
-/// rates.
+/// Runs the stages of all jobs on one fabric, whose nodes are the places of the scenario's wiring.
+/// At fidelity L0 nothing ever runs here: it only tells rates.
 class StagedWork {
  public:
   /// Both outlive the object.
@@ -79,6 +79,11 @@ class StagedWork {
   /// Whether the work waits for its checkpoints.
   bool saves_block(const LiveJob& job) const;
 
+  /// See Fabric.
+  void set_link_share(NodeId node, double share, Instant now) {
+    fabric_.set_link_share(place_of(node), share, now);
+  }
+
   Fabric& fabric() { return fabric_; }
 
  private:
@@ -87,13 +92,16 @@ class StagedWork {
   void own(StageId id, JobId job);
   StageEnd end_of(LiveJob& job, StageId id, Instant now);
 
+  NodeId place_of(NodeId node) const { return places_.empty() ? node : places_[node.index()]; }
+
   double alone_s(const Stage& stage) const { return fabric_.step_alone_s(stage) * stage.steps; }
 
   const scenarios::Scenario& scenario_;
   Fabric& fabric_;
   bool on_fabric_;     // Fidelity L1 and above.
   bool renews_flows_;  // L2 and above: long stages are cut, so that flows follow each other.
-  std::vector<JobId> owners_;  // [StageId]
+  std::vector<NodeId> places_;  // [NodeId]: its place in the network; empty: as numbered.
+  std::vector<JobId> owners_;   // [StageId]
   std::vector<StageId> complete_;
   std::int64_t under_way_ = 0;
 };

@@ -194,6 +194,28 @@ TEST_F(Stages, ARestartReadsTheCheckpointBackFirst) {
   EXPECT_THAT(ends(), ElementsAre(DoubleNear(60 + 2 + 60 + 2, kNear)));
 }
 
+TEST_F(Stages, ShuffledNodesSendFromPlacesThatTheSeedDraws) {
+  const auto places = [&](std::uint64_t seed) {
+    scenarios::Scenario scenario = four_nodes();
+    scenario.seed = seed;
+    scenario.fidelity = Fidelity::L1;
+    scenario.network.wiring = scenarios::Wiring::Shuffled;
+    WorldHarness world(std::move(scenario), {model()}, &fabric_);
+    world.pass_to(0);
+    world.start(1, 0, 3);
+    std::vector<std::uint32_t> out;
+    for (const NodeId node : fabric_.last().exchanges[0].members) out.push_back(node.value);
+    return out;
+  };
+  std::vector<std::vector<std::uint32_t>> drawn;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    drawn.push_back(places(seed));
+    EXPECT_THAT(drawn.back(), testing::UnorderedElementsAre(0, 1, 2, 3)) << "seed " << seed;
+  }
+  EXPECT_EQ(drawn.front(), places(1));
+  EXPECT_THAT(drawn, testing::Contains(testing::Ne(drawn.front())));
+}
+
 TEST_F(Stages, BandwidthFaultsReachTheLinksAndEnd) {
   scenarios::Fault weak = node_fault(10, FaultKind::Bandwidth, 1, Duration::seconds(20));
   weak.factor = 0.25;
