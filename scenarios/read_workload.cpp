@@ -1,9 +1,19 @@
+#include <array>
 #include <utility>
 
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
 namespace {
+
+/// Keys that mean something for public traces alone.
+constexpr std::array<std::string_view, 7> kTraceKeys = {"duplicates",
+                                                        "zero_gpus",
+                                                        "censored",
+                                                        "preemptible",
+                                                        "host_resources",
+                                                        "throughputs",
+                                                        "speeds_of"};
 
 void refuse(const MapReader& reader,
             std::initializer_list<std::string_view> keys,
@@ -12,25 +22,51 @@ void refuse(const MapReader& reader,
     if (reader.has(key)) reader.fail(key, "has no meaning for " + format + "; remove it");
 }
 
+void refuse_trace_keys(const MapReader& reader, const std::string& format) {
+  for (std::string_view key : kTraceKeys) refuse(reader, {key}, format);
+}
+
 PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory) {
   PolluxWorkload pollux;
   read_path(reader, "file", "file: jobs.csv", directory, pollux.file);
   read_path(reader, "profiles", "profiles: profiles", directory, pollux.profiles);
   reader.read_integer("limit", pollux.limit, 0, INT64_MAX);
-  refuse(reader, {"duplicates", "estimates", "preemptible"}, "format pollux");
+  refuse_trace_keys(reader, "format pollux");
+  refuse(reader, {"estimates"}, "format pollux");
   return pollux;
 }
 
-PhillyWorkload read_philly(const MapReader& reader, const std::string& directory) {
-  PhillyWorkload philly;
-  reader.read_enum("format", philly.format);
-  read_path(reader, "file", "file: jobs.csv", directory, philly.file);
-  reader.read_integer("limit", philly.limit, 0, INT64_MAX);
-  reader.read_enum("duplicates", philly.duplicates);
-  reader.read_enum("estimates", philly.estimates);
-  reader.read_bool("preemptible", philly.preemptible);
-  refuse(reader, {"profiles"}, "a Philly trace");
-  return philly;
+TraceWorkload read_trace(const MapReader& reader,
+                         TraceFormat format,
+                         const std::string& directory) {
+  TraceWorkload trace;
+  trace.format = format;
+  // The log does not tell how many devices these jobs asked for; none is unlikely.
+  if (format == TraceFormat::PhillyJson) trace.zero_gpus = OddRows::Drop;
+  read_path(reader, "file", "file: jobs.csv", directory, trace.file);
+  reader.read_integer("limit", trace.limit, 0, INT64_MAX);
+  reader.read_enum("duplicates", trace.duplicates);
+  reader.read_enum("zero_gpus", trace.zero_gpus);
+  reader.read_enum("censored", trace.censored);
+  reader.read_enum("estimates", trace.estimates);
+  reader.read_bool("preemptible", trace.preemptible);
+  reader.read_bool("host_resources", trace.host_resources);
+  if (format == TraceFormat::Gavel) {
+    if (reader.has("throughputs"))
+      read_path(reader, "throughputs", "throughputs: speeds.json", directory, trace.throughputs);
+    reader.read_text("speeds_of", trace.speeds_of);
+  } else {
+    refuse(reader, {"throughputs", "speeds_of"}, "a trace that is not Gavel's");
+  }
+  refuse(reader, {"profiles"}, "a trace");
+  return trace;
+}
+
+/// Every format, for a message.
+std::string format_names() {
+  std::string out = "one of pollux";
+  for (const char* name : EnumNames<TraceFormat>::kNames) out += std::string(", ") + name;
+  return out;
 }
 
 constexpr double kFlopsMax = 1e30;
@@ -69,16 +105,9 @@ bool read_interchange(const MapReader& reader, const std::string& directory, Sce
   const YamlNode* batsim = reader.find("batsim");
   const YamlNode* elastisim = reader.find("elastisim");
   if (batsim == nullptr && elastisim == nullptr) return false;
-  refuse(reader,
-         {"format",
-          "file",
-          "profiles",
-          "limit",
-          "duplicates",
-          "estimates",
-          "preemptible",
-          "generator"},
-         batsim != nullptr ? "a workload of Batsim" : "a workload of ElastiSim");
+  const std::string what = batsim != nullptr ? "a workload of Batsim" : "a workload of ElastiSim";
+  refuse(reader, {"format", "file", "profiles", "limit", "estimates", "generator"}, what);
+  refuse_trace_keys(reader, what);
   if (batsim != nullptr && elastisim != nullptr)
     reader.fail("elastisim", "stands beside batsim, one of them is needed; remove the other");
   if (batsim != nullptr)
@@ -109,9 +138,8 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
   if (!node->is_map()) return;
   if (read_interchange(reader, directory, scenario)) return;
   if (const YamlNode* generator = reader.find("generator")) {
-    refuse(reader,
-           {"format", "file", "profiles", "limit", "duplicates", "preemptible"},
-           "a generator");
+    refuse(reader, {"format", "file", "profiles", "limit"}, "a generator");
+    refuse_trace_keys(reader, "a generator");
     GeneratorWorkload workload;
     reader.read_enum("estimates", workload.estimates);
     read_generator(top.reading(), *generator, scenario, workload);
@@ -123,11 +151,10 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
     reader.missing("format", "format: philly, or a generator");
   } else if (format->scalar == "pollux") {
     scenario.workload = read_pollux(reader, directory);
-  } else if (format->scalar == "philly" || format->scalar == "philly-json") {
-    scenario.workload = read_philly(reader, directory);
+  } else if (const auto known = enum_from<TraceFormat>(format->scalar)) {
+    scenario.workload = read_trace(reader, *known, directory);
   } else {
-    reader.fail("format",
-                found_instead(*format, "one of pollux, philly, philly-json", "choose one"));
+    reader.fail("format", found_instead(*format, format_names(), "choose one"));
   }
 }
 

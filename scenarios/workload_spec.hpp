@@ -21,30 +21,43 @@ struct PolluxWorkload {
   std::int64_t limit = 0;  ///< Only the first so many jobs; 0: all.
 };
 
-/// How the Philly trace is written.
-enum class PhillyFormat : std::uint8_t {
-  Csv,   ///< timestamp, duration, num_gpus, gpu_time, cluster.
-  Json,  ///< The original `cluster_job_log`.
+/// How a trace is written; docs/traces.md tells what each holds.
+enum class TraceFormat : std::uint8_t {
+  Philly,      ///< timestamp, duration, num_gpus, gpu_time, cluster.
+  PhillyJson,  ///< The original `cluster_job_log`.
+  Openb,
+  Gavel,
+  Swf,
+  Helios,
+  Acme,
+  Pai,
+  PaiSample,
+  Orrery,  ///< Our own form, as orrery trace convert writes it.
 };
 
 /// What policies are told about how long a job of a trace runs.
 enum class TraceEstimates : std::uint8_t {
   None,    ///< Nothing.
   Oracle,  ///< The recorded duration.
-  Stated,  ///< The recorded duration, marked as stated by the user.
+  Stated,  ///< What the trace foretold, else the recorded duration; marked as stated by the user.
 };
 
-/// What happens to rows that are equal in every column.
-enum class Duplicates : std::uint8_t { Keep, Drop };
+/// What happens to rows of a trace that are not as they should be.
+enum class OddRows : std::uint8_t { Keep, Drop };
 
-/// Jobs of the Philly trace.
-struct PhillyWorkload {
-  PhillyFormat format = PhillyFormat::Csv;
+/// Jobs of a public trace.
+struct TraceWorkload {
+  TraceFormat format = TraceFormat::Philly;
   std::string file;
-  std::int64_t limit = 0;  ///< Only the first so many jobs by submission; 0: all.
-  Duplicates duplicates = Duplicates::Keep;
+  std::int64_t limit = 0;              ///< Only the first so many jobs by submission; 0: all.
+  OddRows duplicates = OddRows::Keep;  ///< Rows that are equal in every column.
+  OddRows zero_gpus = OddRows::Keep;   ///< Jobs that need no device.
+  OddRows censored = OddRows::Drop;    ///< Jobs whose end is unknown.
   TraceEstimates estimates = TraceEstimates::Oracle;
-  bool preemptible = true;  ///< Whether policies may take devices back from these jobs.
+  bool preemptible = true;         ///< Whether policies may take devices back from these jobs.
+  bool host_resources = true;      ///< Whether cores and memory are asked for, where known.
+  std::string throughputs;         ///< Gavel: table of steps a second; empty: none.
+  std::string speeds_of = "v100";  ///< Gavel: the device model whose speeds count.
 };
 
 /// Jobs made from a seed.
@@ -76,7 +89,7 @@ struct ElastisimWorkload {
 
 using Workload = std::variant<std::monostate,
                               PolluxWorkload,
-                              PhillyWorkload,
+                              TraceWorkload,
                               GeneratorWorkload,
                               BatsimWorkload,
                               ElastisimWorkload>;
@@ -86,8 +99,17 @@ using Workload = std::variant<std::monostate,
 namespace orrery {
 
 template <>
-struct EnumNames<scenarios::PhillyFormat> {
-  static constexpr std::array kNames{"philly", "philly-json"};
+struct EnumNames<scenarios::TraceFormat> {
+  static constexpr std::array kNames{"philly",
+                                     "philly-json",
+                                     "openb",
+                                     "gavel",
+                                     "swf",
+                                     "helios",
+                                     "acme",
+                                     "pai",
+                                     "pai-sample",
+                                     "orrery"};
 };
 
 template <>
@@ -96,7 +118,7 @@ struct EnumNames<scenarios::TraceEstimates> {
 };
 
 template <>
-struct EnumNames<scenarios::Duplicates> {
+struct EnumNames<scenarios::OddRows> {
   static constexpr std::array kNames{"keep", "drop"};
 };
 

@@ -1,78 +1,22 @@
 #include "sim/run/workload.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
 #include "sim/pollux/profiles.hpp"
+#include "sim/run/job_parts.hpp"
+#include "sim/run/trace_jobs.hpp"
 #include "sim/run/workload_file.hpp"
-#include "sim/traces/philly_csv.hpp"
-#include "sim/traces/philly_json.hpp"
 #include "sim/workload/generator.hpp"
 
 namespace orrery::sim {
 namespace {
 
 using scenarios::GeneratorWorkload;
-using scenarios::PhillyFormat;
-using scenarios::PhillyWorkload;
 using scenarios::PolluxWorkload;
 using scenarios::Scenario;
-using scenarios::TraceEstimates;
-
-// Devices on the largest node: what one replica of a big job takes.
-std::int32_t devices_per_node(const Scenario& scenario) {
-  std::int32_t most = 1;
-  for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
-  return most;
-}
-
-// A rigid job as processes that each fit on a node: whole nodes where it can be, else the largest
-// equal parts.
-RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node) {
-  RoleSpec role;
-  role.name = "worker";
-  role.bundle.devices = gpus <= per_node ? gpus : std::gcd(gpus, per_node);
-  role.min_replicas = role.max_replicas =
-      role.bundle.devices == 0 ? 1 : std::max(1, gpus / role.bundle.devices);
-  return role;
-}
-
-// What every job of a trace or generator has in common: data-parallel training that restarts from
-// its checkpoint when it moves or loses a worker.
-std::shared_ptr<JobSpec> training_job(std::string name) {
-  auto spec = std::make_shared<JobSpec>();
-  spec->name = std::move(name);
-  spec->rescale = RescaleMode::Restart;
-  spec->recovery = RecoveryScope::Job;
-  return spec;
-}
-
-void set_estimate(JobSpec& spec, TraceEstimates estimates, Duration truth, Duration stated) {
-  if (estimates == TraceEstimates::None) return;
-  const bool oracle = estimates == TraceEstimates::Oracle;
-  spec.estimate = oracle ? truth : stated;
-  spec.estimate_source = oracle ? EstimateSource::Oracle : EstimateSource::Declared;
-}
-
-scenarios::WorkSpec work_for(Duration duration, std::int32_t replicas) {
-  scenarios::WorkSpec work;
-  work.units = duration.in_seconds();
-  work.base_replicas = replicas;
-  return work;
-}
-
-// A full job name made of a trace's own id; the id itself stays as the label where they differ.
-std::string job_name(const std::string& id, std::string& label) {
-  std::string name = "default.";
-  for (const char c : id)
-    name += (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c
-            : c >= 'A' && c <= 'Z'                           ? static_cast<char>(c - 'A' + 'a')
-                                                             : '-';
-  if (name.compare(8, std::string::npos, id) != 0) label = id;
-  return name;
-}
+using scenarios::TraceWorkload;
 
 class InlineSource final : public JobSource {
  public:
@@ -140,33 +84,6 @@ class PolluxSource final : public JobSource {
   std::size_t at_ = 0;
 };
 
-class TraceSource final : public JobSource {
- public:
-  TraceSource(const Scenario& scenario, const PhillyWorkload& workload, const Trace& trace)
-      : workload_(workload), trace_(trace), per_node_(devices_per_node(scenario)) {}
-
-  std::optional<ModelJob> next() override {
-    if (at_ == trace_.jobs.size()) return std::nullopt;
-    const TraceJob& job = trace_.jobs[at_++];
-    ModelJob out;
-    auto spec = training_job(job_name(job.name, out.label));
-    spec->preemptible = workload_.preemptible;
-    spec->group = "vc-" + job.vc;
-    spec->roles.push_back(rigid_role(job.gpus, per_node_));
-    set_estimate(*spec, workload_.estimates, job.duration, job.duration);
-    out.work = work_for(job.duration, spec->roles[0].min_replicas);
-    out.spec = std::move(spec);
-    out.submit = job.submit;
-    return out;
-  }
-
- private:
-  const PhillyWorkload& workload_;
-  const Trace& trace_;
-  std::int32_t per_node_;
-  std::size_t at_ = 0;
-};
-
 class GeneratedSource final : public JobSource {
  public:
   GeneratedSource(const Scenario& scenario, const GeneratorWorkload& workload)
@@ -230,28 +147,6 @@ class MergedSource final : public JobSource {
   std::optional<ModelJob> next_b_;
 };
 
-WorkloadAccount account_of(const TraceReport& report) {
-  WorkloadAccount account;
-  account.rows_read = report.rows;
-  for (std::size_t r = 0; r < kTraceReasons; ++r) {
-    const auto reason = static_cast<TraceReason>(r);
-    const auto add = [&](TraceAction action, std::vector<ReasonCount>& to) {
-      if (const std::uint64_t rows = report.counted(reason, action); rows > 0)
-        to.push_back({std::string(to_string(reason)), rows});
-    };
-    add(TraceAction::Dropped, account.dropped);
-    add(TraceAction::Altered, account.altered);
-  }
-  return account;
-}
-
-template <class Jobs>
-void keep_first(Jobs& jobs, std::int64_t limit, WorkloadAccount& account) {
-  if (limit <= 0 || jobs.size() <= static_cast<std::size_t>(limit)) return;
-  account.dropped.push_back({"beyond-limit", jobs.size() - static_cast<std::size_t>(limit)});
-  jobs.resize(static_cast<std::size_t>(limit));
-}
-
 }  // namespace
 
 Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
@@ -270,18 +165,10 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
                        return a.submitted_at < b.submitted_at;
                      });
     keep_first(out.submissions_, pollux->limit, out.account_);
-  } else if (const auto* philly = std::get_if<PhillyWorkload>(&scenario.workload)) {
-    Result<std::string> text = read_workload_file(philly->file, "workload.file");
-    if (!text) return text.errors();
-    TraceOptions options;
-    if (philly->duplicates == scenarios::Duplicates::Drop) options.duplicates = TraceRows::Drop;
-    Result<Trace> trace = philly->format == PhillyFormat::Csv
-                              ? parse_philly_csv(*text, philly->file, options)
-                              : parse_philly_json(*text, philly->file, options);
+  } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
+    Result<Trace> trace = load_trace(scenario, *from, out.account_);
     if (!trace) return trace.errors();
     out.trace_ = std::move(*trace);
-    out.account_ = account_of(out.trace_.report);
-    keep_first(out.trace_.jobs, philly->limit, out.account_);
   }
   Result<ImportedWorkload> imported = ImportedWorkload::load(scenario, out.account_);
   if (!imported) return imported.errors();
@@ -323,8 +210,8 @@ std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario) const 
   std::unique_ptr<JobSource> other;
   if (std::holds_alternative<PolluxWorkload>(scenario.workload)) {
     other = std::make_unique<PolluxSource>(scenario, submissions_, *profiles_);
-  } else if (const auto* philly = std::get_if<PhillyWorkload>(&scenario.workload)) {
-    other = std::make_unique<TraceSource>(scenario, *philly, trace_);
+  } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
+    other = play_trace(scenario, *from, trace_);
   } else if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload)) {
     other = std::make_unique<GeneratedSource>(scenario, *generator);
   } else if (imported_.any()) {

@@ -14,7 +14,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "12", "12.5" as people write limits.
 std::string plain(double value) {
-  if (value == std::floor(value) && std::fabs(value) < 1e15)
+  if (value == std::floor(value) && std::fabs(value) <= 1e15)
     return std::to_string(static_cast<std::int64_t>(value));
   return std::to_string(value);
 }

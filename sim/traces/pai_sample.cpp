@@ -70,7 +70,7 @@ class PaiSampleReader {
         static_cast<int>(fields_.whole("num_inst", text(NumInst, "1"), 1, kTraceGpusMax));
     set_gpus(job, instances, fields_.thousandths("num_gpu", text(NumGpu, "0"), 1000, 0, 1000));
     if (job.gpus > kTraceGpusMax)
-      fields_.refuse("num_gpu", rows_.field(NumGpu), "at most 1000000 GPUs of all instances");
+      fields_.refuse("num_gpu", rows_.field(NumGpu), "a request of at most 1000000 GPUs in all");
     job.cpu_milli = fields_.thousandths("num_cpu", text(NumCpu, "0"), 1000, 0, 1e6) * instances;
     job.submit = fields_.time("submit_time", text(SubmitTime, "1"));
     job.duration = duration();

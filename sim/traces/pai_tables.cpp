@@ -173,11 +173,11 @@ class PaiReader {
     PaiJob* entry = fields.ok() ? job_of(rows.field(TaskJob)) : nullptr;
     if (entry == nullptr) return;
     if (entry->instances + std::int64_t{instances} > kTraceGpusMax)
-      return fields.refuse("inst_num", count, "at most 1000000 instances of all tasks of a job");
+      return fields.refuse("inst_num", count, "a job of at most 1000000 instances in all");
     TraceJob task;
     set_gpus(task, instances, gpu);
     if (std::int64_t{entry->job.gpus} + (gpu + 999) / 1000 * instances > kTraceGpusMax)
-      return fields.refuse("plan_gpu", rows.field(PlanGpu), "at most 1000000 GPUs of one job");
+      return fields.refuse("plan_gpu", rows.field(PlanGpu), "a job of at most 1000000 GPUs in all");
     ++entry->tasks;
     entry->instances += instances;
     if (gpu > 0) entry->gpu_instances += instances;

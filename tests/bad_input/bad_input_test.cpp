@@ -18,7 +18,10 @@
 #include "scenarios/loader.hpp"
 #include "sim/pollux/profiles.hpp"
 #include "sim/pollux/workload.hpp"
+#include "sim/traces/formats.hpp"
+#include "sim/traces/gavel_throughputs.hpp"
 #include "sim/traces/lanl_failures.hpp"
+#include "sim/traces/node_list.hpp"
 #include "sim/traces/philly_csv.hpp"
 #include "sim/traces/philly_json.hpp"
 
@@ -39,11 +42,38 @@ Errors errors_of(const Result<T>& result) {
   return result ? Errors{} : result.errors();
 }
 
+/// The format of a folder's traces, whose names have dashes.
+std::string format_of(std::string reader) {
+  std::replace(reader.begin(), reader.end(), '_', '-');
+  return reader;
+}
+
+/// A folder is a trace with its tables beside it, the first of which is that of the jobs.
+Errors read_broken_trace(const sim::TraceFormat& format, const std::string& path) {
+  const std::string file = fs::is_directory(path) ? path + "/pai_job_table.csv" : path;
+  return errors_of(sim::read_trace(
+      format,
+      file,
+      read_text(file),
+      "",
+      {},
+      [](const std::string& table, std::string_view) -> Result<std::string> {
+        if (fs::exists(table)) return read_text(table);
+        return Error{.code = ErrorCode::NotFound, .file = table, .message = "is not there"};
+      }));
+}
+
 /// What the reader of the file's folder has to say. Paths are relative to the repository.
 Errors read_broken(const std::string& reader, const std::string& path) {
   if (reader == "scenario") return errors_of(scenarios::load_scenario(path));
   if (reader == "philly_csv") return errors_of(sim::parse_philly_csv(read_text(path), path));
   if (reader == "philly_json") return errors_of(sim::parse_philly_json(read_text(path), path));
+  if (reader == "openb_nodes") return errors_of(sim::parse_openb_nodes(read_text(path), path));
+  if (reader == "pai_machines") return errors_of(sim::parse_pai_machines(read_text(path), path));
+  if (reader == "gavel_throughputs")
+    return errors_of(sim::parse_gavel_throughputs(read_text(path), path));
+  if (const auto* format = sim::find_trace_format(format_of(reader)))
+    return read_broken_trace(*format, path);
   if (reader == "lanl_csv") return errors_of(sim::parse_lanl_failures(read_text(path), path));
   if (reader == "pollux_profiles") return errors_of(sim::read_pollux_profiles(path));
   const auto profiles = sim::read_pollux_profiles("tests/bad_input/tiny_profiles");
@@ -59,8 +89,23 @@ struct BrokenFile {
 std::vector<BrokenFile> broken_files() {
   std::vector<BrokenFile> files;
   const fs::path root = fs::path(ORRERY_SOURCE_ROOT) / "tests/bad_input";
-  for (const char* reader :
-       {"scenario", "lanl_csv", "philly_csv", "philly_json", "pollux_workload", "pollux_profiles"})
+  for (const char* reader : {"scenario",
+                             "acme",
+                             "gavel",
+                             "gavel_throughputs",
+                             "helios",
+                             "lanl_csv",
+                             "openb",
+                             "openb_nodes",
+                             "orrery",
+                             "pai",
+                             "pai_machines",
+                             "pai_sample",
+                             "philly_csv",
+                             "philly_json",
+                             "pollux_workload",
+                             "pollux_profiles",
+                             "swf"})
     for (const auto& entry : fs::directory_iterator(root / reader))
       if (entry.path().extension() != ".expected")
         files.push_back({reader, fs::relative(entry.path(), ORRERY_SOURCE_ROOT).string()});

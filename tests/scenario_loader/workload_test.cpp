@@ -28,13 +28,35 @@ TEST(Workloads, PhillyHasItsSwitches) {
   const Scenario scenario = load_workload(
       "{format: philly-json, file: /w.json, limit: 5, duplicates: drop, estimates: none, "
       "preemptible: false}");
-  const auto& philly = std::get<PhillyWorkload>(scenario.workload);
-  EXPECT_EQ(philly.format, PhillyFormat::Json);
+  const auto& philly = std::get<TraceWorkload>(scenario.workload);
+  EXPECT_EQ(philly.format, TraceFormat::PhillyJson);
   EXPECT_EQ(philly.file, "/w.json");
   EXPECT_EQ(philly.limit, 5);
-  EXPECT_EQ(philly.duplicates, Duplicates::Drop);
+  EXPECT_EQ(philly.duplicates, OddRows::Drop);
   EXPECT_EQ(philly.estimates, TraceEstimates::None);
   EXPECT_FALSE(philly.preemptible);
+}
+
+TEST(Workloads, EveryFormatOfTracesIsReadAlike) {
+  for (const char* name : EnumNames<TraceFormat>::kNames) {
+    const Scenario scenario = load_workload("{format: " + std::string(name) +
+                                            ", file: j, zero_gpus: drop, censored: keep, "
+                                            "host_resources: false}");
+    const auto& trace = std::get<TraceWorkload>(scenario.workload);
+    EXPECT_EQ(to_string(trace.format), name);
+    EXPECT_EQ(trace.file, "some/dir/j");
+    EXPECT_EQ(trace.zero_gpus, OddRows::Drop);
+    EXPECT_EQ(trace.censored, OddRows::Keep);
+    EXPECT_FALSE(trace.host_resources);
+  }
+}
+
+TEST(Workloads, GavelHasATableOfSpeeds) {
+  const Scenario scenario =
+      load_workload("{format: gavel, file: j.trace, throughputs: t.json, speeds_of: k80}");
+  const auto& trace = std::get<TraceWorkload>(scenario.workload);
+  EXPECT_EQ(trace.throughputs, "some/dir/t.json");
+  EXPECT_EQ(trace.speeds_of, "k80");
 }
 
 TEST(Workloads, AGeneratorTakesSeedAndSizeOfTheScenario) {

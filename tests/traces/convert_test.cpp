@@ -57,7 +57,7 @@ TraceJob job_of(Random& random, std::size_t number, Fields fields) {
   job.name += "x" + text_of(random);
   if (random.below(4) == 0) job.gpus = 0;
   job.instances = static_cast<int>(1 + random.below(16));
-  job.gpu_milli = job.gpus == 0 ? 0 : 1 + static_cast<std::int64_t>(random.below(1000 * job.gpus));
+  job.gpu_milli = job.gpus == 0 ? 0 : random.between(job.gpus, std::int64_t{1000} * job.gpus);
   job.cpu_milli = static_cast<std::int64_t>(random.below(3)) * 6400;
   job.memory_mib = static_cast<std::int64_t>(random.below(100'000));
   job.models = text_of(random);

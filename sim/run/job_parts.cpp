@@ -1,0 +1,59 @@
+#include "sim/run/job_parts.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace orrery::sim {
+
+using scenarios::Scenario;
+using scenarios::TraceEstimates;
+
+std::int32_t devices_per_node(const Scenario& scenario) {
+  std::int32_t most = 1;
+  for (const NodeGroup& group : scenario.groups) most = std::max(most, group.devices);
+  return most;
+}
+
+RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node) {
+  RoleSpec role;
+  role.name = "worker";
+  role.bundle.devices = gpus <= per_node ? gpus : std::gcd(gpus, per_node);
+  role.min_replicas = role.max_replicas =
+      role.bundle.devices == 0 ? 1 : std::max(1, gpus / role.bundle.devices);
+  return role;
+}
+
+std::shared_ptr<JobSpec> training_job(std::string name) {
+  auto spec = std::make_shared<JobSpec>();
+  spec->name = std::move(name);
+  spec->rescale = RescaleMode::Restart;
+  spec->recovery = RecoveryScope::Job;
+  return spec;
+}
+
+void set_estimate(JobSpec& spec, TraceEstimates estimates, Duration truth, Duration stated) {
+  if (estimates == TraceEstimates::None) return;
+  const bool oracle = estimates == TraceEstimates::Oracle;
+  spec.estimate = oracle ? truth : stated;
+  spec.estimate_source = oracle ? EstimateSource::Oracle : EstimateSource::Declared;
+}
+
+scenarios::WorkSpec work_for(Duration duration, std::int32_t replicas) {
+  scenarios::WorkSpec work;
+  work.units = duration.in_seconds();
+  work.base_replicas = replicas;
+  return work;
+}
+
+std::string job_name(const std::string& id, std::string& label) {
+  std::string name = "default.";
+  for (const char c : id)
+    name += (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c
+            : c >= 'A' && c <= 'Z'                           ? static_cast<char>(c - 'A' + 'a')
+                                                             : '-';
+  if (name.compare(8, std::string::npos, id) != 0) label = id;
+  return name;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,46 @@
+// What the jobs of traces and generators are made of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/units.hpp"
+#include "core/job/spec.hpp"
+#include "scenarios/scenario.hpp"
+#include "sim/results/summary.hpp"
+
+namespace orrery::sim {
+
+/// Devices on the largest node, at least 1: what one replica of a big job takes.
+std::int32_t devices_per_node(const scenarios::Scenario& scenario);
+
+/// A rigid job as processes that each fit on a node: whole nodes where it can be, else the largest
+/// equal parts.
+RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node);
+
+/// What every such job has in common: data-parallel training that restarts from its checkpoint when
+/// it moves or loses a worker.
+std::shared_ptr<JobSpec> training_job(std::string name);
+
+/// Tells `spec` what policies may know: nothing, the `truth`, or what is `stated`.
+void set_estimate(JobSpec& spec,
+                  scenarios::TraceEstimates estimates,
+                  Duration truth,
+                  Duration stated);
+
+/// Work that takes `duration` with so many replicas.
+scenarios::WorkSpec work_for(Duration duration, std::int32_t replicas);
+
+/// A full job name made of a trace's own id; the id itself goes to `label` where they differ.
+std::string job_name(const std::string& id, std::string& label);
+
+/// Keeps the first `limit` of `jobs` (0: all) and counts the others.
+template <class Jobs>
+void keep_first(Jobs& jobs, std::int64_t limit, WorkloadAccount& account) {
+  if (limit <= 0 || jobs.size() <= static_cast<std::size_t>(limit)) return;
+  account.dropped.push_back({"beyond-limit", jobs.size() - static_cast<std::size_t>(limit)});
+  jobs.resize(static_cast<std::size_t>(limit));
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,189 @@
+#include "sim/run/trace_jobs.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "sim/run/job_parts.hpp"
+#include "sim/run/workload_file.hpp"
+#include "sim/traces/formats.hpp"
+
+namespace orrery::sim {
+namespace {
+
+using scenarios::OddRows;
+using scenarios::Scenario;
+using scenarios::TraceWorkload;
+
+/// `amount` in equal parts, rounded up.
+std::int64_t part_of(std::int64_t amount, std::int64_t parts) {
+  return (amount + parts - 1) / parts;
+}
+
+TraceRows rows(OddRows choice) {
+  return choice == OddRows::Keep ? TraceRows::Keep : TraceRows::Drop;
+}
+
+/// What became of the rows, in the words of the reports.
+void count_rows(const TraceReport& report, WorkloadAccount& account) {
+  account.rows_read = report.rows;
+  for (std::size_t r = 0; r < kTraceReasons; ++r) {
+    const auto reason = static_cast<TraceReason>(r);
+    const auto add = [&](TraceAction action, std::vector<ReasonCount>& to) {
+      if (const std::uint64_t count = report.counted(reason, action); count > 0)
+        to.push_back({std::string(to_string(reason)), count});
+    };
+    add(TraceAction::Dropped, account.dropped);
+    add(TraceAction::Altered, account.altered);
+  }
+}
+
+void count_requests(const TraceRequests& requests, const Trace& trace, WorkloadAccount& account) {
+  ReasonCount parts{"parts of several devices as whole ones", 0};
+  ReasonCount one{"one of several device models", 0};
+  ReasonCount none{"device model that the cluster lacks", 0};
+  for (const TraceJob& job : trace.jobs) {
+    TraceRequests::Notes notes;
+    requests.role_of(job, &notes);
+    parts.rows += notes.parts_as_whole ? 1 : 0;
+    one.rows += notes.one_model ? 1 : 0;
+    none.rows += notes.no_model ? 1 : 0;
+  }
+  for (const ReasonCount& count : {parts, one, none})
+    if (count.rows > 0) account.altered.push_back(count);
+}
+
+class TraceSource final : public JobSource {
+ public:
+  TraceSource(const Scenario& scenario, const TraceWorkload& workload, const Trace& trace)
+      : workload_(workload), trace_(trace), requests_(scenario, workload) {}
+
+  std::optional<ModelJob> next() override {
+    if (at_ == trace_.jobs.size()) return std::nullopt;
+    const TraceJob& job = trace_.jobs[at_++];
+    ModelJob out;
+    auto spec = training_job(unique_name(job.name, out.label));
+    spec->preemptible = workload_.preemptible;
+    if (!job.vc.empty()) spec->group = "vc-" + job.vc;
+    spec->roles.push_back(requests_.role_of(job, nullptr));
+    set_estimate(*spec, workload_.estimates, job.duration, job.estimate.value_or(job.duration));
+    out.work = work_for(job.duration, spec->roles[0].min_replicas);
+    out.spec = std::move(spec);
+    out.submit = job.submit;
+    return out;
+  }
+
+ private:
+  /// A valid name that no job before has; ids of traces may differ in case or punctuation alone.
+  std::string unique_name(const std::string& id, std::string& label) {
+    std::string name = job_name(id, label);
+    if (is_dns_label(name.substr(name.find('.') + 1)) && names_.insert(name).second) return name;
+    label = id;
+    name = "default.row-" + std::to_string(at_);
+    while (!names_.insert(name).second) name += "x";
+    return name;
+  }
+
+  const TraceWorkload& workload_;
+  const Trace& trace_;
+  TraceRequests requests_;
+  std::size_t at_ = 0;
+  std::unordered_set<std::string> names_;  // Looked up, never walked.
+};
+
+}  // namespace
+
+TraceRequests::TraceRequests(const Scenario& scenario, const TraceWorkload& workload)
+    : per_node_(devices_per_node(scenario)), host_resources_(workload.host_resources) {
+  for (const NodeGroup& group : scenario.groups) {
+    if (group.devices == 0) continue;
+    auto known = std::ranges::find(models_, group.device_model, &ModelDevices::model);
+    if (known == models_.end()) known = models_.insert(models_.end(), {group.device_model, 0});
+    known->devices += std::int64_t{group.count} * group.devices;
+  }
+  std::ranges::stable_sort(models_, std::ranges::greater(), &ModelDevices::devices);
+}
+
+std::string TraceRequests::model_of(std::string_view accepted, Notes& notes) const {
+  const auto accepts = [&](std::string_view model) {
+    for (std::string_view rest = accepted; !rest.empty();) {
+      const std::size_t bar = std::min(rest.find('|'), rest.size());
+      if (rest.substr(0, bar) == model) return true;
+      rest.remove_prefix(std::min(bar + 1, rest.size()));
+    }
+    return false;
+  };
+  std::string chosen;
+  for (const ModelDevices& each : models_) {
+    if (!accepts(each.model)) continue;
+    if (!chosen.empty()) {
+      notes.one_model = true;
+      return chosen;
+    }
+    chosen = each.model;
+  }
+  notes.no_model = chosen.empty();
+  return chosen;
+}
+
+RoleSpec TraceRequests::role_of(const TraceJob& job, Notes* notes) const {
+  Notes found;
+  RoleSpec role = rigid_role(job.gpus, per_node_);
+  const bool equal = job.gpus % job.instances == 0 && job.gpus / job.instances <= per_node_;
+  if (equal) {
+    role.bundle.devices = job.gpus / job.instances;
+    role.min_replicas = role.max_replicas = job.instances;
+  }
+  const std::int64_t replicas = role.min_replicas;
+  if (job.gpu_milli < std::int64_t{1000} * job.gpus) {
+    if (role.bundle.devices == 1) {
+      role.bundle.share.thousandths = static_cast<std::int32_t>(part_of(job.gpu_milli, replicas));
+    } else {
+      found.parts_as_whole = true;
+    }
+  }
+  if (!job.models.empty() && job.gpus > 0) role.bundle.device_model = model_of(job.models, found);
+  if (host_resources_) {
+    role.bundle.cpu.count = part_of(job.cpu_milli, replicas);
+    role.bundle.memory.count = part_of(job.memory_mib, replicas) * 1024 * 1024;
+  }
+  if (notes != nullptr) *notes = found;
+  return role;
+}
+
+Result<Trace> load_trace(const Scenario& scenario,
+                         const TraceWorkload& workload,
+                         WorkloadAccount& account) {
+  Result<std::string> text = read_workload_file(workload.file, "workload.file");
+  if (!text) return text.errors();
+  TraceOptions options;
+  options.duplicates = rows(workload.duplicates);
+  options.zero_gpus = rows(workload.zero_gpus);
+  options.censored = rows(workload.censored);
+  options.device_model = workload.speeds_of;
+  const TraceFormat* format = find_trace_format(orrery::to_string(workload.format));
+  invariant(format != nullptr, "every format of the language has a reader");
+  Result<Trace> trace = read_trace(*format,
+                                   workload.file,
+                                   std::move(*text),
+                                   workload.throughputs,
+                                   options,
+                                   [](const std::string& path, std::string_view role) {
+                                     const bool named = role == "throughputs";
+                                     return read_workload_file(
+                                         path, named ? "workload.throughputs" : "workload.file");
+                                   });
+  if (!trace) return trace;
+  count_rows(trace->report, account);
+  keep_first(trace->jobs, workload.limit, account);
+  count_requests(TraceRequests(scenario, workload), *trace, account);
+  return trace;
+}
+
+std::unique_ptr<JobSource> play_trace(const Scenario& scenario,
+                                      const TraceWorkload& workload,
+                                      const Trace& trace) {
+  return std::make_unique<TraceSource>(scenario, workload, trace);
+}
+
+}  // namespace orrery::sim
