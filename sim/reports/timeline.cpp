@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 
@@ -22,28 +23,6 @@ NodeCondition condition_of(const NodeState& node) {
 double work_at(const ProgressView& progress, Instant since, Instant now) {
   if (progress.as_of < since || progress.rate == 0) return -1;
   return progress.done + progress.rate * (now - progress.as_of).in_seconds();
-}
-
-bool may_move_devices(const Notice& notice) {
-  switch (notice.kind) {
-    case NoticeKind::Allocated:
-    case NoticeKind::PhaseChanged:
-    case NoticeKind::WorkerRestarted:
-      return true;
-    case NoticeKind::WorkersReported:
-      return notice.fact != WorkerFact::Ready;
-    case NoticeKind::Counted:
-    case NoticeKind::IgnoredReport:
-    case NoticeKind::GrantDropped:
-    case NoticeKind::GrantClipped:
-    case NoticeKind::NodeChanged:
-    case NoticeKind::IncidentOpened:
-    case NoticeKind::IncidentClosed:
-    case NoticeKind::WorkLost:
-    case NoticeKind::WorkerSuspected:
-      return false;
-  }
-  return false;
 }
 
 }  // namespace
@@ -68,6 +47,7 @@ Timeline::Timeline(std::span<const NodeGroup> groups, TimelineLimits limits)
       nodes_.push_back(node);
     }
   holders_.assign(static_cast<std::size_t>(devices_total_), 0);
+  holder_.assign(static_cast<std::size_t>(devices_total_), JobId::none());
 }
 
 template <class Row>
@@ -110,18 +90,16 @@ void Timeline::observe(std::span<const Notice> notices, const State& state) {
   for (const Notice& notice : notices) {
     advance(notice.at);
     note(notice);
-    if (!notice.job.is_none() && may_move_devices(notice) &&
-        (changed_.empty() || changed_.back() != notice.job))
+    if (!notice.job.is_none() && (changed_.empty() || changed_.back() != notice.job))
       changed_.push_back(notice.job);
   }
-  for (const NodeId node : changed_nodes_) refresh_node(node, state);
-  // Whoever gives up comes before whoever takes over.
-  for (const JobId job : changed_) {
-    gather(job, state);
-    JobTrack& its = track(job);
-    if (its.live != kNone && live_[its.live].parts != scratch_) end_segment(its, state.find(job));
+  for (const NodeId node : changed_nodes_) {
+    refresh_node(node, state);
+    add_holders(node);  // Whose workers are gone with it, though no notice may name them.
   }
-  for (const JobId job : changed_) refresh_job(job, state);
+  // Whoever gives up comes before whoever takes over.
+  for (const JobId job : changed_) end_if_changed(job, state);
+  for (std::size_t i = 0; i < changed_.size(); ++i) begin_if_holding(changed_[i], state);
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) {
       at_last_end_ = device_time_;
@@ -245,11 +223,45 @@ void Timeline::gather(JobId id, const State& state) {
   scratch_.resize(kept);
 }
 
-void Timeline::refresh_job(JobId job, const State& state) {
-  gather(job, state);
+// Jobs that are known to hold something on the node may have changed.
+void Timeline::add_holders(NodeId id) {
+  const NodeTrack& node = nodes_[id.index()];
+  if (node.in_use == 0) return;
+  for (std::int32_t i = 0; i < node.devices; ++i) {
+    const std::uint32_t device = node.first_device + static_cast<std::uint32_t>(i);
+    if (holders_[device] > 0) changed_.push_back(holder_[device]);
+  }
+  if (!has_shares_) return;
+  for (const Live& live : live_)
+    if (!live.segment.job.is_none() &&
+        std::ranges::any_of(live.parts, [&](const DevicePart& part) { return part.node == id; }))
+      changed_.push_back(live.segment.job);
+}
+
+void Timeline::end_if_changed(JobId job, const State& state) {
   JobTrack& its = track(job);
-  if (its.live != kNone || scratch_.empty()) return;
-  begin_segment(its, state.job(job));
+  if (its.live == kNone) return;
+  gather(job, state);
+  if (live_[its.live].parts != scratch_) end_segment(its, state.find(job));
+}
+
+void Timeline::begin_if_holding(JobId job, const State& state) {
+  if (track(job).live != kNone) return;
+  gather(job, state);
+  if (scratch_.empty()) return;
+  // Whoever is known to hold any of it has given it up, or shares it.
+  const std::size_t others = changed_.size();
+  for (const DevicePart& part : scratch_)
+    for (std::uint64_t left = part.devices; left != 0; left &= left - 1) {
+      const std::uint32_t device = nodes_[part.node.index()].first_device +
+                                   static_cast<std::uint32_t>(std::countr_zero(left));
+      if (holders_[device] > 0 && holder_[device] != job) changed_.push_back(holder_[device]);
+    }
+  if (changed_.size() > others) {
+    for (std::size_t i = others; i < changed_.size(); ++i) end_if_changed(changed_[i], state);
+    gather(job, state);
+  }
+  begin_segment(track(job), state.job(job));
 }
 
 std::uint32_t Timeline::free_slot() {
@@ -272,15 +284,16 @@ void Timeline::begin_segment(JobTrack& its, const JobState& job) {
       .generation = job.row.generation,
       .phase = job.row.phase,
       .reason = job.after_drain == AfterDrain::Nothing ? job.reason : job.change_reason};
-  hold(live.parts, 1);
+  hold(job.row.id, live.parts, 1);
 }
 
 // `job` is null where it is forgotten already.
 void Timeline::end_segment(JobTrack& its, const JobState* job, bool cut_off) {
   Live& live = live_[its.live];
-  hold(live.parts, -1);
+  hold(live.segment.job, live.parts, -1);
   free_live_.push_back(its.live);
   its.live = kNone;
+  const JobId id = std::exchange(live.segment.job, JobId::none());
   if (live.segment.from == now_) return;
   live.segment.k = ++its.segments;
   live.segment.to = now_;
@@ -296,11 +309,13 @@ void Timeline::end_segment(JobTrack& its, const JobState* job, bool cut_off) {
   live.segment.part_count = static_cast<std::uint32_t>(live.parts.size());
   parts_.insert(parts_.end(), live.parts.begin(), live.parts.end());
   segments_.push_back(live.segment);
+  segments_.back().job = id;
 }
 
 // Parts come to be held (`by` 1) or no longer are (-1).
-void Timeline::hold(std::span<const DevicePart> parts, int by) {
+void Timeline::hold(JobId job, std::span<const DevicePart> parts, int by) {
   for (const DevicePart& part : parts) {
+    has_shares_ = has_shares_ || part.thousandths < 1000;
     NodeTrack& node = nodes_[part.node.index()];
     std::int32_t changed = 0;
     for (std::uint64_t left = part.devices; left != 0; left &= left - 1) {
@@ -308,6 +323,7 @@ void Timeline::hold(std::span<const DevicePart> parts, int by) {
       std::uint16_t& holders = holders_[device];
       if (holders == (by > 0 ? 0 : 1)) ++changed;
       holders = static_cast<std::uint16_t>(holders + by);
+      if (by > 0) holder_[device] = job;
     }
     node.in_use += by * changed;
     in_use_ += by * changed;

@@ -41,6 +41,9 @@ struct DeviceTime {
 /// not count, as in the ledger, so that no device is ever two jobs'. Metrics, which sees no ledger,
 /// counts a preempted job until its last worker has gone.
 ///
+/// A release that no notice tells is seen with the next notice about its job, or when somebody else
+/// is granted the device.
+///
 /// Above the limits no further rows of that kind are kept: `is_complete` says so, and the series
 /// and totals still cover the whole run.
 class Timeline {
@@ -173,7 +176,9 @@ class Timeline {
   void phase_changed(const Notice& notice);
   void incident_opened(const Notice& notice);
   void incident_closed(const Notice& notice);
-  void refresh_job(JobId job, const State& state);
+  void add_holders(NodeId node);
+  void end_if_changed(JobId job, const State& state);
+  void begin_if_holding(JobId job, const State& state);
   void refresh_node(NodeId node, const State& state);
   void gather(JobId job, const State& state);
   void end_segment(JobTrack& track, const JobState* job, bool cut_off = false);
@@ -181,7 +186,7 @@ class Timeline {
   std::uint32_t free_slot();
   template <class Row>
   void keep(std::vector<Row>& rows, std::size_t rows_max, const Row& row);
-  void hold(std::span<const DevicePart> parts, int by);
+  void hold(JobId job, std::span<const DevicePart> parts, int by);
   void tell_states();
   JobTrack& track(JobId job);
 
@@ -207,6 +212,8 @@ class Timeline {
   std::vector<std::uint32_t> free_live_;
   std::vector<NodeTrack> nodes_;        // [node]
   std::vector<std::uint16_t> holders_;  // [device of the cluster]: how many parts it is in.
+  std::vector<JobId> holder_;           // [device of the cluster]: who came last to hold it.
+  bool has_shares_ = false;             // Some device was held in part; others hold it then too.
   std::vector<JobId> changed_;          // In the step at hand.
   std::vector<NodeId> changed_nodes_;
   std::vector<DevicePart> scratch_;
