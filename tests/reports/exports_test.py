@@ -261,7 +261,7 @@ class Exports(unittest.TestCase):
             if re.search(r"gpus: 0\.\d", path.read_text(encoding="utf-8")):
                 continue  # Jobs share devices there.
             with self.subTest(path.name):
-                folder = self.run_scenario(path, "each")
+                folder = self.run_scenario(path, "each", "--set", "outputs.formats=[jobs, schedule]")
                 rows = read_jobs(folder)
                 split += sum("#" in row["job_id"] for row in rows)
                 self.assertEqual(overlaps(rows), [])
@@ -396,6 +396,17 @@ class PerfettoTrace(unittest.TestCase):
         self.assertAlmostEqual(area, device_seconds(read_jobs(self.folder)), delta=1e-2)
         self.assertTrue(any(track == named["jobs waiting"] for _, _, track, *_ in
                             self.trace.events))
+
+    def test_links_of_a_network_are_counters_of_percent(self):
+        folder = Exports.run_scenario(ROOT / "scenarios" / "network" / "neighbour_on_uplink.yaml",
+                                      "network", "--set", "outputs.formats=[perfetto]")
+        trace = Trace(folder / "trace.perfetto-trace")
+        network = [uuid for uuid, track in trace.tracks.items() if track["name"] == "network"]
+        links = {uuid for uuid, track in trace.tracks.items() if track["parent"] in network}
+        self.assertGreater(len(links), 8)
+        values = [event[5]["value"] for event in trace.events if event[2] in links]
+        self.assertGreater(max(values), 50)
+        self.assertTrue(all(0 <= value <= 100 for value in values))
 
     def test_faults_nodes_and_incidents_are_there_with_arrows_to_the_restart(self):
         named = {track["name"]: uuid for uuid, track in self.trace.tracks.items()}
