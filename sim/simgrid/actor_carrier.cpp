@@ -53,7 +53,7 @@ ActorCarrier::~ActorCarrier() {
 // Messages are detached: whoever sends does not wait for them to arrive.
 void ActorCarrier::make_sender(s4u::Host& host, const std::string& name, Outbox& outbox) {
   outbox.wake = s4u::Semaphore::create(0);
-  actors_.push_back(s4u::Actor::create(name + "-sends", &host, [&outbox] {
+  actors_.push_back(shim::add_actor(host, name + "-sends", [&outbox] {
     while (true) {
       outbox.wake->acquire();
       while (!outbox.letters.empty()) {
@@ -67,7 +67,7 @@ void ActorCarrier::make_sender(s4u::Host& host, const std::string& name, Outbox&
 
 // A mailbox with a receiver lets messages travel at once, and not one after the other.
 void ActorCarrier::make_receiver(s4u::Host& host, s4u::Mailbox& mailbox) {
-  actors_.push_back(s4u::Actor::create(mailbox.get_name() + "-hears", &host, [this, &mailbox] {
+  actors_.push_back(shim::add_actor(host, mailbox.get_name() + "-hears", [this, &mailbox] {
     mailbox.set_receiver(s4u::Actor::self());
     while (true) {
       arrived_.push_back(number_of(mailbox.get<char>()));

@@ -136,6 +136,12 @@ inline void on_comm_completion(std::function<void(const s4u::Activity&)> complet
 
 inline void start(s4u::Comm& comm) { comm.start(); }
 
+inline s4u::ActorPtr add_actor(s4u::Host& host,
+                               const std::string& name,
+                               const std::function<void()>& code) {
+  return host.add_actor(name, code);
+}
+
 /// Bytes per second that the link carries at present.
 inline double load_of(const s4u::Link& link) { return link.get_load(); }
 
@@ -237,6 +243,12 @@ inline void on_comm_completion(std::function<void(const s4u::Activity&)> complet
 }
 
 inline void start(s4u::Comm& comm) { comm.vetoable_start(); }
+
+inline s4u::ActorPtr add_actor(s4u::Host& host,
+                               const std::string& name,
+                               const std::function<void()>& code) {
+  return s4u::Actor::create(name, &host, code);
+}
 
 /// Bytes per second that the link carries at present.
 inline double load_of(const s4u::Link& link) { return link.get_usage(); }

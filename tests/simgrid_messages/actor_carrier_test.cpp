@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 constexpr double kBandwidth = 1e9;
 constexpr double kLatency = 5e-6;  // Of a link.
@@ -47,7 +48,7 @@ class ActorCarrierTest : public testing::Test {
     return numbers;
   }
 
-  SimGridEngine engine_;
+  SimGridEngine engine_{{"contexts/stack-size:64"}};
   MessageClock clock_{engine_};
   std::unique_ptr<Platform> platform_;
   std::unique_ptr<ActorCarrier> carrier_;
@@ -99,6 +100,22 @@ TEST_F(ActorCarrierTest, HeartbeatsOfAllNodesTravelAtOnce) {
   for (std::uint32_t n = 0; n < 100; ++n) EXPECT_EQ(order[n], n);
   EXPECT_LT((now_ - at(5)).in_seconds(), way_s_ + 2 * 100 * 96 / kBandwidth);
   EXPECT_TRUE(carrier_->next(Instant::never()).is_never());
+}
+
+TEST_F(ActorCarrierTest, TheLargestClusterHasItsActors) {
+  make(ActorCarrier::kNodesMax);
+  for (const std::uint32_t n : {0u, 8'191u}) carrier_->send(n, NodeId{n}, Way::ToNode, 64, at(1));
+  EXPECT_THAT(wait(), UnorderedElementsAre(0, 8'191));
+}
+
+TEST_F(ActorCarrierTest, ACarrierTakesItsActorsWithIt) {
+  make(3);
+  carrier_->send(1, NodeId{1}, Way::FromNode, 64, at(1));
+  carrier_.reset();
+  EXPECT_EQ(engine_.simgrid().get_actor_count(), 0u);
+  carrier_ = std::make_unique<ActorCarrier>(clock_, *platform_);
+  carrier_->send(2, NodeId{2}, Way::FromNode, 64, at(2));
+  EXPECT_THAT(wait(), ElementsAre(2));
 }
 
 TEST_F(ActorCarrierTest, TheWorldIsToldAtTheDateOfTheArrivalAndNotOfTheNextEvent) {
