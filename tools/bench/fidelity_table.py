@@ -88,7 +88,7 @@ def main():
     parser.add_argument("scenarios", nargs="*", type=pathlib.Path)
     parser.add_argument("--levels", default="L0,L1,L2,L3")
     parser.add_argument("--check", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     levels = arguments.levels.split(",")
     scenarios = arguments.scenarios or sorted((ROOT / "scenarios/network").glob("mix_*.yaml"))
     table = {path.stem: rows(arguments.program, path, levels) for path in scenarios}
