@@ -1,6 +1,8 @@
 #include "sim/run/imported_workload.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "sim/run/workload_file.hpp"
@@ -30,9 +32,11 @@ std::int32_t devices_per_host(const Scenario& scenario) {
   return least;
 }
 
-class BatsimSource final : public JobSource {
+/// The first so many jobs of a plan.
+template <class Jobs>
+class PlannedSource final : public JobSource {
  public:
-  BatsimSource(const BatsimJobs& jobs, std::size_t limit, std::int32_t devices)
+  PlannedSource(const Jobs& jobs, std::size_t limit, std::int32_t devices)
       : jobs_(jobs), limit_(limit), devices_(devices) {}
 
   std::optional<ModelJob> next() override {
@@ -41,11 +45,71 @@ class BatsimSource final : public JobSource {
   }
 
  private:
-  const BatsimJobs& jobs_;
+  const Jobs& jobs_;
   std::size_t limit_;
   std::int32_t devices_;
   std::size_t at_ = 0;
 };
+
+/// Jobs that are played of `jobs`; `limit` 0: all.
+std::size_t limited(std::size_t jobs, std::int64_t limit, WorkloadAccount& account) {
+  if (limit <= 0 || static_cast<std::size_t>(limit) >= jobs) return jobs;
+  account.dropped.push_back({"beyond-limit", jobs - static_cast<std::size_t>(limit)});
+  return static_cast<std::size_t>(limit);
+}
+
+/// Where a path that an ElastiSim file writes leads: from the root, or where it was moved beside
+/// the file that names it.
+std::string path_from(const std::string& written, const std::string& root, const std::string& by) {
+  const std::filesystem::path folder = std::filesystem::path(by).parent_path();
+  const std::filesystem::path from = root.empty() ? folder : std::filesystem::path(root);
+  const std::filesystem::path moved = folder / std::filesystem::path(written).filename();
+  std::error_code ignored;
+  if (!std::filesystem::exists(from / written, ignored) && std::filesystem::exists(moved, ignored))
+    return moved.string();
+  return (from / written).string();
+}
+
+/// The list of jobs, which the configuration may name.
+Result<ElastisimJobs> load_jobs(const scenarios::ElastisimWorkload& workload,
+                                const Scenario& scenario,
+                                WorkloadAccount& account) {
+  Result<std::string> text = read_workload_file(workload.file, "workload.elastisim.file");
+  if (!text) return text.errors();
+  if (!is_elastisim_configuration(*text)) return parse_elastisim_jobs(*text, workload.file);
+  const auto configuration = parse_elastisim_configuration(*text, workload.file);
+  if (!configuration) return configuration.errors();
+  if (!configuration->platform_file.empty() && scenario.network.platform.empty())
+    account.notes.push_back(
+        "the configuration's platform file is not read: the scenario's cluster "
+        "counts, and cluster.network.platform names a file");
+  const std::string path = path_from(configuration->jobs_file, workload.root, workload.file);
+  Result<std::string> jobs = read_workload_file(path, "workload.elastisim.root");
+  if (!jobs) return jobs.errors();
+  return parse_elastisim_jobs(*jobs, path);
+}
+
+/// Every model that jobs name, once.
+Errors load_applications(const ElastisimJobs& jobs,
+                         const std::string& root,
+                         std::map<std::string, ElastisimApplication>& to) {
+  Errors errors;
+  for (const ElastisimJob& job : jobs.jobs) {
+    if (!to.try_emplace(job.application).second) continue;
+    const std::string path = path_from(job.application, root, jobs.file);
+    Result<std::string> text = read_workload_file(path, "workload.elastisim.root");
+    if (!text) {
+      append(errors, text.errors());
+      continue;
+    }
+    Result<ElastisimApplication> application = parse_elastisim_application(*text, path);
+    if (application)
+      to[job.application] = std::move(*application);
+    else
+      append(errors, application.errors());
+  }
+  return errors;
+}
 
 Result<std::vector<scenarios::Fault>> load_events(const std::string& path,
                                                   std::int64_t nodes,
@@ -87,15 +151,40 @@ Result<ImportedWorkload> ImportedWorkload::load_batsim(const BatsimWorkload& wor
   }
   if (!errors.empty()) return errors;
   batsim->jobs = std::move(*jobs);
-  batsim->limit = batsim->jobs->size();
-  if (workload.limit > 0 && static_cast<std::size_t>(workload.limit) < batsim->limit) {
-    account.dropped.push_back(
-        {"beyond-limit", batsim->limit - static_cast<std::size_t>(workload.limit)});
-    batsim->limit = static_cast<std::size_t>(workload.limit);
-  }
+  batsim->limit = limited(batsim->jobs->size(), workload.limit, account);
   add_notes(batsim->jobs->notes(), account);
   out.sends_ = batsim->jobs->sends();
   out.batsim_ = std::move(batsim);
+  return out;
+}
+
+Result<ImportedWorkload> ImportedWorkload::load_elastisim(
+    const scenarios::ElastisimWorkload& workload,
+    const Scenario& scenario,
+    WorkloadAccount& account) {
+  auto elastisim = std::make_shared<Elastisim>();
+  Result<ElastisimJobs> jobs = load_jobs(workload, scenario, account);
+  if (!jobs) return jobs.errors();
+  elastisim->jobs = std::move(*jobs);
+  account.rows_read = elastisim->jobs.jobs.size();
+  const Errors errors = load_applications(elastisim->jobs, workload.root, elastisim->applications);
+  if (!errors.empty()) return errors;
+  ElastisimPlan::Options options;
+  options.network = scenario.network;
+  options.node.host_flops = workload.host_flops;
+  options.node.gpu_flops = workload.gpu_flops;
+  options.node.burst_buffer = workload.burst_buffer;
+  options.node.device_bandwidth = scenario.network.device_bandwidth;
+  options.node.has_platform = scenario.network.topology == scenarios::NetworkTopology::Platform;
+  Result<ElastisimPlan> plan =
+      ElastisimPlan::make_plan(elastisim->jobs, elastisim->applications, options);
+  if (!plan) return plan.errors();
+  elastisim->plan = std::move(*plan);
+  elastisim->limit = limited(elastisim->plan->size(), workload.limit, account);
+  add_notes(elastisim->plan->notes(), account);
+  ImportedWorkload out;
+  out.sends_ = true;
+  out.elastisim_ = std::move(elastisim);
   return out;
 }
 
@@ -104,9 +193,7 @@ Result<ImportedWorkload> ImportedWorkload::load(const Scenario& scenario,
   if (const auto* batsim = std::get_if<BatsimWorkload>(&scenario.workload))
     return load_batsim(*batsim, scenario, account);
   if (const auto* elastisim = std::get_if<scenarios::ElastisimWorkload>(&scenario.workload))
-    return Error{.file = elastisim->file,
-                 .subject = "workload.elastisim",
-                 .message = "cannot be read by this version; use another workload"};
+    return load_elastisim(*elastisim, scenario, account);
   return ImportedWorkload{};
 }
 
@@ -124,7 +211,11 @@ void ImportedWorkload::complete(Scenario& scenario) const {
 }
 
 std::unique_ptr<JobSource> ImportedWorkload::play(const Scenario& scenario) const {
-  return std::make_unique<BatsimSource>(*batsim_->jobs, batsim_->limit, devices_per_host(scenario));
+  const std::int32_t devices = devices_per_host(scenario);
+  if (elastisim_ != nullptr)
+    return std::make_unique<PlannedSource<ElastisimPlan>>(
+        *elastisim_->plan, elastisim_->limit, devices);
+  return std::make_unique<PlannedSource<BatsimJobs>>(*batsim_->jobs, batsim_->limit, devices);
 }
 
 }  // namespace orrery::sim

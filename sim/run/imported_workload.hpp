@@ -1,28 +1,31 @@
 // A workload of another simulator, loaded once and played as often as wanted.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/interchange/batsim_events.hpp"
 #include "sim/interchange/batsim_jobs.hpp"
+#include "sim/interchange/elastisim_jobs.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/results/summary.hpp"
 
 namespace orrery::sim {
 
-/// Batsim's jobs and events as a scenario names them; empty where it names none. Immutable once
-/// loaded, and copies share what was read.
+/// Batsim's jobs and events, or ElastiSim's jobs, as a scenario names them; empty where it names
+/// none. Immutable once loaded, and copies share what was read.
 class ImportedWorkload {
  public:
   /// Reads what `scenario` names and adds what became of it to `account`; all errors at once.
   static Result<ImportedWorkload> load(const scenarios::Scenario& scenario,
                                        WorkloadAccount& account);
 
-  bool any() const { return batsim_ != nullptr; }
+  bool any() const { return batsim_ != nullptr || elastisim_ != nullptr; }
 
   bool adds_faults() const { return !faults_.empty(); }
 
@@ -32,7 +35,7 @@ class ImportedWorkload {
   /// Machines that go and come back.
   const std::vector<scenarios::Fault>& faults() const { return faults_; }
 
-  /// Gives a scenario without a cluster one of as many nodes as the workload has hosts.
+  /// Gives a scenario without a cluster one of as many nodes as Batsim's workload has hosts.
   void complete(scenarios::Scenario& scenario) const;
 
   /// The jobs by submission. The workload outlives the source. Not without `any`.
@@ -45,11 +48,22 @@ class ImportedWorkload {
     std::size_t limit = 0;           ///< Jobs that are played.
   };
 
+  struct Elastisim {
+    ElastisimJobs jobs;
+    std::map<std::string, ElastisimApplication> applications;  ///< By path as jobs write it.
+    std::optional<ElastisimPlan> plan;                         ///< Of both.
+    std::size_t limit = 0;                                     ///< Jobs that are played.
+  };
+
+  static Result<ImportedWorkload> load_elastisim(const scenarios::ElastisimWorkload& workload,
+                                                 const scenarios::Scenario& scenario,
+                                                 WorkloadAccount& account);
   static Result<ImportedWorkload> load_batsim(const scenarios::BatsimWorkload& workload,
                                               const scenarios::Scenario& scenario,
                                               WorkloadAccount& account);
 
   std::shared_ptr<const Batsim> batsim_;
+  std::shared_ptr<const Elastisim> elastisim_;
   std::vector<scenarios::Fault> faults_;
   bool sends_ = false;
 };

@@ -75,8 +75,12 @@ struct ImportedRun {
   }
 };
 
+/// Makes what carries the bytes of a run; null: what the scenario's fidelity has by itself.
+using MakeFabric = Result<std::unique_ptr<sim::Fabric>> (*)(const scenarios::Scenario&);
+
 /// Runs the scenario; nothing, and a failure of the test, where it does not load or run.
-inline std::optional<ImportedRun> run_imported(const std::string& yaml) {
+inline std::optional<ImportedRun> run_imported(const std::string& yaml,
+                                               MakeFabric make_fabric = nullptr) {
   const auto report_errors = [](const Errors& errors) {
     for (const Error& error : errors) ADD_FAILURE() << error.text();
     return std::nullopt;
@@ -95,6 +99,13 @@ inline std::optional<ImportedRun> run_imported(const std::string& yaml) {
   Recorder recorder(scenario->groups);
   sim::RunOptions options;
   options.listeners = {&recorder};
+  std::unique_ptr<sim::Fabric> fabric;
+  if (make_fabric != nullptr) {
+    auto made = make_fabric(*scenario);
+    if (!made) return report_errors(made.errors());
+    fabric = std::move(*made);
+    options.fabric = fabric.get();
+  }
   const auto report = sim::run_model(*scenario, *workload, **policy, options);
   if (!report) return report_errors(report.errors());
   recorder.timeline.close(report->ended_at);
