@@ -34,11 +34,22 @@ bool has_level(World world, Fidelity level) {
   return false;
 }
 
+/// Whether the key's value is of an override.
+bool is_overridden(const MapReader& top, std::string_view key) {
+  const YamlNode* node = top.find(key);
+  return node != nullptr && node->origin.source > 0;
+}
+
 void read_world(const MapReader& top, Scenario& scenario) {
   top.read_enum("world", scenario.world);
-  scenario.fidelity = scenario.world == World::Sim ? Fidelity::L2 : Fidelity::L0;
+  const Fidelity lowest = scenario.world == World::Sim ? Fidelity::L2 : Fidelity::L0;
+  scenario.fidelity = lowest;
   top.read_enum("fidelity", scenario.fidelity);
-  if (!has_level(scenario.world, scenario.fidelity))
+  if (has_level(scenario.world, scenario.fidelity)) return;
+  // Whoever asks for another world need not know which level the file has for its own.
+  if (is_overridden(top, "world") && !is_overridden(top, "fidelity"))
+    scenario.fidelity = lowest;
+  else
     top.fail("fidelity",
              "is " + std::string(to_string(scenario.fidelity)) + ", which world " +
                  std::string(to_string(scenario.world)) +

@@ -24,6 +24,15 @@ TEST(Overrides, AddWhatTheFileLeavesOut) {
   EXPECT_EQ(scenario.jobs[1].spec.name, "default.b");
 }
 
+TEST(Overrides, AnotherWorldComesWithALevelThatItHas) {
+  const std::string text = with_cluster("jobs: [{name: a}]\nfidelity: L1\n");
+  EXPECT_EQ(load(text, {{"world", "sim"}}).fidelity, Fidelity::L2);
+  EXPECT_EQ(load(text, {{"world", "model"}}).fidelity, Fidelity::L1);
+  EXPECT_EQ(load(text, {{"world", "sim"}, {"fidelity", "L3"}}).fidelity, Fidelity::L3);
+  EXPECT_EQ(errors_of(text, {{"world", "sim"}, {"fidelity", "L0"}}).size(), 1u);
+  EXPECT_EQ(errors_of(text + "world: sim\n").size(), 1u);
+}
+
 TEST(Overrides, APolicyNameTakesParameters) {
   const Scenario scenario = load(kText, {{"policy.backfill_depth", "10"}});
   EXPECT_EQ(scenario.policy.name, "easy");
