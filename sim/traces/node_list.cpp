@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -58,6 +59,21 @@ Result<NodeList> parse(std::string_view text, std::string_view file_name, const 
   }
   if (!errors.empty()) return errors.take();
   return list;
+}
+
+/// `text` in the double quotes of YAML, or bare where it is a plain word.
+std::string yaml_text(std::string_view text) {
+  const bool word = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+  const bool letter = word && (text[0] < '0' || text[0] > '9');
+  if (letter) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+  }
+  return out + "\"";
 }
 
 }  // namespace
@@ -123,6 +139,24 @@ void NodeList::write(JsonText& json) const {
   for (const auto& [gpus, count] : nodes_by_gpus())
     json.begin_object().field("gpus", gpus).field("nodes", count).end_object();
   json.end_array().end_object();
+}
+
+std::string cluster_yaml(const NodeList& list) {
+  using Shape = std::tuple<int, std::string, std::int64_t, std::int64_t>;
+  std::map<Shape, std::int64_t> groups;
+  for (const ListedNode& node : list.nodes)
+    ++groups[{-node.gpus, node.model, node.cpu_milli, node.memory_mib}];
+  std::string out = "cluster:\n  groups:\n";
+  std::size_t number = 0;
+  for (const auto& [shape, nodes] : groups) {
+    const auto& [minus_gpus, model, cpu_milli, memory_mib] = shape;
+    out += "    - {name: group-" + std::to_string(number++) + ", nodes: " + std::to_string(nodes) +
+           ", gpus_per_node: " + std::to_string(-minus_gpus);
+    if (minus_gpus < 0) out += ", gpu: " + yaml_text(model);
+    out += ", cpu: " + std::to_string(cpu_milli) + "m, memory: " + std::to_string(memory_mib) +
+           "MiB}\n";
+  }
+  return out;
 }
 
 bool looks_like_openb_nodes(std::string_view text) {

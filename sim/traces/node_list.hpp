@@ -44,6 +44,10 @@ struct NodeList {
   void write(JsonText& json) const;
 };
 
+/// The `cluster` section of a scenario with these nodes: equal ones are a group, those with most
+/// devices first, then by model, cores and memory.
+std::string cluster_yaml(const NodeList& list);
+
 /// Whether `text` begins with the columns of openb's node list.
 bool looks_like_openb_nodes(std::string_view text);
 

@@ -34,6 +34,22 @@ TEST(NodeList, ANameIsUsedOnce) {
   EXPECT_THAT(list.errors()[0].text(), HasSubstr("spec.csv:2: machine: found 'm1'"));
 }
 
+TEST(NodeList, EqualNodesAreAGroupOfAScenario) {
+  const auto list = parse_openb_nodes(
+      "sn,cpu_milli,memory_mib,gpu,model\n"
+      "a,64000,262144,0,\nb,96500,1024,2,T4\nc,64000,2048,8,3 G\nd,96500,1024,2,T4\n",
+      "nodes.csv");
+  ASSERT_TRUE(list.has_value());
+  EXPECT_EQ(cluster_yaml(*list),
+            "cluster:\n  groups:\n"
+            "    - {name: group-0, nodes: 1, gpus_per_node: 8, gpu: \"3 G\", cpu: 64000m, memory: "
+            "2048MiB}\n"
+            "    - {name: group-1, nodes: 2, gpus_per_node: 2, gpu: T4, cpu: 96500m, memory: "
+            "1024MiB}\n"
+            "    - {name: group-2, nodes: 1, gpus_per_node: 0, cpu: 64000m, memory: "
+            "262144MiB}\n");
+}
+
 TEST(NodeList, ThePublicListsHaveTheCountsOfTheirDescription) {
   const auto text = shared_trace("alibaba_openb_2023/openb_node_list_all_node.csv");
   if (!text) GTEST_SKIP() << "the lists are not at ../shared/traces";

@@ -70,6 +70,17 @@ ExitCode describe_throughputs(const std::string& text,
   return ExitCode::Met;
 }
 
+/// The list of machines that `text` is; nothing where it is none.
+std::optional<Result<sim::NodeList>> nodes_in(const std::string& format,
+                                              const std::string& text,
+                                              const std::string& path) {
+  if (format == "openb-nodes" || (format.empty() && sim::looks_like_openb_nodes(text)))
+    return sim::parse_openb_nodes(text, path);
+  if (format == "pai-machines" || (format.empty() && sim::looks_like_pai_machines(text)))
+    return sim::parse_pai_machines(text, path);
+  return std::nullopt;
+}
+
 /// Files that belong to traces and hold no jobs, by the name of their format; nothing where `text`
 /// is none of them.
 std::optional<ExitCode> describe_other(const std::string& format,
@@ -84,11 +95,9 @@ std::optional<ExitCode> describe_other(const std::string& format,
     return describe_failures(text, path, arguments, console);
   if (is("gavel-throughputs", sim::looks_like_gavel_throughputs(text)))
     return describe_throughputs(text, path, arguments, console);
-  const bool openb = is("openb-nodes", sim::looks_like_openb_nodes(text));
-  if (!openb && !is("pai-machines", sim::looks_like_pai_machines(text))) return std::nullopt;
-  const auto nodes =
-      openb ? sim::parse_openb_nodes(text, path) : sim::parse_pai_machines(text, path);
-  return nodes ? describe(*nodes, arguments, console) : refuse(nodes.errors(), console);
+  const auto nodes = nodes_in(format, text, path);
+  if (!nodes) return std::nullopt;
+  return *nodes ? describe(**nodes, arguments, console) : refuse(nodes->errors(), console);
 }
 
 sim::TraceRows rows_of(const Arguments& arguments, std::string_view option, sim::TraceRows absent) {
@@ -150,6 +159,42 @@ ExitCode run_trace_info(const Arguments& arguments, Console& console) {
   return ExitCode::Met;
 }
 
+namespace {
+
+/// Writes where --out says, else to standard output.
+ExitCode put(const std::string& text, const Arguments& arguments, Console& console) {
+  const auto out = arguments.value("--out");
+  if (!out) {
+    console.out(text);
+    return ExitCode::Met;
+  }
+  std::ofstream file(*out, std::ios::binary);
+  file << text;
+  file.flush();
+  if (file) return ExitCode::Met;
+  return refuse({Error{.file = *out, .message = "cannot be written; check the path and the disk"}},
+                console);
+}
+
+/// A list of machines as the cluster of a scenario.
+ExitCode convert_nodes(const std::string& path,
+                       const std::string& text,
+                       const Arguments& arguments,
+                       Console& console) {
+  const auto nodes = nodes_in(arguments.value("--format").value_or(""), text, path);
+  if (!nodes)
+    return refuse({Error{.file = path,
+                         .line = 1,
+                         .subject = "--to cluster",
+                         .message = "is no list of machines, one is needed; name openb's node list "
+                                    "or PAI's machine list, or another form"}},
+                  console);
+  if (!*nodes) return refuse(nodes->errors(), console);
+  return put(sim::cluster_yaml(**nodes), arguments, console);
+}
+
+}  // namespace
+
 ExitCode run_trace_convert(const Arguments& arguments, Console& console) {
   const std::string& path = arguments.operands().front();
   const auto name = arguments.value("--to");
@@ -160,6 +205,7 @@ ExitCode run_trace_convert(const Arguments& arguments, Console& console) {
                   console);
   auto text = read_input(path);
   if (!text) return refuse(text.errors(), console);
+  if (*name == "cluster") return convert_nodes(path, *text, arguments, console);
   const auto trace = read_jobs(path, std::move(*text), arguments);
   if (!trace) return refuse(trace.errors(), console);
   const sim::TraceText written = sim::find_trace_target(*name)->write(*trace);
@@ -167,17 +213,7 @@ ExitCode run_trace_convert(const Arguments& arguments, Console& console) {
   for (const sim::TraceLoss& loss : written.losses)
     console.err("  lost in " + *name + ": " + loss.what + " (" + std::to_string(loss.jobs) +
                 " jobs)\n");
-  const auto out = arguments.value("--out");
-  if (!out) {
-    console.out(written.text);
-    return ExitCode::Met;
-  }
-  std::ofstream file(*out, std::ios::binary);
-  file << written.text;
-  file.flush();
-  if (file) return ExitCode::Met;
-  return refuse({Error{.file = *out, .message = "cannot be written; check the path and the disk"}},
-                console);
+  return put(written.text, arguments, console);
 }
 
 }  // namespace orrery::cli

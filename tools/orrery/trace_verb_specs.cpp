@@ -64,9 +64,10 @@ Verb trace_info_verb() {
 }
 
 Verb trace_convert_verb() {
-  std::vector<OptionSpec> options = reading_options({});
+  std::vector<OptionSpec> options = reading_options({"openb-nodes", "pai-machines"});
   OptionSpec to{.name = "--to", .value = "F", .help = "the form to write; needed"};
   for (const sim::TraceTarget& target : sim::trace_targets()) to.choices.push_back(target.name);
+  to.choices.push_back("cluster");
   options.insert(options.begin(), std::move(to));
   options.push_back({.name = "--out",
                      .value = "FILE",
@@ -76,7 +77,7 @@ Verb trace_convert_verb() {
            .operands = "FILE",
            .operands_min = 1,
            .operands_max = 1,
-           .summary = "write the jobs of a trace in another form",
+           .summary = "write the jobs of a trace, or a list of machines, in another form",
            .details = "What became of the rows, and what the form cannot hold, is told on standard "
                       "error.",
            .options = std::move(options),
@@ -85,7 +86,9 @@ Verb trace_convert_verb() {
                         {"orrery trace convert philly.csv --to swf > philly.swf",
                          "for a scheduler that reads the Standard Workload Format"},
                         {"orrery trace convert log.swf --to batsim --out workload.json",
-                         "delay jobs for Batsim"}}},
+                         "delay jobs for Batsim"},
+                        {"orrery trace convert openb_node_list_gpu_node.csv --to cluster",
+                         "machines as the cluster section of a scenario"}}},
           run_trace_convert};
 }
 
