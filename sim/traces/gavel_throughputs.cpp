@@ -159,7 +159,8 @@ std::string GavelThroughputs::model_names() const {
 
 bool looks_like_gavel_throughputs(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text[first] == '{';
+  return first != std::string_view::npos && text[first] == '{' &&
+         text.find("\"('") != std::string_view::npos;
 }
 
 Result<GavelThroughputs> parse_gavel_throughputs(std::string_view text,

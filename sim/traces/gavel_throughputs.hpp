@@ -44,7 +44,7 @@ class GavelThroughputs {
   std::map<std::string, std::map<Job, double>, std::less<>> models_;
 };
 
-/// Whether `text` is an object and not a list: no other JSON of this folder is.
+/// Whether `text` is an object and has keys of such a table.
 bool looks_like_gavel_throughputs(std::string_view text);
 
 /// Reads `{"v100": {"('ResNet-18 (batch size 16)', 1)": {"null": 4.7, "(...)": [2.5, 3.1]}}}`:

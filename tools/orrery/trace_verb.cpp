@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "sim/interchange/batsim_trace.hpp"
 #include "sim/traces/formats.hpp"
 #include "sim/traces/gavel_throughputs.hpp"
 #include "sim/traces/lanl_failures.hpp"
@@ -106,11 +107,32 @@ sim::TraceRows rows_of(const Arguments& arguments, std::string_view option, sim:
   return *value == "keep" ? sim::TraceRows::Keep : sim::TraceRows::Drop;
 }
 
+sim::TraceOptions trace_options(const Arguments& arguments) {
+  sim::TraceOptions options;
+  options.zero_gpus = rows_of(arguments, "--zero-gpus", sim::TraceRows::Keep);
+  options.censored = rows_of(arguments, "--censored", sim::TraceRows::Drop);
+  options.duplicates = rows_of(arguments, "--duplicates", sim::TraceRows::Keep);
+  options.device_model = arguments.value("--device-model").value_or(options.device_model);
+  return options;
+}
+
+/// Whether `text` is a workload of Batsim, as far as its keys tell.
+bool looks_like_batsim(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != text.npos && text[first] == '{' && text.find("\"nb_res\"") != text.npos;
+}
+
 /// The jobs of `text`, as the options want them.
 Result<sim::Trace> read_jobs(const std::string& path,
                              std::string text,
                              const Arguments& arguments) {
   const std::string name = arguments.value("--format").value_or("");
+  const sim::TraceOptions options = trace_options(arguments);
+  if (name == "batsim" || (name.empty() && looks_like_batsim(text))) {
+    const auto workload = sim::parse_batsim(text, path);
+    if (!workload) return workload.errors();
+    return sim::batsim_trace(*workload, options);
+  }
   const sim::TraceFormat* format =
       name.empty() ? sim::recognise_trace(text) : sim::find_trace_format(name);
   if (format == nullptr)
@@ -120,11 +142,6 @@ Result<sim::Trace> read_jobs(const std::string& path,
                  .message =
                      "looks like no format that is known, a trace is needed; name its "
                      "format with --format, as orrery help trace info lists them"};
-  sim::TraceOptions options;
-  options.zero_gpus = rows_of(arguments, "--zero-gpus", sim::TraceRows::Keep);
-  options.censored = rows_of(arguments, "--censored", sim::TraceRows::Drop);
-  options.duplicates = rows_of(arguments, "--duplicates", sim::TraceRows::Keep);
-  options.device_model = arguments.value("--device-model").value_or(options.device_model);
   return sim::read_trace(
       *format,
       path,

@@ -14,6 +14,7 @@ namespace {
 std::vector<OptionSpec> reading_options(std::vector<std::string_view> more_formats) {
   std::vector<std::string_view> formats;
   for (const sim::TraceFormat& format : sim::trace_formats()) formats.push_back(format.name);
+  formats.push_back("batsim");
   formats.insert(formats.end(), more_formats.begin(), more_formats.end());
   return {{.name = "--format",
            .value = "F",
