@@ -54,14 +54,14 @@ Instant MessageClock::run(Instant limit) {
       under_way += user->under_way();
     }
     if (until_s == kNever && under_way == 0) return limit;
-    if (limit_s - now_s() <= kSameNanosecond_s) return limit;
+    if (is_reached(limit_s, now_s())) return limit;
     step(std::min(until_s, now_s() + kLongStep));
   }
 }
 
 void MessageClock::catch_up(Instant now) {
   const double now_world_s = now.in_seconds();
-  while (now_world_s - now_s() > kSameNanosecond_s) {
+  while (!is_reached(now_world_s, now_s())) {
     double until_s = now_world_s;
     for (const ClockUser* user : users_) until_s = std::min(until_s, user->wake_s());
     step(until_s);

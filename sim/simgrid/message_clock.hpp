@@ -1,6 +1,7 @@
 // SimGrid's clock at level L3, stepped beside the world's for everyone who uses it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -62,7 +63,12 @@ class MessageClock {
   std::vector<ClockUser*> users_;
 };
 
-/// Dates in SimGrid that are no further apart are the same nanosecond.
-inline constexpr double kSameNanosecond_s = 5e-10;
+/// Whether a date in SimGrid is reached: within the same nanosecond, or after months, as near as
+/// doubles of seconds come.
+inline bool is_reached(double date_s, double now_s) {
+  constexpr double kHalfNanosecond = 5e-10;
+  constexpr double kTwoGrains = 5e-16;
+  return date_s - now_s <= std::max(kHalfNanosecond, now_s * kTwoGrains);
+}
 
 }  // namespace orrery::sim

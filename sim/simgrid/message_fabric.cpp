@@ -251,7 +251,7 @@ void MessageFabric::wake(double now_s) {
     if (running_[stage].live) arrive(stage, static_cast<std::uint32_t>(ended[i].tag));
   }
   ended.clear();
-  while (!timers_.empty() && timers_.front().at_s - now_s <= kSameNanosecond_s) {
+  while (!timers_.empty() && is_reached(timers_.front().at_s, now_s)) {
     const Timer timer = timers_.front();
     std::pop_heap(timers_.begin(), timers_.end(), is_later);
     timers_.pop_back();

@@ -143,6 +143,27 @@ TEST_F(ActorCarrierTest, TheWorldIsToldAtTheDateOfTheArrivalAndNotOfTheNextEvent
   EXPECT_THAT(complete, ElementsAre(flow));
 }
 
+TEST_F(ActorCarrierTest, AfterMonthsTimeStillPasses) {
+  make(3);
+  MessageFabric fabric(clock_, *platform_, {});
+  // Doubles near so many seconds are 1.9e-9 apart: further than a nanosecond.
+  const double late_s = 1e7 + 0.123456789;
+  carrier_->send(1, NodeId{1}, Way::FromNode, 64, at(late_s));
+  EXPECT_THAT(wait(at(2 * late_s)), ElementsAre(1));
+  EXPECT_NEAR((now_ - at(late_s)).in_seconds(), way_s_ + 64 / kBandwidth, 1e-8);
+  Stage stage;
+  stage.compute_s = 0.1;
+  stage.steps = 50;
+  stage.exchanges.emplace_back();
+  stage.exchanges[0].transfers = {{NodeId{1}, NodeId{2}, 1e6}};
+  const StageId id = fabric.begin(stage, now_);
+  const Instant ends = fabric.next(at(2 * late_s));
+  EXPECT_NEAR((ends - now_).in_seconds(), 50 * (0.1 + 1e-3 + 2 * kLatency), 1e-6);
+  std::vector<StageId> complete;
+  fabric.pass_to(ends, complete);
+  EXPECT_THAT(complete, ElementsAre(id));
+}
+
 TEST_F(ActorCarrierTest, MessagesShareLinksWithTheFlowsOfJobs) {
   make(3);
   MessageFabric fabric(clock_, *platform_, {});
