@@ -17,6 +17,15 @@ constexpr std::size_t kSequenceDepthMax = 32;
 // A program that takes no time at all is given this much: work needs some.
 constexpr double kLeastSeconds = 1e-9;
 
+// Transfers of one program, repetitions written out.
+constexpr std::size_t kTransfersMax = 4'000'000;
+
+std::size_t transfers_in(const Stages& stages, std::size_t from) {
+  std::size_t sum = 0;
+  for (std::size_t i = from; i < stages.size(); ++i) sum += stages[i].transfers.size();
+  return sum;
+}
+
 std::string too_long() {
   return "comes to more than " + std::to_string(kBatsimStagesMax) +
          " stages, fewer are needed; lower the repeat of inner sequences";
@@ -111,6 +120,9 @@ std::string BatsimWorkBuilder::append_sequence(const BatsimSequence& sequence,
   if (once > kBatsimStagesMax ||
       static_cast<std::uint64_t>(repeat) > kBatsimStagesMax / std::max<std::size_t>(1, once))
     return too_long();
+  if (transfers_in(stages, begin) * static_cast<std::size_t>(repeat) > kTransfersMax)
+    return "comes to more than " + std::to_string(kTransfersMax) +
+           " transfers, fewer are needed; lower the repeat of inner sequences";
   stages.reserve(begin + once * static_cast<std::size_t>(repeat));
   for (std::int64_t turn = 1; turn < repeat; ++turn)
     for (std::size_t i = 0; i < once; ++i) stages.push_back(ProgramStage(stages[begin + i]));

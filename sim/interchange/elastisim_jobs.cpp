@@ -17,7 +17,7 @@ using Stages = ElastisimStages::Stages;
 constexpr double kLeastSeconds = 1e-9;
 
 // Stages of all programs of one job together.
-constexpr std::size_t kJobStagesMax = 2'000'000;
+constexpr std::size_t kJobStagesMax = 1'000'000;
 
 bool is_fixed(const ElastisimJob& job) {
   return job.type == ElastisimType::Rigid || job.type == ElastisimType::Moldable;

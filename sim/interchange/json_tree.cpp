@@ -146,6 +146,8 @@ const std::vector<JsonNode>& no_items() {
 }
 
 std::string text_of(double number) {
+  if (std::abs(number) < 1e15 && number == std::floor(number))
+    return std::to_string(static_cast<std::int64_t>(number));
   JsonText json;
   return json.value(number).take();
 }

@@ -16,6 +16,9 @@
 #include <vector>
 
 #include "scenarios/loader.hpp"
+#include "sim/interchange/batsim_events.hpp"
+#include "sim/interchange/batsim_jobs.hpp"
+#include "sim/interchange/elastisim_file.hpp"
 #include "sim/pollux/profiles.hpp"
 #include "sim/pollux/workload.hpp"
 #include "sim/traces/formats.hpp"
@@ -63,6 +66,12 @@ Errors read_broken_trace(const sim::TraceFormat& format, const std::string& path
       }));
 }
 
+/// A workload that is read must be playable as well.
+Errors read_batsim(const std::string& text, const std::string& path) {
+  const auto file = sim::parse_batsim(text, path);
+  return file ? errors_of(sim::BatsimJobs::plan(*file, {})) : file.errors();
+}
+
 /// What the reader of the file's folder has to say. Paths are relative to the repository.
 Errors read_broken(const std::string& reader, const std::string& path) {
   if (reader == "scenario") return errors_of(scenarios::load_scenario(path));
@@ -74,6 +83,14 @@ Errors read_broken(const std::string& reader, const std::string& path) {
     return errors_of(sim::parse_gavel_throughputs(read_text(path), path));
   if (const auto* format = sim::find_trace_format(format_of(reader)))
     return read_broken_trace(*format, path);
+  if (reader == "batsim") return read_batsim(read_text(path), path);
+  if (reader == "batsim_strict")
+    return errors_of(sim::parse_batsim(read_text(path), path, sim::BatsimNames::Strict));
+  if (reader == "batsim_events") return errors_of(sim::parse_batsim_events(read_text(path), path));
+  if (reader == "elastisim_jobs")
+    return errors_of(sim::parse_elastisim_jobs(read_text(path), path));
+  if (reader == "elastisim_application")
+    return errors_of(sim::parse_elastisim_application(read_text(path), path));
   if (reader == "lanl_csv") return errors_of(sim::parse_lanl_failures(read_text(path), path));
   if (reader == "pollux_profiles") return errors_of(sim::read_pollux_profiles(path));
   const auto profiles = sim::read_pollux_profiles("tests/bad_input/tiny_profiles");
@@ -91,6 +108,11 @@ std::vector<BrokenFile> broken_files() {
   const fs::path root = fs::path(ORRERY_SOURCE_ROOT) / "tests/bad_input";
   for (const char* reader : {"scenario",
                              "acme",
+                             "batsim",
+                             "batsim_events",
+                             "batsim_strict",
+                             "elastisim_application",
+                             "elastisim_jobs",
                              "gavel",
                              "gavel_throughputs",
                              "helios",
