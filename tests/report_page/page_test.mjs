@@ -365,13 +365,13 @@ await test("a comparison has all policies, intervals and the figures of compare.
   assert.deepEqual(page.requests, [pathToFileURL(join(out, "report.html")).href]);
   const rows = await page.value(`[...document.querySelectorAll("table.policies tbody tr")].map((tr) => ({
     policy: tr.querySelector("th").textContent.trim(),
-    jct: tr.querySelector("td[data-key=jct_avg_s] div").textContent,
-    preemptions: tr.querySelector("td[data-key=preemptions] div").textContent}))`);
+    jct: tr.querySelector("td[data-key=jct_avg_s] div").textContent}))`);
+  const unit = /Completion, mean \((\w+)\)/.exec(await page.value(`document.querySelector("table.policies thead").textContent`))[1];
   assert.deepEqual(rows.map((row) => row.policy), compared.policies.map((one) => one.policy));
   rows.forEach((row, at) => {
     const [mean, half] = row.jct.split(" ± ");
-    sameDuration(mean, compared.policies[at].jct_avg_s.mean, row.policy);
-    sameDuration(half, compared.policies[at].jct_avg_s.ci95, row.policy);
+    sameDuration(`${mean} ${unit}`, compared.policies[at].jct_avg_s.mean, row.policy);
+    sameDuration(`${half} ${unit}`, compared.policies[at].jct_avg_s.ci95, row.policy);
   });
   // One dot a policy for each figure, no dot for the first policy's difference to itself.
   const charts = await page.value(`document.querySelectorAll("#estimates figure").length`);

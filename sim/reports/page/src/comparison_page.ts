@@ -3,7 +3,7 @@ import {CdfPanel} from "./cdf_panel";
 import type {ComparisonReport, Estimate} from "./data";
 import {html, svg} from "./elements";
 import {EstimatePanel} from "./estimate_panel";
-import {kFigures} from "./figure_words";
+import {columnsOf, type FigureColumn, kFigures} from "./figure_words";
 import {sentences, titled} from "./head";
 import {duration, plain, signed} from "./numbers";
 import {kDashes, lineColours, onTheme} from "./theme";
@@ -21,27 +21,29 @@ function swatch(policy: number): SVGElement {
   return svg("svg", {class: "dash", width: 22, height: 8, "aria-hidden": "true"}, stroke);
 }
 
-function withInterval(estimate: Estimate, say: (value: number) => string): string {
-  return estimate.ci95 > 0 ? `${say(estimate.mean)} ± ${say(estimate.ci95)}` : say(estimate.mean);
+function withInterval(estimate: Estimate, write: (value: number) => string): string {
+  return estimate.ci95 > 0 ? `${write(estimate.mean)} ± ${write(estimate.ci95)}` : write(estimate.mean);
+}
+
+/** A difference to the first policy: in the column's unit, and below it in percent. */
+function differenceCell(column: FigureColumn, policy: number): HTMLElement[] {
+  const {mean, ci95} = column.figure.difference[policy]!;
+  const first = column.figure.by_policy[0]!.mean;
+  const size = signed(mean, column.write) + (ci95 > 0 ? ` ± ${column.write(ci95)}` : "");
+  return [html("div", {class: "difference"}, policy === 0 ? "reference" : size),
+    html("div", {class: "difference"}, policy === 0 || first === 0 ? "" : signed((100 * mean) / first, (value) => plain(value) + " %"))];
 }
 
 /** Policies by figures: means with intervals, and below them the difference to the first. */
 function policies(report: ComparisonReport): HTMLElement {
-  const shown = report.figures.filter((figure) => kFigures[figure.key] !== undefined);
-  const rows = report.policies.map((policy, at) => html("tr", {},
-    html("th", {scope: "row"}, swatch(at), " ", policy),
-    ...shown.map((figure) => {
-      const words = kFigures[figure.key]!;
-      const best = figure.by_policy.map((one) => one.mean).reduce((a, b) => words.moreIsBetter ? Math.max(a, b) : Math.min(a, b));
-      const isBest = figure.by_policy[at]!.mean === best && figure.by_policy.some((one) => one.mean !== best);
-      const first = figure.by_policy[0]!.mean;
-      const difference = figure.difference[at]!;
-      const share = first !== 0 ? ` (${signed(100 * difference.mean / first, (value) => plain(value) + " %")})` : "";
-      return html("td", {class: isBest ? "number best" : "number", "data-key": figure.key},
-        html("div", {}, withInterval(figure.by_policy[at]!, words.say)),
-        html("div", {class: "difference"}, at === 0 ? "reference" : signed(difference.mean, words.say) +
-          (difference.ci95 > 0 ? ` ± ${words.say(difference.ci95)}` : "") + share));
-    })));
+  const columns = columnsOf(report.figures);
+  const cell = (column: FigureColumn, policy: number) => {
+    const means = column.figure.by_policy.map((one) => one.mean);
+    const best = column.words.moreIsBetter ? Math.max(...means) : Math.min(...means);
+    const isBest = means[policy] === best && means.some((mean) => mean !== best);
+    return html("td", {class: isBest ? "number best" : "number", "data-key": column.figure.key},
+      html("div", {}, withInterval(column.figure.by_policy[policy]!, column.write)), ...differenceCell(column, policy));
+  };
   return html("section", {id: "policies"}, html("h2", {}, "Policies"),
     html("div", {class: "scroll"}, html("table", {class: "policies"},
       html("caption", {}, (report.seeds.length > 1
@@ -49,30 +51,32 @@ function policies(report: ComparisonReport): HTMLElement {
         : "One seed, so there are no intervals. ") +
         `Below: difference to ${report.policies[0]}, paired by seed. The best of each column is underlined.`),
       html("thead", {}, html("tr", {}, html("th", {scope: "col"}, "Policy"),
-        ...shown.map((figure) => html("th", {scope: "col", class: "number"}, kFigures[figure.key]!.name)))),
-      html("tbody", {}, ...rows))));
+        ...columns.map((column) => html("th", {scope: "col", class: "number"}, column.heading)))),
+      html("tbody", {}, ...report.policies.map((policy, at) => html("tr", {},
+        html("th", {scope: "row"}, swatch(at), " ", policy), ...columns.map((column) => cell(column, at))))))));
 }
 
 /** One row a run, with a link to the run's own page where there is one. */
 function runs(report: ComparisonReport): HTMLElement {
-  const shown = report.figures.filter((figure) => kFigures[figure.key] !== undefined);
+  const columns = columnsOf(report.figures);
   const count = report.seeds.length;
+  const unmet = report.unmet.some((text) => text !== "");
   const rows = report.policies.flatMap((policy, at) => report.seeds.map((seed, s) => {
     const run = at * count + s;
     const page = report.page[run];
     const name = `${policy}, seed ${seed}`;
     return html("tr", {}, html("th", {scope: "row"}, page ? html("a", {href: page}, name) : name),
-      ...shown.map((figure) => html("td", {class: "number"}, kFigures[figure.key]!.say(figure.by_run[run]!))),
+      ...columns.map((column) => html("td", {class: "number"}, column.write(column.figure.by_run[run]!))),
       html("td", {class: "number"}, duration(report.measured.wall_s[run]!)),
       html("td", {class: "number"}, duration(report.measured.decision_p99_us[run]! / 1e6)),
-      html("td", {class: "digest"}, report.digest[run]!), html("td", {}, report.unmet[run]!));
+      unmet ? html("td", {}, report.unmet[run]!) : null,
+      html("td", {class: "digest"}, report.digest[run]!));
   }));
+  const head = (text: string, number = true) => html("th", {scope: "col", class: number ? "number" : ""}, text);
   return html("section", {id: "runs"}, html("h2", {}, "Runs"), html("div", {class: "scroll"}, html("table", {class: "jobs"},
     html("caption", {class: "hidden"}, "Every run with its figures"),
-    html("thead", {}, html("tr", {}, html("th", {scope: "col"}, "Run"),
-      ...shown.map((figure) => html("th", {scope: "col", class: "number"}, kFigures[figure.key]!.name)),
-      html("th", {scope: "col", class: "number"}, "Wall time"), html("th", {scope: "col", class: "number"}, "Decision p99"),
-      html("th", {scope: "col"}, "Digest"), html("th", {scope: "col"}, "Unmet"))),
+    html("thead", {}, html("tr", {}, head("Run", false), ...columns.map((column) => head(column.heading)),
+      head("Wall time"), head("Decision p99"), unmet ? head("Unmet", false) : null, head("Digest", false))),
     html("tbody", {}, ...rows))));
 }
 

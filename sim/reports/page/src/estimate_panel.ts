@@ -61,7 +61,8 @@ export class EstimatePanel {
       const {mean, ci95} = this.estimates[at]!;
       return [mean - ci95, mean + ci95, ...this.runs(at)];
     });
-    let from = Math.min(0, ...all);
+    // What cannot be below zero is not drawn there, whatever its interval says.
+    let from = this.differences ? Math.min(0, ...all) : 0;
     let to = Math.max(0, ...all);
     if (from === to) to = 1;
     const room = (to - from) * 0.05;

@@ -1,5 +1,6 @@
 // How the figures of a comparison are called and written.
-import {duration, percent, plain} from "./numbers";
+import type {ComparedFigure} from "./data";
+import {columnUnit, digits3, duration, percent, plain} from "./numbers";
 
 export interface FigureWords {
   name: string;
@@ -26,3 +27,26 @@ export const kFigures: Record<string, FigureWords> = {
   reallocations: count("Reallocations"),
   preemptions: count("Preemptions", true),
 };
+
+/** A column of a table: its heading with the unit, and its values in that unit. */
+export interface FigureColumn {
+  figure: ComparedFigure;
+  words: FigureWords;
+  heading: string;
+  write: (value: number) => string;
+}
+
+export function columnsOf(figures: ComparedFigure[]): FigureColumn[] {
+  const out: FigureColumn[] = [];
+  for (const figure of figures) {
+    const words = kFigures[figure.key];
+    if (words === undefined) continue;
+    if (words.unit === "count") {
+      out.push({figure, words, heading: words.name, write: plain});
+      continue;
+    }
+    const [unit, size] = words.unit === "share" ? ["%", 0.01] as const : columnUnit(Math.max(...figure.by_run));
+    out.push({figure, words, heading: `${words.name} (${unit})`, write: (value) => digits3(value / size)});
+  }
+  return out;
+}

@@ -83,6 +83,22 @@ export function timeTicks(from: number, to: number, count: number): {step: numbe
   return {step, ticks};
 }
 
+/** Three significant digits, as wide as they need: "0.0312", "4.40", "1,240". */
+export function digits3(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 100) return grouped.format(value);
+  return value.toFixed(Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size)))));
+}
+
+/** The unit in which durations up to `longest` seconds are written in a column, and its seconds. */
+export function columnUnit(longest: number): [name: string, seconds: number] {
+  if (longest >= 2 * kDay) return ["d", kDay];
+  if (longest >= 2 * kHour) return ["h", kHour];
+  if (longest >= 2 * kMinute) return ["min", kMinute];
+  return longest >= 1 ? ["s", 1] : ["ms", 1e-3];
+}
+
 /** The value at a share of ranks of a sorted list, between the two closest ranks. */
 export function quantile(sorted: number[], q: number): number {
   if (sorted.length === 0) return NaN;
