@@ -7,7 +7,7 @@ import {join} from "node:path";
 const kFlags = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-  "--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe",
+  "--hide-scrollbars", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--remote-debugging-pipe",
 ];
 
 /** One browser with a fresh profile; `close` ends it and removes the profile. */
