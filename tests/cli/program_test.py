@@ -491,6 +491,30 @@ class OtherVerbsTest(ProgramTest):
         self.assertIn("--to", self.expect(2, "trace", "convert", trace).stderr)
         self.expect(2, "trace", "convert", trace, "--to", "swfx")
 
+    def test_a_list_of_machines_becomes_a_cluster(self):
+        nodes = self.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
+                           "a,64000,262144,0,\nb,96500,8192,2,T4\nc,96500,8192,2,T4\n")
+        self.assertIn("3 nodes, 4 GPUs", self.expect(0, "trace", "info", nodes).stdout)
+        cluster = self.expect(0, "trace", "convert", nodes, "--to", "cluster").stdout
+        jobs = "policy: fifo\njobs: [{name: a, work: 10s, gpus: 2, gpu: T4}]\n"
+        scenario = self.write("cluster.yaml", cluster + jobs)
+        done = self.expect(0, "sim", scenario, "--json")
+        self.assertEqual(json.loads(done.stdout)["jobs_finished"], 1)
+        self.expect(2, "trace", "convert", nodes, "--to", "swf")
+        self.expect(2, "trace", "convert", scenario, "--to", "cluster")
+
+    def test_workloads_of_other_simulators_are_described(self):
+        batsim = self.write("w.json", json.dumps({
+            "nb_res": 4, "jobs": [{"id": 1, "subtime": 0, "res": 2, "profile": "d"},
+                                  {"id": 2, "subtime": 3, "res": 4, "profile": "p"}],
+            "profiles": {"d": {"type": "DelayProfile", "delay": 5},
+                         "p": {"type": "ParallelTaskProfile", "cpu": [1, 1, 1, 1]}}}))
+        report = json.loads(self.expect(0, "trace", "info", batsim, "--json").stdout)["report"]
+        self.assertEqual((report["format"], report["rows"], report["jobs"]), ("batsim", 2, 1))
+        elastisim = self.write("jobs.json", json.dumps({"jobs": [
+            {"type": "rigid", "submit_time": 1, "num_nodes": 3, "application_model": "a.json"}]}))
+        self.assertIn("rigid: 1 jobs", self.expect(0, "trace", "info", elastisim).stdout)
+
     def test_a_journal_is_dumped_verified_and_recomputed(self):
         out = self.folder / "out"
         self.expect(0, "sim", self.scenario, "--out", out, "--journal")

@@ -50,7 +50,7 @@ void check(const Trace& trace) {
 
 /// Our own form holds all of `trace`.
 void check_back(const Trace& trace) {
-  constexpr TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
+  const TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
   const std::string text = find_trace_target("orrery")->write(trace).text;
   const auto none = [](const std::string&, std::string_view) -> Result<std::string> {
     return Error{.code = ErrorCode::NotFound, .message = "is not there"};

@@ -16,7 +16,7 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
+const TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
 constexpr std::uint64_t kSeeds = 200;
 
 /// How rich the jobs of a generated trace are.

@@ -1,12 +1,15 @@
 // trace info and trace convert: what a trace holds, what its reader made of every row, and the same
 // jobs in another form.
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "core/base/json_text.hpp"
 #include "sim/interchange/batsim_trace.hpp"
+#include "sim/interchange/elastisim_file.hpp"
 #include "sim/traces/formats.hpp"
 #include "sim/traces/gavel_throughputs.hpp"
 #include "sim/traces/lanl_failures.hpp"
@@ -71,6 +74,41 @@ ExitCode describe_throughputs(const std::string& text,
   return ExitCode::Met;
 }
 
+/// Whether `text` is a list of ElastiSim's jobs, as far as its keys tell.
+bool looks_like_elastisim(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != text.npos && text[first] == '{' &&
+         text.find("\"application_model\"") != text.npos;
+}
+
+/// ElastiSim's jobs last as long as a platform and a schedule make them: no durations, no trace.
+ExitCode describe_elastisim(const std::string& text,
+                            const std::string& path,
+                            const Arguments& arguments,
+                            Console& console) {
+  const auto list = sim::parse_elastisim_jobs(text, path);
+  if (!list) return refuse(list.errors(), console);
+  std::map<std::string, std::size_t> by_type;
+  std::int32_t largest = 0;
+  for (const sim::ElastisimJob& job : list->jobs) {
+    ++by_type[std::string(to_string(job.type))];
+    largest = std::max(largest, job.nodes_max);
+  }
+  JsonText json(JsonText::Layout::Indented);
+  json.begin_object().field("file", path).field("format", "elastisim");
+  json.field("jobs", list->jobs.size()).field("nodes_max", largest);
+  std::string lines = path + " (elastisim): " + std::to_string(list->jobs.size()) +
+                      " jobs of up to " + std::to_string(largest) + " nodes\n";
+  json.key("by_type").begin_array();
+  for (const auto& [type, jobs] : by_type) {
+    lines += "  " + type + ": " + std::to_string(jobs) + " jobs\n";
+    json.begin_object().field("type", type).field("jobs", jobs).end_object();
+  }
+  json.end_array().end_object();
+  console.out(arguments.has("--json") ? json.take() + "\n" : lines);
+  return ExitCode::Met;
+}
+
 /// The list of machines that `text` is; nothing where it is none.
 std::optional<Result<sim::NodeList>> nodes_in(const std::string& format,
                                               const std::string& text,
@@ -96,6 +134,8 @@ std::optional<ExitCode> describe_other(const std::string& format,
     return describe_failures(text, path, arguments, console);
   if (is("gavel-throughputs", sim::looks_like_gavel_throughputs(text)))
     return describe_throughputs(text, path, arguments, console);
+  if (is("elastisim", looks_like_elastisim(text)))
+    return describe_elastisim(text, path, arguments, console);
   const auto nodes = nodes_in(format, text, path);
   if (!nodes) return std::nullopt;
   return *nodes ? describe(**nodes, arguments, console) : refuse(nodes->errors(), console);

@@ -1,4 +1,5 @@
 // The rows of the verbs about traces in the table of verbs.
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,6 +10,16 @@
 
 namespace orrery::cli {
 namespace {
+
+/// "NAME  what it is", a line for each of `table`.
+template <class Table>
+std::string lines_of(const Table& table) {
+  std::string out;
+  for (const auto& each : table)
+    out += "\n  " + std::string(each.name) + std::string(13 - each.name.size(), ' ') +
+           std::string(each.what);
+  return out;
+}
 
 /// What every verb about a trace can be told about how to read it.
 std::vector<OptionSpec> reading_options(std::vector<std::string_view> more_formats) {
@@ -44,17 +55,21 @@ std::vector<OptionSpec> reading_options(std::vector<std::string_view> more_forma
 }  // namespace
 
 Verb trace_info_verb() {
+  static const std::string kDetails =
+      "formats of jobs:" + lines_of(sim::trace_formats()) +
+      "\n  batsim       workloads of Batsim, those jobs that last a fixed time\n"
+      "Failure records (lanl), lists of machines (openb-nodes, pai-machines), tables of speeds\n"
+      "(gavel-throughputs) and ElastiSim's jobs (elastisim) are described too. What each holds:\n"
+      "docs/traces.md.";
   std::vector<OptionSpec> options =
-      reading_options({"lanl", "openb-nodes", "pai-machines", "gavel-throughputs"});
+      reading_options({"lanl", "openb-nodes", "pai-machines", "gavel-throughputs", "elastisim"});
   options.push_back({.name = "--json", .help = "print one JSON document, and nothing else"});
   return {{.name = "trace info",
            .operands = "FILE",
            .operands_min = 1,
            .operands_max = 1,
            .summary = "what a trace of jobs or failures holds, and what became of each of its rows",
-           .details = "Lists of machines (openb-nodes, pai-machines) and tables of speeds "
-                      "(gavel-throughputs) are\ndescribed too. What each format holds: "
-                      "docs/traces.md.",
+           .details = kDetails,
            .options = std::move(options),
            .examples = {{"orrery trace info philly.csv", "sizes, durations and counted quirks"},
                         {"orrery trace info max_min_fairness.trace --throughputs "
@@ -65,6 +80,10 @@ Verb trace_info_verb() {
 }
 
 Verb trace_convert_verb() {
+  static const std::string kDetails =
+      "forms:" + lines_of(sim::trace_targets()) +
+      "\n  cluster      of a list of machines: the cluster section of a scenario\n"
+      "What became of the rows, and what the form cannot hold, is told on standard error.";
   std::vector<OptionSpec> options = reading_options({"openb-nodes", "pai-machines"});
   OptionSpec to{.name = "--to", .value = "F", .help = "the form to write; needed"};
   for (const sim::TraceTarget& target : sim::trace_targets()) to.choices.push_back(target.name);
@@ -79,8 +98,7 @@ Verb trace_convert_verb() {
            .operands_min = 1,
            .operands_max = 1,
            .summary = "write the jobs of a trace, or a list of machines, in another form",
-           .details = "What became of the rows, and what the form cannot hold, is told on standard "
-                      "error.",
+           .details = kDetails,
            .options = std::move(options),
            .examples = {{"orrery trace convert openb.csv --to orrery --out openb.orrery.csv",
                          "all that is known of every job, in one form"},
