@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "sim/interchange/batsim_work.hpp"
 #include "sim/interchange/job_names.hpp"
@@ -46,6 +47,7 @@ Result<BatsimJobs> BatsimJobs::plan(const BatsimFile& file, const Options& optio
   FileErrors errors(file.file);
   const BatsimWorkBuilder builder(file, options);
   JobNames names;
+  std::set<Shape> refused;
   for (const std::string& name : file.old_names)
     jobs.notes_.file("old-name-" + name,
                      "the profile type '" + name + "' is a name of before v5 and was mapped");
@@ -54,6 +56,7 @@ Result<BatsimJobs> BatsimJobs::plan(const BatsimFile& file, const Options& optio
     std::string name = names.name(job.id, label);
     jobs.names_.emplace_back(std::move(name), std::move(label));
     const Shape shape{job.profile, job.hosts};
+    if (refused.count(shape) > 0) continue;  // Said once for all jobs of the profile.
     if (jobs.works_.count(shape) == 0) {
       BatsimWork work;
       const std::string wrong = builder.build(profile_of(file, job), job.hosts, work);
@@ -61,6 +64,7 @@ Result<BatsimJobs> BatsimJobs::plan(const BatsimFile& file, const Options& optio
         errors.add(job.line,
                    "job " + excerpt(job.id) + ": profile " + excerpt(profile_of(file, job).name),
                    wrong);
+        refused.insert(shape);
         continue;
       }
       jobs.works_.emplace(shape, std::move(work));

@@ -287,6 +287,17 @@ class SimTest(ProgramTest):
         self.assertEqual(first["final_state"], "COMPLETED_SUCCESSFULLY")
         self.assertEqual(first["allocated_resources"], "0-3")
 
+    def test_a_workload_of_batsim_runs_without_a_scenario(self):
+        path = self.folder / "delays.json"
+        path.write_text(json.dumps({
+            "nb_res": 2,
+            "jobs": [{"id": k, "subtime": 0, "res": 1, "profile": "d"} for k in range(4)],
+            "profiles": {"d": {"type": "DelayProfile", "delay": 10}}}))
+        run = self.expect(0, "sim", path, "--policy", "easy", "--json")
+        summary = json.loads(run.stdout)
+        self.assertEqual((summary["jobs_finished"], summary["makespan_s"]), (4, 20))
+        self.assertEqual(summary["scenario"], "delays")
+
     def test_the_scenario_says_where_and_what_where_the_command_line_does_not(self):
         text = TWO_JOBS + "outputs: {dir: results, formats: [jobs]}\n"
         self.expect(0, "sim", self.write("kept.yaml", text))

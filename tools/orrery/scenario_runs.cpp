@@ -1,10 +1,14 @@
 #include "tools/orrery/scenario_runs.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "core/base/json_text.hpp"
 #include "core/record/codec.hpp"
 #include "policies/registry.hpp"
 #include "sim/judging/expectations.hpp"
@@ -218,9 +222,30 @@ Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments
   return overrides;
 }
 
+namespace {
+
+/// A workload of Batsim in place of a scenario: the scenario that does nothing but run it. Nothing
+/// where the file is something else.
+std::optional<std::string> scenario_around(const std::string& path) {
+  if (!path.ends_with(".json")) return std::nullopt;
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (text.find("\"nb_res\"") == text.npos || text.find("\"profiles\"") == text.npos)
+    return std::nullopt;
+  JsonText json;
+  json.begin_object().key("workload").begin_object().key("batsim").begin_object();
+  json.field("file", std::filesystem::path(path).filename().string());
+  json.end_object().end_object().end_object();
+  return json.take();
+}
+
+}  // namespace
+
 Result<LoadedScenario> open_scenario(const std::string& path,
                                      const std::vector<scenarios::Override>& overrides) {
-  auto scenario = scenarios::load_scenario(path, overrides);
+  const std::optional<std::string> around = scenario_around(path);
+  auto scenario = around ? scenarios::parse_scenario(*around, path, overrides)
+                         : scenarios::load_scenario(path, overrides);
   if (!scenario) return scenario.errors();
   Errors errors;
   auto workload = sim::LoadedWorkload::load(*scenario);
