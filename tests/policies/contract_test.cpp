@@ -39,6 +39,14 @@ INSTANTIATE_TEST_SUITE_P(Registry, Contract, ::testing::ValuesIn(names()), [](co
   return std::string(row.param);
 });
 
+TEST(ContractOfEasy, IsKeptWithReservedNodes) {
+  const PolicyMaker make = [] {
+    return policies::make_policy("easy", {.parameters = {{"reserve_nodes", "true"}}}).value();
+  };
+  for (std::uint64_t seed = 1; seed <= 25; ++seed)
+    EXPECT_THAT(broken_promises(make, seed, {}), IsEmpty()) << "seed " << seed;
+}
+
 // ---- Planted offenders: fifo with one fault each ----
 
 class Planted : public Policy {
