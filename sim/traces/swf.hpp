@@ -14,7 +14,7 @@ bool looks_like_swf(std::string_view text);
 /// Reads lines of 18 numbers between spaces; ";" begins a comment, of which
 /// "; UnixStartTime: N" counts. Numbers may have decimals; -1 is missing.
 ///
-///     1 id                name of the job
+///     1 id                name of the job; missing: "row-N"
 ///     2 submit s          since the start time; missing: dropped
 ///     3 wait s            `waited`
 ///     4 run s             `duration`; missing: dropped

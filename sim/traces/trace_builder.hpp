@@ -42,7 +42,7 @@ class TraceBuilder {
   void mention(Instant at) { last_mentioned_ = std::max(last_mentioned_, at); }
 
   /// The row's job, `submit` since the Unix epoch. Drops it where the options say so; gives it a
-  /// name of its own.
+  /// name of its own, "row-N" where it has none.
   void add(TraceJob job) { take(std::move(job), std::nullopt); }
 
   /// A job that began at `start` and whose end is missing.

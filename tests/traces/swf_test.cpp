@@ -75,6 +75,15 @@ TEST(Swf, AnIdUsedTwiceGetsANumber) {
   EXPECT_EQ(trace->report.counted(TraceReason::NameUsedBefore, TraceAction::Altered), 1U);
 }
 
+TEST(Swf, AMissingIdIsTheNumberOfTheRow) {
+  const auto trace = parse_swf(
+      "1 0 0 5 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
+      "-1 0 0 5 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n",
+      "log.swf");
+  expect_accounted(trace);
+  EXPECT_EQ(trace->jobs[1].name, "row-2");
+}
+
 TEST(Swf, BrokenRowsAreErrorsWithTheirLine) {
   const auto trace =
       parse_swf("; a comment\n1 2 3\n1 x 0 5 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n", "log.swf");
