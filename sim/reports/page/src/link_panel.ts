@@ -64,7 +64,7 @@ export class LinkPanel {
     context.fillStyle = styled("--quiet");
     const every = Math.ceil(11 / rowPixels);
     for (let row = 0; row < links.name.length; row += every)
-      context.fillText(clipped(context, links.name[row]!, left - 8), left - 6, this.plot.top + (row + 0.5) * rowPixels);
+      context.fillText(clipped(context, links.name[row]!.replace(" to ", "→"), left - 8), left - 6, this.plot.top + (row + 0.5) * rowPixels);
     paintTimeAxis(context, this.plot, view);
     this.canvas.dataset["plot"] = JSON.stringify(this.plot);
     this.drawKey();
