@@ -23,7 +23,12 @@ void for_each_run(std::uint64_t bits, Visit&& visit) {
   }
 }
 
-std::string number(std::uint64_t value) { return std::to_string(value); }
+/// With commas between thousands, as the page writes numbers.
+std::string number(std::uint64_t value) {
+  std::string text = std::to_string(value);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
 
 class Selector {
  public:
@@ -61,8 +66,8 @@ class Selector {
     }
     if (stride > 1)
       out_.thinned.push_back("The Gantt chart shows " + number(out_.nodes.size()) + " of " +
-                             number(count) + " nodes: every " + number(stride) +
-                             "th, with all that happened on it.");
+                             number(count) + " nodes: one in " + number(stride) +
+                             ", with all that happened on it.");
   }
 
   void gather_parts() {
@@ -130,7 +135,7 @@ class Selector {
           "The table of jobs has " + number(out_.jobs.size()) + " of " + number(total) + " jobs: " +
           (room == 0
                ? "those in the Gantt chart."
-               : "those in the Gantt chart, and every " + number(stride) + "th of the others.") +
+               : "those in the Gantt chart, and one in " + number(stride) + " of the others.") +
           " All figures, curves and distributions are of all jobs.");
   }
 

@@ -119,7 +119,7 @@ TEST(ReportHtml, BeyondTheLimitsSomeNodesAreShownInFullAndThePageSaysWhich) {
   EXPECT_GT(page["jobs"]["name"].size(), 32U);
   ASSERT_EQ(page["thinned"].size(), 2U);
   EXPECT_EQ(page["thinned"][0],
-            "The Gantt chart shows 32 of 64 nodes: every 2th, with all that happened on it.");
+            "The Gantt chart shows 32 of 64 nodes: one in 2, with all that happened on it.");
 }
 
 TEST(ReportHtml, OnOneNodeTheShortestRectanglesGo) {
