@@ -203,6 +203,7 @@ TEST_F(Stages, ShuffledNodesSendFromPlacesThatTheSeedDraws) {
     WorldHarness world(std::move(scenario), {model()}, &fabric_);
     world.pass_to(0);
     world.start(1, 0, 3);
+    world.pass_to(1);
     std::vector<std::uint32_t> out;
     for (const NodeId node : fabric_.last().exchanges[0].members) out.push_back(node.value);
     return out;
