@@ -93,6 +93,7 @@ Verb test_verb() {
                         .value = "W",
                         .help = "the world to run in (default: each scenario's, else model)",
                         .choices = {"model", "sim", "cluster"}},
+                       kFidelity,
                        kJson},
            .examples = {{"orrery test scenarios/lifecycle", "every scenario of a folder"},
                         {"orrery test scenarios/quickstart.yaml --json", "one, for a script"}}},
