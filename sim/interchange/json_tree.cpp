@@ -2,49 +2,23 @@
 
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "sim/traces/line_counter.hpp"
 
 namespace orrery::sim {
 namespace {
 
-/// Walks the text and counts the lines passed, which the parser itself does not tell.
-class LineCounter {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  LineCounter(const char* at, int* line) : at_(at), line_(line) {}
-
-  reference operator*() const { return *at_; }
-
-  LineCounter& operator++() {
-    *line_ += static_cast<int>(*at_ == '\n');
-    ++at_;
-    return *this;
-  }
-
-  friend bool operator==(const LineCounter& a, const LineCounter& b) { return a.at_ == b.at_; }
-
- private:
-  const char* at_;
-  int* line_;
-};
-
 /// Builds the tree from the parser's calls.
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  TreeBuilder(const int& line, const std::string& file) : line_(line), file_(file) {}
+  TreeBuilder(const std::size_t& line, const std::string& file) : line_(line), file_(file) {}
 
-  bool null() override { return put({JsonKind::Null, line_}); }
+  bool null() override { return put({JsonKind::Null, line()}); }
 
-  bool boolean(bool truth) override { return put({JsonKind::Bool, line_, truth}); }
+  bool boolean(bool truth) override { return put({JsonKind::Bool, line(), truth}); }
 
   bool number_integer(number_integer_t number) override {
     return put_number(static_cast<double>(number), std::to_string(number));
@@ -59,7 +33,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool string(string_t& text) override {
-    JsonNode node{JsonKind::Text, line_};
+    JsonNode node{JsonKind::Text, line()};
     node.text = std::move(text);
     return put(std::move(node));
   }
@@ -107,7 +81,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool put_number(double number, std::string text) {
     if (!std::isfinite(number))
       return fail("found the number " + excerpt(text) + ", which is beyond what can be read");
-    JsonNode node{JsonKind::Number, line_, false, number};
+    JsonNode node{JsonKind::Number, line(), false, number};
     node.text = std::move(text);
     return put(std::move(node));
   }
@@ -118,7 +92,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
                   " levels, which no workload needs; is this the right file?");
     JsonNode* node = place();
     node->kind = kind;
-    node->line = line_;
+    node->line = line();
     open_.push_back(node);
     return true;
   }
@@ -129,11 +103,13 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool fail(std::string message) {
-    if (!error_) error_ = Error{ErrorCode::InvalidInput, file_, line_, "JSON", std::move(message)};
+    if (!error_) error_ = Error{ErrorCode::InvalidInput, file_, line(), "JSON", std::move(message)};
     return false;
   }
 
-  const int& line_;
+  int line() const { return static_cast<int>(line_); }
+
+  const std::size_t& line_;
   const std::string& file_;
   JsonNode root_;
   std::vector<JsonNode*> open_;
@@ -186,7 +162,7 @@ std::string_view describe(JsonKind kind) {
 }
 
 Result<JsonNode> parse_json(std::string_view text, const std::string& file, int first_line) {
-  int line = first_line;
+  auto line = static_cast<std::size_t>(first_line);
   TreeBuilder builder(line, file);
   const LineCounter begin(text.data(), &line);
   const LineCounter end(text.data() + text.size(), &line);

@@ -303,7 +303,6 @@ class MachineRoom {
   Instant now_;
   EventHeap future_;
   std::optional<StagedWork> staged_;  ///< Where there is a fabric.
-  std::vector<StageEnd> ended_;       ///< Scratch of `stages_to`.
   LinkWatcher link_watcher_;
   Duration link_samples_every_;
   std::int64_t link_samples_ = 0;

@@ -41,11 +41,10 @@ void MachineRoom::form_stages(LiveJob& job) {
 bool MachineRoom::stages_to(Instant limit) {
   const Instant at = staged_->next(limit);
   if (at.is_never()) return false;
-  ended_.clear();
+  std::vector<StageEnd> ended;
   staged_->pass_to(
-      at, [this](JobId id) -> LiveJob& { return *live(id); }, ended_);
-  if (!ended_.empty()) now_ = std::max(now_, at);
-  const std::vector<StageEnd> ended = ended_;
+      at, [this](JobId id) -> LiveJob& { return *live(id); }, ended);
+  if (!ended.empty()) now_ = std::max(now_, at);
   for (const StageEnd& end : ended) stage_ended(end);
   return !ended.empty() || at < limit;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 
+#include "sim/traces/fields.hpp"
 #include "sim/traces/trace.hpp"
 
 namespace orrery::sim {
@@ -36,20 +37,6 @@ constexpr std::array<std::string_view, kColumns> kNames{"System",
                                                         "Software"};
 
 constexpr std::int64_t kDownTimeMaxMin = 10'000'000;  // 19 years.
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::string_view take_line(std::string_view& rest) {
-  const std::size_t end = rest.find('\n');
-  std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
 
 /// The fields of one line; a field in quotes may hold commas, and "" for a quote.
 void split(std::string_view line, std::vector<std::string>& fields) {
