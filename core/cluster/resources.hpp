@@ -1,9 +1,12 @@
 // What one replica takes on one node, and what a node offers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "core/base/enum_names.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery {
@@ -28,6 +31,28 @@ struct Bundle {
   }
 };
 
+/// Who makes a device: decides which variable shows devices to a process.
+enum class DeviceVendor : std::uint8_t { Nvidia, Amd, Ascend, Custom };
+
+template <>
+struct EnumNames<DeviceVendor> {
+  static constexpr std::array kNames{"nvidia", "amd", "ascend", "custom"};
+};
+
+/// Custom hardware of one type on a node: robots and anything else that is no accelerator.
+struct HardwareCount {
+  std::string type;
+  std::int32_t count = 0;  ///< 1 to 64 over all types of a node.
+
+  friend bool operator==(const HardwareCount&, const HardwareCount&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("type", self.type);
+    v.field("count", self.count);
+  }
+};
+
 /// A run of equal nodes, declared together.
 struct NodeGroup {
   std::string name;
@@ -38,6 +63,9 @@ struct NodeGroup {
   std::string device_model;         ///< Name of the model; empty where the nodes have no device.
   std::int32_t nodes_per_rack = 0;  ///< 0: no racks declared.
   std::int32_t spares = 0;          ///< Of `count`, the last ones: used when others are not usable.
+  std::int32_t nodes_per_nvlink_domain = 0;  ///< 0: each node is a domain of its own.
+  DeviceVendor vendor = DeviceVendor::Nvidia;
+  std::vector<HardwareCount> hardware;  ///< Per node, numbered through in this order.
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 
@@ -51,6 +79,9 @@ struct NodeGroup {
     v.field("device_model", self.device_model);
     v.field("nodes_per_rack", self.nodes_per_rack);
     v.field_since(2, "spares", self.spares);
+    v.field_since(3, "nodes_per_nvlink_domain", self.nodes_per_nvlink_domain);
+    v.field_since(3, "vendor", self.vendor);
+    v.field_since(3, "hardware", self.hardware);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/job/failover_spec.hpp"
+#include "core/job/placement_spec.hpp"
 #include "core/job/words.hpp"
 
 namespace orrery {
@@ -43,6 +44,8 @@ struct RoleSpec {
   std::vector<std::string> volumes;  ///< Mounted into every worker of the role, "source:target".
   RoleIndex master_of;  ///< The role whose recovery this one's only worker leads; none: no
                         ///< sub-master.
+  std::vector<RolePlacement> placements;  ///< Ascending by replicas; empty: wherever it fits.
+  WorkerGroupSpec workers;                ///< As a worker group of a virtual cluster.
 
   bool is_elastic() const { return max_replicas > min_replicas; }
 
@@ -60,6 +63,8 @@ struct RoleSpec {
     v.field("environment", self.environment);
     v.field("volumes", self.volumes);
     v.field_since(2, "master_of", self.master_of);
+    v.field_since(3, "placements", self.placements);
+    v.field_since(3, "workers", self.workers);
   }
 };
 
@@ -90,6 +95,8 @@ struct JobSpec {
   Duration wait_deadline = Duration::forever();        ///< Longest Pending; then Failed.
   Duration run_deadline = Duration::forever();  ///< From first start; then drained and Failed.
   FailoverSpec failover;
+  std::vector<VirtualClusterSpec> virtual_clusters;
+  std::vector<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 
@@ -120,6 +127,8 @@ struct JobSpec {
     v.field_since(2, "wait_deadline", self.wait_deadline);
     v.field_since(2, "run_deadline", self.run_deadline);
     v.field_since(2, "failover", self.failover);
+    v.field_since(3, "virtual_clusters", self.virtual_clusters);
+    v.field_since(3, "take_turns", self.take_turns);
   }
 };
 

@@ -25,6 +25,8 @@ struct WorkerStart {
   Share share;                ///< Part of the one device; whole otherwise.
   Rank birth_rank;  ///< Rank of its first membership: with job and incarnation its lasting name.
                     ///< None: `rank` itself, as in every StartWorkers.
+  std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
+  std::int32_t first_port = 0;  ///< Of its block in the node's port ledger; 0: it has none.
 
   friend bool operator==(const WorkerStart&, const WorkerStart&) = default;
 
@@ -38,6 +40,8 @@ struct WorkerStart {
     v.field("devices", self.devices);
     v.field("share", self.share);
     v.field("birth_rank", self.birth_rank);
+    v.field("hardware", self.hardware);
+    v.field("first_port", self.first_port);
   }
 };
 

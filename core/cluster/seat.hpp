@@ -1,0 +1,45 @@
+// Exactly where one worker sits: chosen before its lease is taken.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery {
+
+/// One worker's place on one node.
+struct Seat {
+  NodeId node;
+  std::uint64_t devices = 0;   ///< Bit i: device i of the node.
+  std::uint64_t hardware = 0;  ///< Bit i: piece i of the node's custom hardware.
+  Share share;                 ///< Of each of `devices`; whole unless several workers of the role
+                               ///< are placed on them.
+
+  friend bool operator==(const Seat&, const Seat&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+    v.field("devices", self.devices);
+    v.field("hardware", self.hardware);
+    v.field("share", self.share);
+  }
+};
+
+/// Who may sit on the devices of whom: leases of one owner with the same `group` and different
+/// `member` take turns. Group 0: nobody.
+struct TurnKey {
+  std::uint16_t group = 0;
+  std::uint16_t member = 0;
+
+  friend bool operator==(const TurnKey&, const TurnKey&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("group", self.group);
+    v.field("member", self.member);
+  }
+};
+
+}  // namespace orrery

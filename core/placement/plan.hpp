@@ -1,0 +1,145 @@
+// A placement, resolved: which process of which component sits on which devices. Nothing is
+// started; see docs/placement.md for the language.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/placement/inventory.hpp"
+#include "core/placement/placement_error.hpp"
+
+namespace orrery::placement {
+
+/// What a component is placed on.
+enum class ResourceKind : std::uint8_t { Accelerator, Node, Custom };
+
+/// One process of a component. Names and meaning as in docs/placement.md.
+struct Process {
+  std::int32_t rank = 0;                 ///< 0..N-1 inside the component.
+  std::int32_t node_rank = 0;            ///< Of the cluster.
+  std::int32_t placement_node_rank = 0;  ///< Dense, by first appearance in rank order.
+  std::uint16_t group = 0;               ///< Index into `ComponentPlan::groups`.
+  ResourceKind kind = ResourceKind::Accelerator;
+  std::vector<std::int32_t> devices;  ///< Node-local index of each resource; empty for nodes.
+  std::int32_t local_rank = 0;        ///< Inside node and component.
+  std::int32_t local_world_size = 0;
+};
+
+/// One component.
+struct ComponentPlan {
+  std::string name;
+  std::vector<std::string> groups;          ///< Labels it was placed on, in order.
+  std::vector<std::string> hardware_types;  ///< One per group: "Accelerator", "Node" or custom.
+  std::vector<Process> processes;           ///< In rank order.
+};
+
+/// How components share a cluster.
+enum class Mode : std::uint8_t { Hybrid, Collocated, Disaggregated, Auto };
+
+}  // namespace orrery::placement
+
+namespace orrery {
+
+template <>
+struct EnumNames<placement::Mode> {
+  static constexpr std::array kNames{"hybrid", "collocated", "disaggregated", "auto"};
+};
+
+}  // namespace orrery
+
+namespace orrery::placement {
+
+/// Everything placed by one document, in the order in which components were named.
+struct Plan {
+  Mode mode = Mode::Hybrid;
+  bool isolate_accelerators = true;  ///< A process sees its own accelerators only.
+  std::vector<ComponentPlan> components;
+};
+
+/// Which accelerators of its node the process sees: its own where they are isolated and it has
+/// some, else all of the node (rules P16, P19). Ascending.
+std::vector<std::int32_t> visible_devices(const Inventory& inventory,
+                                          const Process& process,
+                                          bool isolate);
+
+/// Its first own accelerator, else the first that it sees, else -1.
+std::int32_t local_accelerator_rank(const Inventory& inventory,
+                                    const Process& process,
+                                    bool isolate);
+
+/// Environment declared for the process' node by its group; null where there is none.
+const NodeEnvironment* environment_of(const Inventory& inventory,
+                                      const ComponentPlan& component,
+                                      const Process& process);
+
+/// One key of `component_placement` as written: who is placed, on what, how.
+struct PlacementRule {
+  PlacedText components;                ///< "actor,rollout".
+  std::vector<PlacedText> node_groups;  ///< Labels; empty: the whole cluster. Each may hold commas.
+  std::optional<PlacedText> placement;  ///< Empty: the group form lacks it.
+};
+
+/// The three strategies that code may ask for by name.
+struct PackedStrategy {
+  std::int32_t start = 0;
+  std::int32_t end = 0;  ///< Inclusive.
+  std::int32_t per_process = 1;
+  std::int32_t stride = 1;
+};
+
+struct FlexibleStrategy {
+  std::vector<std::vector<std::int32_t>> devices;  ///< Per process.
+};
+
+struct NodeStrategy {
+  std::vector<std::int32_t> nodes;  ///< Of the selection; one process each.
+};
+
+/// Parallel sizes that choose a mode; each at least 1.
+struct ParallelSizes {
+  std::int32_t actor_tensor = 1;
+  std::int32_t actor_context = 1;
+  std::int32_t actor_pipeline = 1;
+  std::int32_t rollout_tensor = 1;
+  std::int32_t rollout_pipeline = 1;
+  std::int32_t inference_tensor = 1;
+  std::int32_t inference_context = 1;
+  std::int32_t inference_pipeline = 1;
+  bool recompute_logprobs = true;
+  bool auto_scheduler = false;
+  bool use_pre_process_policy = false;
+};
+
+/// Rules P1-P19: every component of every rule, or all that is wrong (appended).
+std::vector<ComponentPlan> resolve_components(const Inventory& inventory,
+                                              const std::vector<PlacementRule>& rules,
+                                              PlacementErrors& errors);
+
+/// Rules S1-S3. The component is named "_". `labels` may be empty: the whole cluster.
+ComponentPlan resolve_strategy(const Inventory& inventory,
+                               const PackedStrategy& strategy,
+                               const std::vector<PlacedText>& labels,
+                               PlacementErrors& errors);
+ComponentPlan resolve_strategy(const Inventory& inventory,
+                               const FlexibleStrategy& strategy,
+                               const std::vector<PlacedText>& labels,
+                               PlacementErrors& errors);
+ComponentPlan resolve_strategy(const Inventory& inventory,
+                               const NodeStrategy& strategy,
+                               const std::vector<PlacedText>& labels,
+                               PlacementErrors& errors);
+
+/// Rules M1 ff.: the mode that the parallel sizes and the pools select, and its processes.
+Plan resolve_model_parallel(const Inventory& inventory,
+                            const std::vector<PlacementRule>& rules,
+                            const ParallelSizes& sizes,
+                            PlacementErrors& errors);
+
+/// The component in explicit form: rules that resolve to exactly this plan, process ranks written
+/// out. Empty text where there is no process.
+PlacementRule explicit_rule(const ComponentPlan& component, const Inventory& inventory);
+
+}  // namespace orrery::placement
