@@ -1,0 +1,114 @@
+// The port ledger: which ports of which node belong to whom, so that workers which share a host
+// never listen on the same one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.hpp"
+
+namespace orrery {
+
+/// The first port given on every node: DI-engine's own default inside DI-orchestrator's pods.
+inline constexpr std::int32_t kPortFirst = 22270;
+
+/// One past the last port given: from here on Linux hands out ports for outgoing connections
+/// (net.ipv4.ip_local_port_range), which would collide with ours.
+inline constexpr std::int32_t kPortEnd = 32768;
+
+/// Ports that each node has to give.
+inline constexpr std::int32_t kPortsPerNode = kPortEnd - kPortFirst;
+
+/// Consecutive ports of one node, [first, first + count). Held by one worker from grant to exit.
+struct PortBlock {
+  NodeId node;
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+
+  static PortBlock none() { return {}; }
+
+  bool is_none() const { return count == 0; }
+
+  friend bool operator==(const PortBlock&, const PortBlock&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+    v.field("first", self.first);
+    v.field("count", self.count);
+  }
+};
+
+/// Consecutive ports of the node at hand.
+struct PortRange {
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+
+  std::int32_t end() const { return first + count; }
+
+  friend bool operator==(const PortRange&, const PortRange&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("first", self.first);
+    v.field("count", self.count);
+  }
+};
+
+/// The ports of one node.
+struct NodePorts {
+  std::int32_t free = kPortsPerNode;
+  std::vector<PortRange> taken;  ///< Ascending, disjoint; neighbours are not merged.
+
+  friend bool operator==(const NodePorts&, const NodePorts&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("free", self.free);
+    v.field("taken", self.taken);
+  }
+};
+
+/// Blocks of ports, taken and given back like leases. Lowest fit: a block lies at the lowest free
+/// place of its node that holds it, so the first worker on a node starts at 22270 and equal
+/// histories give equal ports. Conservation is an invariant: on every node, ports taken plus ports
+/// free are `kPortsPerNode`, and no port is taken twice. Nodes need no declaration; a cluster in
+/// which nobody asks for ports costs nothing. Plain data: part of the controller's digested state.
+class PortLedger {
+ public:
+  /// Whether `take` would succeed. `count` is at least 1. O(blocks on the node).
+  bool fits(NodeId node, std::int32_t count) const;
+
+  /// Takes `count` (at least 1) consecutive ports of `node`; none where no gap is that long, and
+  /// then nothing has changed. O(blocks on the node).
+  PortBlock take(NodeId node, std::int32_t count);
+
+  /// Gives back a whole block that `take` gave; none is ignored. O(blocks on the node).
+  void give(const PortBlock& block);
+
+  /// Why `take` refuses: what was asked, what is free, how to mend it. Empty where it would not.
+  std::string refusal(NodeId node, std::int32_t count) const;
+
+  /// The blocks taken on `node`, ascending.
+  std::span<const PortRange> taken(NodeId node) const;
+
+  /// Ports free on `node`, in however many gaps.
+  std::int32_t free(NodeId node) const;
+
+  /// Ends the program if conservation does not hold. O(nodes + blocks): for tests and storms.
+  void check() const;
+
+  friend bool operator==(const PortLedger&, const PortLedger&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("nodes", self.nodes_);
+  }
+
+ private:
+  std::vector<NodePorts> nodes_;  ///< Up to the highest node that ever gave a port.
+};
+
+}  // namespace orrery
