@@ -30,10 +30,49 @@ struct Extent {
   }
 };
 
+/// Finds where words begin: the parser tells where a value begins, with all that decorates it.
+class TextStarts {
+ public:
+  explicit TextStarts(std::string_view text) : text_(text) {
+    lines_.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n') lines_.push_back(i + 1);
+  }
+
+  TextStart of(const YAML::Mark& mark, bool scalar) const {
+    const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+    const auto column = static_cast<std::size_t>(std::max(mark.column, 0));
+    if (!scalar || line >= lines_.size() || lines_[line] + column >= text_.size())
+      return {mark.line + 1, mark.column + 1};
+    std::size_t at = lines_[line] + column;
+    while (at < text_.size() && (text_[at] == '&' || text_[at] == '!')) at = next_word(at);
+    if (at < text_.size() && (text_[at] == '|' || text_[at] == '>'))
+      at = text_.find_first_not_of(" \n", std::min(text_.find('\n', at), text_.size()));
+    else if (at < text_.size() && (text_[at] == '"' || text_[at] == '\''))
+      ++at;
+    if (at >= text_.size()) return {mark.line + 1, mark.column + 1};
+    return place(at, line);
+  }
+
+ private:
+  std::size_t next_word(std::size_t at) const {
+    at = std::min(text_.find_first_of(" \t\r\n", at), text_.size());
+    return std::min(text_.find_first_not_of(" \t\r\n", at), text_.size());
+  }
+
+  TextStart place(std::size_t at, std::size_t line) const {
+    while (line + 1 < lines_.size() && lines_[line + 1] <= at) ++line;
+    return {static_cast<int>(line) + 1, static_cast<int>(at - lines_[line]) + 1};
+  }
+
+  std::string_view text_;
+  std::vector<std::size_t> lines_;
+};
+
 /// Builds the tree from the parser's events.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(std::uint32_t source) : source_(source) {}
+  TreeBuilder(std::uint32_t source, std::string_view text) : source_(source), starts_(text) {}
 
   YamlNode take() { return std::move(root_); }
 
@@ -101,6 +140,7 @@ class TreeBuilder : public YAML::EventHandler {
     bool has_key = false;  // Map: a key waits for its value.
     std::string key;
     Origin key_origin;
+    TextStart key_start;
   };
 
   YamlNode make(YamlNode::Kind kind, const YAML::Mark& mark) {
@@ -109,6 +149,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode node;
     node.kind = kind;
     node.origin = {source_, source_ == 0 ? mark.line + 1 : 0};
+    if (source_ == 0) node.start = starts_.of(mark, kind == YamlNode::Kind::Scalar);
     return node;
   }
 
@@ -160,13 +201,16 @@ class TreeBuilder : public YAML::EventHandler {
       level.has_key = true;
       level.key = std::move(node.scalar);
       level.key_origin = node.origin;
+      level.key_start = node.start;
     } else {
       level.has_key = false;
-      level.node.entries.push_back({std::move(level.key), level.key_origin, std::move(node)});
+      level.node.entries.push_back(
+          {std::move(level.key), level.key_origin, std::move(node), level.key_start});
     }
   }
 
   std::uint32_t source_;
+  TextStarts starts_;
   int documents_ = 0;
   std::size_t nodes_ = 0;
   std::map<YAML::anchor_t, Anchored> anchors_;
@@ -224,7 +268,7 @@ Result<YamlNode> parse_yaml(std::string_view text, const std::string& file, std:
                       "the text has " + std::to_string(text.size()) + " bytes, at most " +
                           std::to_string(kYamlTextMax) + " are read; use a workload file");
   std::istringstream in{std::string(text)};
-  TreeBuilder builder(source);
+  TreeBuilder builder(source, text);
   try {
     YAML::Parser parser(in);
     while (parser.HandleNextDocument(builder)) {

@@ -19,6 +19,15 @@ struct Origin {
   friend auto operator<=>(const Origin&, const Origin&) = default;
 };
 
+/// Where the words of a part begin, behind an anchor, a tag and an opening quote. Both from 1; line
+/// 0 in an override. A column counts bytes.
+struct TextStart {
+  int line = 0;
+  int column = 0;
+
+  friend auto operator<=>(const TextStart&, const TextStart&) = default;
+};
+
 struct YamlEntry;
 
 /// One value. Anchors are resolved: each alias holds its own copy.
@@ -28,6 +37,7 @@ struct YamlNode {
 
   Kind kind = Kind::Null;
   Origin origin;
+  TextStart start;
   bool quoted = false;  ///< Scalar in quotes: text, whatever it looks like.
   std::string scalar;
   std::vector<YamlNode> items;     ///< Sequence.
@@ -55,6 +65,7 @@ struct YamlEntry {
   std::string key;
   Origin key_origin;
   YamlNode value;
+  TextStart key_start;
 };
 
 /// "nothing", "'text'", "a list" or "a map": what an error message says was found.

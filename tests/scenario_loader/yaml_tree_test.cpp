@@ -16,6 +16,37 @@ TEST(YamlTree, RemembersLinesAndOrder) {
   EXPECT_TRUE(item.find("c")->quoted);
 }
 
+TEST(YamlTree, KnowsWhereWordsBegin) {
+  const auto root = parse_yaml(
+      "a: 0-3\n"
+      "\"b c\": '4-7'\n"
+      "d: &x !!str \"8\"\n"
+      "e: |\n"
+      "    9\n"
+      "f: {g: [1:5, \"6\"]}\n"
+      "h: *x\n"
+      "i:\n"
+      "  &y\n"
+      "  word\n",
+      "f.yaml",
+      0);
+  ASSERT_TRUE(root.has_value());
+  const auto value = [&](std::string_view key) { return root->find(key)->start; };
+  EXPECT_EQ(value("a"), (TextStart{1, 4}));
+  EXPECT_EQ(root->entries[1].key_start, (TextStart{2, 2}));
+  EXPECT_EQ(value("b c"), (TextStart{2, 9}));
+  EXPECT_EQ(value("d"), (TextStart{3, 14}));
+  EXPECT_EQ(value("e"), (TextStart{5, 5}));
+  const YamlNode* list = root->find("f")->find("g");
+  EXPECT_EQ(root->find("f")->entries[0].key_start, (TextStart{6, 5}));
+  EXPECT_EQ(list->start, (TextStart{6, 8}));
+  EXPECT_EQ(list->items[0].scalar, "1:5");
+  EXPECT_EQ(list->items[0].start, (TextStart{6, 9}));
+  EXPECT_EQ(list->items[1].start, (TextStart{6, 15}));
+  EXPECT_EQ(value("h"), (TextStart{3, 14}));
+  EXPECT_EQ(value("i"), (TextStart{10, 3}));
+}
+
 TEST(YamlTree, AliasesAreCopies) {
   const auto root = parse_yaml("a: &x {k: 1}\nb: *x\n", "f.yaml", 0);
   ASSERT_TRUE(root.has_value());
