@@ -110,6 +110,7 @@ void LocalWorld::obey(const Command& command) {
     return;
   }
   liveness_.ordered(command.body);
+  if (command.epoch >= agent_.epoch()) memberships_.ordered(command.body);
   agent_step(CommandReceived{command});
 }
 
@@ -208,7 +209,8 @@ void LocalWorld::run_actions() {
 void LocalWorld::spawn(const SpawnWorker& order, std::vector<AgentEvent>& answers) {
   const auto job = jobs_.find(order.worker.job);
   invariant(job != jobs_.end(), "workers are started of accepted jobs only");
-  const Status spawned = processes_.spawn(order, *job->second);
+  const Status spawned =
+      processes_.spawn(order, *job->second, memberships_.members(order.worker.job));
   if (spawned) {
     answers.emplace_back(WorkerReady{order.worker});
     return;

@@ -16,6 +16,7 @@
 #include "core/driver/world.hpp"
 #include "core/job/spec.hpp"
 #include "runtime/local/event_queue.hpp"
+#include "runtime/local/memberships.hpp"
 #include "runtime/local/process_table.hpp"
 
 namespace orrery::runtime {
@@ -117,6 +118,7 @@ class LocalWorld final : public World {
   int knocker_ = -1;  ///< An event descriptor: orders are waiting, or the world closes.
   ProcessTable processes_;
   Agent agent_;
+  Memberships memberships_;
   Liveness liveness_;
   AgentOutput output_;
   std::size_t next_submission_ = 0;  ///< Also the request id of the last submission.

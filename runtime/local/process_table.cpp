@@ -1,63 +1,21 @@
 #include "runtime/local/process_table.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 
+#include "runtime/local/worker_environment.hpp"
+
 namespace orrery::runtime {
-namespace {
 
-/// Later values of a key win.
-using Environment = std::map<std::string, std::string>;
-
-Environment own_environment() {
-  Environment out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos)
-      out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-  }
-  return out;
-}
-
-std::string device_list(std::uint64_t devices) {
-  std::string out;
-  for (int i = 0; i < 64; ++i) {
-    if ((devices >> i & 1) == 0) continue;
-    if (!out.empty()) out += ',';
-    out += std::to_string(i);
-  }
-  return out;
-}
-
-std::vector<std::string> environment_of(const SpawnWorker& order,
-                                        const JobSpec& job,
-                                        const RoleSpec& role) {
-  Environment all = own_environment();
-  for (const KeyValue& entry : role.environment) all[entry.key] = entry.value;
-  all["ORRERY_JOB"] = job.name;
-  all["ORRERY_ROLE"] = role.name;
-  all["ORRERY_RANK"] = std::to_string(order.rank.value);
-  all["ORRERY_LOCAL_RANK"] = std::to_string(order.slot.local_rank);
-  all["ORRERY_WORLD_SIZE"] = std::to_string(order.world_size);
-  all["ORRERY_GENERATION"] = std::to_string(order.generation.value);
-  all["ORRERY_INCARNATION"] = std::to_string(order.worker.incarnation.value);
-  all["CUDA_VISIBLE_DEVICES"] = device_list(order.devices);
-  std::vector<std::string> out;
-  out.reserve(all.size());
-  for (const auto& [key, value] : all) out.emplace_back(key).append("=").append(value);
-  return out;
-}
-
-}  // namespace
-
-Status ProcessTable::spawn(const SpawnWorker& order, const JobSpec& spec) {
+Status ProcessTable::spawn(const SpawnWorker& order,
+                           const JobSpec& spec,
+                           std::span<const WorkerStart> members) {
   const RoleSpec& role = spec.roles[order.slot.role.index()];
   ProcessSpec process;
   process.command = role.command;
-  process.environment = environment_of(order, spec, role);
+  Result<std::vector<std::string>> environment = environment_of(order, spec, members);
+  if (!environment) return environment.errors();
+  process.environment = std::move(environment).value();
   if (!log_folder_.empty())
     process.log_file = log_folder_ + "/" + spec.name + "-" + role.name + "-" +
                        std::to_string(order.slot.local_rank) + "-" +

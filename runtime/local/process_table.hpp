@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,8 @@ class ProcessTable {
   /// `log_folder` takes one file per worker; empty: their output is dropped.
   explicit ProcessTable(std::string log_folder) : log_folder_(std::move(log_folder)) {}
 
-  /// Starts a worker of a job. Its environment is this program's, then the role's, then what
-  /// tells it who it is: ORRERY_JOB, ORRERY_ROLE, ORRERY_RANK, ORRERY_LOCAL_RANK,
-  /// ORRERY_WORLD_SIZE, ORRERY_GENERATION, ORRERY_INCARNATION and CUDA_VISIBLE_DEVICES.
-  Status spawn(const SpawnWorker& order, const JobSpec& spec);
+  /// Starts a worker of a job; its environment is that of worker_environment.hpp.
+  Status spawn(const SpawnWorker& order, const JobSpec& spec, std::span<const WorkerStart> members);
 
   /// Asks with SIGTERM, kills with SIGKILL.
   void signal(const SignalWorker& order);
