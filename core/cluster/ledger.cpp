@@ -13,6 +13,62 @@ bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.shar
 
 constexpr std::uint64_t bit(int device) { return std::uint64_t{1} << device; }
 
+constexpr std::uint64_t low_bits(int count) {
+  return count == 64 ? ~std::uint64_t{0} : bit(count) - 1;
+}
+
+// Units of a node: its devices, then its custom hardware.
+constexpr int kHardware = 64;
+
+// Thousandths of the unit that the lease takes.
+std::int32_t amount_of(const Lease& lease, int unit) {
+  if (unit >= kHardware)
+    return (lease.hardware & bit(unit - kHardware)) == 0 ? 0 : lease.hardware_share.thousandths;
+  if ((lease.devices & bit(unit)) == 0) return 0;
+  return is_share(lease.demand) ? lease.demand.share.thousandths : 1000;
+}
+
+// Whether what the index has for the node follows from the demand alone.
+bool is_plain(const Lease& lease) { return !is_share(lease.demand) && lease.turns.group == 0; }
+
+// What those who take turns use of one unit: members of a group one at a time.
+class TurnSums {
+ public:
+  void add(const Lease& lease, std::int32_t amount) {
+    for (Sum& sum : sums_) {
+      if (sum.owner != lease.owner || sum.turns != lease.turns) continue;
+      sum.amount += amount;
+      return;
+    }
+    sums_.push_back({lease.owner, lease.turns, amount});
+  }
+
+  // The largest member of each group, summed over groups.
+  std::int32_t total() const {
+    std::int32_t total = 0;
+    for (const Sum& sum : sums_)
+      if (is_largest(sum)) total += sum.amount;
+    return total;
+  }
+
+ private:
+  struct Sum {
+    JobId owner;
+    TurnKey turns;
+    std::int32_t amount = 0;
+  };
+
+  bool is_largest(const Sum& sum) const {
+    return std::none_of(sums_.begin(), sums_.end(), [&](const Sum& other) {
+      return other.owner == sum.owner && other.turns.group == sum.turns.group &&
+             (other.amount > sum.amount ||
+              (other.amount == sum.amount && other.turns.member < sum.turns.member));
+    });
+  }
+
+  std::vector<Sum> sums_;
+};
+
 }  // namespace
 
 NodeId Ledger::add_node(const NodeGroup& group, DeviceModelId model) {
@@ -21,8 +77,8 @@ NodeId Ledger::add_node(const NodeGroup& group, DeviceModelId model) {
   node.memory = node.memory_unused = group.memory;
   node.devices = group.devices;
   node.model = model;
-  node.whole_unclaimed = node.whole_unused =
-      group.devices == 64 ? ~std::uint64_t{0} : bit(group.devices) - 1;
+  node.whole_unclaimed = node.whole_unused = low_bits(group.devices);
+  for (const HardwareCount& hardware : group.hardware) node.hardware += hardware.count;
   nodes_.push_back(node);
   count_kind(node);
   devices_usable_ += group.devices;
@@ -46,17 +102,41 @@ bool Ledger::could_ever_fit(const Demand& demand, std::int64_t replicas) const {
   return fit >= replicas;
 }
 
-// Thousandths of a device taken by leases; `used`: only by those Held or Releasing, else only by
-// those that a new claim must respect (Claimed or Held).
-std::int32_t Ledger::thousandths_taken(NodeId node, int device, bool used) const {
+// Thousandths of a unit taken by leases, and by one more that is about to join them.
+std::int32_t Ledger::thousandths_taken(
+    NodeId node, int unit, Count count, const Lease* joining, JobId except) const {
+  const LeaseStage uncounted = count == Count::Used ? LeaseStage::Claimed : LeaseStage::Releasing;
   std::int32_t sum = 0;
+  TurnSums turns;
+  const auto add = [&](const Lease& lease) {
+    const std::int32_t amount = amount_of(lease, unit);
+    if (amount == 0) return;
+    if (lease.turns.group == 0) {
+      sum += amount;
+    } else {
+      turns.add(lease, amount);
+    }
+  };
   for (LeaseId id = nodes_[node.index()].first; !id.is_none(); id = leases_[id.index()].next) {
     const Lease& lease = leases_[id.index()];
-    if ((lease.devices & bit(device)) == 0) continue;
-    if (lease.stage == (used ? LeaseStage::Claimed : LeaseStage::Releasing)) continue;
-    sum += is_share(lease.demand) ? lease.demand.share.thousandths : 1000;
+    if (lease.stage != uncounted && &lease != joining &&
+        (except.is_none() || lease.owner != except))
+      add(lease);
   }
-  return sum;
+  if (joining != nullptr) add(*joining);
+  return sum + turns.total();
+}
+
+// Whether everything the lease names has room for it.
+bool Ledger::units_allow(const Lease& lease, Count count, JobId except) const {
+  const auto allow = [&](std::uint64_t units, int offset) {
+    for (; units != 0; units &= units - 1)
+      if (thousandths_taken(lease.node, std::countr_zero(units) + offset, count, &lease, except) >
+          1000)
+        return false;
+    return true;
+  };
+  return allow(lease.devices, 0) && allow(lease.hardware, kHardware);
 }
 
 NodeFree Ledger::free_of(NodeId id) const {
@@ -74,7 +154,8 @@ NodeFree Ledger::free_of(NodeId id) const {
   if (!shares) return free;
   for (int d = 0; d < node.devices; ++d)
     if ((node.whole_unclaimed & bit(d)) == 0)
-      free.partial_max = std::max(free.partial_max, 1000 - thousandths_taken(id, d, false));
+      free.partial_max =
+          std::max(free.partial_max, 1000 - thousandths_taken(id, d, Count::Promised));
   return free;
 }
 
@@ -86,7 +167,7 @@ std::uint64_t Ledger::choose(const LedgerNode& node, NodeId id, const Demand& de
     std::int32_t best_left = 1001;
     for (int d = 0; d < node.devices; ++d) {
       if ((node.whole_unclaimed & bit(d)) != 0) continue;
-      const std::int32_t left = 1000 - thousandths_taken(id, d, false);
+      const std::int32_t left = 1000 - thousandths_taken(id, d, Count::Promised);
       if (left >= demand.share.thousandths && left < best_left) {
         best = d;
         best_left = left;
@@ -110,9 +191,8 @@ std::uint64_t Ledger::choose(const LedgerNode& node, NodeId id, const Demand& de
 bool Ledger::can_hold(const Lease& lease) const {
   const LedgerNode& node = nodes_[lease.node.index()];
   if (lease.demand.cpu > node.cpu_unused || lease.demand.memory > node.memory_unused) return false;
-  if (!is_share(lease.demand)) return (lease.devices & ~node.whole_unused) == 0;
-  return 1000 - thousandths_taken(lease.node, std::countr_zero(lease.devices), true) >=
-         lease.demand.share.thousandths;
+  if (is_plain(lease) && lease.hardware == 0) return (lease.devices & ~node.whole_unused) == 0;
+  return units_allow(lease, Count::Used);
 }
 
 void Ledger::hold(Lease& lease) {
@@ -137,9 +217,9 @@ bool Ledger::find_gang(const Demand& demand, std::int32_t replicas, std::vector<
   return true;
 }
 
-LeaseId Ledger::claim(JobId owner, NodeId node_id, const Demand& demand) {
-  invariant(replicas_that_fit(free_.at(node_id), demand) >= 1, "a claim fits where it is made");
-  LedgerNode& node = nodes_[node_id.index()];
+// Enters a lease that fits, at the end of its node's list.
+LeaseId Ledger::add_lease(const Lease& added) {
+  LedgerNode& node = nodes_[added.node.index()];
   LeaseId id;
   if (free_leases_.empty()) {
     id = LeaseId{static_cast<std::uint32_t>(leases_.size())};
@@ -149,7 +229,7 @@ LeaseId Ledger::claim(JobId owner, NodeId node_id, const Demand& demand) {
     free_leases_.pop_back();
   }
   Lease& lease = leases_[id.index()];
-  lease = Lease{owner, node_id, LeaseStage::Claimed, choose(node, node_id, demand), demand, {}, {}};
+  lease = added;
   lease.previous = node.last;
   (node.last.is_none() ? node.first : leases_[node.last.index()].next) = id;
   node.last = id;
@@ -159,11 +239,67 @@ LeaseId Ledger::claim(JobId owner, NodeId node_id, const Demand& demand) {
   } else {
     ++node.claimed;
   }
+  return id;
+}
+
+LeaseId Ledger::claim(JobId owner, NodeId node, const Demand& demand) {
+  invariant(replicas_that_fit(free_.at(node), demand) >= 1, "a claim fits where it is made");
+  Lease lease;
+  lease.owner = owner;
+  lease.node = node;
+  lease.devices = choose(nodes_[node.index()], node, demand);
+  lease.demand = demand;
+  const LeaseId id = add_lease(lease);
   if (is_share(demand)) {
-    free_.set(node_id, free_of(node_id));
+    free_.set(node, free_of(node));
   } else {
-    free_.take(node_id, demand, 1);
+    free_.take(node, demand, 1);
   }
+  return id;
+}
+
+namespace {
+
+Lease lease_of(const Seat& seat, const Demand& demand, JobId owner, TurnKey turns) {
+  Lease lease;
+  lease.owner = owner;
+  lease.node = seat.node;
+  lease.devices = seat.devices;
+  lease.demand = demand;
+  lease.demand.devices = std::popcount(seat.devices);
+  lease.demand.share = lease.demand.devices == 1 ? seat.share : Share{};
+  lease.hardware = seat.hardware;
+  lease.hardware_share = seat.share;
+  lease.turns = turns;
+  return lease;
+}
+
+}  // namespace
+
+bool Ledger::seat_fits(
+    const Seat& seat, const Demand& demand, JobId owner, TurnKey turns, JobId except) const {
+  if (seat.node.index() >= nodes_.size()) return false;
+  const LedgerNode& node = nodes_[seat.node.index()];
+  if (!node.usable || (seat.devices & ~low_bits(node.devices)) != 0 ||
+      (seat.hardware & ~low_bits(node.hardware)) != 0 ||
+      (!demand.model.is_none() && seat.devices != 0 && demand.model != node.model))
+    return false;
+  MilliCpu cpu = free_.at(seat.node).cpu;
+  Bytes memory = free_.at(seat.node).memory;
+  for (LeaseId l = node.first; !except.is_none() && !l.is_none(); l = leases_[l.index()].next) {
+    const Lease& lease = leases_[l.index()];
+    if (lease.owner != except || lease.stage == LeaseStage::Releasing) continue;
+    cpu = cpu + lease.demand.cpu;
+    memory = memory + lease.demand.memory;
+  }
+  return demand.cpu <= cpu && demand.memory <= memory &&
+         units_allow(lease_of(seat, demand, owner, turns), Count::Promised, except);
+}
+
+LeaseId Ledger::claim_seat(JobId owner, const Demand& demand, const Seat& seat, TurnKey turns) {
+  invariant(seat_fits(seat, demand, owner, turns), "a seat is free when it is claimed");
+  const LeaseId id = add_lease(lease_of(seat, demand, owner, turns));
+  free_.set(seat.node, free_of(seat.node));
   return id;
 }
 
@@ -190,10 +326,10 @@ void Ledger::begin_release(LeaseId id, std::vector<JobId>& ready) {
   }
   lease.stage = LeaseStage::Releasing;
   recompute_masks(lease.node, lease.devices);
-  if (is_share(lease.demand)) {
-    free_.set(lease.node, free_of(lease.node));
-  } else {
+  if (is_plain(lease)) {
     free_.give(lease.node, lease.demand, 1);
+  } else {
+    free_.set(lease.node, free_of(lease.node));
   }
 }
 
@@ -218,7 +354,7 @@ void Ledger::release(LeaseId id, std::vector<JobId>& ready) {
     node.memory_unused = node.memory_unused + lease.demand.memory;
   }
   recompute_masks(lease.node, lease.devices);
-  if (is_share(lease.demand)) {
+  if (!is_plain(lease)) {
     free_.set(lease.node, free_of(lease.node));
   } else if (lease.stage != LeaseStage::Releasing) {
     free_.give(lease.node, lease.demand, 1);
@@ -262,9 +398,15 @@ void Ledger::check() const {
       memory = memory + lease.demand.memory;
     }
     invariant(cpu == node.cpu && memory == node.memory, "CPU and memory are conserved");
+    for (int h = 0; h < node.hardware; ++h) {
+      const int unit = kHardware + h;
+      invariant(thousandths_taken(id, unit, Count::Promised) <= 1000,
+                "no hardware is promised twice");
+      invariant(thousandths_taken(id, unit, Count::Used) <= 1000, "no hardware is used twice");
+    }
     for (int d = 0; d < node.devices; ++d) {
-      invariant(thousandths_taken(id, d, false) <= 1000, "no device is promised twice");
-      invariant(thousandths_taken(id, d, true) <= 1000, "no device is used twice");
+      invariant(thousandths_taken(id, d, Count::Promised) <= 1000, "no device is promised twice");
+      invariant(thousandths_taken(id, d, Count::Used) <= 1000, "no device is used twice");
     }
     NodeFree expected = free_of(id);
     NodeFree indexed = free_.at(id);

@@ -9,6 +9,7 @@
 #include "core/base/ids.hpp"
 #include "core/cluster/free_index.hpp"
 #include "core/cluster/resources.hpp"
+#include "core/cluster/seat.hpp"
 
 namespace orrery {
 
@@ -30,6 +31,9 @@ struct Lease {
   Demand demand;              ///< What was taken, per lease.
   LeaseId next;               ///< Next lease of the same node, in order of claiming.
   LeaseId previous;
+  std::uint64_t hardware = 0;  ///< Bit i: piece i of the node's custom hardware.
+  Share hardware_share;        ///< Of each of them.
+  TurnKey turns;               ///< With whom it shares by taking turns.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -40,6 +44,9 @@ struct Lease {
     v.field("demand", self.demand);
     v.field("next", self.next);
     v.field("previous", self.previous);
+    v.field_since(3, "hardware", self.hardware);
+    v.field_since(3, "hardware_share", self.hardware_share);
+    v.field_since(3, "turns", self.turns);
   }
 };
 
@@ -57,6 +64,7 @@ struct LedgerNode {
   LeaseId first;                      ///< Leases on this node, oldest first.
   LeaseId last;
   std::uint32_t claimed = 0;  ///< Leases that are Claimed, not yet Held.
+  std::int32_t hardware = 0;  ///< Pieces of custom hardware, 0 to 64.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -72,11 +80,13 @@ struct LedgerNode {
     v.field("first", self.first);
     v.field("last", self.last);
     v.field("claimed", self.claimed);
+    v.field_since(3, "hardware", self.hardware);
   }
 };
 
 /// Leases on nodes. Conservation is an invariant: what is taken plus what is free is what the node
-/// has, for devices in thousandths, CPU and memory alike (`check`).
+/// has, for devices and custom hardware in thousandths, CPU and memory alike (`check`). Leases that
+/// take turns count once: the most that any one of them takes (ADR 0014).
 class Ledger {
  public:
   /// Appends a node with all of it free.
@@ -89,6 +99,19 @@ class Ledger {
   /// Takes `demand` on `node` for a worker of `owner`; the free index must have room for it.
   /// Held at once where everything is unused, else Claimed until those before have gone.
   LeaseId claim(JobId owner, NodeId node, const Demand& demand);
+
+  /// Whether `seat` can be claimed now: the node is usable and has the CPU and memory of `demand`,
+  /// and what the seat names is free or held by leases that take turns with it. Leases of `except`
+  /// count as given back already; none: nobody's. False where the node lacks what the seat names.
+  bool seat_fits(const Seat& seat,
+                 const Demand& demand,
+                 JobId owner,
+                 TurnKey turns,
+                 JobId except = JobId::none()) const;
+
+  /// Takes exactly `seat` for a worker of `owner`, and of `demand` the CPU and memory; `seat_fits`
+  /// must hold. Otherwise as `claim`.
+  LeaseId claim_seat(JobId owner, const Demand& demand, const Seat& seat, TurnKey turns);
 
   /// The worker was told to stop: its capacity may be claimed anew. A Claimed lease ends at once.
   /// `ready` receives the owners of leases that became Held.
@@ -139,8 +162,18 @@ class Ledger {
     std::int64_t count = 0;
   };
 
+  /// Which leases are counted: those that a new claim must respect (Claimed or Held), or those
+  /// whose processes may still use what they name (Held or Releasing).
+  enum class Count : std::uint8_t { Promised, Used };
+
   void count_kind(const LedgerNode& node);
-  std::int32_t thousandths_taken(NodeId node, int device, bool used) const;
+  std::int32_t thousandths_taken(NodeId node,
+                                 int unit,
+                                 Count count,
+                                 const Lease* joining = nullptr,
+                                 JobId except = JobId::none()) const;
+  bool units_allow(const Lease& lease, Count count, JobId except = JobId::none()) const;
+  LeaseId add_lease(const Lease& lease);
   NodeFree free_of(NodeId node) const;
   std::uint64_t choose(const LedgerNode& node, NodeId id, const Demand& demand) const;
   bool can_hold(const Lease& lease) const;

@@ -49,6 +49,9 @@ struct RoleSpec {
 
   bool is_elastic() const { return max_replicas > min_replicas; }
 
+  /// Whether it is said where its workers sit.
+  bool is_seated() const { return !placements.empty() || workers.is_set(); }
+
   friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
 
   template <class Self, class Visitor>
