@@ -24,7 +24,7 @@ struct InventoryNode {
 /// A kind of custom hardware known by name, with the fields that its entries may have.
 struct HardwareType {
   std::string name;
-  std::vector<std::string> fields;    ///< Beside node_rank. Empty with `any_field`: all.
+  std::vector<std::string> fields;    ///< Beside node_rank.
   std::vector<std::string> required;  ///< Of `fields`.
   bool any_field = false;  ///< Whatever is written is kept: for types declared in a file.
 };
@@ -84,17 +84,31 @@ struct InventoryGroup {
 /// Everything that placements refer to.
 struct Inventory {
   std::vector<InventoryNode> nodes;
-  std::vector<InventoryGroup> groups;  ///< Without the reserved ones.
+  std::vector<InventoryGroup> groups;  ///< Sound ones, in order of declaration, without the
+                                       ///< reserved ones. Labels are unique.
+  std::vector<std::string> unsound;    ///< Labels declared with an error that was told already:
+                                       ///< what is placed on them is only read, not resolved.
 
+  /// The sound group of this label, or null; never a reserved one.
   const InventoryGroup* find(std::string_view label) const;
+
+  /// Whether an error about a group of this label was told already.
+  bool is_unsound(std::string_view label) const;
 };
 
 /// Labels that always exist: all nodes with automatic kind, and all nodes as the resource.
 inline constexpr std::string_view kClusterLabel = "cluster";
 inline constexpr std::string_view kNodeLabel = "node";
 
+/// Whether `label` is one of the two.
+constexpr bool is_reserved_label(std::string_view label) {
+  return label == kClusterLabel || label == kNodeLabel;
+}
+
 /// Checks declarations against rules C1, C2, C4, C5 and makes the inventory of what is sound; all
-/// that is wrong is appended to `errors` in stage config. Node ranks count from 0 to nodes - 1.
+/// that is wrong is appended to `errors` in stage config, group by group, last what concerns
+/// several groups. Node ranks count from 0 to nodes - 1. Without nodes (rule C3 is the reader's)
+/// nothing can be looked up: every group is unsound, and nothing is told twice.
 Inventory make_inventory(std::vector<InventoryNode> nodes,
                          const std::vector<GroupDeclaration>& groups,
                          const std::vector<HardwareType>& types,

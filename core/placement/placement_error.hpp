@@ -84,8 +84,8 @@ enum class ErrorKind : std::uint8_t {
   ProcessRanksUnsupported,
   // resolve
   ProcessSpansNodes,  ///< Of node placements: in stage parse.
-  ProcessMixedHardware,
   ProcessResourceDuplicate,
+  ProcessMixedHardware,
   NodeGroupsOverlap,
   NodeOutOfRange,
   NoHardware,
@@ -145,8 +145,8 @@ struct EnumNames<placement::ErrorKind> {
       "auto_order",
       "process_ranks_unsupported",
       "process_spans_nodes",
-      "process_mixed_hardware",
       "process_resource_duplicate",
+      "process_mixed_hardware",
       "node_groups_overlap",
       "node_out_of_range",
       "no_hardware",
@@ -188,11 +188,15 @@ struct PlacementError {
   std::string needed;   ///< "process ranks that begin at 2".
   std::string remedy;   ///< "write '2-3:2-3'".
 
-  /// "subject: found ..., needed ...; remedy".
+  /// "subject: found ..., needed ...; remedy". Without the place: who prints knows the file.
   std::string message() const;
 };
 
 /// All that is wrong, by stage, inside a stage in the order of detection.
 using PlacementErrors = std::vector<PlacementError>;
+
+/// Brings errors that several readers appended into the order of stages; the order inside a stage
+/// is kept.
+void sort_by_stage(PlacementErrors& errors);
 
 }  // namespace orrery::placement

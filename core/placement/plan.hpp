@@ -21,12 +21,18 @@ struct Process {
   std::int32_t rank = 0;                 ///< 0..N-1 inside the component.
   std::int32_t node_rank = 0;            ///< Of the cluster.
   std::int32_t placement_node_rank = 0;  ///< Dense, by first appearance in rank order.
-  std::uint16_t group = 0;               ///< Index into `ComponentPlan::groups`.
+  std::int32_t group = 0;                ///< Index into `ComponentPlan::groups`.
   ResourceKind kind = ResourceKind::Accelerator;
   std::vector<std::int32_t> devices;  ///< Node-local index of each resource; empty for nodes.
   std::int32_t local_rank = 0;        ///< Inside node and component.
   std::int32_t local_world_size = 0;
+
+  friend bool operator==(const Process&, const Process&) = default;
 };
+
+/// Processes that one component may have; a text that asks for more is refused before anything is
+/// allocated.
+inline constexpr std::int64_t kProcessesMax = 1'000'000;
 
 /// One component.
 struct ComponentPlan {
@@ -34,6 +40,8 @@ struct ComponentPlan {
   std::vector<std::string> groups;          ///< Labels it was placed on, in order.
   std::vector<std::string> hardware_types;  ///< One per group: "Accelerator", "Node" or custom.
   std::vector<Process> processes;           ///< In rank order.
+
+  friend bool operator==(const ComponentPlan&, const ComponentPlan&) = default;
 };
 
 /// How components share a cluster.
@@ -60,15 +68,13 @@ struct Plan {
 };
 
 /// Which accelerators of its node the process sees: its own where they are isolated and it has
-/// some, else all of the node (rules P16, P19). Ascending.
+/// some, else all of the node (rules P16, P19). Ascending; indices in the node.
 std::vector<std::int32_t> visible_devices(const Inventory& inventory,
                                           const Process& process,
                                           bool isolate);
 
-/// Its first own accelerator, else the first that it sees, else -1.
-std::int32_t local_accelerator_rank(const Inventory& inventory,
-                                    const Process& process,
-                                    bool isolate);
+/// Its first own accelerator, else the first of its node, else -1.
+std::int32_t local_accelerator_rank(const Inventory& inventory, const Process& process);
 
 /// Environment declared for the process' node by its group; null where there is none.
 const NodeEnvironment* environment_of(const Inventory& inventory,
@@ -79,6 +85,7 @@ const NodeEnvironment* environment_of(const Inventory& inventory,
 struct PlacementRule {
   PlacedText components;                ///< "actor,rollout".
   std::vector<PlacedText> node_groups;  ///< Labels; empty: the whole cluster. Each may hold commas.
+                                        ///< An empty label is one that nobody declared.
   std::optional<PlacedText> placement;  ///< Empty: the group form lacks it.
 };
 
@@ -108,17 +115,24 @@ struct ParallelSizes {
   std::int32_t inference_tensor = 1;
   std::int32_t inference_context = 1;
   std::int32_t inference_pipeline = 1;
+  std::int32_t critic_inference_tensor = 1;
   bool recompute_logprobs = true;
   bool auto_scheduler = false;
   bool use_pre_process_policy = false;
 };
 
-/// Rules P1-P19: every component of every rule, or all that is wrong (appended).
+/// Rules P1-P19: every component of every rule that is sound, in the order in which they are named;
+/// all that is wrong is appended, and `errors` is brought into the order of stages.
+///
+/// Every entry of a text is told about at most once. Where a group is unknown or unsound the text
+/// is still read, as far as it can be without knowing how many resources there are.
 std::vector<ComponentPlan> resolve_components(const Inventory& inventory,
                                               const std::vector<PlacementRule>& rules,
                                               PlacementErrors& errors);
 
-/// Rules S1-S3. The component is named "_". `labels` may be empty: the whole cluster.
+/// Rules S1-S3. The component is named "_"; without processes where something is wrong. `labels`
+/// may be empty: the whole cluster; each may hold commas. Errors point at the labels, for a
+/// strategy is no text.
 ComponentPlan resolve_strategy(const Inventory& inventory,
                                const PackedStrategy& strategy,
                                const std::vector<PlacedText>& labels,
@@ -132,14 +146,18 @@ ComponentPlan resolve_strategy(const Inventory& inventory,
                                const std::vector<PlacedText>& labels,
                                PlacementErrors& errors);
 
-/// Rules M1 ff.: the mode that the parallel sizes and the pools select, and its processes.
+/// Rules M1 ff.: the mode that the parallel sizes and the pools select, and its processes. Pools
+/// are the components actor, rollout, inference (or actor_inference), critic_inference and critic;
+/// they and reward follow the mode, all other components their text. Without components where the
+/// mode cannot be told.
 Plan resolve_model_parallel(const Inventory& inventory,
                             const std::vector<PlacementRule>& rules,
                             const ParallelSizes& sizes,
                             PlacementErrors& errors);
 
-/// The component in explicit form: rules that resolve to exactly this plan, process ranks written
-/// out. Empty text where there is no process.
+/// The component in explicit form: a rule that resolves to exactly this plan, process ranks written
+/// out. Without placement where the language cannot say it: no process, strided or shared sets of
+/// devices, ranks that do not rise with the resources, nodes where the groups mean devices.
 PlacementRule explicit_rule(const ComponentPlan& component, const Inventory& inventory);
 
 }  // namespace orrery::placement

@@ -1,0 +1,60 @@
+// Robots that RLinf registers, with the fields of their configurations (rlinf/scheduler/hardware).
+#include "core/placement/inventory.hpp"
+
+namespace orrery::placement {
+
+std::vector<HardwareType> built_in_hardware_types() {
+  return {
+      {.name = "Franka",
+       .fields = {"robot_ip",
+                  "camera_serials",
+                  "camera_type",
+                  "gripper_type",
+                  "gripper_connection",
+                  "controller_node_rank",
+                  "disable_validate"},
+       .required = {},
+       .any_field = false},
+      {.name = "DualFranka",
+       .fields = {"left_robot_ip",
+                  "right_robot_ip",
+                  "left_camera_serials",
+                  "right_camera_serials",
+                  "base_camera_serials",
+                  "camera_type",
+                  "base_camera_type",
+                  "left_camera_type",
+                  "right_camera_type",
+                  "left_gripper_type",
+                  "right_gripper_type",
+                  "left_gripper_connection",
+                  "right_gripper_connection",
+                  "left_controller_node_rank",
+                  "right_controller_node_rank"},
+       .required = {},
+       .any_field = false},
+      {.name = "DOSW1",
+       .fields = {"robot_url",
+                  "left_arm_port",
+                  "right_arm_port",
+                  "left_lead_port",
+                  "right_lead_port",
+                  "camera_serials"},
+       .required = {},
+       .any_field = false},
+      {.name = "GimArm",
+       .fields = {"can_interface",
+                  "arm_variant",
+                  "camera_serials",
+                  "camera_type",
+                  "enable_gripper",
+                  "gripper_type",
+                  "controller_node_rank",
+                  "disable_validate"},
+       .required = {},
+       .any_field = false},
+      {.name = "Turtle2", .fields = {}, .required = {}, .any_field = false},
+  };
+}
+
+}  // namespace orrery::placement
