@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/discovery/port_ledger.hpp"
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
@@ -186,7 +187,7 @@ void read_group_form(const MapReader& spec, JobSpec& to) {
                            section("jobs.manifest.spec.engineFields"),
                            spec.subject_of("engineFields"));
     engine.read_enum("topology", to.topology);
-    engine.read_integer("parallelWorkers", to.parallel_workers, 1, 65'536);
+    engine.read_integer("parallelWorkers", to.parallel_workers, 1, kPortsPerNode - 1);
   }
   if (!spec.has("template"))
     spec.missing("template", "template: {spec: {containers: [{name: di-container}]}}");

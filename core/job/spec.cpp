@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/discovery/port_ledger.hpp"
+
 namespace orrery {
 namespace {
 
@@ -183,6 +185,12 @@ Errors check_spec(const JobSpec& spec) {
     add(errors, spec.name, "backoff_limit is negative, 0 or more is needed; correct it");
   if (spec.parallel_workers < 1)
     add(errors, spec.name, "parallel_workers is below 1, 1 or more is needed; correct it");
+  if (spec.parallel_workers >= kPortsPerNode)
+    add(errors,
+        spec.name,
+        "parallel_workers is " + std::to_string(spec.parallel_workers) + ", a node has ports for " +
+            std::to_string(kPortsPerNode - 1) + " (" + std::to_string(kPortFirst) + " to " +
+            std::to_string(kPortEnd - 1) + ", one of them the master's); run fewer in each worker");
   if (spec.roles.size() > kRolesMax) {
     add(errors,
         spec.name,

@@ -1,0 +1,26 @@
+#include "core/discovery/port_demand.hpp"
+
+namespace orrery {
+
+std::int32_t listening_ports(const JobSpec& spec) {
+  switch (spec.family) {
+    case JobFamily::Group:
+      return spec.parallel_workers;
+    case JobFamily::Tasks:
+      return 1;
+    case JobFamily::Native:
+      return 0;
+  }
+  return 0;
+}
+
+std::int32_t ports_of(const JobSpec& spec, RoleIndex role, std::int32_t local_rank) {
+  if (spec.family == JobFamily::Native && spec.roles[role.index()].command.empty()) return 0;
+  return listening_ports(spec) + (local_rank == 0 ? 1 : 0);
+}
+
+std::int32_t master_port(const JobSpec& spec, std::int32_t first_port) {
+  return first_port + listening_ports(spec);
+}
+
+}  // namespace orrery
