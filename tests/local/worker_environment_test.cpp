@@ -13,8 +13,10 @@
 namespace orrery::runtime {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 JobSpec group_job(Topology topology, std::int32_t parallel_workers) {
   JobSpec spec;
@@ -68,6 +70,15 @@ TEST(WorkerEnvironment, PortsThatTheControllerGaveAreTold) {
                           "DI_NODE_IDS_ARG=--node-ids=2,3",
                           "DI_PARALLEL_WORKERS_ARG=--parallel-workers=2",
                           "DI_PORTS_ARG=--ports=22310,22311"));
+}
+
+TEST(WorkerEnvironment, WhatARoleSaysOfPeersIsOverruled) {
+  JobSpec job = group_job(Topology::Alone, 1);
+  job.roles[0].environment = {{"DI_PORTS_ARG", "--ports=80"}, {"DI_OF_THEIR_OWN", "kept"}};
+  const std::vector<std::string> told = peers_of(job, members_of(1), 0);
+  EXPECT_THAT(told, Contains("DI_PORTS_ARG=--ports=22270"));
+  EXPECT_THAT(told, Not(Contains("DI_PORTS_ARG=--ports=80")));
+  EXPECT_THAT(told, Contains("DI_OF_THEIR_OWN=kept"));
 }
 
 TEST(WorkerEnvironment, NativeJobsAreToldOfNoPeers) {
