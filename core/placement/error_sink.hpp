@@ -31,6 +31,9 @@ class ErrorSink {
                         .remedy = std::move(words.remedy)});
   }
 
+  /// Another subject in the same stage.
+  ErrorSink about(std::string subject) const { return {*errors_, stage_, std::move(subject)}; }
+
   /// The same subject in another stage.
   ErrorSink in(Stage stage) const { return {*errors_, stage, subject_}; }
 
