@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 #include "core/base/invariant.hpp"
 #include "core/plan/plan.hpp"
@@ -303,6 +304,14 @@ LeaseId Ledger::claim_seat(JobId owner, const Demand& demand, const Seat& seat, 
   return id;
 }
 
+bool Ledger::take_ports(LeaseId id, std::int32_t count) {
+  Lease& lease = leases_[id.index()];
+  invariant(!lease.owner.is_none() && lease.ports.count == 0, "a living lease takes ports once");
+  const PortBlock block = ports_.take(lease.node, count);
+  lease.ports = {block.first, block.count};
+  return !block.is_none();
+}
+
 // Which of these devices a claim may take whole, and which nobody uses, after a lease changed.
 void Ledger::recompute_masks(NodeId id, std::uint64_t devices) {
   LedgerNode& node = nodes_[id.index()];
@@ -347,6 +356,7 @@ void Ledger::release(LeaseId id, std::vector<JobId>& ready) {
   unlink(id);
   leases_[id.index()] = Lease{};
   free_leases_.push_back(id);
+  ports_.give({lease.node, lease.ports.first, lease.ports.count});
   if (lease.stage == LeaseStage::Claimed) {
     --node.claimed;
   } else {
@@ -384,7 +394,21 @@ void Ledger::set_usable(NodeId id, bool usable) {
   free_.set(id, free);
 }
 
+// Every port that is taken belongs to one lease of the node.
+void Ledger::check_ports(NodeId id) const {
+  std::vector<PortRange> of_leases;
+  for (LeaseId l = nodes_[id.index()].first; !l.is_none(); l = leases_[l.index()].next)
+    if (leases_[l.index()].ports.count > 0) of_leases.push_back(leases_[l.index()].ports);
+  std::sort(of_leases.begin(), of_leases.end(), [](const PortRange& a, const PortRange& b) {
+    return a.first < b.first;
+  });
+  const std::span<const PortRange> taken = ports_.taken(id);
+  invariant(std::equal(of_leases.begin(), of_leases.end(), taken.begin(), taken.end()),
+            "the ports taken are those of the node's leases");
+}
+
 void Ledger::check() const {
+  ports_.check();
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     const NodeId id{static_cast<std::uint32_t>(n)};
     const LedgerNode& node = nodes_[n];
@@ -398,6 +422,7 @@ void Ledger::check() const {
       memory = memory + lease.demand.memory;
     }
     invariant(cpu == node.cpu && memory == node.memory, "CPU and memory are conserved");
+    check_ports(id);
     for (int h = 0; h < node.hardware; ++h) {
       const int unit = kHardware + h;
       invariant(thousandths_taken(id, unit, Count::Promised) <= 1000,

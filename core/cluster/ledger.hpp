@@ -10,6 +10,7 @@
 #include "core/cluster/free_index.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/cluster/seat.hpp"
+#include "core/discovery/port_ledger.hpp"
 
 namespace orrery {
 
@@ -34,6 +35,7 @@ struct Lease {
   std::uint64_t hardware = 0;  ///< Bit i: piece i of the node's custom hardware.
   Share hardware_share;        ///< Of each of them.
   TurnKey turns;               ///< With whom it shares by taking turns.
+  PortRange ports;             ///< Of the node, until the lease is released; none where not asked.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -47,6 +49,7 @@ struct Lease {
     v.field_since(3, "hardware", self.hardware);
     v.field_since(3, "hardware_share", self.hardware_share);
     v.field_since(3, "turns", self.turns);
+    v.field_since(3, "ports", self.ports);
   }
 };
 
@@ -85,8 +88,8 @@ struct LedgerNode {
 };
 
 /// Leases on nodes. Conservation is an invariant: what is taken plus what is free is what the node
-/// has, for devices and custom hardware in thousandths, CPU and memory alike (`check`). Leases that
-/// take turns count once: the most that any one of them takes (ADR 0014).
+/// has, for devices and custom hardware in thousandths, CPU, memory and ports alike (`check`).
+/// Leases that take turns count once: the most that any one of them takes (ADR 0014).
 class Ledger {
  public:
   /// Appends a node with all of it free.
@@ -113,6 +116,11 @@ class Ledger {
   /// must hold. Otherwise as `claim`.
   LeaseId claim_seat(JobId owner, const Demand& demand, const Seat& seat, TurnKey turns);
 
+  /// Takes `count` ports (at least 1) in a row for the worker of the lease, which has none yet.
+  /// They are its own until the lease is released, also while it is Releasing. False where its node
+  /// has no such gap; `ports().refusal` says why.
+  bool take_ports(LeaseId lease, std::int32_t count);
+
   /// The worker was told to stop: its capacity may be claimed anew. A Claimed lease ends at once.
   /// `ready` receives the owners of leases that became Held.
   void begin_release(LeaseId lease, std::vector<JobId>& ready);
@@ -122,6 +130,9 @@ class Ledger {
 
   /// A node goes out of or comes back into use. Its leases stay until released.
   void set_usable(NodeId node, bool usable);
+
+  /// Ports taken by leases, per node.
+  const PortLedger& ports() const { return ports_; }
 
   const Lease& lease(LeaseId id) const { return leases_[id.index()]; }
 
@@ -150,6 +161,7 @@ class Ledger {
     v.field("nodes", self.nodes_);
     v.field("leases", self.leases_);
     v.field("free_leases", self.free_leases_);
+    v.field_since(3, "ports", self.ports_);
   }
 
   /// After loading the fields: rebuilds what is derived.
@@ -180,11 +192,13 @@ class Ledger {
   void hold(Lease& lease);
   void unlink(LeaseId id);
   void promote(NodeId node, std::vector<JobId>& ready);
+  void check_ports(NodeId node) const;
   void recompute_masks(NodeId node, std::uint64_t devices);
 
   std::vector<LedgerNode> nodes_;
   std::vector<Lease> leases_;
   std::vector<LeaseId> free_leases_;
+  PortLedger ports_;
   FreeIndex free_;
   std::vector<NodeKind> kinds_;  ///< In order of first appearance.
   std::int64_t devices_usable_ = 0;
