@@ -9,6 +9,7 @@
 
 #include "core/agent/worker_reports.hpp"
 #include "core/base/invariant.hpp"
+#include "runtime/local/worker_environment.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -125,6 +126,8 @@ void LocalWorld::answered(const AnswerRequest& answer) {
   if (!answer.accepted) return trouble(answer.message);
   names_[spec->name] = answer.job;
   jobs_[answer.job] = spec;
+  for (const std::string& sentence : overruled_variables(*spec))
+    trouble("job " + spec->name + ": " + sentence);
 }
 
 void LocalWorld::carry_schedule_out() {

@@ -81,7 +81,8 @@ class LocalWorld final : public World {
 
   LocalCounters counters() const;
 
-  /// Why workers could not be started, one sentence each; complete once the world has ended.
+  /// Why workers could not be started, or not as their job says, one sentence each; complete once
+  /// the world has ended.
   std::vector<std::string> troubles() const;
 
  private:

@@ -2,61 +2,90 @@
 
 #include <unistd.h>
 
-#include <map>
+#include <bit>
 #include <string_view>
 
 #include "core/discovery/di_environment.hpp"
 #include "core/discovery/port_ledger.hpp"
+#include "core/workers/port_bands.hpp"
+#include "core/workers/worker_environment.hpp"
 
 namespace orrery::runtime {
 namespace {
 
-/// Later values of a key win.
-using Environment = std::map<std::string, std::string>;
+// All workers are on this machine.
+constexpr std::string_view kAddress = "127.0.0.1";
 
-Environment own_environment() {
-  Environment out;
+std::vector<KeyValue> own_environment() {
+  std::vector<KeyValue> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals != std::string_view::npos)
-      out[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+      out.push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
   }
   return out;
 }
 
-std::string device_list(std::uint64_t devices) {
-  std::string out;
-  for (int i = 0; i < 64; ++i) {
-    if ((devices >> i & 1) == 0) continue;
-    if (!out.empty()) out += ',';
-    out += std::to_string(i);
-  }
+std::vector<std::int32_t> bits_of(std::uint64_t bits) {
+  std::vector<std::int32_t> out;
+  for (; bits != 0; bits &= bits - 1) out.push_back(std::countr_zero(bits));
   return out;
 }
 
-void add_identity(const SpawnWorker& order, const JobSpec& job, Environment& all) {
-  all["ORRERY_JOB"] = job.name;
-  all["ORRERY_ROLE"] = job.roles[order.slot.role.index()].name;
-  all["ORRERY_RANK"] = std::to_string(order.rank.value);
-  all["ORRERY_LOCAL_RANK"] = std::to_string(order.slot.local_rank);
-  all["ORRERY_WORLD_SIZE"] = std::to_string(order.world_size);
-  all["ORRERY_GENERATION"] = std::to_string(order.generation.value);
-  all["ORRERY_INCARNATION"] = std::to_string(order.worker.incarnation.value);
-  all["CUDA_VISIBLE_DEVICES"] = device_list(order.devices);
+/// The worker's place in its job, and in its role where the members are known.
+void add_places(const SpawnWorker& order,
+                std::span<const WorkerStart> members,
+                workers::Membership& worker) {
+  const auto rank = static_cast<std::int32_t>(order.rank.value);
+  const auto size = static_cast<std::int32_t>(order.world_size);
+  worker.role_rank = order.slot.local_rank;
+  if (order.rank.index() >= members.size()) {
+    worker.in_job = {rank, size, 0, 1, rank, size};
+    return;
+  }
+  std::vector<std::int32_t> nodes;
+  std::vector<std::int32_t> nodes_of_role;
+  std::size_t at = 0;
+  for (const WorkerStart& member : members) {
+    nodes.push_back(static_cast<std::int32_t>(member.node.value));
+    if (member.role != order.slot.role) continue;
+    if (member.rank < order.rank) ++at;
+    nodes_of_role.push_back(nodes.back());
+  }
+  worker.in_job = workers::places_of(nodes)[order.rank.index()];
+  worker.in_role = workers::places_of(nodes_of_role)[at];
+  worker.cluster_node = nodes[order.rank.index()];
+  worker.hardware = bits_of(members[order.rank.index()].hardware);
+}
+
+workers::Membership membership_of(const SpawnWorker& order,
+                                  const JobSpec& job,
+                                  std::span<const WorkerStart> members) {
+  workers::Membership out;
+  out.job = job.name;
+  out.role = job.roles[order.slot.role.index()].name;
+  out.generation = order.generation;
+  out.incarnation = order.worker.incarnation;
+  add_places(order, members, out);
+  out.job_master = {std::string(kAddress), workers::master_port(order.worker.job)};
+  // Nobody has told how many devices the machine has; the worker sees only its own.
+  out.devices = workers::device_view(
+      order.devices, static_cast<std::int32_t>(std::bit_width(order.devices)), workers::Sight::Own);
+  return out;
 }
 
 /// Where the peers of a DI-engine worker listen.
-Status add_peers(const SpawnWorker& order,
-                 const JobSpec& job,
-                 std::span<const WorkerStart> members,
-                 Environment& all) {
-  if (order.rank.index() >= members.size()) return Done{};
-  DiMembership membership = membership_of(job);
-  if (membership.family == JobFamily::Native) return Done{};
+Result<std::vector<KeyValue>> peers_of(const SpawnWorker& order,
+                                       const JobSpec& job,
+                                       std::span<const WorkerStart> members) {
+  if (order.rank.index() >= members.size()) return std::vector<KeyValue>{};
+  DiMembership membership = orrery::membership_of(job);
+  if (membership.family == JobFamily::Native) return std::vector<KeyValue>{};
   membership.generation = order.generation;
   for (const WorkerStart& member : members)
-    membership.workers.push_back({member.role, member.local_rank, "127.0.0.1", member.first_port});
+    membership.workers.push_back(
+        {member.role, member.local_rank, std::string(kAddress), member.first_port});
   if (!give_missing_ports(membership))
     return Error{ErrorCode::Unavailable,
                  {},
@@ -65,9 +94,7 @@ Status add_peers(const SpawnWorker& order,
                  "needs " + std::to_string(job.parallel_workers) + " ports for each of " +
                      std::to_string(members.size()) + " workers, this machine has " +
                      std::to_string(kPortsPerNode) + "; ask for fewer parallel workers"};
-  for (KeyValue& entry : di_environment(membership, order.rank))
-    all[std::move(entry.key)] = std::move(entry.value);
-  return Done{};
+  return di_environment(membership, order.rank);
 }
 
 }  // namespace
@@ -75,14 +102,27 @@ Status add_peers(const SpawnWorker& order,
 Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
                                                 const JobSpec& job,
                                                 std::span<const WorkerStart> members) {
-  Environment all = own_environment();
-  for (const KeyValue& entry : job.roles[order.slot.role.index()].environment)
-    all[entry.key] = entry.value;
-  add_identity(order, job, all);
-  if (const Status peers = add_peers(order, job, members, all); !peers) return peers.errors();
+  Result<std::vector<KeyValue>> peers = peers_of(order, job, members);
+  if (!peers) return peers.errors();
+  workers::EnvironmentSources sources;
+  sources.node = own_environment();
+  sources.user = job.roles[order.slot.role.index()].environment;
+  sources.computed = std::move(peers).value();
+  const workers::WorkerEnvironment all = workers::environment_of(
+      workers::WorkerFamily::Torch, membership_of(order, job, members), sources);
   std::vector<std::string> out;
-  out.reserve(all.size());
-  for (const auto& [key, value] : all) out.emplace_back(key).append("=").append(value);
+  out.reserve(all.variables.size());
+  for (const auto& [key, value] : all.variables) out.push_back(key + "=" + value);
+  return out;
+}
+
+std::vector<std::string> overruled_variables(const JobSpec& job) {
+  std::vector<std::string> out;
+  for (const RoleSpec& role : job.roles)
+    for (const std::string& name : workers::computed_names_in(
+             role.environment, workers::WorkerFamily::Torch, DeviceVendor::Nvidia))
+      out.push_back("role " + role.name + ": environment sets " + name +
+                    ", which tells a worker who it is and is computed; leave it out");
   return out;
 }
 

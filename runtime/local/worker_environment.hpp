@@ -12,15 +12,19 @@
 
 namespace orrery::runtime {
 
-/// "KEY=value" entries: this program's environment, then the role's, then what tells the worker who
-/// it is: ORRERY_JOB, ORRERY_ROLE, ORRERY_RANK, ORRERY_LOCAL_RANK, ORRERY_WORLD_SIZE,
-/// ORRERY_GENERATION, ORRERY_INCARNATION and CUDA_VISIBLE_DEVICES; and to workers of DI-engine jobs
-/// where their peers are (core/discovery/di_environment.hpp), at 127.0.0.1. Later ones win.
+/// "KEY=value" entries, ascending: this program's environment, then the role's, then what tells the
+/// worker who it is: the ORRERY_* variables, those of torch.distributed and those that show devices
+/// (core/workers/family_variables.hpp); and to workers of DI-engine jobs where their peers are
+/// (core/discovery/di_environment.hpp). Later ones win, lists of paths are joined. Everybody is at
+/// 127.0.0.1, the job's rank 0 listens on workers::master_port.
 ///
 /// `members` are all workers of the job by rank; where they are not known (empty) nothing is said
 /// of peers. An error says why the worker cannot be told.
 Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
                                                 const JobSpec& job,
                                                 std::span<const WorkerStart> members);
+
+/// What roles write into their environment although it is computed, one sentence each.
+std::vector<std::string> overruled_variables(const JobSpec& job);
 
 }  // namespace orrery::runtime
