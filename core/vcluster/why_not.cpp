@@ -1,0 +1,261 @@
+// Reasons in words: what was needed, and the number that falls short of it.
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "core/vcluster/need.hpp"
+
+namespace orrery::vcluster {
+namespace {
+
+std::string number(std::int64_t n) { return std::to_string(n); }
+
+std::string plural(std::int64_t n, const std::string& one) {
+  return number(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+std::string cores(std::int64_t thousandths) {
+  std::string out = number(thousandths / 1000);
+  if (const std::int64_t part = thousandths % 1000; part != 0) {
+    std::string digits = number(1000 + part).substr(1);
+    while (digits.back() == '0') digits.pop_back();
+    out += "." + digits;
+  }
+  return out + (thousandths == 1000 ? " core" : " cores");
+}
+
+std::string memory(std::int64_t bytes) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  if (bytes % kGiB == 0) return number(bytes / kGiB) + " GiB of memory";
+  if (bytes % kMiB == 0) return number(bytes / kMiB) + " MiB of memory";
+  return number(bytes) + " bytes of memory";
+}
+
+// "a, b and c".
+std::string listed(const std::vector<std::string>& parts) {
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += i + 1 == parts.size() ? " and " : ", ";
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string name_of(const Need& need) { return "virtual cluster " + need.spec->name + ": "; }
+
+std::string model_text(const Need& need) {
+  return need.model.is_none() ? "" : need.spec->device_model + " ";
+}
+
+// "8 free h200 devices, 64 cores and 512 GiB of memory".
+std::string amount(const Need& need, std::int64_t bundles, Capacity capacity) {
+  const std::string free = capacity == Capacity::Free ? "free " : "";
+  std::vector<std::string> parts;
+  if (need.devices > 0)
+    parts.push_back(plural(bundles * need.devices, free + model_text(need) + "device"));
+  if (need.cpu > 0) parts.push_back(cores(bundles * need.cpu));
+  if (need.memory > 0) parts.push_back(memory(bundles * need.memory));
+  return listed(parts);
+}
+
+std::string zone_word(const Need& need) {
+  return need.spec->segment_by == SegmentBy::Rack ? "rack" : "NVLink domain";
+}
+
+std::string node_word(Capacity capacity) {
+  return capacity == Capacity::Free ? "usable node" : "declared node";
+}
+
+std::int32_t largest_piece(const Need& need) {
+  if (need.alike) return need.piece;
+  if (need.spec->unified) return 1;
+  return *std::max_element(need.logical_nodes.begin(), need.logical_nodes.end());
+}
+
+// How far the rooms of one model go.
+struct Count {
+  std::int32_t devices_most = 0;  // On one node.
+  std::int64_t of_model = 0;      // Rooms that may be used at all.
+  std::int64_t outside = 0;       // Rooms of the model without a declared zone.
+  std::int64_t with_devices = 0;  // Enough for one of the largest pieces ...
+  std::int64_t with_cores = 0;    // ... also in cores ...
+  std::int64_t with_all = 0;      // ... also in memory.
+  std::int64_t bundles = 0;       // That fit.
+  std::int64_t slots = 0;         // Largest pieces that fit.
+  std::int64_t zone_slots = 0;    // In the best zone.
+  std::int64_t segments = 0;      // That fit, where pieces are alike.
+};
+
+void count_room(const Need& need, const Room& room, std::int32_t piece, Count& count) {
+  ++count.of_model;
+  count.devices_most = std::max(count.devices_most, room.devices);
+  count.bundles += need.fit(room);
+  if (room.devices / piece < need.devices) return;
+  ++count.with_devices;
+  if (room.cpu / piece < need.cpu) return;
+  ++count.with_cores;
+  if (room.memory / piece < need.memory) return;
+  ++count.with_all;
+}
+
+std::int64_t slots_of(const Need& need, const Room& room, std::int32_t piece) {
+  const std::int64_t slots = need.fit(room) / piece;
+  return need.spec->strategy == BundleStrategy::StrictSpread ? std::min<std::int64_t>(slots, 1)
+                                                             : slots;
+}
+
+void count_zones(const Need& need,
+                 std::vector<std::pair<std::int32_t, std::int64_t>>& zones,
+                 Count& count) {
+  std::sort(zones.begin(), zones.end());
+  const std::int64_t each = std::max(1, need.pieces / need.segments);
+  for (std::size_t i = 0; i < zones.size();) {
+    std::int64_t slots = 0;
+    const std::int32_t zone = zones[i].first;
+    for (; i < zones.size() && zones[i].first == zone; ++i) slots += zones[i].second;
+    count.zone_slots = std::max(count.zone_slots, slots);
+    count.segments += slots / each;
+  }
+}
+
+Count count_model(const Need& need, std::span<const Room> rooms, DeviceModelId model) {
+  Count count;
+  const std::int32_t piece = largest_piece(need);
+  std::vector<std::pair<std::int32_t, std::int64_t>> zones;
+  for (const Room& room : rooms) {
+    if (need.devices > 0 && room.model != model) continue;
+    if (need.zone(room) < 0) {
+      ++count.outside;
+      continue;
+    }
+    count_room(need, room, piece, count);
+    const std::int64_t slots = slots_of(need, room, piece);
+    count.slots += slots;
+    if (slots > 0) zones.push_back({need.zone(room), slots});
+  }
+  count_zones(need, zones, count);
+  return count;
+}
+
+// Of the model named, or of that which goes furthest.
+Count count_best(const Need& need, std::span<const Room> rooms) {
+  if (need.devices == 0 || !need.model.is_none()) return count_model(need, rooms, need.model);
+  std::vector<DeviceModelId> models;
+  for (const Room& room : rooms)
+    if (room.devices > 0 && std::find(models.begin(), models.end(), room.model) == models.end())
+      models.push_back(room.model);
+  Count best;
+  const auto reach = [](const Count& c) {
+    return std::tuple(c.segments, c.slots, c.zone_slots, c.bundles, c.devices_most, c.outside);
+  };
+  for (const DeviceModelId model : models) {
+    const Count count = count_model(need, rooms, model);
+    if (reach(count) > reach(best)) best = count;
+  }
+  return best;
+}
+
+// No node can hold even one piece.
+std::string no_node(const Need& need, const Count& count, Capacity capacity) {
+  const std::string needs = "needs a node with " + amount(need, largest_piece(need), capacity);
+  if (count.with_devices == 0)
+    return needs + "; the most on one node is " + number(count.devices_most);
+  const std::string of =
+      need.devices > 0
+          ? "; of " + plural(count.with_devices, "node") + " with the devices none has "
+          : "; of " + plural(count.with_devices, node_word(capacity)) + " none has ";
+  if (count.with_cores == 0) return needs + of + "the cores";
+  return needs + of + (count.with_cores < count.with_devices ? "the cores and " : "") +
+         "the memory";
+}
+
+std::string piece_word(const Need& need) {
+  if (need.spec->strategy == BundleStrategy::StrictSpread) return "node";
+  return need.spec->unified ? "bundle" : "logical node";
+}
+
+std::string by_segments(const Need& need, const Count& count, Capacity capacity) {
+  const std::int32_t each = need.pieces / need.segments;
+  const std::string zone = zone_word(need);
+  const std::string what = plural(each, piece_word(need)) + " with " +
+                           amount(need, need.piece, capacity) + (each == 1 ? "" : " each");
+  if (need.segments == 1)
+    return "needs " + what + " in one " + zone + "; the best " + zone + " has " +
+           number(count.zone_slots);
+  return "needs " + number(need.segments) + " segments of " + what + ", every segment in one " +
+         zone + "; there is room for " + number(count.segments);
+}
+
+std::string by_count(const Need& need, const Count& count, Capacity capacity) {
+  std::string out = "needs " + plural(need.pieces, piece_word(need)) + " with " +
+                    amount(need, need.piece, capacity) + (need.pieces == 1 ? "" : " each");
+  out += "; there is room for " + number(count.slots);
+  if (count.with_all == count.with_devices) return out;
+  std::vector<std::string> parts;
+  if (need.devices > 0) parts.push_back(plural(count.with_devices, "node") + " have the devices");
+  if (need.cpu > 0)
+    parts.push_back(number(count.with_cores) + (parts.empty() ? " nodes have" : " also") +
+                    " the cores");
+  if (need.memory > 0)
+    parts.push_back(number(count.with_all) + (parts.empty() ? " nodes have" : " also") +
+                    " the memory");
+  return out + " (" + listed(parts) + ")";
+}
+
+std::string by_sizes(const Need& need, const Count& count, Capacity capacity) {
+  const std::string each = amount(need, 1, capacity);
+  if (count.bundles < need.bundles)
+    return "needs " + plural(need.bundles, "bundle") + " with " + each +
+           " each; there is room for " + number(count.bundles);
+  std::vector<std::string> sizes;
+  for (std::size_t i = 0; i < need.logical_nodes.size() && i < 8; ++i)
+    sizes.push_back(number(need.logical_nodes[i]));
+  if (need.logical_nodes.size() > sizes.size()) sizes.push_back("so on");
+  std::string out = "logical nodes of " + listed(sizes) + " bundles with " + each + " each";
+  if (need.is_segmented())
+    out += ", " + number(need.segment_nodes) + " in one " + zone_word(need) + ",";
+  return out + " find no place together though there is room for " + number(count.bundles) +
+         " bundles";
+}
+
+}  // namespace
+
+std::string why_not(const Need& need, std::span<const Room> rooms, Capacity capacity) {
+  const Count count = count_best(need, rooms);
+  const std::string name = name_of(need);
+  if (count.of_model == 0 && count.outside > 0)
+    return name + "needs nodes with a declared " + zone_word(need) + "; no " + node_word(capacity) +
+           " that could serve has one";
+  if (count.of_model == 0)
+    return name + "needs " + amount(need, need.bundles, capacity) + "; no " + node_word(capacity) +
+           " has such devices";
+  if (count.with_all == 0) return name + no_node(need, count, capacity);
+  if (!need.alike) return name + by_sizes(need, count, capacity);
+  if (need.is_segmented()) return name + by_segments(need, count, capacity);
+  return name + by_count(need, count, capacity);
+}
+
+std::string why_not_together(std::span<const Need> needs,
+                             std::span<const Room> rooms,
+                             Capacity capacity,
+                             Answer answer) {
+  std::vector<std::string> names;
+  std::int64_t wanted = 0;
+  for (const Need& need : needs) {
+    names.push_back(need.spec->name);
+    wanted += std::int64_t{need.bundles} * need.devices;
+  }
+  std::int64_t there = 0;
+  for (const Room& room : rooms) there += room.devices;
+  const std::string of = capacity == Capacity::Free ? " are free" : " are declared";
+  std::string out = "virtual clusters " + listed(names) +
+                    ": each finds a place by itself, not side by side; together they need " +
+                    plural(wanted, "device") + ", " + number(there) + of;
+  if (answer == Answer::Unknown) out += "; not every layout could be tried";
+  return out;
+}
+
+}  // namespace orrery::vcluster
