@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/discovery/port_ledger.hpp"
+#include "core/job/check_placement.hpp"
 
 namespace orrery {
 namespace {
@@ -201,6 +202,7 @@ Errors check_spec(const JobSpec& spec) {
   for (std::size_t i = 0; i < spec.roles.size(); ++i) check_role(spec, i, errors);
   check_sub_masters(spec, errors);
   check_failover(spec, errors);
+  check_placement(spec, errors);
   if (spec.rigid_replicas != 0 && !spec.roles.empty()) {
     const RoleSpec& role = spec.roles[elastic_role(spec).index()];
     if (spec.rigid_replicas < role.min_replicas || spec.rigid_replicas > role.max_replicas)

@@ -24,26 +24,13 @@ auto topology_key(const Room& room) {
 
 bool topology_less(const Room& a, const Room& b) { return topology_key(a) < topology_key(b); }
 
-// Bundles of each segment of a unified virtual cluster.
-bool segments_are_equal(const Need& need) {
-  std::int64_t first = 0;
-  for (std::int32_t s = 0; s < need.segments; ++s) {
-    std::int64_t sum = 0;
-    for (std::int32_t i = 0; i < need.segment_nodes; ++i)
-      sum += need.logical_nodes[static_cast<std::size_t>(s * need.segment_nodes + i)];
-    if (s == 0) first = sum;
-    if (sum != first) return false;
-  }
-  return true;
-}
-
 void find_pieces(Need& need) {
   if (need.is_strict_pack()) {
     need.alike = true;
     need.piece = need.bundles;
     need.pieces = 1;
   } else if (need.spec->unified) {
-    need.alike = segments_are_equal(need);
+    need.alike = true;  // Its segments have equally many bundles (check_virtual_cluster).
     need.piece = 1;
     need.pieces = need.bundles;
   } else {

@@ -43,9 +43,9 @@ struct Need {
   std::vector<std::int32_t> logical_nodes;  ///< Bundles of each, above 0.
   std::int32_t segments = 1;                ///< At least 1; 1 also where none is asked for.
   std::int32_t segment_nodes = 0;           ///< Logical nodes of one segment.
-  bool alike = false;       ///< All pieces are of one size, all segments of one number.
-  std::int32_t piece = 0;   ///< Bundles of a piece, where alike.
-  std::int32_t pieces = 0;  ///< Of all segments, where alike.
+  bool alike = false;                       ///< All pieces are of one size.
+  std::int32_t piece = 0;                   ///< Bundles of a piece, where alike.
+  std::int32_t pieces = 0;                  ///< Of all segments, where alike.
 
   bool is_strict_pack() const { return spec->strategy == BundleStrategy::StrictPack; }
 
@@ -88,7 +88,7 @@ std::vector<DeviceModelId> models_for(const Need& need, std::span<const Room> ro
 /// Bundles of one need in one room.
 struct Portion {
   std::uint32_t room = 0;
-  std::int32_t logical_node = 0;  ///< Unified: the segment.
+  std::int32_t logical_node = 0;  ///< Unified: 0.
   std::int32_t bundles = 0;
 };
 

@@ -345,7 +345,7 @@ void Search::append(std::uint32_t n, std::vector<Portion>& out) const {
     if (item.need != n) continue;
     const std::uint32_t room = decisions_[i].option.room;
     if (need.spec->unified) {
-      out.push_back({room, need.alike ? 0 : item.segment, item.bundles});
+      out.push_back({room, 0, item.bundles});
     } else if (need.is_strict_pack()) {
       for (std::size_t k = 0; k < need.logical_nodes.size(); ++k)
         out.push_back({room, static_cast<std::int32_t>(k), need.logical_nodes[k]});

@@ -71,7 +71,6 @@ std::string node_word(Capacity capacity) {
 
 std::int32_t largest_piece(const Need& need) {
   if (need.alike) return need.piece;
-  if (need.spec->unified) return 1;
   return *std::max_element(need.logical_nodes.begin(), need.logical_nodes.end());
 }
 
