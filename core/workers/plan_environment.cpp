@@ -14,34 +14,22 @@ using placement::Plan;
 using placement::Process;
 using placement::ResourceKind;
 
-/// One process with its component.
+/// A component of a plan, with all that its processes have in common.
 struct Placed {
   const ComponentPlan* component = nullptr;
-  const Process* process = nullptr;
-  std::int32_t index = 0;  ///< Of the component in the plan.
+  std::size_t first_rank = 0;      ///< Of its rank 0 in the job.
+  std::vector<WorldPlace> in_job;  ///< By rank in the job.
+  std::int32_t nodes = 0;          ///< Of the component.
+  Endpoint job_master;
+  Endpoint role_master;
 };
 
-Error not_found(std::string subject, std::string found, const std::string& needed) {
+Error not_found(std::string subject, const std::string& found, const std::string& needed) {
   return {ErrorCode::NotFound,
           {},
           0,
           std::move(subject),
-          "found " + std::move(found) + ", needed " + needed + "; choose one of them"};
-}
-
-Result<Placed> find(const Plan& plan, std::string_view component, std::int32_t rank) {
-  std::string names;
-  for (std::size_t i = 0; i < plan.components.size(); ++i) {
-    const ComponentPlan& one = plan.components[i];
-    names.append(names.empty() ? "" : ", ").append(one.name);
-    if (one.name != component) continue;
-    if (rank < 0 || static_cast<std::size_t>(rank) >= one.processes.size())
-      return not_found("component " + one.name,
-                       "rank " + std::to_string(rank),
-                       "0 to " + std::to_string(static_cast<int>(one.processes.size()) - 1));
-    return Placed{&one, &one.processes[static_cast<std::size_t>(rank)], static_cast<int>(i)};
-  }
-  return not_found("placement", "no component " + std::string(component), "one of " + names);
+          "found " + found + ", needed " + needed + "; choose one of them"};
 }
 
 std::string address_of(const PlanSurroundings& surroundings, std::int32_t node) {
@@ -50,27 +38,39 @@ std::string address_of(const PlanSurroundings& surroundings, std::int32_t node) 
   return "node-" + std::to_string(node);
 }
 
-/// The place among all processes of the plan.
-WorldPlace place_in_plan(const Plan& plan, const Placed& placed) {
+Result<Placed> find(const Plan& plan,
+                    std::string_view component,
+                    const PlanSurroundings& surroundings) {
+  constexpr std::int32_t kPorts = kMasterPorts.end - kMasterPorts.first;
+  Placed out;
+  std::string names;
   std::vector<std::int32_t> nodes;
-  std::size_t rank = 0;
-  for (const ComponentPlan& component : plan.components) {
-    if (&component == placed.component)
-      rank = nodes.size() + static_cast<std::size_t>(placed.process->rank);
-    for (const Process& process : component.processes) nodes.push_back(process.node_rank);
+  for (std::size_t i = 0; i < plan.components.size(); ++i) {
+    const ComponentPlan& one = plan.components[i];
+    names.append(names.empty() ? "" : ", ").append(one.name);
+    if (one.name == component) {
+      out.component = &one;
+      out.first_rank = nodes.size();
+      out.role_master.port = kMasterPorts.first + static_cast<std::int32_t>(i + 1) % kPorts;
+    }
+    for (const Process& process : one.processes) nodes.push_back(process.node_rank);
   }
-  return places_of(nodes)[rank];
+  if (out.component == nullptr)
+    return not_found("placement", "no component " + std::string(component), "one of " + names);
+  const std::vector<Process>& own = out.component->processes;
+  if (own.empty()) return out;
+  out.in_job = places_of(nodes);
+  out.nodes = std::ranges::max(own, {}, &Process::placement_node_rank).placement_node_rank + 1;
+  out.job_master = {address_of(surroundings, nodes.front()), kMasterPorts.first};
+  out.role_master.address = address_of(surroundings, own.front().node_rank);
+  return out;
 }
 
-WorldPlace place_in_component(const Placed& placed) {
-  const std::vector<Process>& all = placed.component->processes;
-  const Process& process = *placed.process;
-  const std::int32_t last =
-      std::ranges::max(all, {}, &Process::placement_node_rank).placement_node_rank;
+WorldPlace place_in_component(const Placed& placed, const Process& process) {
   return {process.rank,
-          static_cast<std::int32_t>(all.size()),
+          static_cast<std::int32_t>(placed.component->processes.size()),
           process.placement_node_rank,
-          last + 1,
+          placed.nodes,
           process.local_rank,
           process.local_world_size};
 }
@@ -98,23 +98,18 @@ void add_devices(const Inventory& inventory,
 Membership membership_of(const Inventory& inventory,
                          const Plan& plan,
                          const Placed& placed,
+                         const Process& process,
                          const PlanSurroundings& surroundings) {
-  const Process& process = *placed.process;
   Membership out;
   out.job = surroundings.job;
   out.role = placed.component->name;
   out.generation = Generation{1};
   out.incarnation = Incarnation{1};
-  out.in_job = place_in_plan(plan, placed);
-  out.in_role = place_in_component(placed);
+  out.in_job = placed.in_job[placed.first_rank + static_cast<std::size_t>(process.rank)];
+  out.in_role = place_in_component(placed, process);
   out.role_rank = process.rank;
-  const std::int32_t ports = kMasterPorts.end - kMasterPorts.first;
-  const ComponentPlan& first = *std::ranges::find_if(
-      plan.components, [](const ComponentPlan& one) { return !one.processes.empty(); });
-  out.job_master = {address_of(surroundings, first.processes.front().node_rank),
-                    kMasterPorts.first};
-  out.role_master = {address_of(surroundings, placed.component->processes.front().node_rank),
-                     kMasterPorts.first + (placed.index + 1) % ports};
+  out.job_master = placed.job_master;
+  out.role_master = placed.role_master;
   out.cluster_node = process.node_rank;
   out.node_group = placed.component->groups[process.group];
   add_devices(inventory, plan, process, out);
@@ -124,16 +119,47 @@ Membership membership_of(const Inventory& inventory,
   return out;
 }
 
+WorkerEnvironment environment_of(const Inventory& inventory,
+                                 const Plan& plan,
+                                 const Placed& placed,
+                                 const Process& process,
+                                 WorkerFamily family,
+                                 const PlanSurroundings& surroundings) {
+  EnvironmentSources sources = surroundings.sources;
+  const placement::NodeEnvironment* declared =
+      placement::environment_of(inventory, *placed.component, process);
+  if (declared != nullptr)
+    sources.node_group.insert(
+        sources.node_group.end(), declared->variables.begin(), declared->variables.end());
+  return environment_of(
+      family, membership_of(inventory, plan, placed, process, surroundings), sources);
+}
+
 }  // namespace
 
-Result<Membership> membership_of(const Inventory& inventory,
-                                 const Plan& plan,
-                                 std::string_view component,
-                                 std::int32_t rank,
-                                 const PlanSurroundings& surroundings) {
-  const Result<Placed> placed = find(plan, component, rank);
+Result<std::vector<Membership>> memberships_of(const Inventory& inventory,
+                                               const Plan& plan,
+                                               std::string_view component,
+                                               const PlanSurroundings& surroundings) {
+  const Result<Placed> placed = find(plan, component, surroundings);
   if (!placed) return placed.errors();
-  return membership_of(inventory, plan, *placed, surroundings);
+  std::vector<Membership> out;
+  for (const Process& process : placed->component->processes)
+    out.push_back(membership_of(inventory, plan, *placed, process, surroundings));
+  return out;
+}
+
+Result<std::vector<WorkerEnvironment>> environments_of(const Inventory& inventory,
+                                                       const Plan& plan,
+                                                       std::string_view component,
+                                                       WorkerFamily family,
+                                                       const PlanSurroundings& surroundings) {
+  const Result<Placed> placed = find(plan, component, surroundings);
+  if (!placed) return placed.errors();
+  std::vector<WorkerEnvironment> out;
+  for (const Process& process : placed->component->processes)
+    out.push_back(environment_of(inventory, plan, *placed, process, family, surroundings));
+  return out;
 }
 
 Result<WorkerEnvironment> environment_of(const Inventory& inventory,
@@ -142,15 +168,15 @@ Result<WorkerEnvironment> environment_of(const Inventory& inventory,
                                          std::int32_t rank,
                                          WorkerFamily family,
                                          const PlanSurroundings& surroundings) {
-  const Result<Placed> placed = find(plan, component, rank);
+  const Result<Placed> placed = find(plan, component, surroundings);
   if (!placed) return placed.errors();
-  EnvironmentSources sources = surroundings.sources;
-  const placement::NodeEnvironment* declared =
-      placement::environment_of(inventory, *placed->component, *placed->process);
-  if (declared != nullptr)
-    sources.node_group.insert(
-        sources.node_group.end(), declared->variables.begin(), declared->variables.end());
-  return environment_of(family, membership_of(inventory, plan, *placed, surroundings), sources);
+  const std::vector<Process>& all = placed->component->processes;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= all.size())
+    return not_found("component " + placed->component->name,
+                     "rank " + std::to_string(rank),
+                     "0 to " + std::to_string(static_cast<int>(all.size()) - 1));
+  return environment_of(
+      inventory, plan, *placed, all[static_cast<std::size_t>(rank)], family, surroundings);
 }
 
 }  // namespace orrery::workers

@@ -196,7 +196,23 @@ TEST(PlanEnvironment, RefusesProcessesThatThePlanDoesNotHave) {
                           "arm, agent; choose one of them"));
   EXPECT_THAT(refusals(environment_of(on, plan, "actor", 4)),
               ElementsAre("component actor: found rank 4, needed 0 to 3; choose one of them"));
-  EXPECT_THAT(refusals(membership_of(on, plan, "actor", -1)), ElementsAre(HasSubstr("rank -1")));
+  EXPECT_THAT(refusals(environment_of(on, plan, "actor", -1)), ElementsAre(HasSubstr("rank -1")));
+  EXPECT_THAT(refusals(memberships_of(on, plan, "x")), ElementsAre(HasSubstr("no component x")));
+}
+
+TEST(PlanEnvironment, AllOfAComponentAreThoseOfItsProcesses) {
+  const Inventory on = inventory();
+  const Plan plan = plan_of(on);
+  for (const placement::ComponentPlan& component : plan.components) {
+    const std::vector<WorkerEnvironment> all = environments_of(on, plan, component.name).value();
+    ASSERT_EQ(all.size(), component.processes.size());
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const WorkerEnvironment one =
+          environment_of(on, plan, component.name, static_cast<std::int32_t>(rank)).value();
+      EXPECT_EQ(all[rank].variables, one.variables);
+      EXPECT_EQ(all[rank].notes, one.notes);
+    }
+  }
 }
 
 TEST(PlanEnvironmentProperty, EveryProcessOfAnyAcceptedPlacementSeesItsDevicesOnItsNode) {
@@ -230,8 +246,10 @@ TEST(PlanEnvironmentProperty, EveryProcessOfAnyAcceptedPlacementSeesItsDevicesOn
       for (const placement::Process& process : component.processes)
         node_by_rank.push_back(process.node_rank);
       const std::vector<WorldPlace> places = places_of(node_by_rank);
+      const std::vector<Membership> all = memberships_of(on, plan, component.name).value();
+      ASSERT_EQ(all.size(), component.processes.size());
       for (const placement::Process& process : component.processes) {
-        const Membership found = membership_of(on, plan, component.name, process.rank).value();
+        const Membership& found = all[static_cast<std::size_t>(process.rank)];
         EXPECT_EQ(found.in_role, places[static_cast<std::size_t>(process.rank)]);
         EXPECT_EQ(found.cluster_node, process.node_rank);
         EXPECT_EQ(found.devices.assigned, process.devices);
