@@ -32,7 +32,9 @@ SpawnWorker spawn_of(const AgentWorker& worker) {
           worker.rank,
           worker.world_size,
           worker.devices,
-          worker.share};
+          worker.share,
+          worker.hardware,
+          worker.first_port};
 }
 
 /// Part of a container. Not std::ranges::subrange: clang 14, which tidy and the fuzz targets use,
@@ -215,6 +217,8 @@ void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
     wanted.world_size = order.world_size;
     wanted.devices = start_of.devices;
     wanted.share = start_of.share;
+    wanted.hardware = start_of.hardware;
+    wanted.first_port = start_of.first_port;
     start(wanted, now, out);
   }
 }

@@ -63,6 +63,8 @@ struct AgentWorker {
   std::uint32_t world_size = 0;
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;
+  std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
+  std::int32_t first_port = 0;  ///< Of its block of ports; 0: it has none.
   AgentWorkerState state = AgentWorkerState::Starting;
   bool fenced = false;                ///< Killed by the fence: reported Lost, not Exited.
   bool job_cleaned = false;           ///< Its end need not be remembered.
@@ -161,6 +163,8 @@ struct SpawnWorker {
   std::uint32_t world_size = 0;
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;
+  std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
+  std::int32_t first_port = 0;  ///< Of its block of ports; 0: it has none.
 };
 
 /// How a process is told to end.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/control/incident.hpp"
+#include "core/control/seating.hpp"
 
 namespace orrery {
 namespace {
@@ -23,6 +24,10 @@ void drop(Step& step, const JobState& job, Ignored why) {
 
 bool same_nodes(const JobState& job, std::span<const NodeCount> nodes) {
   return merged(nodes) == job.elastic_nodes;
+}
+
+bool has_placements(const JobState& job) {
+  return !job.spec->roles[job.row.elastic.index()].placements.empty();
 }
 
 std::int32_t devices_at(const JobState& job, std::int32_t replicas) {
@@ -76,6 +81,13 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, 
   const JobRow& row = job.row;
   if (const std::optional<Ignored> why = refuse_by_phase(job, grant.replicas)) return why;
   if (grant.replicas == 0) return std::nullopt;
+  const std::int32_t named = size_at_most(*job.spec, row.elastic, grant.replicas);
+  if (named != grant.replicas) {
+    if (named < row.min_replicas) return Ignored::OutOfBounds;
+    if (row.holds && named == row.replicas) return Ignored::AlreadyKnown;
+    grant.replicas = named;
+    step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
+  }
   if (grant.replicas < row.min_replicas) return Ignored::OutOfBounds;
   if (grant.replicas > row.max_replicas) {
     if (!grant.nodes.empty()) return Ignored::OutOfBounds;
@@ -91,6 +103,12 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, 
 void keep_survivors(const JobState& job, Accepted& grant) {
   MembershipChange& change = grant.change;
   change.keep.assign(job.workers.size(), 1);
+  if (has_placements(job)) {
+    for (std::size_t i = 0; i < job.workers.size(); ++i)
+      if (job.workers[i].role == job.row.elastic)
+        change.keep[i] = sits_right(job, job.workers[i], grant.replicas) ? 1 : 0;
+    return;
+  }
   std::vector<NodeCount> wanted(grant.nodes.begin(), grant.nodes.end());
   std::int32_t excess = job.row.replicas - grant.replicas;
   std::vector<NodeCount> have = job.elastic_nodes;
@@ -165,6 +183,10 @@ bool place_change(Step& step, JobState& job, Accepted& grant) {
   MembershipChange& change = grant.change;
   if (job.spec->rescale == RescaleMode::Restart)
     return find_places(step, job, grant.replicas, grant.nodes, change.added);
+  if (has_placements(job)) {
+    add_missing_seats(job, job.row.elastic, grant.replicas, change.keep, change.added);
+    return fits_together(step, job, change.added);
+  }
   std::vector<NodeCount> kept;
   for (std::size_t i = 0; i < job.workers.size(); ++i)
     if (change.keep[i] != 0 && job.workers[i].role == job.row.elastic)
@@ -197,8 +219,8 @@ void take(Step& step, JobState& job, Accepted& grant) {
   if (!fits && grant.nodes.empty()) {
     // An elastic job may start smaller than proposed, at its minimum, but never below.
     places.clear();
-    if (grant.replicas > job.row.min_replicas &&
-        find_places(step, job, job.row.min_replicas, {}, places)) {
+    const std::int32_t least = size_at_most(*job.spec, job.row.elastic, job.row.min_replicas);
+    if (grant.replicas > job.row.min_replicas && find_places(step, job, least, {}, places)) {
       fits = true;
       step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
     }

@@ -8,6 +8,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/cluster/seat.hpp"
 #include "core/control/job_failover.hpp"
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
@@ -25,11 +26,14 @@ struct Worker {
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   WorkerState state = WorkerState::Claimed;
   std::int32_t exit_code = 0;
-  Incarnation incarnation;  ///< Of the start that made it.
-  Generation born;          ///< Generation of that start,
-  Rank birth_rank;          ///< and its rank then: how late reports name it.
-  Sequence ordered;         ///< Record in which its start was ordered last.
-  bool recover = false;     ///< In a coming membership: replaces a failed worker.
+  Incarnation incarnation;      ///< Of the start that made it.
+  Generation born;              ///< Generation of that start,
+  Rank birth_rank;              ///< and its rank then: how late reports name it.
+  Sequence ordered;             ///< Record in which its start was ordered last.
+  bool recover = false;         ///< In a coming membership: replaces a failed worker.
+  std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
+  Share share;                  ///< Of its device or hardware.
+  std::int32_t first_port = 0;  ///< Of its lease's ports; 0: it has none.
 
   bool is_alive() const {
     return state == WorkerState::Starting || state == WorkerState::Ready ||
@@ -52,6 +56,9 @@ struct Worker {
     v.field("birth_rank", self.birth_rank);
     v.field("recover", self.recover);
     v.field_since(2, "ordered", self.ordered);
+    v.field_since(3, "hardware", self.hardware);
+    v.field_since(3, "share", self.share);
+    v.field_since(3, "first_port", self.first_port);
   }
 };
 
@@ -101,6 +108,18 @@ struct ProfilingSeries {
   }
 };
 
+/// Seats of a role at one size, in rank order inside the role.
+struct SizedSeats {
+  RoleIndex role;
+  std::vector<Seat> seats;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("role", self.role);
+    v.field("seats", self.seats);
+  }
+};
+
 /// What a job does once its membership change has drained.
 enum class AfterDrain : std::uint8_t {
   Nothing,  ///< No change under way.
@@ -140,6 +159,7 @@ struct JobState {
   Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
 
   JobFailover failover;
+  std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
 
   std::size_t role_count() const { return spec->roles.size(); }
 
@@ -176,6 +196,7 @@ struct JobState {
     v.field("deadline", self.deadline);
     v.field_since(2, "failover", self.failover);
     v.field_since(2, "request", self.request);
+    v.field_since(3, "seats", self.seats);
   }
 };
 

@@ -8,8 +8,11 @@
 #include "core/base/planted.hpp"
 #include "core/control/incident.hpp"
 #include "core/control/recovery.hpp"
+#include "core/control/seating.hpp"
 #include "core/control/sub_master.hpp"
+#include "core/discovery/port_demand.hpp"
 #include "core/job/phase.hpp"
+#include "core/job/turns.hpp"
 
 namespace orrery {
 namespace {
@@ -215,7 +218,10 @@ WorkerStart start_of(const JobState& job, std::uint32_t rank) {
           worker.node,
           worker.incarnation,
           worker.devices,
-          job.spec->roles[worker.role.index()].bundle.share};
+          worker.share,
+          Rank::none(),
+          worker.hardware,
+          worker.first_port};
 }
 
 WorkerStop stop_of(const Worker& worker, std::uint32_t rank) {
@@ -334,17 +340,32 @@ namespace {
 std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
   std::vector<Worker> added;
   for (const Placed& each : placed) {
-    const Demand demand = demand_of(step, job, each.role);
     for (std::int32_t i = 0; i < each.at.replicas; ++i) {
       Worker& worker = added.emplace_back();
       worker.role = each.role;
       worker.node = each.at.node;
-      worker.lease = step.state.ledger.claim(job.row.id, each.at.node, demand);
-      worker.devices = step.state.ledger.lease(worker.lease).devices;
-      if (step.state.ledger.lease(worker.lease).stage == LeaseStage::Claimed) ++job.blocked;
+      worker.lease = claim(step, job, each);
+      const Lease& lease = step.state.ledger.lease(worker.lease);
+      worker.devices = lease.devices;
+      worker.hardware = lease.hardware;
+      worker.share = each.seat ? each.seat->share : lease.demand.share;
+      if (lease.stage == LeaseStage::Claimed) ++job.blocked;
     }
   }
   return added;
+}
+
+}  // namespace
+
+namespace {
+
+// Ports go with the lease: whoever starts again in place has them already. A node that has no ports
+// left gives none, and the worker is told so by having none.
+void take_ports(Ledger& ledger, const JobState& job, Worker& worker) {
+  const std::int32_t count = ports_of(*job.spec, worker.role, worker.local_rank);
+  if (count > 0 && ledger.lease(worker.lease).ports.count == 0)
+    ledger.take_ports(worker.lease, count);
+  worker.first_port = ledger.lease(worker.lease).ports.first;
 }
 
 }  // namespace
@@ -382,6 +403,8 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   }
   std::vector<std::int32_t> local(job.role_count(), 0);
   for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
+  for (std::size_t i = 0; i < job.next.size(); ++i)
+    if (job.next_from[i] == kNew) take_ports(step.state.ledger, job, job.next[i]);
   job.after_drain = AfterDrain::Start;
   note_allocation(step, job);
   advance(step, job);
@@ -393,8 +416,10 @@ void note_allocation(Step& step, JobState& job) {
   std::int32_t devices = 0;
   std::int32_t replicas = 0;
   std::vector<NodeCount> nodes;
+  const bool seated = is_seated(*job.spec);
+  if (seated) devices = distinct_devices(job, members);
   for (const Worker& worker : members) {
-    devices += job.spec->roles[worker.role.index()].bundle.devices;
+    if (!seated) devices += job.spec->roles[worker.role.index()].bundle.devices;
     if (worker.role != job.row.elastic) continue;
     ++replicas;
     if (!nodes.empty() && nodes.back().node == worker.node) {
@@ -493,15 +518,8 @@ void tell_membership(Step& step, JobState& job) {
   UpdateMembership update{job.row.id, job.row.generation, size, {}};
   update.members.reserve(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
-    const Worker& w = job.workers[rank];
-    update.members.push_back({Rank{rank},
-                              w.role,
-                              w.local_rank,
-                              w.node,
-                              w.incarnation,
-                              w.devices,
-                              job.spec->roles[w.role.index()].bundle.share,
-                              w.birth_rank});
+    update.members.push_back(start_of(job, rank));
+    update.members.back().birth_rank = job.workers[rank].birth_rank;
   }
   step.out.orders.emplace_back(std::move(update));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct Step {
 struct Placed {
   RoleIndex role;
   NodeCount at;
+  std::optional<Seat> seat = std::nullopt;  ///< Exactly where the one worker sits; else anywhere.
 };
 
 /// Goes to `to` and tells so; the edge must be legal. The same phase with another reason only
@@ -50,7 +52,8 @@ void count(Step& step, JobState& job, Counter counter);
 void ignore(Step& step, const JobState* job, Ignored why, std::size_t event_kind);
 
 /// Chooses nodes for every role of a job at these replicas of the elastic one; claims nothing.
-/// `elastic_nodes` may fix where the elastic replicas go. False where it does not fit.
+/// `elastic_nodes` may fix where the elastic replicas go; whoever has a seat goes there. False
+/// where it does not fit.
 bool find_places(Step& step,
                  const JobState& job,
                  std::int32_t replicas,

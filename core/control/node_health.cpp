@@ -106,7 +106,7 @@ void move_off(Step& step, JobState& job, NodeId node) {
   set_phase(step, job, JobPhase::Rescheduling, Reason::NodeLeaving);
   count(step, job, Counter::Preemptions);
   release_dropped(step, job, change);
-  if (place_missing(step, job, missing, change.added)) {
+  if (place_missing(step, job, missing, present_after(change), change.added)) {
     form_next(step, job, change);
   } else {
     give_all_back(step, job, Reason::NodeLeaving);

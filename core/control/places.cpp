@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/control/lifecycle.hpp"
+#include "core/control/seating.hpp"
+#include "core/job/turns.hpp"
 
 namespace orrery {
 
@@ -18,8 +20,10 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
   for (const Placed& placed : added) {
     const Demand demand = demand_of(step, job, placed.role);
     for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
-      fits = replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
-      if (fits) held.push_back(ledger.claim(job.row.id, placed.at.node, demand));
+      fits = placed.seat ? ledger.seat_fits(
+                               *placed.seat, demand, job.row.id, turns_of(*job.spec, placed.role))
+                         : replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
+      if (fits) held.push_back(claim(step, job, placed));
     }
   }
   for (auto lease = held.rbegin(); lease != held.rend(); ++lease)
@@ -56,6 +60,7 @@ bool find_places(Step& step,
                  std::int32_t replicas,
                  std::span<const NodeCount> elastic_nodes,
                  std::vector<Placed>& out) {
+  if (is_seated(*job.spec)) return find_seats(step, job, replicas, out);
   std::vector<NodeCount> nodes;
   const auto append = [&](RoleIndex role) {
     for (const NodeCount& n : nodes) out.push_back({role, n});

@@ -4,6 +4,7 @@
 
 #include "core/control/incident.hpp"
 #include "core/control/node_health.hpp"
+#include "core/control/seating.hpp"
 #include "core/control/sub_master.hpp"
 
 namespace orrery {
@@ -155,12 +156,29 @@ void start_again(Step& step, JobState& job) {
 
 }  // namespace
 
+RankFlags present_after(const MembershipChange& change) {
+  RankFlags present(change.keep.size(), 0);
+  for (std::size_t i = 0; i < present.size(); ++i)
+    present[i] = change.keep[i] != 0 || change.replace[i] != 0;
+  return present;
+}
+
 bool place_missing(Step& step,
                    const JobState& job,
                    const std::vector<std::int32_t>& missing,
+                   std::span<const std::uint8_t> kept,
                    std::vector<Placed>& added) {
   for (std::size_t r = 0; r < missing.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
+    const RoleSpec& spec = job.spec->roles[r];
+    if (missing[r] > 0 && spec.is_seated()) {
+      // A virtual cluster that lost a node is formed anew as a whole, from the queue.
+      if (spec.workers.is_set()) return false;
+      const auto size = static_cast<std::int32_t>(std::count_if(
+          job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
+      add_missing_seats(job, role, size, kept, added);
+      continue;
+    }
     const bool elastic = role == job.row.elastic && job.row.preemptible;
     const std::int32_t spare = elastic ? job.row.replicas - job.row.min_replicas : 0;
     std::vector<NodeCount> nodes;
@@ -361,7 +379,7 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
     }
   }
   release_dropped(step, job, change);
-  if (!place_missing(step, job, missing, change.added)) {
+  if (!place_missing(step, job, missing, present_after(change), change.added)) {
     give_all_back(step, job, reason);
     return;
   }
@@ -369,6 +387,8 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
 }
 
 void move_straggler(Step& step, JobState& job, const Worker& straggler) {
+  // A worker that was given its seat stays there.
+  if (job.spec->roles[straggler.role.index()].is_seated()) return;
   const NodeId slow = straggler.node;
   std::vector<std::int32_t> missing(job.role_count(), 0);
   missing[straggler.role.index()] = 1;

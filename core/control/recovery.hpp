@@ -66,11 +66,16 @@ void repeat_questions(Step& step, JobState& job);
 /// The time for the answer is over.
 void give_up_answer(Step& step, JobState& job);
 
+/// Which present ranks have a place in the next membership: those kept and those replaced.
+RankFlags present_after(const MembershipChange& change);
+
 /// Places for `missing` replicas per role. An elastic job goes on with its survivors where they are
-/// enough; false where the job cannot go on.
+/// enough; whoever had a seat goes back to it. `kept`: `present_after`. False where the job cannot
+/// go on.
 bool place_missing(Step& step,
                    const JobState& job,
                    const std::vector<std::int32_t>& missing,
+                   std::span<const std::uint8_t> kept,
                    std::vector<Placed>& added);
 
 }  // namespace orrery

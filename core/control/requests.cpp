@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/control/recovery.hpp"
+#include "core/control/seating.hpp"
+#include "core/job/turns.hpp"
 
 namespace orrery {
 namespace {
@@ -36,6 +38,13 @@ void set_bounds(JobState& job) {
   } else {
     row.min_replicas = row.max_replicas = job.target(row.elastic);
   }
+  if (is_seated(*job.spec)) {
+    // Devices that roles share count once, so that what is left beside the elastic role can be
+    // negative.
+    row.rest_devices =
+        devices_at_size(job, row.min_replicas) - row.min_replicas * row.demand.devices;
+    return;
+  }
   row.rest_devices = 0;
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     const RoleIndex index{static_cast<std::uint16_t>(r)};
@@ -44,12 +53,21 @@ void set_bounds(JobState& job) {
   }
 }
 
-// Whether each role could run on the declared nodes if they were all free and up.
+// Whether each role could run on the declared nodes if they were all free and up. Seats are
+// resolved anew: more nodes may have been declared.
 void judge_feasibility(State& state, JobState& job) {
-  bool feasible = state.ledger.could_ever_fit(job.row.demand, job.row.min_replicas);
+  std::string why;
+  bool feasible = true;
+  if (is_seated(*job.spec)) {
+    feasible = resolve_seats(state, job, why) == Seating::Sound;
+    set_bounds(job);
+  } else {
+    feasible = state.ledger.could_ever_fit(job.row.demand, job.row.min_replicas);
+  }
   for (std::size_t r = 0; r < job.role_count() && feasible; ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
-    if (role != job.row.elastic)
+    const bool elastic = role == job.row.elastic && !is_seated(*job.spec);
+    if (!elastic && !job.spec->roles[r].is_seated())
       feasible =
           state.ledger.could_ever_fit(state.demand_of(job.spec->roles[r].bundle), job.target(role));
   }
@@ -63,6 +81,7 @@ void fill_row(State& state, JobState& job) {
   row.preemptible = spec.preemptible;
   row.priority = spec.priority;
   row.demand = state.demand_of(spec.roles[row.elastic.index()].bundle);
+  if (rides(spec, row.elastic)) row.demand.devices = 0;
   row.estimate = spec.estimate;
   row.estimate_source = spec.estimate_source;
   row.submitted = state.now;
@@ -84,6 +103,16 @@ Bounds bounds_of(const JobSpec& spec, RoleIndex role, bool policy_sized) {
   // A fixed number may be replaced by any other; an elastic one stays inside its bounds.
   if (!r.is_elastic() && !policy_sized) return {1, kReplicasMax};
   return {r.min_replicas, r.max_replicas};
+}
+
+// Why a role that is told where to sit cannot have so many replicas.
+std::string unseated(const JobState& job, const RoleSpec& role, std::int64_t wanted) {
+  const std::string begin = job.spec->name + ": role " + role.name + " would have " +
+                            std::to_string(wanted) + " replicas, ";
+  if (role.workers.is_set())
+    return begin + "the workers of virtual cluster " + role.workers.virtual_cluster +
+           " are as many as its bundles; submit a job with another virtual cluster";
+  return begin + "it has placements for " + sizes_text(role) + "; ask for one of these";
 }
 
 // Targets after the request, or empty with `why` set: refused whole.
@@ -116,6 +145,11 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
             std::to_string(bounds.high) + " are allowed; ask for a number in these bounds";
       return {};
     }
+    if (job.spec->roles[r].workers.is_set() ||
+        size_at_most(*job.spec, role, static_cast<std::int32_t>(wanted)) != wanted) {
+      why = unseated(job, job.spec->roles[r], wanted);
+      return {};
+    }
     targets[r] = static_cast<std::int32_t>(wanted);
   }
   return targets;
@@ -126,6 +160,28 @@ bool is_sound(const NodeGroup& group) {
   return group.count >= 1 && group.count <= kNodesMax && group.devices >= 0 &&
          group.devices <= 64 && group.spares >= 0 && group.spares <= group.count &&
          group.cpu.count >= 0 && group.memory.count >= 0;
+}
+
+// First numbers that the next declared group gives its racks and NVLink domains.
+struct FirstNumbers {
+  std::int32_t rack = 0;
+  std::int32_t nvlink_domain = 0;
+};
+
+FirstNumbers next_numbers(const State& state) {
+  FirstNumbers next;
+  for (const NodeState& node : state.nodes) {
+    next.rack = std::max(next.rack, node.rack + 1);
+    next.nvlink_domain = std::max(next.nvlink_domain, node.nvlink_domain + 1);
+  }
+  return next;
+}
+
+// What a job of this specification would find, before it is one.
+Seating judge_seats(const State& state, std::shared_ptr<const JobSpec> spec, std::string& why) {
+  JobState job;
+  job.spec = std::move(spec);
+  return resolve_seats(state, job, why);
 }
 
 void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors) {
@@ -189,6 +245,7 @@ void on_event(Step& step, const NodesDeclared& event) {
                   Ignored::BadSpecification,
                   EventBody(std::in_place_type<NodesDeclared>).index());
   for (const NodeGroup& group : event.groups) {
+    const FirstNumbers first = next_numbers(state);
     const DeviceModelId model =
         group.devices > 0 ? state.intern_model(group.device_model) : DeviceModelId::none();
     for (std::int32_t i = 0; i < group.count; ++i) {
@@ -196,10 +253,14 @@ void on_event(Step& step, const NodesDeclared& event) {
       NodeState& node = state.nodes.emplace_back();
       node.group = group.name;
       node.heard = state.epoch;
+      if (group.nodes_per_rack > 0) node.rack = first.rack + i / group.nodes_per_rack;
+      // Without a declaration each node is a domain of its own.
+      node.nvlink_domain = first.nvlink_domain + i / std::max(1, group.nodes_per_nvlink_domain);
       node.spare = i >= group.count - group.spares;
       if (node.spare) state.ledger.set_usable(id, false);
     }
   }
+  state.declared.insert(state.declared.end(), event.groups.begin(), event.groups.end());
   state.for_each_job([&](JobState& job) {
     if (!job.row.infeasible || is_final(job.row.phase)) return;
     judge_feasibility(state, job);
@@ -251,6 +312,16 @@ void on_event(Step& step, const JobSubmitted& event) {
         JobId::none(),
         false,
         event.spec->name + ": a live job has this name, names are unique; choose another or wait");
+  }
+  if (errors.empty() && is_seated(*event.spec)) {
+    std::string why;
+    if (judge_seats(state, event.spec, why) == Seating::Wrong) {
+      ignore(step,
+             nullptr,
+             Ignored::BadSpecification,
+             EventBody(std::in_place_type<JobSubmitted>).index());
+      return answer(step, event.request, JobId::none(), false, std::move(why));
+    }
   }
   JobState& job = state.add_job(event.spec);
   ++state.totals.submitted;

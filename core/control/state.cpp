@@ -193,6 +193,7 @@ void State::plain_fields(Self& self, Visitor& v) {
   v.field("last_cycle", self.last_cycle);
   v.field("wants_more", self.wants_more);
   v.field("first_id", self.first_id_);
+  v.field_since(3, "declared", self.declared);
 }
 
 void State::save(ByteWriter& out) const {

@@ -45,6 +45,8 @@ struct NodeState {
   Instant leaves_at = Instant::never();  ///< It has announced that it goes away then.
   std::vector<Instant> incidents;        ///< The latest, oldest first; for lemon detection.
   NodeId stands_in_for;                  ///< A spare in use: the node whose place it has.
+  std::int32_t rack = -1;                ///< Dense over the cluster; -1: none declared.
+  std::int32_t nvlink_domain = -1;       ///< As `rack`.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -58,6 +60,8 @@ struct NodeState {
     v.field_since(2, "leaves_at", self.leaves_at);
     v.field_since(2, "incidents", self.incidents);
     v.field_since(2, "stands_in_for", self.stands_in_for);
+    v.field_since(3, "rack", self.rack);
+    v.field_since(3, "nvlink_domain", self.nvlink_domain);
   }
 };
 
@@ -100,6 +104,7 @@ class State {
   Sequence sequence;  ///< Last record that was applied.
   std::vector<std::string> models;
   std::vector<NodeState> nodes;
+  std::vector<NodeGroup> declared;  ///< Node groups, in the order of the nodes.
   std::vector<QuotaUse> quotas;
   Ledger ledger;
   Totals totals;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/control/state.hpp"
+#include "core/job/turns.hpp"
 #include "core/plan/cluster_view.hpp"
 
 namespace orrery {
@@ -51,6 +52,13 @@ class StateView final : public ClusterView {
   DeviceModelId model_named(std::string_view name) const override {
     return state_.model_named(name);
   }
+
+  bool is_seated(JobId id) const override { return orrery::is_seated(*state_.job(id).spec); }
+
+  bool try_seats(JobId id,
+                 std::int32_t replicas,
+                 CapacityTrial& trial,
+                 std::vector<NodeCount>& elastic) const override;
 
   std::span<const JobId> touched() const override { return touched_; }
 

@@ -2,11 +2,18 @@
 
 #include <algorithm>
 
+#include "core/control/seating.hpp"
+#include "core/job/turns.hpp"
+
 namespace orrery {
 namespace {
 
 std::string waiting_message(const State& state, const JobState& job) {
   const JobRow& row = job.row;
+  if (is_seated(*job.spec) && (row.infeasible || state.quota_allows(job, row.gang_devices()))) {
+    const std::string why = why_not_seated(state, job);
+    if (!why.empty()) return job.reason == Reason::Preempted ? "preempted; " + why : why;
+  }
   std::string text = "needs " + std::to_string(row.gang_devices()) + " devices at once, ";
   if (row.infeasible) return text + "more than the declared nodes can ever give together";
   if (!state.quota_allows(job, row.gang_devices())) return text + "its quota is used up";

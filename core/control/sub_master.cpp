@@ -48,7 +48,7 @@ void restart_sub_master(Step& step, JobState& job) {
   if (job.row.phase != JobPhase::Restarting)
     set_phase(step, job, JobPhase::Restarting, job.failover.open.cause);
   release_dropped(step, job, change);
-  if (!place_missing(step, job, missing, change.added))
+  if (!place_missing(step, job, missing, present_after(change), change.added))
     return give_all_back(step, job, job.change_reason);
   form_next(step, job, change);
 }

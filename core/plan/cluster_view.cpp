@@ -1,12 +1,14 @@
 #include "core/plan/cluster_view.hpp"
 
+#include "core/job/turns.hpp"
+
 namespace orrery {
 
 Demand ClusterView::demand_of(const JobSpec& spec, RoleIndex role) const {
   const Bundle& bundle = spec.roles[role.index()].bundle;
   return {bundle.cpu,
           bundle.memory,
-          bundle.devices,
+          rides(spec, role) ? 0 : bundle.devices,
           bundle.share,
           bundle.device_model.empty() ? DeviceModelId::none() : model_named(bundle.device_model)};
 }
@@ -18,6 +20,7 @@ bool try_start(const ClusterView& view,
                std::vector<NodeCount>* nodes) {
   std::vector<NodeCount> local;
   std::vector<NodeCount>& elastic = nodes != nullptr ? *nodes : local;
+  if (view.is_seated(job.row.id)) return view.try_seats(job.row.id, replicas, trial, elastic);
   const std::size_t mark = elastic.size();
   if (!trial.take_gang(job.row.demand, replicas, elastic)) return false;
   if (job.spec.roles.size() == 1) return true;

@@ -66,7 +66,17 @@ class ClusterView {
   /// fits.
   virtual DeviceModelId model_named(std::string_view name) const = 0;
 
-  /// One replica's demand with the model resolved.
+  /// Whether it is said where workers of the job sit: `try_seats` tells where it fits, and plans
+  /// need not name its nodes.
+  virtual bool is_seated(JobId) const { return false; }
+
+  /// As `try_start`, for a seated job.
+  virtual bool try_seats(JobId, std::int32_t, CapacityTrial&, std::vector<NodeCount>&) const {
+    return false;
+  }
+
+  /// One replica's demand with the model resolved. Devices that a role shares with another by
+  /// taking turns are counted with that one only.
   Demand demand_of(const JobSpec& spec, RoleIndex role) const;
 
   /// Jobs that were submitted, started, changed or ended since this planner's last view, in order,

@@ -52,6 +52,8 @@ void NodeHost::spawned(const SpawnWorker& order) {
   worker.world_size = order.world_size;
   worker.devices = order.devices;
   worker.share = order.share;
+  worker.hardware = order.hardware;
+  worker.first_port = order.first_port;
   // The end of an older start of the slot is of no use any more.
   std::erase_if(ended_, [&](const auto& entry) {
     return entry.first.job == order.worker.job && entry.second.slot == order.slot;

@@ -34,5 +34,15 @@ TEST(Histories, LiesBreakNothing) {
     run_history({.seed = seed, .turns = 1500, .adversarial = true});
 }
 
+TEST(Histories, SeatedJobsKeepTheirSeatsThroughTrouble) {
+  for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed)
+    run_history({.seed = seed, .turns = 1500, .seated = true});
+}
+
+TEST(Histories, LiesDoNotMoveSeatedJobs) {
+  for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed)
+    run_history({.seed = seed, .turns = 1500, .adversarial = true, .seated = true});
+}
+
 }  // namespace
 }  // namespace orrery::tests

@@ -11,6 +11,7 @@
 
 #include "core/base/bytes.hpp"
 #include "core/control/controller.hpp"
+#include "core/control/seating.hpp"
 #include "core/job/phase.hpp"
 #include "core/record/codec.hpp"
 
@@ -134,6 +135,7 @@ class StateChecker {
         EXPECT_EQ(c.phase, row.phase);
       }
     check_change(job);
+    check_seats(job);
     if (row.holds) {
       const RoleSpec& role = job.spec->roles[row.elastic.index()];
       EXPECT_GE(row.replicas, row.preemptible ? role.min_replicas : 1);
@@ -148,6 +150,21 @@ class StateChecker {
       EXPECT_FALSE(row.holds);
     } else {
       EXPECT_EQ(state.named(job.spec->name), row.id);
+    }
+  }
+
+  // Who was told where to sit sits there.
+  static void check_seats(const JobState& job) {
+    if (job.after_drain != AfterDrain::Nothing || is_final(job.row.phase)) return;
+    for (const Worker& worker : job.workers) {
+      const RoleSpec& role = job.spec->roles[worker.role.index()];
+      const auto size = std::count_if(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+        return w.role == worker.role;
+      });
+      if (!role.placements.empty()) {
+        EXPECT_TRUE(sits_right(job, worker, static_cast<std::int32_t>(size)))
+            << role.name << " " << worker.local_rank << " of " << size;
+      }
     }
   }
 
