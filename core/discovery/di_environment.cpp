@@ -146,7 +146,7 @@ std::string host_of(const DiMembership& membership, Rank rank) {
 
 bool give_missing_ports(DiMembership& membership) {
   std::map<std::string, std::vector<PortRange>> taken;
-  const std::int32_t count = membership.parallel_workers;
+  const std::int32_t count = membership.parallel_workers + 1;
   const auto size = static_cast<std::uint32_t>(membership.workers.size());
   for (Rank rank{0}; rank < Rank{size}; ++rank.value) {
     const std::int32_t given = membership.workers[rank.index()].first_port;

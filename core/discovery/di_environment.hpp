@@ -42,9 +42,10 @@ DiMembership membership_of(const JobSpec& spec);
 /// `<job>-<generation>-<rank>` and any other `<job>-<role>-<local rank>`.
 std::string host_of(const DiMembership& membership, Rank rank);
 
-/// Gives ports to workers that have none: on each host the lowest from `kPortFirst` that no worker
-/// of the membership has, in order of rank. So workers with pods of their own all get the first.
-/// False where a host has too few below `kPortEnd`: workers are left without.
+/// Gives ports to workers that have none: on each host the lowest block from `kPortFirst` that no
+/// worker of the membership has, in order of rank; a block has one port more than its worker
+/// listens at, its master port (port_demand.hpp). So workers with pods of their own all get the
+/// first. False where a host has too few below `kPortEnd`: workers are left without.
 [[nodiscard]] bool give_missing_ports(DiMembership& membership);
 
 /// The variables of one worker, in a fixed order; none for the native family. All workers must

@@ -14,9 +14,9 @@ std::int32_t listening_ports(const JobSpec& spec) {
   return 0;
 }
 
-std::int32_t ports_of(const JobSpec& spec, RoleIndex role, std::int32_t local_rank) {
+std::int32_t ports_of(const JobSpec& spec, RoleIndex role) {
   if (spec.family == JobFamily::Native && spec.roles[role.index()].command.empty()) return 0;
-  return listening_ports(spec) + (local_rank == 0 ? 1 : 0);
+  return listening_ports(spec) + 1;
 }
 
 std::int32_t master_port(const JobSpec& spec, std::int32_t first_port) {

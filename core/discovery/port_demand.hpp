@@ -9,16 +9,17 @@
 namespace orrery {
 
 /// Ports at which a worker's own processes listen for their peers, the first of its block: the
-/// parallel workers of the group family, one of the tasks family. Native jobs find each other by
+/// parallel workers of the group family, one of the tasks family. Native jobs meet at
 /// their master alone.
 std::int32_t listening_ports(const JobSpec& spec);
 
-/// Ports that the worker takes as one block: those it listens at, then, for the first worker of
-/// each role, one at which the role's process group meets (MASTER_PORT). 0: none, as for native
-/// roles without a command, which no process will ever run.
-std::int32_t ports_of(const JobSpec& spec, RoleIndex role, std::int32_t local_rank);
+/// Ports that every worker of the role takes as one block: those it listens at, then one at which a
+/// process group that it leads can meet (MASTER_PORT). All workers have that one, since any of them
+/// may lead after a change of membership. 0: none, as for native roles without a command, which no
+/// process will ever run. Roles of one job that take ports take equally many.
+std::int32_t ports_of(const JobSpec& spec, RoleIndex role);
 
-/// The master port in the block of a role's first worker, which begins at `first_port`.
+/// The master port in the block that begins at `first_port`.
 std::int32_t master_port(const JobSpec& spec, std::int32_t first_port);
 
 }  // namespace orrery

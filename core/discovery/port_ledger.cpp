@@ -56,6 +56,17 @@ bool PortLedger::fits(NodeId node, std::int32_t count) const {
   return lowest_gap(nodes_[node.index()], count).found;
 }
 
+std::int32_t PortLedger::room(NodeId node, std::int32_t count) const {
+  invariant(count > 0, "a block holds at least one port");
+  std::int32_t blocks = 0;
+  std::int32_t first = kPortFirst;
+  for (const PortRange& block : taken(node)) {
+    blocks += (block.first - first) / count;
+    first = block.end();
+  }
+  return blocks + (kPortEnd - first) / count;
+}
+
 PortBlock PortLedger::take(NodeId node, std::int32_t count) {
   invariant(!node.is_none(), "ports are taken on a node");
   if (!fits(node, count)) return PortBlock::none();

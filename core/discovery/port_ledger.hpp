@@ -81,6 +81,10 @@ class PortLedger {
   /// Whether `take` would succeed. `count` is at least 1. O(blocks on the node).
   bool fits(NodeId node, std::int32_t count) const;
 
+  /// How many blocks of `count` ports (at least 1) can be taken one after the other. O(blocks on
+  /// the node).
+  std::int32_t room(NodeId node, std::int32_t count) const;
+
   /// Takes `count` (at least 1) consecutive ports of `node`; none where no gap is that long, and
   /// then nothing has changed. O(blocks on the node).
   PortBlock take(NodeId node, std::int32_t count);

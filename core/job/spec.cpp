@@ -190,8 +190,9 @@ Errors check_spec(const JobSpec& spec) {
     add(errors,
         spec.name,
         "parallel_workers is " + std::to_string(spec.parallel_workers) + ", a node has ports for " +
-            std::to_string(kPortsPerNode - 1) + " (" + std::to_string(kPortFirst) + " to " +
-            std::to_string(kPortEnd - 1) + ", one of them the master's); run fewer in each worker");
+            std::to_string(kPortsPerNode - 1) + " beside the master's (" +
+            std::to_string(kPortFirst) + " to " + std::to_string(kPortEnd - 1) +
+            "); run fewer in each worker");
   if (spec.roles.size() > kRolesMax) {
     add(errors,
         spec.name,

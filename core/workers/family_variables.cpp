@@ -218,7 +218,6 @@ std::vector<KeyValue> torch_variables(const Membership& worker) {
 std::vector<KeyValue> rlinf_variables(const Membership& worker) {
   const WorldPlace world = role_world(worker);
   const LocalPlace local = local_place(worker.devices, world);
-  const bool is_isolated = worker.devices.sight == Sight::Own;
   Variables out;
   add(out, "GROUP_NAME", worker.role);
   add(out, "WORKER_NAME", worker.role + ":" + std::to_string(world.rank));
@@ -235,7 +234,7 @@ std::vector<KeyValue> rlinf_variables(const Membership& worker) {
   add(out, "VISIBLE_DEVICES", number_list(worker.devices.visible));
   add(out, "ACCELERATOR_TYPE", std::string(accelerator_type(worker)));
   add(out, "ACCELERATOR_MODEL", worker.device_model);
-  add(out, "ISOLATE_ACCELERATOR", is_isolated ? 1 : 0);
+  add(out, "ISOLATE_ACCELERATOR", worker.isolate ? 1 : 0);
   add(out,
       "LOCAL_HARDWARE_RANKS",
       number_list(worker.hardware.empty() ? worker.devices.assigned : worker.hardware));

@@ -68,6 +68,8 @@ struct Membership {
   std::string device_model;     ///< Of its node; may be empty.
   std::string custom_variable;  ///< That shows devices of DeviceVendor::Custom; may be empty.
   DeviceView devices;           ///< What it holds and sees of its node.
+  bool isolate = true;  ///< Whether it was asked to see its own accelerators only. One that holds
+                        ///< none may see the node's all the same.
   std::vector<std::int32_t> hardware;  ///< Pieces of custom hardware that it holds, ascending.
   std::string node_group = "cluster";  ///< Label of the group that it was placed on.
   std::string cluster_namespace;       ///< In which peers look each other up; empty: `job`.

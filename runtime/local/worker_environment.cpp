@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/discovery/di_environment.hpp"
+#include "core/discovery/port_demand.hpp"
 #include "core/discovery/port_ledger.hpp"
 #include "core/workers/port_bands.hpp"
 #include "core/workers/worker_environment.hpp"
@@ -59,6 +60,14 @@ void add_places(const SpawnWorker& order,
   worker.hardware = bits_of(members[order.rank.index()].hardware);
 }
 
+/// Where the job's process group meets: a port of rank 0's block where it was given one.
+std::int32_t meeting_port(const SpawnWorker& order,
+                          const JobSpec& job,
+                          std::span<const WorkerStart> members) {
+  if (members.empty() || members[0].first_port == 0) return workers::master_port(order.worker.job);
+  return master_port(job, members[0].first_port);
+}
+
 workers::Membership membership_of(const SpawnWorker& order,
                                   const JobSpec& job,
                                   std::span<const WorkerStart> members) {
@@ -68,7 +77,7 @@ workers::Membership membership_of(const SpawnWorker& order,
   out.generation = order.generation;
   out.incarnation = order.worker.incarnation;
   add_places(order, members, out);
-  out.job_master = {std::string(kAddress), workers::master_port(order.worker.job)};
+  out.job_master = {std::string(kAddress), meeting_port(order, job, members)};
   // Nobody has told how many devices the machine has; the worker sees only its own.
   out.devices = workers::device_view(
       order.devices, static_cast<std::int32_t>(std::bit_width(order.devices)), workers::Sight::Own);
@@ -91,7 +100,7 @@ Result<std::vector<KeyValue>> peers_of(const SpawnWorker& order,
                  {},
                  0,
                  {},
-                 "needs " + std::to_string(job.parallel_workers) + " ports for each of " +
+                 "needs " + std::to_string(job.parallel_workers + 1) + " ports for each of " +
                      std::to_string(members.size()) + " workers, this machine has " +
                      std::to_string(kPortsPerNode) + "; ask for fewer parallel workers"};
   return di_environment(membership, order.rank);

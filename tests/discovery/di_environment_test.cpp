@@ -151,12 +151,12 @@ TEST(DiEnvironment, AStarOnSharedHostsWrittenOut) {
     job.workers[i] = {RoleIndex{0}, static_cast<int>(i), hosts[i], 0};
   job.workers[1].first_port = 22271;  // Given by a ledger: somebody else holds 22270.
   ASSERT_TRUE(give_missing_ports(job));
-  EXPECT_EQ(value_of(job, 0, "DI_PORTS_ARG"), "--ports=22273,22274");
+  EXPECT_EQ(value_of(job, 0, "DI_PORTS_ARG"), "--ports=22274,22275");
   EXPECT_EQ(value_of(job, 1, "DI_PORTS_ARG"), "--ports=22271,22272");
   EXPECT_EQ(value_of(job, 2, "DI_PORTS_ARG"), "--ports=22270,22271");
   EXPECT_EQ(value_of(job, 0, "DI_ATTACHED_NODES_ARG"), "");
-  EXPECT_EQ(value_of(job, 1, "DI_ATTACHED_NODES_ARG"), "--attach-to=tcp://10.0.0.1:22273");
-  EXPECT_EQ(value_of(job, 2, "DI_ATTACHED_NODES_ARG"), "--attach-to=tcp://10.0.0.1:22273");
+  EXPECT_EQ(value_of(job, 1, "DI_ATTACHED_NODES_ARG"), "--attach-to=tcp://10.0.0.1:22274");
+  EXPECT_EQ(value_of(job, 2, "DI_ATTACHED_NODES_ARG"), "--attach-to=tcp://10.0.0.1:22274");
 }
 
 TEST(DiEnvironment, WorkersOnAddressesAreNamedByThem) {
@@ -165,7 +165,7 @@ TEST(DiEnvironment, WorkersOnAddressesAreNamedByThem) {
   for (DiWorker& worker : job.workers) worker = {worker.role, worker.local_rank, "127.0.0.1", 0};
   ASSERT_TRUE(give_missing_ports(job));
   EXPECT_EQ(value_of(job, 0, "DI_NODES"), "127.0.0.1,127.0.0.1,127.0.0.1");
-  EXPECT_EQ(value_of(job, 0, "DI_NODE_PORTS"), "22270,22271,22272");
+  EXPECT_EQ(value_of(job, 0, "DI_NODE_PORTS"), "22270,22272,22274");
   EXPECT_EQ(value_of(job, 0, "DI_COLLECTOR_NODES"), "127.0.0.1,127.0.0.1");
 }
 
@@ -186,7 +186,7 @@ TEST(DiEnvironment, OtherFamiliesHaveNoVariables) {
 }
 
 TEST(DiEnvironment, AHostWithTooFewPortsIsRefused) {
-  DiMembership job = group_job(Topology::Alone, kPortsPerNode / 2, 2);
+  DiMembership job = group_job(Topology::Alone, kPortsPerNode / 2 - 1, 2);
   EXPECT_EQ(job.workers[1].first_port, kPortFirst) << "pods of their own";
   job.domain.clear();
   for (DiWorker& worker : job.workers) worker.first_port = 0;

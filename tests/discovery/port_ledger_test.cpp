@@ -83,6 +83,21 @@ TEST(PortLedger, ARefusalSaysWhatWasNeededAndWhatIsLeft) {
   EXPECT_EQ(ledger.refusal(kNode, 498), "");
 }
 
+TEST(PortLedger, RoomIsHowManyBlocksCanStillBeTaken) {
+  PortLedger ledger;
+  const PortBlock low = ledger.take(kNode, 7);
+  ledger.take(kNode, 1000);
+  const PortBlock high = ledger.take(kNode, 11);
+  ledger.take(kNode, 9470);  // Ten are left.
+  ledger.give(low);
+  ledger.give(high);
+  EXPECT_EQ(ledger.room(kNode, 4), 1 + 2 + 2);
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(ledger.take(kNode, 4).is_none());
+  EXPECT_EQ(ledger.room(kNode, 4), 0);
+  EXPECT_TRUE(ledger.take(kNode, 4).is_none());
+  EXPECT_EQ(ledger.room(NodeId{9}, kPortsPerNode / 2), 2) << "of a node that nobody asked";
+}
+
 TEST(PortLedger, ARefusalChangesNothing) {
   PortLedger ledger;
   ledger.take(kNode, 10'000);
@@ -176,6 +191,7 @@ TEST(PortLedger, AgreesWithThePortsCountedOneByOne) {
         const std::int32_t expected = naive.lowest(node, count);
         ASSERT_EQ(ledger.fits(node, count), expected != 0);
         ASSERT_EQ(ledger.refusal(node, count).empty(), expected != 0);
+        ASSERT_EQ(ledger.room(node, count) > 0, expected != 0);
         const PortBlock block = ledger.take(node, count);
         ASSERT_EQ(block.is_none(), expected == 0);
         refused += block.is_none() ? 1 : 0;

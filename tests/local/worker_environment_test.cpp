@@ -72,6 +72,19 @@ TEST(WorkerEnvironment, PortsThatTheControllerGaveAreTold) {
                           "DI_PORTS_ARG=--ports=22310,22311"));
 }
 
+TEST(WorkerEnvironment, AllMeetAtTheMasterPortOfRankZero) {
+  const JobSpec job = group_job(Topology::Star, 2);
+  std::vector<WorkerStart> members = members_of(2);
+  members[0].first_port = 22300;
+  members[1].first_port = 22310;
+  for (const WorkerStart& member : members) {
+    const auto all = environment_of(spawn_of(member, 2), job, members);
+    ASSERT_TRUE(all.has_value());
+    EXPECT_THAT(*all, Contains("MASTER_PORT=22302"));
+    EXPECT_THAT(*all, Contains("MASTER_ADDR=127.0.0.1"));
+  }
+}
+
 TEST(WorkerEnvironment, WhatARoleSaysOfPeersIsOverruled) {
   JobSpec job = group_job(Topology::Alone, 1);
   job.roles[0].environment = {{"DI_PORTS_ARG", "--ports=80"}, {"DI_OF_THEIR_OWN", "kept"}};
@@ -93,7 +106,7 @@ TEST(WorkerEnvironment, MorePortsThanThereAreIsAnError) {
   const auto refused = environment_of(spawn_of(members[0], 2), job, members);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.errors()[0].text(),
-            "needs 6000 ports for each of 2 workers, this machine has 10498; ask for fewer "
+            "needs 6001 ports for each of 2 workers, this machine has 10498; ask for fewer "
             "parallel workers");
 }
 
@@ -163,16 +176,16 @@ TEST(WorkerEnvironment, ProcessesOfAGroupJobAreToldWhereTheirPeersListen) {
   EXPECT_THAT(lines_of(scratch.path() / "1"),
               ElementsAre("default/pong",
                           "--parallel-workers=2",
-                          "--ports=22272,22273",
+                          "--ports=22273,22274",
                           "--node-ids=2,3",
                           "--attach-to=tcp://127.0.0.1:22270,tcp://127.0.0.1:22271"));
   EXPECT_THAT(lines_of(scratch.path() / "2"),
               ElementsAre("default/pong",
                           "--parallel-workers=2",
-                          "--ports=22274,22275",
+                          "--ports=22276,22277",
                           "--node-ids=4,5",
                           "--attach-to=tcp://127.0.0.1:22270,tcp://127.0.0.1:22271,"
-                          "tcp://127.0.0.1:22272,tcp://127.0.0.1:22273"));
+                          "tcp://127.0.0.1:22273,tcp://127.0.0.1:22274"));
 }
 
 TEST(WorkerEnvironment, ProcessesOfATasksJobAreToldOfEachOther) {
@@ -197,7 +210,7 @@ TEST(WorkerEnvironment, ProcessesOfATasksJobAreToldOfEachOther) {
     EXPECT_THAT(lines_of(scratch.path() / rank),
                 ElementsAre(rank,
                             "127.0.0.1,127.0.0.1,127.0.0.1",
-                            "22270,22271,22272",
+                            "22270,22272,22274",
                             "127.0.0.1",
                             "127.0.0.1,127.0.0.1"));
 }

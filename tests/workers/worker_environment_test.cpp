@@ -36,6 +36,7 @@ Membership member(std::int32_t rank, Sight sight = Sight::Own) {
   out.cluster_node = nodes[static_cast<std::size_t>(rank)];
   out.device_model = "H100";
   out.devices = device_view(is_actor ? 1U << (rank % 2) : 0, 2, sight);
+  out.isolate = sight == Sight::Own;
   return out;
 }
 

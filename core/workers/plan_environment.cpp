@@ -1,0 +1,182 @@
+#include "core/workers/plan_environment.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/workers/port_bands.hpp"
+
+namespace orrery::workers {
+namespace {
+
+using placement::ComponentPlan;
+using placement::Inventory;
+using placement::Plan;
+using placement::Process;
+using placement::ResourceKind;
+
+/// A component of a plan, with all that its processes have in common.
+struct Placed {
+  const ComponentPlan* component = nullptr;
+  std::size_t first_rank = 0;      ///< Of its rank 0 in the job.
+  std::vector<WorldPlace> in_job;  ///< By rank in the job.
+  std::int32_t nodes = 0;          ///< Of the component.
+  Endpoint job_master;
+  Endpoint role_master;
+};
+
+Error not_found(std::string subject, const std::string& found, const std::string& needed) {
+  return {ErrorCode::NotFound,
+          {},
+          0,
+          std::move(subject),
+          "found " + found + ", needed " + needed + "; choose one of them"};
+}
+
+std::string address_of(const PlanSurroundings& surroundings, std::int32_t node) {
+  const auto at = static_cast<std::size_t>(node);
+  if (at < surroundings.addresses.size()) return surroundings.addresses[at];
+  return "node-" + std::to_string(node);
+}
+
+Result<Placed> find(const Plan& plan,
+                    std::string_view component,
+                    const PlanSurroundings& surroundings) {
+  constexpr std::int32_t kPorts = kMasterPorts.end - kMasterPorts.first;
+  Placed out;
+  std::string names;
+  std::vector<std::int32_t> nodes;
+  for (std::size_t i = 0; i < plan.components.size(); ++i) {
+    const ComponentPlan& one = plan.components[i];
+    names.append(names.empty() ? "" : ", ").append(one.name);
+    if (one.name == component) {
+      out.component = &one;
+      out.first_rank = nodes.size();
+      out.role_master.port = kMasterPorts.first + static_cast<std::int32_t>(i + 1) % kPorts;
+    }
+    for (const Process& process : one.processes) nodes.push_back(process.node_rank);
+  }
+  if (out.component == nullptr)
+    return not_found("placement", "no component " + std::string(component), "one of " + names);
+  const std::vector<Process>& own = out.component->processes;
+  if (own.empty()) return out;
+  out.in_job = places_of(nodes);
+  out.nodes = std::ranges::max(own, {}, &Process::placement_node_rank).placement_node_rank + 1;
+  out.job_master = {address_of(surroundings, nodes.front()), kMasterPorts.first};
+  out.role_master.address = address_of(surroundings, own.front().node_rank);
+  return out;
+}
+
+WorldPlace place_in_component(const Placed& placed, const Process& process) {
+  return {process.rank,
+          static_cast<std::int32_t>(placed.component->processes.size()),
+          process.placement_node_rank,
+          placed.nodes,
+          process.local_rank,
+          process.local_world_size};
+}
+
+void add_devices(const Inventory& inventory,
+                 const Plan& plan,
+                 const Process& process,
+                 Membership& out) {
+  const placement::InventoryNode& node =
+      inventory.nodes[static_cast<std::size_t>(process.node_rank)];
+  std::vector<std::int32_t> own = process.devices;
+  std::ranges::sort(own);
+  const bool has_accelerators = process.kind == ResourceKind::Accelerator;
+  if (process.kind == ResourceKind::Custom) out.hardware = own;
+  out.vendor = node.vendor;
+  out.device_model = node.accelerator_model;
+  out.isolate = plan.isolate_accelerators;
+  out.devices =
+      device_view(has_accelerators ? std::move(own) : std::vector<std::int32_t>{},
+                  placement::visible_devices(inventory, process, plan.isolate_accelerators),
+                  node.accelerators,
+                  has_accelerators && plan.isolate_accelerators ? Sight::Own : Sight::Node);
+}
+
+Membership membership_of(const Inventory& inventory,
+                         const Plan& plan,
+                         const Placed& placed,
+                         const Process& process,
+                         const PlanSurroundings& surroundings) {
+  Membership out;
+  out.job = surroundings.job;
+  out.role = placed.component->name;
+  out.generation = Generation{1};
+  out.incarnation = Incarnation{1};
+  out.in_job = placed.in_job[placed.first_rank + static_cast<std::size_t>(process.rank)];
+  out.in_role = place_in_component(placed, process);
+  out.role_rank = process.rank;
+  out.job_master = placed.job_master;
+  out.role_master = placed.role_master;
+  out.cluster_node = process.node_rank;
+  out.node_group = placed.component->groups[process.group];
+  add_devices(inventory, plan, process, out);
+  const placement::NodeEnvironment* declared =
+      placement::environment_of(inventory, *placed.component, process);
+  if (declared != nullptr) out.interpreter = declared->interpreter;
+  return out;
+}
+
+WorkerEnvironment environment_of(const Inventory& inventory,
+                                 const Plan& plan,
+                                 const Placed& placed,
+                                 const Process& process,
+                                 WorkerFamily family,
+                                 const PlanSurroundings& surroundings) {
+  EnvironmentSources sources = surroundings.sources;
+  const placement::NodeEnvironment* declared =
+      placement::environment_of(inventory, *placed.component, process);
+  if (declared != nullptr)
+    sources.node_group.insert(
+        sources.node_group.end(), declared->variables.begin(), declared->variables.end());
+  return environment_of(
+      family, membership_of(inventory, plan, placed, process, surroundings), sources);
+}
+
+}  // namespace
+
+Result<std::vector<Membership>> memberships_of(const Inventory& inventory,
+                                               const Plan& plan,
+                                               std::string_view component,
+                                               const PlanSurroundings& surroundings) {
+  const Result<Placed> placed = find(plan, component, surroundings);
+  if (!placed) return placed.errors();
+  std::vector<Membership> out;
+  for (const Process& process : placed->component->processes)
+    out.push_back(membership_of(inventory, plan, *placed, process, surroundings));
+  return out;
+}
+
+Result<std::vector<WorkerEnvironment>> environments_of(const Inventory& inventory,
+                                                       const Plan& plan,
+                                                       std::string_view component,
+                                                       WorkerFamily family,
+                                                       const PlanSurroundings& surroundings) {
+  const Result<Placed> placed = find(plan, component, surroundings);
+  if (!placed) return placed.errors();
+  std::vector<WorkerEnvironment> out;
+  for (const Process& process : placed->component->processes)
+    out.push_back(environment_of(inventory, plan, *placed, process, family, surroundings));
+  return out;
+}
+
+Result<WorkerEnvironment> environment_of(const Inventory& inventory,
+                                         const Plan& plan,
+                                         std::string_view component,
+                                         std::int32_t rank,
+                                         WorkerFamily family,
+                                         const PlanSurroundings& surroundings) {
+  const Result<Placed> placed = find(plan, component, surroundings);
+  if (!placed) return placed.errors();
+  const std::vector<Process>& all = placed->component->processes;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= all.size())
+    return not_found("component " + placed->component->name,
+                     "rank " + std::to_string(rank),
+                     "0 to " + std::to_string(static_cast<int>(all.size()) - 1));
+  return environment_of(
+      inventory, plan, *placed, all[static_cast<std::size_t>(rank)], family, surroundings);
+}
+
+}  // namespace orrery::workers
