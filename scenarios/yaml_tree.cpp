@@ -204,6 +204,8 @@ class TreeBuilder : public YAML::EventHandler {
       level.key_start = node.start;
     } else {
       level.has_key = false;
+      // The parser finds nothing only where the next thing begins.
+      if (node.is_null() && node.start.line != level.key_start.line) node.start = level.key_start;
       level.node.entries.push_back(
           {std::move(level.key), level.key_origin, std::move(node), level.key_start});
     }

@@ -1,0 +1,83 @@
+// Documents that say who is placed where: RLinf's own YAML, Orrery's scenarios and jobs, and
+// documents with the keys of a conformance case. Their forms are described in docs/placement.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/enum_names.hpp"
+#include "core/placement/inventory.hpp"
+#include "core/placement/placement_error.hpp"
+#include "core/placement/plan.hpp"
+
+namespace orrery::scenarios {
+
+/// One thing wrong with a document.
+struct PlacementFinding {
+  std::string kind;  ///< A name of placement::ErrorKind, "undeclared_overlap" or "document".
+  placement::Stage stage = placement::Stage::Config;
+  placement::TextPosition at;
+  bool in_yaml_text = false;  ///< `at` counts inside the document's `yaml_text`.
+  std::string message;        ///< "subject: found ..., needed ...; remedy".
+};
+
+/// Which class of RLinf reads the placements.
+enum class PlacementMode : std::uint8_t {
+  AsWritten,     ///< As the document says; hybrid where it does not.
+  Hybrid,        ///< Each component by its text.
+  ModelParallel  ///< By text and parallel sizes.
+};
+
+/// A strategy called by name, as code calls it.
+struct StrategyCall {
+  std::variant<placement::PackedStrategy, placement::FlexibleStrategy, placement::NodeStrategy>
+      strategy;
+  std::vector<placement::PlacedText> labels;  ///< Empty: the whole cluster.
+  placement::TextPosition at;
+};
+
+/// Roles of one job of Orrery, whose processes may share devices only where they take turns.
+struct PlacedJob {
+  /// One role at one size.
+  struct Role {
+    std::string name;
+    std::string component;  ///< Its name in the plan.
+    placement::TextPosition at;
+  };
+
+  std::string name;
+  std::vector<Role> roles;
+  std::vector<std::vector<std::string>> turns;  ///< Roles that take turns with each other.
+};
+
+/// What a document says.
+struct PlacementDocument {
+  placement::Inventory inventory;
+  bool has_inventory = false;  ///< The nodes are known; else nothing can be placed.
+  std::vector<placement::PlacementRule> rules;
+  std::optional<StrategyCall> strategy;           ///< In place of `rules`.
+  std::optional<placement::ParallelSizes> sizes;  ///< Model-parallel.
+  bool isolate_accelerators = true;
+  std::vector<PlacedJob> jobs;
+  std::vector<std::string> remarks;        ///< What a reader should know; sentences.
+  std::vector<PlacementFinding> findings;  ///< Of the document's shape and of its cluster.
+};
+
+/// Reads a document; opens nothing. Whatever is wrong is in `findings`, in the order in which
+/// RLinf would find it.
+PlacementDocument read_placement_document(std::string_view text,
+                                          PlacementMode mode = PlacementMode::AsWritten);
+
+/// The plan of a document, or all that is wrong with it.
+struct PlacementAnswer {
+  placement::Plan plan;  ///< Without components where something is wrong.
+  std::vector<PlacementFinding> findings;
+};
+
+/// Resolves what was read: everything that is wrong comes back at once, stage by stage.
+PlacementAnswer resolve_placement_document(const PlacementDocument& document);
+
+}  // namespace orrery::scenarios
