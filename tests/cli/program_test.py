@@ -33,8 +33,8 @@ cluster: {nodes: 2, gpus_per_node: 8, gpu: v100}
 workload:
   generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
 """
-VERBS = ["sim", "compare", "test", "check", "trace info", "trace convert", "policies", "journal dump",
-         "journal verify", "version", "completion", "help"]
+VERBS = ["sim", "compare", "test", "check", "place", "trace info", "trace convert", "policies",
+         "journal dump", "journal verify", "version", "completion", "help"]
 STABLE = ["scenario", "policy", "world", "seed", "jobs_total", "jobs_finished", "jobs_failed",
           "jct_avg_s", "jct_p50_s", "jct_p90_s", "jct_p99_s", "queue_avg_s", "queue_p99_s",
           "makespan_s", "gpu_utilization", "gpu_seconds_allocated", "restarts", "reallocations",
@@ -159,7 +159,7 @@ class BadUsageTest(ProgramTest):
         self.assertIn("usage: orrery VERB", self.expect_bad())
 
     def test_verbs_that_do_not_exist_are_not_promised(self):
-        for verb in ["replay", "place", "up"]:
+        for verb in ["replay", "up"]:
             error = self.expect_bad(verb)
             self.assertIn(f"orrery: {verb}: unknown verb", error)
             for known in VERBS:

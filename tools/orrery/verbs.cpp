@@ -113,6 +113,33 @@ Verb check_verb() {
           run_check};
 }
 
+Verb place_verb() {
+  return {{.name = "place",
+           .operands = "FILE",
+           .operands_min = 1,
+           .operands_max = 1,
+           .summary = "show which process would sit on which device, start nothing",
+           .details = "FILE is YAML of RLinf whose cluster.nodes says what each node has, a "
+                      "scenario whose roles have a\nplacement, or a document with cluster and "
+                      "component_placement, strategy or config; - reads\nstandard input. Prints a "
+                      "table for each component and a picture of nodes and devices.\nEverything "
+                      "that is wrong with the file is told at once, with line and column: exit "
+                      "code 2.",
+           .options = {{.name = "--mode",
+                        .value = "M",
+                        .help = "how components share the cluster (default: as the file says)",
+                        .choices = {"hybrid", "model-parallel"}},
+                       {.name = "--explicit",
+                        .help = "print the placement with all process ranks written out"},
+                       {.name = "--json",
+                        .help = "print {component: [records]} or {errors: [...]}, nothing else"}},
+           .examples = {{"orrery place train.yaml", "tables and a picture of a placement"},
+                        {"orrery place train.yaml --json | jq '.actor | length'",
+                         "how many processes does the actor have?"},
+                        {"orrery place - < train.yaml", "a document from standard input"}}},
+          run_place};
+}
+
 Verb storm_verb() {
   return {{.name = "storm",
            .operands = "",
@@ -228,6 +255,7 @@ std::span<const Verb> verbs() {
                                 compare_verb(),
                                 test_verb(),
                                 check_verb(),
+                                place_verb(),
                                 storm_verb(),
                                 trace_info_verb(),
                                 trace_convert_verb(),

@@ -1,0 +1,56 @@
+#include "tools/orrery/place_json.hpp"
+
+#include "core/base/json_text.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using placement::ComponentPlan;
+using placement::Process;
+
+void add_list(JsonText& json, std::string_view key, const std::vector<std::int32_t>& values) {
+  json.key(key).begin_array();
+  for (const std::int32_t value : values) json.value(value);
+  json.end_array();
+}
+
+std::string record_of(const placement::Inventory& inventory,
+                      const ComponentPlan& component,
+                      const Process& process,
+                      bool isolate) {
+  const auto group = static_cast<std::size_t>(process.group);
+  const bool accelerator = process.kind == placement::ResourceKind::Accelerator;
+  JsonText json;
+  json.begin_object().field("rank", process.rank).field("node_rank", process.node_rank);
+  json.field("placement_node_rank", process.placement_node_rank);
+  json.field("node_group", component.groups[group]);
+  json.field("hardware_type", component.hardware_types[group]);
+  add_list(json, "local_hardware_ranks", process.devices);
+  add_list(
+      json, "local_accelerator_ids", accelerator ? process.devices : std::vector<std::int32_t>{});
+  json.field("local_accelerator_rank", placement::local_accelerator_rank(inventory, process));
+  json.field("local_rank", process.local_rank);
+  json.field("local_world_size", process.local_world_size);
+  add_list(json, "visible_devices", placement::visible_devices(inventory, process, isolate));
+  json.end_object();
+  return json.take();
+}
+
+}  // namespace
+
+std::string placement_json(const placement::Plan& plan, const placement::Inventory& inventory) {
+  JsonText json;
+  json.begin_object();
+  for (const ComponentPlan& component : plan.components) {
+    std::string records;
+    for (const Process& process : component.processes) {
+      records += records.empty() ? "\n" : ",\n";
+      records += record_of(inventory, component, process, plan.isolate_accelerators);
+    }
+    json.key(component.name).raw("[" + records + "]");
+  }
+  json.end_object();
+  return json.take() + "\n";
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,14 @@
+// A placement plan for scripts.
+#pragma once
+
+#include <string>
+
+#include "core/placement/plan.hpp"
+
+namespace orrery::cli {
+
+/// `{component: [records]}` with one record a process in rank order, one a line; ends with a
+/// newline. The keys of a record are described in docs/placement.md.
+std::string placement_json(const placement::Plan& plan, const placement::Inventory& inventory);
+
+}  // namespace orrery::cli

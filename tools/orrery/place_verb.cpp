@@ -1,0 +1,116 @@
+// place: resolves a placement document and shows who would sit where; starts nothing.
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+#include "core/base/json_text.hpp"
+#include "scenarios/placement_document.hpp"
+#include "tools/orrery/input_file.hpp"
+#include "tools/orrery/place_json.hpp"
+#include "tools/orrery/place_picture.hpp"
+#include "tools/orrery/place_tables.hpp"
+#include "tools/orrery/verb_functions.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using scenarios::PlacementFinding;
+
+Result<std::string> read_document(const std::string& path) {
+  if (path != "-") return read_input(path);
+  return std::string{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+scenarios::PlacementMode mode_of(const Arguments& arguments) {
+  const std::string mode = arguments.value("--mode").value_or("");
+  if (mode == "hybrid") return scenarios::PlacementMode::Hybrid;
+  if (mode == "model-parallel") return scenarios::PlacementMode::ModelParallel;
+  return scenarios::PlacementMode::AsWritten;
+}
+
+std::string json_of(const std::vector<PlacementFinding>& findings) {
+  JsonText json(JsonText::Layout::Indented);
+  json.begin_object().key("errors").begin_array();
+  for (const PlacementFinding& finding : findings) {
+    json.begin_object().field("kind", finding.kind).field("stage", to_string(finding.stage));
+    json.field("line", finding.at.line).field("column", finding.at.column);
+    json.field("message", finding.message).end_object();
+  }
+  json.end_array().end_object();
+  return json.take() + "\n";
+}
+
+/// `file:line:column: message`, in the order of the text.
+std::string text_of(std::vector<PlacementFinding> findings, const std::string& file) {
+  std::stable_sort(
+      findings.begin(), findings.end(), [](const PlacementFinding& a, const PlacementFinding& b) {
+        return std::tie(a.in_yaml_text, a.at) < std::tie(b.in_yaml_text, b.at);
+      });
+  std::string text;
+  for (const PlacementFinding& finding : findings) {
+    text += file + (finding.in_yaml_text ? ":yaml_text" : "");
+    if (finding.at.line > 0) text += ":" + std::to_string(finding.at.line);
+    if (finding.at.line > 0 && finding.at.column > 0)
+      text += ":" + std::to_string(finding.at.column);
+    text += ": " + finding.message + "\n";
+  }
+  return text;
+}
+
+ExitCode refuse(const std::vector<PlacementFinding>& findings,
+                const std::string& file,
+                bool as_json,
+                Console& console) {
+  if (as_json)
+    console.out(json_of(findings));
+  else
+    console.err(text_of(findings, file));
+  return ExitCode::BadInput;
+}
+
+std::string pages(const scenarios::PlacementDocument& document,
+                  const placement::Plan& plan,
+                  const ConsoleTraits& traits) {
+  const PictureStyle style{traits.colour, traits.out_is_terminal ? traits.columns : 100};
+  std::string text;
+  if (!document.strategy)
+    text += "mode: " + std::string(to_string(plan.mode)) +
+            (plan.isolate_accelerators ? "" : ", accelerators not isolated") + "\n\n";
+  text += placement_tables(plan, document.inventory, traits.table_width()) + "\n" +
+          placement_picture(plan, document.inventory, style);
+  for (const std::string& remark : document.remarks) text += remark + "\n";
+  return text;
+}
+
+}  // namespace
+
+ExitCode run_place(const Arguments& arguments, Console& console) {
+  const std::string& path = arguments.operands().front();
+  const std::string file = path == "-" ? "standard input" : path;
+  const bool as_json = arguments.has("--json");
+  const auto text = read_document(path);
+  if (!text) {
+    if (!as_json) {
+      console.errors(text.errors());
+      return ExitCode::BadInput;
+    }
+    return refuse({{"document", placement::Stage::Config, {}, false, text.errors()[0].text()}},
+                  file,
+                  as_json,
+                  console);
+  }
+  const scenarios::PlacementDocument document =
+      scenarios::read_placement_document(*text, mode_of(arguments));
+  const scenarios::PlacementAnswer answer = scenarios::resolve_placement_document(document);
+  if (!answer.findings.empty()) return refuse(answer.findings, file, as_json, console);
+  if (as_json)
+    console.out(placement_json(answer.plan, document.inventory));
+  else if (arguments.has("--explicit"))
+    console.out(explicit_placement(answer.plan, document.inventory));
+  else
+    console.out(pages(document, answer.plan, console.traits()));
+  return ExitCode::Met;
+}
+
+}  // namespace orrery::cli
