@@ -257,11 +257,11 @@ std::vector<KeyValue> nemo_rl_variables(const Membership& worker) {
   add(out, "LOCAL_RANK", local_place(worker.devices, world).rank);
   add(out, "NODE_RANK", group.logical_node >= 0 ? group.logical_node : world.node);
   add_master(out, worker.role_master);
-  if (!group.endpoints.empty()) {
-    add(out, "AVAILABLE_ADDR_LIST", python_list(group.endpoints, [](const Endpoint& endpoint) {
+  if (group.endpoints != nullptr) {
+    add(out, "AVAILABLE_ADDR_LIST", python_list(*group.endpoints, [](const Endpoint& endpoint) {
           return "'" + endpoint.address + "'";
         }));
-    add(out, "AVAILABLE_PORT_LIST", python_list(group.endpoints, [](const Endpoint& endpoint) {
+    add(out, "AVAILABLE_PORT_LIST", python_list(*group.endpoints, [](const Endpoint& endpoint) {
           return std::to_string(endpoint.port);
         }));
   }

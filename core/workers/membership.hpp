@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -48,8 +49,9 @@ struct GroupMembership {
   std::string prefix;                 ///< Name of the group.
   std::int32_t logical_node = -1;     ///< Of its virtual cluster; -1: the group is on none.
   std::vector<std::int32_t> bundles;  ///< Those of its tied group if it leads one, else none.
-  std::vector<Endpoint> endpoints;    ///< Of all its workers by rank; empty: not known.
-  std::int32_t engine_port = 0;       ///< Leaders of engines; 0: it has no engine.
+  std::shared_ptr<const std::vector<Endpoint>> endpoints;  ///< Of all its workers by rank; null:
+                                                           ///< not known.
+  std::int32_t engine_port = 0;  ///< Leaders of engines; 0: it has no engine.
 };
 
 /// One worker of one generation.
@@ -87,8 +89,8 @@ struct LocalPlace {
   std::int32_t size = 1;
 };
 
-/// A worker that sees its own devices only is alone: 0 of 1. One that sees the node's has the
-/// in-process index of its first device. One without devices has its place among its peers.
+/// A worker that sees its own devices only is alone: 0 of 1. One that sees more has the in-process
+/// index of its first device. One without devices has its place among its peers.
 LocalPlace local_place(const DeviceView& devices, const WorldPlace& world);
 
 }  // namespace orrery::workers

@@ -1,6 +1,7 @@
 #include "core/workers/visibility.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -14,9 +15,7 @@ std::int32_t DeviceView::first() const {
 }
 
 DeviceView device_view(std::uint64_t assigned, std::int32_t on_node, Sight sight) {
-  std::vector<std::int32_t> own;
-  for (std::int32_t device = 0; device < 64; ++device)
-    if ((assigned >> device & 1U) != 0) own.push_back(device);
+  std::vector<std::int32_t> own = bit_numbers(assigned);
   std::vector<std::int32_t> visible = own;
   if (sight == Sight::Node) {
     visible.resize(static_cast<std::size_t>(on_node));
@@ -67,6 +66,12 @@ Visibility visibility_of(DeviceVendor vendor, const DeviceView& view, std::strin
       out.suggested.push_back({"MUJOCO_EGL_DEVICE_ID", std::to_string(view.first())});
   }
   out.computed.push_back({std::string(visibility_variable(vendor, custom)), std::move(shown)});
+  return out;
+}
+
+std::vector<std::int32_t> bit_numbers(std::uint64_t bits) {
+  std::vector<std::int32_t> out;
+  for (; bits != 0; bits &= bits - 1) out.push_back(std::countr_zero(bits));
   return out;
 }
 

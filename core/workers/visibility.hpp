@@ -18,8 +18,9 @@ namespace orrery::workers {
 
 /// How far a process sees.
 enum class Sight : std::uint8_t {
-  Own,   ///< The devices assigned to it; none where it has none.
-  Node,  ///< Every device of its node.
+  Own,     ///< The devices assigned to it; none where it has none.
+  Engine,  ///< Also those of the workers tied to it, as far as they are on its node.
+  Node,    ///< Every device of its node.
 };
 
 /// Devices of one node in the eyes of one process.
@@ -36,10 +37,11 @@ struct DeviceView {
   friend bool operator==(const DeviceView&, const DeviceView&) = default;
 };
 
-/// `assigned` has bits of the node's devices 0 .. on_node - 1 only; `on_node` is 0 to 64.
+/// Of a process that sees its own devices or the node's. `assigned` has bits of the node's devices
+/// 0 .. on_node - 1 only; `on_node` is 0 to 64.
 DeviceView device_view(std::uint64_t assigned, std::int32_t on_node, Sight sight);
 
-/// The same from lists, each ascending: `visible` holds all of `assigned`.
+/// Of any process, from lists, each ascending: `visible` holds all of `assigned`.
 DeviceView device_view(std::vector<std::int32_t> assigned,
                        std::vector<std::int32_t> visible,
                        std::int32_t on_node,
@@ -70,6 +72,9 @@ std::string_view visibility_variable(DeviceVendor vendor, std::string_view custo
 /// NVIDIA's devices are numbered by bus, so that an index means the same device to everybody, and
 /// simulators draw on the first own device: EGL counts the node's devices, all of them.
 Visibility visibility_of(DeviceVendor vendor, const DeviceView& view, std::string_view custom = {});
+
+/// Numbers of the bits that are set, ascending.
+std::vector<std::int32_t> bit_numbers(std::uint64_t bits);
 
 /// "0,2"; empty without a number.
 std::string number_list(const std::vector<std::int32_t>& numbers);

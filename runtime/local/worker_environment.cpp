@@ -28,12 +28,6 @@ std::vector<KeyValue> own_environment() {
   return out;
 }
 
-std::vector<std::int32_t> bits_of(std::uint64_t bits) {
-  std::vector<std::int32_t> out;
-  for (; bits != 0; bits &= bits - 1) out.push_back(std::countr_zero(bits));
-  return out;
-}
-
 /// The worker's place in its job, and in its role where the members are known.
 void add_places(const SpawnWorker& order,
                 std::span<const WorkerStart> members,
@@ -57,7 +51,7 @@ void add_places(const SpawnWorker& order,
   worker.in_job = workers::places_of(nodes)[order.rank.index()];
   worker.in_role = workers::places_of(nodes_of_role)[at];
   worker.cluster_node = nodes[order.rank.index()];
-  worker.hardware = bits_of(members[order.rank.index()].hardware);
+  worker.hardware = workers::bit_numbers(members[order.rank.index()].hardware);
 }
 
 /// Where the job's process group meets: a port of rank 0's block where it was given one.

@@ -220,7 +220,8 @@ TEST(WorkerEnvironment, OfANemoRlLeader) {
   worker.group.logical_node = 1;
   worker.group.bundles = {0, 1};
   worker.group.engine_port = 7000;
-  worker.group.endpoints = {{"10.0.0.4", 1410}, {"10.0.0.4", 1411}, {"10.0.0.7", 1410}};
+  worker.group.endpoints = std::make_shared<const std::vector<Endpoint>>(
+      std::vector<Endpoint>{{"10.0.0.4", 1410}, {"10.0.0.4", 1411}, {"10.0.0.7", 1410}});
   EXPECT_THAT(beyond_native(WorkerFamily::NemoRl, worker),
               ElementsAre("AVAILABLE_ADDR_LIST=['10.0.0.4', '10.0.0.4', '10.0.0.7']",
                           "AVAILABLE_PORT_LIST=[1410, 1411, 1410]",
@@ -334,7 +335,10 @@ Membership random_member(Random& random) {
   if (random.chance(0.5)) out.hardware = {0, 2};
   if (random.chance(0.5)) out.network_interface = "ib0";
   if (random.chance(0.5)) out.interpreter = "/v/bin/python";
-  if (random.chance(0.5)) out.group = {"g", 0, {1}, {{"h", 1}}, 7100};
+  if (random.chance(0.5)) {
+    const std::vector<Endpoint> endpoints{{"h", 1}};
+    out.group = {"g", 0, {1}, std::make_shared<const std::vector<Endpoint>>(endpoints), 7100};
+  }
   return out;
 }
 
