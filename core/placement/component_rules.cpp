@@ -38,7 +38,7 @@ class SelectionCache {
 
 std::string subject_of(const PlacedText& components) {
   const bool several = components.text.find(',') != std::string::npos;
-  return (several ? "components " : "component ") + quoted(components.text);
+  return (several ? "components " : "component ") + in_quotes(components.text);
 }
 
 void read_names(const PlacementRule& rule,
@@ -55,7 +55,7 @@ void read_names(const PlacementRule& rule,
     } else if (out.places(piece.text) || before.find(piece.text) != nullptr) {
       errors.add(ErrorKind::ComponentMultiplePlacements,
                  at,
-                 {"component " + quoted(piece.text) + " a second time",
+                 {"component " + in_quotes(piece.text) + " a second time",
                   "one placement for a component",
                   "remove the name from all keys but one"});
     } else {

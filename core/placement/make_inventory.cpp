@@ -51,7 +51,7 @@ class GroupCheck {
         types_(types),
         before_(errors.size()),
         all_errors_(errors),
-        errors_(errors, Stage::Config, "node group " + quoted(group.label.text)) {}
+        errors_(errors, Stage::Config, "node group " + in_quotes(group.label.text)) {}
 
   /// The group; nothing where something was told or there is no cluster.
   std::optional<InventoryGroup> check();
@@ -98,7 +98,7 @@ void GroupCheck::check_hardware() {
     for (const HardwareType& known : types_) names.push_back(known.name);
     errors_.add(ErrorKind::HardwareTypeUnsupported,
                 hardware.type.at,
-                {"hardware type " + quoted(hardware.type.text),
+                {"hardware type " + in_quotes(hardware.type.text),
                  "a known type: " + join(names),
                  "correct the type or declare it as a type of custom hardware"});
   }
@@ -158,7 +158,7 @@ void GroupCheck::check_label() {
   if (!is_reserved_label(group_.label.text)) return;
   errors_.add(ErrorKind::ReservedLabel,
               group_.label.at,
-              {"a group with the label " + quoted(group_.label.text),
+              {"a group with the label " + in_quotes(group_.label.text),
                "a label other than cluster and node, which always exist",
                "choose another label; refer to " + group_.label.text + " without declaring it"});
 }
@@ -232,7 +232,7 @@ void GroupCheck::check_variables(const GroupEnvironment& environment) {
     if (seen.insert(key).second) continue;
     errors_.add(ErrorKind::EnvDuplicate,
                 i < environment.variables_at.size() ? environment.variables_at[i] : environment.at,
-                {"variable " + quoted(key) + " a second time",
+                {"variable " + in_quotes(key) + " a second time",
                  "each variable once for a node",
                  "remove one of the two values"});
   }
@@ -270,11 +270,11 @@ void check_types_once(const std::vector<GroupDeclaration>& groups,
       const auto [owner, mine] = owners.try_emplace({type, entry.node_rank}, i);
       if (mine || owner->second == i || !told.insert(entry.node_rank).second) continue;
       sound[i] = false;
-      const ErrorSink sink(errors, Stage::Config, "node group " + quoted(groups[i].label.text));
+      const ErrorSink sink(errors, Stage::Config, "node group " + in_quotes(groups[i].label.text));
       sink.add(ErrorKind::HardwareTypeTwiceOnNode,
                entry.at,
                {type + " on node " + std::to_string(entry.node_rank) + ", which group " +
-                    quoted(groups[owner->second].label.text) + " has declared",
+                    in_quotes(groups[owner->second].label.text) + " has declared",
                 "one group for a type of hardware on a node",
                 "declare all " + type + " of the node in one group"});
     }
@@ -292,10 +292,10 @@ void check_labels_once(const std::vector<GroupDeclaration>& groups,
     // Which of the two is meant cannot be told.
     sound[known->second] = false;
     sound[i] = false;
-    const ErrorSink sink(errors, Stage::Config, "node group " + quoted(label));
+    const ErrorSink sink(errors, Stage::Config, "node group " + in_quotes(label));
     sink.add(ErrorKind::DuplicateLabel,
              groups[i].label.at,
-             {"a second group with the label " + quoted(label),
+             {"a second group with the label " + in_quotes(label),
               "labels that differ",
               "rename one of the groups"});
   }

@@ -78,7 +78,7 @@ void ModeProcesses::add_packed_component(const ReadRule& rule,
                                          const PackingPlan& plan) {
   Assignment assignment(*plan.selection, name);
   if (const auto fault = add_packed(assignment, plan.packing)) {
-    const ErrorSink sink(errors_, Stage::Resolve, "component " + quoted(name));
+    const ErrorSink sink(errors_, Stage::Resolve, "component " + in_quotes(name));
     tell_fault(*fault, *plan.selection, rule.rule->placement->at, sink);
     return;
   }

@@ -92,11 +92,13 @@ void EntryReader::read(const TextPiece& piece) {
   if (parts.size() > 2) {
     next_process_.reset();
     sound_ = false;
-    tell(ErrorKind::EntryMalformed,
-         {":", parts[2].offset},
-         {"entry " + quoted(piece.text) + " with " + std::to_string(parts.size() - 1) + " colons",
-          "resource ranks and at most one colon, before process ranks",
-          "remove the second colon, or begin a new entry with a comma"});
+    const std::size_t second = piece.text.find(':', piece.text.find(':') + 1);
+    tell(
+        ErrorKind::EntryMalformed,
+        {":", piece.offset + second},
+        {"entry " + in_quotes(piece.text) + " with " + std::to_string(parts.size() - 1) + " colons",
+         "resource ranks and at most one colon, before process ranks",
+         "remove the second colon, or begin a new entry with a comma"});
     return;
   }
   const Side resources = read_resources(parts[0]);
@@ -134,14 +136,14 @@ Side EntryReader::read_form(const TextPiece& piece, std::string_view what) {
   if (reading.fault == ErrorKind::RankFormat) {
     return tell(ErrorKind::RankFormat,
                 piece,
-                {noun + ' ' + quoted(piece.text),
+                {noun + ' ' + in_quotes(piece.text),
                  "a rank such as 3 or a range such as 0-3, in digits",
                  "write a, a-b or, for resources, all"});
   }
   if (reading.fault == ErrorKind::RangeReversed) {
     Side side = tell(ErrorKind::RangeReversed,
                      piece,
-                     {noun + ' ' + quoted(piece.text),
+                     {noun + ' ' + in_quotes(piece.text),
                       "a range whose first rank is not above its last",
                       "write '" + to_text(reading.range) + "'"});
     side.range = reading.range;
@@ -178,7 +180,7 @@ Side EntryReader::read_resources(const TextPiece& piece) {
   if (facts_.count && range.last >= *facts_.count) {
     tell(ErrorKind::ResourceOutOfRange,
          piece,
-         {"resource ranks " + quoted(piece.text) + " of " +
+         {"resource ranks " + in_quotes(piece.text) + " of " +
               counted(*facts_.count, facts_.nodes ? "node" : "resource"),
           *facts_.count == 0 ? "resources, and the selection has none"
                              : "ranks within " + to_text({0, *facts_.count - 1}) + " (" +
@@ -191,7 +193,7 @@ Side EntryReader::read_resources(const TextPiece& piece) {
   if (const auto shared = resources_.find_shared(range)) {
     tell(ErrorKind::ResourceDuplicate,
          piece,
-         {"resource rank " + std::to_string(*shared) + " a second time in " + quoted(piece.text),
+         {"resource rank " + std::to_string(*shared) + " a second time in " + in_quotes(piece.text),
           "every resource in one entry only",
           "write 'r:p-q' in one entry where processes p to q share a resource r"});
     return {range, true};
@@ -199,7 +201,7 @@ Side EntryReader::read_resources(const TextPiece& piece) {
   if (range.first < resources_.last()) {
     tell(ErrorKind::ResourceNotAscending,
          piece,
-         {"resource ranks " + quoted(piece.text) + " after rank " +
+         {"resource ranks " + in_quotes(piece.text) + " after rank " +
               std::to_string(resources_.last()),
           "entries in ascending order of resource ranks",
           "move the entry to the front, in order of resource ranks"});
@@ -225,20 +227,20 @@ Side EntryReader::read_processes(const TextPiece& piece, const TextPiece& resour
   if (read_range(piece.text).all) {
     return tell(ErrorKind::ProcessAll,
                 piece,
-                {"process ranks " + quoted(piece.text),
+                {"process ranks " + in_quotes(piece.text),
                  "process ranks in numbers, for they say how many processes there are",
                  "write a range such as 0-3, or no colon for one process a resource"});
   }
   Side side = read_form(piece, "process ranks");
   if (side.told) return side;
   const RankRange range = *side.range;
-  const std::string found = "process ranks " + quoted(piece.text);
+  const std::string found = "process ranks " + in_quotes(piece.text);
   const auto shared = processes_.find_shared(range);
   side.told = true;
   if (shared) {
     tell(ErrorKind::ProcessDuplicate,
          piece,
-         {"process rank " + std::to_string(*shared) + " a second time in " + quoted(piece.text),
+         {"process rank " + std::to_string(*shared) + " a second time in " + in_quotes(piece.text),
           "every process in one entry only",
           next_process_ ? renumbered(resources, range) : "number the processes through"});
   } else if (next_process_ && *next_process_ == 0 && range.first != 0) {
@@ -284,7 +286,7 @@ bool EntryReader::divides(const RankRange& resources,
   const RankRange suggestion{processes.first, processes.first + nearest - 1};
   tell(ErrorKind::NotDivisible,
        piece,
-       {counted(p, "process") + " for " + counted(r, "resource") + " in " + quoted(piece.text),
+       {counted(p, "process") + " for " + counted(r, "resource") + " in " + in_quotes(piece.text),
         "a number of processes that divides the number of resources, or the reverse",
         "write '" + to_text(resources) + ':' + to_text(suggestion) + "'"});
   return false;

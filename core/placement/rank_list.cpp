@@ -17,7 +17,7 @@ Ranks::const_iterator first_from(const Ranks& known, std::int64_t rank) {
 void tell_form(const TextPiece& piece, TextPosition at, const ErrorSink& errors) {
   errors.add(ErrorKind::RankFormat,
              at.plus(piece.offset),
-             {"node ranks " + quoted(piece.text),
+             {"node ranks " + in_quotes(piece.text),
               "ranks such as 3, ranges such as 0-3 or, alone, 'all'",
               "write node ranks in digits, counted from 0"});
 }
@@ -43,7 +43,7 @@ std::optional<RankList> read_rank_list(const PlacedText& text, const ErrorSink& 
     } else if (reading.fault) {
       errors.add(*reading.fault,
                  text.at.plus(piece.offset),
-                 {"node ranks " + quoted(piece.text),
+                 {"node ranks " + in_quotes(piece.text),
                   "a range whose first rank is not above its last",
                   "write '" + to_text(reading.range) + "'"});
       sound = false;

@@ -69,7 +69,7 @@ std::string to_text(RankRange range) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   const bool cut = text.size() > kLongest;
   std::size_t end = cut ? kLongest : text.size();

@@ -53,7 +53,7 @@ RangeReading read_range(std::string_view text);
 std::string to_text(RankRange range);
 
 /// In quotes for a message: long texts are cut, control characters replaced.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// "1 node", "2 nodes".
 std::string counted(std::int64_t count, std::string_view noun);

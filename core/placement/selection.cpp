@@ -106,7 +106,7 @@ bool named_before(const std::vector<PlacedLabel>& labels, std::size_t end) {
 void tell_unknown(const Inventory& inventory, const PlacedLabel& label, const ErrorSink& errors) {
   errors.add(ErrorKind::NodeGroupNotFound,
              label.at,
-             {"node group " + quoted(label.label),
+             {"node group " + in_quotes(label.label),
               "a label of the cluster: " + known_labels(inventory),
               "declare the group under node_groups or correct the label"});
 }
@@ -114,9 +114,9 @@ void tell_unknown(const Inventory& inventory, const PlacedLabel& label, const Er
 void tell_repeated(const PlacedLabel& label, const ErrorSink& errors) {
   errors.add(ErrorKind::NodeGroupRepeated,
              label.at,
-             {"node group " + quoted(label.label) + " a second time",
+             {"node group " + in_quotes(label.label) + " a second time",
               "every group once, for its resources are numbered once",
-              "remove the second " + quoted(label.label) +
+              "remove the second " + in_quotes(label.label) +
                   "; processes share a device by explicit process ranks"});
 }
 
@@ -204,7 +204,7 @@ void tell_shared_node(const SharedNode& shared,
   errors.add(ErrorKind::NodeGroupsOverlap,
              at,
              {"node " + std::to_string(shared.node_rank) + " in group " +
-                  quoted(selection.labels[static_cast<std::size_t>(shared.group)]) +
+                  in_quotes(selection.labels[static_cast<std::size_t>(shared.group)]) +
                   " and in a group before it",
               "groups that share no node, for their nodes are the resource",
               "choose groups that do not overlap, or one of them"});
