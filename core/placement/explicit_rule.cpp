@@ -23,54 +23,65 @@ struct Run {
 /// Resource ranks of devices: the reverse of the numbering.
 class RankFinder {
  public:
-  explicit RankFinder(const Selection& selection) : groups_(selection.labels.size()) {
+  explicit RankFinder(const Selection& selection)
+      : selection_(selection), groups_(selection.labels.size()) {
     // In a group, nodes ascend.
     for (const NodeResources& node : selection.nodes) {
       groups_[static_cast<std::size_t>(node.group)].push_back(node);
     }
   }
 
-  /// The rank of the device `local` of a node; nothing where the group has none such.
-  std::optional<std::int64_t> find(std::int32_t group,
-                                   std::int32_t node_rank,
-                                   std::int32_t local) const {
-    const auto& nodes = groups_[static_cast<std::size_t>(group)];
-    const auto node = std::lower_bound(
-        nodes.begin(), nodes.end(), node_rank, [](const NodeResources& n, std::int32_t rank) {
-          return n.node_rank < rank;
-        });
-    if (node == nodes.end() || node->node_rank != node_rank) return std::nullopt;
-    if (local < 0 || local >= node->count) return std::nullopt;
-    return node->first + local;
+  /// Consecutive resources of one process; nothing where they are none.
+  std::optional<RankRange> find(const Process& process) {
+    const bool is_node = process.kind == ResourceKind::Node;
+    if (is_node != process.devices.empty()) return std::nullopt;
+    const auto first = find_first(process, is_node ? 0 : process.devices.front());
+    if (!first) return std::nullopt;
+    RankRange range{*first, *first};
+    const auto devices = static_cast<std::int64_t>(process.devices.size());
+    // Only the group of the first device is known: the others follow it or cannot be said.
+    for (std::int64_t i = 1; i < devices; ++i) {
+      if (!is_at(++range.last, process, process.devices[static_cast<std::size_t>(i)])) {
+        return std::nullopt;
+      }
+    }
+    return range;
   }
 
  private:
+  std::optional<std::int64_t> find_first(const Process& process, std::int32_t local) const {
+    const auto& nodes = groups_[static_cast<std::size_t>(process.group)];
+    const auto node = std::lower_bound(
+        nodes.begin(), nodes.end(), process.node_rank, [](const auto& n, std::int32_t rank) {
+          return n.node_rank < rank;
+        });
+    const bool has = node != nodes.end() && node->node_rank == process.node_rank && local >= 0 &&
+                     local < node->count;
+    if (!has) return std::nullopt;
+    return node->first + local;
+  }
+
+  bool is_at(std::int64_t rank, const Process& process, std::int32_t local) {
+    if (rank >= selection_.resources) return false;
+    const NodeResources& node = finder_.find(rank);
+    const auto type = [&](std::int32_t group) {
+      return selection_.type_ids[static_cast<std::size_t>(group)];
+    };
+    return node.node_rank == process.node_rank && rank - node.first == local &&
+           type(node.group) == type(process.group);
+  }
+
+  const Selection& selection_;
+  ResourceFinder finder_{selection_};
   std::vector<std::vector<NodeResources>> groups_;
 };
 
-/// Consecutive resources of one process; nothing where they are none.
-std::optional<RankRange> resources_of(const Process& process, const RankFinder& finder) {
-  if (process.kind == ResourceKind::Node) {
-    const auto rank = finder.find(process.group, process.node_rank, 0);
-    if (!rank || !process.devices.empty()) return std::nullopt;
-    return RankRange{*rank, *rank};
-  }
-  std::optional<RankRange> range;
-  for (const std::int32_t device : process.devices) {
-    const auto rank = finder.find(process.group, process.node_rank, device);
-    if (!rank || (range && *rank != range->last + 1)) return std::nullopt;
-    if (!range) range = RankRange{*rank, *rank};
-    range->last = *rank;
-  }
-  return range;
-}
-
 /// Processes that follow each other on the same resource become one run; nothing where resources
 /// do not rise.
-std::optional<std::vector<Run>> runs_of(const ComponentPlan& component, const RankFinder& finder) {
+std::optional<std::vector<Run>> runs_of(const ComponentPlan& component, RankFinder finder) {
   std::vector<Run> runs;
   for (const Process& process : component.processes) {
-    const auto resources = resources_of(process, finder);
+    const auto resources = finder.find(process);
     if (!resources) return std::nullopt;
     const bool shared = !runs.empty() && runs.back().resources == *resources;
     if (shared && resources->count() == 1) {
