@@ -92,6 +92,15 @@ Need make_need(const BundleRequest& request) {
 std::vector<DeviceModelId> models_for(const Need& need, std::span<const Room> rooms) {
   if (need.devices == 0 || !need.model.is_none()) return {need.model};
 
+  // Most clusters have one model, which then needs no counting.
+  const auto has_devices = [](const Room& room) { return room.devices > 0; };
+  const auto first = std::find_if(rooms.begin(), rooms.end(), has_devices);
+  if (first == rooms.end()) return {};
+  const bool only = std::none_of(first, rooms.end(), [&](const Room& room) {
+    return room.devices > 0 && room.model != first->model;
+  });
+  if (only) return {first->model};
+
   struct Stock {
     std::int64_t bundles;
     DeviceModelId model;

@@ -1,6 +1,7 @@
 // A request and the nodes in the terms in which virtual clusters are formed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +31,9 @@ enum class Capacity : std::uint8_t {
 /// Rooms by NVLink domain, rack and id; those with none declared last. A room's index is the place
 /// of its node in the topology.
 std::vector<Room> make_rooms(std::span<const NodeOffer> offers, Capacity capacity);
+
+/// More bundles than a virtual cluster may have.
+inline constexpr std::int32_t kFitMax = 1 << 20;
 
 /// One request. A *piece* is what lies on one node together: a logical node, a single bundle of a
 /// unified virtual cluster, or everything under strict_pack.
@@ -62,13 +66,13 @@ struct Need {
     return (devices == 0 || room.model == chosen) && zone(room) >= 0;
   }
 
-  /// Bundles that fit, at most all of them.
+  /// Bundles that fit, at most `kFitMax`.
   std::int32_t fit(const Room& room) const {
-    std::int64_t most = bundles;
-    if (devices > 0 && room.devices / devices < most) most = room.devices / devices;
-    if (cpu > 0 && room.cpu / cpu < most) most = room.cpu / cpu;
-    if (memory > 0 && room.memory / memory < most) most = room.memory / memory;
-    return most < 0 ? 0 : static_cast<std::int32_t>(most);
+    std::int64_t most = kFitMax;
+    if (devices == 1) most = room.devices < most ? room.devices : most;
+    if (devices > 1) most = std::min<std::int64_t>(most, room.devices / devices);
+    most = at_most(most, room.cpu, cpu);
+    return static_cast<std::int32_t>(at_most(most, room.memory, memory));
   }
 
   /// Takes `count` bundles, which must fit; a negative count gives back.
@@ -76,6 +80,15 @@ struct Need {
     room.devices -= devices * count;
     room.cpu -= cpu * count;
     room.memory -= memory * count;
+  }
+
+ private:
+  __extension__ using Wide = __int128;
+
+  // Multiplies before it divides: nearly always there is enough, and divisions are slow.
+  static std::int64_t at_most(std::int64_t count, std::int64_t there, std::int64_t each) {
+    if (each == 0 || static_cast<Wide>(each) * count <= there) return count;
+    return there > 0 ? there / each : 0;
   }
 };
 
@@ -102,6 +115,9 @@ enum class Answer : std::uint8_t {
 /// Places a need whose pieces are alike and takes the capacity from `rooms`; exact, O(n log n).
 /// Appends to `out`, with logical nodes in the order of the topology, or changes nothing.
 Answer place_alike(const Need& need, std::span<Room> rooms, std::vector<Portion>& out);
+
+/// Whether counts alone tell that `needs` cannot be placed together; false says nothing.
+bool too_much(std::span<const Need* const> needs, std::span<const Room> rooms);
 
 /// Places needs of any kind together, by backtracking over a bounded number of steps; the first
 /// way found. Appends to `out[i]` for `needs[i]` and takes the capacity, or changes nothing.

@@ -57,7 +57,6 @@ class Search {
   }
 
   Answer run() {
-    if (is_hopeless()) return Answer::No;
     if (walk(false) == Answer::Yes) return Answer::Yes;
     return walk(true);
   }
@@ -65,7 +64,6 @@ class Search {
   void append(std::uint32_t need, std::vector<Portion>& out) const;
 
  private:
-  bool is_hopeless() const;
   void add_items(std::uint32_t need);
   void add_segment(std::uint32_t need, std::int32_t segment);
   void sort_rooms();
@@ -160,32 +158,6 @@ void Search::sort_rooms() {
     while (end < order_.size() && key(order_[end]) == key(order_[begin])) ++end;
     classes_.push_back({begin, end});
   }
-}
-
-bool Search::is_hopeless() const {
-  std::int64_t devices = 0;
-  for (const Room& room : rooms_) devices += room.devices;
-  for (const Need* need : needs_) {
-    devices -= std::int64_t{need->bundles} * need->devices;
-    const auto models = models_for(*need, rooms_);
-    const std::int32_t largest =
-        need->is_strict_pack() ? need->bundles
-        : need->spec->unified
-            ? 1
-            : *std::max_element(need->logical_nodes.begin(), need->logical_nodes.end());
-    const bool fits = std::any_of(models.begin(), models.end(), [&](DeviceModelId model) {
-      std::int64_t sum = 0;
-      std::int32_t most = 0;
-      for (const Room& room : rooms_) {
-        if (!need->may_use(room, model)) continue;
-        sum += need->fit(room);
-        most = std::max(most, need->fit(room));
-      }
-      return sum >= need->bundles && most >= largest;
-    });
-    if (!fits) return true;
-  }
-  return devices < 0;
 }
 
 void Search::sum_zones(const Item& item) {
@@ -377,6 +349,7 @@ void Search::append(std::uint32_t n, std::vector<Portion>& out) const {
 Answer search(std::span<const Need* const> needs,
               std::span<Room> rooms,
               std::span<std::vector<Portion>* const> out) {
+  if (too_much(needs, rooms)) return Answer::No;
   Search search(needs, rooms);
   const Answer answer = search.run();
   if (answer != Answer::Yes) return answer;
