@@ -362,7 +362,7 @@ namespace {
 // Ports go with the lease: whoever starts again in place has them already. A node that has no ports
 // left gives none, and the worker is told so by having none.
 void take_ports(Ledger& ledger, const JobState& job, Worker& worker) {
-  const std::int32_t count = ports_of(*job.spec, worker.role, worker.local_rank);
+  const std::int32_t count = ports_of(*job.spec, worker.role);
   if (count > 0 && ledger.lease(worker.lease).ports.count == 0)
     ledger.take_ports(worker.lease, count);
   worker.first_port = ledger.lease(worker.lease).ports.first;
