@@ -10,6 +10,23 @@ namespace {
 using placement::ErrorKind;
 using placement::PlacedText;
 
+/// Whether a key looks like the rest of a placement whose text a comma cut short.
+bool looks_like_ranks(const std::string& key) {
+  return !key.empty() && key.find_first_not_of("0123456789-: ") == std::string::npos;
+}
+
+/// A component without any value.
+void refuse_nothing(DocumentReading& reading, const std::string& subject, const PlacedText& key) {
+  const bool cut = looks_like_ranks(key.text);
+  reading.fail_parse(ErrorKind::PlacementMissing,
+                     key.at,
+                     {subject,
+                      "no placement",
+                      "a text like 0-3 or \"0-3:0-7\"",
+                      cut ? "put the text before it in quotes: in braces a comma ends it"
+                          : "write for example all"});
+}
+
 /// A placement that is no text gets a place to complain about, and no text.
 std::optional<PlacedText> read_text(DocumentReading& reading,
                                     const std::string& subject,
@@ -48,7 +65,7 @@ void read_map(DocumentReading& reading,
 
 bool holds_text(const YamlNode& value) {
   const YamlNode* text = value.is_map() ? value.find("placement") : &value;
-  return text == nullptr || text->is_null() || text->is_scalar();
+  return text == nullptr || text->is_scalar() || (text->is_null() && value.is_map());
 }
 
 }  // namespace
@@ -61,6 +78,8 @@ placement::PlacementRule read_placement_value(DocumentReading& reading,
   const std::string subject = "component '" + components.text + "'";
   if (value.is_map())
     read_map(reading, subject, value, rule);
+  else if (value.is_null())
+    refuse_nothing(reading, subject, components);
   else
     rule.placement = read_text(reading, subject, value);
   return rule;

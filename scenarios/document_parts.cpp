@@ -23,12 +23,23 @@ bool is_part(std::string_view key) {
   return std::find(kPartKeys.begin(), kPartKeys.end(), key) != kPartKeys.end();
 }
 
+/// Whether a map is the value of one component rather than a map of components.
+bool is_placement_value(const YamlNode& map) {
+  return map.find("placement") != nullptr &&
+         std::all_of(map.entries.begin(), map.entries.end(), [](const YamlEntry& entry) {
+           return entry.key == "placement" || entry.key == "node_group";
+         });
+}
+
 YamlNode read_tree(std::string_view text, std::string_view what, DocumentReading& reading) {
   auto tree = parse_yaml(text, "", 0);
   if (tree) return std::move(tree).value();
-  for (const Error& error : tree.errors())
+  for (const Error& error : tree.errors()) {
+    const bool colon = error.message.find("illegal map value") != std::string::npos;
     reading.add_document({error.line, error.line > 0 ? 1 : 0},
-                         std::string(what) + ": " + error.message);
+                         std::string(what) + ": " + error.message +
+                             (colon ? "; a text that ends in a colon needs quotes" : ""));
+  }
   return {};
 }
 
@@ -59,7 +70,7 @@ DocumentParts::DocumentParts(std::string_view text, DocumentReading& reading) {
                     "a map",
                     "write for example cluster: {nodes: [{gpus: 8}]}"});
   }
-  if (yaml_text_.is_scalar()) take_scalar(reading);
+  if (yaml_text_.is_scalar() || is_placement_value(yaml_text_)) take_value(reading);
 }
 
 void DocumentParts::read_yaml_text(DocumentReading& reading) {
@@ -77,7 +88,7 @@ void DocumentParts::read_yaml_text(DocumentReading& reading) {
     reading.add_document(at, std::move(finding.message));
   }
   move_into_yaml_text(yaml_text_);
-  if (!yaml_text_.is_map()) return;
+  if (!yaml_text_.is_map() || is_placement_value(yaml_text_)) return;
   const bool has_parts = std::any_of(yaml_text_.entries.begin(),
                                      yaml_text_.entries.end(),
                                      [](const YamlEntry& entry) { return is_part(entry.key); });
@@ -90,20 +101,20 @@ void DocumentParts::read_yaml_text(DocumentReading& reading) {
   if (cluster != nullptr && cluster->is_map()) levels_.push_back(cluster);
 }
 
-/// A `yaml_text` that is a placement text alone stands for the text of the only component.
-void DocumentParts::take_scalar(DocumentReading& reading) {
+/// A `yaml_text` that is a placement alone stands for that of the only component.
+void DocumentParts::take_value(DocumentReading& reading) {
   const YamlNode* written = find("component_placement");
   if (written == nullptr || !written->is_map() || written->entries.size() != 1) {
     reading.fail(place_of(yaml_text_),
                  {"yaml_text",
-                  "a text without a component",
+                  "a placement without a component",
                   "a map from components to their placement",
                   "write for example actor: 0-3"});
     return;
   }
   mended_placement_ = *written;
   YamlNode& value = mended_placement_.entries.front().value;
-  YamlNode* inner = value.is_map() ? value.find("placement") : nullptr;
+  YamlNode* inner = value.is_map() && yaml_text_.is_scalar() ? value.find("placement") : nullptr;
   (inner == nullptr ? value : *inner) = yaml_text_;
   placement_ = &mended_placement_;
 }

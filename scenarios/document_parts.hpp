@@ -36,11 +36,11 @@ class DocumentParts {
  private:
   void read_yaml_text(DocumentReading& reading);
   void check_repeated(DocumentReading& reading) const;
-  void take_scalar(DocumentReading& reading);
+  void take_value(DocumentReading& reading);
 
   YamlNode root_;
   YamlNode yaml_text_;
-  YamlNode mended_placement_;            ///< With the text of a `yaml_text` that is no map.
+  YamlNode mended_placement_;            ///< With a `yaml_text` that is one placement.
   std::vector<const YamlNode*> levels_;  ///< Where parts are looked for, in this order.
   const YamlNode* placement_ = nullptr;  ///< Where `yaml_text` is one as a whole.
 };

@@ -128,6 +128,22 @@ yaml_text: |
   const placement::Plan scalar = plan_of(
       "cluster: {nodes: [{gpus: 4}]}\ncomponent_placement: {actor: \"\"}\nyaml_text: 0-1:0\n");
   EXPECT_EQ(scalar.components[0].processes.size(), 1U);
+  const placement::Plan value = plan_of(
+      "cluster: {nodes: [{gpus: 4}]}\ncomponent_placement: {actor: 0}\n"
+      "yaml_text: \"node_group: cluster\\nplacement: 0-2\"\n");
+  EXPECT_EQ(value.components[0].processes.size(), 3U);
+}
+
+TEST(PlacementDocument, HelpsWithQuotes) {
+  const auto comma =
+      findings_of("cluster: {nodes: [{gpus: 8}]}\ncomponent_placement: {actor: 0-3,5-7}\n");
+  ASSERT_EQ(comma.size(), 1U);
+  EXPECT_EQ(comma[0].kind, "placement_missing");
+  EXPECT_THAT(comma[0].message, HasSubstr("in braces a comma ends it"));
+  const auto colon =
+      findings_of("cluster: {nodes: [{gpus: 8}]}\ncomponent_placement:\n  actor: 0-3:\n");
+  ASSERT_EQ(colon.size(), 1U);
+  EXPECT_THAT(colon[0].message, HasSubstr("a text that ends in a colon needs quotes"));
 }
 
 TEST(PlacementDocument, TellsAllErrorsOfAllGroupsInRlinfsOrder) {

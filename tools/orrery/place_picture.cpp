@@ -274,7 +274,8 @@ class Picture {
   std::string shared_text() const {
     std::string out;
     for (const auto& [what, places] : shared_) {
-      out += names(what.first) + " share " + what.second + " ";
+      out += names(what.first) + (style_.take_turns ? " take turns on " : " share ") + what.second +
+             " ";
       for (std::size_t i = 0; i < std::min<std::size_t>(places.size(), 4); ++i)
         out += (i == 0 ? "" : ", ") + places[i].devices +
                (places[i].first == places[i].last ? " of node " : " of nodes ") +

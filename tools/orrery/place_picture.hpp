@@ -12,6 +12,7 @@ namespace orrery::cli {
 struct PictureStyle {
   bool colour = false;
   std::size_t width_max = 80;  ///< Wide nodes are shown piece by piece.
+  bool take_turns = false;     ///< Who shares a device takes turns on it.
 };
 
 /// One line a node, equal nodes as one; one column a device with the letters of the components

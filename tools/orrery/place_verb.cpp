@@ -41,6 +41,13 @@ std::string json_of(const std::vector<PlacementFinding>& findings) {
   return json.take() + "\n";
 }
 
+/// Words of a file may hold anything; on a terminal that would be obeyed.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
 /// `file:line:column: message`, in the order of the text.
 std::string text_of(std::vector<PlacementFinding> findings, const std::string& file) {
   std::stable_sort(
@@ -53,7 +60,7 @@ std::string text_of(std::vector<PlacementFinding> findings, const std::string& f
     if (finding.at.line > 0) text += ":" + std::to_string(finding.at.line);
     if (finding.at.line > 0 && finding.at.column > 0)
       text += ":" + std::to_string(finding.at.column);
-    text += ": " + finding.message + "\n";
+    text += ": " + printable(finding.message) + "\n";
   }
   return text;
 }
@@ -72,9 +79,10 @@ ExitCode refuse(const std::vector<PlacementFinding>& findings,
 std::string pages(const scenarios::PlacementDocument& document,
                   const placement::Plan& plan,
                   const ConsoleTraits& traits) {
-  const PictureStyle style{traits.colour, traits.out_is_terminal ? traits.columns : 100};
+  PictureStyle style{traits.colour, traits.out_is_terminal ? traits.columns : 100};
+  style.take_turns = document.jobs.size() == 1;
   std::string text;
-  if (!document.strategy)
+  if (!document.strategy && document.jobs.empty())
     text += "mode: " + std::string(to_string(plan.mode)) +
             (plan.isolate_accelerators ? "" : ", accelerators not isolated") + "\n\n";
   text += placement_tables(plan, document.inventory, traits.table_width()) + "\n" +
