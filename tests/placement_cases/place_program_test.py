@@ -124,6 +124,39 @@ class Program(unittest.TestCase):
         again = place("-", "--json", text="cluster: {nodes: [{gpus: 2}]}\n" + explicit)
         self.assertEqual(json.loads(again.stdout), json.loads(place("-", "--json", text=text).stdout))
 
+    def test_environments(self):
+        text = TWO_NODES.replace("  component_placement:", """\
+  node_groups:
+    - {label: big, node_ranks: 0-1, env_configs: [
+        {node_ranks: 1, env_vars: [{NCCL_DEBUG: INFO}, {RANK: "9"}]}]}
+  component_placement:""").replace('rollout: "4-7:0-1"',
+                                   'rollout: {node_group: big, placement: "4-7:0-1"}')
+        path = self.file(text)
+        one = place(path, "--env", "rollout:1")
+        self.assertEqual(one.returncode, 0, one.stderr)
+        found = dict(line.split("=", 1) for line in one.stdout.splitlines())
+        self.assertEqual(one.stdout.splitlines(), sorted(one.stdout.splitlines()))
+        for key, value in (("RANK", "1"), ("WORLD_SIZE", "2"), ("CUDA_VISIBLE_DEVICES", "2,3"),
+                           ("MASTER_ADDR", "node-1"), ("NCCL_DEBUG", "INFO"),
+                           ("WORKER_NAME", "rollout:1"), ("NODE_GROUP_LABEL", "big")):
+            self.assertEqual(found[key], value)
+        self.assertEqual(one.stderr,
+                         "rollout:1: node group variable RANK: found '9', used '1': it tells the "
+                         "worker who it is; leave it out\n")
+        every = place(path, "--env", "rollout", "--json", "--family", "torch")
+        self.assertEqual((every.returncode, every.stderr), (0, ""))
+        processes = json.loads(every.stdout)["rollout"]
+        self.assertEqual([p["rank"] for p in processes], [0, 1])
+        self.assertEqual([p["variables"]["RANK"] for p in processes], ["4", "5"])
+        self.assertEqual(len(processes[0]["notes"]), 1)
+        headed = place(path, "--env", "actor").stdout
+        self.assertEqual([line for line in headed.splitlines() if line.startswith("#")],
+                         [f"# actor:{rank}" for rank in range(4)])
+        for words in (("--env", "critic"), ("--env", "actor:4"), ("--env", "actor", "--family", "x")):
+            refused = place(path, *words)
+            self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+            self.assertIn("needed", refused.stderr)
+
     def test_many_processes_are_all_told(self):
         text = "cluster: {nodes: [{gpus: 8, count: 128}]}\ncomponent_placement: {a: \"all:0-2047\"}\n"
         records = json.loads(place("-", "--json", text=text).stdout)["a"]

@@ -7,6 +7,7 @@
 #include "core/base/json_text.hpp"
 #include "scenarios/placement_document.hpp"
 #include "tools/orrery/input_file.hpp"
+#include "tools/orrery/place_environment.hpp"
 #include "tools/orrery/place_json.hpp"
 #include "tools/orrery/place_picture.hpp"
 #include "tools/orrery/place_tables.hpp"
@@ -91,6 +92,26 @@ std::string pages(const scenarios::PlacementDocument& document,
   return text;
 }
 
+ExitCode show_environments(const scenarios::PlacementDocument& document,
+                           const placement::Plan& plan,
+                           const Arguments& arguments,
+                           Console& console) {
+  const std::string family = arguments.value("--family").value_or("rlinf");
+  const Result<EnvironmentPage> page =
+      placed_environments(plan,
+                          document.inventory,
+                          placed_processes(*arguments.value("--env")),
+                          enum_from<workers::WorkerFamily>(family).value(),
+                          arguments.has("--json"));
+  if (!page) {
+    console.errors(page.errors());
+    return ExitCode::BadInput;
+  }
+  console.out(page->out);
+  console.err(page->remarks);
+  return ExitCode::Met;
+}
+
 }  // namespace
 
 ExitCode run_place(const Arguments& arguments, Console& console) {
@@ -112,6 +133,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
       scenarios::read_placement_document(*text, mode_of(arguments));
   const scenarios::PlacementAnswer answer = scenarios::resolve_placement_document(document);
   if (!answer.findings.empty()) return refuse(answer.findings, file, as_json, console);
+  if (arguments.value("--env")) return show_environments(document, answer.plan, arguments, console);
   if (as_json)
     console.out(placement_json(answer.plan, document.inventory));
   else if (arguments.has("--explicit"))
