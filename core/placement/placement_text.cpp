@@ -88,31 +88,31 @@ class EntryReader {
 };
 
 void EntryReader::read(const TextPiece& piece) {
-  const std::vector<TextPiece> parts = split_trimmed(piece, ':');
-  if (parts.size() > 2) {
+  const std::size_t colon = std::min(piece.text.find(':'), piece.text.size());
+  const bool numbered = colon < piece.text.size();
+  const std::string_view rest = numbered ? piece.text.substr(colon + 1) : std::string_view{};
+  if (rest.find(':') != std::string_view::npos) {
     next_process_.reset();
     sound_ = false;
-    const std::size_t second = piece.text.find(':', piece.text.find(':') + 1);
-    tell(
-        ErrorKind::EntryMalformed,
-        {":", piece.offset + second},
-        {"entry " + in_quotes(piece.text) + " with " + std::to_string(parts.size() - 1) + " colons",
-         "resource ranks and at most one colon, before process ranks",
-         "remove the second colon, or begin a new entry with a comma"});
+    tell(ErrorKind::EntryMalformed,
+         {":", piece.offset + colon + 1 + rest.find(':')},
+         {"entry " + in_quotes(piece.text) + " with more than one colon",
+          "resource ranks and at most one colon, before process ranks",
+          "remove the second colon, or begin a new entry with a comma"});
     return;
   }
-  const Side resources = read_resources(parts[0]);
+  const TextPiece left = trimmed({piece.text.substr(0, colon), piece.offset});
+  const TextPiece right = trimmed({rest, piece.offset + colon + 1});
+  const Side resources = read_resources(left);
   Side processes;
-  if (!resources.told && parts.size() == 2) {
-    processes = read_processes(parts[1], parts[0]);
-  } else if (parts.size() == 2) {
-    // What is on the right is not judged, but it says where the numbering goes on.
-    if (!parts[1].text.empty()) {
-      const RangeReading reading = read_range(parts[1].text);
-      if (!reading.fault && !reading.all) processes.range = reading.range;
-    }
-  } else {
+  if (!numbered) {
     processes = number_processes(resources, piece);
+  } else if (!resources.told) {
+    processes = read_processes(right, left);
+  } else if (!right.text.empty()) {
+    // What is on the right is not judged, but it says where the numbering goes on.
+    const RangeReading reading = read_range(right.text);
+    if (!reading.fault && !reading.all) processes.range = reading.range;
   }
   if (processes.range) {
     advance_to(processes.range->last + 1);
@@ -126,13 +126,14 @@ void EntryReader::read(const TextPiece& piece) {
     return;
   }
   PlacementEntry entry{piece.offset, *resources.range, *processes.range, std::nullopt};
-  if (parts.size() == 2) entry.processes_offset = parts[1].offset;
+  if (numbered) entry.processes_offset = right.offset;
   entries_.push_back(entry);
 }
 
 Side EntryReader::read_form(const TextPiece& piece, std::string_view what) {
-  const std::string noun(what);
   const RangeReading reading = read_range(piece.text);
+  if (!reading.fault) return {reading.range, false};
+  const std::string noun(what);
   if (reading.fault == ErrorKind::RankFormat) {
     return tell(ErrorKind::RankFormat,
                 piece,
@@ -140,16 +141,13 @@ Side EntryReader::read_form(const TextPiece& piece, std::string_view what) {
                  "a rank such as 3 or a range such as 0-3, in digits",
                  "write a, a-b or, for resources, all"});
   }
-  if (reading.fault == ErrorKind::RangeReversed) {
-    Side side = tell(ErrorKind::RangeReversed,
-                     piece,
-                     {noun + ' ' + in_quotes(piece.text),
-                      "a range whose first rank is not above its last",
-                      "write '" + to_text(reading.range) + "'"});
-    side.range = reading.range;
-    return side;
-  }
-  return {reading.range, false};
+  Side side = tell(ErrorKind::RangeReversed,
+                   piece,
+                   {noun + ' ' + in_quotes(piece.text),
+                    "a range whose first rank is not above its last",
+                    "write '" + to_text(reading.range) + "'"});
+  side.range = reading.range;
+  return side;
 }
 
 Side EntryReader::read_resources(const TextPiece& piece) {
@@ -234,7 +232,6 @@ Side EntryReader::read_processes(const TextPiece& piece, const TextPiece& resour
   Side side = read_form(piece, "process ranks");
   if (side.told) return side;
   const RankRange range = *side.range;
-  const std::string found = "process ranks " + in_quotes(piece.text);
   const auto shared = processes_.find_shared(range);
   side.told = true;
   if (shared) {
@@ -246,11 +243,13 @@ Side EntryReader::read_processes(const TextPiece& piece, const TextPiece& resour
   } else if (next_process_ && *next_process_ == 0 && range.first != 0) {
     tell(ErrorKind::ProcessNotFromZero,
          piece,
-         {found, "process ranks that begin at 0", renumbered(resources, range)});
+         {"process ranks " + in_quotes(piece.text),
+          "process ranks that begin at 0",
+          renumbered(resources, range)});
   } else if (next_process_ && range.first != *next_process_) {
     tell(ErrorKind::ProcessNotContinuous,
          piece,
-         {found,
+         {"process ranks " + in_quotes(piece.text),
           "process ranks that begin at " + std::to_string(*next_process_),
           renumbered(resources, range)});
   } else {

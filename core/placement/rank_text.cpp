@@ -51,10 +51,12 @@ RangeReading read_range(std::string_view text) {
     reading.all = true;
     return reading;
   }
-  const std::vector<TextPiece> ends = split_trimmed({text, 0}, '-');
-  const auto first = read_rank(ends.front().text);
-  const auto last = read_rank(ends.back().text);
-  if (ends.size() > 2 || !first || !last) {
+  const std::size_t dash = text.find('-');
+  const bool single = dash == std::string_view::npos;
+  // A second dash is no digit.
+  const auto first = read_rank(trimmed({text.substr(0, dash), 0}).text);
+  const auto last = single ? first : read_rank(trimmed({text.substr(dash + 1), 0}).text);
+  if (!first || !last) {
     reading.fault = ErrorKind::RankFormat;
     return reading;
   }
