@@ -27,6 +27,7 @@ class RankSet {
 
  private:
   std::vector<RankRange>::const_iterator first_ending_at_or_above(std::int64_t rank) const {
+    if (rank > last()) return ranges_.end();  // As in every sound text.
     return std::lower_bound(
         ranges_.begin(), ranges_.end(), rank, [](const RankRange& range, std::int64_t r) {
           return range.last < r;
@@ -59,8 +60,8 @@ class EntryReader {
   Side read_processes(const TextPiece& piece, const TextPiece& resources);
   Side number_processes(const Side& resources, const TextPiece& piece);
 
-  /// Reads a range; tells what is wrong with its form. `what` is "resource ranks".
-  Side read_form(const TextPiece& piece, std::string_view what);
+  /// Tells what is wrong with the form of a range that is not "all". `what` is "resource ranks".
+  Side check_form(const RangeReading& reading, const TextPiece& piece, std::string_view what);
 
   /// A remedy that writes `processes` processes where the numbering stands.
   std::string renumbered(const TextPiece& resources, RankRange processes) const;
@@ -130,8 +131,9 @@ void EntryReader::read(const TextPiece& piece) {
   entries_.push_back(entry);
 }
 
-Side EntryReader::read_form(const TextPiece& piece, std::string_view what) {
-  const RangeReading reading = read_range(piece.text);
+Side EntryReader::check_form(const RangeReading& reading,
+                             const TextPiece& piece,
+                             std::string_view what) {
   if (!reading.fault) return {reading.range, false};
   const std::string noun(what);
   if (reading.fault == ErrorKind::RankFormat) {
@@ -160,7 +162,8 @@ Side EntryReader::read_resources(const TextPiece& piece) {
                  "write a rank, a range or 'all' before the colon"});
   }
   Side side;
-  if (read_range(piece.text).all) {
+  const RangeReading reading = read_range(piece.text);
+  if (reading.all) {
     if (!facts_.count) return side;
     if (*facts_.count == 0) {
       return tell(ErrorKind::ResourceEmpty,
@@ -171,7 +174,7 @@ Side EntryReader::read_resources(const TextPiece& piece) {
     }
     side.range = RankRange{0, *facts_.count - 1};
   } else {
-    side = read_form(piece, kWhat);
+    side = check_form(reading, piece, kWhat);
     if (side.told) return side;
   }
   const RankRange range = *side.range;
@@ -222,14 +225,15 @@ Side EntryReader::read_processes(const TextPiece& piece, const TextPiece& resour
                  "the ranks of at least one process",
                  "write process ranks after the colon, or remove it for one process a resource"});
   }
-  if (read_range(piece.text).all) {
+  const RangeReading reading = read_range(piece.text);
+  if (reading.all) {
     return tell(ErrorKind::ProcessAll,
                 piece,
                 {"process ranks " + in_quotes(piece.text),
                  "process ranks in numbers, for they say how many processes there are",
                  "write a range such as 0-3, or no colon for one process a resource"});
   }
-  Side side = read_form(piece, "process ranks");
+  Side side = check_form(reading, piece, "process ranks");
   if (side.told) return side;
   const RankRange range = *side.range;
   const auto shared = processes_.find_shared(range);
