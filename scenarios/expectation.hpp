@@ -28,6 +28,14 @@ struct WorkerRestarts {
   std::int32_t restarts = 0;
 };
 
+/// Where a worker must sit.
+struct ExpectedSeat {
+  WorkerName worker;
+  NodeId node;
+  std::optional<std::uint64_t> devices;   ///< Exactly these; bit i: device i of the node.
+  std::optional<std::uint64_t> hardware;  ///< Likewise of the node's custom hardware.
+};
+
 /// How many incidents had a cause.
 struct IncidentCount {
   Reason cause = Reason::WorkerFailed;
@@ -42,7 +50,7 @@ struct Expectation {
   // Where a job stands.
   std::optional<JobPhase> phase;
   std::optional<std::int32_t> replicas;
-  Instant after = Instant::zero();           ///< `phase` and `replicas` must be met from here ...
+  Instant after = Instant::zero();           ///< These and `sits` must be met from here ...
   Instant by = Instant::never();             ///< ... until here; never: they must hold at the end.
   std::optional<std::uint32_t> after_fault;  ///< In place of `after`: when this fault strikes.
   Duration within = Duration::forever();     ///< With `after_fault`: in place of `by`.
@@ -64,6 +72,7 @@ struct Expectation {
   std::vector<WorkerName> restarted;      ///< Each was started again at least once.
   std::vector<WorkerName> not_restarted;  ///< None ever was.
   std::vector<WorkerRestarts> worker_restarts;
+  std::vector<ExpectedSeat> sits;  ///< All at one instant, of the window where there is one.
   bool untouched = false;  ///< No worker was started again, and its membership never changed.
   std::optional<double> lost_work_less_than;  ///< In the job's unit, all losses together.
 

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/placement/inventory.hpp"
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
 namespace {
 
 constexpr std::int64_t kNodesMax = 1'048'576;
+constexpr std::int64_t kHardwareMax = 64;
 constexpr Bytes kDefaultMemory{std::int64_t{1024} << 30};
 constexpr MilliCpu kDefaultCpu{128'000};
 
@@ -17,6 +19,53 @@ std::string_view one_of(const MapReader& reader, std::string_view key, std::stri
         alias,
         "stands beside '" + std::string(key) + "', which means the same, one is needed; remove it");
   return reader.has(alias) && !reader.has(key) ? alias : key;
+}
+
+/// Pieces of custom hardware by type, as they are numbered on each node.
+std::vector<HardwareCount> read_hardware(const MapReader& reader) {
+  std::vector<HardwareCount> hardware;
+  const YamlNode* node = reader.find("hardware");
+  if (node == nullptr) return hardware;
+  if (!node->is_map()) {
+    reader.fail(
+        "hardware",
+        found_instead(*node, "a map from a type to a number", "write for example {Franka: 2}"));
+    return hardware;
+  }
+  std::int64_t pieces = 0;
+  for (const YamlEntry& entry : node->entries) {
+    const std::string subject = reader.subject_of("hardware") + "." + entry.key;
+    const std::int64_t count =
+        entry.value.is_scalar() ? parse_integer(entry.value.scalar).value_or(0) : 0;
+    const bool repeated = std::any_of(hardware.begin(), hardware.end(), [&](const auto& earlier) {
+      return earlier.type == entry.key;
+    });
+    if (repeated)
+      reader.reading().fail(
+          entry.key_origin, subject, "stands twice, once is needed; add up the numbers");
+    if (entry.key.empty() || entry.key == placement::kClusterLabel ||
+        entry.key == placement::kNodeLabel)
+      reader.reading().fail(entry.key_origin,
+                            subject,
+                            "is no name of a type, for 'cluster' and 'node' mean nodes; write "
+                            "for example Franka");
+    if (count >= 1 && count <= kHardwareMax) {
+      hardware.push_back({entry.key, static_cast<std::int32_t>(count)});
+      pieces += count;
+    } else {
+      reader.reading().fail(
+          entry.value.origin,
+          subject,
+          found_instead(entry.value,
+                        "a whole number from 1 to " + std::to_string(kHardwareMax),
+                        "say how many each node has"));
+    }
+  }
+  if (pieces > kHardwareMax)
+    reader.fail("hardware",
+                "are " + std::to_string(pieces) + " pieces on each node, at most " +
+                    std::to_string(kHardwareMax) + " are needed; spread them over more nodes");
+  return hardware;
 }
 
 /// One group of equal nodes, and how many of them share a switch.
@@ -42,6 +91,11 @@ NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario
     reader.fail("spares",
                 "leaves none of the " + std::to_string(group.count) +
                     " nodes to work; lower it or raise nodes");
+  reader.read_integer("nodes_per_nvlink_domain", group.nodes_per_nvlink_domain, 0, kNodesMax);
+  reader.read_enum("vendor", group.vendor);
+  if (group.devices == 0 && reader.has("vendor"))
+    reader.fail("vendor", "says who makes devices, but the nodes have none; remove it or add some");
+  group.hardware = read_hardware(reader);
   std::int32_t nodes_per_switch = 0;
   reader.read_integer("nodes_per_switch", nodes_per_switch, 0, kNodesMax);
   scenario.nodes_per_switch.push_back(nodes_per_switch);

@@ -27,7 +27,8 @@ constexpr std::string_view kOfJob[]{"phase",
                                     "not_restarted",
                                     "worker_restarts",
                                     "untouched",
-                                    "lost_work_less_than"};
+                                    "lost_work_less_than",
+                                    "sits"};
 /// Keys that speak of one job or of all.
 constexpr std::string_view kOfBoth[]{
     "ignored", "incidents", "mttr_less_than", "recovered_within", "nodes_relaunched"};
@@ -79,9 +80,9 @@ void read_window(const MapReader& reader,
     reader.fail("after", "stands without 'within' or 'by', which end the time; add one");
   if (to.by < to.after) reader.fail("by", "lies before 'after'; exchange them");
   const bool timed = reader.has("by") || reader.has("within");
-  if (timed && !to.phase && !to.replicas)
+  if (timed && !to.phase && !to.replicas && to.sits.empty())
     reader.fail(reader.has("by") ? "by" : "within",
-                "stands without phase or replicas, which it is about; add one or remove it");
+                "stands without phase, replicas or sits, which it is about; add one or remove it");
 }
 
 void read_phases(const MapReader& reader, std::vector<JobPhase>& phases) {

@@ -86,6 +86,56 @@ void read_worker_restarts(const MapReader& reader, const ScenarioJob* job, Expec
   }
 }
 
+/// `key` as the bits of units of a node, numbered from 0.
+std::optional<std::uint64_t> read_bits(const MapReader& reader, std::string_view key) {
+  if (!reader.has(key)) return std::nullopt;
+  std::uint64_t bits = 0;
+  for (const NumberRange& range : read_ranges(reader, key)) {
+    if (range.last > 63) {
+      reader.fail(key, "is " + std::to_string(range.last) + ", a node has 0 to 63; correct it");
+      return std::nullopt;
+    }
+    for (std::int64_t unit = range.first; unit <= range.last; ++unit)
+      bits |= std::uint64_t{1} << unit;
+  }
+  return bits;
+}
+
+/// A node, or a map that names devices as well.
+void read_sits(const MapReader& reader, const ScenarioJob* job, Expectation& to) {
+  const YamlNode* node = reader.find("sits");
+  if (node == nullptr) return;
+  if (!node->is_map())
+    return reader.fail("sits",
+                       found_instead(*node,
+                                     "a map from workers to nodes",
+                                     "write for example {actor/0: {node: 0, devices: 0-1}}"));
+  for (const YamlEntry& entry : node->entries) {
+    const auto worker = parse_worker(reader, "sits", entry.key_origin, entry.key, job);
+    const std::string subject = reader.subject_of("sits") + "." + entry.key;
+    ExpectedSeat seat;
+    std::int64_t number = -1;
+    if (entry.value.is_map()) {
+      const MapReader at(reader.reading(), entry.value, section("expect.sits"), subject);
+      at.read_integer("node", number, 0, INT32_MAX);
+      if (!at.has("node")) at.missing("node", "{node: 0, devices: 0-1}");
+      seat.devices = read_bits(at, "devices");
+      seat.hardware = read_bits(at, "hardware");
+    } else {
+      number = entry.value.is_scalar() ? parse_integer(entry.value.scalar).value_or(-1) : -1;
+      if (number < 0 || number > INT32_MAX)
+        reader.reading().fail(
+            entry.value.origin,
+            subject,
+            found_instead(entry.value, "a node or a map with it", "write for example 0"));
+    }
+    if (!worker || number < 0) continue;
+    seat.worker = *worker;
+    seat.node = NodeId{static_cast<std::uint32_t>(number)};
+    to.sits.push_back(std::move(seat));
+  }
+}
+
 /// Units of work, or a time where the job's work is one.
 void read_lost_work(const MapReader& reader, Expectation& to) {
   const YamlNode* node = reader.find("lost_work_less_than");
@@ -107,6 +157,7 @@ void read_expected_workers(const MapReader& reader, const ScenarioJob* job, Expe
   read_workers(reader, "restarted", job, to.restarted);
   read_workers(reader, "not_restarted", job, to.not_restarted);
   read_worker_restarts(reader, job, to);
+  read_sits(reader, job, to);
   read_lost_work(reader, to);
 }
 

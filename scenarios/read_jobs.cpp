@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "scenarios/job_places.hpp"
 #include "scenarios/readers.hpp"
 
 namespace orrery::scenarios {
@@ -23,7 +24,10 @@ constexpr std::string_view kShortFormKeys[]{"replicas",
                                             "env",
                                             "command",
                                             "volumes",
-                                            "sub_master"};
+                                            "sub_master",
+                                            "placement",
+                                            "placements",
+                                            "virtual_cluster"};
 /// Keys that a manifest says in its own words.
 constexpr std::string_view kManifestSays[]{"name",
                                            "group",
@@ -94,7 +98,11 @@ void read_environment(const MapReader& reader, std::vector<KeyValue>& environmen
 }
 
 /// True where the role is to have a sub-master.
-bool read_role(const MapReader& reader, RoleSpec& role) {
+bool read_role(const MapReader& reader,
+               const YamlNode* workers,
+               const JobSpec& spec,
+               JobPlaces& places,
+               RoleSpec& role) {
   read_replicas(reader, role);
   reader.read_enum("type", role.type);
   reader.read_enum("completion", role.completion);
@@ -106,18 +114,21 @@ bool read_role(const MapReader& reader, RoleSpec& role) {
     reader.read_texts("command", role.command);
   read_environment(reader, role.environment);
   reader.read_texts("volumes", role.volumes);
+  places.read_role(reader, workers, spec, role);
   bool sub_master = false;
   reader.read_bool("sub_master", sub_master);
   return sub_master;
 }
 
-void read_roles(const MapReader& job, JobSpec& spec) {
+void read_roles(const MapReader& job, JobPlaces& places, JobSpec& spec) {
   std::vector<std::size_t> led;
   const YamlNode* roles = job.find("roles");
   if (roles == nullptr) {
     RoleSpec role;
     role.name = "worker";
-    if (read_role(job, role)) led.push_back(0);
+    const YamlNode* workers = job.find("workers");
+    const bool is_group = workers != nullptr && workers->is_map();
+    if (read_role(job, is_group ? workers : nullptr, spec, places, role)) led.push_back(0);
     spec.roles.push_back(std::move(role));
     return add_sub_masters(led, spec);
   }
@@ -134,7 +145,8 @@ void read_roles(const MapReader& job, JobSpec& spec) {
         job.reading(), entry.value, section("jobs.roles"), job.subject_of("roles." + entry.key));
     RoleSpec role;
     role.name = entry.key;
-    if (read_role(reader, role)) led.push_back(spec.roles.size());
+    if (read_role(reader, reader.find("workers"), spec, places, role))
+      led.push_back(spec.roles.size());
     spec.roles.push_back(std::move(role));
   }
   add_sub_masters(led, spec);
@@ -156,7 +168,8 @@ void read_priority(const MapReader& job, std::int32_t& priority) {
                  *node, "normal, high or a whole number within a million", "higher goes first"));
 }
 
-void read_native(const MapReader& job, JobSpec& spec) {
+/// Returns whether all that says where roles sit was sound.
+bool read_native(const MapReader& job, PlacementGround& ground, JobSpec& spec) {
   std::string name;
   job.read_text("name", name);
   if (!job.has("name")) job.missing("name", "name: train");
@@ -167,10 +180,16 @@ void read_native(const MapReader& job, JobSpec& spec) {
   job.read_enum("recovery", spec.recovery);
   job.read_enum("clean_pods", spec.clean_pods);
   job.read_integer("backoff_limit", spec.backoff_limit, 0, INT32_MAX);
-  read_roles(job, spec);
+  JobPlaces places(ground);
+  const std::size_t before = job.reading().count();
+  places.read_virtual_clusters(job, spec);
+  read_roles(job, places, spec);
+  places.finish(job, spec);
+  const bool sound = job.reading().count() == before;
   spec.preemptible = std::any_of(
       spec.roles.begin(), spec.roles.end(), [](const RoleSpec& role) { return role.is_elastic(); });
   job.read_bool("preemptible", spec.preemptible);
+  return sound;
 }
 
 /// What may stand beside a manifest as well.
@@ -213,6 +232,9 @@ void read_ready_after(const MapReader& job, std::optional<Duration>& ready_after
 }
 
 void read_workers(const MapReader& job, ScenarioJob& to) {
+  const YamlNode* node = job.find("workers");
+  // In the short form a map is the worker group that the only role is.
+  if (node != nullptr && node->is_map() && !job.has("roles") && !job.has("manifest")) return;
   std::size_t index = 0;
   for (const YamlNode& item : job.items("workers")) {
     const MapReader reader(job.reading(),
@@ -242,17 +264,6 @@ std::string job_subject(const YamlNode& node, std::size_t index) {
   return "jobs[" + std::to_string(index) + "]";
 }
 
-/// What only the whole specification shows. Manifests of the tasks form are judged at run time.
-void check_job(const MapReader& job, const ScenarioJob& read) {
-  if (read.spec.family == JobFamily::Tasks) return;
-  const bool name_judged = read.spec.family == JobFamily::Group || !job.has("name");
-  for (const Error& error : check_spec(read.spec))
-    // What failover says was judged key by key.
-    if ((!name_judged || !error.subject.starts_with("job '")) &&
-        !error.message.starts_with("failover."))
-      job.reading().fail(job.origin(), error.subject, error.message);
-}
-
 void refuse_beside_manifest(const MapReader& job, std::span<const std::string_view> keys) {
   for (std::string_view key : keys)
     if (job.has(key))
@@ -262,24 +273,29 @@ void refuse_beside_manifest(const MapReader& job, std::span<const std::string_vi
 ScenarioJob read_job(const MapReader& top,
                      const YamlNode& node,
                      std::size_t index,
+                     PlacementGround& ground,
                      const Scenario& scenario) {
   const MapReader job(top.reading(), node, section("jobs"), job_subject(node, index));
   ScenarioJob read;
   read.line = node.origin.line;
+  bool places_sound = true;
   job.read_instant("at", read.submit);
   if (const YamlNode* manifest = job.find("manifest")) {
     refuse_beside_manifest(job, kManifestSays);
     refuse_beside_manifest(job, kShortFormKeys);
+    for (std::string_view key : {"virtual_clusters", "take_turns"})
+      if (job.has(key))
+        job.fail(key, "stands beside 'manifest', whose tasks sit wherever they fit; remove it");
     read_manifest(top.reading(), *manifest, read.spec);
   } else {
-    read_native(job, read.spec);
+    places_sound = read_native(job, ground, read.spec);
   }
   read_common(job, read.spec);
   read_work(job, read.spec, scenario, read.work);
   read_estimate(job, read.work, read.spec);
   read_ready_after(job, read.ready_after);
   read_workers(job, read);
-  check_job(job, read);
+  check_job(job, read, places_sound);
   return read;
 }
 
@@ -343,8 +359,9 @@ const ScenarioJob* read_job_name(const MapReader& entry,
 void read_jobs(const MapReader& top, Scenario& scenario) {
   const std::span<const YamlNode> items = top.items("jobs");
   std::vector<std::pair<std::string, std::size_t>> names;
+  PlacementGround ground(scenario.groups);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    scenario.jobs.push_back(read_job(top, items[i], i, scenario));
+    scenario.jobs.push_back(read_job(top, items[i], i, ground, scenario));
     names.emplace_back(scenario.jobs.back().spec.name, i);
   }
   std::sort(names.begin(), names.end());

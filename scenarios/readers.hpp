@@ -31,6 +31,10 @@ void read_control(const MapReader& top, Scenario& scenario);
 /// `jobs`.
 void read_jobs(const MapReader& top, Scenario& scenario);
 
+/// Reports what only the whole specification shows; manifests of the tasks form are judged at run
+/// time. `places_sound`: whether what says where roles sit was read in full.
+void check_job(const MapReader& job, const ScenarioJob& read, bool places_sound);
+
 /// One DI-orchestrator manifest into a specification. Violations that DI-orchestrator judges at
 /// run time pass through: the controller fails such jobs with reason InvalidSpec.
 void read_manifest(Reading& reading, const YamlNode& node, JobSpec& spec);

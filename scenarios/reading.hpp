@@ -48,6 +48,8 @@ class Reading {
 
   bool failed() const { return !found_.empty(); }
 
+  std::size_t count() const { return found_.size(); }
+
  private:
   struct Found {
     Origin origin;

@@ -23,6 +23,9 @@ constexpr Keys kCluster[]{"nodes",
                           "memory",
                           "nodes_per_rack",
                           "nodes_per_switch",
+                          "nodes_per_nvlink_domain",
+                          "vendor",
+                          "hardware",
                           "spares",
                           "groups",
                           "devices",
@@ -52,6 +55,9 @@ constexpr Keys kNodeGroup[]{"name",
                             "memory",
                             "nodes_per_rack",
                             "nodes_per_switch",
+                            "nodes_per_nvlink_domain",
+                            "vendor",
+                            "hardware",
                             "spares"};
 constexpr Keys kPlanner[]{"latency"};
 constexpr Keys kController[]{"node_lease",
@@ -109,7 +115,12 @@ constexpr Keys kJob[]{"name",
                       "command",
                       "env",
                       "volumes",
-                      "sub_master"};
+                      "sub_master",
+                      "placement",
+                      "placements",
+                      "virtual_cluster",
+                      "virtual_clusters",
+                      "take_turns"};
 constexpr Keys kRole[]{"replicas",
                        "type",
                        "completion",
@@ -122,7 +133,26 @@ constexpr Keys kRole[]{"replicas",
                        "command",
                        "env",
                        "volumes",
-                       "sub_master"};
+                       "sub_master",
+                       "placement",
+                       "placements",
+                       "virtual_cluster",
+                       "workers"};
+constexpr Keys kPlacement[]{"node_group", "placement"};
+constexpr Keys kWorkerGroup[]{"virtual_cluster", "per_node", "tied"};
+constexpr Keys kTied[]{"node", "bundles"};
+constexpr Keys kVirtualCluster[]{"nodes",
+                                 "bundles_per_node",
+                                 "devices_per_bundle",
+                                 "device_model",
+                                 "gpu",
+                                 "cpu",
+                                 "memory",
+                                 "unified",
+                                 "strategy",
+                                 "max_worker_groups",
+                                 "segment_by",
+                                 "segment_size"};
 constexpr Keys kFailover[]{"mode",
                            "trigger",
                            "response",
@@ -247,7 +277,9 @@ constexpr Keys kExpect[]{"job",
                          "excluded",
                          "spares_used",
                          "epochs",
-                         "events_at_most"};
+                         "events_at_most",
+                         "sits"};
+constexpr Keys kSits[]{"node", "devices", "hardware"};
 constexpr Keys kAfter[]{"fault"};
 constexpr Keys kIgnored[]{"reason", "at_least"};
 constexpr Keys kOutputs[]{"dir", "formats"};
@@ -310,6 +342,10 @@ constexpr std::array kSections{
     Section{"timing", kTiming},
     Section{"jobs", kJob},
     Section{"jobs.roles", kRole},
+    Section{"jobs.roles.placement", kPlacement},
+    Section{"jobs.roles.workers", kWorkerGroup},
+    Section{"jobs.roles.workers.tied", kTied},
+    Section{"jobs.virtual_clusters", kVirtualCluster},
     Section{"jobs.failover", kFailover},
     Section{"jobs.replicas", kReplicas},
     Section{"jobs.work", kWork},
@@ -351,6 +387,7 @@ constexpr std::array kSections{
     Section{"failures.rates", kRates},
     Section{"relaunch", kRelaunch},
     Section{"expect", kExpect},
+    Section{"expect.sits", kSits},
     Section{"expect.after", kAfter},
     Section{"expect.ignored", kIgnored},
     Section{"outputs", kOutputs},

@@ -28,6 +28,7 @@ ExpectationJudge::ExpectationJudge(const scenarios::Scenario& scenario)
     });
     if (job == watched_.end()) job = watched_.insert(job, JobStory{.name = expected.job});
     job->listened_to = job->listened_to || !expected.says.empty();
+    job->followed = job->followed || !expected.sits.empty();
   }
 }
 
@@ -89,8 +90,11 @@ void ExpectationJudge::on_notices(std::span<const Notice> notices, const State& 
   for (const Notice& notice : notices) {
     on_notice(notice);
     JobStory* job = watched(notice.job);
-    if (job == nullptr || !job->listened_to || notice.kind != NoticeKind::PhaseChanged) continue;
-    if (const JobState* known = state.find(notice.job))
+    if (job == nullptr || (!job->listened_to && !job->followed)) continue;
+    const JobState* known = state.find(notice.job);
+    if (known == nullptr) continue;
+    if (job->followed) job->seats.note(notice.at, *known);
+    if (job->listened_to && notice.kind == NoticeKind::PhaseChanged)
       job->message = status_of(state, *known).message;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace orrery::sim {
 namespace {
@@ -170,6 +171,8 @@ std::vector<std::string> findings_of(const Expectation& expected, const JobStory
   judge_state(expected, job, out);
   judge_counters(expected, job, out);
   judge_workers(expected, job, out);
+  if (std::string found = job.seats.finding(expected); !found.empty())
+    out.push_back(std::move(found));
   judge_recoveries(expected,
                    job.recoveries,
                    job.counters[static_cast<std::size_t>(Counter::NodesRelaunched)],

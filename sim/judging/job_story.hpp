@@ -10,6 +10,7 @@
 #include "core/record/command.hpp"
 #include "scenarios/expectation.hpp"
 #include "sim/judging/recovery_record.hpp"
+#include "sim/judging/seat_record.hpp"
 
 namespace orrery::sim {
 
@@ -35,6 +36,8 @@ struct JobStory {
   std::array<std::uint32_t, EnumNames<Counter>::kNames.size()> counters{};
   std::array<std::int64_t, EnumNames<Ignored>::kNames.size()> ignored{};
   RecoveryRecord recoveries;
+  bool followed = false;  ///< Some expectation asks where workers sit.
+  SeatRecord seats;
 
   /// Every notice about the job, in order.
   void on_notice(const Notice& notice);

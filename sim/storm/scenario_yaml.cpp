@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/storm/placement_yaml.hpp"
 #include "sim/storm/yaml_text.hpp"
 
 namespace orrery::sim {
@@ -38,6 +39,7 @@ std::string group_of(const Scenario& scenario, std::size_t index) {
   if (index < scenario.nodes_per_switch.size())
     map.unless(0, "nodes_per_switch", scenario.nodes_per_switch[index]);
   map.unless(0, "spares", group.spares);
+  put_topology(map, group);
   return map.text();
 }
 
@@ -108,6 +110,7 @@ std::string role_of(const JobSpec& spec, const RoleSpec& role) {
   map.put("cpu", millicores(role.bundle.cpu)).put("memory", bytes(role.bundle.memory));
   const auto here = static_cast<std::uint16_t>(&role - spec.roles.data());
   if (!sub_master_of(spec, RoleIndex{here}).is_none()) map.put("sub_master", "true");
+  put_place(map, role);
   return map.text();
 }
 
@@ -198,6 +201,10 @@ void write_job(const ScenarioJob& job, std::string& out) {
     line(out, "estimate", yaml_duration(spec.estimate));
   if (const std::string failover = failover_of(spec.failover); !failover.empty())
     line(out, "failover", failover);
+  if (!spec.virtual_clusters.empty()) out += "    virtual_clusters:\n";
+  for (const VirtualClusterSpec& cluster : spec.virtual_clusters)
+    out += "      " + cluster.name + ": " + virtual_cluster_of(cluster) + "\n";
+  if (!spec.take_turns.empty()) line(out, "take_turns", turns_of(spec));
   out += "    roles:\n";
   for (const RoleSpec& role : spec.roles)
     if (role.master_of.is_none()) out += "      " + role.name + ": " + role_of(spec, role) + "\n";

@@ -34,5 +34,42 @@ TEST(ScenarioYaml, RandomPlansAreReadAsTheyWereWritten) {
   }
 }
 
+// Storms draw no placements of their own yet; what is written of them is read as it was.
+TEST(ScenarioYaml, PlacesAreReadAsTheyWereWritten) {
+  const auto first = scenarios::parse_scenario(R"(
+cluster:
+  groups:
+    - {name: a800, nodes: 2, gpus_per_node: 4, gpu: a800, nodes_per_nvlink_domain: 2, vendor: amd}
+    - {name: arms, nodes: 1, gpus_per_node: 0, hardware: {Franka: 2}}
+jobs:
+  - name: placed
+    take_turns: [[actor, rollout]]
+    roles:
+      actor: {placement: {node_group: a800, placement: "0-3"}}
+      rollout: {placement: "0-3:0-7"}
+      env: {placement: {node_group: [Franka], placement: all}}
+  - name: sized
+    placements: {1: "4", 2: "4-5"}
+  - name: bundled
+    virtual_clusters:
+      train: {bundles_per_node: [2, 1], segment_by: rack, segment_size: 1, strategy: spread}
+      serve: {bundles_per_node: 2, unified: true, max_worker_groups: 2, gpu: a800}
+    roles:
+      trainer: {workers: {virtual_cluster: train, per_node: 1}}
+      engine: {workers: {virtual_cluster: serve, tied: [{node: 0, bundles: [0, 1]}]}}
+      judge: {virtual_cluster: serve}
+)",
+                                               "places.yaml");
+  ASSERT_TRUE(first) << first.errors().front().text();
+  const std::string text = to_yaml(*first);
+  const auto read = scenarios::parse_scenario(text, "places.yaml");
+  ASSERT_TRUE(read) << read.errors().front().text() << "\n" << text;
+  EXPECT_EQ(to_yaml(*read), text);
+  EXPECT_EQ(read->groups, first->groups);
+  ASSERT_EQ(read->jobs.size(), first->jobs.size());
+  for (std::size_t i = 0; i < read->jobs.size(); ++i)
+    EXPECT_EQ(read->jobs[i].spec, first->jobs[i].spec) << text;
+}
+
 }  // namespace
 }  // namespace orrery::sim
