@@ -3,13 +3,17 @@
 #include <unistd.h>
 
 #include <bit>
+#include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/discovery/di_environment.hpp"
 #include "core/discovery/port_demand.hpp"
 #include "core/discovery/port_ledger.hpp"
 #include "core/workers/port_bands.hpp"
 #include "core/workers/worker_environment.hpp"
+#include "core/workers/worker_group.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -40,16 +44,19 @@ void add_places(const SpawnWorker& order,
     return;
   }
   std::vector<std::int32_t> nodes;
-  std::vector<std::int32_t> nodes_of_role;
-  std::size_t at = 0;
+  std::map<std::int32_t, std::int32_t> node_in_role;  // By index inside the role.
   for (const WorkerStart& member : members) {
     nodes.push_back(static_cast<std::int32_t>(member.node.value));
-    if (member.role != order.slot.role) continue;
-    if (member.rank < order.rank) ++at;
-    nodes_of_role.push_back(nodes.back());
+    if (member.role == order.slot.role) node_in_role[member.local_rank] = nodes.back();
+  }
+  std::vector<std::int32_t> nodes_of_role;
+  std::size_t at = 0;
+  for (const auto& [local_rank, node] : node_in_role) {
+    if (local_rank < order.slot.local_rank) ++at;
+    nodes_of_role.push_back(node);
   }
   worker.in_job = workers::places_of(nodes)[order.rank.index()];
-  worker.in_role = workers::places_of(nodes_of_role)[at];
+  if (at < nodes_of_role.size()) worker.in_role = workers::places_of(nodes_of_role)[at];
   worker.cluster_node = nodes[order.rank.index()];
   worker.hardware = workers::bit_numbers(members[order.rank.index()].hardware);
 }
@@ -62,6 +69,37 @@ std::int32_t meeting_port(const SpawnWorker& order,
   return master_port(job, members[0].first_port);
 }
 
+/// The layout of the worker group that a role is; nothing where it is none.
+std::optional<workers::WorkerGroupLayout> layout_of(const JobSpec& job, const RoleSpec& role) {
+  for (const VirtualClusterSpec& cluster : job.virtual_clusters) {
+    if (cluster.name != role.workers.virtual_cluster) continue;
+    Result<workers::WorkerGroupLayout> layout = workers::lay_out(role.name, cluster, role.workers);
+    if (layout) return std::move(layout).value();
+  }
+  return std::nullopt;
+}
+
+/// What a worker of a worker group knows of it. Returns the devices that it sees: a leader's are
+/// those of everybody tied to it.
+std::uint64_t add_group(const SpawnWorker& order,
+                        const JobSpec& job,
+                        std::span<const WorkerStart> members,
+                        workers::Membership& worker) {
+  const auto layout = layout_of(job, job.roles[order.slot.role.index()]);
+  const std::int32_t rank = order.slot.local_rank;
+  if (!layout || rank >= layout->world_size()) return order.devices;
+  worker.group.prefix = worker.role;
+  worker.group.logical_node = layout->workers[static_cast<std::size_t>(rank)].node;
+  const std::span<const std::int32_t> bundles = layout->bundles_of(rank);
+  worker.group.bundles.assign(bundles.begin(), bundles.end());
+  std::uint64_t shown = order.devices;
+  for (const WorkerStart& member : members)
+    if (member.role == order.slot.role && member.local_rank >= rank &&
+        member.local_rank < rank + static_cast<std::int32_t>(bundles.size()))
+      shown |= member.devices;
+  return shown;
+}
+
 workers::Membership membership_of(const SpawnWorker& order,
                                   const JobSpec& job,
                                   std::span<const WorkerStart> members) {
@@ -72,9 +110,13 @@ workers::Membership membership_of(const SpawnWorker& order,
   out.incarnation = order.worker.incarnation;
   add_places(order, members, out);
   out.job_master = {std::string(kAddress), meeting_port(order, job, members)};
-  // Nobody has told how many devices the machine has; the worker sees only its own.
-  out.devices = workers::device_view(
-      order.devices, static_cast<std::int32_t>(std::bit_width(order.devices)), workers::Sight::Own);
+  const std::uint64_t shown = add_group(order, job, members, out);
+  // Nobody has told how many devices the machine has; a worker sees no others anyway.
+  out.devices =
+      workers::device_view(workers::bit_numbers(order.devices),
+                           workers::bit_numbers(shown),
+                           static_cast<std::int32_t>(std::bit_width(shown)),
+                           shown == order.devices ? workers::Sight::Own : workers::Sight::Engine);
   return out;
 }
 

@@ -100,6 +100,37 @@ std::map<std::string, std::string> told(const SpawnWorker& order,
   return out;
 }
 
+SpawnWorker spawn_of(const WorkerStart& member, std::uint32_t world_size) {
+  SpawnWorker order;
+  order.worker = {JobId{0}, Incarnation{1}, member.rank};
+  order.slot = {member.role, member.local_rank};
+  order.rank = member.rank;
+  order.world_size = world_size;
+  order.devices = member.devices;
+  return order;
+}
+
+TEST(RankEnvironment, TheLeaderOfATiedGroupIsToldItsBundlesAndSeesTheirDevices) {
+  JobSpec spec = job_running("true");
+  VirtualClusterSpec cluster;
+  cluster.name = "generation";
+  cluster.bundles_per_node = {2};
+  spec.virtual_clusters = {cluster};
+  spec.roles[0].workers.virtual_cluster = "generation";
+  spec.roles[0].workers.tied = {{0, {0, 1}}};
+  const std::vector<WorkerStart> all = members();
+  std::map<std::string, std::string> leader = told(spawn_of(all[0], 3), spec, all);
+  EXPECT_EQ(leader["ORRERY_BUNDLES"], "0,1");
+  EXPECT_EQ(leader["CUDA_VISIBLE_DEVICES"], "0,1,2,3");
+  EXPECT_EQ(leader["ORRERY_DEVICES"], "0,1");
+  EXPECT_EQ(leader["LOCAL_RANK"], "0");
+  std::map<std::string, std::string> other = told(spawn_of(all[2], 3), spec, all);
+  EXPECT_FALSE(other.contains("ORRERY_BUNDLES"));
+  EXPECT_EQ(other["CUDA_VISIBLE_DEVICES"], "2,3");
+  std::map<std::string, std::string> actor = told(spawn_of(all[1], 3), spec, all);
+  EXPECT_EQ(actor["CUDA_VISIBLE_DEVICES"], "") << "a role that is no worker group";
+}
+
 TEST(RankEnvironment, WithoutTheMembersTheRoleIsKnownByIndexOnly) {
   SpawnWorker order;
   order.worker = {JobId{0}, Incarnation{1}, Rank{2}};
