@@ -200,7 +200,7 @@ bool place_change(Step& step, JobState& job, Accepted& grant) {
     return false;
   }
   for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});
-  return true;
+  return ports_fit(step.state.ledger, *job.spec, change.added);
 }
 
 void take(Step& step, JobState& job, Accepted& grant) {

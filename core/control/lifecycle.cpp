@@ -345,27 +345,19 @@ std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Pla
       worker.role = each.role;
       worker.node = each.at.node;
       worker.lease = claim(step, job, each);
+      // They go with the lease: whoever starts again in place has them already.
+      const std::int32_t ports = ports_of(*job.spec, each.role);
+      const bool listens = ports == 0 || step.state.ledger.take_ports(worker.lease, ports);
+      invariant(listens, "places are found with ports");
       const Lease& lease = step.state.ledger.lease(worker.lease);
       worker.devices = lease.devices;
       worker.hardware = lease.hardware;
+      worker.first_port = lease.ports.first;
       worker.share = each.seat ? each.seat->share : lease.demand.share;
       if (lease.stage == LeaseStage::Claimed) ++job.blocked;
     }
   }
   return added;
-}
-
-}  // namespace
-
-namespace {
-
-// Ports go with the lease: whoever starts again in place has them already. A node that has no ports
-// left gives none, and the worker is told so by having none.
-void take_ports(Ledger& ledger, const JobState& job, Worker& worker) {
-  const std::int32_t count = ports_of(*job.spec, worker.role);
-  if (count > 0 && ledger.lease(worker.lease).ports.count == 0)
-    ledger.take_ports(worker.lease, count);
-  worker.first_port = ledger.lease(worker.lease).ports.first;
 }
 
 }  // namespace
@@ -403,8 +395,6 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   }
   std::vector<std::int32_t> local(job.role_count(), 0);
   for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
-  for (std::size_t i = 0; i < job.next.size(); ++i)
-    if (job.next_from[i] == kNew) take_ports(step.state.ledger, job, job.next[i]);
   job.after_drain = AfterDrain::Start;
   note_allocation(step, job);
   advance(step, job);

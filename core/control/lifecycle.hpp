@@ -69,6 +69,9 @@ bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const Node
 /// What one replica of the role takes.
 Demand demand_of(Step& step, const JobState& job, RoleIndex role);
 
+/// Whether every node has ports for the new workers that it is to take (core/discovery).
+bool ports_fit(const Ledger& ledger, const JobSpec& spec, std::span<const Placed> added);
+
 /// Whether all of it can be claimed one after the other, not only each by itself.
 bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added);
 

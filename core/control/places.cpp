@@ -4,6 +4,7 @@
 
 #include "core/control/lifecycle.hpp"
 #include "core/control/seating.hpp"
+#include "core/discovery/port_demand.hpp"
 #include "core/job/turns.hpp"
 
 namespace orrery {
@@ -11,6 +12,28 @@ namespace orrery {
 Demand demand_of(Step& step, const JobState& job, RoleIndex role) {
   if (role == job.row.elastic) return job.row.demand;
   return step.state.demand_of(job.spec->roles[role.index()].bundle);
+}
+
+namespace {
+
+bool have_ports(const Ledger& ledger, std::span<const NodeCount> blocks, std::int32_t ports) {
+  return std::all_of(blocks.begin(), blocks.end(), [&](const NodeCount& n) {
+    return n.replicas <= ledger.ports().room(n.node, ports);
+  });
+}
+
+}  // namespace
+
+bool ports_fit(const Ledger& ledger, const JobSpec& spec, std::span<const Placed> added) {
+  std::vector<NodeCount> blocks;
+  std::int32_t ports = 0;
+  for (const Placed& placed : added) {
+    const std::int32_t each = ports_of(spec, placed.role);
+    if (each == 0) continue;
+    ports = each;
+    blocks.push_back(placed.at);
+  }
+  return blocks.empty() || have_ports(ledger, merged(blocks), ports);
 }
 
 bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
@@ -28,7 +51,7 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
   }
   for (auto lease = held.rbegin(); lease != held.rend(); ++lease)
     ledger.release(*lease, step.woken);
-  return fits;
+  return fits && ports_fit(ledger, *job.spec, added);
 }
 
 bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes) {
@@ -55,11 +78,14 @@ std::vector<NodeCount> merged(std::span<const NodeCount> nodes) {
   return out;
 }
 
-bool find_places(Step& step,
-                 const JobState& job,
-                 std::int32_t replicas,
-                 std::span<const NodeCount> elastic_nodes,
-                 std::vector<Placed>& out) {
+namespace {
+
+// As find_places, but ports are not looked at.
+bool find_room(Step& step,
+               const JobState& job,
+               std::int32_t replicas,
+               std::span<const NodeCount> elastic_nodes,
+               std::vector<Placed>& out) {
   if (is_seated(*job.spec)) return find_seats(step, job, replicas, out);
   std::vector<NodeCount> nodes;
   const auto append = [&](RoleIndex role) {
@@ -99,6 +125,17 @@ bool find_places(Step& step,
     std::stable_sort(
         out.begin(), out.end(), [](const Placed& a, const Placed& b) { return a.role < b.role; });
   return fits;
+}
+
+}  // namespace
+
+bool find_places(Step& step,
+                 const JobState& job,
+                 std::int32_t replicas,
+                 std::span<const NodeCount> elastic_nodes,
+                 std::vector<Placed>& out) {
+  return find_room(step, job, replicas, elastic_nodes, out) &&
+         ports_fit(step.state.ledger, *job.spec, out);
 }
 
 }  // namespace orrery

@@ -403,8 +403,8 @@ void move_straggler(Step& step, JobState& job, const Worker& straggler) {
   std::vector<NodeCount> nodes;
   const bool fits = step.state.ledger.find_gang(demand_of(step, job, straggler.role), 1, nodes);
   if (usable) step.state.ledger.set_usable(slow, true);
-  if (!fits) return;
   for (const NodeCount& n : nodes) change.added.push_back({straggler.role, n});
+  if (!fits || !ports_fit(step.state.ledger, *job.spec, change.added)) return;
   open_incident(step, job, IncidentScope::Worker, Reason::WorkerStraggling, rank);
   note_node_incident(step, slow);
   ++job.row.reschedules;

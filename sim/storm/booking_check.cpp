@@ -21,6 +21,13 @@ void BookingCheck::ordered(Instant now, const StartWorkers& order) {
     if (again) continue;
     std::int32_t taken = start.share.thousandths;
     for (const Booking& other : booked) {
+      if (start.first_port != 0 && other.first_port == start.first_port)
+        found_.add(ViolationKind::OrderedTwice,
+                   now,
+                   "job " + std::to_string(order.job.value) + " was ordered to listen at " +
+                       std::to_string(start.first_port) + " of node " +
+                       std::to_string(start.node.value) + ", where job " +
+                       std::to_string(other.name.job.value) + " was not told to have left");
       if ((other.devices & start.devices) == 0) continue;
       taken += other.share.thousandths;
       if (!start.share.is_whole() && !other.share.is_whole() && taken <= 1000) continue;
@@ -33,7 +40,7 @@ void BookingCheck::ordered(Instant now, const StartWorkers& order) {
                      std::to_string(other.name.incarnation.value) + " was not told to have left");
       break;
     }
-    booked.push_back({name, start.devices, start.share});
+    booked.push_back({name, start.devices, start.share, start.first_port});
   }
 }
 

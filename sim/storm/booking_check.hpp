@@ -1,4 +1,5 @@
-// Devices as the orders and the journal have them: ordered to be used, until a fact ends it.
+// Devices and ports as the orders and the journal have them: ordered to be used, until a fact ends
+// it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 
 namespace orrery::sim {
 
-/// A leader must not order a start on devices of which it was not told that they are free.
+/// A leader must not order a start on devices, or with ports, of which it was not told that they
+/// are free.
 class BookingCheck {
  public:
   explicit BookingCheck(Violations& found) : found_(found) {}
@@ -29,6 +31,7 @@ class BookingCheck {
     ProcessName name;
     std::uint64_t devices = 0;
     Share share;
+    std::int32_t first_port = 0;
   };
 
   std::vector<Booking>& on(NodeId node);

@@ -27,6 +27,7 @@ struct FakeProcess {
   NodeId node;
   std::uint64_t devices = 0;
   Share share;
+  std::int32_t first_port = 0;
   bool ready = false;
   bool stopping = false;
 };
@@ -99,7 +100,8 @@ class FakeCluster {
                     start.local_rank,
                     start.node,
                     start.devices,
-                    start.share};
+                    start.share,
+                    start.first_port};
       if (exclusive) check_alone(p);
       processes.push_back(p);
     }
@@ -107,6 +109,9 @@ class FakeCluster {
 
   void check_alone(const FakeProcess& fresh) const {
     for (const FakeProcess& p : processes) {
+      if (p.node == fresh.node && p.first_port == fresh.first_port) {
+        EXPECT_EQ(p.first_port, 0) << "two processes listen there on node " << p.node.value;
+      }
       if (p.node != fresh.node || (p.devices & fresh.devices) == 0) continue;
       // Roles of one job sit on the same devices where they take turns.
       const bool turns = p.job == fresh.job && p.role != fresh.role;

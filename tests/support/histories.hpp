@@ -193,6 +193,7 @@ class History {
     b.priority(random_.chance(0.2) ? 100 : 0);
     b.limit(static_cast<std::int32_t>(random_.between(0, 4)));
     if (random_.chance(0.2)) b.family(JobFamily::Group);
+    b.raw().parallel_workers = 1 + min % 3;  // With it the number of ports.
     if (random_.chance(0.3)) b.no_unknown();
     if (random_.chance(0.5)) b.group("g" + std::to_string(random_.below(2)));
     if (options_.seated && random_.chance(0.7)) take_seats(b);

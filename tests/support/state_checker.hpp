@@ -12,6 +12,7 @@
 #include "core/base/bytes.hpp"
 #include "core/control/controller.hpp"
 #include "core/control/seating.hpp"
+#include "core/discovery/port_demand.hpp"
 #include "core/job/phase.hpp"
 #include "core/record/codec.hpp"
 
@@ -93,6 +94,8 @@ class StateChecker {
         EXPECT_EQ(lease.owner, job.row.id);
         EXPECT_EQ(lease.node, worker.node);
         EXPECT_EQ(lease.devices, worker.devices);
+        EXPECT_EQ(lease.ports.first, worker.first_port);
+        EXPECT_EQ(lease.ports.count, ports_of(*job.spec, worker.role));
       };
       for (const Worker& worker : job.workers)
         if (!worker.lease.is_none()) claim(worker);
