@@ -108,6 +108,22 @@ ReadRule read_rule(const PlacementRule& rule,
   return out;
 }
 
+/// Processes of all components so far; a rule that brings too many is told and not placed.
+void count_processes(ReadRule& rule, std::int64_t& total, PlacementErrors& errors) {
+  if (!rule.text.sound) return;
+  std::int64_t processes = 0;
+  for (const PlacementEntry& entry : rule.text.entries) processes += entry.processes.count();
+  total += processes * static_cast<std::int64_t>(rule.names.size());
+  if (total <= kProcessesMax) return;
+  rule.text.sound = false;
+  const ErrorSink sink(errors, Stage::Parse, rule.subject);
+  sink.add(ErrorKind::RankFormat,
+           rule.rule->placement->at,
+           {counted(total, "process") + " of all components so far",
+            "at most " + std::to_string(kProcessesMax) + " in a document",
+            "lower the process ranks or split the document"});
+}
+
 /// The first process of an entry that has a fault, how many more have one; or nothing.
 std::optional<ProcessFault> add_entry(Assignment& assignment, const PlacementEntry& entry) {
   const std::int64_t resources = entry.resources.count();
@@ -143,8 +159,10 @@ ReadRules read_rules(const Inventory& inventory,
                      PlacementErrors& errors) {
   ReadRules out;
   SelectionCache selections(inventory, out.selections);
+  std::int64_t processes = 0;
   for (const PlacementRule& rule : rules) {
     out.rules.push_back(read_rule(rule, out, selections, errors));
+    count_processes(out.rules.back(), processes, errors);
   }
   return out;
 }

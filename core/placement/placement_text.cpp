@@ -274,7 +274,7 @@ bool EntryReader::fits(const RankRange& processes, const TextPiece& piece) {
   tell(ErrorKind::RankFormat,
        piece,
        {"process ranks " + to_text(processes),
-        "at most " + std::to_string(kProcessesMax) + " processes in a component",
+        "at most " + std::to_string(kProcessesMax) + " processes",
         "write process ranks below " + std::to_string(kProcessesMax)});
   return false;
 }

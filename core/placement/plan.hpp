@@ -30,8 +30,8 @@ struct Process {
   friend bool operator==(const Process&, const Process&) = default;
 };
 
-/// Processes that one component may have; a text that asks for more is refused before anything is
-/// allocated.
+/// Processes that all components of a document may have together; a text that asks for more is
+/// refused before anything is allocated.
 inline constexpr std::int64_t kProcessesMax = 1'000'000;
 
 /// One component.

@@ -223,6 +223,15 @@ TEST(Components, SoundComponentsAreResolvedBesideOthers) {
                           "resolve process_spans_nodes@5:20"));
 }
 
+TEST(Components, ProcessesOfADocumentAreBounded) {
+  const Inventory one = cluster_of({8});
+  EXPECT_THAT(told(one, {rule("a,b,c", "0:0-333332")}), IsEmpty());
+  EXPECT_THAT(told(one, {rule("a,b,c", "0:0-333333"), rule("d", "x")}),
+              ElementsAre("parse rank_format@5:20", "parse rank_format@5:20"));
+  EXPECT_THAT(told(one, {rule("a", "0:0-999999"), rule("b", "0")}),
+              ElementsAre("parse rank_format@5:20"));
+}
+
 TEST(Components, WhatAProcessSees) {
   Inventory inventory = cluster_of({4, 0});
   add_robots(inventory, "arms", {0}, {0});
