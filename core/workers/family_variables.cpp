@@ -22,10 +22,10 @@ void add_master(Variables& out, const Endpoint& master) {
   if (master.port > 0) add(out, "MASTER_PORT", master.port);
 }
 
-/// The role's world, or what is known of it.
-WorldPlace role_world(const Membership& worker) {
+/// The place among the role's workers, or what is known of it.
+PeerPlace among_role(const Membership& worker) {
   if (worker.in_role) return *worker.in_role;
-  WorldPlace out = worker.in_job;
+  PeerPlace out = worker.in_job;
   out.rank = worker.role_rank;
   return out;
 }
@@ -191,16 +191,16 @@ std::vector<KeyValue> orrery_variables(const Membership& worker) {
 }
 
 std::vector<KeyValue> torch_variables(const Membership& worker) {
-  const WorldPlace& world = worker.in_job;
-  const LocalPlace local = local_place(worker.devices, world);
+  const PeerPlace& place = worker.in_job;
+  const LocalPlace local = local_place(worker.devices, place);
   Variables out;
-  add(out, "RANK", world.rank);
-  add(out, "WORLD_SIZE", world.size);
+  add(out, "RANK", place.rank);
+  add(out, "WORLD_SIZE", place.size);
   add(out, "LOCAL_RANK", local.rank);
   add(out, "LOCAL_WORLD_SIZE", local.size);
-  add(out, "GROUP_RANK", world.node);
-  add(out, "GROUP_WORLD_SIZE", world.nodes);
-  add(out, "NODE_RANK", world.node);
+  add(out, "GROUP_RANK", place.node);
+  add(out, "GROUP_WORLD_SIZE", place.nodes);
+  add(out, "NODE_RANK", place.node);
   add(out, "ROLE_NAME", worker.role);
   add(out, "ROLE_RANK", worker.role_rank);
   if (worker.in_role) add(out, "ROLE_WORLD_SIZE", worker.in_role->size);
@@ -216,17 +216,17 @@ std::vector<KeyValue> torch_variables(const Membership& worker) {
 }
 
 std::vector<KeyValue> rlinf_variables(const Membership& worker) {
-  const WorldPlace world = role_world(worker);
-  const LocalPlace local = local_place(worker.devices, world);
+  const PeerPlace place = among_role(worker);
+  const LocalPlace local = local_place(worker.devices, place);
   Variables out;
   add(out, "GROUP_NAME", worker.role);
-  add(out, "WORKER_NAME", worker.role + ":" + std::to_string(world.rank));
-  add(out, "RANK", world.rank);
-  add(out, "WORLD_SIZE", world.size);
-  add(out, "NODE_RANK", world.node);
+  add(out, "WORKER_NAME", worker.role + ":" + std::to_string(place.rank));
+  add(out, "RANK", place.rank);
+  add(out, "WORLD_SIZE", place.size);
+  add(out, "NODE_RANK", place.node);
   add(out, "CLUSTER_NODE_RANK", worker.cluster_node);
-  add(out, "NODE_LOCAL_RANK", world.local_rank);
-  add(out, "NODE_LOCAL_WORLD_SIZE", world.local_size);
+  add(out, "NODE_LOCAL_RANK", place.local_rank);
+  add(out, "NODE_LOCAL_WORLD_SIZE", place.local_size);
   add(out, "LOCAL_RANK", local.rank);
   add(out, "LOCAL_WORLD_SIZE", local.size);
   add_master(out, worker.role_master);
@@ -249,13 +249,13 @@ std::vector<KeyValue> rlinf_variables(const Membership& worker) {
 }
 
 std::vector<KeyValue> nemo_rl_variables(const Membership& worker) {
-  const WorldPlace world = role_world(worker);
+  const PeerPlace place = among_role(worker);
   const GroupMembership& group = worker.group;
   Variables out;
-  add(out, "RANK", world.rank);
-  add(out, "WORLD_SIZE", world.size);
-  add(out, "LOCAL_RANK", local_place(worker.devices, world).rank);
-  add(out, "NODE_RANK", group.logical_node >= 0 ? group.logical_node : world.node);
+  add(out, "RANK", place.rank);
+  add(out, "WORLD_SIZE", place.size);
+  add(out, "LOCAL_RANK", local_place(worker.devices, place).rank);
+  add(out, "NODE_RANK", group.logical_node >= 0 ? group.logical_node : place.node);
   add_master(out, worker.role_master);
   if (group.endpoints != nullptr) {
     add(out, "AVAILABLE_ADDR_LIST", python_list(*group.endpoints, [](const Endpoint& endpoint) {

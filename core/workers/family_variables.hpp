@@ -17,9 +17,9 @@ namespace orrery::workers {
 /// Whose conventions a worker follows. All have the ORRERY_* variables and those that show devices.
 enum class WorkerFamily : std::uint8_t {
   Native,  ///< Nothing else.
-  Torch,   ///< torch.distributed, as torchrun starts it; its world is the job.
-  RLinf,   ///< A worker of an RLinf component; its world is the role.
-  NemoRl,  ///< A worker of a NeMo-RL worker group; its world is the role.
+  Torch,   ///< torch.distributed, as torchrun starts it; its peers are all workers of the job.
+  RLinf,   ///< A worker of an RLinf component; its peers are those of the role.
+  NemoRl,  ///< A worker of a NeMo-RL worker group; its peers are those of the role.
 };
 
 }  // namespace orrery::workers

@@ -75,7 +75,7 @@ Result<std::vector<std::int32_t>> engine_ports(const FormedGroup& group,
   return out;
 }
 
-std::vector<WorldPlace> places_by_rank(std::span<const WorkerSeat> seats) {
+std::vector<PeerPlace> places_by_rank(std::span<const WorkerSeat> seats) {
   std::vector<std::int32_t> nodes;
   nodes.reserve(seats.size());
   for (const WorkerSeat& seat : seats)
@@ -109,7 +109,7 @@ Result<std::vector<GroupMember>> members_of(const FormedGroup& group,
   const Result<std::vector<std::int32_t>> ports = engine_ports(group, other_engines);
   if (!ports) return ports.errors();
   const std::vector<WorkerSeat> seats = seats_of(group);
-  const std::vector<WorldPlace> places = places_by_rank(seats);
+  const std::vector<PeerPlace> places = places_by_rank(seats);
   const auto endpoints = endpoints_of(group, seats, nodes);
   std::vector<GroupMember> out;
   std::size_t engine = 0;

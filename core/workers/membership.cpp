@@ -4,19 +4,19 @@
 
 namespace orrery::workers {
 
-std::vector<WorldPlace> places_of(std::span<const std::int32_t> node_by_rank) {
+std::vector<PeerPlace> places_of(std::span<const std::int32_t> node_by_rank) {
   struct NodeOfWorld {
     std::int32_t index = 0;
     std::int32_t workers = 0;
   };
 
   std::map<std::int32_t, NodeOfWorld> nodes;
-  std::vector<WorldPlace> out;
+  std::vector<PeerPlace> out;
   out.reserve(node_by_rank.size());
   for (const std::int32_t number : node_by_rank) {
     const auto [at, is_new] = nodes.try_emplace(number);
     if (is_new) at->second.index = static_cast<std::int32_t>(nodes.size()) - 1;
-    WorldPlace place;
+    PeerPlace place;
     place.rank = static_cast<std::int32_t>(out.size());
     place.node = at->second.index;
     place.local_rank = at->second.workers++;
@@ -30,10 +30,10 @@ std::vector<WorldPlace> places_of(std::span<const std::int32_t> node_by_rank) {
   return out;
 }
 
-LocalPlace local_place(const DeviceView& devices, const WorldPlace& world) {
-  if (devices.assigned.empty()) return {world.local_rank, world.local_size};
+LocalPlace local_place(const DeviceView& devices, const PeerPlace& place) {
+  if (devices.assigned.empty()) return {place.local_rank, place.local_size};
   if (devices.sight == Sight::Own) return {0, 1};
-  return {devices.in_process.front(), world.local_size};
+  return {devices.in_process.front(), place.local_size};
 }
 
 }  // namespace orrery::workers

@@ -22,21 +22,22 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
-/// A worker's place in a world: all workers of its job, or those of its role.
-struct WorldPlace {
+/// A worker's place among its peers: all workers of its job, or those of its role. It is one of
+/// them.
+struct PeerPlace {
   std::int32_t rank = 0;
   std::int32_t size = 1;
-  std::int32_t node = 0;        ///< Index of its node among those of the world, by first appearance
+  std::int32_t node = 0;        ///< Index of its node among those of its peers, by first appearance
                                 ///< in the order of ranks.
-  std::int32_t nodes = 1;       ///< Nodes of the world.
-  std::int32_t local_rank = 0;  ///< Among the workers of the world on its node, by rank.
-  std::int32_t local_size = 1;  ///< Workers of the world on its node.
+  std::int32_t nodes = 1;       ///< Nodes of its peers.
+  std::int32_t local_rank = 0;  ///< Among its peers on its node, by rank.
+  std::int32_t local_size = 1;  ///< Peers on its node.
 
-  friend bool operator==(const WorldPlace&, const WorldPlace&) = default;
+  friend bool operator==(const PeerPlace&, const PeerPlace&) = default;
 };
 
 /// The place of every rank, from the node of every rank (any numbering of nodes).
-std::vector<WorldPlace> places_of(std::span<const std::int32_t> node_by_rank);
+std::vector<PeerPlace> places_of(std::span<const std::int32_t> node_by_rank);
 
 /// How often a worker group was started again.
 struct Restarts {
@@ -60,12 +61,12 @@ struct Membership {
   std::string role;  ///< RLinf's component, NeMo-RL's worker group.
   Generation generation;
   Incarnation incarnation;
-  WorldPlace in_job;
-  std::optional<WorldPlace> in_role;  ///< Empty: only `role_rank` is known.
-  std::int32_t role_rank = 0;         ///< Index inside the role.
-  Endpoint job_master;                ///< Where the job's rank 0 listens for its peers.
-  Endpoint role_master;               ///< Where the role's rank 0 does.
-  std::int32_t cluster_node = 0;      ///< Number of its node in the cluster.
+  PeerPlace in_job;
+  std::optional<PeerPlace> in_role;  ///< Empty: only `role_rank` is known.
+  std::int32_t role_rank = 0;        ///< Index inside the role.
+  Endpoint job_master;               ///< Where the job's rank 0 listens for its peers.
+  Endpoint role_master;              ///< Where the role's rank 0 does.
+  std::int32_t cluster_node = 0;     ///< Number of its node in the cluster.
   DeviceVendor vendor = DeviceVendor::Nvidia;
   std::string device_model;     ///< Of its node; may be empty.
   std::string custom_variable;  ///< That shows devices of DeviceVendor::Custom; may be empty.
@@ -91,6 +92,6 @@ struct LocalPlace {
 
 /// A worker that sees its own devices only is alone: 0 of 1. One that sees more has the in-process
 /// index of its first device. One without devices has its place among its peers.
-LocalPlace local_place(const DeviceView& devices, const WorldPlace& world);
+LocalPlace local_place(const DeviceView& devices, const PeerPlace& place);
 
 }  // namespace orrery::workers

@@ -17,9 +17,9 @@ using placement::ResourceKind;
 /// A component of a plan, with all that its processes have in common.
 struct Placed {
   const ComponentPlan* component = nullptr;
-  std::size_t first_rank = 0;      ///< Of its rank 0 in the job.
-  std::vector<WorldPlace> in_job;  ///< By rank in the job.
-  std::int32_t nodes = 0;          ///< Of the component.
+  std::size_t first_rank = 0;     ///< Of its rank 0 in the job.
+  std::vector<PeerPlace> in_job;  ///< By rank in the job.
+  std::int32_t nodes = 0;         ///< Of the component.
   Endpoint job_master;
   Endpoint role_master;
 };
@@ -66,7 +66,7 @@ Result<Placed> find(const Plan& plan,
   return out;
 }
 
-WorldPlace place_in_component(const Placed& placed, const Process& process) {
+PeerPlace place_in_component(const Placed& placed, const Process& process) {
   return {process.rank,
           static_cast<std::int32_t>(placed.component->processes.size()),
           process.placement_node_rank,

@@ -1,4 +1,4 @@
-// What worker processes are told of their rank, their world and their devices.
+// What worker processes are told of their rank, their peers and their devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ std::vector<std::string> run_to_end(const JobSpec& spec) {
   return world.troubles();
 }
 
-TEST(RankEnvironment, AWorkerPrintsItsRankItsWorldAndItsDevices) {
+TEST(RankEnvironment, AWorkerPrintsItsRankItsPeersAndItsDevices) {
   const Scratch scratch("ranks");
   const std::string folder = scratch.path();
   const JobSpec spec = job_running(

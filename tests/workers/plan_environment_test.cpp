@@ -245,7 +245,7 @@ TEST(PlanEnvironmentProperty, EveryProcessOfAnyAcceptedPlacementSeesItsDevicesOn
       std::vector<std::int32_t> node_by_rank;
       for (const placement::Process& process : component.processes)
         node_by_rank.push_back(process.node_rank);
-      const std::vector<WorldPlace> places = places_of(node_by_rank);
+      const std::vector<PeerPlace> places = places_of(node_by_rank);
       const std::vector<Membership> all = memberships_of(on, plan, component.name).value();
       ASSERT_EQ(all.size(), component.processes.size());
       for (const placement::Process& process : component.processes) {

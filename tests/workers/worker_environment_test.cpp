@@ -55,11 +55,11 @@ std::string value(const WorkerEnvironment& environment, std::string_view name) {
 TEST(PlacesOf, CountNodesByFirstAppearanceAndWorkersOnThem) {
   const std::vector<std::int32_t> nodes{7, 7, 4, 7, 4};
   EXPECT_THAT(places_of(nodes),
-              ElementsAre(WorldPlace{0, 5, 0, 2, 0, 3},
-                          WorldPlace{1, 5, 0, 2, 1, 3},
-                          WorldPlace{2, 5, 1, 2, 0, 2},
-                          WorldPlace{3, 5, 0, 2, 2, 3},
-                          WorldPlace{4, 5, 1, 2, 1, 2}));
+              ElementsAre(PeerPlace{0, 5, 0, 2, 0, 3},
+                          PeerPlace{1, 5, 0, 2, 1, 3},
+                          PeerPlace{2, 5, 1, 2, 0, 2},
+                          PeerPlace{3, 5, 0, 2, 2, 3},
+                          PeerPlace{4, 5, 1, 2, 1, 2}));
   EXPECT_THAT(places_of({}), IsEmpty());
 }
 
