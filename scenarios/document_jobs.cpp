@@ -18,12 +18,16 @@ class JobsReader {
     PlacedJob job;
     const YamlNode* name = value_of(node, "name");
     job.name = name != nullptr && name->is_scalar() ? name->scalar : std::to_string(index);
+    job.prefix = several_ ? job.name + "/" : "";
+    job.index = index;
+    job.at = place_of(node);
     const YamlNode* roles = value_of(node, "roles");
     if (roles == nullptr) read_role("worker", node, job);
     if (roles != nullptr)
       for (const YamlEntry& entry : roles->entries) read_role(entry.key, entry.value, job);
     if (const YamlNode* turns = value_of(node, "take_turns")) read_turns(*turns, job);
-    if (!job.roles.empty()) document_.jobs.push_back(std::move(job));
+    const bool formed = value_of(node, "virtual_clusters") != nullptr;
+    if (!job.roles.empty() || formed) document_.jobs.push_back(std::move(job));
   }
 
  private:
@@ -39,13 +43,6 @@ class JobsReader {
                      "write for example {2: \"0-1\", 4: \"0-3\"}"});
     if (sizes != nullptr)
       for (const YamlEntry& entry : sizes->entries) add(role, "@" + entry.key, entry.value, job);
-    const YamlNode* workers = value_of(node, "workers");
-    const bool grouped =
-        value_of(node, "virtual_cluster") != nullptr || (workers != nullptr && workers->is_map());
-    if (grouped)
-      document_.remarks.push_back("The " + subject(role, job) +
-                                  " sits in a virtual cluster, which is formed when the job runs; "
-                                  "it is not shown.");
   }
 
   std::string subject(const std::string& role, const PlacedJob& job) const {
@@ -56,7 +53,7 @@ class JobsReader {
            const std::string& size,
            const YamlNode& value,
            PlacedJob& job) {
-    const std::string component = (several_ ? job.name + "/" : "") + role + size;
+    const std::string component = job.prefix + role + size;
     const YamlNode* text = value.is_map() ? value_of(value, "placement") : &value;
     const placement::TextPosition at = place_of(text == nullptr ? value : *text);
     document_.rules.push_back(read_placement_value(reading_, {component, at}, value));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "scenarios/document_reading.hpp"
+#include "scenarios/placed_worker_groups.hpp"
 #include "scenarios/placement_document.hpp"
 
 namespace orrery::scenarios {
@@ -102,6 +103,22 @@ class OverlapCheck {
   std::set<std::pair<std::string, std::string>> told_;
 };
 
+/// What concerns the roles of one job together.
+void check_jobs(const PlacementDocument& document, PlacementAnswer& answer) {
+  for (const PlacedJob& job : document.jobs) {
+    OverlapCheck(job, answer.plan).check(answer.findings);
+    if (document.scenario == nullptr) continue;
+    std::string reason = add_worker_groups(*document.scenario, job, answer.plan);
+    if (reason.empty()) continue;
+    PlacementFinding finding;
+    finding.kind = "infeasible";
+    finding.stage = placement::Stage::Resolve;
+    finding.at = job.at;
+    finding.message = "job " + job.name + ": " + std::move(reason);
+    answer.findings.push_back(std::move(finding));
+  }
+}
+
 }  // namespace
 
 PlacementAnswer resolve_placement_document(const PlacementDocument& document) {
@@ -116,9 +133,7 @@ PlacementAnswer resolve_placement_document(const PlacementDocument& document) {
       answer.findings.begin(),
       answer.findings.end(),
       [](const PlacementFinding& a, const PlacementFinding& b) { return a.stage < b.stage; });
-  if (answer.findings.empty())
-    for (const PlacedJob& job : document.jobs)
-      OverlapCheck(job, answer.plan).check(answer.findings);
+  if (answer.findings.empty()) check_jobs(document, answer);
   if (!answer.findings.empty()) answer.plan.components.clear();
   return answer;
 }

@@ -1,11 +1,13 @@
 #include "scenarios/placement_document.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "scenarios/document_cluster.hpp"
 #include "scenarios/document_parts.hpp"
 #include "scenarios/document_placement.hpp"
 #include "scenarios/document_reading.hpp"
+#include "scenarios/loader.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -59,12 +61,34 @@ void read_who(const DocumentParts& parts,
     read_placed_jobs(reading, *jobs, document);
   else
     read_components(parts, mode, reading, document);
-  if (reading.failed() || document.strategy || !document.rules.empty()) return;
+  if (reading.failed() || document.strategy || !document.rules.empty() || !document.jobs.empty())
+    return;
   reading.fail(place_of(parts.root()),
                {"document",
                 "nothing to place",
                 "component_placement, strategy, or jobs whose roles have a placement",
                 "write for example component_placement: {actor: 0-3}"});
+}
+
+/// Virtual clusters are read as a scenario's, whose reader knows all of a job.
+void read_virtual_clusters(const DocumentParts& parts,
+                           std::string_view text,
+                           DocumentReading& reading,
+                           PlacementDocument& document) {
+  const YamlNode* jobs = value_of(parts.root(), "jobs");
+  if (document.jobs.empty() || jobs == nullptr) return;
+  const bool any = std::any_of(jobs->items.begin(), jobs->items.end(), [](const YamlNode& job) {
+    return value_of(job, "virtual_clusters") != nullptr;
+  });
+  if (!any) return;
+  Result<Scenario> scenario = parse_scenario(text, "");
+  if (scenario) {
+    document.scenario = std::make_shared<const Scenario>(std::move(scenario).value());
+    return;
+  }
+  for (const Error& error : scenario.errors())
+    reading.add_document({error.line, error.line > 0 ? 1 : 0},
+                         error.subject + ": " + error.message);
 }
 
 }  // namespace
@@ -79,6 +103,7 @@ PlacementDocument read_placement_document(std::string_view text, PlacementMode m
       document.isolate_accelerators = read_truth(reading, *node, "isolate_accelerator", true);
     read_who(parts, mode, reading, document);
   }
+  if (!reading.failed()) read_virtual_clusters(parts, text, reading, document);
   document.findings = reading.take_findings();
   return document;
 }

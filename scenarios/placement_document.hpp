@@ -2,6 +2,7 @@
 // documents with the keys of a conformance case. Their forms are described in docs/placement.md.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,9 +16,12 @@
 
 namespace orrery::scenarios {
 
+struct Scenario;
+
 /// One thing wrong with a document.
 struct PlacementFinding {
-  std::string kind;  ///< A name of placement::ErrorKind, "undeclared_overlap" or "document".
+  /// A name of placement::ErrorKind, "undeclared_overlap", "infeasible" or "document".
+  std::string kind;
   placement::Stage stage = placement::Stage::Config;
   placement::TextPosition at;
   bool in_yaml_text = false;  ///< `at` counts inside the document's `yaml_text`.
@@ -49,7 +53,10 @@ struct PlacedJob {
   };
 
   std::string name;
-  std::vector<Role> roles;
+  std::string prefix;     ///< Of its components' names: "train/", or empty where it is alone.
+  std::size_t index = 0;  ///< In the document's list of jobs.
+  placement::TextPosition at;
+  std::vector<Role> roles;                      ///< Those with a placement.
   std::vector<std::vector<std::string>> turns;  ///< Roles that take turns with each other.
 };
 
@@ -62,8 +69,9 @@ struct PlacementDocument {
   std::optional<placement::ParallelSizes> sizes;  ///< Model-parallel.
   bool isolate_accelerators = true;
   std::vector<PlacedJob> jobs;
-  std::vector<std::string> remarks;        ///< What a reader should know; sentences.
-  std::vector<PlacementFinding> findings;  ///< Of the document's shape and of its cluster.
+  std::shared_ptr<const Scenario> scenario;  ///< Where a job has virtual clusters.
+  std::vector<std::string> remarks;          ///< What a reader should know; sentences.
+  std::vector<PlacementFinding> findings;    ///< Of the document's shape and of its cluster.
 };
 
 /// Reads a document; opens nothing. Whatever is wrong is in `findings`, in the order in which

@@ -66,17 +66,42 @@ jobs:
   EXPECT_EQ(answer.plan.components[2].name, "second/worker@4");
 }
 
-TEST(PlacedJobs, VirtualClustersAreRemarkedUpon) {
-  const PlacementDocument document = read_placement_document(std::string(kCluster) + R"(
+constexpr std::string_view kFormed = R"(
 jobs:
   - name: train
+    work: 100s
+    virtual_clusters:
+      train: {bundles_per_node: [2, 2], max_worker_groups: 2}
     roles:
-      actor: {virtual_cluster: all}
-      rollout: {placement: 0-3}
-)");
-  ASSERT_EQ(document.remarks.size(), 1U);
-  EXPECT_THAT(document.remarks[0], HasSubstr("role actor"));
-  EXPECT_TRUE(resolve_placement_document(document).findings.empty());
+      rollout: {placement: 0-1}
+      actor: {virtual_cluster: train}
+      critic: {virtual_cluster: train}
+)";
+
+TEST(PlacedJobs, VirtualClustersAreFormedBesidePlacements) {
+  const PlacementAnswer answer = answer_of(std::string(kCluster) + std::string(kFormed));
+  for (const PlacementFinding& finding : answer.findings) ADD_FAILURE() << finding.message;
+  ASSERT_EQ(answer.plan.components.size(), 3U);
+  const placement::ComponentPlan& actor = answer.plan.components[1];
+  EXPECT_EQ(actor.name, "actor");
+  ASSERT_EQ(actor.processes.size(), 4U);
+  for (std::size_t i = 0; i < actor.processes.size(); ++i) {
+    const placement::Process& process = actor.processes[i];
+    EXPECT_EQ(process.rank, static_cast<std::int32_t>(i));
+    ASSERT_EQ(process.devices.size(), 1U);
+    EXPECT_FALSE(process.node_rank == 0 && process.devices[0] < 2) << "where rollout sits";
+    EXPECT_EQ(process.devices, answer.plan.components[2].processes[i].devices);
+  }
+}
+
+TEST(PlacedJobs, VirtualClustersThatCannotBeFormedSayWhy) {
+  std::string text = std::string(kCluster) + std::string(kFormed);
+  text.replace(text.find("[2, 2]"), 6, "[5, 2]");
+  const PlacementAnswer answer = answer_of(text);
+  ASSERT_EQ(answer.findings.size(), 1U);
+  EXPECT_EQ(answer.findings[0].kind, "infeasible");
+  EXPECT_EQ(answer.findings[0].at.line, 4);
+  EXPECT_THAT(answer.findings[0].message, HasSubstr("virtual cluster train"));
 }
 
 TEST(PlacedJobs, WithoutPlacementsThereIsNothingToPlace) {
