@@ -87,6 +87,19 @@ class Named(unittest.TestCase):
         told = [key for row in rows for key in BACKTICKED.findall(row[0])]
         self.assertEqual(told, list(records[0]))
 
+    def test_every_computed_variable_is_named(self):
+        sources = [ROOT / "core/workers" / name for name in (
+            "environment_merge.cpp", "environment_merge.hpp", "family_variables.cpp",
+            "visibility.cpp", "visibility.hpp")]
+        sources.append(ROOT / "core/discovery/di_environment.cpp")
+        text = page("worker_environment.md")
+        names = {name for source in sources
+                 for name in re.findall(r'"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|RANK)"', source.read_text())}
+        self.assertGreater(len(names), 80)
+        unnamed = [name for name in sorted(names)
+                   if not re.search(rf"(?<![A-Z_]){name}(?![A-Z_])", text)]
+        self.assertEqual(unnamed, [])
+
     def test_what_holds_a_difference_exists(self):
         known = {path.name for path in (ROOT / "tests").rglob("*_test.*")}
         known |= {path.stem for path in (ROOT / "scenarios").rglob("*.yaml")}
