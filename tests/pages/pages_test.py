@@ -70,6 +70,8 @@ class Shown(unittest.TestCase):
 
 
 class Named(unittest.TestCase):
+    HEADS = ("| RLinf |", "| NeMo-RL |", "| theirs | here | why |")
+
     def test_every_kind_of_error_has_a_row(self):
         code = (ROOT / "core/placement/placement_error.hpp").read_text()
         names = re.search(r"EnumNames<placement::ErrorKind> \{.*?kNames\{(.*?)\}", code, re.DOTALL)
@@ -100,13 +102,22 @@ class Named(unittest.TestCase):
                    if not re.search(rf"(?<![A-Z_]){name}(?![A-Z_])", text)]
         self.assertEqual(unnamed, [])
 
+    def test_reasons_are_those_of_the_tests(self):
+        code = (ROOT / "tests/vcluster/reasons_test.cpp").read_text()
+        code = re.sub(r'"\s+"', "", code)
+        shown = re.findall(r"^virtual clusters? .*: .*$", page("virtual_clusters.md"), re.MULTILINE)
+        self.assertGreater(len(shown), 2)
+        for line in shown:
+            self.assertIn(line, code)
+
     def test_what_holds_a_difference_exists(self):
         known = {path.name for path in (ROOT / "tests").rglob("*_test.*")}
-        known |= {path.stem for path in (ROOT / "scenarios").rglob("*.yaml")}
+        known |= {path.stem for folder in ("scenarios", pages.EXAMPLES)
+                  for path in (ROOT / folder).rglob("*.yaml")}
         cases = {case["name"] for case in json.loads(CASES.read_text())["cases"]} \
             if CASES.exists() else None
-        for name in pages.PAGES:
-            rows = [row for head in ("| RLinf |", "| NeMo-RL |", "| theirs |")
+        for name in (*pages.PAGES, "docs/compatibility.md"):
+            rows = [row for head in self.HEADS
                     for row in tables(page(pathlib.Path(name).name), head)]
             for row in rows:
                 holders = BACKTICKED.findall(row[-1])

@@ -4,7 +4,8 @@
 A block that begins with "$ orrery " holds what that command prints, run in the repository. Where
 the next line is "...", what stands before the picture of nodes and devices is left out. A line
 with a link to an example file is followed by a block that holds the file. A picture plan_NAME.svg
-is drawn from the example NAME.yaml.
+is drawn from the example NAME.yaml: from what `orrery place` says, or of a scenario that
+expects where its workers sit, from those expectations.
 
 Usage: pages.py PROGRAM ROOT            tells what differs, with exit code 1
        pages.py PROGRAM ROOT --write    writes it anew
@@ -26,6 +27,8 @@ PICTURES = "docs/pictures"
 GRAMMAR_PICTURE = "placement_language.svg"
 LEFT_OUT = "..."
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SEAT = re.compile(r"^ +([\w-]+)/(\d+): \{node: (\d+), devices: (\d+)\}$", re.MULTILINE)
+NODE_DEVICES = re.compile(r"nodes: (\d+), gpus_per_node: (\d+)")
 EXAMPLE_LINK = re.compile(r"\[`[\w./]+`\]\((examples/[\w./]+\.yaml)\):?\n\n\Z")
 
 
@@ -67,13 +70,29 @@ def renewed_page(program: pathlib.Path, root: pathlib.Path, page: pathlib.Path) 
     return BLOCK.sub(renew, text)
 
 
+def expected_plan(scenario: str) -> dict:
+    """The seats that a scenario expects, one device each, as records of `orrery place`."""
+    plan = {}
+    for role, rank, node, device in SEAT.findall(scenario):
+        plan.setdefault(role, []).append({
+            "rank": int(rank), "node_rank": int(node), "hardware_type": "Accelerator",
+            "local_hardware_ranks": [int(device)], "local_accelerator_ids": [int(device)],
+            "visible_devices": []})
+    return plan
+
+
 def renewed_picture(program: pathlib.Path, root: pathlib.Path, name: str) -> str:
     if name == GRAMMAR_PICTURE:
         return railroad.diagrams()
     example = next((root / EXAMPLES).rglob(name.removeprefix("plan_").replace(".svg", ".yaml")))
-    plan = json.loads(answer(program, root, f"orrery place {shlex.quote(str(example))} --json"))
-    title = example.read_text().splitlines()[0].removeprefix("# ")
-    return plan_picture.draw(plan, title)
+    text = example.read_text()
+    title = text.splitlines()[0].removeprefix("# ")
+    if plan := expected_plan(text):
+        sizes = [int(devices) for nodes, devices in NODE_DEVICES.findall(text)
+                 for _ in range(int(nodes))]
+        return plan_picture.draw(plan, title, sizes)
+    plan = answer(program, root, f"orrery place {shlex.quote(str(example))} --json")
+    return plan_picture.draw(json.loads(plan), title)
 
 
 def renewed(program: pathlib.Path, root: pathlib.Path) -> dict:

@@ -41,8 +41,9 @@ def boxes_of(record) -> list:
     return [(node, 1, kind, i) for i in record["local_hardware_ranks"]]
 
 
-def draw(plan: dict, title: str) -> str:
-    cells, devices, columns = Cells(), {}, {0: {}}
+def draw(plan: dict, title: str, sizes=()) -> str:
+    """`sizes`: devices of each node, where more is known than the plan says."""
+    cells, devices = Cells(), dict(enumerate(sizes))
     for component, records in plan.items():
         for record in records:
             node = record["node_rank"]
