@@ -86,15 +86,12 @@ void even_out(std::span<Candidate> from, std::int32_t pieces, std::vector<Chosen
     const std::int32_t middle = level + (above - level) / 2;
     (up_to(middle) <= pieces ? level : above) = middle;
   }
-  std::int64_t rest = pieces - up_to(level);
+  std::int64_t rest = pieces - up_to(level);  // Fewer than rooms with more slots than `level`.
   std::sort(from.begin(), from.end(), [](const Candidate& a, const Candidate& b) {
     return std::tuple(-a.slots, a.room) < std::tuple(-b.slots, b.room);
   });
-  for (const Candidate& c : from) {
-    const bool more = rest > 0 && c.slots > level;
-    out.push_back({c.room, std::min(c.slots, level) + (more ? 1 : 0)});
-    if (more) --rest;
-  }
+  for (const Candidate& c : from)
+    out.push_back({c.room, std::min(c.slots, level) + (rest-- > 0 ? 1 : 0)});
 }
 
 // As many rooms as possible, the tightest first.

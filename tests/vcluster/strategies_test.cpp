@@ -255,5 +255,22 @@ TEST(Several, TheHarderOneGoesFirst) {
   EXPECT_EQ(counts_of(got.clusters[1]), (Counts{{0, 8}}));
 }
 
+// 24 nodes of 7, no two alike, and pieces of 4 and 2: 6 of each node can be used, 144 of all, and
+// 146 are wanted. No count tells, and there are more layouts than can be tried.
+TEST(Search, WhatCannotBeDecidedWaits) {
+  std::vector<NodeOffer> offers = nodes(24, 7);
+  for (NodeOffer& offer : offers) {
+    offer.cpu_free.count -= offer.node.value;
+    offer.cpu_total = offer.cpu_free;
+  }
+  VirtualClusterSpec spec = cluster(std::vector<std::int32_t>(24, 4));
+  spec.bundles_per_node.insert(spec.bundles_per_node.end(), 25, 2);
+  const Forming got = form_one(offers, spec);
+  EXPECT_EQ(got.outcome, Outcome::Waiting);
+  EXPECT_NE(got.reason.find("find no place together"), std::string::npos) << got.reason;
+  spec.bundles_per_node.pop_back();
+  EXPECT_EQ(form_one(offers, spec).outcome, Outcome::Formed);
+}
+
 }  // namespace
 }  // namespace orrery::vcluster
