@@ -272,7 +272,12 @@ Answer place_alike(const Need& need, std::span<Room> rooms, std::vector<Portion>
       return std::tuple(need.zone(rooms[a.room]), a.room) <
              std::tuple(need.zone(rooms[b.room]), b.room);
     });
-    for (const Chosen& c : chosen) need.take(rooms[c.room], c.pieces * need.piece);
+    std::int64_t placed = 0;
+    for (const Chosen& c : chosen) {
+      need.take(rooms[c.room], c.pieces * need.piece);
+      placed += c.pieces;
+    }
+    invariant(placed == need.pieces, "all pieces were given a room");
     append_portions(need, chosen, out);
     return Answer::Yes;
   }

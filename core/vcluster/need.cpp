@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <tuple>
 
 #include "core/base/invariant.hpp"
 
 namespace orrery::vcluster {
 namespace {
-
-std::int64_t times(std::int64_t amount, std::int64_t count) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  return amount > kMost / count ? kMost : amount * count;
-}
 
 // -1 becomes the largest: nodes of which nothing is declared stand last.
 auto topology_key(const Room& room) {

@@ -3,12 +3,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "core/vcluster/form.hpp"
 
 namespace orrery::vcluster {
+
+/// `amount` times `count`, at most the largest number there is. Both at least 0, `count` above 0.
+inline std::int64_t times(std::int64_t amount, std::int64_t count) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return amount > kMost / count ? kMost : amount * count;
+}
 
 /// What one node can give in one trial: what is free, or all of it.
 struct Room {

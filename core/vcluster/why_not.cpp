@@ -56,8 +56,8 @@ std::string amount(const Need& need, std::int64_t bundles, Capacity capacity) {
   std::vector<std::string> parts;
   if (need.devices > 0)
     parts.push_back(plural(bundles * need.devices, free + model_text(need) + "device"));
-  if (need.cpu > 0) parts.push_back(cores(bundles * need.cpu));
-  if (need.memory > 0) parts.push_back(memory(bundles * need.memory));
+  if (need.cpu > 0) parts.push_back(cores(times(need.cpu, bundles)));
+  if (need.memory > 0) parts.push_back(memory(times(need.memory, bundles)));
   return listed(parts);
 }
 
