@@ -61,7 +61,7 @@ enum class ErrorKind : std::uint8_t {
   EntryMalformed,
   RankFormat,  ///< Also of node_ranks, then in stage config.
   RangeReversed,
-  ResourceOutOfRange,  ///< Of a strategy: in stage resolve.
+  ResourceOutOfRange,  ///< Of a strategy: in stage resolve but for ranks below 0.
   ResourceEmpty,
   ResourceDuplicate,
   ResourceNotAscending,

@@ -71,7 +71,7 @@ bool check_packed(const PackedStrategy& strategy, const StrategyContext& context
   const std::string range =
       "ranks " + std::to_string(strategy.start) + " to " + std::to_string(strategy.end);
   if (strategy.start < 0 || strategy.end < 0) {
-    context.parse.add(ErrorKind::RankFormat,
+    context.parse.add(ErrorKind::ResourceOutOfRange,
                       context.at,
                       {range, "ranks counted from 0", "choose a start and an end from 0 on"});
     return false;
@@ -120,13 +120,23 @@ bool check_flexible(const FlexibleStrategy& strategy, const StrategyContext& con
   }
   bool sound = true;
   for (std::size_t i = 0; i < strategy.devices.size(); ++i) {
-    if (!strategy.devices[i].empty()) continue;
-    sound = false;
-    context.parse.add(ErrorKind::ResourceEmpty,
-                      context.at,
-                      {"no devices in list " + std::to_string(i),
-                       "at least one device for each process",
-                       "add device ranks or remove the list"});
+    const std::vector<std::int32_t>& devices = strategy.devices[i];
+    const std::string list = "list " + std::to_string(i);
+    if (devices.empty()) {
+      sound = false;
+      context.parse.add(ErrorKind::ResourceEmpty,
+                        context.at,
+                        {"no devices in " + list,
+                         "at least one device for each process",
+                         "add device ranks or remove the list"});
+    } else if (const auto least = *std::min_element(devices.begin(), devices.end()); least < 0) {
+      sound = false;
+      context.parse.add(ErrorKind::ResourceOutOfRange,
+                        context.at,
+                        {"rank " + std::to_string(least) + " in " + list,
+                         "ranks counted from 0",
+                         "choose ranks from 0 on"});
+    }
   }
   return sound;
 }
@@ -164,7 +174,7 @@ ComponentPlan resolve_strategy(const Inventory& inventory,
   if (!sound || !selection) return context.nothing();
   Assignment assignment(*selection, std::string(kComponent));
   for (const std::vector<std::int64_t>& devices : in_order(strategy)) {
-    if (devices.front() < 0 || devices.back() >= selection->resources) {
+    if (devices.back() >= selection->resources) {
       context.tell_out_of_range({devices.front(), devices.back()}, *selection);
     } else if (const auto fault = assignment.add(devices)) {
       tell_fault(*fault, *selection, context.at, context.resolve);

@@ -54,7 +54,7 @@ TEST(PackedStrategy, ArgumentsAreJudged) {
   EXPECT_THAT(told(one, PackedStrategy{0, 2, 4, 1}), ElementsAre("parse not_divisible@0:0"));
   EXPECT_THAT(told(one, PackedStrategy{0, 3, 0, 1}), ElementsAre("parse not_divisible@0:0"));
   EXPECT_THAT(told(one, PackedStrategy{0, 3, 1, -1}), ElementsAre("parse not_divisible@0:0"));
-  EXPECT_THAT(told(one, PackedStrategy{-1, 3}), ElementsAre("parse rank_format@0:0"));
+  EXPECT_THAT(told(one, PackedStrategy{-1, 3}), ElementsAre("parse resource_out_of_range@0:0"));
   EXPECT_THAT(told(one, PackedStrategy{3, 1}), ElementsAre("parse range_reversed@0:0"));
   EXPECT_THAT(told(one, PackedStrategy{4, 7}), ElementsAre("resolve resource_out_of_range@0:0"));
   EXPECT_THAT(told(one, PackedStrategy{0, 2147483647, 2147483647, 2147483647}),
@@ -88,9 +88,12 @@ TEST(FlexibleStrategy, ListsAreJudged) {
   const Inventory two = cluster_of({4, 4});
   EXPECT_THAT(told(two, FlexibleStrategy{}), ElementsAre("parse placement_empty@0:0"));
   EXPECT_THAT(told(two, FlexibleStrategy{{{0}, {}}}), ElementsAre("parse resource_empty@0:0"));
-  EXPECT_THAT(told(two, FlexibleStrategy{{{0, 4}, {8}, {-1}, {2, 2}}}),
-              ElementsAre("resolve resource_out_of_range@0:0",
-                          "resolve process_spans_nodes@0:0",
+  EXPECT_THAT(told(two, FlexibleStrategy{{{-1}, {}, {0, -2}}}),
+              ElementsAre("parse resource_out_of_range@0:0",
+                          "parse resource_empty@0:0",
+                          "parse resource_out_of_range@0:0"));
+  EXPECT_THAT(told(two, FlexibleStrategy{{{0, 4}, {8}, {2, 2}}}),
+              ElementsAre("resolve process_spans_nodes@0:0",
                           "resolve process_resource_duplicate@0:0",
                           "resolve resource_out_of_range@0:0"));
   Inventory robots = cluster_of({2});
