@@ -22,8 +22,18 @@ constexpr std::array<std::string_view, 4> kCountKeys{
 constexpr std::array<std::string_view, 4> kModelKeys{
     "gpu_model", "accelerator_model", "device_model", "gpu"};
 /// Keys of a node that say nothing about placement; hardware is derived from node_groups.
-constexpr std::array<std::string_view, 9> kOtherKeys{
-    "hardware", "name", "hostname", "host", "ip", "address", "cpu", "cpus", "memory"};
+constexpr std::array<std::string_view, 12> kOtherKeys{"hardware",
+                                                      "name",
+                                                      "hostname",
+                                                      "host",
+                                                      "ip",
+                                                      "address",
+                                                      "cpu",
+                                                      "cpus",
+                                                      "memory",
+                                                      "rack",
+                                                      "node_rank",
+                                                      "accelerator_type"};
 /// Keys of RLinf in a cluster whose nodes are written as a scenario's.
 constexpr std::array<std::string_view, 7> kNotOfScenario{"component_placement",
                                                          "node_groups",

@@ -33,7 +33,11 @@ bool is_placement_value(const YamlNode& map) {
 
 YamlNode read_tree(std::string_view text, std::string_view what, DocumentReading& reading) {
   auto tree = parse_yaml(text, "", 0);
-  if (tree) return std::move(tree).value();
+  if (tree) {
+    YamlNode root = std::move(tree).value();
+    merge_keys(root);
+    return root;
+  }
   for (const Error& error : tree.errors()) {
     const bool colon = error.message.find("illegal map value") != std::string::npos;
     reading.add_document({error.line, error.line > 0 ? 1 : 0},

@@ -126,6 +126,24 @@ void move_into_yaml_text(YamlNode& node) {
   }
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): a tree of at most kYamlDepthMax levels
+void merge_keys(YamlNode& node) {
+  for (YamlNode& item : node.items) merge_keys(item);
+  for (YamlEntry& entry : node.entries) merge_keys(entry.value);
+  const YamlNode* merged = node.find("<<");
+  if (merged == nullptr) return;
+  std::vector<YamlNode> sources;
+  if (merged->is_map()) sources.push_back(*merged);
+  if (merged->is_sequence()) sources = merged->items;
+  const bool maps = std::all_of(
+      sources.begin(), sources.end(), [](const YamlNode& source) { return source.is_map(); });
+  if (sources.empty() || !maps) return;
+  std::erase_if(node.entries, [](const YamlEntry& entry) { return entry.key == "<<"; });
+  for (YamlNode& source : sources)
+    for (YamlEntry& entry : source.entries)
+      if (node.find(entry.key) == nullptr) node.entries.push_back(std::move(entry));
+}
+
 TextPosition place_of(TextStart start) { return {start.line, start.column}; }
 
 TextPosition place_of(const YamlNode& node) { return place_of(node.start); }

@@ -78,6 +78,10 @@ inline constexpr int kYamlTextLines = 1'000'000'000;
 /// Moves all places of a tree into `yaml_text`.
 void move_into_yaml_text(YamlNode& node);
 
+/// Resolves merge keys, `<<: *defaults`, as YAML 1.1 does: keys of the maps named that a map does
+/// not have itself, of an earlier one first. What is no map stays as it is.
+void merge_keys(YamlNode& node);
+
 /// An error as the program tells it.
 PlacementFinding finding_of(const placement::PlacementError& error);
 

@@ -134,6 +134,26 @@ yaml_text: |
   EXPECT_EQ(value.components[0].processes.size(), 3U);
 }
 
+TEST(PlacementDocument, MergesDefaults) {
+  const placement::Plan plan = plan_of(R"(
+defaults: &d {node_group: a, placement: 0-1}
+cluster:
+  nodes: [{gpus: 4}, {gpus: 4}]
+  node_groups:
+    - &group {label: a, node_ranks: 1}
+    - {<<: *group, label: b}
+component_placement:
+  actor: *d
+  rollout: {<<: *d, placement: 2-3}
+  env: {<<: [{placement: 0}, *d], node_group: b}
+)");
+  ASSERT_EQ(plan.components.size(), 3U);
+  EXPECT_THAT(plan.components[1].processes[0].devices, ElementsAre(2));
+  EXPECT_EQ(plan.components[2].groups[0], "b");
+  EXPECT_EQ(plan.components[2].processes.size(), 1U);
+  EXPECT_FALSE(findings_of("<<: 3\ncomponent_placement: {a: 0}\n").empty());
+}
+
 TEST(PlacementDocument, HelpsWithQuotes) {
   const auto comma =
       findings_of("cluster: {nodes: [{gpus: 8}]}\ncomponent_placement: {actor: 0-3,5-7}\n");
