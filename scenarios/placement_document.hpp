@@ -1,5 +1,5 @@
 // Documents that say who is placed where: RLinf's own YAML, Orrery's scenarios and jobs, and
-// documents with the keys of a conformance case. Their forms are described in docs/placement.md.
+// documents with the keys of a conformance case. See docs/placement_documents.md.
 #pragma once
 
 #include <memory>

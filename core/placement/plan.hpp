@@ -16,7 +16,7 @@ namespace orrery::placement {
 /// What a component is placed on.
 enum class ResourceKind : std::uint8_t { Accelerator, Node, Custom };
 
-/// One process of a component. Names and meaning as in docs/placement.md.
+/// One process of a component. Names and meaning as in docs/placement_documents.md.
 struct Process {
   std::int32_t rank = 0;                 ///< 0..N-1 inside the component.
   std::int32_t node_rank = 0;            ///< Of the cluster.

@@ -1,5 +1,5 @@
 // The variables by which each family of workers learns who it is. Every list is in a fixed order
-// and names each variable once; docs/placement.md has them in one table.
+// and names each variable once; docs/worker_environment.md has them in tables.
 #pragma once
 
 #include <array>

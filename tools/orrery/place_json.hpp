@@ -8,7 +8,7 @@
 namespace orrery::cli {
 
 /// `{component: [records]}` with one record a process in rank order, one a line; ends with a
-/// newline. The keys of a record are described in docs/placement.md.
+/// newline. docs/placement_documents.md has the keys.
 std::string placement_json(const placement::Plan& plan, const placement::Inventory& inventory);
 
 }  // namespace orrery::cli
