@@ -41,10 +41,11 @@ std::string subject_of(const PlacedText& components) {
   return (several ? "components " : "component ") + in_quotes(components.text);
 }
 
+/// `placed`: names of the rules before, to which those of `rule` are added.
 void read_names(const PlacementRule& rule,
-                const ReadRules& before,
+                std::set<std::string, std::less<>>& placed,
                 ReadRule& out,
-                ErrorSink errors) {
+                const ErrorSink& errors) {
   for (const TextPiece& piece : split_trimmed({rule.components.text, 0}, ',')) {
     const TextPosition at = rule.components.at.plus(piece.offset);
     if (piece.text.empty()) {
@@ -52,7 +53,7 @@ void read_names(const PlacementRule& rule,
           ErrorKind::ComponentNameEmpty,
           at,
           {"an empty component name", "a name between commas", "remove the comma or write a name"});
-    } else if (out.places(piece.text) || before.find(piece.text) != nullptr) {
+    } else if (!placed.emplace(piece.text).second) {
       errors.add(ErrorKind::ComponentMultiplePlacements,
                  at,
                  {"component " + in_quotes(piece.text) + " a second time",
@@ -75,7 +76,7 @@ void split_name_errors(PlacementErrors& names, PlacementErrors& errors, bool emp
 }
 
 ReadRule read_rule(const PlacementRule& rule,
-                   const ReadRules& before,
+                   std::set<std::string, std::less<>>& placed,
                    SelectionCache& selections,
                    PlacementErrors& errors) {
   ReadRule out;
@@ -83,7 +84,7 @@ ReadRule read_rule(const PlacementRule& rule,
   out.subject = subject_of(rule.components);
   const ErrorSink sink(errors, Stage::Parse, out.subject);
   PlacementErrors names;
-  read_names(rule, before, out, ErrorSink(names, Stage::Parse, out.subject));
+  read_names(rule, placed, out, ErrorSink(names, Stage::Parse, out.subject));
   split_name_errors(names, errors, true);
 
   const std::vector<PlacedLabel> labels = split_labels(rule.node_groups);
@@ -161,7 +162,7 @@ ReadRules read_rules(const Inventory& inventory,
   SelectionCache selections(inventory, out.selections);
   std::int64_t processes = 0;
   for (const PlacementRule& rule : rules) {
-    out.rules.push_back(read_rule(rule, out, selections, errors));
+    out.rules.push_back(read_rule(rule, out.names, selections, errors));
     count_processes(out.rules.back(), processes, errors);
   }
   return out;

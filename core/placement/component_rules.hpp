@@ -1,7 +1,9 @@
 // The rules of a document read: names checked, groups selected, texts parsed (stage parse).
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,7 @@ struct ReadRule {
 struct ReadRules {
   std::vector<ReadRule> rules;
   std::vector<std::unique_ptr<Selection>> selections;  ///< One per list of labels in use.
+  std::set<std::string, std::less<>> names;            ///< Of all rules.
 
   /// The rule that places `name`, or null.
   const ReadRule* find(std::string_view name) const;

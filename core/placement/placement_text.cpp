@@ -19,8 +19,8 @@ class RankSet {
     return std::max(next->first, range.first);
   }
 
-  /// `range` shares nothing with the set.
-  void add(RankRange range) { ranges_.insert(first_ending_at_or_above(range.first), range); }
+  /// `range` lies above all that is there.
+  void add(RankRange range) { ranges_.push_back(range); }
 
   /// The largest rank; -1 where there is none.
   std::int64_t last() const { return ranges_.empty() ? -1 : ranges_.back().last; }
@@ -117,7 +117,7 @@ void EntryReader::read(const TextPiece& piece) {
   }
   if (processes.range) {
     advance_to(processes.range->last + 1);
-    if (!processes_.find_shared(*processes.range)) processes_.add(*processes.range);
+    if (processes.range->first > processes_.last()) processes_.add(*processes.range);
   } else {
     next_process_.reset();
   }
@@ -141,7 +141,7 @@ Side EntryReader::check_form(const RangeReading& reading,
                 piece,
                 {noun + ' ' + in_quotes(piece.text),
                  "a rank such as 3 or a range such as 0-3, in digits",
-                 "write a, a-b or, for resources, all"});
+                 "write ranks in digits, for example 0-3"});
   }
   Side side = tell(ErrorKind::RangeReversed,
                    piece,

@@ -1,6 +1,7 @@
 #include "core/placement/selection.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/invariant.hpp"
 #include "core/placement/rank_text.hpp"
@@ -96,13 +97,6 @@ std::string known_labels(const Inventory& inventory) {
   return text;
 }
 
-bool named_before(const std::vector<PlacedLabel>& labels, std::size_t end) {
-  for (std::size_t i = 0; i < end; ++i) {
-    if (labels[i].label == labels[end].label) return true;
-  }
-  return false;
-}
-
 void tell_unknown(const Inventory& inventory, const PlacedLabel& label, const ErrorSink& errors) {
   errors.add(ErrorKind::NodeGroupNotFound,
              label.at,
@@ -126,13 +120,14 @@ std::optional<std::vector<Member>> find_members(const Inventory& inventory,
                                                 const ErrorSink& errors) {
   std::vector<Member> members;
   std::vector<std::size_t> repeated;
+  std::set<std::string_view> seen;
   bool sound = !inventory.nodes.empty();
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const InventoryGroup* group = inventory.find(labels[i].label);
     members.push_back({labels[i].label, group});
     const bool unsound = inventory.is_unsound(labels[i].label);
     const bool unknown = !unsound && group == nullptr && !is_reserved_label(labels[i].label);
-    const bool again = named_before(labels, i);
+    const bool again = !seen.insert(labels[i].label).second;
     if (again && !unknown) repeated.push_back(i);
     if (unknown && !again) tell_unknown(inventory, labels[i], errors);
     sound = sound && !unsound && !unknown && !again;

@@ -162,6 +162,19 @@ TEST(Modes, ComponentsThatMustBeThere) {
               ElementsAre("parse not_divisible@3:5"));
 }
 
+TEST(Modes, ProcessRanksAreRefusedWhereTheModeDecides) {
+  const Inventory one = cluster_of({8});
+  EXPECT_THAT(
+      resolve(one,
+              {rule("actor,rollout", "0-3"), rule("reward", "4:0-1,5:2"), rule("env", "6-7:0-3")},
+              sizes(1, 1))
+          .told(),
+      ElementsAre("parse process_ranks_unsupported@5:22"));
+  // Told once for a rule, after what speaks against the mode.
+  EXPECT_THAT(resolve(one, {rule("actor,rollout,reward,env", "0-5:0-11")}, sizes(4, 2)).told(),
+              ElementsAre("parse not_divisible@5:20", "parse process_ranks_unsupported@5:24"));
+}
+
 TEST(Modes, NodesAreNoDevices) {
   EXPECT_THAT(
       resolve(cluster_of({0, 0}), {rule("actor,rollout,reward", "0-1")}, sizes(1, 1)).told(),
