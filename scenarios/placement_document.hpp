@@ -2,6 +2,7 @@
 // documents with the keys of a conformance case. See docs/placement_documents.md.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
