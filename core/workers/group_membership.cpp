@@ -56,7 +56,7 @@ std::uint64_t shown_to(std::span<const WorkerSeat> seats, std::size_t rank) {
 
 DeviceView view_of(std::uint64_t own, std::uint64_t shown, std::int32_t on_node) {
   if (own == shown) return device_view(own, on_node, Sight::Own);
-  return device_view(bit_numbers(own), bit_numbers(shown), on_node, Sight::Engine);
+  return device_view(bit_numbers(own), Sight::Engine, bit_numbers(shown), on_node);
 }
 
 /// Ports of the group's engines in rank order of their leaders.

@@ -260,6 +260,7 @@ Result<std::vector<std::int32_t>> NamedSharding::ranks_along(std::string_view ax
   for (std::size_t i = 0; i < shape_.size(); ++i)
     place += i == *along ? 0 : static_cast<std::size_t>((*at)[i]) * stride(i);
   std::vector<std::int32_t> out;
+  out.reserve(static_cast<std::size_t>(shape_[*along]));
   for (std::int32_t index = 0; index < shape_[*along]; ++index)
     out.push_back(ranks_[place + static_cast<std::size_t>(index) * stride(*along)]);
   return out;

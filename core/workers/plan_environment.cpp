@@ -90,9 +90,9 @@ void add_devices(const Inventory& inventory,
   out.isolate = plan.isolate_accelerators;
   out.devices =
       device_view(has_accelerators ? std::move(own) : std::vector<std::int32_t>{},
+                  has_accelerators && plan.isolate_accelerators ? Sight::Own : Sight::Node,
                   placement::visible_devices(inventory, process, plan.isolate_accelerators),
-                  node.accelerators,
-                  has_accelerators && plan.isolate_accelerators ? Sight::Own : Sight::Node);
+                  node.accelerators);
 }
 
 Membership membership_of(const Inventory& inventory,

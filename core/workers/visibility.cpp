@@ -21,13 +21,13 @@ DeviceView device_view(std::uint64_t assigned, std::int32_t on_node, Sight sight
     visible.resize(static_cast<std::size_t>(on_node));
     std::iota(visible.begin(), visible.end(), 0);
   }
-  return device_view(std::move(own), std::move(visible), on_node, sight);
+  return device_view(std::move(own), sight, std::move(visible), on_node);
 }
 
 DeviceView device_view(std::vector<std::int32_t> assigned,
+                       Sight sight,
                        std::vector<std::int32_t> visible,
-                       std::int32_t on_node,
-                       Sight sight) {
+                       std::int32_t on_node) {
   invariant(visible.empty() || (visible.front() >= 0 && visible.back() < on_node),
             "a process sees devices of its node only");
   DeviceView out{sight, on_node, std::move(assigned), std::move(visible), {}};

@@ -43,9 +43,9 @@ DeviceView device_view(std::uint64_t assigned, std::int32_t on_node, Sight sight
 
 /// Of any process, from lists, each ascending: `visible` holds all of `assigned`.
 DeviceView device_view(std::vector<std::int32_t> assigned,
+                       Sight sight,
                        std::vector<std::int32_t> visible,
-                       std::int32_t on_node,
-                       Sight sight);
+                       std::int32_t on_node);
 
 /// Variables of one vendor's devices.
 struct Visibility {

@@ -114,9 +114,9 @@ workers::Membership membership_of(const SpawnWorker& order,
   // Nobody has told how many devices the machine has; a worker sees no others anyway.
   out.devices =
       workers::device_view(workers::bit_numbers(order.devices),
+                           shown == order.devices ? workers::Sight::Own : workers::Sight::Engine,
                            workers::bit_numbers(shown),
-                           static_cast<std::int32_t>(std::bit_width(shown)),
-                           shown == order.devices ? workers::Sight::Own : workers::Sight::Engine);
+                           static_cast<std::int32_t>(std::bit_width(shown)));
   return out;
 }
 
@@ -157,7 +157,7 @@ Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
       workers::WorkerFamily::Torch, membership_of(order, job, members), sources);
   std::vector<std::string> out;
   out.reserve(all.variables.size());
-  for (const auto& [key, value] : all.variables) out.push_back(key + "=" + value);
+  for (const auto& [key, value] : all.variables) out.emplace_back(key).append("=").append(value);
   return out;
 }
 
@@ -166,8 +166,11 @@ std::vector<std::string> overruled_variables(const JobSpec& job) {
   for (const RoleSpec& role : job.roles)
     for (const std::string& name : workers::computed_names_in(
              role.environment, workers::WorkerFamily::Torch, DeviceVendor::Nvidia))
-      out.push_back("role " + role.name + ": environment sets " + name +
-                    ", which tells a worker who it is and is computed; leave it out");
+      out.emplace_back("role ")
+          .append(role.name)
+          .append(": environment sets ")
+          .append(name)
+          .append(", which tells a worker who it is and is computed; leave it out");
   return out;
 }
 

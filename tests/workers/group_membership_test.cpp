@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/workers/worker_environment.hpp"
 #include "core/workers/worker_group.hpp"
@@ -18,13 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::vector<NodeFacts> facts(std::size_t nodes, std::int32_t devices) {
-  std::vector<NodeFacts> out;
-  for (std::size_t node = 0; node < nodes; ++node)
-    out.push_back({"10.0.0." + std::to_string(node), devices, DeviceVendor::Nvidia, "H100"});
-  return out;
-}
 
 /// A group on a virtual cluster that is formed on nodes which are all free.
 struct Formed {
@@ -55,10 +49,17 @@ struct Formed {
     return out;
   }
 
+  std::vector<NodeFacts> facts() const {
+    std::vector<NodeFacts> out;
+    for (std::size_t node = 0; node < nodes; ++node)
+      out.push_back({"10.0.0." + std::to_string(node), devices, DeviceVendor::Nvidia, "H100"});
+    return out;
+  }
+
   Result<std::vector<GroupMember>> members(std::string prefix,
                                            bool has_engines = false,
                                            std::span<const EngineSeat> others = {}) const {
-    return members_of(as(std::move(prefix), has_engines), facts(nodes, devices), others);
+    return members_of(as(std::move(prefix), has_engines), facts(), others);
   }
 };
 
@@ -144,7 +145,7 @@ TEST(GroupMembership, GivesTheWholeEnvironmentOfANemoRlWorker) {
   FormedGroup group = formed.as("vllm", true);
   group.master_port = 1500;
   group.ports = {1501, 1502, 1501, 1502};
-  const std::vector<GroupMember> members = members_of(group, facts(2, 2)).value();
+  const std::vector<GroupMember> members = members_of(group, formed.facts()).value();
   Membership leader = members[2].membership;
   leader.job = "default.grpo";
   std::vector<std::string> lines;
@@ -166,18 +167,30 @@ TEST(GroupMembership, GivesTheWholeEnvironmentOfANemoRlWorker) {
                           "WORLD_SIZE=4"));
 }
 
-/// Cuts the bundles of every logical node, in order, into tied groups.
-WorkerGroupSpec random_group(const VirtualClusterSpec& cluster, Random& random) {
-  if (random.chance(0.3)) return {"train", {}, {}};
-  std::vector<TiedBundles> groups;
-  const std::vector<std::int32_t> counts = bundles_by_logical_node(cluster);
-  for (std::size_t node = 0; node < counts.size(); ++node)
-    for (std::int32_t bundle = 0; bundle < counts[node]; ++bundle) {
-      if (bundle == 0 || random.chance(0.5))
-        groups.push_back({static_cast<std::int32_t>(node), {}});
-      groups.back().bundles.push_back(bundle);
+using DeviceOfNode = std::pair<std::int32_t, std::int32_t>;
+
+void expect_members_fit(const std::vector<GroupMember>& members, const WorkerGroupLayout& layout) {
+  ASSERT_EQ(members.size(), layout.workers.size());
+  std::set<DeviceOfNode> ports;
+  std::set<DeviceOfNode> held;
+  std::set<DeviceOfNode> shown;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    const Membership& member = members[rank].membership;
+    EXPECT_EQ(members[rank].name, layout.workers[rank].name);
+    const std::span<const std::int32_t> told = layout.bundles_of(static_cast<std::int32_t>(rank));
+    EXPECT_EQ(member.group.bundles, std::vector<std::int32_t>(told.begin(), told.end()));
+    for (const std::int32_t device : member.devices.assigned)
+      EXPECT_TRUE(held.emplace(member.cluster_node, device).second);
+    if (!layout.workers[rank].is_leader()) {
+      EXPECT_EQ(member.devices.visible, member.devices.assigned);
+      continue;
     }
-  return tied(groups);
+    EXPECT_TRUE(ports.emplace(member.cluster_node, member.group.engine_port).second);
+    for (const std::int32_t device : member.devices.visible)
+      EXPECT_TRUE(shown.emplace(member.cluster_node, device).second)
+          << "two engines see one device";
+  }
+  EXPECT_TRUE(std::ranges::includes(held, shown));
 }
 
 TEST(GroupMembershipProperty, MembersFitTheLayoutAndEnginesShareNothing) {
@@ -191,31 +204,11 @@ TEST(GroupMembershipProperty, MembersFitTheLayoutAndEnginesShareNothing) {
     VirtualClusterSpec spec =
         vcluster::cluster(std::vector<std::int32_t>(static_cast<std::size_t>(nodes), bundles));
     spec.unified = random.chance(0.3);
-    const WorkerGroupSpec group = random_group(spec, random);
+    const WorkerGroupSpec group =
+        random.chance(0.3) ? WorkerGroupSpec{"train", {}, {}}
+                           : tied(random_tied_groups(bundles_by_logical_node(spec), random));
     const Formed formed(spec, group, nodes, devices);
-    const std::vector<GroupMember> members = formed.members("w", true).value();
-    const WorkerGroupLayout layout = lay_out("w", spec, group).value();
-    ASSERT_EQ(members.size(), layout.workers.size());
-    std::set<std::pair<std::int32_t, std::int32_t>> ports;
-    std::set<std::pair<std::int32_t, std::int32_t>> held;
-    std::set<std::pair<std::int32_t, std::int32_t>> shown_to_leaders;
-    for (std::size_t rank = 0; rank < members.size(); ++rank) {
-      const Membership& member = members[rank].membership;
-      EXPECT_EQ(members[rank].name, layout.workers[rank].name);
-      const std::span<const std::int32_t> told = layout.bundles_of(static_cast<std::int32_t>(rank));
-      EXPECT_EQ(member.group.bundles, std::vector<std::int32_t>(told.begin(), told.end()));
-      for (const std::int32_t device : member.devices.assigned)
-        EXPECT_TRUE(held.emplace(member.cluster_node, device).second);
-      if (!layout.workers[rank].is_leader()) {
-        EXPECT_EQ(member.devices.visible, member.devices.assigned);
-        continue;
-      }
-      EXPECT_TRUE(ports.emplace(member.cluster_node, member.group.engine_port).second);
-      for (const std::int32_t device : member.devices.visible)
-        EXPECT_TRUE(shown_to_leaders.emplace(member.cluster_node, device).second)
-            << "two engines see one device";
-    }
-    for (const auto& shown : shown_to_leaders) EXPECT_TRUE(held.contains(shown));
+    expect_members_fit(formed.members("w", true).value(), lay_out("w", spec, group).value());
   }
 }
 

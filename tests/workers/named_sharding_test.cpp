@@ -13,7 +13,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 NamedSharding sample() { return NamedSharding::grid({"dp", "pp", "tp"}, {1, 2, 4}).value(); }
 

@@ -16,7 +16,6 @@ using placement::InventoryNode;
 using placement::PlacementErrors;
 using placement::PlacementRule;
 using placement::Plan;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -215,51 +214,66 @@ TEST(PlanEnvironment, AllOfAComponentAreThoseOfItsProcesses) {
   }
 }
 
+Inventory random_inventory(Random& random, PlacementErrors& errors) {
+  std::vector<InventoryNode> nodes(static_cast<std::size_t>(random.between(1, 4)));
+  for (InventoryNode& node : nodes) {
+    node.accelerators = static_cast<std::int32_t>(random.between(1, 8));
+    node.vendor = DeviceVendor{static_cast<std::uint8_t>(random.below(4))};
+  }
+  return placement::make_inventory(nodes, {}, {}, errors);
+}
+
+Plan random_plan(const Inventory& on, Random& random, PlacementErrors& errors) {
+  std::int32_t devices = 0;
+  for (const InventoryNode& node : on.nodes) devices += node.accelerators;
+  const std::string last = std::to_string(devices - 1);
+  const std::string processes = std::to_string(random.below(static_cast<std::uint64_t>(devices)));
+  Plan out;
+  out.isolate_accelerators = random.chance(0.5);
+  out.components =
+      placement::resolve_components(on,
+                                    {rule("one", "cluster", "0-" + last + ":0-" + processes),
+                                     rule("each", "cluster", "all"),
+                                     rule("nodes", "node", "all")},
+                                    errors);
+  return out;
+}
+
+void expect_members_fit(const Inventory& on,
+                        const Plan& plan,
+                        const placement::ComponentPlan& component) {
+  std::vector<std::int32_t> node_by_rank;
+  for (const placement::Process& process : component.processes)
+    node_by_rank.push_back(process.node_rank);
+  const std::vector<PeerPlace> places = places_of(node_by_rank);
+  const std::vector<Membership> all = memberships_of(on, plan, component.name).value();
+  ASSERT_EQ(all.size(), component.processes.size());
+  for (const placement::Process& process : component.processes) {
+    const Membership& found = all[static_cast<std::size_t>(process.rank)];
+    EXPECT_EQ(found.in_role, places[static_cast<std::size_t>(process.rank)]);
+    EXPECT_EQ(found.cluster_node, process.node_rank);
+    EXPECT_EQ(found.devices.assigned, process.devices);
+    if (plan.isolate_accelerators && !process.devices.empty()) {
+      EXPECT_EQ(found.devices.visible, process.devices);
+    }
+    for (const std::int32_t device : found.devices.visible)
+      EXPECT_LT(device, on.nodes[static_cast<std::size_t>(process.node_rank)].accelerators);
+  }
+}
+
 TEST(PlanEnvironmentProperty, EveryProcessOfAnyAcceptedPlacementSeesItsDevicesOnItsNode) {
   const std::uint64_t seed = 8080;
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   int accepted = 0;
   for (int round = 0; round < 300; ++round) {
-    std::vector<InventoryNode> nodes(static_cast<std::size_t>(random.between(1, 4)));
-    std::int32_t devices = 0;
-    for (InventoryNode& node : nodes) {
-      node.accelerators = static_cast<std::int32_t>(random.between(1, 8));
-      node.vendor = DeviceVendor{static_cast<std::uint8_t>(random.below(4))};
-      devices += node.accelerators;
-    }
     PlacementErrors errors;
-    const Inventory on = placement::make_inventory(nodes, {}, {}, errors);
-    Plan plan;
-    plan.isolate_accelerators = random.chance(0.5);
-    const std::string processes = std::to_string(random.below(static_cast<std::uint64_t>(devices)));
-    plan.components = placement::resolve_components(
-        on,
-        {rule("one", "cluster", "0-" + std::to_string(devices - 1) + ":0-" + processes),
-         rule("each", "cluster", "all"),
-         rule("nodes", "node", "all")},
-        errors);
+    const Inventory on = random_inventory(random, errors);
+    const Plan plan = random_plan(on, random, errors);
     if (!errors.empty()) continue;
     ++accepted;
-    for (const placement::ComponentPlan& component : plan.components) {
-      std::vector<std::int32_t> node_by_rank;
-      for (const placement::Process& process : component.processes)
-        node_by_rank.push_back(process.node_rank);
-      const std::vector<PeerPlace> places = places_of(node_by_rank);
-      const std::vector<Membership> all = memberships_of(on, plan, component.name).value();
-      ASSERT_EQ(all.size(), component.processes.size());
-      for (const placement::Process& process : component.processes) {
-        const Membership& found = all[static_cast<std::size_t>(process.rank)];
-        EXPECT_EQ(found.in_role, places[static_cast<std::size_t>(process.rank)]);
-        EXPECT_EQ(found.cluster_node, process.node_rank);
-        EXPECT_EQ(found.devices.assigned, process.devices);
-        if (plan.isolate_accelerators && !process.devices.empty()) {
-          EXPECT_EQ(found.devices.visible, process.devices);
-        }
-        for (const std::int32_t device : found.devices.visible)
-          EXPECT_LT(device, on.nodes[static_cast<std::size_t>(process.node_rank)].accelerators);
-      }
-    }
+    for (const placement::ComponentPlan& component : plan.components)
+      expect_members_fit(on, plan, component);
   }
   EXPECT_GT(accepted, 50);
 }

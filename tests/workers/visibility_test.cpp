@@ -84,6 +84,21 @@ TEST(Visibility, OfCustomDevicesHasTheNameChosen) {
   EXPECT_EQ(found.computed, (std::vector<KeyValue>{{"MACA_VISIBLE_DEVICES", "1"}}));
 }
 
+void expect_shown(DeviceVendor vendor, const DeviceView& view) {
+  const Visibility found = visibility_of(vendor, view);
+  int showing = 0;
+  for (const KeyValue& variable : found.computed) {
+    if (variable.key != visibility_variable(vendor)) continue;
+    ++showing;
+    const bool is_none = variable.value.empty() || variable.value == "-1";
+    EXPECT_EQ(is_none, view.visible.empty());
+    if (!is_none) {
+      EXPECT_EQ(variable.value, number_list(view.visible));
+    }
+  }
+  EXPECT_EQ(showing, 1);
+}
+
 TEST(VisibilityProperty, ShowsDevicesOfTheNodeAndOnlyItsOwnWhereIsolated) {
   const std::uint64_t seed = 99;
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -91,9 +106,8 @@ TEST(VisibilityProperty, ShowsDevicesOfTheNodeAndOnlyItsOwnWhereIsolated) {
   for (int round = 0; round < 500; ++round) {
     const auto on_node = static_cast<std::int32_t>(random.between(0, 64));
     const std::uint64_t all = on_node == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << on_node) - 1;
-    const std::uint64_t assigned = random.bits() & all;
     const Sight sight = random.chance(0.5) ? Sight::Own : Sight::Node;
-    const DeviceView view = device_view(assigned, on_node, sight);
+    const DeviceView view = device_view(random.bits() & all, on_node, sight);
     EXPECT_TRUE(std::ranges::is_sorted(view.visible));
     EXPECT_TRUE(std::ranges::includes(view.visible, view.assigned));
     for (const std::int32_t device : view.visible) EXPECT_LT(device, on_node);
@@ -104,20 +118,8 @@ TEST(VisibilityProperty, ShowsDevicesOfTheNodeAndOnlyItsOwnWhereIsolated) {
     for (std::size_t i = 0; i < view.assigned.size(); ++i)
       EXPECT_EQ(view.visible[static_cast<std::size_t>(view.in_process[i])], view.assigned[i]);
     for (const DeviceVendor vendor :
-         {DeviceVendor::Nvidia, DeviceVendor::Amd, DeviceVendor::Ascend, DeviceVendor::Custom}) {
-      const Visibility found = visibility_of(vendor, view);
-      int showing = 0;
-      for (const KeyValue& variable : found.computed) {
-        if (variable.key != visibility_variable(vendor)) continue;
-        ++showing;
-        const bool is_none = variable.value.empty() || variable.value == "-1";
-        EXPECT_EQ(is_none, view.visible.empty());
-        if (!is_none) {
-          EXPECT_EQ(variable.value, number_list(view.visible));
-        }
-      }
-      EXPECT_EQ(showing, 1);
-    }
+         {DeviceVendor::Nvidia, DeviceVendor::Amd, DeviceVendor::Ascend, DeviceVendor::Custom})
+      expect_shown(vendor, view);
   }
 }
 

@@ -168,49 +168,41 @@ TEST(PortBands, HoldEveryPortGivenAndMeetNowhere) {
     EXPECT_TRUE(kEnginePorts.contains(engine_port(engine).value() + kPortsPerEngine - 1));
 }
 
+/// Checks each worker against its tied group; returns how many bundles are told to leaders.
+std::size_t expect_one_to_one(const WorkerGroupLayout& layout) {
+  std::set<std::string> names_seen;
+  std::set<std::pair<std::int32_t, std::int32_t>> places;
+  std::size_t told = 0;
+  for (std::int32_t rank = 0; rank < layout.world_size(); ++rank) {
+    const GroupWorker& worker = layout.workers[static_cast<std::size_t>(rank)];
+    const TiedGroup& group = layout.tied[static_cast<std::size_t>(worker.tied_group)];
+    EXPECT_TRUE(names_seen.insert(worker.name).second) << worker.name;
+    EXPECT_TRUE(places.emplace(worker.node, worker.bundle).second);
+    EXPECT_EQ(group.first_rank + worker.local_rank, rank);
+    EXPECT_EQ(group.bundles[static_cast<std::size_t>(worker.local_rank)], worker.bundle);
+    EXPECT_EQ(group.node, worker.node);
+    told += layout.bundles_of(rank).size();
+  }
+  return told;
+}
+
 TEST(WorkerGroupProperty, RanksNamesAndBundlesAreOneToOneAndTiedGroupsPartitionTheWorkers) {
   const std::uint64_t seed = 4242;
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   for (int round = 0; round < 300; ++round) {
-    std::vector<std::int32_t> bundles;
-    for (std::int64_t node = random.between(1, 4); node > 0; --node)
-      bundles.push_back(static_cast<std::int32_t>(random.between(1, 8)));
+    std::vector<std::int32_t> bundles(static_cast<std::size_t>(random.between(1, 4)));
+    for (std::int32_t& count : bundles) count = static_cast<std::int32_t>(random.between(1, 8));
     const VirtualClusterSpec cluster = cluster_of(bundles, random.chance(0.3));
-    // Cut the bundles of each logical node, in any order, into tied groups.
-    std::vector<TiedBundles> groups;
-    const std::vector<std::int32_t> counts = bundles_by_logical_node(cluster);
-    for (std::size_t node = 0; node < counts.size(); ++node) {
-      std::vector<std::int32_t> order;
-      for (std::int32_t bundle = 0; bundle < counts[node]; ++bundle) order.push_back(bundle);
-      random.shuffle(order);
-      for (const std::int32_t bundle : order) {
-        if (groups.empty() || groups.back().node != static_cast<std::int32_t>(node) ||
-            random.chance(0.5))
-          groups.push_back({static_cast<std::int32_t>(node), {}});
-        groups.back().bundles.push_back(bundle);
-      }
-    }
     const bool is_tied = random.chance(0.7);
+    const std::vector<TiedBundles> groups =
+        random_tied_groups(bundles_by_logical_node(cluster), random);
     const WorkerGroupLayout layout =
         lay_out("w", cluster, is_tied ? tied(groups) : per_node({})).value();
-    std::set<std::string> seen;
-    std::set<std::pair<std::int32_t, std::int32_t>> places;
-    std::size_t told = 0;
-    for (std::int32_t rank = 0; rank < layout.world_size(); ++rank) {
-      const GroupWorker& worker = layout.workers[static_cast<std::size_t>(rank)];
-      const TiedGroup& group = layout.tied[static_cast<std::size_t>(worker.tied_group)];
-      EXPECT_TRUE(seen.insert(worker.name).second) << worker.name;
-      EXPECT_TRUE(places.emplace(worker.node, worker.bundle).second);
-      EXPECT_EQ(group.first_rank + worker.local_rank, rank);
-      EXPECT_EQ(group.bundles[static_cast<std::size_t>(worker.local_rank)], worker.bundle);
-      EXPECT_EQ(group.node, worker.node);
-      told += layout.bundles_of(rank).size();
-    }
     std::size_t all = 0;
-    for (const std::int32_t count : counts) all += static_cast<std::size_t>(count);
-    EXPECT_EQ(places.size(), all);
-    EXPECT_EQ(told, all) << "every bundle is told to exactly one leader";
+    for (const std::int32_t count : bundles) all += static_cast<std::size_t>(count);
+    EXPECT_EQ(layout.workers.size(), all);
+    EXPECT_EQ(expect_one_to_one(layout), all) << "every bundle is told to exactly one leader";
     EXPECT_EQ(layout.leaders().size(), is_tied ? groups.size() : all);
   }
 }
