@@ -50,13 +50,13 @@ struct Expectation {
   // Where a job stands.
   std::optional<JobPhase> phase;
   std::optional<std::int32_t> replicas;
-  Instant after = Instant::zero();           ///< These and `sits` must be met from here ...
+  Instant after = Instant::zero();           ///< These, `says` and `sits` must be met from here ...
   Instant by = Instant::never();             ///< ... until here; never: they must hold at the end.
   std::optional<std::uint32_t> after_fault;  ///< In place of `after`: when this fault strikes.
   Duration within = Duration::forever();     ///< With `after_fault`: in place of `by`.
   std::vector<JobPhase> phases;              ///< Every phase in order, when not empty.
   std::optional<Reason> reason;              ///< Of the last change of phase.
-  std::string says;                          ///< Part of the job's message, when not empty.
+  std::string says;  ///< Part of the job's message, when not empty; as `phase`.
   std::optional<Duration> waited_less_than;  ///< Submission to first allocation.
 
   // Counters of a job.

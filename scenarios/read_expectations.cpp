@@ -80,9 +80,10 @@ void read_window(const MapReader& reader,
     reader.fail("after", "stands without 'within' or 'by', which end the time; add one");
   if (to.by < to.after) reader.fail("by", "lies before 'after'; exchange them");
   const bool timed = reader.has("by") || reader.has("within");
-  if (timed && !to.phase && !to.replicas && to.sits.empty())
-    reader.fail(reader.has("by") ? "by" : "within",
-                "stands without phase, replicas or sits, which it is about; add one or remove it");
+  if (timed && !to.phase && !to.replicas && to.says.empty() && to.sits.empty())
+    reader.fail(
+        reader.has("by") ? "by" : "within",
+        "stands without phase, replicas, says or sits, which it is about; add one or remove it");
 }
 
 void read_phases(const MapReader& reader, std::vector<JobPhase>& phases) {

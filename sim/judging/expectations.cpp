@@ -28,6 +28,7 @@ ExpectationJudge::ExpectationJudge(const scenarios::Scenario& scenario)
     });
     if (job == watched_.end()) job = watched_.insert(job, JobStory{.name = expected.job});
     job->listened_to = job->listened_to || !expected.says.empty();
+    job->overheard = job->overheard || (!expected.says.empty() && !expected.by.is_never());
     job->followed = job->followed || !expected.sits.empty();
   }
 }
@@ -43,6 +44,7 @@ void ExpectationJudge::on_job(JobId job, std::string_view name, Instant submitte
     if (watched_[i].name != name) continue;
     if (job.index() >= index_of_job_.size()) index_of_job_.resize(job.index() + 1, kNone);
     index_of_job_[job.index()] = static_cast<std::uint32_t>(i);
+    watched_[i].id = job;
     watched_[i].submitted = true;
     watched_[i].submitted_at = submitted;
   }
@@ -95,8 +97,11 @@ void ExpectationJudge::on_notices(std::span<const Notice> notices, const State& 
     if (known == nullptr) continue;
     if (job->followed) job->seats.note(notice.at, *known);
     if (job->listened_to && notice.kind == NoticeKind::PhaseChanged)
-      job->message = status_of(state, *known).message;
+      job->hear(notice.at, status_of(state, *known).message);
   }
+  for (JobStory& job : watched_)
+    if (const JobState* known = job.overheard && job.submitted ? state.find(job.id) : nullptr)
+      job.hear(state.now, status_of(state, *known).message);
 }
 
 void ExpectationJudge::on_fault(std::uint32_t index, Instant at) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 namespace orrery::sim {
@@ -34,6 +35,17 @@ std::string number(double value) {
 }
 
 std::string text_of(std::int32_t count) { return std::to_string(count); }
+
+const std::string& text_of(const std::string& message) { return message; }
+
+/// Equal to every text that it is a part of.
+struct Part {
+  std::string_view text;
+
+  friend bool operator==(const std::string& whole, const Part& part) {
+    return whole.find(part.text) != std::string::npos;
+  }
+};
 
 /// Whether `wanted` held at some instant of the window; with no end, whether it held last.
 template <class Changes, class T>
@@ -72,8 +84,9 @@ void judge_state(const Expectation& expected, const JobStory& job, Findings& out
   if (expected.reason && *expected.reason != job.reason)
     out.push_back("the last reason was " + std::string(to_string(job.reason)) + ", expected " +
                   std::string(to_string(*expected.reason)));
-  if (job.message.find(expected.says) == std::string::npos)
-    out.push_back("it said '" + job.message + "', expected '" + expected.says + "' in it");
+  if (!expected.says.empty() && !held(job.messages, Part{expected.says}, expected))
+    out.push_back("it said '" + (job.messages.empty() ? "" : seen(job.messages, expected)) +
+                  "', expected '" + expected.says + "' in it");
   const bool started = !job.allocated_at.is_never();
   const Duration waited = started ? job.allocated_at - job.submitted_at : Duration::forever();
   if (expected.waited_less_than && waited >= *expected.waited_less_than)
@@ -133,6 +146,11 @@ void judge_phases(const Expectation& expected, const JobStory& job, Findings& ou
 }
 
 }  // namespace
+
+void JobStory::hear(Instant at, std::string message) {
+  if (messages.empty() || messages.back().to != message)
+    messages.push_back({at, std::move(message)});
+}
 
 void JobStory::on_notice(const Notice& notice) {
   generation = std::max(generation, notice.generation.value);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/record/command.hpp"
 #include "scenarios/expectation.hpp"
@@ -24,14 +25,17 @@ struct Change {
 /// One job, told by the notices about it.
 struct JobStory {
   std::string name;
+  JobId id;  ///< Once submitted.
   bool submitted = false;
   Instant submitted_at;
   Instant allocated_at = Instant::never();
   std::vector<Change<JobPhase>> phases;
   std::vector<Change<std::int32_t>> replicas;
   Reason reason = Reason::Submitted;
-  std::string message;       ///< What the job said of itself at the last change of phase.
-  bool listened_to = false;  ///< Some expectation asks for the message.
+  std::vector<Change<std::string>> messages;  ///< What the job said of itself: at changes of phase,
+                                              ///< and where `overheard` whenever that changed.
+  bool listened_to = false;                   ///< Some expectation asks for messages.
+  bool overheard = false;                     ///< Some asks for one of a window.
   std::uint32_t generation = 0;
   std::array<std::uint32_t, EnumNames<Counter>::kNames.size()> counters{};
   std::array<std::int64_t, EnumNames<Ignored>::kNames.size()> ignored{};
@@ -41,6 +45,9 @@ struct JobStory {
 
   /// Every notice about the job, in order.
   void on_notice(const Notice& notice);
+
+  /// What the job says of itself from `at` on.
+  void hear(Instant at, std::string message);
 };
 
 /// One sentence for each part of `expected` that the job did not meet.

@@ -22,7 +22,8 @@ void SeatRecord::note(Instant at, const JobState& job) {
   std::vector<WorkerSeat> seats;
   for (const Worker& worker : job.workers)
     if (!worker.lease.is_none())
-      seats.push_back({worker.role, worker.local_rank, worker.node, worker.devices, 0});
+      seats.push_back(
+          {worker.role, worker.local_rank, worker.node, worker.devices, worker.hardware});
   if (!sittings_.empty() && sittings_.back().seats == seats) return;
   sittings_.push_back({at, std::move(seats)});
 }
@@ -45,6 +46,17 @@ bool SeatRecord::meets(const Sitting& sitting, const Expectation& expected) {
   });
 }
 
+SeatRecord::Sitting SeatRecord::last_of_each(const Expectation& expected) const {
+  Sitting last;
+  for (const ExpectedSeat& wanted : expected.sits)
+    for (auto sitting = sittings_.rbegin(); sitting != sittings_.rend(); ++sitting)
+      if (const WorkerSeat* seat = find(*sitting, wanted.worker)) {
+        last.seats.push_back(*seat);
+        break;
+      }
+  return last;
+}
+
 std::string SeatRecord::text_of(const Sitting& sitting, const Expectation& expected) {
   std::string text;
   for (const ExpectedSeat& wanted : expected.sits) {
@@ -63,19 +75,18 @@ std::string SeatRecord::text_of(const Sitting& sitting, const Expectation& expec
 
 std::string SeatRecord::finding(const Expectation& expected) const {
   if (expected.sits.empty()) return "";
-  const bool windowed = !expected.by.is_never();
-  const Sitting* last = nullptr;
-  for (std::size_t i = 0; i < sittings_.size(); ++i) {
-    const bool before = i + 1 < sittings_.size() && sittings_[i + 1].from < expected.after;
-    if (windowed && (before || sittings_[i].from > expected.by)) continue;
-    // With no window the last seats count: those of a job that is over are given back.
-    if (!windowed && sittings_[i].seats.empty()) continue;
-    if (windowed && meets(sittings_[i], expected)) return "";
-    last = &sittings_[i];
+  Sitting found = last_of_each(expected);
+  if (!expected.by.is_never()) {
+    found.seats.clear();
+    for (std::size_t i = 0; i < sittings_.size(); ++i) {
+      const bool before = i + 1 < sittings_.size() && sittings_[i + 1].from < expected.after;
+      if (before || sittings_[i].from > expected.by) continue;
+      found = sittings_[i];
+      if (meets(found, expected)) break;
+    }
   }
-  if (!windowed && last != nullptr && meets(*last, expected)) return "";
-  if (last == nullptr) return "it sat nowhere, expected other seats";
-  return "it sat with " + text_of(*last, expected) + ", expected other seats";
+  if (meets(found, expected)) return "";
+  return "it sat with " + text_of(found, expected) + ", expected other seats";
 }
 
 }  // namespace orrery::sim

@@ -37,6 +37,9 @@ class SeatRecord {
     std::vector<WorkerSeat> seats;
   };
 
+  /// What each worker that is asked for had last: workers that end give their seats back one by
+  /// one.
+  Sitting last_of_each(const scenarios::Expectation& expected) const;
   static const WorkerSeat* find(const Sitting& sitting, const scenarios::WorkerName& worker);
   static bool meets(const Sitting& sitting, const scenarios::Expectation& expected);
   static std::string text_of(const Sitting& sitting, const scenarios::Expectation& expected);

@@ -11,10 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> lifecycle_scenarios() {
+std::vector<std::string> scenarios_in(const char* folder) {
   std::vector<std::string> files;
-  for (const auto& entry :
-       fs::directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "scenarios/lifecycle"))
+  for (const auto& entry : fs::directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / folder))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
@@ -38,7 +37,22 @@ TEST_P(ControlParity, ComesToTheSamePhases) {
 
 INSTANTIATE_TEST_SUITE_P(Lifecycle,
                          ControlParity,
-                         testing::ValuesIn(lifecycle_scenarios()),
+                         testing::ValuesIn(scenarios_in("scenarios/lifecycle")),
+                         [](const auto& row) { return fs::path(row.param).stem().string(); });
+
+/// Those that can be run without agents.
+std::vector<std::string> placement_scenarios() {
+  std::vector<std::string> files = scenarios_in("scenarios/placement");
+  std::erase_if(files, [](const std::string& file) {
+    const auto scenario = scenarios::load_scenario(file);
+    return !scenario || scenario->needs_agents();
+  });
+  return files;
+}
+
+INSTANTIATE_TEST_SUITE_P(Placement,
+                         ControlParity,
+                         testing::ValuesIn(placement_scenarios()),
                          [](const auto& row) { return fs::path(row.param).stem().string(); });
 
 }  // namespace

@@ -35,10 +35,12 @@ TEST(SeatRecord, WithoutAWindowTheLastSeatsCount) {
   SeatRecord record;
   record.note(at(1), job_on({0, 1}));
   record.note(at(5), job_on({2, 1}));
+  record.note(at(8), job_on({2}));
   record.note(at(9), job_on({}));
   EXPECT_EQ(record.finding(sits(0, 2)), "");
   EXPECT_EQ(record.finding(sits(0, 0)),
             "it sat with w/0 on node 2 devices 0, expected other seats");
+  EXPECT_EQ(record.finding(sits(1, 1)), "") << "the second ended before the first";
   EXPECT_EQ(record.finding({}), "");
 }
 
@@ -69,7 +71,7 @@ TEST(SeatRecord, AllMustSitAtOneInstantAndOnTheirDevices) {
   EXPECT_EQ(record.finding(both), "");
   both.sits[0].devices = 2;
   EXPECT_THAT(record.finding(both), HasSubstr("expected other seats"));
-  EXPECT_THAT(SeatRecord().finding(both), HasSubstr("it sat nowhere"));
+  EXPECT_THAT(SeatRecord().finding(both), HasSubstr("w/0 nowhere"));
 }
 
 }  // namespace

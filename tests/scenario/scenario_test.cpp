@@ -173,6 +173,11 @@ INSTANTIATE_TEST_SUITE_P(Scenarios,
                          testing::ValuesIn(scenarios_in("scenarios/failover")),
                          test_name);
 
+INSTANTIATE_TEST_SUITE_P(Placement,
+                         Failover,
+                         testing::ValuesIn(scenarios_in("scenarios/placement")),
+                         test_name);
+
 class Negative : public ScenarioTest {};
 
 TEST_P(Negative, MissesItsExpectationsInWords) {

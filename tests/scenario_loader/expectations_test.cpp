@@ -58,7 +58,7 @@ TEST(Expectations, ReferencesToNothingAreReported) {
                           HasSubstr("expects nothing"),
                           HasSubstr("did you mean 'Running'?"),
                           HasSubstr("without a time of its own"),
-                          HasSubstr("stands without phase, replicas or sits")));
+                          HasSubstr("stands without phase, replicas, says or sits")));
 }
 
 TEST(Expectations, RequestsNameOneThingToDo) {

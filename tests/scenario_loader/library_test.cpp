@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -48,14 +49,29 @@ TEST(Library, TheFailoverPageNamesEveryScenarioOfItsFolderAndNoOther) {
   EXPECT_EQ(last_cells("failover.md", "## The scenarios"), scenarios_of("failover"));
 }
 
+/// The text of the file of cases beside the project; empty where it is absent.
+std::string placement_cases() {
+  std::ifstream in(fs::path(ORRERY_SOURCE_ROOT) / "../shared/cases/placement_cases.json");
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  return text.str();
+}
+
 TEST(Library, TheCompatibilityPageNamesOnlyScenariosAndTestsThatAreThere) {
+  const std::string cases = placement_cases();
+  if (cases.empty()) GTEST_SKIP() << "there is no file of cases, which the page names too";
   std::set<std::string> known = scenarios_of("failover");
   known.merge(scenarios_of("lifecycle"));
+  known.merge(scenarios_of("placement"));
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "docs/examples"))
+    known.insert(entry.path().stem().string());
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "tests"))
     known.insert(entry.path().filename().string());
   for (const std::string& name : last_cells("compatibility.md", ""))
-    EXPECT_TRUE(known.contains(name) || fs::exists(fs::path(ORRERY_SOURCE_ROOT) / name))
-        << name << " is neither a scenario nor a test";
+    EXPECT_TRUE(known.contains(name) || cases.find('"' + name + '"') != std::string::npos ||
+                fs::exists(fs::path(ORRERY_SOURCE_ROOT) / name))
+        << name << " is neither a scenario, a case, an example nor a test";
 }
 
 TEST(Library, EveryScenarioLoadsAndDescribesItself) {

@@ -1,6 +1,7 @@
-// The failover library in world `sim`. At L2, as it is. At level L3, with control by agents that
-// are SimGrid's actors, every scenario without faults of messages. All meet their expectations,
-// twice, with equal digests. And the scenarios of networks, message by message, against L1.
+// The libraries of failover and placement in world `sim`. At L2, as it is. At level L3, with
+// control by agents that are SimGrid's actors, every scenario without faults of messages. All meet
+// their expectations, twice, with equal digests. And the scenarios of networks, message by message,
+// against L1.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,6 +76,11 @@ INSTANTIATE_TEST_SUITE_P(Failover,
                          testing::ValuesIn(files_in("scenarios/failover")),
                          test_name);
 
+INSTANTIATE_TEST_SUITE_P(Placement,
+                         MessageScenarios,
+                         testing::ValuesIn(files_in("scenarios/placement")),
+                         test_name);
+
 class FluidScenarios : public MessageScenarios {};
 
 TEST_P(FluidScenarios, MeetExpectationsTwiceAlike) {
@@ -91,6 +97,11 @@ TEST_P(FluidScenarios, MeetExpectationsTwiceAlike) {
 INSTANTIATE_TEST_SUITE_P(Failover,
                          FluidScenarios,
                          testing::ValuesIn(all_in("scenarios/failover")),
+                         test_name);
+
+INSTANTIATE_TEST_SUITE_P(Placement,
+                         FluidScenarios,
+                         testing::ValuesIn(all_in("scenarios/placement")),
                          test_name);
 
 /// How much longer jobs may take than at L1, mean of all: 1 % for what L1 leaves out, but for those
