@@ -92,6 +92,8 @@ void read_placed_jobs(DocumentReading& reading, const YamlNode& jobs, PlacementD
                  {"jobs", describe(jobs), "a list of jobs", "write - before each name"});
   JobsReader reader(reading, document, jobs.items.size() > 1);
   for (std::size_t i = 0; i < jobs.items.size(); ++i) reader.read(jobs.items[i], i);
+  if (document.jobs.size() > 1)
+    document.remarks.emplace_back("Each job is placed as if it ran alone.");
 }
 
 }  // namespace orrery::scenarios

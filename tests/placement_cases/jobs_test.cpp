@@ -54,12 +54,14 @@ jobs:
 }
 
 TEST(PlacedJobs, OtherJobsAndOtherSizesMayOverlap) {
-  const PlacementAnswer answer = answer_of(std::string(kCluster) + R"(
+  const PlacementDocument document = read_placement_document(std::string(kCluster) + R"(
 jobs:
   - {name: first, placement: 0-3}
   - name: second
     placements: {2: "0-1", 4: {node_group: nodes, placement: 0-3}}
 )");
+  EXPECT_THAT(document.remarks, testing::ElementsAre(HasSubstr("as if it ran alone")));
+  const PlacementAnswer answer = resolve_placement_document(document);
   for (const PlacementFinding& finding : answer.findings) ADD_FAILURE() << finding.message;
   ASSERT_EQ(answer.plan.components.size(), 3U);
   EXPECT_EQ(answer.plan.components[0].name, "first/worker");
