@@ -112,6 +112,13 @@ class Named(unittest.TestCase):
         for line in shown:
             self.assertIn(line, code)
 
+    def test_every_scenario_of_the_library_is_named(self):
+        rows = tables(page("virtual_clusters.md"), "| about | scenarios |")
+        named = [name for row in rows for name in BACKTICKED.findall(row[1])]
+        there = {path.stem for path in (ROOT / "scenarios/placement").glob("*.yaml")}
+        self.assertEqual(len(named), len(set(named)))
+        self.assertEqual(set(named), there)
+
     def test_what_holds_a_difference_exists(self):
         known = {path.name for path in (ROOT / "tests").rglob("*_test.*")}
         known |= {path.stem for folder in ("scenarios", pages.EXAMPLES)
