@@ -31,6 +31,14 @@ std::string joined(Words words) {
   return text;
 }
 
+/// What may stand behind a needed field.
+std::string_view example_of(std::string_view key) {
+  if (key == "label") return ": a800";
+  if (key == "node_ranks") return ": 0-1";
+  if (key == "type") return ": Franka";
+  return ": [{node_rank: 0}]";
+}
+
 /// Fields of one mapping: unknown, repeated and missing ones are reported. True where it is sound.
 bool check_fields(DocumentReading& reading,
                   const YamlNode& node,
@@ -63,11 +71,7 @@ bool check_fields(DocumentReading& reading,
                  {subject,
                   "no " + std::string(key),
                   "the field " + std::string(key),
-                  "write for example " + std::string(key) +
-                      (key == "label"        ? ": a800"
-                       : key == "node_ranks" ? ": 0-1"
-                       : key == "type"       ? ": Franka"
-                                             : ": [{node_rank: 0}]")});
+                  "write for example " + std::string(key) + std::string(example_of(key))});
     sound = false;
   }
   return sound;
