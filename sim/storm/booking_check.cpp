@@ -4,6 +4,8 @@
 #include <string>
 #include <variant>
 
+#include "core/job/turns.hpp"
+
 namespace orrery::sim {
 
 std::vector<BookingCheck::Booking>& BookingCheck::on(NodeId node) {
@@ -11,7 +13,7 @@ std::vector<BookingCheck::Booking>& BookingCheck::on(NodeId node) {
   return nodes_[node.index()];
 }
 
-void BookingCheck::ordered(Instant now, const StartWorkers& order) {
+void BookingCheck::ordered(Instant now, const StartWorkers& order, const JobSpec* spec) {
   for (const WorkerStart& start : order.workers) {
     if (start.node.is_none() || start.node.index() > UINT16_MAX) continue;
     const ProcessName name{order.job, start.incarnation, start.rank};
@@ -19,6 +21,8 @@ void BookingCheck::ordered(Instant now, const StartWorkers& order) {
     const bool again =
         std::any_of(booked.begin(), booked.end(), [&](const Booking& b) { return b.name == name; });
     if (again) continue;
+    const bool known = spec != nullptr && start.role.index() < spec->roles.size();
+    const TurnKey turns = known ? turns_of(*spec, start.role) : TurnKey{};
     std::int32_t taken = start.share.thousandths;
     for (const Booking& other : booked) {
       if (start.first_port != 0 && other.first_port == start.first_port)
@@ -29,6 +33,7 @@ void BookingCheck::ordered(Instant now, const StartWorkers& order) {
                        std::to_string(start.node.value) + ", where job " +
                        std::to_string(other.name.job.value) + " was not told to have left");
       if ((other.devices & start.devices) == 0) continue;
+      if (take_turns(order.job, turns, other.name.job, other.turns)) continue;
       taken += other.share.thousandths;
       if (!start.share.is_whole() && !other.share.is_whole() && taken <= 1000) continue;
       found_.add(ViolationKind::OrderedTwice,
@@ -40,7 +45,7 @@ void BookingCheck::ordered(Instant now, const StartWorkers& order) {
                      std::to_string(other.name.incarnation.value) + " was not told to have left");
       break;
     }
-    booked.push_back({name, start.devices, start.share, start.first_port});
+    booked.push_back({name, start.devices, start.share, start.first_port, turns});
   }
 }
 

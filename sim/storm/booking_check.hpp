@@ -7,6 +7,8 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/cluster/seat.hpp"
+#include "core/job/spec.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
 #include "sim/storm/process_check.hpp"
@@ -20,8 +22,8 @@ class BookingCheck {
  public:
   explicit BookingCheck(Violations& found) : found_(found) {}
 
-  /// A start was ordered.
-  void ordered(Instant now, const StartWorkers& order);
+  /// A start was ordered; `spec` is its job's, null where that is not known.
+  void ordered(Instant now, const StartWorkers& order, const JobSpec* spec);
 
   /// A fact was journaled that may end bookings.
   void appended(const Event& event);
@@ -32,6 +34,7 @@ class BookingCheck {
     std::uint64_t devices = 0;
     Share share;
     std::int32_t first_port = 0;
+    TurnKey turns;
   };
 
   std::vector<Booking>& on(NodeId node);

@@ -43,6 +43,7 @@ void Checker::compared(Instant now, Sequence at, Digest of_leader, Digest of_jou
 
 void Checker::process_began(Instant now, TrueProcess process) {
   process.bundle = jobs_.bundle_of(process.name.job, process.role);
+  process.turns = jobs_.turns_of_role(process.name.job, process.role);
   processes_.began(now, process);
 }
 

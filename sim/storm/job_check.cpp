@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "core/job/turns.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -38,6 +40,12 @@ Bundle JobCheck::bundle_of(JobId job, RoleIndex role) const {
   const Job* known = find(job);
   if (known == nullptr || role.index() >= known->spec->roles.size()) return {};
   return known->spec->roles[role.index()].bundle;
+}
+
+TurnKey JobCheck::turns_of_role(JobId job, RoleIndex role) const {
+  const Job* known = find(job);
+  if (known == nullptr || role.index() >= known->spec->roles.size()) return {};
+  return turns_of(*known->spec, role);
 }
 
 std::string JobCheck::name_of(JobId job) const {
@@ -170,8 +178,8 @@ void JobCheck::crashed(Sequence last) {
 
 void JobCheck::released(Instant now, const Command& order) {
   if (const auto* start = std::get_if<StartWorkers>(&order.body)) {
-    bookings_.ordered(now, *start);
     Job* job = find(start->job);
+    bookings_.ordered(now, *start, job == nullptr ? nullptr : job->spec.get());
     if (job == nullptr) {
       found_.add(ViolationKind::JobVanished,
                  now,

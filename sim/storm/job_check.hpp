@@ -63,6 +63,9 @@ class JobCheck {
   /// The role's bundle of a process; empty where the job is not known.
   Bundle bundle_of(JobId job, RoleIndex role) const;
 
+  /// With whom the role shares devices by declaration.
+  TurnKey turns_of_role(JobId job, RoleIndex role) const;
+
   /// "default.name", or the number where it is not known.
   std::string name_of(JobId job) const;
 

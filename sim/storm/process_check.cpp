@@ -12,6 +12,10 @@ std::string describe(const TrueProcess& process) {
          std::to_string(process.node.value);
 }
 
+bool take_turns(JobId a, TurnKey of_a, JobId b, TurnKey of_b) {
+  return a == b && of_a.group != 0 && of_a.group == of_b.group && of_a.member != of_b.member;
+}
+
 ProcessCheck::ProcessCheck(const std::vector<NodeGroup>& groups,
                            Duration stale_after,
                            Violations& found)
@@ -37,6 +41,8 @@ void ProcessCheck::check_devices(Instant now, const Node& node, const TrueProces
   std::int32_t taken = fresh.share.thousandths;
   for (const Living& other : node.living) {
     if ((other.process.devices & fresh.devices) == 0) continue;
+    if (take_turns(fresh.name.job, fresh.turns, other.process.name.job, other.process.turns))
+      continue;
     taken += other.process.share.thousandths;
     const bool parts = !fresh.share.is_whole() && !other.process.share.is_whole();
     if (parts && taken <= 1000) continue;

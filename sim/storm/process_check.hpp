@@ -9,6 +9,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
+#include "core/cluster/seat.hpp"
 #include "sim/storm/violation.hpp"
 
 namespace orrery::sim {
@@ -32,7 +33,11 @@ struct TrueProcess {
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;                ///< Of the one device.
   Bundle bundle;              ///< What its role takes.
+  TurnKey turns;              ///< With whom its role shares devices by declaration.
 };
+
+/// Whether the two may live on the same devices because their roles take turns.
+bool take_turns(JobId a, TurnKey of_a, JobId b, TurnKey of_b);
 
 /// "job 3, role 0[1], incarnation 2 on node 4".
 std::string describe(const TrueProcess& process);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/base/enum_names.hpp"
+#include "core/job/turns.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/loader.hpp"
 #include "sim/agents/world_tap.hpp"
@@ -18,14 +20,26 @@
 
 namespace orrery::sim {
 
-/// Watches living processes: no whole device of a node may be two processes' at once.
+/// Watches living processes: no whole device of a node may be two processes' at once, unless they
+/// are of roles that take turns.
 class TruthTap final : public WorldTap {
  public:
+  TruthTap() = default;
+
+  /// The jobs of `scenario` say which roles take turns; ids are in the order of submission.
+  explicit TruthTap(const scenarios::Scenario& scenario) {
+    std::vector<scenarios::ScenarioJob> jobs = scenario.jobs;
+    std::stable_sort(
+        jobs.begin(), jobs.end(), [](const auto& a, const auto& b) { return a.submit < b.submit; });
+    for (const scenarios::ScenarioJob& job : jobs) specs_.push_back(job.spec);
+  }
+
   void on_process_started(Instant now, const WorldProcess& process) override {
     ++started;
     for (const auto& [name, other] : living_) {
       if (other.node != process.node) continue;
-      const bool shared = other.share != Share{} && process.share != Share{};
+      const bool shared =
+          (other.share != Share{} && process.share != Share{}) || take_turns(other, process);
       if ((other.devices & process.devices) != 0 && !shared)
         found.push_back(std::to_string(now.in_seconds()) + " s: a device of node " +
                         std::to_string(process.node.value) + " is held twice");
@@ -47,6 +61,12 @@ class TruthTap final : public WorldTap {
   int by_shims = 0;
 
  private:
+  bool take_turns(const WorldProcess& a, const WorldProcess& b) const {
+    if (a.job != b.job || a.role == b.role || a.job.index() >= specs_.size()) return false;
+    const TurnKey key = turns_of(specs_[a.job.index()], a.role);
+    return key.group != 0 && key.group == turns_of(specs_[b.job.index()], b.role).group;
+  }
+
   using Name = std::tuple<JobId, Incarnation, Rank>;
 
   static Name name_of(const WorldProcess& process) {
@@ -54,6 +74,7 @@ class TruthTap final : public WorldTap {
   }
 
   std::map<Name, WorldProcess> living_;
+  std::vector<JobSpec> specs_;  ///< By job id.
 };
 
 /// What a run came to.

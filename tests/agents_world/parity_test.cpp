@@ -28,7 +28,7 @@ TEST_P(ControlParity, ComesToTheSamePhases) {
   if (!scenario->until.is_never()) scenario->until = scenario->until + Duration::seconds(1);
   const AgentOutcome direct = run_scenario(*scenario);
   scenario->control = scenarios::Control::Agents;
-  TruthTap tap;
+  TruthTap tap(*scenario);
   const AgentOutcome agents = run_scenario(*scenario, &tap);
   EXPECT_EQ(agents.phases, direct.phases);
   EXPECT_EQ(agents.restarts, direct.restarts);
