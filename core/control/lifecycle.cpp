@@ -337,24 +337,36 @@ void release_dropped(Step& step, JobState& job, const MembershipChange& change) 
 namespace {
 
 // Claims what is to be added; counts the claims that must wait for those before.
+Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
+  Worker worker;
+  worker.role = placed.role;
+  worker.node = placed.at.node;
+  worker.lease = claim(step, job, placed);
+  // They go with the lease: whoever starts again in place has them already.
+  const std::int32_t ports = ports_of(*job.spec, placed.role);
+  const bool listens = ports == 0 || step.state.ledger.take_ports(worker.lease, ports);
+  invariant(listens, "places are found with ports");
+  const Lease& lease = step.state.ledger.lease(worker.lease);
+  worker.devices = lease.devices;
+  worker.hardware = lease.hardware;
+  worker.first_port = lease.ports.first;
+  worker.share = placed.seat ? placed.seat->share : lease.demand.share;
+  if (lease.stage == LeaseStage::Claimed) ++job.blocked;
+  return worker;
+}
+
+// Seats before all else, as they were found: whoever sits wherever it fits must leave them free.
 std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
-  std::vector<Worker> added;
-  for (const Placed& each : placed) {
-    for (std::int32_t i = 0; i < each.at.replicas; ++i) {
-      Worker& worker = added.emplace_back();
-      worker.role = each.role;
-      worker.node = each.at.node;
-      worker.lease = claim(step, job, each);
-      // They go with the lease: whoever starts again in place has them already.
-      const std::int32_t ports = ports_of(*job.spec, each.role);
-      const bool listens = ports == 0 || step.state.ledger.take_ports(worker.lease, ports);
-      invariant(listens, "places are found with ports");
-      const Lease& lease = step.state.ledger.lease(worker.lease);
-      worker.devices = lease.devices;
-      worker.hardware = lease.hardware;
-      worker.first_port = lease.ports.first;
-      worker.share = each.seat ? each.seat->share : lease.demand.share;
-      if (lease.stage == LeaseStage::Claimed) ++job.blocked;
+  std::size_t workers = 0;
+  for (const Placed& each : placed) workers += static_cast<std::size_t>(each.at.replicas);
+  std::vector<Worker> added(workers);
+  for (const bool seated : {true, false}) {
+    auto next = added.begin();
+    for (const Placed& each : placed) {
+      const auto end = next + each.at.replicas;
+      if (each.seat.has_value() == seated)
+        std::generate(next, end, [&] { return claim_worker(step, job, each); });
+      next = end;
     }
   }
   return added;
@@ -587,7 +599,10 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   state.set_held(job, false, 0);
   if (job.wants_more) std::erase(state.wants_more, job.row.id);
   job.wants_more = false;
-  if (held) state.due.completion = true;
+  if (held)
+    state.due.completion = true;
+  else if (reason != Reason::InvalidSpec)
+    state.due.capacity = true;  // Whoever it kept waiting in the queue may go ahead.
   ++(phase == JobPhase::Succeeded ? state.totals.succeeded : state.totals.failed);
   state.note_final();
   retain_if_cleared(step, job);
