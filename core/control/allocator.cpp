@@ -279,6 +279,31 @@ std::optional<Accepted> accept(Step& step, const Plan& plan, const Grant& grant,
   return each;
 }
 
+// A job on seats is not disturbed for a size whose seats are taken, unless the plan takes from
+// somebody else as well: then they may come free.
+void drop_unseatable(Step& step, std::vector<Accepted>& accepted) {
+  const State& state = step.state;
+  const auto gives = [&](const Accepted& grant) {
+    const JobRow& row = step.state.job(grant.job).row;
+    return row.holds && grant.replicas < row.replicas;
+  };
+  const auto givers = std::count_if(accepted.begin(), accepted.end(), gives);
+  std::erase_if(accepted, [&](const Accepted& grant) {
+    const JobState& job = step.state.job(grant.job);
+    if (!job.row.holds || grant.replicas == 0 || !has_placements(job)) return false;
+    if (givers > (gives(grant) ? 1 : 0)) return false;
+    std::vector<Placed> seats;
+    add_missing_seats(job,
+                      job.row.elastic,
+                      grant.replicas,
+                      std::vector<std::uint8_t>(job.workers.size(), 0),
+                      seats);
+    if (seats_fit_instead(state, job, seats)) return false;
+    drop(step, job, Ignored::DoesNotFit);
+    return true;
+  });
+}
+
 }  // namespace
 
 void on_event(Step& step, const PlanProposed& event) {
@@ -291,6 +316,7 @@ void on_event(Step& step, const PlanProposed& event) {
     if (std::optional<Accepted> each = accept(step, event.plan, grant, more))
       accepted.push_back(std::move(*each));
   drop_repeated(step, accepted);
+  drop_unseatable(step, accepted);
   for (Accepted& grant : accepted) {
     JobState& job = state.job(grant.job);
     if (job.row.holds) give_up(step, job, grant);
