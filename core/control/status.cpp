@@ -60,6 +60,9 @@ std::string message_of(const State& state, const JobState& job) {
                        : waiting_message(state, job);
     case JobPhase::Failed:
       if (job.failover.limit != Limit::None) return limit_message(job);
+      if (job.reason == Reason::WaitDeadline && is_seated(*job.spec))
+        if (const std::string why = why_not_seated(state, job); !why.empty())
+          return std::string(in_words(job.reason)) + ": " + why;
       break;
     case JobPhase::Restarting:
       return std::string(in_words(job.reason)) + "; restart " + std::to_string(row.restarts) +
