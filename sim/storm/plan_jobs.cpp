@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/storm/plan_seats.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -302,6 +304,7 @@ void plan_jobs(Random& random, Instant calm_from, Scenario& scenario) {
                    [](const ScenarioJob& a, const ScenarioJob& b) { return a.submit < b.submit; });
   plan_quotas(random, scenario);
   plan_requests(random, calm_from, scenario);
+  plan_seats(random, scenario);
 }
 
 }  // namespace orrery::sim
