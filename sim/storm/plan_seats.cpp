@@ -1,9 +1,12 @@
 #include "sim/storm/plan_seats.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "sim/storm/plan_jobs.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -16,6 +19,7 @@ struct Place {
   std::int32_t devices = 0;
   MilliCpu cpu;
   Bytes memory;
+  std::string model;
 };
 
 std::vector<Place> places_of(const Scenario& scenario) {
@@ -24,7 +28,7 @@ std::vector<Place> places_of(const Scenario& scenario) {
   for (const NodeGroup& group : scenario.groups)
     for (std::int32_t i = 0; i < group.count; ++i, next += group.devices)
       if (i < group.count - group.spares)
-        places.push_back({next, group.devices, group.cpu, group.memory});
+        places.push_back({next, group.devices, group.cpu, group.memory, group.device_model});
   return places;
 }
 
@@ -33,13 +37,19 @@ std::string range(std::int32_t first, std::int32_t count) {
                     : std::to_string(first) + "-" + std::to_string(first + count - 1);
 }
 
-// "8-11:0-1,16-19:2-3": so many processes of so many devices each, node by node from `at` on; empty
-// where they do not fit in node order.
-std::optional<std::string> text_for(std::vector<Place> places,
-                                    std::size_t at,
-                                    std::int32_t replicas,
-                                    const Bundle& bundle) {
-  std::string text;
+struct Placing {
+  std::string text;   ///< "8-11:0-1,16-19:2-3".
+  std::string model;  ///< Of all devices; empty where they are of several.
+};
+
+// So many processes of so many devices each, node by node from `at` on; nothing where they do not
+// fit in node order.
+std::optional<Placing> place_from(std::vector<Place> places,
+                                  std::size_t at,
+                                  std::int32_t replicas,
+                                  const Bundle& bundle) {
+  Placing placing;
+  std::string& text = placing.text;
   std::int32_t rank = 0;
   for (; at < places.size() && rank < replicas; ++at) {
     Place& place = places[at];
@@ -51,11 +61,12 @@ std::optional<std::string> text_for(std::vector<Place> places,
       ++here;
     }
     if (here == 0) continue;
+    placing.model = text.empty() || placing.model == place.model ? place.model : "";
     text += (text.empty() ? "" : ",") + range(place.first, here * bundle.devices) + ":" +
             range(rank, here);
     rank += here;
   }
-  return rank == replicas ? std::optional(text) : std::nullopt;
+  return rank == replicas ? std::optional(placing) : std::nullopt;
 }
 
 bool is_plain(const RoleSpec& role) {
@@ -69,27 +80,27 @@ Bundle doubled(Bundle bundle) {
   return bundle;
 }
 
-void sit(RoleSpec& role, const std::string& text) {
+void sit(RoleSpec& role, const Placing& placing) {
   role.max_replicas = role.min_replicas;
-  role.bundle.device_model.clear();
-  role.placements.push_back({role.min_replicas, {}, text});
+  role.bundle.device_model = placing.model;
+  role.placements.push_back({role.min_replicas, {}, placing.text});
 }
 
 bool pin(Random& random, const Scenario& scenario, JobSpec& spec) {
   const std::vector<Place> places = places_of(scenario);
   const bool turns = spec.roles.size() > 1 && is_plain(spec.roles[1]);
   RoleSpec& role = spec.roles[0];
-  const std::optional<std::string> text = text_for(places,
-                                                   random.below(places.size()),
-                                                   role.min_replicas,
-                                                   turns ? doubled(role.bundle) : role.bundle);
-  if (!text) return false;
-  sit(role, *text);
+  const std::optional<Placing> placing = place_from(places,
+                                                    random.below(places.size()),
+                                                    role.min_replicas,
+                                                    turns ? doubled(role.bundle) : role.bundle);
+  if (!placing) return false;
+  sit(role, *placing);
   if (!turns) return true;
   RoleSpec& rider = spec.roles[1];
   rider.bundle = role.bundle;
   rider.min_replicas = role.min_replicas;
-  sit(rider, *text);
+  sit(rider, *placing);
   spec.take_turns.push_back({{role.name, rider.name}});
   return true;
 }
@@ -124,9 +135,21 @@ void plan_seats(Random random, Scenario& scenario) {
   for (scenarios::ScenarioJob& job : scenario.jobs) {
     JobSpec& spec = job.spec;
     if (!random.chance(0.4) || !is_plain(spec.roles[0])) continue;
+    const JobSpec before = spec;
     const bool seated =
         random.chance(0.6) ? pin(random, scenario, spec) : form(random, scenario, spec);
-    if (seated && spec.wait_deadline.is_forever())
+    std::vector<std::int32_t> counts;
+    for (const RoleSpec& role : spec.roles) counts.push_back(role.min_replicas);
+    const std::int32_t workers = std::accumulate(counts.begin(), counts.end(), 0);
+    // The storm counts roles that take turns apart: what then does not fit has no seats.
+    if (!seated || !fits_alone(scenario, spec, counts)) {
+      spec = before;
+      continue;
+    }
+    std::erase_if(job.workers, [&](const scenarios::WorkerScript& script) {
+      return script.worker.index >= workers;
+    });
+    if (spec.wait_deadline.is_forever())
       spec.wait_deadline = Duration::seconds(random.between(60, 600));
   }
 }
