@@ -59,6 +59,17 @@ std::string facts_of(const JobState& job) {
   return out.str();
 }
 
+/// What version 3 knows of where workers sit and listen.
+std::string seating_facts_of(const JobState& job) {
+  std::ostringstream out;
+  for (const Worker& worker : job.workers)
+    out << "  " << worker.role.value << "/" << worker.local_rank << " on node " << worker.node.value
+        << ", devices " << worker.devices << ", hardware " << worker.hardware << ", share "
+        << worker.share.thousandths << ", first port " << worker.first_port << "\n";
+  out << "  sizes with seats " << job.seats.size() << "\n";
+  return out.str();
+}
+
 /// What a reader of the journal is asked about: totals, and each job's phase and counts.
 std::string facts_of(const State& state, std::uint16_t version) {
   std::ostringstream out;
@@ -78,6 +89,7 @@ std::string facts_of(const State& state, std::uint16_t version) {
   state.for_each_job([&](const JobState& job) {
     out << facts_of(job);
     if (version >= 2) out << failover_facts_of(job.failover);
+    if (version >= 3) out << seating_facts_of(job);
   });
   return out.str();
 }
