@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/storm/plan_jobs.hpp"
+#include "sim/storm/plan_placements.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -134,6 +135,10 @@ void plan_seats(Random random, Scenario& scenario) {
   if (!random.chance(0.4)) return;
   for (scenarios::ScenarioJob& job : scenario.jobs) {
     JobSpec& spec = job.spec;
+    if (random.chance(0.2)) {
+      place_anyhow(random, scenario, spec);
+      continue;
+    }
     if (!random.chance(0.4) || !is_plain(spec.roles[0])) continue;
     const JobSpec before = spec;
     const bool seated =

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/job/turns.hpp"
 #include "scenarios/loader.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/storm_plan.hpp"
@@ -192,7 +193,9 @@ class Shrinker {
       any = change([&](Scenario& s) { spec(s).preemptible = false; }) || any;
       any = change([&](Scenario& s) { spec(s).rescale = usual.rescale; }) || any;
       any = change([&](Scenario& s) { spec(s).recovery = usual.recovery; }) || any;
-      any = change([&](Scenario& s) { spec(s).wait_deadline = usual.wait_deadline; }) || any;
+      // Its seats may be gone with the nodes: only the deadline ends the wait of a seated job.
+      if (!is_seated(spec(best_.scenario)))
+        any = change([&](Scenario& s) { spec(s).wait_deadline = usual.wait_deadline; }) || any;
       any = change([&](Scenario& s) { spec(s).run_deadline = usual.run_deadline; }) || any;
       any = change([&](Scenario& s) { spec(s).backoff_limit = usual.backoff_limit; }) || any;
       any = change([&](Scenario& s) { spec(s).drain_grace = usual.drain_grace; }) || any;

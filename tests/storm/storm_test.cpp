@@ -9,7 +9,7 @@
 namespace orrery::sim {
 namespace {
 
-constexpr std::uint64_t kSeeds = 400;
+constexpr std::uint64_t kSeeds = 600;
 
 /// What a sound stream between leaders and agents does not let happen; the agent's and the ear's
 /// own tests reach these.
