@@ -320,7 +320,8 @@ void on_event(Step& step, const JobSubmitted& event) {
              nullptr,
              Ignored::BadSpecification,
              EventBody(std::in_place_type<JobSubmitted>).index());
-      return answer(step, event.request, JobId::none(), false, std::move(why));
+      return answer(
+          step, event.request, JobId::none(), false, event.spec->name + ":\n" + std::move(why));
     }
   }
   JobState& job = state.add_job(event.spec);

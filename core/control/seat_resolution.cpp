@@ -33,17 +33,16 @@ Seating worse(Seating a, Seating b) { return std::max(a, b); }
 // Collects what is wrong, a reason a line.
 class Findings {
  public:
-  Findings(const JobSpec& spec, std::string& why) : spec_(spec), why_(why) {}
+  explicit Findings(std::string& why) : why_(why) {}
 
   void add(Seating seating, const std::string& text) {
     found_ = worse(found_, seating);
-    why_ += (why_.empty() ? "" : "\n") + spec_.name + ": " + text;
+    why_ += (why_.empty() ? "" : "\n") + text;
   }
 
   Seating found() const { return found_; }
 
  private:
-  const JobSpec& spec_;
   std::string& why_;
   Seating found_ = Seating::Sound;
 };
@@ -142,7 +141,7 @@ void check_virtual_clusters(const State& state, const JobState& job, Findings& f
 
 Seating resolve_seats(const State& state, JobState& job, std::string& why) {
   job.seats.clear();
-  Findings findings(*job.spec, why);
+  Findings findings(why);
   const pl::Inventory inventory = pl::inventory_of(state.declared);
   for (std::size_t r = 0; r < job.role_count(); ++r)
     resolve_role(state, inventory, job, RoleIndex{static_cast<std::uint16_t>(r)}, findings);

@@ -18,6 +18,7 @@
 #include "core/record/record_text.hpp"
 #include "tests/support/fake_cluster.hpp"
 #include "tests/support/job_builders.hpp"
+#include "tests/support/seated_jobs.hpp"
 #include "tests/support/state_checker.hpp"
 
 namespace orrery::tests {
@@ -196,7 +197,7 @@ class History {
     b.raw().parallel_workers = 1 + min % 3;  // With it the number of ports.
     if (random_.chance(0.3)) b.no_unknown();
     if (random_.chance(0.5)) b.group("g" + std::to_string(random_.below(2)));
-    if (options_.seated && random_.chance(0.7)) take_seats(b);
+    if (options_.seated && random_.chance(0.7)) take_seats(random_, b);
     if (random_.chance(0.03)) b.replicas(50);         // Can never fit.
     if (random_.chance(0.03)) b.raw().roles.clear();  // Is no specification.
     if (random_.chance(0.1)) b.raw().roles.begin()->bundle.cpu = MilliCpu{40000};
@@ -205,50 +206,6 @@ class History {
         b.raw().unknown_deadline == Duration::zero() ? Duration::zero() : Duration::seconds(20);
     b.raw().drain_grace = Duration::seconds(random_.between(0, 10));
     step(JobSubmitted{++requests_, std::make_shared<JobSpec>(b.spec())});
-  }
-
-  // Says where workers sit, on 4 nodes of 4 devices and 2 of 2.
-  void take_seats(JobBuilder& b) {
-    RoleSpec& first = b.raw().roles.front();
-    first.bundle.share = Share{};
-    const double dice = random_.uniform();
-    if (dice < 0.3) {
-      b.elastic(1, 4).devices(1);
-      const std::int64_t at = random_.between(0, 12);
-      for (const std::int32_t size : {1, 2, 4})
-        first.placements.push_back(
-            {size, {}, std::to_string(at) + "-" + std::to_string(at + size - 1)});
-    } else if (dice < 0.5) {
-      b.replicas(4).devices(1).share(500);
-      first.placements.push_back({4, {}, random_.chance(0.5) ? "2-3:0-3" : "16,18:0-3"});
-    } else if (dice < 0.75) {
-      b.replicas(4).devices(1).role("rider", 2, 2);
-      first.placements.push_back({4, {}, "4-7"});
-      b.raw().roles.back().placements.push_back(
-          {2, {}, random_.chance(0.8) ? "4-7:0-1" : "0-3:0-1"});
-      b.raw().take_turns.push_back({{"worker", "rider"}});
-    } else {
-      form_virtual_cluster(b);
-    }
-  }
-
-  void form_virtual_cluster(JobBuilder& b) {
-    VirtualClusterSpec cluster;
-    cluster.name = "train";
-    cluster.bundles_per_node = {static_cast<std::int32_t>(random_.between(1, 4)), 2};
-    cluster.cpu_per_bundle = MilliCpu{1000};
-    cluster.memory_per_bundle = Bytes{1};
-    cluster.max_worker_groups = 2;
-    if (random_.chance(0.3)) cluster.strategy = BundleStrategy::StrictSpread;
-    if (random_.chance(0.2)) cluster.unified = true;
-    const std::int32_t workers = cluster.bundles_per_node[0] + cluster.bundles_per_node[1];
-    b.raw().virtual_clusters.push_back(cluster);
-    b.replicas(workers).devices(1);
-    b.raw().preemptible = random_.chance(0.3);
-    b.raw().roles.front().workers.virtual_cluster = "train";
-    if (!random_.chance(0.5)) return;
-    b.role("generation", workers);
-    b.raw().roles.back().workers.virtual_cluster = "train";
   }
 
   void pass_time(Duration d) {

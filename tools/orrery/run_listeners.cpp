@@ -1,6 +1,7 @@
 #include "tools/orrery/run_listeners.hpp"
 
 #include "core/control/state.hpp"
+#include "core/control/status.hpp"
 
 namespace orrery::cli {
 
@@ -58,7 +59,10 @@ void StuckListener::on_notices(std::span<const Notice> notices,
     held_ = state.holding_count() > 0;
     if (notice.kind != NoticeKind::PhaseChanged || notice.reason != Reason::Submitted) continue;
     const JobState* job = state.find(notice.job);
-    infeasible_ += job != nullptr && job->row.infeasible ? 1 : 0;
+    if (job == nullptr || !job->row.infeasible) continue;
+    ++infeasible_;
+    if (lacks_.size() < kLacksMax)
+      lacks_.push_back(job->spec->name + ": " + status_of(state, *job).message);
   }
 }
 

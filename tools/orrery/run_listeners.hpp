@@ -110,9 +110,15 @@ class StuckListener final : public sim::RunListener {
   /// Jobs that could not fit on the cluster when they were submitted.
   std::uint64_t infeasible() const { return infeasible_; }
 
+  /// What the first few of them lack: "default.wide: virtual cluster all: needs ...".
+  const std::vector<std::string>& lacks() const { return lacks_; }
+
  private:
+  static constexpr std::size_t kLacksMax = 5;
+
   std::uint64_t jobs_expected_;
   std::uint64_t infeasible_ = 0;
+  std::vector<std::string> lacks_;
   bool changed_ = false;
   bool held_ = false;
   bool stopped_ = false;

@@ -110,6 +110,7 @@ bool describe_leftovers(const scenarios::Scenario& scenario,
   if (infeasible > 0)
     troubles.push_back(std::to_string(infeasible) +
                        " jobs are unfinished because they can never fit on this cluster");
+  troubles.insert(troubles.end(), stuck.lacks().begin(), stuck.lacks().end());
   if (waiting > 0)
     troubles.push_back(std::to_string(waiting) +
                        " jobs are unfinished though they could fit, and nothing will happen any "
