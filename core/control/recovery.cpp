@@ -146,6 +146,13 @@ bool stays_in(const JobState& job, std::uint32_t rank) {
   return well && std::find(job.next_from.begin(), job.next_from.end(), rank) != job.next_from.end();
 }
 
+// A change that was decided, while an incident may still be open: whoever it stops has successors
+// in it, who must not be lost with it.
+bool is_by_decision(Reason change) {
+  return change == Reason::Granted || change == Reason::Rescaled || change == Reason::Moved ||
+         change == Reason::NodeLeaving;
+}
+
 // Whoever did not come up is started again, without a charge.
 void start_again(Step& step, JobState& job) {
   ignore(
@@ -298,7 +305,8 @@ void settle_failures(Step& step, JobState& job) {
 
 bool outgrows_recovery(const JobState& job) {
   const Incident& open = job.failover.open;
-  if (job.after_drain != AfterDrain::Start || !open.is_open() || open.role.is_none() ||
+  if (job.after_drain != AfterDrain::Start || is_by_decision(job.change_reason) ||
+      !open.is_open() || open.role.is_none() ||
       job.spec->roles[open.role.index()].master_of.is_none() ||
       job.failover.led != LedRecovery::None)
     return false;
