@@ -1,0 +1,132 @@
+// The next membership of a job: its claims, its ranks, and what it holds.
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+#include "core/control/lifecycle.hpp"
+#include "core/control/seating.hpp"
+#include "core/discovery/port_demand.hpp"
+#include "core/job/turns.hpp"
+
+namespace orrery {
+namespace {
+
+// Claims what is to be added; counts the claims that must wait for those before.
+Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
+  Worker worker;
+  worker.role = placed.role;
+  worker.node = placed.at.node;
+  worker.lease = claim(step, job, placed);
+  // They go with the lease: whoever starts again in place has them already.
+  const std::int32_t ports = ports_of(*job.spec, placed.role);
+  const bool listens = ports == 0 || step.state.ledger.take_ports(worker.lease, ports);
+  invariant(listens, "places are found with ports");
+  const Lease& lease = step.state.ledger.lease(worker.lease);
+  worker.devices = lease.devices;
+  worker.hardware = lease.hardware;
+  worker.first_port = lease.ports.first;
+  worker.share = placed.seat ? placed.seat->share : lease.demand.share;
+  if (lease.stage == LeaseStage::Claimed) ++job.blocked;
+  return worker;
+}
+
+// Seats before all else, as they were found: whoever sits wherever it fits must leave them free.
+std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
+  std::size_t workers = 0;
+  for (const Placed& each : placed) workers += static_cast<std::size_t>(each.at.replicas);
+  std::vector<Worker> added(workers);
+  for (const bool seated : {true, false}) {
+    auto next = added.begin();
+    for (const Placed& each : placed) {
+      const auto end = next + each.at.replicas;
+      if (each.seat.has_value() == seated)
+        std::generate(next, end, [&] { return claim_worker(step, job, each); });
+      next = end;
+    }
+  }
+  return added;
+}
+
+}  // namespace
+
+void form_next(Step& step, JobState& job, const MembershipChange& change) {
+  job.next.clear();
+  job.next_from.clear();
+  job.blocked = 0;
+  std::vector<Worker> added = claim_added(step, job, change.added);
+  // Whoever is new takes the place of one of his role who goes: ranks stay with those who stay.
+  const auto take = [&](RoleIndex role) {
+    const auto found =
+        std::find_if(added.begin(), added.end(), [&](const Worker& w) { return w.role == role; });
+    if (found == added.end()) return;
+    job.next.push_back(*found);
+    job.next.back().recover = true;
+    job.next_from.push_back(kNew);
+    added.erase(found);
+  };
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    Worker& worker = job.workers[rank];
+    if (change.replace[rank] != 0) {
+      job.next.push_back(successor_of(worker));
+      job.next_from.push_back(kNew);
+    } else if (change.keep[rank] != 0) {
+      job.next.push_back(worker);
+      job.next_from.push_back(rank);
+    } else if (!added.empty()) {
+      take(worker.role);
+    }
+  }
+  for (const Worker& worker : added) {
+    job.next.push_back(worker);
+    job.next_from.push_back(kNew);
+  }
+  std::vector<std::int32_t> local(job.role_count(), 0);
+  for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
+  job.after_drain = AfterDrain::Start;
+  note_allocation(step, job);
+  advance(step, job);
+}
+
+void note_allocation(Step& step, JobState& job) {
+  const std::vector<Worker>& members =
+      job.after_drain == AfterDrain::Start ? job.next : job.workers;
+  std::int32_t devices = 0;
+  std::int32_t replicas = 0;
+  std::vector<NodeCount> nodes;
+  const bool seated = is_seated(*job.spec);
+  if (seated) devices = distinct_devices(job, members);
+  for (const Worker& worker : members) {
+    if (!seated) devices += job.spec->roles[worker.role.index()].bundle.devices;
+    if (worker.role != job.row.elastic) continue;
+    ++replicas;
+    if (!nodes.empty() && nodes.back().node == worker.node) {
+      ++nodes.back().replicas;
+    } else {
+      nodes.push_back({worker.node, 1});
+    }
+  }
+  nodes = merged(nodes);
+  const bool changed = nodes != job.elastic_nodes || devices != job.row.devices_held;
+  job.elastic_nodes = std::move(nodes);
+  job.row.replicas = replicas;
+  step.state.set_held(job, !members.empty(), devices);
+  step.state.touch(job.row.id);
+  if (!changed) return;
+  Notice notice = step.notice(NoticeKind::Allocated, job);
+  notice.count = static_cast<std::int32_t>(members.size());
+  notice.devices = devices;
+  step.out.notices.push_back(notice);
+}
+
+void tell_membership(Step& step, JobState& job) {
+  const auto size = static_cast<std::uint32_t>(job.workers.size());
+  UpdateMembership update{job.row.id, job.row.generation, size, {}};
+  update.members.reserve(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    update.members.push_back(start_of(job, rank));
+    update.members.back().birth_rank = job.workers[rank].birth_rank;
+  }
+  step.out.orders.emplace_back(std::move(update));
+}
+
+}  // namespace orrery
