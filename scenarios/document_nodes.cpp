@@ -13,7 +13,7 @@ namespace {
 using placement::ErrorKind;
 using placement::InventoryNode;
 
-constexpr std::int64_t kNodesMax = 1'048'576;
+constexpr std::int64_t kNodesMax = 131'072;
 constexpr std::int64_t kAcceleratorsPerNodeMax = 1024;
 constexpr std::int64_t kAcceleratorsMax = 2'097'152;
 
