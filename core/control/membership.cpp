@@ -11,7 +11,7 @@
 namespace orrery {
 namespace {
 
-// Claims what is to be added; counts the claims that must wait for those before.
+// Claims one place; counts it where it must wait for those before.
 Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   Worker worker;
   worker.role = placed.role;
@@ -30,7 +30,8 @@ Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   return worker;
 }
 
-// Seats before all else, as they were found: whoever sits wherever it fits must leave them free.
+// Claims what is to be added. Seats before all else, as they were found: whoever sits wherever it
+// fits must leave them free.
 std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
   std::size_t workers = 0;
   for (const Placed& each : placed) workers += static_cast<std::size_t>(each.at.replicas);

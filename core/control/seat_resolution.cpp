@@ -27,16 +27,13 @@ pl::PlacementRule rule_of(const RoleSpec& role, const RolePlacement& placement) 
   return rule;
 }
 
-// Worse of two findings.
-Seating worse(Seating a, Seating b) { return std::max(a, b); }
-
 // Collects what is wrong, a reason a line.
 class Findings {
  public:
   explicit Findings(std::string& why) : why_(why) {}
 
   void add(Seating seating, const std::string& text) {
-    found_ = worse(found_, seating);
+    found_ = std::max(found_, seating);  // In order of how bad they are.
     why_ += (why_.empty() ? "" : "\n") + text;
   }
 
@@ -121,16 +118,6 @@ void check_room(const State& state, const JobState& job, Findings& findings) {
 
 void check_virtual_clusters(const State& state, const JobState& job, Findings& findings) {
   if (job.spec->virtual_clusters.empty()) return;
-  for (const RoleSpec& role : job.spec->roles)
-    for (const VirtualClusterSpec& cluster : job.spec->virtual_clusters)
-      if (cluster.name == role.workers.virtual_cluster &&
-          (cluster.cpu_per_bundle < role.bundle.cpu ||
-           cluster.memory_per_bundle < role.bundle.memory))
-        findings.add(Seating::Wrong,
-                     "role " + role.name +
-                         ": its workers take more CPU or memory than a bundle of " +
-                         "virtual cluster " + cluster.name +
-                         " has per worker group; give the bundles as much");
   const vcluster::Forming forming =
       vcluster::form(node_offers(state), requests_of(state, *job.spec));
   if (forming.outcome == vcluster::Outcome::Infeasible)
