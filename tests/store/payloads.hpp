@@ -87,6 +87,9 @@ class StoreTest : public ::testing::Test {
     return std::move(store).value();
   }
 
+  /// For tests that let several processes' worth of stores have one file open for appending.
+  std::unique_ptr<SqliteStore> open_unlocked() { return open(); }
+
   std::string open_error(Access access = Access::Append) {
     const Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access);
     return store.has_value() ? "" : store.errors()[0].text();
