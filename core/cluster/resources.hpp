@@ -66,6 +66,8 @@ struct NodeGroup {
   std::int32_t nodes_per_nvlink_domain = 0;  ///< 0: each node is a domain of its own.
   DeviceVendor vendor = DeviceVendor::Nvidia;
   std::vector<HardwareCount> hardware;  ///< Per node, numbered through in this order.
+  std::vector<std::string> node_names;  ///< By which agents claim the nodes, in their order, unique
+                                        ///< in the cluster; empty, or one for each node.
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 
@@ -82,6 +84,7 @@ struct NodeGroup {
     v.field_since(3, "nodes_per_nvlink_domain", self.nodes_per_nvlink_domain);
     v.field_since(3, "vendor", self.vendor);
     v.field_since(3, "hardware", self.hardware);
+    v.field_since(4, "node_names", self.node_names);
   }
 };
 

@@ -160,6 +160,7 @@ struct JobState {
 
   JobFailover failover;
   std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
+  bool deleted = false;           ///< To be forgotten as soon as its last worker is gone.
 
   std::size_t role_count() const { return spec->roles.size(); }
 
@@ -197,6 +198,7 @@ struct JobState {
     v.field_since(2, "failover", self.failover);
     v.field_since(2, "request", self.request);
     v.field_since(3, "seats", self.seats);
+    v.field_since(4, "deleted", self.deleted);
   }
 };
 

@@ -448,6 +448,15 @@ void kill_late(Step& step, JobState& job) {
   set_drain_deadline(step, job);
 }
 
+void stop_remaining(Step& step, JobState& job) {
+  std::vector<std::uint32_t> running;
+  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+    const Worker& worker = job.workers[rank];
+    if (!worker.is_gone() && worker.state != WorkerState::Draining) running.push_back(rank);
+  }
+  stop_workers(step, job, running, true);
+}
+
 void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   State& state = step.state;
   const bool held = job.row.holds;
@@ -457,18 +466,10 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   set_phase(step, job, phase, reason);
   close_incident(step, job);
   job.finished_at = step.occurred_at;
-  const bool stop_running =
-      job.spec->clean_pods != CleanPodPolicy::None || reason == Reason::StoppedByUser;
-  std::vector<std::uint32_t> running;
-  for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
-    Worker& worker = job.workers[rank];
-    if (worker.is_gone()) {
-      release(step, worker);
-    } else if (worker.state != WorkerState::Draining && stop_running) {
-      running.push_back(rank);
-    }
-  }
-  stop_workers(step, job, running, true);
+  for (Worker& worker : job.workers)
+    if (worker.is_gone()) release(step, worker);
+  if (job.spec->clean_pods != CleanPodPolicy::None || reason == Reason::StoppedByUser)
+    stop_remaining(step, job);
   if (!job.conditions.empty() && !job.started_at.is_never())
     step.out.orders.emplace_back(CleanJob{job.row.id, job.spec->clean_pods});
   job.elastic_nodes.clear();

@@ -125,6 +125,9 @@ void settle(Step& step, JobState& job);
 /// Ends the job; stops what still runs; frees its leases as the workers go.
 void finish(Step& step, JobState& job, JobPhase phase, Reason reason);
 
+/// Stops those that a final job has left running, whatever it keeps otherwise.
+void stop_remaining(Step& step, JobState& job);
+
 /// Workers that were told to stop did not go in time: they are killed.
 void kill_late(Step& step, JobState& job);
 

@@ -159,7 +159,24 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
 bool is_sound(const NodeGroup& group) {
   return group.count >= 1 && group.count <= kNodesMax && group.devices >= 0 &&
          group.devices <= 64 && group.spares >= 0 && group.spares <= group.count &&
-         group.cpu.count >= 0 && group.memory.count >= 0;
+         group.cpu.count >= 0 && group.memory.count >= 0 &&
+         (group.node_names.empty() ||
+          group.node_names.size() == static_cast<std::size_t>(group.count));
+}
+
+// Names that a declaration gives although a node has them, or twice.
+bool names_are_free(const State& state, const std::vector<NodeGroup>& groups) {
+  std::vector<std::string_view> names;
+  for (const NodeGroup& group : groups)
+    for (const std::string& name : group.node_names) names.emplace_back(name);
+  if (names.empty()) return true;
+  std::sort(names.begin(), names.end());
+  if (names.front().empty() || std::adjacent_find(names.begin(), names.end()) != names.end())
+    return false;
+  return std::none_of(state.nodes.begin(), state.nodes.end(), [&](const NodeState& node) {
+    return !node.name.empty() &&
+           std::binary_search(names.begin(), names.end(), std::string_view(node.name));
+  });
 }
 
 // First numbers that the next declared group gives its racks and NVLink domains.
@@ -244,6 +261,9 @@ void on_event(Step& step, const NodesDeclared& event) {
                   nullptr,
                   Ignored::BadSpecification,
                   EventBody(std::in_place_type<NodesDeclared>).index());
+  if (!names_are_free(state, event.groups))
+    return ignore(
+        step, nullptr, Ignored::AlreadyKnown, EventBody(std::in_place_type<NodesDeclared>).index());
   for (const NodeGroup& group : event.groups) {
     const FirstNumbers first = next_numbers(state);
     const DeviceModelId model =
@@ -253,6 +273,7 @@ void on_event(Step& step, const NodesDeclared& event) {
       NodeState& node = state.nodes.emplace_back();
       node.group = group.name;
       node.heard = state.epoch;
+      if (!group.node_names.empty()) node.name = group.node_names[static_cast<std::size_t>(i)];
       if (group.nodes_per_rack > 0) node.rack = first.rack + i / group.nodes_per_rack;
       // Without a declaration each node is a domain of its own.
       node.nvlink_domain = first.nvlink_domain + i / std::max(1, group.nodes_per_nvlink_domain);
@@ -383,6 +404,20 @@ void on_event(Step& step, const ScaleRequested& event) {
     meet_target(step, *job);
   }
   state.due.capacity = true;
+}
+
+void on_event(Step& step, const DeleteRequested& event) {
+  JobState* job = step.state.find(event.job);
+  if (job == nullptr) {
+    ignore(
+        step, nullptr, Ignored::UnknownJob, EventBody(std::in_place_type<DeleteRequested>).index());
+    return answer(step, event.request, event.job, false, "no such job");
+  }
+  answer(step, event.request, event.job, true, {});
+  if (std::exchange(job->deleted, true)) return;
+  if (!is_final(job->row.phase)) return finish(step, *job, JobPhase::Failed, Reason::StoppedByUser);
+  if (job->retained) return step.state.retain(*job);
+  stop_remaining(step, *job);
 }
 
 void on_event(Step& step, const StopRequested& event) {

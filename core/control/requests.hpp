@@ -12,5 +12,6 @@ void on_event(Step& step, const QuotasDeclared& event);
 void on_event(Step& step, const JobSubmitted& event);
 void on_event(Step& step, const ScaleRequested& event);
 void on_event(Step& step, const StopRequested& event);
+void on_event(Step& step, const DeleteRequested& event);
 
 }  // namespace orrery

@@ -41,10 +41,17 @@ JobId State::named(std::string_view name) const {
   return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
 }
 
+void State::retain(const JobState& job) {
+  if (!job.deleted) return finished_.push_back({job.row.id, job.finished_at});
+  std::erase_if(finished_, [&](const Finished& each) { return each.job == job.row.id; });
+  finished_.push_front({job.row.id, job.finished_at, true});
+}
+
 void State::retire_old() {
   while (!finished_.empty()) {
-    const auto [id, at] = finished_.front();
-    const bool over = finished_.size() > static_cast<std::size_t>(settings.retain_finished_max) ||
+    const auto [id, at, deleted] = finished_.front();
+    const bool over = deleted ||
+                      finished_.size() > static_cast<std::size_t>(settings.retain_finished_max) ||
                       at + settings.retain_finished <= now;
     if (!over) return;
     JobState& oldest = job(id);
@@ -231,7 +238,7 @@ bool State::load(ByteReader& in, std::uint16_t version) {
     decoder.get(id);
     const JobState* job = find(id);
     if (job == nullptr) return false;
-    finished_.push_back({id, job->finished_at});
+    finished_.push_back({id, job->finished_at, job->deleted});
   }
   if (!decoder.ok()) return false;
   rebuild();

@@ -47,6 +47,7 @@ struct NodeState {
   NodeId stands_in_for;                  ///< A spare in use: the node whose place it has.
   std::int32_t rack = -1;                ///< Dense over the cluster; -1: none declared.
   std::int32_t nvlink_domain = -1;       ///< As `rack`.
+  std::string name;                      ///< By which its agent claims it; empty: none declared.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -62,6 +63,7 @@ struct NodeState {
     v.field_since(2, "stands_in_for", self.stands_in_for);
     v.field_since(3, "rack", self.rack);
     v.field_since(3, "nvlink_domain", self.nvlink_domain);
+    v.field_since(4, "name", self.name);
   }
 };
 
@@ -153,8 +155,9 @@ class State {
   /// A job became final.
   void note_final() { --live_; }
 
-  /// All workers of a final job are gone: it is retained for a while, then retired.
-  void retain(const JobState& job) { finished_.push_back({job.row.id, job.finished_at}); }
+  /// All workers of a final job are gone: it is retained for a while, then retired. One that a user
+  /// has deleted goes at once; called again for one that is deleted while it is retained.
+  void retain(const JobState& job);
 
   /// Forgets retained jobs beyond the settings' time and number. Invalidates references to them, so
   /// it runs between steps only.
@@ -228,7 +231,8 @@ class State {
 
   struct Finished {
     JobId job;
-    Instant at;  ///< Its `finished_at`, for a look without the job.
+    Instant at;            ///< Its `finished_at`, for a look without the job.
+    bool deleted = false;  ///< These stand in front.
   };
 
   struct Timer {

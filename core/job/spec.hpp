@@ -30,6 +30,26 @@ struct KeyValue {
   }
 };
 
+/// What a role's programs need on a node beside the node's own: made there once for each key, by
+/// `prepare`, in a folder of its own. Roles with different keys run side by side.
+struct IsolationSpec {
+  std::string key;                   ///< Folder name, [A-Za-z0-9._-], at most 63; empty: none.
+  std::vector<std::string> prepare;  ///< Program and arguments that fill the folder, which it finds
+                                     ///< in ORRERY_ENVIRONMENT; empty: the folder exists already.
+  std::string interpreter;           ///< Put before the role's command; relative to the folder.
+  Duration prepare_deadline = Duration::seconds(600);  ///< Above 0.
+
+  friend bool operator==(const IsolationSpec&, const IsolationSpec&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("key", self.key);
+    v.field("prepare", self.prepare);
+    v.field("interpreter", self.interpreter);
+    v.field("prepare_deadline", self.prepare_deadline);
+  }
+};
+
 /// A kind of worker inside a job. DI-engine "task", RLinf "component", DLRover "workload".
 struct RoleSpec {
   std::string name;  ///< DNS label, unique in the job.
@@ -46,6 +66,9 @@ struct RoleSpec {
                         ///< sub-master.
   std::vector<RolePlacement> placements;  ///< Ascending by replicas; empty: wherever it fits.
   WorkerGroupSpec workers;                ///< As a worker group of a virtual cluster.
+  std::string working_directory;  ///< Absolute, or relative to the worker's own; empty: its own.
+  std::string image;              ///< Container image; empty: the command runs on the host.
+  IsolationSpec isolation;
 
   bool is_elastic() const { return max_replicas > min_replicas; }
 
@@ -68,6 +91,9 @@ struct RoleSpec {
     v.field_since(2, "master_of", self.master_of);
     v.field_since(3, "placements", self.placements);
     v.field_since(3, "workers", self.workers);
+    v.field_since(4, "working_directory", self.working_directory);
+    v.field_since(4, "image", self.image);
+    v.field_since(4, "isolation", self.isolation);
   }
 };
 
@@ -100,6 +126,7 @@ struct JobSpec {
   FailoverSpec failover;
   std::vector<VirtualClusterSpec> virtual_clusters;
   std::vector<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
+  std::vector<KeyValue> labels;       ///< The user's own; for listing only.
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 
@@ -132,6 +159,7 @@ struct JobSpec {
     v.field_since(2, "failover", self.failover);
     v.field_since(3, "virtual_clusters", self.virtual_clusters);
     v.field_since(3, "take_turns", self.take_turns);
+    v.field_since(4, "labels", self.labels);
   }
 };
 

@@ -150,6 +150,19 @@ struct StopRequested {
   }
 };
 
+/// A user wants nothing left of a job: one that is not over is stopped, and it is forgotten as soon
+/// as its last worker is gone.
+struct DeleteRequested {
+  std::uint64_t request = 0;
+  JobId job;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("job", self.job);
+  }
+};
+
 /// One known key of a profiling with its value; units by key in core/job/profiling.hpp.
 struct ProfilingValue {
   std::string key;
@@ -430,7 +443,8 @@ using EventBody = std::variant<EpochStarted,
                                ExclusionRequested,
                                NodeLeaving,
                                DevicesLost,
-                               WorkerSuspected>;
+                               WorkerSuspected,
+                               DeleteRequested>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

@@ -6,6 +6,6 @@
 namespace orrery {
 
 /// Version of the record formats that this program writes. Readers accept it and all before.
-inline constexpr std::uint16_t kRecordVersion = 3;
+inline constexpr std::uint16_t kRecordVersion = 4;
 
 }  // namespace orrery

@@ -309,6 +309,68 @@ TEST(Retention, AJobWhoseWorkersStillStopDoesNotHoldUpTheOthers) {
   EXPECT_EQ(h.controller.state().find(slow), nullptr);
 }
 
+TEST(Deletion, OfALiveJobStopsItAndForgetsItWithItsLastWorker) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId kept = h.running(job("kept"), 1);
+  h.succeed(kept, 0);
+  const JobId id = h.running(job("a"), 1);
+  h.step(DeleteRequested{7, id});
+  EXPECT_TRUE(h.last_answer().accepted);
+  h.step(TimeReached{});
+  ASSERT_NE(h.controller.state().find(id), nullptr) << "its worker still stops";
+  EXPECT_EQ(h.controller.state().job(id).reason, Reason::StoppedByUser);
+  h.stop_all();
+  h.step(TimeReached{});
+  EXPECT_EQ(h.controller.state().find(id), nullptr);
+  EXPECT_NE(h.controller.state().find(kept), nullptr) << "others are retained as before";
+  const JobId again = h.submit(job("a"));
+  EXPECT_NE(again, id);
+}
+
+TEST(Deletion, OfAFinishedJobForgetsItAtOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId older = h.running(job("older"), 1);
+  h.succeed(older, 0);
+  const JobId id = h.running(job("a"), 1);
+  h.succeed(id, 0);
+  h.step(DeleteRequested{7, id});
+  h.step(DeleteRequested{8, JobId{99}});
+  EXPECT_EQ(h.controller.state().find(id), nullptr);
+  EXPECT_NE(h.controller.state().find(older), nullptr);
+  EXPECT_FALSE(h.last_answer().accepted);
+}
+
+TEST(Deletion, IsRememberedByALoadedState) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a"), 1);
+  h.step(DeleteRequested{7, id});
+  h.stop_all();
+  Controller loaded;
+  const std::string bytes = bytes_of(h.controller.state());
+  ByteReader in(bytes);
+  ASSERT_TRUE(loaded.load(in, kRecordVersion));
+  Commands out;
+  loaded.step({loaded.state().now, {}, Origin::Reaction, TimeReached{}}, out);
+  EXPECT_EQ(loaded.state().find(id), nullptr);
+}
+
+TEST(Declaration, GivesNodesTheirNamesAndRefusesOneThatIsTaken) {
+  ControllerHarness h({nodes_of(1, 4)});
+  NodeGroup group = nodes_of(2, 4);
+  group.node_names = {"n1", "n2"};
+  h.step(NodesDeclared{{group}});
+  ASSERT_EQ(h.controller.state().nodes.size(), 3u);
+  EXPECT_EQ(h.controller.state().nodes[0].name, "");
+  EXPECT_EQ(h.controller.state().nodes[2].name, "n2");
+  group.node_names = {"n3", "n1"};
+  h.step(NodesDeclared{{group}});
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u);
+  group.node_names = {"n3"};
+  h.step(NodesDeclared{{group}});
+  EXPECT_EQ(h.reports_ignored(Ignored::BadSpecification), 1u);
+  EXPECT_EQ(h.controller.state().nodes.size(), 3u);
+}
+
 TEST(Retention, ManyForgottenJobsLeaveIdsInOrder) {
   Settings settings;
   settings.retain_finished_max = 0;
