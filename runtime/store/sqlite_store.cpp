@@ -23,8 +23,14 @@ Digest chained(const Digest& before, std::span<const std::byte> bytes) {
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
                                                        Access access,
-                                                       Pruning pruning) {
+                                                       Pruning pruning,
+                                                       Locking locking) {
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, access, pruning));
+  if (access == Access::Append && locking == Locking::Exclusive) {
+    Result<FileLock> lock = FileLock::take(path);
+    if (!lock) return lock.errors();
+    store->lock_ = std::move(*lock);
+  }
   if (Status prepared = store->prepare(); !prepared) return prepared.errors();
   return store;
 }
@@ -293,7 +299,8 @@ Status SqliteStore::prune() {
 Status SqliteStore::move_to_archive(Sequence last) {
   // Where records before were dropped, an archive could not be read from its first record.
   if (tail_.pruned.value > 0 && !tail_.archived) return Done{};
-  auto archive = open(archive_of(database_.path()), Access::Append);
+  // Guarded by the journal's own lock.
+  auto archive = open(archive_of(database_.path()), Access::Append, Pruning::Keep, Locking::None);
   if (!archive) return archive.errors();
   SqliteStore& to = **archive;
   Status appended = Done{};

@@ -13,6 +13,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/result.hpp"
 #include "core/driver/state_store.hpp"
+#include "runtime/store/file_lock.hpp"
 #include "runtime/store/journal_layout.hpp"
 #include "runtime/store/sqlite_database.hpp"
 
@@ -26,6 +27,10 @@ enum class Pruning : std::uint8_t {
   Drop,     ///< Forgotten.
 };
 
+/// Whether a store that appends keeps others from doing so while it is open. Without the lock, who
+/// may append is decided by epochs alone: a second writer deposes the first, or is refused.
+enum class Locking : std::uint8_t { Exclusive, None };
+
 /// A StateStore in a SQLite file (write-ahead log, synchronous FULL) with group commit: `append`
 /// collects records in one transaction, which `sync`, a snapshot, `close` or `kGroupMax` records
 /// commit. So a crash loses at most what no order has been released for.
@@ -34,9 +39,9 @@ enum class Pruning : std::uint8_t {
 /// record and a tail that is shorter than what was committed are errors that name the first record
 /// concerned. After a failed write the store refuses everything but reading.
 ///
-/// Not shared between threads. One process may append at a time; others may read meanwhile. A
-/// process whose leader was deposed, or behind whose back another one has appended, is refused with
-/// ErrorCode::Conflict.
+/// Not shared between threads. One store may append at a time, guarded by a lock on PATH.lock that
+/// ends with its process; others may read meanwhile. Without the lock, a process whose leader was
+/// deposed, or behind whose back another one has appended, is refused with ErrorCode::Conflict.
 class SqliteStore final : public StateStore {
  public:
   enum class Access : std::uint8_t { ReadOnly, Append };
@@ -48,11 +53,13 @@ class SqliteStore final : public StateStore {
   static constexpr int kSnapshotsKept = 2;
 
   /// Opens `path`, and makes it where it is missing and `access` is Append. Refuses files that are
-  /// no journal, of a newer layout, with records of a newer version, or with a torn tail. A file of
+  /// no journal, of a newer layout, with records of a newer version, with a torn tail, or open for
+  /// appending already (Conflict; none of the others: InvalidInput or Unavailable). A file of
   /// an older layout is brought to the newest where `access` is Append.
   static Result<std::unique_ptr<SqliteStore>> open(const std::string& path,
                                                    Access access,
-                                                   Pruning pruning = Pruning::Keep);
+                                                   Pruning pruning = Pruning::Keep,
+                                                   Locking locking = Locking::Exclusive);
 
   SqliteStore(const SqliteStore&) = delete;
   SqliteStore& operator=(const SqliteStore&) = delete;
@@ -121,6 +128,7 @@ class SqliteStore final : public StateStore {
   Result<StoredSnapshot> snapshot_in(const SqliteStatement& row);
   Result<Digest> chain_of(Sequence sequence);
 
+  std::optional<FileLock> lock_;  ///< Given back after the file is closed.
   SqliteDatabase database_;
   Access access_;
   Pruning pruning_;

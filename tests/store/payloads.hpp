@@ -81,14 +81,17 @@ class StoreTest : public ::testing::Test {
   using Access = SqliteStore::Access;
 
   std::unique_ptr<SqliteStore> open(Access access = Access::Append,
-                                    Pruning pruning = Pruning::Keep) {
-    Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access, pruning);
+                                    Pruning pruning = Pruning::Keep,
+                                    Locking locking = Locking::Exclusive) {
+    Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access, pruning, locking);
     EXPECT_TRUE(store.has_value()) << store.errors()[0].text();
     return std::move(store).value();
   }
 
-  /// For tests that let several processes' worth of stores have one file open for appending.
-  std::unique_ptr<SqliteStore> open_unlocked() { return open(); }
+  /// As where the lock does not hold, for example on a file system without locks.
+  std::unique_ptr<SqliteStore> open_unlocked() {
+    return open(Access::Append, Pruning::Keep, Locking::None);
+  }
 
   std::string open_error(Access access = Access::Append) {
     const Result<std::unique_ptr<SqliteStore>> store = SqliteStore::open(path_, access);

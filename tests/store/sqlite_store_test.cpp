@@ -146,7 +146,7 @@ TEST_F(SqliteStoreTest, OtherFilesAreRefused) {
   replace_file(std::string(4096, 'x'));
   EXPECT_THAT(open_error(), HasSubstr("the file is damaged"));
   path_ = folder_ / "nowhere" / "journal.db";
-  EXPECT_THAT(open_error(), HasSubstr("check that the folder exists"));
+  EXPECT_THAT(open_error(), HasSubstr("its folder is not there; make it"));
 }
 
 TEST_F(SqliteStoreTest, AStoreOpenedForReadingRefusesToAppend) {
@@ -159,8 +159,8 @@ TEST_F(SqliteStoreTest, AStoreOpenedForReadingRefusesToAppend) {
 }
 
 TEST_F(SqliteStoreTest, TwoWritersDoNotMix) {
-  const std::unique_ptr<SqliteStore> one = open();
-  const std::unique_ptr<SqliteStore> other = open();
+  const std::unique_ptr<SqliteStore> one = open_unlocked();
+  const std::unique_ptr<SqliteStore> other = open_unlocked();
   Payloads mine;
   Payloads theirs;
   ASSERT_TRUE(mine.append(*one, 1).has_value());
@@ -172,11 +172,11 @@ TEST_F(SqliteStoreTest, TwoWritersDoNotMix) {
 }
 
 TEST_F(SqliteStoreTest, ALaterEpochDeposesTheWriterBeforeIt) {
-  const std::unique_ptr<SqliteStore> one = open();
+  const std::unique_ptr<SqliteStore> one = open_unlocked();
   Payloads first;
   ASSERT_TRUE(first.append(*one, 2).has_value());
   ASSERT_TRUE(one->sync().has_value());
-  const std::unique_ptr<SqliteStore> other = open();
+  const std::unique_ptr<SqliteStore> other = open_unlocked();
   Payloads second = first;
   second.epoch = Epoch{2};
   ASSERT_TRUE(second.append(*other, 1).has_value());
@@ -189,14 +189,14 @@ TEST_F(SqliteStoreTest, ALaterEpochDeposesTheWriterBeforeIt) {
   ASSERT_TRUE(second.append(*other, 1).has_value()) << "the refused one is in nobody's way";
   ASSERT_TRUE(other->sync().has_value());
   first.epoch = Epoch{1};
-  const std::unique_ptr<SqliteStore> reopened = open();
+  const std::unique_ptr<SqliteStore> reopened = open_unlocked();
   EXPECT_EQ(first.append(*reopened, 1).errors()[0].code, ErrorCode::Conflict)
       << "the epoch is in the file";
 }
 
 TEST_F(SqliteStoreTest, AnotherWriterOfTheSameEpochIsNoticed) {
-  const std::unique_ptr<SqliteStore> one = open();
-  const std::unique_ptr<SqliteStore> other = open();
+  const std::unique_ptr<SqliteStore> one = open_unlocked();
+  const std::unique_ptr<SqliteStore> other = open_unlocked();
   Payloads mine;
   Payloads theirs;
   ASSERT_TRUE(theirs.append(*other, 1).has_value());
