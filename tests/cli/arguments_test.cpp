@@ -1,4 +1,4 @@
-#include "tools/orrery/arguments.hpp"
+#include "tools/console/arguments.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

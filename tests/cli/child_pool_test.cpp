@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
 
 namespace orrery::cli {
 namespace {

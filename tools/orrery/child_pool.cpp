@@ -15,7 +15,7 @@
 #include <exception>
 
 #include "core/base/invariant.hpp"
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
 
 namespace orrery::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/orrery/verb.hpp"
+#include "tools/console/verb.hpp"
 
 namespace orrery::cli {
 

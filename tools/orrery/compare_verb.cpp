@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "sim/reports/comparison_data.hpp"
+#include "tools/console/interrupt.hpp"
 #include "tools/orrery/approximations.hpp"
-#include "tools/orrery/interrupt.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"

@@ -9,7 +9,7 @@
 #include "core/record/codec.hpp"
 #include "core/record/record_text.hpp"
 #include "runtime/store/sqlite_store.hpp"
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/verb_functions.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tools/console/table.hpp"
 #include "tools/orrery/place_runs.hpp"
-#include "tools/orrery/table.hpp"
 
 namespace orrery::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/base/json_text.hpp"
 #include "scenarios/placement_document.hpp"
-#include "tools/orrery/input_file.hpp"
+#include "tools/console/input_file.hpp"
 #include "tools/orrery/place_environment.hpp"
 #include "tools/orrery/place_json.hpp"
 #include "tools/orrery/place_picture.hpp"

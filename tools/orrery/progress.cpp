@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "tools/orrery/table.hpp"
+#include "tools/console/table.hpp"
 
 namespace orrery::cli {
 namespace {

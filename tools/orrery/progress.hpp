@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/orrery/console.hpp"
+#include "tools/console/console.hpp"
 
 namespace orrery::cli {
 

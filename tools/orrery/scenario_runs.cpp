@@ -13,12 +13,12 @@
 #include "policies/registry.hpp"
 #include "sim/judging/expectations.hpp"
 #include "sim/run/run.hpp"
+#include "tools/console/table.hpp"
 #include "tools/local_run/local_run.hpp"
 #include "tools/orrery/run_files.hpp"
 #include "tools/orrery/run_listeners.hpp"
 #include "tools/orrery/simgrid_parts.hpp"
 #include "tools/orrery/simulated_journal.hpp"
-#include "tools/orrery/table.hpp"
 
 namespace orrery::cli {
 namespace {

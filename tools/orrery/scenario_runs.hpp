@@ -14,7 +14,7 @@
 #include "sim/reports/report_html.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"
-#include "tools/orrery/arguments.hpp"
+#include "tools/console/arguments.hpp"
 #include "tools/orrery/child_pool.hpp"
 
 namespace orrery::cli {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"

@@ -16,12 +16,12 @@
 #include "sim/storm/shrink.hpp"
 #include "sim/storm/storm_plan.hpp"
 #include "sim/storm/storm_run.hpp"
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
+#include "tools/console/table.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/storm_runs.hpp"
-#include "tools/orrery/table.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/orrery/table.hpp"
+#include "tools/console/table.hpp"
 
 namespace orrery::cli {
 namespace {

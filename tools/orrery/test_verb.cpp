@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
+#include "tools/console/table.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/storm_runs.hpp"
-#include "tools/orrery/table.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {

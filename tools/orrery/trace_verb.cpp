@@ -16,7 +16,7 @@
 #include "sim/traces/node_list.hpp"
 #include "sim/traces/trace_summary.hpp"
 #include "sim/traces/trace_target.hpp"
-#include "tools/orrery/input_file.hpp"
+#include "tools/console/input_file.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {

@@ -1,11 +1,14 @@
 // One function per verb; the table in verbs.cpp names them.
 #pragma once
 
-#include "tools/orrery/arguments.hpp"
-#include "tools/orrery/console.hpp"
-#include "tools/orrery/verb.hpp"
+#include "tools/console/arguments.hpp"
+#include "tools/console/console.hpp"
+#include "tools/console/verb.hpp"
 
 namespace orrery::cli {
+
+/// Every verb of the program, in the order of the overview.
+std::span<const Verb> verbs();
 
 ExitCode run_sim(const Arguments& arguments, Console& console);
 ExitCode run_compare(const Arguments& arguments, Console& console);
@@ -23,8 +26,5 @@ ExitCode run_trace_convert(const Arguments& arguments, Console& console);
 ExitCode run_policies(const Arguments& arguments, Console& console);
 ExitCode run_journal_dump(const Arguments& arguments, Console& console);
 ExitCode run_journal_verify(const Arguments& arguments, Console& console);
-ExitCode run_version(const Arguments& arguments, Console& console);
-ExitCode run_completion(const Arguments& arguments, Console& console);
-ExitCode run_help(const Arguments& arguments, Console& console);
 
 }  // namespace orrery::cli

@@ -1,4 +1,5 @@
 // The table of verbs: parsing, help and completion come from it.
+#include "tools/console/about_verbs.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -220,41 +221,6 @@ Verb journal_verify_verb() {
                      "scenarios/quickstart.yaml",
                      "does the policy still decide as it did?"}}},
       run_journal_verify};
-}
-
-Verb version_verb() {
-  return {{.name = "version",
-           .operands = "",
-           .summary = "print the version",
-           .details = "",
-           .options = {},
-           .examples = {{"orrery version", "what is installed"}}},
-          run_version};
-}
-
-Verb completion_verb() {
-  return {{.name = "completion",
-           .operands = "SHELL",
-           .operands_min = 1,
-           .operands_max = 1,
-           .summary = "print a completion script for bash, zsh or fish",
-           .details = "",
-           .options = {},
-           .examples = {{"source <(orrery completion bash)", "complete in this shell"},
-                        {"orrery completion fish | source", "the same in fish"}},
-           .operand_choices = {"bash", "zsh", "fish"}},
-          run_completion};
-}
-
-Verb help_verb() {
-  return {{.name = "help",
-           .operands = "[VERB]",
-           .operands_max = 2,
-           .summary = "show all verbs, or one with its options and examples",
-           .details = "",
-           .options = {},
-           .examples = {{"orrery help compare", "options and examples of one verb"}}},
-          run_help};
 }
 
 }  // namespace

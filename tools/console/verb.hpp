@@ -9,6 +9,7 @@ namespace orrery::cli {
 
 class Arguments;
 class Console;
+struct Program;
 
 /// How the program ends. Stable: scripts depend on the numbers.
 enum class ExitCode : int {
@@ -29,7 +30,11 @@ struct OptionSpec {
   bool repeatable = false;  ///< May be given more than once.
   bool takes_path = false;  ///< Completion offers files.
   std::vector<std::string_view> choices = {};  ///< The only values, where there are few.
+  std::string_view letter = {};                ///< "-f": means the same; may be empty.
 };
+
+/// What completion offers for operands that are no fixed words.
+enum class OperandKind { File, Job };
 
 /// One command that a reader can copy, and what it does.
 struct Example {
@@ -47,16 +52,28 @@ struct VerbSpec {
   std::string_view details;  ///< Paragraphs for its own help; may be empty.
   std::vector<OptionSpec> options;
   std::vector<Example> examples;
-  std::vector<std::string_view> operand_choices = {};  ///< What completion offers; empty: files.
+  std::vector<std::string_view> operand_choices = {};  ///< What completion offers; empty: by kind.
+  OperandKind operand_kind = OperandKind::File;
 };
 
 /// A verb with the function that runs it.
 struct Verb {
   VerbSpec spec;
-  ExitCode (*run)(const Arguments& arguments, Console& console);
+  /// None: the program that lies beside this one runs it, with the same words.
+  ExitCode (*run)(const Arguments& arguments, Console& console) = nullptr;
+  /// In place of `run` for what a program says about itself.
+  ExitCode (*run_about)(const Program& program,
+                        const Arguments& arguments,
+                        Console& console) = nullptr;
 };
 
-/// Every verb there is, in the order of the overview.
-std::span<const Verb> verbs();
+/// A program: its name, and every verb there is, in the order of the overview.
+struct Program {
+  std::string_view name;        ///< "orrery".
+  std::string_view summary;     ///< One line.
+  std::string_view start_with;  ///< The command that a newcomer should try; may be several lines.
+  std::string_view beside;      ///< The program that runs the verbs without a function.
+  std::span<const Verb> verbs;
+};
 
 }  // namespace orrery::cli

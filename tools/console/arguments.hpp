@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "tools/orrery/verb.hpp"
+#include "tools/console/verb.hpp"
 
 namespace orrery::cli {
 

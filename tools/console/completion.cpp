@@ -1,4 +1,4 @@
-#include "tools/orrery/completion.hpp"
+#include "tools/console/completion.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -65,8 +65,21 @@ std::string options_of(const VerbSpec& verb) {
   return out + "--help";
 }
 
+/// The name of the shell function: "_orrery".
+std::string function_of(const Program& program) {
+  std::string out = "_" + std::string(program.name);
+  std::ranges::replace(out, '-', '_');
+  return out;
+}
+
+/// The command that lists the names of jobs: completion asks the controller, and offers nothing
+/// where none answers at once.
+std::string job_names(std::string_view program) {
+  return "$(" + std::string(program) + " get --names 2>/dev/null)";
+}
+
 /// The lines of bash that complete the value of an option and then what else may follow.
-std::string bash_body(const VerbSpec& verb) {
+std::string bash_body(std::string_view program, const VerbSpec& verb) {
   std::string out;
   for (const OptionSpec& option : verb.options) {
     if (option.choices.empty()) continue;
@@ -74,9 +87,12 @@ std::string bash_body(const VerbSpec& verb) {
            " ]] && COMPREPLY=($(compgen -W '" + joined(option.choices) +
            "' -- \"$word\")) && return\n";
   }
-  const std::string rest = verb.operand_choices.empty()
-                               ? (verb.operands_max == 0 ? "" : "-f ")
-                               : "-W '" + joined(verb.operand_choices) + "' ";
+  std::string rest = verb.operands_max == 0 ? "" : "-f ";
+  if (!verb.operand_choices.empty()) {
+    rest = "-W '" + joined(verb.operand_choices) + "' ";
+  } else if (verb.operand_kind == OperandKind::Job) {
+    rest = "-W \"" + job_names(program) + "\" ";
+  }
   out += "      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W '" + options_of(verb) +
          "' -- \"$word\"))\n      else COMPREPLY=(" +
          (rest.empty() ? "" : "$(compgen " + rest + "-- \"$word\")") + "); fi\n";
@@ -93,7 +109,7 @@ std::string zsh_text(std::string_view text) {
   return out;
 }
 
-std::string zsh_arguments(const VerbSpec& verb) {
+std::string zsh_arguments(std::string_view program, const VerbSpec& verb) {
   std::string out = "_arguments";
   for (const OptionSpec& option : verb.options) {
     std::string spec = option.repeatable ? "*" : "";
@@ -107,36 +123,45 @@ std::string zsh_arguments(const VerbSpec& verb) {
   }
   if (!verb.operand_choices.empty()) {
     out += " " + quoted("*:choice:(" + joined(verb.operand_choices) + ")");
+  } else if (verb.operand_kind == OperandKind::Job) {
+    out += " " + quoted("*:job:(" + job_names(program) + ")");
   } else if (verb.operands_max != 0) {
     out += " " + quoted("*:file:_files");
   }
   return out;
 }
 
-std::string fish_options(const VerbSpec& verb, const std::string& condition) {
+std::string fish_options(std::string_view program,
+                         const VerbSpec& verb,
+                         const std::string& condition) {
+  const std::string begin = "complete -c " + std::string(program) + " -n ";
   std::string out;
   for (const OptionSpec& option : verb.options) {
-    out += "complete -c orrery -n " + quoted(condition) + " -l " +
-           std::string(option.name.substr(2)) + (option.value.empty() ? "" : " -r");
+    out += begin + quoted(condition) + " -l " + std::string(option.name.substr(2)) +
+           (option.value.empty() ? "" : " -r");
+    if (!option.letter.empty()) out += " -s " + std::string(option.letter.substr(1));
     if (!option.choices.empty()) out += " -f -a " + quoted(joined(option.choices));
     if (option.takes_path) out += " -F";
     out += " -d " + quoted(option.help) + "\n";
   }
   if (!verb.operand_choices.empty())
-    out += "complete -c orrery -n " + quoted(condition) + " -f -a " +
-           quoted(joined(verb.operand_choices)) + "\n";
+    out += begin + quoted(condition) + " -f -a " + quoted(joined(verb.operand_choices)) + "\n";
+  if (verb.operand_choices.empty() && verb.operand_kind == OperandKind::Job)
+    out += begin + quoted(condition) + " -f -a " +
+           quoted("(" + std::string(program) + " get --names 2>/dev/null)") + "\n";
   return out;
 }
 
 }  // namespace
 
-std::string bash_completion(std::span<const Verb> verbs) {
-  const std::vector<FirstWord> words = first_words(verbs);
-  std::string out =
-      "# bash completion for orrery; load it with: source <(orrery completion bash)\n"
-      "_orrery() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-      "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W '";
+std::string bash_completion(const Program& program) {
+  const std::vector<FirstWord> words = first_words(program.verbs);
+  const std::string name(program.name);
+  std::string out = "# bash completion for " + name + "; load it with: source <(" + name +
+                    " completion bash)\n" + function_of(program) +
+                    "() {\n"
+                    "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+                    "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W '";
   for (const FirstWord& first : words) out += first.word + " ";
   out += "' -- \"$word\"))\n    return\n  fi\n  local verb=${COMP_WORDS[1]}\n  case $verb in\n";
   for (const FirstWord& first : words)
@@ -147,17 +172,17 @@ std::string bash_completion(std::span<const Verb> verbs) {
       out += "' -- \"$word\"))\n        return\n      fi\n      verb+=\" ${COMP_WORDS[2]}\" ;;\n";
     }
   out += "  esac\n  case $verb in\n";
-  for (const Verb& verb : verbs)
-    out += "    " + quoted(verb.spec.name) + ")\n" + bash_body(verb.spec) + "      ;;\n";
-  return out + "  esac\n}\ncomplete -o filenames -F _orrery orrery\n";
+  for (const Verb& verb : program.verbs)
+    out += "    " + quoted(verb.spec.name) + ")\n" + bash_body(name, verb.spec) + "      ;;\n";
+  return out + "  esac\n}\ncomplete -o filenames -F " + function_of(program) + " " + name + "\n";
 }
 
-std::string zsh_completion(std::span<const Verb> verbs) {
-  const std::vector<FirstWord> words = first_words(verbs);
-  std::string out =
-      "#compdef orrery\n# zsh completion for orrery; load it with: source <(orrery completion "
-      "zsh)\n"
-      "_orrery() {\n  local -a first second\n  first=(";
+std::string zsh_completion(const Program& program) {
+  const std::vector<FirstWord> words = first_words(program.verbs);
+  const std::string name(program.name);
+  std::string out = "#compdef " + name + "\n# zsh completion for " + name +
+                    "; load it with: source <(" + name + " completion zsh)\n" +
+                    function_of(program) + "() {\n  local -a first second\n  first=(";
   for (const FirstWord& first : words)
     out += "\n    " + quoted(first.word + ":" + zsh_text(first.summary));
   out +=
@@ -173,34 +198,36 @@ std::string zsh_completion(std::span<const Verb> verbs) {
           "      verb+=\" $words[3]\"\n      shift words\n      ((CURRENT--)) ;;\n";
     }
   out += "  esac\n  shift words\n  ((CURRENT--))\n  case $verb in\n";
-  for (const Verb& verb : verbs)
-    out += "    " + quoted(verb.spec.name) + ") " + zsh_arguments(verb.spec) + " ;;\n";
-  return out + "  esac\n}\ncompdef _orrery orrery\n";
+  for (const Verb& verb : program.verbs)
+    out += "    " + quoted(verb.spec.name) + ") " + zsh_arguments(name, verb.spec) + " ;;\n";
+  return out + "  esac\n}\ncompdef " + function_of(program) + " " + name + "\n";
 }
 
-std::string fish_completion(std::span<const Verb> verbs) {
-  std::string out =
-      "# fish completion for orrery; load it with: orrery completion fish | source\n"
-      "complete -c orrery -f\n";
-  for (const FirstWord& first : first_words(verbs)) {
-    out += "complete -c orrery -n __fish_use_subcommand -a " + first.word + " -d " +
-           quoted(first.summary) + "\n";
+std::string fish_completion(const Program& program) {
+  const std::string name(program.name);
+  const std::string begin = "complete -c " + name;
+  std::string out = "# fish completion for " + name + "; load it with: " + name +
+                    " completion fish | source\n" + begin + " -f\n";
+  for (const FirstWord& first : first_words(program.verbs)) {
+    out += begin + " -n __fish_use_subcommand -a " + first.word + " -d " + quoted(first.summary) +
+           "\n";
     const std::string seen = "__fish_seen_subcommand_from " + first.word;
     if (!first.is_group()) {
-      if (first.verbs.front()->operands_max != 0 && first.verbs.front()->operand_choices.empty())
-        out += "complete -c orrery -n " + quoted(seen) + " -F\n";
-      out += fish_options(*first.verbs.front(), seen);
+      const VerbSpec& verb = *first.verbs.front();
+      if (verb.operands_max != 0 && verb.operand_choices.empty() &&
+          verb.operand_kind == OperandKind::File)
+        out += begin + " -n " + quoted(seen) + " -F\n";
+      out += fish_options(name, verb, seen);
       continue;
     }
     std::string seconds;
     for (const VerbSpec* verb : first.verbs) seconds += " " + second_word(*verb);
     for (const VerbSpec* verb : first.verbs) {
       const std::string word = second_word(*verb);
-      out += "complete -c orrery -n " +
-             quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) + " -a " + word +
-             " -d " + quoted(verb->summary) + "\n";
+      out += begin + " -n " + quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) +
+             " -a " + word + " -d " + quoted(verb->summary) + "\n";
       const std::string both = seen + "; and __fish_seen_subcommand_from " + word;
-      out += "complete -c orrery -n " + quoted(both) + " -F\n" + fish_options(*verb, both);
+      out += begin + " -n " + quoted(both) + " -F\n" + fish_options(name, *verb, both);
     }
   }
   return out;

@@ -1,4 +1,4 @@
-#include "tools/orrery/console.hpp"
+#include "tools/console/console.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "tools/orrery/input_file.hpp"
+#include "tools/console/input_file.hpp"
 
 #include <cerrno>
 #include <cstring>

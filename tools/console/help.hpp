@@ -4,12 +4,12 @@
 #include <span>
 #include <string>
 
-#include "tools/orrery/verb.hpp"
+#include "tools/console/verb.hpp"
 
 namespace orrery::cli {
 
 /// Every verb with its summary: what `orrery help` prints.
-std::string overview(std::span<const Verb> verbs);
+std::string overview(const Program& program);
 
 /// Usage, details, options and examples of one verb: what `orrery help VERB` prints.
 std::string verb_help(const VerbSpec& verb);

@@ -1,4 +1,4 @@
-#include "tools/orrery/arguments.hpp"
+#include "tools/console/arguments.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -53,7 +53,9 @@ class Parser {
 
  private:
   const OptionSpec* find(std::string_view name) const {
-    const auto at = std::ranges::find(verb_.options, name, &OptionSpec::name);
+    const auto at = std::ranges::find_if(verb_.options, [&](const OptionSpec& option) {
+      return option.name == name || (!option.letter.empty() && option.letter == name);
+    });
     return at == verb_.options.end() ? nullptr : &*at;
   }
 

@@ -1,4 +1,4 @@
-#include "tools/orrery/interrupt.hpp"
+#include "tools/console/interrupt.hpp"
 
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "tools/orrery/help.hpp"
+#include "tools/console/help.hpp"
 
 #include <algorithm>
 
@@ -7,6 +7,7 @@ namespace {
 
 std::string usage_of(const OptionSpec& option) {
   std::string out(option.name);
+  if (!option.letter.empty()) out = std::string(option.letter) + ", " + out;
   if (!option.value.empty()) out += " " + std::string(option.value);
   return out;
 }
@@ -40,10 +41,11 @@ std::string verb_names(std::span<const Verb> verbs) {
   return out;
 }
 
-std::string overview(std::span<const Verb> verbs) {
-  std::string out =
-      "orrery: the control plane for elastic GPU training jobs, run in a simulator before "
-      "production\n\nusage: orrery VERB [operands] [options]\n\n";
+std::string overview(const Program& program) {
+  const std::span<const Verb> verbs = program.verbs;
+  const std::string name(program.name);
+  std::string out = name + ": " + std::string(program.summary) + "\n\nusage: " + name +
+                    " VERB [operands] [options]\n\n";
   std::size_t width = 0;
   for (const Verb& verb : verbs) width = std::max(width, verb.spec.name.size());
   for (const Verb& verb : verbs)
@@ -51,9 +53,9 @@ std::string overview(std::span<const Verb> verbs) {
            "\n";
   out +=
       "\nexit codes: 0 met, 1 an expectation unmet, 2 bad input, 3 an invariant broken (a bug of "
-      "Orrery),\n            4 no progress, 130 interrupted\n\n"
-      "'orrery help VERB' shows options and examples. Start with:\n"
-      "  orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las\n";
+      "Orrery),\n            4 no progress, 130 interrupted\n\n";
+  out += "'" + name + " help VERB' shows options and examples. Start with:\n" +
+         std::string(program.start_with);
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "tools/orrery/table.hpp"
+#include "tools/console/table.hpp"
 
 #include <algorithm>
 #include <cmath>
