@@ -1,0 +1,152 @@
+#include "runtime/shim/process_lookup.hpp"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+
+#include "runtime/shim/durable_file.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+/// The fields of /proc/PID/stat that matter here.
+struct ProcessRow {
+  ProcessId id;
+  char state = '?';
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+
+  bool lives() const { return state != 'Z' && state != 'X' && state != 'x'; }
+};
+
+std::optional<ProcessRow> row_of(pid_t pid) {
+  const std::optional<std::string> stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  if (!stat) return std::nullopt;
+  // The program's name stands in brackets and may hold anything, brackets too.
+  const std::size_t name_end = stat->rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= stat->size()) return std::nullopt;
+  ProcessRow row;
+  row.id.pid = pid;
+  row.state = (*stat)[name_end + 2];
+  const char* at = stat->data() + name_end + 3;
+  const char* const end = stat->data() + stat->size();
+  // Fields 4 to 22: parent, group, session, ..., start time.
+  for (int field = 4; field <= 22; ++field) {
+    while (at < end && *at == ' ') ++at;
+    long long value = 0;
+    const auto [after, error] = std::from_chars(at, end, value);
+    if (error != std::errc{}) return std::nullopt;
+    at = after;
+    if (field == 4) row.parent = static_cast<pid_t>(value);
+    if (field == 5) row.group = static_cast<pid_t>(value);
+    if (field == 6) row.session = static_cast<pid_t>(value);
+    if (field == 22) row.id.started = static_cast<std::uint64_t>(value);
+  }
+  return row;
+}
+
+std::vector<pid_t> all_numbers() {
+  std::vector<pid_t> out;
+  DIR* const folder = opendir("/proc");
+  if (folder == nullptr) return out;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    pid_t pid = 0;
+    const auto [after, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error == std::errc{} && after == name.data() + name.size()) out.push_back(pid);
+  }
+  closedir(folder);
+  return out;
+}
+
+std::vector<ProcessRow> all_living() {
+  std::vector<ProcessRow> out;
+  for (const pid_t pid : all_numbers()) {
+    const std::optional<ProcessRow> row = row_of(pid);
+    if (row && row->lives()) out.push_back(*row);
+  }
+  return out;
+}
+
+int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }
+
+}  // namespace
+
+std::optional<ProcessId> process_at(pid_t pid) {
+  if (pid <= 0) return std::nullopt;
+  const std::optional<ProcessRow> row = row_of(pid);
+  if (!row || !row->lives()) return std::nullopt;
+  return row->id;
+}
+
+bool is_alive(const ProcessId& process) { return process_at(process.pid) == process; }
+
+int open_exit_descriptor(const ProcessId& process) {
+  Descriptor descriptor(open_pidfd(process.pid));
+  // Looked at after opening: from here on the number cannot come to mean somebody else.
+  if (!descriptor.is_open() || !is_alive(process)) return -1;
+  return descriptor.release();
+}
+
+bool has_exit_descriptors() {
+  const Descriptor own(open_pidfd(getpid()));
+  return own.is_open();
+}
+
+bool send_signal(const ProcessId& process, int signal_number) {
+  const Descriptor descriptor(open_exit_descriptor(process));
+  if (descriptor.is_open() &&
+      syscall(SYS_pidfd_send_signal, descriptor.get(), signal_number, nullptr, 0) == 0)
+    return true;
+  return is_alive(process) && kill(process.pid, signal_number) == 0;
+}
+
+std::vector<ProcessId> descendants_of(pid_t ancestor) {
+  const std::vector<ProcessRow> rows = all_living();
+  std::vector<pid_t> family{ancestor};
+  std::vector<ProcessId> out;
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    for (const ProcessRow& row : rows) {
+      if (row.parent != family[i]) continue;
+      family.push_back(row.id.pid);
+      out.push_back(row.id);
+    }
+  }
+  return out;
+}
+
+std::vector<ProcessId> members_of(pid_t leader) {
+  std::vector<ProcessId> out;
+  for (const ProcessRow& row : all_living())
+    if (row.group == leader || row.session == leader) out.push_back(row.id);
+  return out;
+}
+
+std::vector<ProcessId> find_marked(std::string_view variable, std::string_view value) {
+  const std::string wanted = std::string(variable) + "=" + std::string(value);
+  std::vector<ProcessId> out;
+  for (const pid_t pid : all_numbers()) {
+    const std::optional<ProcessId> process = process_at(pid);
+    if (!process) continue;
+    const std::optional<std::string> text = read_file("/proc/" + std::to_string(pid) + "/environ");
+    if (!text) continue;
+    std::string_view rest = *text;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('\0'), rest.size());
+      if (rest.substr(0, end) == wanted) {
+        out.push_back(*process);
+        break;
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return out;
+}
+
+}  // namespace orrery::runtime

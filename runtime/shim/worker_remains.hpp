@@ -1,0 +1,21 @@
+// What may be left of a worker whose shim is dead.
+#pragma once
+
+#include <optional>
+
+#include "runtime/shim/worker_files.hpp"
+
+namespace orrery::runtime {
+
+/// Kills whatever still lives of a worker whose shim does not: its control group, its session and
+/// process group, and whoever carries its mark. True when nothing was found: to be called until
+/// then. Does not wait.
+///
+/// `processes`: nothing where the shim died before it wrote them. `just_died`: the shim was seen to
+/// die a moment ago, so the number of its worker still means what it meant; otherwise a session
+/// whose leader is gone is only touched where its members carry the mark.
+bool clear_remains(const WorkerLaunch& launch,
+                   const std::optional<WorkerProcesses>& processes,
+                   bool just_died);
+
+}  // namespace orrery::runtime
