@@ -68,14 +68,16 @@ std::vector<HardwareCount> read_hardware(const MapReader& reader) {
   return hardware;
 }
 
-/// One group of equal nodes, and how many of them share a switch.
-NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario& scenario) {
+}  // namespace
+
+NodeGroup read_node_group(const MapReader& reader, std::string default_name, std::int32_t named) {
   NodeGroup group;
   group.name = std::move(default_name);
+  group.count = named;
   group.cpu = kDefaultCpu;
   group.memory = kDefaultMemory;
   group.devices = 8;
-  if (!reader.has("nodes")) reader.missing("nodes", "nodes: 4");
+  if (named == 0 && !reader.has("nodes")) reader.missing("nodes", "nodes: 4");
   reader.read_integer("nodes", group.count, 1, kNodesMax);
   reader.read_integer(one_of(reader, "devices_per_node", "gpus_per_node"), group.devices, 0, 64);
   group.device_model = group.devices > 0 ? "gpu" : "";
@@ -96,6 +98,14 @@ NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario
   if (group.devices == 0 && reader.has("vendor"))
     reader.fail("vendor", "says who makes devices, but the nodes have none; remove it or add some");
   group.hardware = read_hardware(reader);
+  return group;
+}
+
+namespace {
+
+/// One group of equal nodes, and how many of them share a switch.
+NodeGroup read_group(const MapReader& reader, std::string default_name, Scenario& scenario) {
+  NodeGroup group = read_node_group(reader, std::move(default_name), 0);
   std::int32_t nodes_per_switch = 0;
   reader.read_integer("nodes_per_switch", nodes_per_switch, 0, kNodesMax);
   scenario.nodes_per_switch.push_back(nodes_per_switch);
@@ -123,7 +133,18 @@ void read_groups(const MapReader& cluster, Scenario& scenario) {
     cluster.fail("groups", "has no group, at least one is needed; add - {nodes: 4}");
 }
 
-void read_quotas(const MapReader& top, Scenario& scenario) {
+/// Whether the workload's file says how many hosts there are.
+bool workload_has_hosts(const MapReader& top) {
+  const YamlNode* workload = top.find("workload");
+  return workload != nullptr && workload->is_map() &&
+         std::any_of(workload->entries.begin(),
+                     workload->entries.end(),
+                     [](const YamlEntry& entry) { return entry.key == "batsim"; });
+}
+
+}  // namespace
+
+void read_quotas(const MapReader& top, std::vector<Quota>& quotas) {
   const YamlNode* node = top.find("quotas");
   if (node == nullptr) return;
   if (!node->is_map()) {
@@ -150,26 +171,14 @@ void read_quotas(const MapReader& top, Scenario& scenario) {
                                        "write for example group/research: 8"));
       continue;
     }
-    const bool repeated = std::any_of(scenario.quotas.begin(),
-                                      scenario.quotas.end(),
-                                      [&](const Quota& q) { return q.scope == entry.key; });
+    const bool repeated = std::any_of(
+        quotas.begin(), quotas.end(), [&](const Quota& q) { return q.scope == entry.key; });
     if (repeated)
       top.reading().fail(
           entry.key_origin, subject, "stands twice, once is needed; remove one of them");
-    scenario.quotas.push_back({entry.key, static_cast<std::int32_t>(*devices)});
+    quotas.push_back({entry.key, static_cast<std::int32_t>(*devices)});
   }
 }
-
-/// Whether the workload's file says how many hosts there are.
-bool workload_has_hosts(const MapReader& top) {
-  const YamlNode* workload = top.find("workload");
-  return workload != nullptr && workload->is_map() &&
-         std::any_of(workload->entries.begin(),
-                     workload->entries.end(),
-                     [](const YamlEntry& entry) { return entry.key == "batsim"; });
-}
-
-}  // namespace
 
 void read_cluster(const MapReader& top, const std::string& directory, Scenario& scenario) {
   const YamlNode* node = top.find("cluster");
@@ -184,7 +193,7 @@ void read_cluster(const MapReader& top, const std::string& directory, Scenario& 
     read_device_models(cluster, scenario);
     read_network(cluster, directory, scenario);
   }
-  read_quotas(top, scenario);
+  read_quotas(top, scenario.quotas);
 }
 
 }  // namespace orrery::scenarios

@@ -18,10 +18,11 @@ std::optional<std::string> parameter_text(const YamlNode& node) {
   return text;
 }
 
-void read_policy(const MapReader& top, Scenario& scenario) {
+}  // namespace
+
+void read_policy(const MapReader& top, PolicyChoice& policy) {
   const YamlNode* node = top.find("policy");
   if (node == nullptr) return;
-  PolicyChoice& policy = scenario.policy;
   policy.place = top.reading().place(node->origin);
   if (node->is_scalar()) {
     policy.name = node->scalar;
@@ -59,10 +60,7 @@ void read_policy(const MapReader& top, Scenario& scenario) {
   if (!named) top.fail("policy", "has no name, it is needed; write for example {name: easy}");
 }
 
-void read_controller(const MapReader& top, Settings& settings) {
-  const YamlNode* node = top.find("controller");
-  if (node == nullptr) return;
-  const MapReader reader(top.reading(), *node, section("controller"), "controller");
+void read_settings(const MapReader& reader, Settings& settings) {
   reader.read_duration("node_lease", settings.node_lease);
   reader.read_duration("fence_margin", settings.fence_margin);
   reader.read_duration("takeover_grace", settings.takeover_grace);
@@ -77,6 +75,8 @@ void read_controller(const MapReader& top, Settings& settings) {
                 "is not shorter than node_lease, an agent must fence itself before its lease runs "
                 "out; lower fence_margin or raise node_lease");
 }
+
+namespace {
 
 void read_timing(const MapReader& top, Timing& timing) {
   const YamlNode* node = top.find("timing");
@@ -143,13 +143,15 @@ bool Scenario::needs_agents() const {
 }
 
 void read_control(const MapReader& top, Scenario& scenario) {
-  read_policy(top, scenario);
+  read_policy(top, scenario.policy);
   if (const YamlNode* node = top.find("planner")) {
     const MapReader reader(top.reading(), *node, section("planner"), "planner");
     reader.read_duration("latency", scenario.planner_latency);
   }
   if (top.has("control")) top.read_enum("control", scenario.control);
-  read_controller(top, scenario.settings);
+  if (const YamlNode* node = top.find("controller"))
+    read_settings(MapReader(top.reading(), *node, section("controller"), "controller"),
+                  scenario.settings);
   read_timing(top, scenario.timing);
   read_outputs(top, scenario.outputs);
 }

@@ -19,11 +19,25 @@ std::string full_job_name(std::string_view name);
 /// `cluster` and `quotas`. `directory` is where paths written in the file begin.
 void read_cluster(const MapReader& top, const std::string& directory, Scenario& scenario);
 
+/// One group of equal nodes, but for its name. `named`: how many nodes have names of their own,
+/// which is then the default of `nodes`; 0 where `nodes` must be written. The section of `reader`
+/// has the keys of `cluster.groups`; `name` and `nodes_per_switch` are left to the caller.
+NodeGroup read_node_group(const MapReader& reader, std::string default_name, std::int32_t named);
+
+/// `quotas`.
+void read_quotas(const MapReader& top, std::vector<Quota>& quotas);
+
 /// `devices` of the cluster, whose groups are read.
 void read_device_models(const MapReader& cluster, Scenario& scenario);
 
 /// `network` of the cluster; after its groups and device models.
 void read_network(const MapReader& cluster, const std::string& directory, Scenario& scenario);
+
+/// `policy`: its name and parameters, unchecked, with their places.
+void read_policy(const MapReader& top, PolicyChoice& policy);
+
+/// The keys of `controller`, which `reader` has.
+void read_settings(const MapReader& reader, Settings& settings);
 
 /// `policy`, `planner`, `controller`, `timing`, `outputs`.
 void read_control(const MapReader& top, Scenario& scenario);

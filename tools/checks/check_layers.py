@@ -39,6 +39,10 @@ LAYERS = [
           outside=("simgrid/", "xbt/"), operating_system=True),
     Layer("runtime/store", may=("runtime/store", "core"), outside=("sqlite3.h",),
           operating_system=True),
+    # The one bridge from the language of scenarios to the daemons: their settings are written in
+    # it, and everything else of the runtime stays free of YAML.
+    Layer("runtime/config/read", may=("runtime/config", "scenarios", "core"),
+          but_not=("core/driver",), operating_system=True),
     Layer("runtime", may=("runtime", "core"),
           outside=("grpcpp/", "google/protobuf/", "cuda", "nccl"), operating_system=True),
     Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),
