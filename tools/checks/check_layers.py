@@ -37,17 +37,20 @@ LAYERS = [
           outside=("nlohmann/", "libqhull_r/"), operating_system=True),
     Layer("sim/simgrid", may=("sim", "core", "scenarios"),
           outside=("simgrid/", "xbt/"), operating_system=True),
+    Layer("proto", may=()),  # Its headers are generated.
     Layer("runtime/store", may=("runtime/store", "core"), outside=("sqlite3.h",),
           operating_system=True),
     # The one bridge from the language of scenarios to the daemons: their settings are written in
     # it, and everything else of the runtime stays free of YAML.
     Layer("runtime/config/read", may=("runtime/config", "scenarios", "core"),
           but_not=("core/driver",), operating_system=True),
+    Layer("runtime/link", may=("runtime", "core", "proto"),
+          outside=("grpcpp/", "grpc/", "openssl/"), operating_system=True),
     Layer("runtime", may=("runtime", "core"),
           outside=("grpcpp/", "google/protobuf/", "cuda", "nccl"), operating_system=True),
     Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),
           outside=("nlohmann/", "benchmark/", "yaml-cpp/"), operating_system=True),
-    Layer("tests", may=("tests", "tools", "runtime", "sim", "scenarios", "policies", "core"),
+    Layer("tests", may=("tests", "tools", "runtime", "proto", "sim", "scenarios", "policies", "core"),
           outside=("nlohmann/", "gtest/", "gmock/", "benchmark/", "yaml-cpp/", "sqlite3.h"),
           operating_system=True),
 ]

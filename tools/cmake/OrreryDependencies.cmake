@@ -7,6 +7,10 @@ find_package(yaml-cpp REQUIRED)                              # yaml-cpp
 find_package(SQLite3 REQUIRED)                               # SQLite::SQLite3
 find_package(nlohmann_json REQUIRED)                         # nlohmann_json::nlohmann_json
 pkg_check_modules(qhull_r REQUIRED IMPORTED_TARGET qhull_r)  # PkgConfig::qhull_r
+find_package(OpenSSL REQUIRED)                               # orrery::openssl, in OrreryProto.cmake
+pkg_check_modules(grpc_archives REQUIRED grpc++ protobuf)    # orrery::grpc, in OrreryProto.cmake
+find_program(ORRERY_PROTOC protoc REQUIRED)
+find_program(ORRERY_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 
 if(ORRERY_TESTS)
   find_package(GTest REQUIRED)                               # GTest::gtest, GTest::gmock

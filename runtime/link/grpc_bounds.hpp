@@ -1,0 +1,34 @@
+// What both sides of the transport set alike.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace orrery::runtime {
+
+/// Both sides name the version of their records when a stream opens, under this key, and a stream
+/// counts as open once both names have been read and are the same.
+inline constexpr const char* kRecordVersionKey = "orrery-record-version";
+
+/// Small messages that leave together have at most so many bytes.
+constexpr std::size_t batch_bytes(std::size_t message_bytes_max) {
+  return std::min<std::size_t>(message_bytes_max, 256 << 10);
+}
+
+/// What gRPC itself accepts: a little more, so that a stream with a larger message is told why.
+constexpr int grpc_bytes_max(std::size_t message_bytes_max) {
+  return static_cast<int>(std::min<std::size_t>(message_bytes_max + (64 << 10), 1 << 30));
+}
+
+/// A peer whose machine is gone breaks its connections after both of these; our heartbeats judge
+/// nodes much sooner.
+inline constexpr int kKeepAliveMs = 10'000;
+inline constexpr int kKeepAliveTimeoutMs = 10'000;
+
+/// Headers of one stream.
+inline constexpr int kMetadataBytesMax = 8 << 10;
+
+/// gRPC writes to standard error what we report ourselves. Where GRPC_VERBOSITY is set it may.
+void silence_grpc();
+
+}  // namespace orrery::runtime

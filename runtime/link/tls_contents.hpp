@@ -1,0 +1,31 @@
+// TLS files, read and checked before the transport sees them, and what a certificate says.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.hpp"
+#include "runtime/config/config.hpp"
+
+namespace orrery::runtime {
+
+/// What the three files hold, in PEM form.
+struct TlsContents {
+  std::string ca;
+  std::string certificate;
+  std::string key;
+};
+
+/// Errors, all at once: a file that is not named, cannot be read or holds something else; a key
+/// that is not the certificate's.
+Result<TlsContents> read_tls(const TlsFiles& files);
+
+/// What a certificate's subject says about who holds it.
+struct CertificateSubject {
+  std::string name;  ///< Common name.
+  std::string unit;  ///< Organizational unit: Orrery's role.
+};
+
+/// Of the first certificate in `pem`; empty where there is none.
+CertificateSubject subject_of(const std::string& pem);
+
+}  // namespace orrery::runtime

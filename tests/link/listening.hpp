@@ -1,0 +1,143 @@
+// Both ends of streams that write down what they hear, and wait until it is what a test needs.
+#pragma once
+
+#include <stdlib.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/link/link.hpp"
+
+namespace orrery::runtime {
+
+/// Much longer than anything takes, even where the machine is busy.
+inline constexpr std::chrono::seconds kPatience{60};
+
+/// What one stream has heard.
+template <class Message>
+struct Heard {
+  bool open = false;
+  Peer peer;  ///< Of the server's side.
+  std::vector<Message> messages;
+  bool closed = false;
+  std::string why;
+  int calls_at_once = 0;
+  bool overlapped = false;  ///< Two calls at once: never allowed.
+};
+
+/// A place to wait at.
+class Watched {
+ public:
+  /// Waits until `holds`, which is called under the mutex; false if patience ended.
+  bool wait(const std::function<bool()>& holds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, holds);
+  }
+
+ protected:
+  void change(const std::function<void()>& by) {
+    const std::lock_guard lock(mutex_);
+    by();
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+/// The controller's side.
+class ServerSide final : public LinkListener, public Watched {
+ public:
+  void on_open(LinkId link, const Peer& peer) override {
+    change([&] {
+      last = link;
+      heard[link].open = true;
+      heard[link].peer = peer;
+    });
+    if (opened) opened(link);
+  }
+
+  void on_messages(LinkId link, std::vector<AgentMessage> messages) override {
+    if (answer) answer(link, messages);
+    change([&] {
+      auto& to = heard[link].messages;
+      for (AgentMessage& message : messages) to.push_back(std::move(message));
+    });
+  }
+
+  void on_closed(LinkId link, const std::string& why) override {
+    change([&] {
+      heard[link].closed = true;
+      heard[link].why = why;
+    });
+  }
+
+  std::map<LinkId, Heard<AgentMessage>> heard;
+  LinkId last;
+  std::function<void(LinkId)> opened;
+  std::function<void(LinkId, const std::vector<AgentMessage>&)> answer;
+};
+
+/// The agent's side of one stream.
+class ClientSide final : public LinkClientListener, public Watched {
+ public:
+  void on_open() override {
+    change([&] { heard.open = true; });
+  }
+
+  void on_messages(std::vector<ControllerMessage> messages) override {
+    change([&] {
+      for (ControllerMessage& message : messages) heard.messages.push_back(std::move(message));
+    });
+  }
+
+  void on_closed(const std::string& why) override {
+    change([&] {
+      heard.closed = true;
+      heard.why = why;
+    });
+  }
+
+  bool wait_open() {
+    return wait([this] { return heard.open || heard.closed; }) && heard.open;
+  }
+
+  bool wait_closed() {
+    return wait([this] { return heard.closed; });
+  }
+
+  Heard<ControllerMessage> heard;
+};
+
+/// A folder that goes away with the test.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "orrery_link_XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace orrery::runtime
