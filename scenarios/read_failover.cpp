@@ -1,4 +1,4 @@
-// What a job wants done when something fails, its deadlines, and the sub-masters of its roles.
+// What a job wants done when something fails, and its deadlines.
 #include <string>
 #include <utility>
 
@@ -53,16 +53,6 @@ void read_times(const MapReader& reader, FailoverSpec& to) {
   }
 }
 
-/// The role whose only worker leads the recovery of role `index`. It takes no device.
-RoleSpec sub_master_of_role(const JobSpec& spec, std::size_t index) {
-  RoleSpec master;
-  master.name = spec.roles[index].name + "-master";
-  master.completion = Completion::Follower;
-  master.bundle = {MilliCpu{1000}, Bytes{std::int64_t{1} << 30}, 0, Share{}, ""};
-  master.master_of = RoleIndex{static_cast<std::uint16_t>(index)};
-  return master;
-}
-
 }  // namespace
 
 void read_failover(const MapReader& job, JobSpec& spec) {
@@ -89,10 +79,6 @@ void read_failover(const MapReader& job, JobSpec& spec) {
     reader.fail("straggler_factor",
                 "is not above 1, and somebody is always as slow as the median; raise it, or write "
                 "0 to look at no step times");
-}
-
-void add_sub_masters(const std::vector<std::size_t>& led, JobSpec& spec) {
-  for (const std::size_t index : led) spec.roles.push_back(sub_master_of_role(spec, index));
 }
 
 }  // namespace orrery::scenarios

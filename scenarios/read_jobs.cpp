@@ -27,7 +27,10 @@ constexpr std::string_view kShortFormKeys[]{"replicas",
                                             "sub_master",
                                             "placement",
                                             "placements",
-                                            "virtual_cluster"};
+                                            "virtual_cluster",
+                                            "working_directory",
+                                            "image",
+                                            "isolation"};
 /// Keys that a manifest says in its own words.
 constexpr std::string_view kManifestSays[]{"name",
                                            "group",
@@ -37,7 +40,8 @@ constexpr std::string_view kManifestSays[]{"name",
                                            "roles",
                                            "backoff_limit",
                                            "rescale",
-                                           "recovery"};
+                                           "recovery",
+                                           "labels"};
 
 void read_bundle(const MapReader& reader, Bundle& bundle) {
   bundle = {kDefaultCpu, kDefaultMemory, 1, Share{}, ""};
@@ -80,57 +84,33 @@ void read_replicas(const MapReader& reader, RoleSpec& role) {
   if (!range.has("max")) range.missing("max", "replicas: {min: 1, max: 4}");
 }
 
-void read_environment(const MapReader& reader, std::vector<KeyValue>& environment) {
-  const YamlNode* node = reader.find("env");
-  if (node == nullptr) return;
-  if (!node->is_map()) {
-    reader.fail("env", found_instead(*node, "a map", "write NAME: value lines under it"));
-    return;
-  }
-  for (const YamlEntry& entry : node->entries) {
-    if (entry.value.is_scalar() || entry.value.is_null())
-      environment.push_back({entry.key, entry.value.scalar});
-    else
-      reader.reading().fail(entry.value.origin,
-                            reader.subject_of("env") + "." + entry.key,
-                            found_instead(entry.value, "a text", "write it on one line"));
-  }
-}
-
-/// True where the role is to have a sub-master.
-bool read_role(const MapReader& reader,
-               const YamlNode* workers,
-               const JobSpec& spec,
-               JobPlaces& places,
-               RoleSpec& role) {
+/// What the role's sub-master runs, where it is to have one.
+std::optional<RoleSpec> read_role(const MapReader& reader,
+                                  const YamlNode* workers,
+                                  const JobSpec& spec,
+                                  JobPlaces& places,
+                                  RoleSpec& role) {
   read_replicas(reader, role);
   reader.read_enum("type", role.type);
   reader.read_enum("completion", role.completion);
   read_bundle(reader, role.bundle);
-  const YamlNode* command = reader.find("command");
-  if (command != nullptr && command->is_scalar())
-    role.command = {"/bin/sh", "-c", command->scalar};
-  else
-    reader.read_texts("command", role.command);
-  read_environment(reader, role.environment);
-  reader.read_texts("volumes", role.volumes);
+  read_program(reader, role);
   places.read_role(reader, workers, spec, role);
-  bool sub_master = false;
-  reader.read_bool("sub_master", sub_master);
-  return sub_master;
+  return read_sub_master(reader);
 }
 
 void read_roles(const MapReader& job, JobPlaces& places, JobSpec& spec) {
-  std::vector<std::size_t> led;
+  std::vector<LedRole> led;
   const YamlNode* roles = job.find("roles");
   if (roles == nullptr) {
     RoleSpec role;
     role.name = "worker";
     const YamlNode* workers = job.find("workers");
     const bool is_group = workers != nullptr && workers->is_map();
-    if (read_role(job, is_group ? workers : nullptr, spec, places, role)) led.push_back(0);
+    if (auto master = read_role(job, is_group ? workers : nullptr, spec, places, role))
+      led.push_back({0, *std::move(master)});
     spec.roles.push_back(std::move(role));
-    return add_sub_masters(led, spec);
+    return add_sub_masters(std::move(led), spec);
   }
   for (std::string_view key : kShortFormKeys)
     if (job.has(key))
@@ -145,11 +125,11 @@ void read_roles(const MapReader& job, JobPlaces& places, JobSpec& spec) {
         job.reading(), entry.value, section("jobs.roles"), job.subject_of("roles." + entry.key));
     RoleSpec role;
     role.name = entry.key;
-    if (read_role(reader, reader.find("workers"), spec, places, role))
-      led.push_back(spec.roles.size());
+    if (auto master = read_role(reader, reader.find("workers"), spec, places, role))
+      led.push_back({spec.roles.size(), *std::move(master)});
     spec.roles.push_back(std::move(role));
   }
-  add_sub_masters(led, spec);
+  add_sub_masters(std::move(led), spec);
 }
 
 void read_priority(const MapReader& job, std::int32_t& priority) {
@@ -175,6 +155,7 @@ bool read_native(const MapReader& job, PlacementGround& ground, JobSpec& spec) {
   if (!job.has("name")) job.missing("name", "name: train");
   spec.name = full_job_name(name);
   job.read_text("group", spec.group);
+  read_texts_by_name(job, "labels", spec.labels);
   read_priority(job, spec.priority);
   job.read_enum("rescale", spec.rescale);
   job.read_enum("recovery", spec.recovery);
@@ -254,16 +235,6 @@ void read_workers(const MapReader& job, ScenarioJob& to) {
   }
 }
 
-std::string job_subject(const YamlNode& node, std::size_t index) {
-  const YamlNode* name = node.find("name");
-  if (name == nullptr)
-    if (const YamlNode* manifest = node.find("manifest"))
-      if (const YamlNode* metadata = manifest->find("metadata")) name = metadata->find("name");
-  if (name != nullptr && name->is_scalar() && name->scalar.size() <= 128)
-    return "job " + name->scalar;
-  return "jobs[" + std::to_string(index) + "]";
-}
-
 void refuse_beside_manifest(const MapReader& job, std::span<const std::string_view> keys) {
   for (std::string_view key : keys)
     if (job.has(key))
@@ -278,28 +249,43 @@ ScenarioJob read_job(const MapReader& top,
   const MapReader job(top.reading(), node, section("jobs"), job_subject(node, index));
   ScenarioJob read;
   read.line = node.origin.line;
-  bool places_sound = true;
   job.read_instant("at", read.submit);
+  const bool places_sound = read_job_spec(job, JobUse::Simulated, ground, read.spec);
+  read_work(job, read.spec, scenario, read.work);
+  read_estimate(job, read.work, read.spec);
+  read_ready_after(job, read.ready_after);
+  read_workers(job, read);
+  check_job(job, read.spec, JobUse::Simulated, places_sound);
+  return read;
+}
+
+}  // namespace
+
+std::string job_subject(const YamlNode& node, std::size_t index) {
+  const YamlNode* name = node.find("name");
+  if (name == nullptr)
+    if (const YamlNode* manifest = node.find("manifest"))
+      if (const YamlNode* metadata = manifest->find("metadata")) name = metadata->find("name");
+  if (name != nullptr && name->is_scalar() && name->scalar.size() <= 128)
+    return "job " + name->scalar;
+  return "jobs[" + std::to_string(index) + "]";
+}
+
+bool read_job_spec(const MapReader& job, JobUse use, PlacementGround& ground, JobSpec& spec) {
+  bool places_sound = true;
   if (const YamlNode* manifest = job.find("manifest")) {
     refuse_beside_manifest(job, kManifestSays);
     refuse_beside_manifest(job, kShortFormKeys);
     for (std::string_view key : {"virtual_clusters", "take_turns"})
       if (job.has(key))
         job.fail(key, "stands beside 'manifest', whose tasks sit wherever they fit; remove it");
-    read_manifest(top.reading(), *manifest, read.spec);
+    read_manifest(job.reading(), *manifest, use, spec);
   } else {
-    places_sound = read_native(job, ground, read.spec);
+    places_sound = read_native(job, ground, spec);
   }
-  read_common(job, read.spec);
-  read_work(job, read.spec, scenario, read.work);
-  read_estimate(job, read.work, read.spec);
-  read_ready_after(job, read.ready_after);
-  read_workers(job, read);
-  check_job(job, read, places_sound);
-  return read;
+  read_common(job, spec);
+  return places_sound;
 }
-
-}  // namespace
 
 std::string full_job_name(std::string_view name) {
   if (name.find('.') != std::string_view::npos) return std::string(name);

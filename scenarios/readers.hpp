@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/job_places.hpp"
 #include "scenarios/reading.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/yaml_tree.hpp"
@@ -45,13 +46,29 @@ void read_control(const MapReader& top, Scenario& scenario);
 /// `jobs`.
 void read_jobs(const MapReader& top, Scenario& scenario);
 
-/// Reports what only the whole specification shows; manifests of the tasks form are judged at run
-/// time. `places_sound`: whether what says where roles sit was read in full.
-void check_job(const MapReader& job, const ScenarioJob& read, bool places_sound);
+/// Whom a job is read for.
+enum class JobUse : std::uint8_t {
+  Simulated,  ///< A scenario: of foreign manifests what nothing here carries out is let be.
+  Run,        ///< A controller: it is refused, or let be with a warning, by name.
+};
 
 /// One DI-orchestrator manifest into a specification. Violations that DI-orchestrator judges at
 /// run time pass through: the controller fails such jobs with reason InvalidSpec.
-void read_manifest(Reading& reading, const YamlNode& node, JobSpec& spec);
+void read_manifest(Reading& reading, const YamlNode& node, JobUse use, JobSpec& spec);
+
+/// "job NAME" as messages call an entry of `jobs`; "jobs[index]" where it has no readable name.
+std::string job_subject(const YamlNode& node, std::size_t index);
+
+/// The specification of an entry of `jobs`, all but its estimate. Returns whether what says where
+/// roles sit was read in full.
+bool read_job_spec(const MapReader& job, JobUse use, PlacementGround& ground, JobSpec& spec);
+
+/// Reports what only the whole specification shows. In a scenario manifests of the tasks form are
+/// judged at run time.
+void check_job(const MapReader& job, const JobSpec& spec, JobUse use, bool places_sound);
+
+/// Where role `name` of a job stands, in either form; the job where it is not written out.
+Origin origin_of_role(const MapReader& job, std::string_view name);
 
 /// `work` of one job whose specification is complete, in a scenario whose cluster is.
 void read_work(const MapReader& job, const JobSpec& spec, const Scenario& scenario, WorkSpec& work);
@@ -96,8 +113,26 @@ void read_generator(Reading& reading,
 /// A job's `failover`, `wait_deadline` and `run_deadline`.
 void read_failover(const MapReader& job, JobSpec& spec);
 
+/// `command`, `env`, `volumes`, `working_directory`, `image` and `isolation` of a role.
+void read_program(const MapReader& reader, RoleSpec& role);
+
+/// `key` as a map from names to texts, appended in its order.
+void read_texts_by_name(const MapReader& reader,
+                        std::string_view key,
+                        std::vector<KeyValue>& texts);
+
+/// `sub_master` of a role: what its sub-master runs, nothing where it has none. Of the role that is
+/// given only what `read_program` fills counts.
+std::optional<RoleSpec> read_sub_master(const MapReader& role);
+
+/// A role that has a sub-master, and what that runs.
+struct LedRole {
+  std::size_t index = 0;
+  RoleSpec program;
+};
+
 /// Appends a role with one worker for each role of `led`, called after it with "-master".
-void add_sub_masters(const std::vector<std::size_t>& led, JobSpec& spec);
+void add_sub_masters(std::vector<LedRole> led, JobSpec& spec);
 
 /// `requests` and `profilings`.
 void read_requests(const MapReader& top, Scenario& scenario);

@@ -52,25 +52,33 @@ void Reading::fail(Origin origin, std::string subject, std::string message) {
   found_.push_back({origin, std::move(subject), std::move(message)});
 }
 
+void Reading::warn(Origin origin, std::string subject, std::string message) {
+  warnings_.push_back({origin, std::move(subject), std::move(message)});
+}
+
 std::string Reading::place(Origin origin) const {
   std::string text = places_.at(origin.source);
   if (origin.line > 0) text += ":" + std::to_string(origin.line);
   return text;
 }
 
-Errors Reading::take_errors() {
-  std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+Errors Reading::take_errors() { return take(found_); }
+
+Errors Reading::take_warnings() { return take(warnings_); }
+
+Errors Reading::take(std::vector<Found>& found) const {
+  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
     return a.origin < b.origin;
   });
   Errors errors;
-  errors.reserve(found_.size());
-  for (Found& found : found_)
+  errors.reserve(found.size());
+  for (Found& each : found)
     errors.push_back({ErrorCode::InvalidInput,
-                      places_.at(found.origin.source),
-                      found.origin.line,
-                      std::move(found.subject),
-                      std::move(found.message)});
-  found_.clear();
+                      places_.at(each.origin.source),
+                      each.origin.line,
+                      std::move(each.subject),
+                      std::move(each.message)});
+  found.clear();
   return errors;
 }
 

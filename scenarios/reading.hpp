@@ -40,11 +40,17 @@ class Reading {
 
   void fail(Origin origin, std::string subject, std::string message);
 
+  /// Something that is let be although whoever wrote it should know.
+  void warn(Origin origin, std::string subject, std::string message);
+
   /// "file:line" or "--set path=value".
   std::string place(Origin origin) const;
 
   /// All errors: the file's by line, then the overrides'.
   Errors take_errors();
+
+  /// All warnings, in the same order.
+  Errors take_warnings();
 
   bool failed() const { return !found_.empty(); }
 
@@ -57,8 +63,11 @@ class Reading {
     std::string message;
   };
 
+  Errors take(std::vector<Found>& found) const;
+
   std::vector<std::string> places_;
   std::vector<Found> found_;
+  std::vector<Found> warnings_;
 };
 
 /// Reads the keys of one map. Values that are absent or wrong leave the target as it is; wrong ones

@@ -120,24 +120,18 @@ constexpr Keys kJob[]{"name",
                       "placements",
                       "virtual_cluster",
                       "virtual_clusters",
-                      "take_turns"};
-constexpr Keys kRole[]{"replicas",
-                       "type",
-                       "completion",
-                       "devices",
-                       "gpus",
-                       "device_model",
-                       "gpu",
-                       "cpu",
-                       "memory",
-                       "command",
-                       "env",
-                       "volumes",
-                       "sub_master",
-                       "placement",
-                       "placements",
-                       "virtual_cluster",
-                       "workers"};
+                      "take_turns",
+                      "working_directory",
+                      "image",
+                      "isolation",
+                      "labels"};
+constexpr Keys kRole[]{
+    "replicas",   "type",      "completion", "devices",         "gpus",    "device_model",
+    "gpu",        "cpu",       "memory",     "command",         "env",     "volumes",
+    "sub_master", "placement", "placements", "virtual_cluster", "workers", "working_directory",
+    "image",      "isolation"};
+constexpr Keys kIsolation[]{"key", "prepare", "interpreter", "deadline"};
+constexpr Keys kSubMaster[]{"command", "env", "volumes", "working_directory", "image", "isolation"};
 constexpr Keys kPlacement[]{"node_group", "placement"};
 constexpr Keys kWorkerGroup[]{"virtual_cluster", "per_node", "tied"};
 constexpr Keys kTied[]{"node", "bundles"};
@@ -342,6 +336,8 @@ constexpr std::array kSections{
     Section{"timing", kTiming},
     Section{"jobs", kJob},
     Section{"jobs.roles", kRole},
+    Section{"jobs.roles.isolation", kIsolation},
+    Section{"jobs.roles.sub_master", kSubMaster},
     Section{"jobs.roles.placement", kPlacement},
     Section{"jobs.roles.workers", kWorkerGroup},
     Section{"jobs.roles.workers.tied", kTied},

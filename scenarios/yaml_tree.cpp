@@ -72,13 +72,21 @@ class TextStarts {
 /// Builds the tree from the parser's events.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(std::uint32_t source, std::string_view text) : source_(source), starts_(text) {}
+  TreeBuilder(std::uint32_t source, std::string_view text, std::size_t documents_max)
+      : source_(source), documents_max_(documents_max), starts_(text) {}
 
-  YamlNode take() { return std::move(root_); }
+  std::vector<YamlNode> take() { return std::move(roots_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ > 0)
-      throw LimitReached{mark.line + 1, "a second document begins here, one is needed; remove it"};
+    if (roots_.size() >= documents_max_)
+      throw LimitReached{mark.line + 1,
+                         documents_max_ == 1
+                             ? "a second document begins here, one is needed; remove it"
+                             : "more than " + std::to_string(documents_max_) +
+                                   " documents, fewer are needed; split the file"};
+    anchors_.clear();  // Each document counts its own anchors.
+    roots_.emplace_back();
+    roots_.back().origin = {source_, source_ == 0 ? mark.line + 1 : 0};
   }
 
   void OnDocumentEnd() override {}
@@ -187,7 +195,7 @@ class TreeBuilder : public YAML::EventHandler {
       anchors_[anchor] = Anchored{node, extent};
     }
     if (open_.empty()) {
-      root_ = std::move(node);
+      roots_.back() = std::move(node);
       return;
     }
     Open& level = open_.back();
@@ -212,16 +220,44 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   std::uint32_t source_;
+  std::size_t documents_max_;
   TextStarts starts_;
-  int documents_ = 0;
   std::size_t nodes_ = 0;
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::vector<Open> open_;
-  YamlNode root_;
+  std::vector<YamlNode> roots_;
 };
 
 Error yaml_error(const std::string& file, std::uint32_t source, int line, std::string message) {
   return {ErrorCode::InvalidInput, file, source == 0 ? line : 0, "YAML", std::move(message)};
+}
+
+Result<std::vector<YamlNode>> parse(std::string_view text,
+                                    const std::string& file,
+                                    std::uint32_t source,
+                                    std::size_t documents_max) {
+  if (text.size() > kYamlTextMax)
+    return yaml_error(file,
+                      source,
+                      0,
+                      "the text has " + std::to_string(text.size()) + " bytes, at most " +
+                          std::to_string(kYamlTextMax) + " are read; use a workload file");
+  std::istringstream in{std::string(text)};
+  TreeBuilder builder(source, text, documents_max);
+  try {
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const LimitReached& limit) {
+    return yaml_error(file, source, limit.line, limit.message);
+  } catch (const YAML::Exception& broken) {
+    return yaml_error(file,
+                      source,
+                      broken.mark.is_null() ? 0 : broken.mark.line + 1,
+                      "cannot be read (" + broken.msg +
+                          "), well-formed YAML is needed; correct the line or the one above it");
+  }
+  return builder.take();
 }
 
 }  // namespace
@@ -263,28 +299,13 @@ std::string describe(const YamlNode& node) {
 }
 
 Result<YamlNode> parse_yaml(std::string_view text, const std::string& file, std::uint32_t source) {
-  if (text.size() > kYamlTextMax)
-    return yaml_error(file,
-                      source,
-                      0,
-                      "the text has " + std::to_string(text.size()) + " bytes, at most " +
-                          std::to_string(kYamlTextMax) + " are read; use a workload file");
-  std::istringstream in{std::string(text)};
-  TreeBuilder builder(source, text);
-  try {
-    YAML::Parser parser(in);
-    while (parser.HandleNextDocument(builder)) {
-    }
-  } catch (const LimitReached& limit) {
-    return yaml_error(file, source, limit.line, limit.message);
-  } catch (const YAML::Exception& broken) {
-    return yaml_error(file,
-                      source,
-                      broken.mark.is_null() ? 0 : broken.mark.line + 1,
-                      "cannot be read (" + broken.msg +
-                          "), well-formed YAML is needed; correct the line or the one above it");
-  }
-  return builder.take();
+  Result<std::vector<YamlNode>> documents = parse(text, file, source, 1);
+  if (!documents) return documents.errors();
+  return documents->empty() ? YamlNode{} : std::move(documents->front());
+}
+
+Result<std::vector<YamlNode>> parse_yaml_documents(std::string_view text, const std::string& file) {
+  return parse(text, file, 0, kYamlDocumentsMax);
 }
 
 }  // namespace orrery::scenarios

@@ -75,9 +75,14 @@ std::string describe(const YamlNode& node);
 inline constexpr int kYamlDepthMax = 64;
 inline constexpr std::size_t kYamlNodesMax = 2'000'000;
 inline constexpr std::size_t kYamlTextMax = std::size_t{64} << 20;
+inline constexpr std::size_t kYamlDocumentsMax = 100'000;
 
 /// Parses one document; an empty one is Null. `source` marks every origin. Errors: not YAML, more
 /// than one document, deeper or (aliases counted as copies) larger than the limits above.
 Result<YamlNode> parse_yaml(std::string_view text, const std::string& file, std::uint32_t source);
+
+/// Parses every document of a file, which `---` separates. Anchors end with their document; the
+/// limits are those of all documents together. Errors: as `parse_yaml`.
+Result<std::vector<YamlNode>> parse_yaml_documents(std::string_view text, const std::string& file);
 
 }  // namespace orrery::scenarios

@@ -4,6 +4,7 @@
 
 #include "core/discovery/port_ledger.hpp"
 #include "core/job/check_placement.hpp"
+#include "core/job/check_program.hpp"
 
 namespace orrery {
 namespace {
@@ -204,6 +205,7 @@ Errors check_spec(const JobSpec& spec) {
   check_sub_masters(spec, errors);
   check_failover(spec, errors);
   check_placement(spec, errors);
+  check_programs(spec, errors);
   if (spec.rigid_replicas != 0 && !spec.roles.empty()) {
     const RoleSpec& role = spec.roles[elastic_role(spec).index()];
     if (spec.rigid_replicas < role.min_replicas || spec.rigid_replicas > role.max_replicas)

@@ -465,6 +465,30 @@ class OtherVerbsTest(ProgramTest):
         done = self.expect(0, "check", *paths)
         self.assertEqual(done.stdout.count(": sound\n"), len(paths))
 
+    def test_check_reads_files_of_jobs_too(self):
+        jobs = self.folder / "jobs.yaml"
+        jobs.write_text("name: a\ncommand: [x]\n---\nname: b\ncommand: [y]\n")
+        scenario = self.folder / "scenario.yaml"
+        scenario.write_text("cluster: {nodes: 1}\njobs: [{name: a, work: 1s}]\n")
+        done = self.expect(0, "check", jobs, scenario)
+        self.assertEqual(done.stdout, f"{jobs}: sound, 2 jobs\n{scenario}: sound\n")
+        manifest = self.folder / "manifest.yaml"
+        manifest.write_text("""\
+apiVersion: diengine.opendilab.org/v2alpha1
+kind: DIJob
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      tolerations: [{operator: Exists}]
+      containers: [{command: [x]}]
+""")
+        done = self.expect(0, "check", manifest)
+        self.assertIn(f"{manifest}:7: job a: manifest.spec.template.spec.tolerations: warning: is "
+                      "ignored", done.stderr)
+        jobs.write_text("name: a\nwork: 5s\n")
+        self.assertIn(f"{jobs}:2: job a: work: is for simulators", self.expect(2, "check", jobs).stderr)
+
     def test_policies_for_people_and_scripts(self):
         document = json.loads(self.expect(0, "policies", "--json").stdout)
         names = [policy["name"] for policy in document["policies"]]

@@ -106,7 +106,7 @@ Verb check_verb() {
            .operands = "FILE...",
            .operands_min = 1,
            .operands_max = -1,
-           .summary = "validate scenario files, run nothing",
+           .summary = "validate scenarios and files of jobs, run nothing",
            .details = "Reports everything that is wrong with every file, with place, finding, need "
                       "and remedy.",
            .options = {},

@@ -1,0 +1,162 @@
+#include "core/job/check_program.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace orrery {
+namespace {
+
+void add(Errors& errors, std::string subject, std::string message) {
+  errors.push_back({ErrorCode::InvalidInput, {}, 0, std::move(subject), std::move(message)});
+}
+
+bool is_alnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool is_word_of(std::string_view text, std::string_view marks) {
+  return std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_alnum(c) || marks.find(c) != std::string_view::npos;
+  });
+}
+
+bool is_printable(std::string_view text) {
+  return std::none_of(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+/// A container runtime gets the name among its own arguments.
+bool is_image_name(std::string_view image) {
+  return image.front() != '-' && is_printable(image) && image.find(' ') == std::string_view::npos;
+}
+
+void check_isolation(const IsolationSpec& isolation, const std::string& subject, Errors& errors) {
+  if (isolation.key.empty()) {
+    if (!isolation.prepare.empty() || !isolation.interpreter.empty())
+      add(errors,
+          subject,
+          "isolation has no key, one is needed: it names the folder that is prepared; write for "
+          "example isolation: {key: torch-2}");
+    return;
+  }
+  if (!is_isolation_key(isolation.key))
+    add(errors,
+        subject,
+        "isolation.key is '" + isolation.key +
+            "', 1 to 63 of a-z, A-Z, 0-9, '.', '_' and '-' are needed, beginning with a letter, a "
+            "digit or '_'; rename it");
+  if (!is_contained_path(isolation.interpreter))
+    add(errors,
+        subject,
+        "isolation.interpreter is '" + isolation.interpreter +
+            "', a path without '..' is needed; write it from the prepared folder on, for example "
+            "bin/python");
+  if (isolation.prepare_deadline <= Duration::zero())
+    add(errors, subject, "isolation.deadline is 0 or less, a time above 0 is needed; correct it");
+}
+
+void check_role(const JobSpec& spec, const RoleSpec& role, Errors& errors) {
+  const IsolationSpec& isolation = role.isolation;
+  if (role.working_directory.empty() && role.image.empty() && isolation == IsolationSpec{}) return;
+  const std::string subject = spec.name + ": role " + (role.name.empty() ? "?" : role.name);
+  if (!is_contained_path(role.working_directory))
+    add(errors,
+        subject,
+        "working_directory is '" + role.working_directory +
+            "', a path without '..' is needed; write where it is from the root, or from the "
+            "worker's own folder on");
+  if (!role.image.empty() && !is_image_name(role.image))
+    add(errors,
+        subject,
+        "image is '" + role.image +
+            "', the name of an image is needed (no space, and no '-' at its beginning); correct "
+            "it");
+  check_isolation(isolation, subject, errors);
+}
+
+/// One folder cannot be prepared in two ways.
+void check_keys_agree(const JobSpec& spec, Errors& errors) {
+  for (std::size_t b = 0; b < spec.roles.size(); ++b) {
+    const IsolationSpec& isolation = spec.roles[b].isolation;
+    if (isolation.key.empty()) continue;
+    const auto earlier =
+        std::find_if(spec.roles.begin(),
+                     spec.roles.begin() + static_cast<std::ptrdiff_t>(b),
+                     [&](const RoleSpec& role) { return role.isolation.key == isolation.key; });
+    if (earlier == spec.roles.begin() + static_cast<std::ptrdiff_t>(b) ||
+        earlier->isolation.prepare == isolation.prepare)
+      continue;
+    add(errors,
+        spec.name + ": role " + spec.roles[b].name,
+        "isolation.key is '" + isolation.key + "' as for role " + earlier->name +
+            ", which prepares it otherwise, one way for each key is needed; rename one of them");
+  }
+}
+
+/// The forms that Kubernetes gives to labels.
+bool is_label_key(std::string_view key) {
+  const std::size_t slash = key.find('/');
+  const std::string_view name = slash == std::string_view::npos ? key : key.substr(slash + 1);
+  const std::string_view prefix = slash == std::string_view::npos ? "x" : key.substr(0, slash);
+  return !prefix.empty() && prefix.size() <= 253 && is_word_of(prefix, ".-") && !name.empty() &&
+         name.size() <= 63 && is_word_of(name, "._-") && is_alnum(name.front()) &&
+         is_alnum(name.back());
+}
+
+bool is_label_value(std::string_view value) {
+  return value.empty() || (value.size() <= 63 && is_word_of(value, "._-") &&
+                           is_alnum(value.front()) && is_alnum(value.back()));
+}
+
+void check_labels(const JobSpec& spec, Errors& errors) {
+  if (spec.labels.size() > kLabelsMax)
+    return add(errors,
+               spec.name,
+               "has " + std::to_string(spec.labels.size()) + " labels, at most " +
+                   std::to_string(kLabelsMax) + " are kept; remove some");
+  for (std::size_t i = 0; i < spec.labels.size(); ++i) {
+    const KeyValue& label = spec.labels[i];
+    if (!is_label_key(label.key))
+      add(errors,
+          spec.name,
+          "a label is called '" + label.key.substr(0, 80) +
+              "', 1 to 63 of a-z, A-Z, 0-9, '.', '_' and '-' are needed, a letter or digit at both "
+              "ends, behind an optional domain and '/'; rename it");
+    if (!is_label_value(label.value))
+      add(errors,
+          spec.name,
+          "label " + label.key.substr(0, 80) + " is '" + label.value.substr(0, 80) +
+              "', at most 63 of a-z, A-Z, 0-9, '.', '_' and '-' are needed, a letter or digit at "
+              "both ends; correct it");
+    for (std::size_t k = 0; k < i; ++k)
+      if (spec.labels[k].key == label.key)
+        add(errors,
+            spec.name,
+            "label " + label.key.substr(0, 80) + " stands twice, labels are unique; remove one");
+  }
+}
+
+}  // namespace
+
+bool is_isolation_key(std::string_view key) {
+  return !key.empty() && key.size() <= 63 && is_word_of(key, "._-") && key.front() != '.' &&
+         key.front() != '-';
+}
+
+bool is_contained_path(std::string_view path) {
+  if (!is_printable(path)) return false;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    if (path.substr(0, slash) == "..") return false;
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return true;
+}
+
+void check_programs(const JobSpec& spec, Errors& errors) {
+  for (const RoleSpec& role : spec.roles) check_role(spec, role, errors);
+  check_keys_agree(spec, errors);
+  if (!spec.labels.empty()) check_labels(spec, errors);
+}
+
+}  // namespace orrery
