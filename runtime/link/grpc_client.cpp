@@ -14,7 +14,7 @@
 #include "core/record/version.hpp"
 #include "proto/agent_link.grpc.pb.h"
 #include "proto/agent_link.pb.h"
-#include "runtime/link/address.hpp"
+#include "runtime/config/address.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
 #include "runtime/link/link.hpp"
@@ -50,21 +50,15 @@ class StreamCount {
 };
 
 /// One stream as gRPC sees it. It keeps itself until `OnDone`; the client in front of it may go
-/// before.
+/// before. The dialer owns the channel and outlives what is of gRPC here: gRPC's threads end with
+/// the last channel, so one of them must never be who lets go of it.
 class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Batch>,
                            public std::enable_shared_from_this<ClientStream> {
  public:
-  ClientStream(const std::string& address,
-               std::shared_ptr<grpc::Channel> channel,
-               LinkClientListener& listener,
-               std::shared_ptr<StreamCount> count)
-      : address_(address),
-        channel_(std::move(channel)),
-        stub_(channel_),
-        count_(std::move(count)),
-        listener_(&listener) {}
+  ClientStream(const std::string& address, LinkClientListener& listener, StreamCount& count)
+      : address_(address), count_(count), listener_(&listener) {}
 
-  void begin(Duration timeout);
+  void begin(const std::shared_ptr<grpc::Channel>& channel, Duration timeout);
   void send(std::string message);
   /// Ends the stream; when it returns no call of the listener runs on another thread, and none
   /// follows.
@@ -86,9 +80,7 @@ class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Bat
   std::string wrong_greeting() const;
 
   const std::string address_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  link::AgentLink::Stub stub_;
-  const std::shared_ptr<StreamCount> count_;
+  StreamCount& count_;  ///< Until `OnDone`.
   const LinkLimits limits_;
   link::Batch incoming_;  ///< The reading side's alone.
 
@@ -97,8 +89,8 @@ class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Bat
   LinkClientListener* listener_;
 
   std::mutex mutex_;
-  grpc::ClientContext context_;
-  std::shared_ptr<ClientStream> self_;  ///< Until gRPC is done with it.
+  std::optional<grpc::ClientContext> context_;  ///< Until gRPC is done with the stream.
+  std::shared_ptr<ClientStream> self_;          ///< The same.
   Outbox outbox_{limits_.outbound_bytes_max};
   link::Batch outgoing_;
   bool writing_ = false;
@@ -108,11 +100,12 @@ class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Bat
   grpc::Alarm late_;
 };
 
-void ClientStream::begin(Duration timeout) {
+void ClientStream::begin(const std::shared_ptr<grpc::Channel>& channel, Duration timeout) {
   self_ = shared_from_this();
-  count_->add();
-  context_.AddMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
-  stub_.async()->Attach(&context_, this);
+  count_.add();
+  context_.emplace();
+  context_->AddMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
+  link::AgentLink::Stub(channel).async()->Attach(&*context_, this);
   AddHold();
   if (!timeout.is_forever())
     late_.Set(Clock::now() + std::chrono::microseconds(timeout.ns / 1000),
@@ -151,7 +144,7 @@ void ClientStream::detach() {
 void ClientStream::give_up(const std::string& why) {
   outbox_.clear();
   if (why_.empty()) why_ = why;
-  if (self_) context_.TryCancel();
+  if (context_) context_->TryCancel();
 }
 
 void ClientStream::advance() {
@@ -171,7 +164,7 @@ void ClientStream::end() {
 }
 
 std::string ClientStream::wrong_greeting() const {
-  const auto& metadata = context_.GetServerInitialMetadata();
+  const auto& metadata = context_->GetServerInitialMetadata();
   const auto version = metadata.find(kRecordVersionKey);
   const std::string needed = std::to_string(kRecordVersion);
   if (version == metadata.end())
@@ -185,7 +178,7 @@ std::string ClientStream::wrong_greeting() const {
 void ClientStream::OnReadInitialMetadataDone(bool ok) {
   if (!ok) return end();
   const std::string wrong = wrong_greeting();
-  const bool greeted = context_.GetServerInitialMetadata().contains(kRecordVersionKey);
+  const bool greeted = context_->GetServerInitialMetadata().contains(kRecordVersionKey);
   {
     const std::lock_guard lock(mutex_);
     if (!wrong.empty()) give_up(wrong);
@@ -230,6 +223,7 @@ void ClientStream::OnDone(const grpc::Status& status) {
   {
     const std::lock_guard lock(mutex_);
     self = std::move(self_);
+    context_.reset();
     late_.Cancel();
     why = !why_.empty() ? why_ : status.error_message();
   }
@@ -239,7 +233,7 @@ void ClientStream::OnDone(const grpc::Status& status) {
     if (listener_ != nullptr) listener_->on_closed("controller at " + address_ + ": " + why);
     listener_ = nullptr;
   }
-  count_->remove();
+  count_.remove();  // From here on the dialer may be gone.
 }
 
 class GrpcClient final : public LinkClient {
@@ -271,10 +265,7 @@ class GrpcDialer final : public LinkDialer {
   GrpcDialer(std::optional<TlsContents> tls, int connections)
       : tls_(std::move(tls)), connections_(static_cast<std::size_t>(connections)) {}
 
-  ~GrpcDialer() override {
-    channels_.clear();
-    count_->wait_for_none();
-  }
+  ~GrpcDialer() override { count_.wait_for_none(); }
 
   std::unique_ptr<LinkClient> open(const std::string& address,
                                    Duration timeout,
@@ -282,21 +273,23 @@ class GrpcDialer final : public LinkDialer {
 
  private:
   struct Channels {
-    std::vector<std::weak_ptr<grpc::Channel>> channels;  ///< Kept by their streams.
+    std::vector<std::shared_ptr<grpc::Channel>> channels;
     std::size_t next = 0;
   };
 
-  std::shared_ptr<grpc::Channel> channel_to(const LinkAddress& address);
-  std::shared_ptr<grpc::Channel> make_channel(const LinkAddress& address) const;
+  std::shared_ptr<grpc::Channel> channel_to(const Address& address);
+  std::shared_ptr<grpc::Channel> make_channel(const Address& address) const;
 
   const std::optional<TlsContents> tls_;
   const std::size_t connections_;
-  const std::shared_ptr<StreamCount> count_ = std::make_shared<StreamCount>();
   std::mutex mutex_;
   std::map<std::string, Channels> channels_;
+  /// The last one that was replaced stays, and with it gRPC's threads: one of them may be opening.
+  std::shared_ptr<grpc::Channel> retired_;
+  StreamCount count_;
 };
 
-std::shared_ptr<grpc::Channel> GrpcDialer::make_channel(const LinkAddress& address) const {
+std::shared_ptr<grpc::Channel> GrpcDialer::make_channel(const Address& address) const {
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (tls_ && !address.is_unix()) {
     grpc::SslCredentialsOptions options;
@@ -321,35 +314,31 @@ std::shared_ptr<grpc::Channel> GrpcDialer::make_channel(const LinkAddress& addre
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  const std::string target = address.is_unix() ? address.text() : "dns:///" + address.text();
+  const std::string target = address.is_unix() ? to_text(address) : "dns:///" + to_text(address);
   return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
-std::shared_ptr<grpc::Channel> GrpcDialer::channel_to(const LinkAddress& address) {
+std::shared_ptr<grpc::Channel> GrpcDialer::channel_to(const Address& address) {
   const std::lock_guard lock(mutex_);
-  Channels& known = channels_[address.text()];
+  Channels& known = channels_[to_text(address)];
   known.channels.resize(connections_);
-  std::weak_ptr<grpc::Channel>& slot = known.channels[known.next++ % connections_];
-  std::shared_ptr<grpc::Channel> channel = slot.lock();
-  if (!channel) slot = channel = make_channel(address);
+  std::shared_ptr<grpc::Channel>& channel = known.channels[known.next++ % connections_];
+  // One that nobody uses may remember for a while that it failed; a new one tries at once.
+  if (channel && channel.use_count() == 1) retired_ = std::exchange(channel, nullptr);
+  if (!channel) channel = make_channel(address);
   return channel;
 }
 
 std::unique_ptr<LinkClient> GrpcDialer::open(const std::string& address,
                                              Duration timeout,
                                              LinkClientListener& listener) {
-  Result<LinkAddress> parsed = parse_link_address(address);
-  std::string wrong;
-  if (!parsed)
-    wrong = parsed.errors().front().text();
-  else if (!parsed->is_local() && !tls_)
-    wrong = "controller at " + address +
-            ": it is another machine and there are no TLS files, needed ca, certificate and key; "
-            "make them with `orrery certs init`";
-  if (!wrong.empty()) return std::make_unique<BrokenClient>(wrong, listener);
-  auto stream =
-      std::make_shared<ClientStream>(parsed->text(), channel_to(*parsed), listener, count_);
-  stream->begin(timeout);
+  const TlsFiles files = tls_ ? TlsFiles{.ca = "set"} : TlsFiles{};
+  if (const Errors wrong = check_exposure(address, files, "controller"); !wrong.empty())
+    return std::make_unique<BrokenClient>(wrong.front().text(), listener);
+  Address parsed = *parse_address(address);
+  if (parsed.host == "localhost") parsed.host = "127.0.0.1";  // No name service is asked.
+  auto stream = std::make_shared<ClientStream>(to_text(parsed), listener, count_);
+  stream->begin(channel_to(parsed), timeout);
   return std::make_unique<GrpcClient>(std::move(stream));
 }
 

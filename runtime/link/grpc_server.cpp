@@ -16,10 +16,10 @@
 #include "core/record/version.hpp"
 #include "proto/agent_link.grpc.pb.h"
 #include "proto/agent_link.pb.h"
-#include "runtime/link/address.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
 #include "runtime/link/link.hpp"
+#include "runtime/link/listening.hpp"
 #include "runtime/link/tls_contents.hpp"
 
 namespace orrery::runtime {
@@ -91,12 +91,12 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
 
   ~GrpcServer() override { shut_down(); }
 
-  Status listen(const LinkAddress& address, const TlsFiles& tls);
+  Status listen(Address address, const TlsFiles& tls);
 
   void send(LinkId link, const ControllerMessage& message) override;
   void close(LinkId link, const std::string& why) override;
 
-  std::string address() const override { return address_.text(); }
+  std::string address() const override { return to_text(address_); }
 
   const LinkLimits& limits() const { return limits_; }
 
@@ -115,7 +115,7 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
 
   const LinkLimits limits_;
   LinkListener& listener_;
-  LinkAddress address_;
+  Address address_;
   std::unique_ptr<grpc::Server> server_;
 
   std::mutex mutex_;
@@ -240,7 +240,8 @@ void Stream::OnDone() {
 
 // --- GrpcServer ---
 
-Status GrpcServer::listen(const LinkAddress& address, const TlsFiles& tls) {
+Status GrpcServer::listen(Address address, const TlsFiles& tls) {
+  if (address.host == "localhost") address.host = "127.0.0.1";  // No name service is asked.
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   if (tls.is_set() && !address.is_unix()) {
     Result<TlsContents> contents = read_tls(tls);
@@ -269,11 +270,11 @@ Status GrpcServer::listen(const LinkAddress& address, const TlsFiles& tls) {
   // It would ping with every burst of data to measure the path; ours are short and the window fits.
   set(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   int port = 0;
-  builder.AddListeningPort(address.text(), credentials, &port);
+  builder.AddListeningPort(to_text(address), credentials, &port);
   server_ = builder.BuildAndStart();
   if (!server_ || port == 0)
     return Error{.code = ErrorCode::Unavailable,
-                 .subject = "address " + address.text(),
+                 .subject = "address " + to_text(address),
                  .message = "cannot listen there: " + why_not_listening(address) +
                             ", needed a free address of this machine; name another"};
   address_ = address;
@@ -386,15 +387,10 @@ Result<std::unique_ptr<LinkServer>> serve_links(const std::string& address,
                                                 const TlsFiles& tls,
                                                 const LinkLimits& limits,
                                                 LinkListener& listener) {
-  Result<LinkAddress> parsed = parse_link_address(address);
-  if (!parsed) return parsed.errors();
-  if (!parsed->is_local() && !tls.is_set())
-    return Error{.subject = "address " + address,
-                 .message =
-                     "others can reach it and there are no TLS files, needed ca, certificate "
-                     "and key; make them with `orrery certs init`, or listen at 127.0.0.1"};
+  if (Errors wrong = check_exposure(address, tls, "agents_address"); !wrong.empty()) return wrong;
   auto server = std::make_unique<GrpcServer>(limits, listener);
-  if (Status listening = server->listen(*parsed, tls); !listening) return listening.errors();
+  if (Status listening = server->listen(*parse_address(address), tls); !listening)
+    return listening.errors();
   return std::unique_ptr<LinkServer>(std::move(server));
 }
 

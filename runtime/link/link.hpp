@@ -55,7 +55,8 @@ struct LinkLimits {
   std::size_t outbound_bytes_max = 8 << 20;  ///< Per stream, waiting to go out; beyond: it breaks.
 };
 
-/// The controller's side.
+/// The controller's side. Destroying it, never from within a call of the listener, tells all
+/// streams that the controller ends, and returns after `on_closed` of each.
 class LinkServer {
  public:
   virtual ~LinkServer() = default;
@@ -88,7 +89,8 @@ class LinkClientListener {
   virtual void on_closed(const std::string& why) = 0;
 };
 
-/// The agent's side: one stream. Destroying it ends the stream; no call of the listener follows.
+/// The agent's side: one stream. Destroying it ends the stream; no call of the listener follows. A
+/// call under way on another thread is waited for; from within a call it may be destroyed as well.
 class LinkClient {
  public:
   virtual ~LinkClient() = default;
@@ -97,7 +99,8 @@ class LinkClient {
   virtual void send(const AgentMessage& message) = 0;
 };
 
-/// What several streams share: with `connections` above 1 each new stream takes the next one.
+/// What several streams share: with `connections` above 1 each new stream takes the next one. It is
+/// destroyed after all its clients, and never from within a call of a listener.
 class LinkDialer {
  public:
   virtual ~LinkDialer() = default;

@@ -116,12 +116,12 @@ TEST(Link, PlaintextIsRefusedWhereOthersCouldReachIt) {
   ServerSide at_server;
   auto server = serve_links("0.0.0.0:0", {}, {}, at_server);
   ASSERT_FALSE(server);
-  EXPECT_THAT(server.errors().front().text(), HasSubstr("there are no TLS files"));
+  EXPECT_THAT(server.errors().front().text(), HasSubstr("mutual TLS is needed"));
   ClientSide at_client;
   const auto dialing = dialer();
   const auto client = dialing->open("192.0.2.1:22101", kOpenTimeout, at_client);
   ASSERT_TRUE(at_client.wait_closed());
-  EXPECT_THAT(at_client.heard.why, HasSubstr("there are no TLS files"));
+  EXPECT_THAT(at_client.heard.why, HasSubstr("mutual TLS is needed"));
 }
 
 TEST(Link, NobodyThereIsToldAtOnce) {

@@ -1,0 +1,18 @@
+// What must be true of an address before a server listens there, and why it could not.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.hpp"
+#include "runtime/config/address.hpp"
+
+namespace orrery::runtime {
+
+/// A Unix socket that nobody listens at any more is removed. Errors: somebody does, or there is
+/// something else at its path.
+Status clear_stale_socket(const Address& address);
+
+/// Why this machine cannot listen there, in words; asked after it failed.
+std::string why_not_listening(const Address& address);
+
+}  // namespace orrery::runtime
