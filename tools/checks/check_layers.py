@@ -40,6 +40,8 @@ LAYERS = [
     Layer("proto", may=()),  # Its headers are generated.
     Layer("runtime/store", may=("runtime/store", "core"), outside=("sqlite3.h",),
           operating_system=True),
+    Layer("runtime/security", may=("runtime/security", "core"), outside=("openssl/",),
+          operating_system=True),
     # The one bridge from the language of scenarios to the daemons: their settings are written in
     # it, and everything else of the runtime stays free of YAML.
     Layer("runtime/config/read", may=("runtime/config", "scenarios", "core"),
@@ -51,7 +53,8 @@ LAYERS = [
     Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),
           outside=("nlohmann/", "benchmark/", "yaml-cpp/"), operating_system=True),
     Layer("tests", may=("tests", "tools", "runtime", "proto", "sim", "scenarios", "policies", "core"),
-          outside=("nlohmann/", "gtest/", "gmock/", "benchmark/", "yaml-cpp/", "sqlite3.h"),
+          outside=("nlohmann/", "gtest/", "gmock/", "benchmark/", "yaml-cpp/", "sqlite3.h",
+                   "openssl/"),
           operating_system=True),
 ]
 
