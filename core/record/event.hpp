@@ -38,7 +38,9 @@ struct Settings {
   bool plan_on_submission = false;  ///< The policy's triggers, so that replay knows when plans
   bool plan_on_completion = true;   ///< were due (core/plan/policy.hpp).
   bool plan_on_capacity = true;
-  Duration plan_period;  ///< Zero: no cycle.
+  Duration plan_period;       ///< Zero: no cycle.
+  std::uint64_t cluster = 0;  ///< Of one journal from its first record on; agents of another one's
+                              ///< workers end them. 0: none was given.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -59,6 +61,7 @@ struct Settings {
     v.field_since(2, "lemon_incidents", self.lemon_incidents);
     v.field_since(2, "lemon_window", self.lemon_window);
     v.field_since(2, "exclusion", self.exclusion);
+    v.field_since(4, "cluster", self.cluster);
   }
 };
 

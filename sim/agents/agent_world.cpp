@@ -73,7 +73,7 @@ void AgentWorld::close(LeaderNumber leader) {
   const auto gone = std::find_if(
       ports_.begin(), ports_.end(), [&](const auto& port) { return port->number() == leader; });
   if (gone == ports_.end()) return;
-  ear_calls_of_past_ += (*gone)->ear_calls();
+  ear_calls_of_past_ += (*gone)->ear().calls();
   ports_.erase(gone);
   for (NodeHost& node : nodes_) {
     Following& following = following_[node.id().index()];
@@ -88,8 +88,8 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
-  const Instant deadline = std::max(port.next_deadline(), port.asleep_until());
-  if (!port.next_deadline().is_never())
+  const Instant deadline = std::max(port.ear().next_deadline(), port.asleep_until());
+  if (!port.ear().next_deadline().is_never())
     futures_.push(std::max(deadline, now()), WorldFutureKind::WakePort, port.number().value);
 }
 
@@ -185,7 +185,7 @@ WorldSteps AgentWorld::steps() const {
   WorldSteps steps;
   for (const NodeHost& node : nodes_) steps.agents += node.steps();
   steps.ears = ear_calls_of_past_;
-  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->ear_calls();
+  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->ear().calls();
   return steps;
 }
 

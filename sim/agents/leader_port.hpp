@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "core/agent/liveness.hpp"
-#include "core/agent/suspicion.hpp"
+#include "core/agent/leader_ear.hpp"
 #include "core/control/state.hpp"
 #include "core/driver/world.hpp"
 #include "sim/agents/messages.hpp"
@@ -56,7 +54,10 @@ class LeaderPort final : public World {
 
   void issue(const Command& command) override { owner_.issue_from(*this, command); }
 
-  bool wait_events(Instant deadline, std::vector<Event>& events) override;
+  bool wait_events(Instant, std::vector<Event>& events) override {
+    ear_.take_news(events);
+    return true;
+  }
 
   LeaderNumber number() const { return number_; }
 
@@ -74,16 +75,18 @@ class LeaderPort final : public World {
 
   Instant asleep_until() const { return asleep_until_; }
 
-  bool has_news() const { return !inbox_.empty(); }
+  bool has_news() const { return ear_.has_news(); }
 
   PortLink& link(NodeId node) { return links_[node.index()]; }
+
+  const LeaderEar& ear() const { return ear_; }
 
   // --- the ear ---
 
   void connected(NodeId node);
 
   /// An order goes out, or waits for its connection.
-  void ordered(const CommandBody& body);
+  void ordered(const CommandBody& body) { ear_.ordered(body); }
 
   HeartbeatVerdict heard(const Message& message);
   void reported(const Message& message);
@@ -93,22 +96,8 @@ class LeaderPort final : public World {
   void told(Origin origin, EventBody body);
 
   void time_reached();
-  Instant next_deadline() const;
-
-  /// Whether the leader still wants this start: while it waited for the store or the connection,
-  /// the worker may have been given up.
-  bool is_wanted(JobId job, const WorkerStart& start) const;
-
-  /// Nodes to which something of the job may have gone.
-  std::vector<NodeId> nodes_of(JobId job) const;
-
-  std::uint64_t ear_calls() const { return ear_calls_; }
 
  private:
-  void note(Origin origin, Instant occurred, EventBody body);
-  void add_who_is_on_the_way(NodeReturned& returned) const;
-  void take_edges(Instant occurred);
-
   PortOwner& owner_;
   LeaderNumber number_;
   Epoch epoch_;
@@ -116,15 +105,8 @@ class LeaderPort final : public World {
   Duration ahead_;
   bool established_ = false;
   Instant asleep_until_;
-  Liveness liveness_;
-  Suspicions suspicions_;
+  LeaderEar ear_;
   std::vector<PortLink> links_;
-  std::map<JobId, std::vector<NodeId>> asked_;  ///< Where workers of a job were told to start.
-  std::map<JobId, Incarnation> issued_;  ///< The latest start of a job that went out, or that an
-                                         ///< earlier leader had decided on.
-  std::vector<Event> inbox_;
-  std::vector<EventBody> edges_;  ///< Of one call of the ear.
-  std::uint64_t ear_calls_ = 0;
 };
 
 }  // namespace orrery::sim

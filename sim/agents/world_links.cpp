@@ -31,7 +31,9 @@ void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
     return answered(port, *answer);
   // An order to start that waited for the store may have been overtaken by what came after it.
   if (const auto* start = std::get_if<StartWorkers>(&command.body)) {
-    const auto is_given_up = [&](const WorkerStart& w) { return !port.is_wanted(start->job, w); };
+    const auto is_given_up = [&](const WorkerStart& w) {
+      return !port.ear().is_wanted(start->job, w);
+    };
     if (std::any_of(start->workers.begin(), start->workers.end(), is_given_up)) {
       Command rest = command;
       auto& workers = std::get<StartWorkers>(rest.body).workers;
@@ -53,7 +55,7 @@ void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
   } else if (const auto* tell = std::get_if<TellSubMaster>(&command.body)) {
     nodes.push_back(tell->node);
   } else if (const auto* clean = std::get_if<CleanJob>(&command.body)) {
-    nodes = port.nodes_of(clean->job);
+    nodes = port.ear().nodes_of(clean->job);
     room_.obey(*clean);
   }
   std::sort(nodes.begin(), nodes.end());
@@ -83,7 +85,7 @@ void AgentWorld::flush(LeaderPort& port, NodeId node) {
     const bool given_up =
         start != nullptr &&
         std::none_of(start->workers.begin(), start->workers.end(), [&](const WorkerStart& w) {
-          return w.node == node && port.is_wanted(start->job, w);
+          return w.node == node && port.ear().is_wanted(start->job, w);
         });
     if (!given_up) send_order(port, node, std::move(order));
   }

@@ -1,0 +1,193 @@
+#include "core/agent/leader_ear.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+void add_once(std::vector<NodeId>& nodes, NodeId node) {
+  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+}
+
+bool is_list(const Event& event) { return std::holds_alternative<NodeReturned>(event.body); }
+
+}  // namespace
+
+LeaderEar::LeaderEar(Epoch epoch,
+                     const State& state,
+                     const Settings& settings,
+                     std::uint32_t nodes,
+                     Instant now,
+                     Duration journal_ahead)
+    : state_(state), ahead_(journal_ahead), liveness_(epoch, settings, nodes, now) {
+  state.for_each_job([&](const JobState& job) { issued_[job.row.id] = job.incarnation; });
+}
+
+void LeaderEar::take_news(std::vector<Event>& events) {
+  if (inbox_.empty()) return;
+  if (is_list(inbox_.front())) add_who_is_on_the_way(std::get<NodeReturned>(inbox_.front().body));
+  const auto end = std::find_if(inbox_.begin() + 1, inbox_.end(), is_list);
+  std::move(inbox_.begin(), end, std::back_inserter(events));
+  inbox_.erase(inbox_.begin(), end);
+}
+
+void LeaderEar::add_who_is_on_the_way(NodeReturned& returned) const {
+  std::vector<RunningWorker>& list = returned.workers;
+  const auto add = [&](const RunningWorker& worker) {
+    if (std::find(list.begin(), list.end(), worker) == list.end()) list.push_back(worker);
+  };
+  for (const RunningWorker& worker : liveness_.on_their_way(returned.node)) add(worker);
+  // Orders that wait for the store have not even gone out.
+  state_.for_each_job([&](const JobState& job) {
+    const auto issued = issued_.find(job.row.id);
+    for (const Worker& worker : job.workers)
+      if (worker.node == returned.node && worker.state == WorkerState::Starting &&
+          (issued == issued_.end() || worker.incarnation > issued->second))
+        add({job.row.id, worker.born, worker.incarnation, worker.birth_rank});
+  });
+  std::sort(list.begin(), list.end(), comes_before);
+}
+
+void LeaderEar::establish(Instant now) {
+  state_.for_each_job([&](const JobState& job) {
+    if (is_final(job.row.phase) || job.workers.empty()) return;
+    suspicions_.watch(job.row.id, job.spec->failover);
+    UpdateMembership present{job.row.id, job.row.generation, 0, {}};
+    for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
+      const Worker& worker = job.workers[rank];
+      if (!worker.is_alive()) continue;
+      WorkerStart start{worker.birth_rank, worker.role, worker.local_rank, worker.node};
+      start.incarnation = worker.incarnation;
+      suspicions_.ordered(StartWorkers{job.row.id, worker.born, 0, {start}});
+      if (worker.state == WorkerState::Ready)
+        suspicions_.reported({job.row.id,
+                              worker.born,
+                              worker.incarnation,
+                              WorkerFact::Ready,
+                              worker.birth_rank,
+                              1,
+                              0},
+                             now);
+      start.birth_rank = worker.birth_rank;
+      start.rank = Rank{rank};
+      present.members.push_back(start);
+    }
+    suspicions_.ordered(present);
+  });
+}
+
+void LeaderEar::note(Origin origin, Instant occurred, Instant now, EventBody body) {
+  inbox_.push_back({now + ahead_, occurred + ahead_, origin, std::move(body)});
+}
+
+void LeaderEar::take_edges(Instant occurred, Instant now) {
+  for (EventBody& edge : edges_) {
+    const bool reaction = std::holds_alternative<WorkersChanged>(edge);
+    note(reaction ? Origin::Reaction : Origin::External, occurred, now, std::move(edge));
+  }
+  edges_.clear();
+}
+
+void LeaderEar::connected(NodeId node, const std::vector<const CommandBody*>& waiting) {
+  liveness_.connected(node);
+  // What still waits is not lost.
+  for (const CommandBody* order : waiting) liveness_.ordered(*order);
+}
+
+void LeaderEar::ordered(const CommandBody& body) {
+  liveness_.ordered(body);
+  if (const auto* start = std::get_if<StartWorkers>(&body)) {
+    if (const JobState* job = state_.find(start->job))
+      suspicions_.watch(start->job, job->spec->failover);
+    std::vector<NodeId>& asked = asked_[start->job];
+    for (const WorkerStart& worker : start->workers) {
+      add_once(asked, worker.node);
+      issued_[start->job] = std::max(issued_[start->job], worker.incarnation);
+    }
+  }
+  suspicions_.ordered(body);
+}
+
+HeartbeatVerdict LeaderEar::heard(const HeardBeat& heard, Instant now) {
+  ++calls_;
+  const HeartbeatVerdict verdict = liveness_.heard(heard.beat, now, edges_);
+  const bool returned = std::any_of(edges_.begin(), edges_.end(), [](const EventBody& edge) {
+    return std::holds_alternative<NodeReturned>(edge);
+  });
+  take_edges(now, now);
+  // What a node that returned still lacks is known before anything is placed on it.
+  const NodeId node = heard.beat.node;
+  const std::size_t n = node.index();
+  const bool known_as_lossy =
+      n < state_.nodes.size() && state_.nodes[n].lost_device && !state_.nodes[n].silent;
+  if (returned && known_as_lossy != (heard.lost_devices != 0))
+    note(Origin::External, heard.sent_at, now, DevicesLost{node, heard.lost_devices});
+  if (returned && !heard.leaves_at.is_never())
+    note(Origin::External, heard.sent_at, now, NodeLeaving{node, heard.leaves_at + ahead_});
+  for (const ProfilingChanged& measured : heard.measured) {
+    ++calls_;
+    suspicions_.profiled(measured, now, edges_);
+  }
+  take_edges(now, now);
+  return verdict;
+}
+
+void LeaderEar::reported(NodeId node,
+                         const std::vector<WorkersChanged>& changes,
+                         Instant sent_at,
+                         Instant now) {
+  for (const WorkersChanged& change : changes) {
+    ++calls_;
+    liveness_.reported(node, change, edges_);
+    suspicions_.reported(change, now);
+  }
+  take_edges(sent_at, now);
+}
+
+void LeaderEar::told(Origin origin, EventBody body, Instant occurred_at, Instant now) {
+  if (const auto* progress = std::get_if<ProgressReported>(&body))
+    suspicions_.progressed(*progress, now);
+  note(origin, occurred_at, now, std::move(body));
+}
+
+void LeaderEar::profiled(const ProfilingChanged& measured, Instant now) {
+  liveness_.profiled(measured, edges_);
+  take_edges(now, now);
+}
+
+void LeaderEar::time_reached(Instant now, std::vector<NodeId>& silent) {
+  if (next_deadline() > now) return;
+  ++calls_;
+  liveness_.time_reached(now, edges_);
+  for (const EventBody& edge : edges_)
+    if (const auto* gone = std::get_if<NodeSilent>(&edge)) silent.push_back(gone->node);
+  suspicions_.time_reached(now, edges_);
+  take_edges(now, now);
+}
+
+Instant LeaderEar::next_deadline() const {
+  return std::min(liveness_.next_deadline(), suspicions_.next_deadline());
+}
+
+bool LeaderEar::is_wanted(JobId job, const WorkerStart& start) const {
+  const JobState* known = state_.find(job);
+  if (known == nullptr) return false;
+  return std::any_of(known->workers.begin(), known->workers.end(), [&](const Worker& worker) {
+    return worker.incarnation == start.incarnation && worker.birth_rank == start.rank &&
+           worker.node == start.node && worker.is_alive();
+  });
+}
+
+std::vector<NodeId> LeaderEar::nodes_of(JobId job) const {
+  std::vector<NodeId> nodes;
+  const auto asked = asked_.find(job);
+  if (asked != asked_.end()) nodes = asked->second;
+  if (const JobState* known = state_.find(job))
+    for (const Worker& worker : known->workers) add_once(nodes, worker.node);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+}  // namespace orrery

@@ -1,0 +1,311 @@
+#include "runtime/controller/controller_daemon.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace orrery::runtime {
+namespace {
+
+constexpr std::size_t kLinesKept = 10'000;
+constexpr auto kStoreRetry = std::chrono::seconds(2);
+
+std::string text_of(const Errors& errors) {
+  std::string out;
+  for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
+  return out;
+}
+
+/// A subscription that begins on another thread, some time later.
+class LateSubscription final : public Subscription {
+ public:
+  struct Place {
+    std::mutex mutex;
+    bool ended = false;
+    std::unique_ptr<Subscription> inner;
+  };
+
+  explicit LateSubscription(std::shared_ptr<Place> place) : place_(std::move(place)) {}
+
+  ~LateSubscription() override {
+    std::unique_ptr<Subscription> inner;
+    const std::lock_guard lock(place_->mutex);
+    place_->ended = true;
+    inner = std::move(place_->inner);
+  }
+
+ private:
+  std::shared_ptr<Place> place_;
+};
+
+/// Answers unless it is destroyed first, and then says so: nobody waits for ever.
+class Answer {
+ public:
+  explicit Answer(std::function<void(const RequestOutcome&)> done) : done_(std::move(done)) {}
+
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  ~Answer() {
+    if (done_)
+      done_({RequestOutcome::Kind::Unavailable, JobId::none(), "the controller is closing"});
+  }
+
+  std::function<void(const RequestOutcome&)> take() { return std::exchange(done_, nullptr); }
+
+ private:
+  std::function<void(const RequestOutcome&)> done_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ControllerDaemon>> ControllerDaemon::start(ControllerParts parts) {
+  std::unique_ptr<ControllerDaemon> daemon(new ControllerDaemon(std::move(parts)));
+  Result<std::unique_ptr<LinkServer>> server = daemon->parts_.listen(*daemon);
+  if (!server) return server.errors();
+  daemon->server_ = std::move(server).value();
+  daemon->thread_ = std::thread([raw = daemon.get()] { raw->live(); });
+  return daemon;
+}
+
+ControllerDaemon::ControllerDaemon(ControllerParts parts)
+    : parts_(std::move(parts)), lines_(kLinesKept), started_(JournalClock::wall()) {
+  election_ = parts_.election([this](const Errors& why) {
+    inbox_.post([this, text = text_of(why)] { end_term(Admission::Following, text); });
+  });
+}
+
+ControllerDaemon::~ControllerDaemon() {
+  inbox_.post([this] { stopping_ = true; });
+  if (thread_.joinable()) thread_.join();
+  inbox_.close();
+  campaign_ = {};  // Asks it to stop, and waits.
+  server_.reset();
+}
+
+// --- any thread ---
+
+void ControllerDaemon::on_open(LinkId link, const Peer& peer) {
+  inbox_.post([this, link, peer] {
+    ++links_opened_;
+    peers_[link.value] = peer;
+  });
+}
+
+void ControllerDaemon::on_messages(LinkId link, std::vector<AgentMessage> messages) {
+  messages_in_ += messages.size();
+  inbox_.post([this, link, messages = std::move(messages)]() mutable {
+    const auto peer = peers_.find(link.value);
+    if (peer == peers_.end()) return;
+    if (!term_) {
+      server_->send(link, Refusal{"this controller does not lead: " + why_, true, {}});
+      return server_->close(link, "this controller does not lead");
+    }
+    for (AgentMessage& message : messages) term_->heard(link, peer->second, std::move(message));
+  });
+}
+
+void ControllerDaemon::on_closed(LinkId link, const std::string&) {
+  inbox_.post([this, link] {
+    peers_.erase(link.value);
+    if (term_) term_->closed(link);
+  });
+}
+
+void ControllerDaemon::read(std::function<void(const ControlView&)> look) {
+  inbox_.post([this, look = std::move(look)] {
+    static const State kNothing;
+    const ControllerFacts known = facts();
+    if (term_)
+      look({term_->state(), known, term_->node_facts(), term_->journal_now()});
+    else
+      look({kNothing, known, {}, JournalClock::wall()});
+  });
+}
+
+void ControllerDaemon::ask(EventBody request, std::function<void(const RequestOutcome&)> done) {
+  const auto answer = std::make_shared<Answer>(std::move(done));
+  inbox_.post([this, request = std::move(request), answer]() mutable {
+    if (term_ && admission_ == Admission::Open)
+      return term_->ask(std::move(request), answer->take());
+    answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why_});
+  });
+}
+
+std::unique_ptr<Subscription> ControllerDaemon::follow_events(
+    std::size_t backlog, std::function<void(const EventLine&)> told) {
+  return lines_.follow(backlog, std::move(told));
+}
+
+std::unique_ptr<Subscription> ControllerDaemon::follow_changes(std::function<void(JobId)> changed) {
+  return changes_.follow(std::move(changed));
+}
+
+std::unique_ptr<Subscription> ControllerDaemon::read_log(
+    const LogQuery& query, std::function<void(std::string_view, bool, const std::string&)> told) {
+  const auto place = std::make_shared<LateSubscription::Place>();
+  inbox_.post([this, query, place, told = std::move(told)] {
+    const std::unique_lock lock(place->mutex);
+    if (place->ended) return;
+    if (term_)
+      place->inner = term_->read_log(query, told);
+    else
+      told({}, true, why_);
+  });
+  return std::make_unique<LateSubscription>(place);
+}
+
+// --- the core thread ---
+
+void ControllerDaemon::live() {
+  campaign();
+  std::vector<Inbox::Task> tasks;
+  while (!stopping_) {
+    tasks.clear();
+    inbox_.take(next_wake(), tasks);
+    for (Inbox::Task& task : tasks) task();
+    if (try_again_at_ && Inbox::Clock::now() >= *try_again_at_) try_again();
+    if (!term_) continue;
+    term_->work();
+    look_at_term();
+  }
+  admission_ = Admission::Closing;
+  if (term_ && !term_->is_halted()) (void)term_->flush();
+  term_.reset();
+  store_.reset();
+  if (leadership_) (void)election_->resign();
+}
+
+Inbox::Clock::time_point ControllerDaemon::next_wake() {
+  Inbox::Clock::time_point wake = try_again_at_.value_or(Inbox::Clock::time_point::max());
+  if (term_) wake = std::min(wake, term_->next_wake());
+  return wake;
+}
+
+void ControllerDaemon::campaign() {
+  campaign_ = std::jthread([this](const std::stop_token& stop) {
+    inbox_.post([this, result = election_->campaign(stop)] { campaigned(result); });
+  });
+}
+
+void ControllerDaemon::campaigned(const Result<std::optional<Leadership>>& result) {
+  if (!result) return tell_admission(Admission::Following, text_of(result.errors()));
+  if (!*result) return;  // Cancelled.
+  leadership_ = **result;
+  begin_term();
+}
+
+// Where the store takes another's records, or is held by another process, leadership is won anew.
+void ControllerDaemon::try_again() {
+  if (!store_is_taken_) return begin_term();
+  try_again_at_.reset();
+  leadership_.reset();
+  (void)election_->resign();
+  campaign();
+}
+
+// A term that was halted stands, and renews leases, until the next one has begun.
+void ControllerDaemon::begin_term() {
+  try_again_at_.reset();
+  if (term_) term_->release_store();
+  store_.reset();
+  Result<std::unique_ptr<StateStore>> opened = parts_.open_store(*leadership_);
+  Errors errors;
+  if (!opened) errors = opened.errors();
+  if (errors.empty()) {
+    store_ = std::move(opened).value();
+    if (policy_) old_policies_.push_back(std::move(policy_));
+    policy_ = parts_.policy();
+    TermParts parts{parts_.config,
+                    *store_,
+                    *policy_,
+                    *election_,
+                    *server_,
+                    lines_,
+                    changes_,
+                    [this] { inbox_.wake(); },
+                    [this](std::function<void()> task) { inbox_.post(std::move(task)); },
+                    {}};
+    parts.relaunch = [this](std::vector<std::string> nodes,
+                            Duration timeout,
+                            std::function<void(std::vector<std::string>, std::string)> done) {
+      if (!parts_.relaunch) return done({}, "no relaunch_command is configured");
+      parts_.relaunch(std::move(nodes), timeout, [this, done](auto replaced, auto error) {
+        inbox_.post([done, replaced, error] { done(replaced, error); });
+      });
+    };
+    Result<std::unique_ptr<Term>> begun = Term::begin(std::move(parts));
+    if (begun) {
+      term_ = std::move(begun).value();
+      old_policies_.clear();
+      store_is_taken_ = false;
+      ++terms_;
+      return tell_admission(Admission::Starting, "the begin of the term is being made durable");
+    }
+    errors = begun.errors();
+    store_.reset();
+  }
+  store_is_taken_ = std::any_of(errors.begin(), errors.end(), [](const Error& error) {
+    return error.code == ErrorCode::Conflict;
+  });
+  tell_admission(Admission::StoreFailed, text_of(errors));
+  try_again_at_ = Inbox::Clock::now() + kStoreRetry;
+}
+
+void ControllerDaemon::look_at_term() {
+  if (term_->is_deposed()) return end_term(Admission::Following, text_of(term_->store_errors()));
+  if (term_->is_halted()) {
+    if (admission_ == Admission::StoreFailed) return;
+    tell_admission(Admission::StoreFailed,
+                   "the journal cannot be written, jobs run on and nothing new is taken: " +
+                       text_of(term_->store_errors()));
+    try_again_at_ = Inbox::Clock::now() + kStoreRetry;
+    return;
+  }
+  if (term_->is_established() && admission_ != Admission::Open) tell_admission(Admission::Open, {});
+}
+
+// Another leads, or may: nothing of ours counts any more.
+void ControllerDaemon::end_term(Admission admission, std::string why) {
+  if (!leadership_) return;
+  leadership_.reset();
+  term_.reset();
+  store_.reset();
+  policy_.reset();
+  try_again_at_.reset();
+  tell_admission(admission, std::move(why));
+  (void)election_->resign();
+  campaign();
+}
+
+void ControllerDaemon::tell_admission(Admission admission, std::string why) {
+  if (admission == admission_ && why == why_) return;
+  admission_ = admission;
+  why_ = std::move(why);
+  EventLine line;
+  line.at = JournalClock::wall();
+  line.event.severity = admission == Admission::Open || admission == Admission::Starting
+                            ? Severity::Normal
+                            : Severity::Warning;
+  line.event.name = "Admission";
+  line.event.message = std::string(to_string(admission)) + (why_.empty() ? "" : ": " + why_);
+  lines_.add(std::move(line));
+  changes_.changed(JobId::none());
+}
+
+ControllerFacts ControllerDaemon::facts() {
+  ControllerFacts out;
+  out.admission = admission_;
+  out.why = why_;
+  if (const std::optional<Candidate> leader = election_->leader()) out.leader_url = leader->address;
+  out.name = parts_.config.name;
+  out.started = started_;
+  out.links_opened = links_opened_;
+  out.messages_in = messages_in_;
+  out.terms = terms_;
+  out.inbox = inbox_.size();
+  if (term_) term_->add_facts(out);
+  return out;
+}
+
+}  // namespace orrery::runtime

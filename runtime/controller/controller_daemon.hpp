@@ -1,0 +1,116 @@
+// The controller's process: leads while it may, and answers whoever asks.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/plan/policy.hpp"
+#include "runtime/config/config.hpp"
+#include "runtime/controller/control_api.hpp"
+#include "runtime/controller/event_lines.hpp"
+#include "runtime/controller/inbox.hpp"
+#include "runtime/controller/term.hpp"
+#include "runtime/election/election.hpp"
+#include "runtime/link/link.hpp"
+
+namespace orrery::runtime {
+
+/// What a controller is made of, chosen by whoever starts it.
+struct ControllerParts {
+  ControllerConfig config;
+  /// Listens for agents; the listener outlives the server.
+  std::function<Result<std::unique_ptr<LinkServer>>(LinkListener&)> listen;
+  /// Makes the election; `lost` is for it to call.
+  std::function<std::unique_ptr<Election>(Election::Lost lost)> election;
+  /// Opens the store for whoever has won this leadership.
+  std::function<Result<std::unique_ptr<StateStore>>(const Leadership&)> open_store;
+  /// A fresh policy for each term.
+  std::function<std::unique_ptr<Policy>()> policy;
+  /// Replaces nodes; null: none can be. `done` may be called on any thread.
+  std::function<void(std::vector<std::string> nodes,
+                     Duration timeout,
+                     std::function<void(std::vector<std::string>, std::string)> done)>
+      relaunch;
+};
+
+/// Campaigns, leads a term, and campaigns again. One thread of its own decides everything; gRPC and
+/// HTTP threads only leave tasks in its inbox.
+class ControllerDaemon final : public ControlApi, private LinkListener {
+ public:
+  /// Listens for agents and begins to campaign. Errors: the address, the files of TLS.
+  static Result<std::unique_ptr<ControllerDaemon>> start(ControllerParts parts);
+
+  ControllerDaemon(const ControllerDaemon&) = delete;
+  ControllerDaemon& operator=(const ControllerDaemon&) = delete;
+
+  /// Makes durable what was decided, resigns, closes all streams. Workers run on.
+  ~ControllerDaemon() override;
+
+  /// Where agents are listened for.
+  std::string agents_address() const { return server_->address(); }
+
+  void read(std::function<void(const ControlView&)> look) override;
+  void ask(EventBody request, std::function<void(const RequestOutcome&)> done) override;
+  std::unique_ptr<Subscription> follow_events(std::size_t backlog,
+                                              std::function<void(const EventLine&)> told) override;
+  std::unique_ptr<Subscription> follow_changes(std::function<void(JobId)> changed) override;
+  std::unique_ptr<Subscription> read_log(
+      const LogQuery& query,
+      std::function<void(std::string_view, bool, const std::string&)> told) override;
+
+ private:
+  explicit ControllerDaemon(ControllerParts parts);
+
+  // LinkListener, on the transport's threads.
+  void on_open(LinkId link, const Peer& peer) override;
+  void on_messages(LinkId link, std::vector<AgentMessage> messages) override;
+  void on_closed(LinkId link, const std::string& why) override;
+
+  // On the core thread.
+  void live();
+  void campaign();
+  void campaigned(const Result<std::optional<Leadership>>& result);
+  void begin_term();
+  void try_again();
+  void look_at_term();
+  void end_term(Admission admission, std::string why);
+  void tell_admission(Admission admission, std::string why);
+  Inbox::Clock::time_point next_wake();
+  ControllerFacts facts();
+
+  ControllerParts parts_;
+  Inbox inbox_;
+  EventLines lines_;
+  JobChanges changes_;
+  std::unique_ptr<Election> election_;
+  std::unique_ptr<LinkServer> server_;
+  std::atomic<std::uint64_t> messages_in_{0};
+
+  // The core thread's own.
+  std::map<std::uint64_t, Peer> peers_;  ///< By stream.
+  Admission admission_ = Admission::Starting;
+  std::string why_ = "the journal is being read";
+  std::optional<Leadership> leadership_;
+  std::unique_ptr<StateStore> store_;
+  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Term> term_;
+  std::vector<std::unique_ptr<Policy>> old_policies_;  ///< Of a term that still stands.
+  std::optional<Inbox::Clock::time_point> try_again_at_;
+  bool store_is_taken_ = false;  ///< By another process or leader, when it was tried last.
+  Instant started_;
+  std::uint64_t links_opened_ = 0;
+  std::uint64_t terms_ = 0;
+  bool stopping_ = false;
+
+  std::jthread campaign_;
+  std::thread thread_;
+};
+
+}  // namespace orrery::runtime

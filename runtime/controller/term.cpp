@@ -1,0 +1,537 @@
+#include "runtime/controller/term.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace orrery::runtime {
+namespace {
+
+constexpr int kTurnsAtOnce = 64;  // Before the inbox is looked at again.
+
+/// The controller's own times, and what the policy wants to be asked for.
+Settings settings_of(const ControllerConfig& config, const Policy& policy, const State& state) {
+  Settings settings = config.settings;
+  const Triggers triggers = policy.triggers();
+  settings.policy = std::string(policy.name());
+  settings.plan_on_submission = triggers.submission;
+  settings.plan_on_completion = triggers.completion;
+  settings.plan_on_capacity = triggers.capacity;
+  settings.plan_period = triggers.period;
+  settings.cluster = state.settings.cluster;
+  // Drawn once for each journal, and part of it from then on.
+  while (settings.cluster == 0) {
+    std::random_device device;
+    settings.cluster = std::uint64_t{device()} << 32 | device();
+  }
+  return settings;
+}
+
+/// Measurements differ in every digit each time; three of them are worth a record.
+double rounded(double value) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double scale = std::pow(10.0, 2 - std::floor(std::log10(std::fabs(value))));
+  return std::round(value * scale) / scale;
+}
+
+/// What a node gives to its group of one.
+NodeGroup group_of(const Hello& hello) {
+  NodeGroup group;
+  group.name = hello.group.empty() ? "default" : hello.group;
+  group.count = 1;
+  group.cpu = hello.inventory.cpu;
+  group.memory = hello.inventory.memory;
+  group.devices = static_cast<std::int32_t>(hello.inventory.devices.size());
+  if (group.devices > 0) group.device_model = hello.inventory.devices.front().model;
+  group.vendor = hello.inventory.vendor;
+  group.hardware = hello.inventory.hardware;
+  group.node_names = {hello.node};
+  return group;
+}
+
+/// The job that an event is about; none for others.
+JobId job_of(const EventBody& body) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.job; })
+          return each.job;
+        else
+          return JobId::none();
+      },
+      body);
+}
+
+std::uint64_t* request_in(EventBody& body) {
+  return std::visit(
+      [](auto& each) -> std::uint64_t* {
+        if constexpr (requires { each.request; })
+          return &each.request;
+        else
+          return nullptr;
+      },
+      body);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Term>> Term::begin(TermParts parts) {
+  auto controller = std::make_unique<Controller>();
+  const Result<JournalEnd> end = replay(parts.store, *controller);
+  if (!end) return end.errors();
+  std::unique_ptr<Term> term(new Term(std::move(parts), std::move(controller), *end));
+  if (Status opened = term->open(); !opened) return opened.errors();
+  return term;
+}
+
+Term::Term(TermParts parts, std::unique_ptr<Controller> replayed, const JournalEnd& end)
+    : parts_(std::move(parts)),
+      controller_(std::move(replayed)),
+      clock_(controller_->state().now),
+      epoch_(controller_->state().epoch.next()),
+      settings_(settings_of(parts_.config, parts_.policy, controller_->state())),
+      store_(std::make_unique<BackgroundStore>(parts_.store, parts_.wake)),
+      planner_(parts_.policy, parts_.wake, nullptr),
+      driver_(*controller_,
+              *this,
+              *store_,
+              planner_,
+              this,
+              DriverOptions{.snapshot_every = parts_.config.store.snapshot_every}),
+      ear_(epoch_,
+           controller_->state(),
+           settings_,
+           static_cast<std::uint32_t>(controller_->state().nodes.size()),
+           clock_.now(),
+           Duration::zero()),
+      links_(parts_.links, controller_->state(), ear_),
+      logs_([post = parts_.post, weak = std::weak_ptr(self_)](std::uint64_t number, NodeId node) {
+        post([weak, number, node] {
+          LogRequest cancel;
+          cancel.request = number;
+          cancel.cancel = true;
+          if (const auto self = weak.lock()) (*self)->links_.send(node, cancel);
+        });
+      }) {
+  driver_.continue_from(end.chain, end.snapshot);
+}
+
+Term::~Term() {
+  for (Waiting& waiting : std::exchange(until_durable_, {})) waiting.then(false);
+  const RequestOutcome unknown{RequestOutcome::Kind::Unavailable,
+                               JobId::none(),
+                               "the controller ended before it could answer; look whether the "
+                               "request was carried out, and ask again"};
+  for (auto& [request, askers] : std::exchange(asked_, {}))
+    for (const auto& done : askers) done(unknown);
+  links_.close_all("the controller's term is over");
+}
+
+// The begin of the epoch, and what the configuration declares that the journal does not know.
+Status Term::open() {
+  const State& state = controller_->state();
+  begun_at_ = state.sequence.next();
+  const Instant now = clock_.now();
+  std::vector<Event> opening{{now, now, Origin::External, EpochStarted{epoch_, settings_}}};
+  const auto is_known = [&](const NodeGroup& group) {
+    return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const NodeState& node) {
+      return std::find(group.node_names.begin(), group.node_names.end(), node.name) !=
+             group.node_names.end();
+    });
+  };
+  NodesDeclared declared;
+  for (const NodeGroup& group : parts_.config.groups)
+    if (!group.node_names.empty() && !is_known(group)) declared.groups.push_back(group);
+  if (!declared.groups.empty()) opening.push_back({now, now, Origin::External, declared});
+  std::vector<Quota> quotas;
+  for (const QuotaUse& use : state.quotas) quotas.push_back(use.quota);
+  if (quotas != parts_.config.quotas)
+    opening.push_back({now, now, Origin::External, QuotasDeclared{parts_.config.quotas}});
+  const auto nodes_before = static_cast<std::uint32_t>(state.nodes.size());
+  if (Status opened = driver_.apply(std::move(opening)); !opened) return opened;
+  ear_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size()) - nodes_before, now);
+  return store_->sync();
+}
+
+// --- streams ---
+
+void Term::heard(LinkId link, const Peer& peer, AgentMessage message) {
+  if (const auto* said = std::get_if<Hello>(&message)) return hello(link, peer, *said);
+  const NodeId node = links_.node_of(link);
+  // What a stream says that is closed already, or waits for its welcome, is of no use.
+  if (node.is_none()) return;
+  std::visit(
+      [&](auto& body) {
+        if constexpr (requires { this->on(node, body); }) on(node, body);
+      },
+      message);
+}
+
+void Term::closed(LinkId link) {
+  std::erase_if(guests_, [&](const Guest& guest) { return guest.link == link; });
+  welcoming_.erase(link.value);
+  const NodeId node = links_.node_of(link);
+  links_.detach(link);
+  if (!node.is_none()) logs_.lost(node);
+}
+
+void Term::refuse(LinkId link, std::string reason, bool again) {
+  parts_.links.send(link, Refusal{reason, again, {}});
+  parts_.links.close(link, reason);
+}
+
+void Term::hello(LinkId link, const Peer& peer, const Hello& said) {
+  if (said.link_version != kLinkVersion)
+    return refuse(link,
+                  "the agent speaks version " + std::to_string(said.link_version) +
+                      " of the protocol, version " + std::to_string(kLinkVersion) +
+                      " is needed; install the controller's version",
+                  false);
+  if (!is_dns_label(said.node))
+    return refuse(link,
+                  "node: '" + said.node +
+                      "' found, a DNS label (a-z, 0-9, '-') is needed; give the node such a name",
+                  false);
+  if (peer.authenticated && (peer.role != "agent" || peer.name != said.node))
+    return refuse(link,
+                  "node " + said.node + " found, the certificate is for " + peer.role + " " +
+                      peer.name + "; make one with orrery certs agent " + said.node,
+                  false);
+  if (said.inventory.devices.size() > 64)
+    return refuse(link,
+                  std::to_string(said.inventory.devices.size()) +
+                      " devices found, at most 64 can be managed on a node; configure fewer",
+                  false);
+  guests_.push_back({link, peer, said});
+}
+
+// Nodes that said hello since the last sweep; those that nobody knows are declared together.
+void Term::declare_guests() {
+  if (guests_.empty() || !established_ || halted_) return;
+  const State& state = controller_->state();
+  const auto learn_names = [&] {
+    for (; named_ < state.nodes.size(); ++named_)
+      if (!state.nodes[named_].name.empty())
+        names_[state.nodes[named_].name] = NodeId{static_cast<std::uint32_t>(named_)};
+  };
+  learn_names();
+  std::vector<Guest> guests = std::exchange(guests_, {});
+  NodesDeclared declared;
+  std::map<std::string, int> fresh;
+  for (const Guest& guest : guests)
+    if (!parts_.config.closed_cluster && !names_.contains(guest.hello.node) &&
+        fresh[guest.hello.node]++ == 0)
+      declared.groups.push_back(group_of(guest.hello));
+  if (!declared.groups.empty()) {
+    const Instant now = clock_.now();
+    const std::size_t before = state.nodes.size();
+    if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
+    ear_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
+    learn_names();
+  }
+  for (const Guest& guest : guests) {
+    const auto known = names_.find(guest.hello.node);
+    if (known == names_.end()) {
+      refuse(guest.link,
+             "node " + guest.hello.node +
+                 " is not declared and the cluster is closed; add it to the controller's groups",
+             true);
+      continue;
+    }
+    const NodeId node = known->second;
+    welcoming_.insert(guest.link.value);
+    // The declaration must outlive the controller before the agent goes by its number.
+    until_durable_.push_back({state.sequence, [this, guest, node](bool durable) {
+                                if (durable) welcome(guest, node);
+                              }});
+  }
+}
+
+void Term::welcome(const Guest& guest, NodeId node) {
+  if (welcoming_.erase(guest.link.value) == 0) return;  // It has gone meanwhile.
+  if (guest.hello.session < links_.session_of(node))
+    return refuse(
+        guest.link,
+        "a later agent of node " + guest.hello.node + " is connected already; end one of the two",
+        false);
+  links_.attach(guest.link, node, guest.hello, guest.peer);
+  links_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
+}
+
+void Term::on(NodeId node, Beat& beat) {
+  if (beat.node != node) return;
+  const Instant now = clock_.now();
+  HeardBeat heard{heartbeat_of(beat), std::move(beat.measured), beat.lost_devices, {}, now};
+  heard.leaves_at = beat.leaves_in.is_forever() ? Instant::never() : now + beat.leaves_in;
+  if (beat.registers) links_.note_lost_devices(node, beat.lost_devices);
+  const HeartbeatVerdict verdict = ear_.heard(heard, now);
+  if (verdict == HeartbeatVerdict::Renewed) links_.note_heard(node, now);
+  for (ProfilingChanged& measured : heard.measured) {
+    for (ProfilingValue& value : measured.values) value.value = rounded(value.value);
+    ear_.profiled(measured, now);
+  }
+  if (!established_) return;
+  switch (verdict) {
+    case HeartbeatVerdict::Renewed:
+      // Whoever leads next may count on the end of leases that were not renewed any more.
+      if (!parts_.election.is_certain()) return;
+      links_.send(node, Renewal{epoch_, beat.sent_at});
+      if (beat.registers && !links_.is_registered(node)) links_.registered(node);
+      return;
+    case HeartbeatVerdict::StaleEpoch:
+      links_.send(node, Announcement{epoch_});
+      return;
+    case HeartbeatVerdict::NotRegistered:
+      links_.send(node, Refusal{"the node must register first; connect again", true, {}});
+      return;
+    case HeartbeatVerdict::UnknownNode:
+    case HeartbeatVerdict::StaleSession:
+    case HeartbeatVerdict::StaleNumber:
+      return;
+  }
+}
+
+void Term::on(NodeId node, const Reports& reports) {
+  const Instant now = clock_.now();
+  ear_.reported(node, reports.changes, now, now);
+}
+
+void Term::on(NodeId node, const Fact& fact) {
+  const Instant now = clock_.now();
+  EventBody body = fact.body;
+  Origin origin = Origin::External;
+  if (auto* lost = std::get_if<DevicesLost>(&body)) {
+    lost->node = node;
+    links_.note_lost_devices(node, lost->devices);
+  } else if (auto* leaving = std::get_if<NodeLeaving>(&body)) {
+    *leaving = {node, now + fact.leaves_in};
+  } else if (std::holds_alternative<SubMasterSaid>(body)) {
+    origin = Origin::Reaction;
+  } else if (!std::holds_alternative<ProgressReported>(body)) {
+    return;  // Agents have no say in anything else.
+  }
+  ear_.told(origin, std::move(body), now - fact.age, now);
+}
+
+void Term::on(NodeId node, const WorkerTrouble& trouble) {
+  UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};
+  if (!trouble.log_tail.empty()) event.message += "\n" + trouble.log_tail;
+  add_line(clock_.now(), trouble.job, node, std::move(event));
+}
+
+// --- requests ---
+
+std::uint64_t Term::new_request() {
+  // Not those of an earlier term, nor those that clients make of their keys (their top bit is set).
+  return (std::uint64_t{epoch_.value} << 32 | ++requests_) & ~(std::uint64_t{1} << 63);
+}
+
+void Term::ask(EventBody request, std::function<void(const RequestOutcome&)> done) {
+  const Instant now = clock_.now();
+  if (halted_)
+    return done({RequestOutcome::Kind::Unavailable,
+                 JobId::none(),
+                 "the journal cannot be written; see /readyz"});
+  if (std::uint64_t* number = request_in(request)) {
+    if (*number == 0) *number = new_request();
+    asked_[*number].push_back(std::move(done));
+    return ear_.told(Origin::External, std::move(request), now, now);
+  }
+  // Nobody answers these: what the step did not ignore holds as soon as its record is durable.
+  const JobId job = job_of(request);
+  ignored_.reset();
+  if (!driver_.apply({{now, now, Origin::External, std::move(request)}})) return halt();
+  if (ignored_) return done({RequestOutcome::Kind::Refused, job, *ignored_});
+  until_durable_.push_back(
+      {controller_->state().sequence, [job, done = std::move(done)](bool durable) {
+         const auto kind =
+             durable ? RequestOutcome::Kind::Accepted : RequestOutcome::Kind::Unavailable;
+         done({kind, job, durable ? "" : "the journal could not be written; ask again"});
+       }});
+}
+
+std::unique_ptr<Subscription> Term::read_log(const LogQuery& query, LogRequests::Told told) {
+  const JobState* job = state().find(query.job);
+  const auto no = [&](const std::string& why) -> std::unique_ptr<Subscription> {
+    told({}, true, why);
+    return nullptr;
+  };
+  if (job == nullptr) return no("no such job");
+  const Worker* worker = nullptr;
+  for (std::size_t rank = 0; rank < job->workers.size(); ++rank) {
+    const Worker& each = job->workers[rank];
+    const bool is_it = query.role.is_none()
+                           ? static_cast<std::int32_t>(rank) == query.rank
+                           : each.role == query.role && each.local_rank == query.rank;
+    if (is_it) worker = &each;
+  }
+  if (worker == nullptr) return no(job->spec->name + ": no such worker; see orrery describe");
+  std::uint64_t request = 0;
+  LogRequest asked;
+  asked.job = query.job;
+  asked.incarnation = worker->incarnation;
+  asked.birth_rank = worker->birth_rank;
+  asked.tail_bytes = query.tail_bytes;
+  asked.follow = query.follow;
+  const NodeId node = worker->node;
+  std::unique_ptr<Subscription> reading = logs_.open(node, std::move(told), request);
+  asked.request = request;
+  if (!links_.send(node, asked)) logs_.lost(node);
+  return reading;
+}
+
+// --- the loop ---
+
+void Term::work() {
+  answer_durable();
+  establish_if_safe();
+  declare_guests();
+  look_at_time();
+  if (halted_) {
+    ear_.drop_news();
+  } else if (established_) {
+    take_turns();
+  }
+  answer_durable();
+}
+
+// Before its epoch is safe a leader decides nothing: reports of what runs come first.
+void Term::establish_if_safe() {
+  if (established_ || halted_) return;
+  if (const Status synced = store_->sync(); !synced) return halt();
+  if (store_->durable() < begun_at_) return;
+  established_ = true;
+  ear_.establish(clock_.now());
+  parts_.changes.changed(JobId::none());
+}
+
+void Term::look_at_time() {
+  std::vector<NodeId> silent;
+  ear_.time_reached(clock_.now(), silent);
+  for (const NodeId node : silent) links_.given_up(node);
+}
+
+void Term::take_turns() {
+  for (int i = 0; i < kTurnsAtOnce; ++i) {
+    const Turn turn = driver_.turn();
+    if (turn == Turn::Refused) return halt();
+    if (turn == Turn::Idle) return;
+  }
+  parts_.wake();
+}
+
+void Term::answer_durable() {
+  if (!store_) return;
+  const Sequence durable = store_->durable();
+  std::size_t done = 0;
+  while (done < until_durable_.size() && until_durable_[done].until <= durable) ++done;
+  if (done == 0) return;
+  std::vector<Waiting> ready(
+      std::make_move_iterator(until_durable_.begin()),
+      std::make_move_iterator(until_durable_.begin() + static_cast<std::ptrdiff_t>(done)));
+  until_durable_.erase(until_durable_.begin(),
+                       until_durable_.begin() + static_cast<std::ptrdiff_t>(done));
+  for (Waiting& each : ready) each.then(true);
+}
+
+void Term::halt() {
+  if (std::exchange(halted_, true)) return;
+  for (Waiting& waiting : std::exchange(until_durable_, {})) waiting.then(false);
+  const RequestOutcome unknown{RequestOutcome::Kind::Unavailable,
+                               JobId::none(),
+                               "the journal cannot be written, and whether the request was is not "
+                               "known; see /readyz, and ask again"};
+  for (auto& [request, askers] : std::exchange(asked_, {}))
+    for (const auto& done : askers) done(unknown);
+}
+
+Term::Steady::time_point Term::next_wake() {
+  Instant wake = ear_.next_deadline();
+  if (established_ && !halted_) wake = std::min(wake, driver_.next_wake());
+  return clock_.time_point(wake);
+}
+
+void Term::add_facts(ControllerFacts& facts) const {
+  facts.epoch = epoch_;
+  if (store_) facts.durable = store_->durable();
+  facts.heartbeats = ear_.liveness().renewals();
+  facts.links_open = links_.open();
+  facts.plans_asked = driver_.plans_asked();
+  facts.orders = links_.orders_sent();
+}
+
+// --- the world that the driver sees ---
+
+void Term::issue(const Command& command) {
+  if (const auto* answer = std::get_if<AnswerRequest>(&command.body)) {
+    const auto found = asked_.find(answer->request);
+    if (found == asked_.end()) return;
+    const std::vector<std::function<void(const RequestOutcome&)>> askers = std::move(found->second);
+    asked_.erase(found);
+    const auto kind =
+        answer->accepted ? RequestOutcome::Kind::Accepted : RequestOutcome::Kind::Refused;
+    for (const auto& done : askers) done({kind, answer->job, answer->message});
+    return;
+  }
+  if (const auto* order = std::get_if<RelaunchNodes>(&command.body)) relaunch(*order);
+  links_.order(command);
+}
+
+void Term::relaunch(const RelaunchNodes& order) {
+  std::vector<std::string> names;
+  for (const NodeId node : order.nodes) names.push_back(state().nodes[node.index()].name);
+  parts_.relaunch(std::move(names),
+                  order.timeout,
+                  [weak = std::weak_ptr(self_), job = order.job, incident = order.incident](
+                      std::vector<std::string> replaced, std::string error) {
+                    const auto self = weak.lock();
+                    if (self) (*self)->relaunched(job, incident, replaced, std::move(error));
+                  });
+}
+
+void Term::relaunched(JobId job,
+                      std::uint32_t incident,
+                      const std::vector<std::string>& replaced,
+                      std::string error) {
+  NodesRelaunched answer{job, incident, {}, std::move(error)};
+  for (const std::string& name : replaced)
+    if (const auto known = names_.find(name); known != names_.end())
+      answer.replaced.push_back(known->second);
+  const Instant now = clock_.now();
+  ear_.told(Origin::Reaction, std::move(answer), now, now);
+}
+
+bool Term::wait_events(Instant, std::vector<Event>& events) {
+  ear_.take_news(events);
+  return true;
+}
+
+// --- what is told of each step ---
+
+void Term::on_event(Sequence, const Event& event) {
+  const JobId job = job_of(event.body);
+  if (!job.is_none()) parts_.changes.changed(job);
+}
+
+void Term::on_notices(std::span<const Notice> notices, const State&) {
+  for (const Notice& notice : notices) {
+    if (notice.kind == NoticeKind::IgnoredReport) {
+      ignored_ = std::string(in_words(notice.ignored));
+      continue;  // Of interest to whoever asked; a late report is nothing to tell people of.
+    }
+    if (!notice.job.is_none()) parts_.changes.changed(notice.job);
+    add_line(notice.at, notice.job, notice.node, user_event(notice));
+  }
+}
+
+void Term::add_line(Instant at, JobId job, NodeId node, UserEvent event) {
+  EventLine line;
+  line.at = at;
+  if (const JobState* known = state().find(job)) line.job = known->spec->name;
+  if (!node.is_none() && node.index() < state().nodes.size())
+    line.node = state().nodes[node.index()].name;
+  line.event = std::move(event);
+  parts_.lines.add(std::move(line));
+}
+
+}  // namespace orrery::runtime
