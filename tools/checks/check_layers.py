@@ -48,6 +48,8 @@ LAYERS = [
           but_not=("core/driver",), operating_system=True),
     Layer("runtime/link", may=("runtime", "core", "proto"),
           outside=("grpcpp/", "grpc/", "openssl/"), operating_system=True),
+    Layer("runtime/etcd", may=("runtime/etcd", "runtime/election", "core", "proto"),
+          outside=("grpcpp/",), operating_system=True),
     Layer("runtime", may=("runtime", "core"),
           outside=("grpcpp/", "google/protobuf/", "cuda", "nccl"), operating_system=True),
     Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),

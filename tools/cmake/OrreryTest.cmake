@@ -1,11 +1,12 @@
 # Tests, fuzz targets and benchmarks.
 #
 #   orrery_test(NAME SOURCES a_test.cpp ... [LINK target ...] [LABELS unit|property|scenario|gpu ...]
-#               [TIMEOUT seconds])
+#               [TIMEOUT seconds] [WHOLE])
 #
 # makes the program `test_NAME` and registers each of its cases with ctest as NAME.Suite.Case.
 # Sources are relative to the calling folder. Without LABELS the label is `unit`; the time limit of
-# one case is 120 s. A case that needs what is not here calls GTEST_SKIP with the reason.
+# one case is 120 s. A case that needs what is not here calls GTEST_SKIP with the reason. With WHOLE
+# the program is one case of ctest, NAME: for tests that share what is slow to start.
 #
 #   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
 #
@@ -31,7 +32,7 @@ set(ORRERY_LABELS unit property scenario gpu)
 set(ORRERY_ROOT_DEFINITION ORRERY_SOURCE_ROOT="${PROJECT_SOURCE_DIR}")
 
 function(orrery_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "SOURCES;LINK;LABELS")
   orrery_reject_leftovers("orrery_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(NOT ORRERY_TESTS)
     return()
@@ -51,6 +52,11 @@ function(orrery_test name)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE ${ORRERY_ROOT_DEFINITION})
   target_link_libraries(test_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+    return()
+  endif()
   gtest_discover_tests(test_${name}
     TEST_PREFIX ${name}.
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

@@ -1,0 +1,42 @@
+#include "runtime/etcd/etcd_watch.hpp"
+
+#include <utility>
+
+#include "runtime/etcd/pause.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds kPauseAfterFailure{50};
+
+}  // namespace
+
+EtcdWatch::EtcdWatch(EtcdClient& client, EtcdRange range, Handler handler, std::int64_t from)
+    : client_(client),
+      range_(std::move(range)),
+      handler_(std::move(handler)),
+      next_(from),
+      thread_([this](const std::stop_token& stop) { follow(stop); }) {}
+
+void EtcdWatch::follow(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    if (next_ == 0) {
+      Result<EtcdAnswer> read = client_.read(range_);
+      if (!read) {
+        pause(stop, kPauseAfterFailure);
+        continue;
+      }
+      next_ = read->revision + 1;
+      handler_.all(std::move(read->pairs));
+    }
+    const auto end = client_.watch(
+        range_, next_, stop, [this](std::vector<EtcdChange> changes, std::int64_t revision) {
+          next_ = revision + 1;
+          handler_.changed(std::move(changes));
+        });
+    if (!end) pause(stop, kPauseAfterFailure);
+    if (end && end->compacted > 0) next_ = 0;
+  }
+}
+
+}  // namespace orrery::runtime
