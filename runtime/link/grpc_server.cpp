@@ -323,7 +323,6 @@ Peer GrpcServer::peer_of(const grpc::CallbackServerContext& context) const {
 grpc::ServerBidiReactor<link::Batch, link::Batch>* GrpcServer::Attach(
     grpc::CallbackServerContext* context) {
   const Peer peer = peer_of(*context);
-  context->AddInitialMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
   std::shared_ptr<Stream> stream;
   LinkId id;
   {
@@ -334,6 +333,7 @@ grpc::ServerBidiReactor<link::Batch, link::Batch>* GrpcServer::Attach(
     stream = std::make_shared<Stream>(*this, id, *context);
     streams_.emplace(id, stream);
   }
+  context->AddInitialMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
   listener_.on_open(id, peer);
   stream->begin();
   return stream.get();

@@ -56,7 +56,7 @@ LAYERS = [
           outside=("nlohmann/", "benchmark/", "yaml-cpp/"), operating_system=True),
     Layer("tests", may=("tests", "tools", "runtime", "proto", "sim", "scenarios", "policies", "core"),
           outside=("nlohmann/", "gtest/", "gmock/", "benchmark/", "yaml-cpp/", "sqlite3.h",
-                   "openssl/"),
+                   "grpcpp/", "openssl/"),
           operating_system=True),
 ]
 
