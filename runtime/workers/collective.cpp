@@ -1,0 +1,85 @@
+#include "runtime/workers/collective.hpp"
+
+namespace orrery::worker {
+
+Outcome Collective::rebuild(const Group& group) {
+  leave();
+  group_ = group;
+  {
+    const std::scoped_lock lock(mutex_);
+    cancel_ = std::make_shared<Cancel>();
+    generation_ = group.meeting.generation;
+    if (generation_ < cancelled_before_) cancel_->set();
+  }
+  Outcome built = meet_and_build(limits(times_.build));
+  in_group_ = true;
+  return ended(std::move(built));
+}
+
+Outcome Collective::meet_and_build(const Limits& limits) {
+  if (group_.world_size == 1) return build(nullptr, limits);
+  Outcome step = open_meeting(limits);
+  if (!step.ok()) return step;
+  std::unique_ptr<Rendezvous> meeting;
+  step = Rendezvous::join(group_.meeting, limits, meeting);
+  if (step.ok()) step = agree_on_backend(*meeting);
+  if (step.ok()) step = build(meeting.get(), limits);
+  // Until all have what they came for, rank 0 must not close the meeting place.
+  if (step.ok()) step = do_barrier(limits);
+  return step;
+}
+
+Outcome Collective::open_meeting(const Limits& limits) {
+  if (group_.rank != 0) return Outcome::done();
+  for (;;) {
+    Result<std::unique_ptr<RendezvousServer>> server = RendezvousServer::start(group_.meeting);
+    if (server) {
+      server_ = std::move(server).value();
+      return Outcome::done();
+    }
+    // Who led the last generation may hold the port a moment longer.
+    Outcome waited = wait_time(Milliseconds(20), limits, server.errors().front().text());
+    if (!waited.ok()) return waited;
+  }
+}
+
+Outcome Collective::agree_on_backend(Rendezvous& meeting) {
+  if (group_.rank == 0) return meeting.set("backend", name());
+  std::string theirs;
+  Outcome step = meeting.get("backend", theirs);
+  if (!step.ok() || theirs == name()) return step;
+  return Outcome::fatal("rank 0 uses " + theirs + ", this rank " + std::string(name()) +
+                        "; give all ranks the same --backend");
+}
+
+Outcome Collective::all_reduce(std::span<float> floats) {
+  if (!in_group_) return Outcome::peer_lost("the group was left; build the next generation first");
+  if (cancel_->is_set()) return ended(Outcome::cancelled());
+  return ended(do_all_reduce(floats, limits(times_.operation)));
+}
+
+Outcome Collective::barrier() {
+  if (!in_group_) return Outcome::peer_lost("the group was left; build the next generation first");
+  if (cancel_->is_set()) return ended(Outcome::cancelled());
+  return ended(do_barrier(limits(times_.operation)));
+}
+
+Outcome Collective::ended(Outcome outcome) {
+  if (!outcome.ok()) leave();
+  return outcome;
+}
+
+void Collective::leave() {
+  in_group_ = false;
+  close();
+  server_.reset();
+}
+
+void Collective::cancel_before(std::uint64_t generation) {
+  const std::scoped_lock lock(mutex_);
+  if (generation <= cancelled_before_) return;
+  cancelled_before_ = generation;
+  if (generation_ < generation) cancel_->set();
+}
+
+}  // namespace orrery::worker
