@@ -15,7 +15,10 @@ Error bad_line(std::string message) {
 
 /// A whole number of the field, if it is there and within the bounds.
 template <class T>
-std::optional<T> whole(const Json& object, const char* field, std::int64_t least, std::int64_t most) {
+std::optional<T> whole(const Json& object,
+                       const char* field,
+                       std::int64_t least,
+                       std::int64_t most) {
   const auto at = object.find(field);
   if (at == object.end() || !at->is_number_integer()) return std::nullopt;
   if (at->is_number_unsigned() && at->get<std::uint64_t>() > static_cast<std::uint64_t>(most))
@@ -75,7 +78,8 @@ std::string progress_line(const Progress& progress) {
 
 Result<std::optional<MembershipSaid>> membership_in(std::string_view line) {
   const Json document = Json::parse(line, nullptr, false);
-  if (!document.is_object()) return bad_line("is no JSON object; the agent speaks another protocol");
+  if (!document.is_object())
+    return bad_line("is no JSON object; the agent speaks another protocol");
   const auto said = document.find("membership");
   if (said == document.end()) return std::optional<MembershipSaid>{};
   constexpr std::int64_t kRanksMax = 1 << 20;

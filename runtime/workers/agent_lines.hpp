@@ -16,8 +16,8 @@ inline constexpr std::size_t kLineMax = 1024 * 1024;
 
 /// What this worker measured since it last said so.
 struct Measured {
-  double step_time_s = 0;    ///< Mean time of a step, above 0.
-  double throughput = 0;     ///< Examples per second of the whole job.
+  double step_time_s = 0;       ///< Mean time of a step, above 0.
+  double throughput = 0;        ///< Examples per second of the whole job.
   std::int64_t batch_size = 0;  ///< Examples per step of the whole job.
 };
 

@@ -111,7 +111,8 @@ bool AgentLink::write_some(int socket) {
   {
     const std::scoped_lock lock(mutex_);
     if (writing_.empty())
-      for (; !unsent_.empty(); unsent_.pop_front()) writing_.append(unsent_.front()).append(1, '\n');
+      for (; !unsent_.empty(); unsent_.pop_front())
+        writing_.append(unsent_.front()).append(1, '\n');
     write_under_way_ = !writing_.empty();
   }
   if (!writing_.empty()) {

@@ -56,7 +56,7 @@ class AgentLink {
 
   std::string writing_;  ///< What is left of lines on their way; the thread's own.
   bool write_under_way_ = false;
-  Descriptor said_;      ///< Readable when there is something to send.
+  Descriptor said_;  ///< Readable when there is something to send.
   Cancel end_;
   std::thread thread_;
 };

@@ -43,8 +43,8 @@ Result<std::int64_t> read_checkpoint(const std::string& file) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, step);
   if (error != std::errc() || stop != end || step < 0)
-    return file_error(file, 1,
-                      "holds no number of steps; choose another file, or delete it to start anew");
+    return file_error(
+        file, 1, "holds no number of steps; choose another file, or delete it to start anew");
   return step;
 }
 
@@ -60,8 +60,7 @@ Status write_checkpoint(const std::string& file, std::int64_t step, std::int32_t
     return file_error(file, 0, std::string("cannot be written: ") + std::strerror(reason));
   }
   open.close();
-  if (::rename(next.c_str(), file.c_str()) != 0)
-    return file_error(file, 0, std::strerror(errno));
+  if (::rename(next.c_str(), file.c_str()) != 0) return file_error(file, 0, std::strerror(errno));
   sync_folder_of(file);
   return Done{};
 }

@@ -44,12 +44,18 @@ Outcome Collective::open_meeting(const Limits& limits) {
 }
 
 Outcome Collective::agree_on_backend(Rendezvous& meeting) {
-  if (group_.rank == 0) return meeting.set("backend", name());
-  std::string theirs;
-  Outcome step = meeting.get("backend", theirs);
-  if (!step.ok() || theirs == name()) return step;
-  return Outcome::fatal("rank 0 uses " + theirs + ", this rank " + std::string(name()) +
-                        "; give all ranks the same --backend");
+  const auto key = [](std::int32_t rank) { return "backend/" + std::to_string(rank); };
+  Outcome step = meeting.set(key(group_.rank), name());
+  // Rank 0 asks everybody, so that whoever differs is told at both ends.
+  const std::int32_t asked = group_.rank == 0 ? group_.world_size : 1;
+  for (std::int32_t rank = 0; step.ok() && rank < asked; ++rank) {
+    std::string theirs;
+    step = meeting.get(key(rank), theirs);
+    if (step.ok() && theirs != name())
+      step = Outcome::fatal("rank " + std::to_string(rank) + " uses " + theirs + ", this rank " +
+                            std::string(name()) + "; give all ranks the same --backend");
+  }
+  return step;
 }
 
 Outcome Collective::all_reduce(std::span<float> floats) {

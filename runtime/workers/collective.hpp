@@ -21,7 +21,7 @@ struct Group {
 
 /// How long things may take.
 struct CollectiveTimes {
-  Milliseconds build{60'000};     ///< Until all of a generation have found each other.
+  Milliseconds build{60'000};      ///< Until all of a generation have found each other.
   Milliseconds operation{30'000};  ///< One all_reduce or barrier.
 };
 
@@ -88,9 +88,9 @@ class Collective {
   bool in_group_ = false;
   std::unique_ptr<RendezvousServer> server_;  ///< Of rank 0.
 
-  std::mutex mutex_;                     ///< Guards what cancel_before shares.
-  std::uint64_t cancelled_before_ = 0;   ///< Generations below this are over.
-  std::uint64_t generation_ = 0;         ///< That of `cancel_`.
+  std::mutex mutex_;                    ///< Guards what cancel_before shares.
+  std::uint64_t cancelled_before_ = 0;  ///< Generations below this are over.
+  std::uint64_t generation_ = 0;        ///< That of `cancel_`.
   std::shared_ptr<Cancel> cancel_ = std::make_shared<Cancel>();
 };
 

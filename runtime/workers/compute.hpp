@@ -27,10 +27,10 @@ class DeviceStream {
   virtual State state(std::string& reason) = 0;
 };
 
-/// A worker's matrices, of `size` times `size` floats each. Its *own* one differs between ranks, has
-/// no negative entries, and rows that sum up to 1. A step multiplies the *shared* one by it, all
-/// ranks sum up their products, and the mean is the next shared one: all entries stay from 0 to 1,
-/// and all ranks hold the same bits. An outcome that is not Done is Fatal.
+/// A worker's matrices, of `size` times `size` floats each. Its *own* one differs between ranks,
+/// has no negative entries, and rows that sum up to 1. A step multiplies the *shared* one by it,
+/// all ranks sum up their products, and the mean is the next shared one: all entries stay from 0 to
+/// 1, and all ranks hold the same bits. An outcome that is not Done is Fatal.
 class Compute {
  public:
   virtual ~Compute() = default;

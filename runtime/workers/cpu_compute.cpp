@@ -12,7 +12,9 @@ constexpr std::size_t kBlock = 64;
 class CpuCompute final : public Compute {
  public:
   CpuCompute(std::int32_t size, std::int32_t rank)
-      : size_(size), own_(own_matrix(size, rank)), shared_(shared_matrix(size)),
+      : size_(size),
+        own_(own_matrix(size, rank)),
+        shared_(shared_matrix(size)),
         product_(own_.size()) {}
 
   std::string name() const override { return "cpu"; }

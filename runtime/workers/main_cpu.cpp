@@ -26,6 +26,8 @@ int main(int argc, char** argv) {
       [](const Options& options, const Start& start) -> orrery::Result<std::unique_ptr<Compute>> {
         return orrery::worker::make_cpu_compute(options.size, start.place.rank);
       },
-      backends(), orrery::worker::resolve_names};
-  return orrery::worker::run_program(program, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
+      backends(),
+      orrery::worker::resolve_names};
+  return orrery::worker::run_program(program,
+                                     std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
 }

@@ -11,5 +11,6 @@ int main(int argc, char** argv) {
       },
       {orrery::worker::ring_backend()},
       orrery::worker::resolve_numeric};
-  return orrery::worker::run_program(program, std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
+  return orrery::worker::run_program(program,
+                                     std::span(argv + 1, static_cast<std::size_t>(argc - 1)));
 }

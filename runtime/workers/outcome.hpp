@@ -32,9 +32,7 @@ struct [[nodiscard]] Outcome {
     return {OutcomeKind::TimedOut, std::move(reason)};
   }
 
-  static Outcome cancelled() {
-    return {OutcomeKind::Cancelled, "a newer generation has begun"};
-  }
+  static Outcome cancelled() { return {OutcomeKind::Cancelled, "a newer generation has begun"}; }
 
   static Outcome fatal(std::string reason) { return {OutcomeKind::Fatal, std::move(reason)}; }
 };

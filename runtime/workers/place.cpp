@@ -22,8 +22,9 @@ class Reader {
       const char* end = text->data() + text->size();
       const auto [stop, error] = std::from_chars(text->data(), end, value);
       if (error == std::errc() && stop == end && value >= least && value <= most) return value;
-      refuse(std::string(name), "\"" + text->substr(0, 100) + "\", needs a whole number from " +
-                                    std::to_string(least) + " to " + std::to_string(most));
+      refuse(std::string(name),
+             "\"" + text->substr(0, 100) + "\", needs a whole number from " +
+                 std::to_string(least) + " to " + std::to_string(most));
       return otherwise;
     }
     return otherwise;
@@ -54,23 +55,27 @@ Result<Start> start_of(const Environment& environment) {
   place.job = reader.text("ORRERY_JOB", place.job);
   place.generation = reader.number<std::uint64_t>(
       {"ORRERY_GENERATION"}, 0, std::numeric_limits<std::int64_t>::max(), place.generation);
-  place.world_size = reader.number<std::int32_t>({"ORRERY_WORLD_SIZE", "WORLD_SIZE"}, 1, kRanksMax, 1);
+  place.world_size =
+      reader.number<std::int32_t>({"ORRERY_WORLD_SIZE", "WORLD_SIZE"}, 1, kRanksMax, 1);
   place.rank = reader.number<std::int32_t>({"ORRERY_RANK", "RANK"}, 0, kRanksMax - 1, 0);
   place.master_address = reader.text("MASTER_ADDR", place.master_address);
   place.master_port = reader.number<std::uint16_t>({"MASTER_PORT"}, 0, 65535, 0);
   if (place.rank >= place.world_size)
-    reader.refuse("ORRERY_RANK", std::to_string(place.rank) + " is not below ORRERY_WORLD_SIZE, " +
-                                     std::to_string(place.world_size) + "; ranks count from 0");
-  if (place.world_size > 1 && place.master_port == 0)
-    reader.refuse("MASTER_PORT", "is not set, and " + std::to_string(place.world_size) +
-                                     " workers need a place to meet; set it to a free port of "
-                                     "rank 0's host, the same for all");
+    reader.refuse("ORRERY_RANK",
+                  std::to_string(place.rank) + " is not below ORRERY_WORLD_SIZE, " +
+                      std::to_string(place.world_size) + "; ranks count from 0");
+  if (place.world_size > 1 && place.master_port == 0 && !environment("MASTER_PORT"))
+    reader.refuse("MASTER_PORT",
+                  "is not set, and " + std::to_string(place.world_size) +
+                      " workers need a place to meet; set it to a free port of "
+                      "rank 0's host, the same for all");
   out.device = reader.number<std::int32_t>({"LOCAL_RANK"}, 0, 1023, 0);
   out.socket = reader.text("ORRERY_SOCKET", "");
   const auto incarnation = reader.number<std::uint64_t>(
       {"ORRERY_INCARNATION"}, 0, std::numeric_limits<std::int64_t>::max(), 1);
-  out.worker = reader.text("ORRERY_WORKER", place.job + "-" + std::to_string(incarnation) + "-" +
-                                                std::to_string(place.rank));
+  out.worker =
+      reader.text("ORRERY_WORKER",
+                  place.job + "-" + std::to_string(incarnation) + "-" + std::to_string(place.rank));
   if (!reader.errors().empty()) return reader.errors();
   return out;
 }

@@ -24,8 +24,8 @@ struct Place {
 /// A place, and how to hear of the next one.
 struct Start {
   Place place;
-  std::string worker;     ///< What the agent calls this worker: `JOB-INCARNATION-RANK`.
-  std::string socket;     ///< Path of the agent's socket; empty: there is none.
+  std::string worker;       ///< What the agent calls this worker: `JOB-INCARNATION-RANK`.
+  std::string socket;       ///< Path of the agent's socket; empty: there is none.
   std::int32_t device = 0;  ///< In-process index of its GPU.
 };
 

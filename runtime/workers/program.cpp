@@ -29,7 +29,10 @@ Result<std::unique_ptr<Collective>> make_collective(const Program& program,
     if (made || options.backend != "auto") return made;
     log << backend.name << " is left out: " << made.errors().front().text() << std::endl;
   }
-  return Error{ErrorCode::InvalidInput, {}, 0, "--backend",
+  return Error{ErrorCode::InvalidInput,
+               {},
+               0,
+               "--backend",
                options.backend + " is not in this build; --help lists those that are"};
 }
 
@@ -67,10 +70,10 @@ int work(const Program& program, const Options& options, const Start& start) {
   Collective& collective = **made;
   std::unique_ptr<AgentLink> agent;
   if (!start.socket.empty())
-    agent = std::make_unique<AgentLink>(start.socket, start.worker,
-                                        [&collective](const MembershipSaid& said) {
-                                          collective.cancel_before(said.generation);
-                                        });
+    agent = std::make_unique<AgentLink>(
+        start.socket, start.worker, [&collective](const MembershipSaid& said) {
+          collective.cancel_before(said.generation);
+        });
   const TrainingParts parts{**compute, collective, agent.get(), drain, program.resolve, log};
   const TrainingReport report = train(options, start.place, parts);
   if (agent) agent->flush(kFarewell);
@@ -100,7 +103,10 @@ int run_program(const Program& program, std::span<const char* const> arguments) 
 Result<std::string> resolve_numeric(const std::string& host) {
   if (host == "localhost") return std::string("127.0.0.1");
   if (endpoint_of(Endpoint{host, 1}.text())) return host;
-  return Error{ErrorCode::InvalidInput, {}, 0, "MASTER_ADDR",
+  return Error{ErrorCode::InvalidInput,
+               {},
+               0,
+               "MASTER_ADDR",
                "\"" + host.substr(0, 100) +
                    "\" is no numeric address, and this static build asks no name service; give "
                    "rank 0's address, or use orrery-worker"};

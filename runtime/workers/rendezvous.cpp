@@ -70,7 +70,8 @@ Outcome Rendezvous::join(const Meeting& meeting,
   for (;;) {
     Outcome tried = try_to_join(meeting, limits, socket, reason);
     if (!tried.ok()) {
-      if (!reason.empty()) tried.reason += " (" + reason + ")";
+      if (!reason.empty() && tried.kind != OutcomeKind::Cancelled)
+        tried.reason += " (" + reason + ")";
       return tried;
     }
     if (socket.is_open()) break;
@@ -93,7 +94,8 @@ Outcome Rendezvous::get(std::string_view key, std::string& out) {
   Outcome step = send_frame(socket_, "G" + std::string(key), limits_);
   if (step.ok()) step = receive_frame(socket_, limits_, out);
   if (!step.ok()) {
-    step.reason += ", waiting for \"" + std::string(key) + "\"";
+    if (step.kind != OutcomeKind::Cancelled)
+      step.reason += ", waiting for \"" + std::string(key) + "\"";
     return step;
   }
   if (out.front() != 'V')

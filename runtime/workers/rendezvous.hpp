@@ -1,8 +1,8 @@
 // Where the workers of one generation tell each other how to be reached: rank 0 keeps a few short
 // values for all, at MASTER_ADDR:MASTER_PORT.
 //
-// One connection a worker. A frame is a length (4 bytes, little-endian) and so many bytes; the first
-// byte says what it is:
+// One connection a worker. A frame is a length (4 bytes, little-endian) and so many bytes; the
+// first byte says what it is:
 //
 //   worker: H job \0 generation    rank 0: Y, or N reason where it is of another job or generation
 //   worker: S key \0 value         (no answer)

@@ -54,7 +54,8 @@ class Server final : public RendezvousServer {
       set.push_back({full ? -1 : listener_.number(), POLLIN, 0});
       for (const Visitor& visitor : visitors_)
         set.push_back({visitor.socket.number(),
-                       static_cast<short>(visitor.out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+                       static_cast<short>(visitor.out.empty() ? POLLIN : POLLIN | POLLOUT),
+                       0});
       if (::poll(set.data(), set.size(), -1) < 0 && errno != EINTR) return;
       serve(set);
       if (set[1].revents != 0) admit();
@@ -113,9 +114,10 @@ class Server final : public RendezvousServer {
         meeting_.job + std::string(1, '\0') + std::to_string(meeting_.generation);
     visitor.joined = hello == own;
     visitor.leaving = !visitor.joined;
-    say(visitor, visitor.joined ? "Y"
-                                : "Nhere meets generation " + std::to_string(meeting_.generation) +
-                                      " of job " + meeting_.job);
+    say(visitor,
+        visitor.joined ? "Y"
+                       : "Nhere meets generation " + std::to_string(meeting_.generation) +
+                             " of job " + meeting_.job);
     return true;
   }
 
@@ -134,8 +136,8 @@ class Server final : public RendezvousServer {
     }
     if (visitor.out.size() > kUnreadMax) return false;
     if (!visitor.out.empty()) {
-      const ssize_t sent = ::send(visitor.socket.number(), visitor.out.data(), visitor.out.size(),
-                                  MSG_NOSIGNAL);
+      const ssize_t sent =
+          ::send(visitor.socket.number(), visitor.out.data(), visitor.out.size(), MSG_NOSIGNAL);
       if (sent < 0) return errno == EAGAIN || errno == EINTR;
       visitor.out.erase(0, static_cast<std::size_t>(sent));
     }

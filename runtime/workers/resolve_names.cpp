@@ -14,7 +14,10 @@ Result<std::string> resolve_names(const std::string& host) {
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
   if (error != 0)
-    return Error{ErrorCode::InvalidInput, {}, 0, "MASTER_ADDR",
+    return Error{ErrorCode::InvalidInput,
+                 {},
+                 0,
+                 "MASTER_ADDR",
                  "\"" + host.substr(0, 100) + "\": " + ::gai_strerror(error) +
                      "; give the name or address of rank 0's host"};
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(found, &::freeaddrinfo);

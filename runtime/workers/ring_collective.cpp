@@ -100,15 +100,20 @@ Outcome RingCollective::pass_on(std::span<float> floats, const Limits& limits) {
     const std::span<float> out = part(floats, rank - step, size);
     const std::span<float> sum = part(floats, rank - step - 1, size);
     const std::span<float> in = std::span(received_).first(sum.size());
-    Outcome passed = exchange({right_, right_name_}, std::as_bytes(out), {left_, left_name_},
-                              std::as_writable_bytes(in), limits);
+    Outcome passed = exchange({right_, right_name_},
+                              std::as_bytes(out),
+                              {left_, left_name_},
+                              std::as_writable_bytes(in),
+                              limits);
     if (!passed.ok()) return passed;
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[i];
   }
   for (std::int32_t step = 0; step < size - 1; ++step) {
-    Outcome passed = exchange({right_, right_name_}, std::as_bytes(part(floats, rank + 1 - step, size)),
+    Outcome passed = exchange({right_, right_name_},
+                              std::as_bytes(part(floats, rank + 1 - step, size)),
                               {left_, left_name_},
-                              std::as_writable_bytes(part(floats, rank - step, size)), limits);
+                              std::as_writable_bytes(part(floats, rank - step, size)),
+                              limits);
     if (!passed.ok()) return passed;
   }
   return Outcome::done();

@@ -213,8 +213,7 @@ Outcome accept_from(const Descriptor& listener,
   for (;;) {
     Outcome ready = wait_ready(listener.number(), POLLIN, limits, what);
     if (!ready.ok()) return ready;
-    Descriptor socket(
-        ::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.is_open()) {
       const int on = 1;
       ::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -96,8 +96,9 @@ class Training {
     if (said->rank < 0) {
       // The agent is about to stop this worker.
       if (parts_.drain.wait(options_.membership_timeout) == 0)
-        fail(kExitFailed, "is no member of generation " + std::to_string(said->generation) +
-                              ", and nobody stops it");
+        fail(kExitFailed,
+             "is no member of generation " + std::to_string(said->generation) +
+                 ", and nobody stops it");
       return false;
     }
     place_.generation = said->generation;
@@ -109,17 +110,27 @@ class Training {
   }
 
   /// The most advanced rank's step is everybody's. (A trainer with weights would take them from it;
-  /// here the first sum makes all ranks' matrices equal again.)
+  /// here the first sum makes all ranks' matrices equal again.) All must sum up equally many
+  /// floats.
   Outcome agree_on_step() {
+    constexpr std::size_t kEach = 3;  // The step in two halves, the size.
     const auto ranks = static_cast<std::size_t>(place_.world_size);
-    const auto rank = static_cast<std::size_t>(place_.rank);
-    std::vector<float> steps(2 * ranks);
-    steps[2 * rank] = static_cast<float>(step_ / kHalf);
-    steps[2 * rank + 1] = static_cast<float>(step_ % kHalf);
-    Outcome agreed = reduce_on_host(steps);
-    for (std::size_t i = 0; agreed.ok() && i < ranks; ++i)
-      step_ = std::max(step_, static_cast<std::int64_t>(steps[2 * i]) * kHalf +
-                                  static_cast<std::int64_t>(steps[2 * i + 1]));
+    std::vector<float> said(kEach * ranks);
+    float* own = &said[kEach * static_cast<std::size_t>(place_.rank)];
+    own[0] = static_cast<float>(step_ / kHalf);
+    own[1] = static_cast<float>(step_ % kHalf);
+    own[2] = static_cast<float>(options_.size);
+    Outcome agreed = reduce_on_host(said);
+    for (std::size_t i = 0; agreed.ok() && i < ranks; ++i) {
+      const float* theirs = &said[kEach * i];
+      step_ = std::max(
+          step_,
+          static_cast<std::int64_t>(theirs[0]) * kHalf + static_cast<std::int64_t>(theirs[1]));
+      if (theirs[2] != static_cast<float>(options_.size))
+        agreed = Outcome::fatal("rank " + std::to_string(i) + " has --size " +
+                                std::to_string(static_cast<int>(theirs[2])) + ", this rank " +
+                                std::to_string(options_.size) + "; give all the same");
+    }
     return agreed;
   }
 
@@ -179,8 +190,7 @@ class Training {
     rate_ = 1 / step_s;
     const std::int64_t batch = std::int64_t{options_.size} * place_.world_size;
     if (parts_.agent != nullptr)
-      parts_.agent->say(
-          profiling_line({step_s, static_cast<double>(batch) / step_s, batch}));
+      parts_.agent->say(profiling_line({step_s, static_cast<double>(batch) / step_s, batch}));
     parts_.log << "step " << step_;
     if (options_.steps != 0) parts_.log << "/" << options_.steps;
     parts_.log << "  generation " << place_.generation << "  rank " << place_.rank << "/"
@@ -222,7 +232,8 @@ class Training {
       const auto said = parts_.agent->membership();
       if (said && said->generation > place_.generation) return;
       if (deadline.passed())
-        return fail(kExitFailed, outcome.reason + "; the agent told of no other generation in time");
+        return fail(kExitFailed,
+                    outcome.reason + "; the agent told of no other generation in time");
       parts_.drain.wait(Milliseconds(5));
     }
   }

@@ -27,9 +27,9 @@ struct TrainingReport {
   std::int64_t steps_resumed = 0;  ///< Done before this run.
   std::uint64_t generation = 0;    ///< The last one.
   std::int32_t world_size = 0;
-  std::int32_t builds = 0;              ///< Groups that were built.
-  std::vector<double> step_times_s;     ///< The last steps at most, without the wait that pads them.
-  std::vector<double> multiply_times_s; ///< The matrix product's part of them.
+  std::int32_t builds = 0;           ///< Groups that were built.
+  std::vector<double> step_times_s;  ///< The last steps at most, without the wait that pads them.
+  std::vector<double> multiply_times_s;  ///< The matrix product's part of them.
   int exit_code = kExitDone;
   std::string reason;  ///< Why it did not finish.
 };

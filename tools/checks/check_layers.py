@@ -50,6 +50,8 @@ LAYERS = [
           outside=("grpcpp/", "grpc/", "openssl/"), operating_system=True),
     Layer("runtime/etcd", may=("runtime/etcd", "runtime/election", "core", "proto"),
           outside=("grpcpp/",), operating_system=True),
+    Layer("runtime/workers", may=("runtime/workers", "core/base"),
+          outside=("nlohmann/", "gloo/", "cuda_runtime.h"), operating_system=True),
     Layer("runtime", may=("runtime", "core"),
           outside=("grpcpp/", "google/protobuf/", "cuda", "nccl"), operating_system=True),
     Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),

@@ -35,6 +35,19 @@ else()
   message(STATUS "SimGrid: not wanted (ORRERY_SIMGRID), fidelity L2 and L3 are left out")
 endif()
 
+# Collectives of the sample worker; without it the workers' own ring serves.
+option(ORRERY_GLOO "Use Gloo where it is installed." ON)
+set(ORRERY_HAS_GLOO OFF)
+if(ORRERY_GLOO)
+  find_package(Gloo QUIET)                                   # gloo
+  set(ORRERY_HAS_GLOO ${Gloo_FOUND})
+endif()
+if(ORRERY_HAS_GLOO)
+  message(STATUS "Gloo ${Gloo_VERSION}: orrery-worker uses it")
+else()
+  message(STATUS "Gloo: none, orrery-worker uses its own ring (libgloo-dev brings it)")
+endif()
+
 # GPU parts are built where the toolkit is; everything else never asks for it.
 find_package(CUDAToolkit QUIET)
 if(CUDAToolkit_FOUND)
