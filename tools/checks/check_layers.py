@@ -52,6 +52,8 @@ LAYERS = [
           outside=("grpcpp/",), operating_system=True),
     Layer("runtime/workers", may=("runtime/workers", "core/base"),
           outside=("nlohmann/", "gloo/", "cuda_runtime.h"), operating_system=True),
+    Layer("runtime/http", may=("runtime", "core"), outside=("boost/", "openssl/", "nlohmann/"),
+          operating_system=True),
     Layer("runtime", may=("runtime", "core"),
           outside=("grpcpp/", "google/protobuf/", "cuda", "nccl"), operating_system=True),
     Layer("tools", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),

@@ -6,6 +6,7 @@ find_package(PkgConfig REQUIRED)
 find_package(yaml-cpp REQUIRED)                              # yaml-cpp
 find_package(SQLite3 REQUIRED)                               # SQLite::SQLite3
 find_package(nlohmann_json REQUIRED)                         # nlohmann_json::nlohmann_json
+find_package(Boost 1.74 REQUIRED)                            # Boost::headers: Asio and Beast
 pkg_check_modules(qhull_r REQUIRED IMPORTED_TARGET qhull_r)  # PkgConfig::qhull_r
 find_package(OpenSSL REQUIRED)                               # orrery::openssl, in OrreryProto.cmake
 pkg_check_modules(grpc_archives REQUIRED grpc++ protobuf)    # orrery::grpc, in OrreryProto.cmake

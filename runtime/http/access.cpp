@@ -1,0 +1,79 @@
+#include "runtime/http/access.hpp"
+
+namespace orrery::http {
+namespace {
+
+// "127.0.0.1" of "127.0.0.1:22100" and "::1" of "[::1]:22100".
+std::string_view host_of(std::string_view authority) {
+  if (authority.starts_with('[')) {
+    const std::size_t end = authority.find(']');
+    return end == std::string_view::npos ? authority : authority.substr(1, end - 1);
+  }
+  return authority.substr(0, authority.find(':'));
+}
+
+bool is_this_machine(std::string_view host) {
+  return host == "localhost" || host == "::1" ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
+}  // namespace
+
+Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
+  const std::string_view authorization = request.header("Authorization");
+  if (!authorization.empty()) {
+    constexpr std::string_view kBearer = "Bearer ";
+    if (authorization.size() <= kBearer.size() ||
+        !same_name(authorization.substr(0, kBearer.size()), kBearer))
+      return {401, "the Authorization header is of another kind; send 'Bearer TOKEN'"};
+    std::optional<Identity> known;
+    if (tokens != nullptr) known = tokens->identify(authorization.substr(kBearer.size()));
+    if (!known)
+      return {401, "the token is not known here; have one made with 'orrery certs token'"};
+    who = *known;
+    return {};
+  }
+  const Connection& connection = request.connection;
+  if (!connection.encrypted) {
+    who = {Role::Admin, "local"};
+    return {};
+  }
+  if (!connection.has_certificate) {
+    who = {};
+    return {};
+  }
+  who.name = connection.certificate_name;
+  who.role = enum_from<Role>(connection.certificate_role).value_or(Role::Nobody);
+  if (who.role == Role::Nobody)
+    return {403,
+            "the certificate of " + who.name + " has the unit '" + connection.certificate_role +
+                "', which is no role (agent, user, admin); have one made with 'orrery certs'"};
+  return {};
+}
+
+Denial check_origin(const Request& request) {
+  const Connection& connection = request.connection;
+  if (connection.encrypted) return {};
+  const std::string_view host = request.header("Host");
+  if (!connection.unix_socket && !host.empty() && !is_this_machine(host_of(host)))
+    return {403,
+            "the request is for host " + std::string(host) +
+                ", without TLS only requests for this machine are answered; ask 127.0.0.1"};
+  const std::string_view origin = request.header("Origin");
+  if (!origin.empty() && origin != "http://" + std::string(host))
+    return {403, "a page of " + std::string(origin) + " asks; pages of others are not answered"};
+  return {};
+}
+
+Denial check_role(const Identity& who, Role needed) {
+  if (who.role >= needed) return {};
+  if (who.role == Role::Nobody)
+    return {401,
+            "this needs a client certificate or a bearer token; send 'Authorization: Bearer TOKEN' "
+            "or connect with a certificate of this cluster's authority"};
+  return {403,
+          std::string(to_string(who.role)) + " " + who.name + " may not do this, role " +
+              std::string(to_string(needed)) + " may"};
+}
+
+}  // namespace orrery::http

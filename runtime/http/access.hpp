@@ -1,0 +1,59 @@
+// Who asks, and what they may.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/enum_names.hpp"
+#include "runtime/http/request.hpp"
+
+namespace orrery::http {
+
+/// Each may what those before it may.
+enum class Role : std::uint8_t {
+  Nobody,
+  Agent,  ///< Nodes and their workers: memberships and profilings.
+  User,   ///< Jobs.
+  Admin,  ///< Nodes too.
+};
+
+struct Identity {
+  Role role = Role::Nobody;
+  std::string name;
+};
+
+/// Knows bearer tokens. Called on the I/O thread; must not block.
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+
+  /// Whose token this is; nothing where it is nobody's.
+  virtual std::optional<Identity> identify(std::string_view token) = 0;
+};
+
+/// Why a request goes no further.
+struct Denial {
+  int status = 0;  ///< 0: it may go on.
+  std::string message;
+};
+
+/// Who asks: by the token of the request, else by the client's certificate (unit: role, common
+/// name: name), else, where nothing is encrypted, everybody who can connect is an administrator.
+/// `tokens` may be null. A token that is nobody's is a denial, whatever else the client shows.
+Denial identify(const Request& request, Authenticator* tokens, Identity& who);
+
+/// Pages of the web that a browser on this machine shows must not reach a controller that trusts
+/// everybody on this machine: requests with a foreign Host or Origin are denied.
+Denial check_origin(const Request& request);
+
+/// Whether `who` may do what `needed` may.
+Denial check_role(const Identity& who, Role needed);
+
+}  // namespace orrery::http
+
+template <>
+struct orrery::EnumNames<orrery::http::Role> {
+  static constexpr std::array kNames{"nobody", "agent", "user", "admin"};
+};

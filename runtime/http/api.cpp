@@ -1,0 +1,132 @@
+#include "runtime/http/api.hpp"
+
+#include <utility>
+
+#include "core/base/json_text.hpp"
+
+namespace orrery::http {
+namespace {
+
+using runtime::Admission;
+using runtime::ControlView;
+
+Response error_response(const CallPtr& call,
+                        int status,
+                        const std::string& message,
+                        const std::vector<std::string>& details,
+                        const std::string& leader) {
+  JsonText json;
+  json.begin_object();
+  if (call->envelope) {
+    std::string all = message;
+    for (const std::string& line : details) all += "\n" + line;
+    json.field("success", false).field("code", 1).field("message", all).key("data").null();
+  } else {
+    json.key("error").begin_object().field("message", message);
+    if (!details.empty()) {
+      json.key("details").begin_array();
+      for (const std::string& line : details) json.value(line);
+      json.end_array();
+    }
+    if (!leader.empty()) json.field("leader", leader);
+    json.end_object();
+  }
+  json.end_object();
+  Response out = json_response(json.take(), status);
+  if (status == 503) out.headers.push_back({"Retry-After", "1"});
+  if (status == 401) out.headers.push_back({"WWW-Authenticate", "Bearer"});
+  return out;
+}
+
+// True where the call was answered: there is nothing to look at.
+bool is_elsewhere(const CallPtr& call, const runtime::ControllerFacts& facts) {
+  if (facts.admission == Admission::Starting) {
+    fail(call, 503, facts.why.empty() ? "the controller is starting; ask again" : facts.why);
+    return true;
+  }
+  if (facts.admission != Admission::Following) return false;
+  const int status = facts.leader_url.empty() ? 503 : 307;
+  Response out = error_response(
+      call,
+      status,
+      facts.leader_url.empty() ? "another controller leads, and it is not known which; ask again"
+                               : "another controller leads: " + facts.leader_url,
+      {},
+      facts.leader_url);
+  if (status == 307) out.headers.push_back({"Location", facts.leader_url + call->request.target});
+  call->exchange->respond(std::move(out));
+  return true;
+}
+
+}  // namespace
+
+Response json_response(std::string body, int status) {
+  Response out;
+  out.status = status;
+  out.body = std::move(body);
+  out.body += '\n';
+  return out;
+}
+
+void fail(const CallPtr& call,
+          int status,
+          const std::string& message,
+          const std::vector<std::string>& details,
+          const std::vector<Header>& headers) {
+  Response out = error_response(call, status, message, details, {});
+  out.headers.insert(out.headers.end(), headers.begin(), headers.end());
+  call->exchange->respond(std::move(out));
+}
+
+void fail(const CallPtr& call, int status, const Errors& errors) {
+  std::vector<std::string> details;
+  for (const Error& error : errors) details.push_back(error.text());
+  const std::string first = details.front();
+  if (details.size() == 1) details.clear();
+  fail(call, status, details.empty() ? first : first + " (and more)", details);
+}
+
+bool query_is_sound(const CallPtr& call, std::string_view known) {
+  const Errors errors = call->query.errors(known);
+  if (errors.empty()) return true;
+  fail(call, 400, errors);
+  return false;
+}
+
+std::string full_job_name(const std::string& name) {
+  return name.find('.') == std::string::npos ? "default." + name : name;
+}
+
+void ControlDoor::look(CallPtr call, std::function<Then(const ControlView&)> find) const {
+  control_->read([call = std::move(call), find = std::move(find), executor = executor_](
+                     const ControlView& view) {
+    if (is_elsewhere(call, view.facts)) return;
+    if (Then then = find(view)) executor->post(std::move(then));
+  });
+}
+
+void ControlDoor::look_at_job(CallPtr call,
+                              const std::string& name,
+                              std::function<Then(const ControlView&, const JobState&)> find) const {
+  look(call,
+       [call, name = full_job_name(name), find = std::move(find)](const ControlView& view) -> Then {
+         const JobState* job = view.state.find(view.state.named(name));
+         if (job != nullptr) return find(view, *job);
+         fail(call, 404, "there is no job " + name);
+         return {};
+       });
+}
+
+void ControlDoor::ask(CallPtr call,
+                      EventBody request,
+                      std::function<void(const runtime::RequestOutcome&)> then) const {
+  control_->ask(std::move(request),
+                [call = std::move(call), then = std::move(then), executor = executor_](
+                    const runtime::RequestOutcome& outcome) {
+                  if (outcome.kind == runtime::RequestOutcome::Kind::Unavailable)
+                    return fail(call, 503, outcome.message);
+                  executor->post([then, outcome] { then(outcome); });
+                });
+}
+
+}  // namespace orrery::http

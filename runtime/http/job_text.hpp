@@ -1,0 +1,29 @@
+// From the text of a job file to specifications: what reads it is handed in, for this layer knows
+// no YAML.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/job/spec.hpp"
+
+namespace orrery::http {
+
+/// A job file or manifest as a client sent it.
+struct JobText {
+  std::string text;
+  std::string file;               ///< Its name there, for messages; may be empty.
+  std::vector<std::string> sets;  ///< "path=value" that override the text.
+};
+
+struct ReadJobs {
+  std::vector<JobSpec> jobs;
+  std::vector<std::string> warnings;  ///< What was not taken over, by name.
+};
+
+/// Called on the I/O thread.
+using ReadJobText = std::function<Result<ReadJobs>(const JobText&)>;
+
+}  // namespace orrery::http

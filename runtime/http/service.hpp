@@ -1,0 +1,47 @@
+// All that a controller answers over HTTP, without saying how requests come in.
+#pragma once
+
+#include <memory>
+
+#include "runtime/controller/control_api.hpp"
+#include "runtime/http/access.hpp"
+#include "runtime/http/event_feed.hpp"
+#include "runtime/http/exchange.hpp"
+#include "runtime/http/figures.hpp"
+#include "runtime/http/job_text.hpp"
+#include "runtime/http/router.hpp"
+
+namespace orrery::http {
+
+struct ServiceOptions {
+  ReadJobText read_jobs;            ///< Empty: jobs cannot be submitted here.
+  Authenticator* tokens = nullptr;  ///< Outlives the service; null: no bearer token is known.
+  std::uint64_t life = 0;           ///< Differs from one life of the process to the next.
+};
+
+/// The routes and what they share.
+class Service {
+ public:
+  /// `control` outlives the service and all calls that it has under way.
+  Service(runtime::ControlApi& control,
+          std::shared_ptr<Executor> executor,
+          std::shared_ptr<Figures> figures,
+          const ServiceOptions& options);
+
+  /// Lets go of the controller's subscriptions; before the controller ends.
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  /// Judges, routes and handles one request. On the I/O thread.
+  void handle(Request request, const std::shared_ptr<Exchange>& exchange) const;
+
+  const Router& router() const { return router_; }
+
+ private:
+  Router router_;
+  std::shared_ptr<EventFeed> feed_;
+  Authenticator* tokens_;
+};
+
+}  // namespace orrery::http

@@ -1,0 +1,166 @@
+#include "runtime/http/submission.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "core/base/digest.hpp"
+#include "core/base/json_text.hpp"
+
+namespace orrery::http {
+namespace {
+
+using runtime::ControlView;
+using runtime::RequestOutcome;
+using Then = ControlDoor::Then;
+
+constexpr std::size_t kKeyBytesMax = 256;
+
+/// One submission on its way.
+struct Submission {
+  CallPtr call;
+  ControlDoor door;
+  std::vector<std::shared_ptr<const JobSpec>> specs;
+  std::vector<std::string> warnings;
+  std::string key;  ///< Of the client; empty: each try is another one.
+  std::size_t done = 0;
+
+  std::uint64_t number(std::size_t index) const {
+    return key.empty() ? 0 : request_number(key, index);
+  }
+};
+
+using SubmissionPtr = std::shared_ptr<Submission>;
+
+void write_outcome(JsonText& json, const Submission& submission, bool dry) {
+  json.key("jobs").begin_array();
+  for (std::size_t i = 0; i < (dry ? submission.specs.size() : submission.done); ++i)
+    json.begin_object().field("name", submission.specs[i]->name).end_object();
+  json.end_array().key("warnings").begin_array();
+  for (const std::string& warning : submission.warnings) json.value(warning);
+  json.end_array();
+}
+
+void answer_accepted(const Submission& submission, bool dry) {
+  JsonText json;
+  json.begin_object();
+  write_outcome(json, submission, dry);
+  json.end_object();
+  submission.call->exchange->respond(json_response(json.take()));
+}
+
+void answer_refused(const Submission& submission, int status, const std::string& message) {
+  JsonText json;
+  json.begin_object().key("error").begin_object().field("message", message).end_object();
+  write_outcome(json, submission, false);
+  json.end_object();
+  submission.call->exchange->respond(json_response(json.take(), status));
+}
+
+// Whether a live job of another submission has the name.
+bool is_taken(const ControlView& view, const Submission& submission, std::size_t index) {
+  const JobState* job = view.state.find(view.state.named(submission.specs[index]->name));
+  return job != nullptr && !is_final(job->row.phase) &&
+         (submission.key.empty() || job->request != submission.number(index));
+}
+
+void ask_next(const SubmissionPtr& submission);
+
+void on_outcome(const SubmissionPtr& submission, const RequestOutcome& outcome) {
+  if (outcome.kind == RequestOutcome::Kind::Accepted) {
+    ++submission->done;
+    return ask_next(submission);
+  }
+  submission->door.look(submission->call, [submission, outcome](const ControlView& view) -> Then {
+    const int status = is_taken(view, *submission, submission->done) ? 409 : 422;
+    return [=] { answer_refused(*submission, status, outcome.message); };
+  });
+}
+
+void ask_next(const SubmissionPtr& submission) {
+  if (submission->done == submission->specs.size()) return answer_accepted(*submission, false);
+  submission->door.ask(
+      submission->call,
+      JobSubmitted{submission->number(submission->done), submission->specs[submission->done]},
+      [submission](const RequestOutcome& outcome) { on_outcome(submission, outcome); });
+}
+
+// Names that live jobs have are told before anything is asked for.
+void begin(const SubmissionPtr& submission, bool dry) {
+  submission->door.look(submission->call, [submission, dry](const ControlView& view) -> Then {
+    std::vector<std::string> taken;
+    for (std::size_t i = 0; i < submission->specs.size(); ++i)
+      if (is_taken(view, *submission, i))
+        taken.push_back(submission->specs[i]->name +
+                        ": a live job has this name, names are unique; choose another, wait for "
+                        "its end, or delete it");
+    if (!taken.empty()) {
+      const std::string first = taken.front();
+      if (taken.size() == 1) taken.clear();
+      fail(submission->call, 409, first, taken);
+      return {};
+    }
+    return [submission, dry] {
+      if (dry) return answer_accepted(*submission, true);
+      ask_next(submission);
+    };
+  });
+}
+
+// Leaves out the jobs that are not named; false where the call was answered: there is none of a
+// name.
+bool keep_only(const CallPtr& call, ReadJobs& jobs, const std::vector<std::string>& names) {
+  const auto is_wanted = [&](const JobSpec& spec) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return full_job_name(name) == spec.name;
+    });
+  };
+  for (const std::string& name : names) {
+    const bool there = std::any_of(jobs.jobs.begin(), jobs.jobs.end(), [&](const JobSpec& spec) {
+      return spec.name == full_job_name(name);
+    });
+    if (there) continue;
+    fail(call, 400, "query only: the text has no job " + full_job_name(name));
+    return false;
+  }
+  if (!names.empty())
+    std::erase_if(jobs.jobs, [&](const JobSpec& spec) { return !is_wanted(spec); });
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t request_number(std::string_view key, std::size_t index) {
+  Digester digest;
+  digest.update(std::as_bytes(std::span(key)));
+  return std::max<std::uint64_t>(1, digest.finish().low + index);
+}
+
+void submit(const CallPtr& call, const ControlDoor& door, const ReadJobText& read) {
+  JobText text;
+  text.file = call->query.take("file").value_or("");
+  text.sets = call->query.take_all("set");
+  const std::vector<std::string> only = call->query.take_all("only");
+  const bool dry = call->query.take_flag("dry_run");
+  std::string key(call->request.header("Idempotency-Key"));
+  if (const auto request = call->query.take("request"); request && *request != "0")
+    key = "request " + *request;
+  if (!query_is_sound(call, "file, set (PATH=VALUE), only (NAME), dry_run, request")) return;
+  if (key.size() > kKeyBytesMax)
+    return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
+  if (!key.empty()) key = call->who.name + "\n" + key;
+  if (!read) return fail(call, 501, "this server reads no job files");
+  text.text = call->request.body;
+  Result<ReadJobs> jobs = read(text);
+  if (!jobs) return fail(call, 400, jobs.errors());
+  if (!keep_only(call, *jobs, only)) return;
+  if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
+  const auto submission = std::make_shared<Submission>(
+      Submission{call, door, {}, std::move(jobs->warnings), std::move(key)});
+  for (JobSpec& spec : jobs->jobs)
+    submission->specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
+  begin(submission, dry);
+}
+
+}  // namespace orrery::http
