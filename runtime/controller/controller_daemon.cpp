@@ -8,7 +8,7 @@ namespace orrery::runtime {
 namespace {
 
 constexpr std::size_t kLinesKept = 10'000;
-constexpr auto kStoreRetry = std::chrono::seconds(2);
+constexpr auto kStoreRetry = std::chrono::milliseconds(500);
 
 std::string text_of(const Errors& errors) {
   std::string out;
@@ -126,8 +126,8 @@ void ControllerDaemon::read(std::function<void(const ControlView&)> look) {
 void ControllerDaemon::ask(EventBody request, std::function<void(const RequestOutcome&)> done) {
   const auto answer = std::make_shared<Answer>(std::move(done));
   inbox_.post([this, request = std::move(request), answer]() mutable {
-    if (term_ && admission_ == Admission::Open)
-      return term_->ask(std::move(request), answer->take());
+    // A term that is not established yet decides nothing before it is.
+    if (term_ && !term_->is_halted()) return term_->ask(std::move(request), answer->take());
     answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why_});
   });
 }

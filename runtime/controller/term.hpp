@@ -159,6 +159,7 @@ class Term final : private World, private RunObserver {
   std::uint64_t new_request();
 
   TermParts parts_;
+  std::shared_ptr<Term*> self_ = std::make_shared<Term*>(this);  ///< For tasks that may be late.
   std::unique_ptr<Controller> controller_;
   JournalClock clock_;
   Epoch epoch_;
@@ -172,7 +173,6 @@ class Term final : private World, private RunObserver {
   Sequence begun_at_;  ///< The record that begins the epoch.
   bool established_ = false;
   bool halted_ = false;
-  std::shared_ptr<Term*> self_ = std::make_shared<Term*>(this);  ///< For tasks that may be late.
   std::vector<Guest> guests_;            ///< Said hello since the last sweep.
   std::set<std::uint64_t> welcoming_;    ///< Streams that wait for their welcome.
   std::map<std::string, NodeId> names_;  ///< Nodes by name.
