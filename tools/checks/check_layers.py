@@ -46,6 +46,7 @@ LAYERS = [
     # it, and everything else of the runtime stays free of YAML.
     Layer("runtime/config/read", may=("runtime/config", "scenarios", "core"),
           but_not=("core/driver",), operating_system=True),
+    Layer("runtime/devices/hwloc", may=("runtime/devices", "core"), outside=("hwloc.h",)),
     Layer("runtime/link", may=("runtime", "core", "proto"),
           outside=("grpcpp/", "grpc/", "openssl/"), operating_system=True),
     Layer("runtime/etcd", may=("runtime/etcd", "runtime/election", "core", "proto"),

@@ -49,6 +49,19 @@ else()
   message(STATUS "Gloo: none, orrery-worker uses its own ring (libgloo-dev brings it)")
 endif()
 
+# NUMA nodes and processors of a node; without it the kernel's files answer.
+option(ORRERY_HWLOC "Use hwloc where it is installed." ON)
+set(ORRERY_HAS_HWLOC OFF)
+if(ORRERY_HWLOC)
+  pkg_check_modules(hwloc QUIET IMPORTED_TARGET hwloc)       # PkgConfig::hwloc
+  set(ORRERY_HAS_HWLOC ${hwloc_FOUND})
+endif()
+if(ORRERY_HAS_HWLOC)
+  message(STATUS "hwloc ${hwloc_VERSION}: agents read the topology with it")
+else()
+  message(STATUS "hwloc: none, agents read the kernel's files (libhwloc-dev brings it)")
+endif()
+
 # GPU parts are built where the toolkit is; everything else never asks for it.
 find_package(CUDAToolkit QUIET)
 if(CUDAToolkit_FOUND)
