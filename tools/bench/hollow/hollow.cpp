@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <csignal>
@@ -29,14 +30,14 @@ namespace {
 constexpr const char* kUsage =
     "usage: bench_hollow [--agents N] [--processes N] [--connections N] [--seconds S] [--ramp S]\n"
     "                    [--replicas N] [--per-job N] [--transport] [--controller ADDR --pid PID]\n"
-    "                    [--json]\n"
     "\n"
     "Connects N hollow agents (the real state machine, no workers) from processes of their own, "
     "and\n"
     "measures S seconds of heartbeats. The controller is one of this program, with its journal in "
     "a\n"
     "temporary folder; with --transport one that only answers; with --controller another process.\n"
-    "With --replicas, jobs with so many replicas together are submitted to it afterwards.\n";
+    "With --replicas, jobs with so many replicas together are submitted to it afterwards. Prints\n"
+    "one line of JSON; fails if an agent lost its lease or a replica did not start.\n";
 
 struct Options {
   int agents = 10'000;
@@ -49,7 +50,6 @@ struct Options {
   bool transport = false;
   std::string controller;
   int pid = 0;
-  bool json = false;
 };
 
 /// The sum over all processes.
@@ -184,6 +184,7 @@ struct Measured {
   double fleet_cpu_s = 0;
   Sum sum_before;
   Sum sum_after;
+  bool submitted = false;
   ReplicaStarts starts;
   double starts_cpu_s = 0;
 };
@@ -234,7 +235,7 @@ std::string json_of(const Options& options, const Measured& m) {
   add("leases_lost", static_cast<double>(m.sum_after.leases_lost));
   add("streams_closed", static_cast<double>(m.sum_after.closed));
   add("refusals", static_cast<double>(m.sum_after.refused));
-  if (options.replicas > 0) {
+  if (m.submitted) {
     add("replicas", m.starts.ready);
     add("replica_starts_s", m.starts.seconds);
     add("replica_starts_per_s", m.starts.ready / m.starts.seconds);
@@ -274,8 +275,8 @@ int run(const Options& options) {
   }
   m.connect_s = seconds_since(start);
   m.connect_cpu_s = cost().cpu_s - m.idle.cpu_s;
-  // Two periods, so that nothing of the connecting is measured.
-  std::this_thread::sleep_for(std::chrono::seconds(4));
+  // Two periods of heartbeats, so that nothing of the connecting is measured.
+  std::this_thread::sleep_for(std::chrono::seconds(std::min(options.seconds, 4)));
 
   m.before = cost();
   m.sum_before = fleets.sum();
@@ -292,6 +293,7 @@ int run(const Options& options) {
   m.fleet_cpu_s = fleets.cpu_s() - fleet_before;
 
   if (options.replicas > 0 && controller) {
+    m.submitted = true;
     const double before = cost().cpu_s;
     const Steady::time_point since = Steady::now();
     m.starts = controller->start_replicas(
@@ -303,7 +305,8 @@ int run(const Options& options) {
   std::printf("%s\n", json_of(options, m).c_str());
   fleets.end();
   controller.reset();
-  return 0;
+  const bool all_started = !m.submitted || m.starts.ready >= options.replicas;
+  return m.sum_after.leases_lost == 0 && all_started ? 0 : 1;
 }
 
 bool number(const char* text, int& out) {
@@ -323,10 +326,6 @@ bool parse(int count, char** arguments, Options& options) {
                                                        {"--pid", &options.pid}};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
-    if (argument == "--json") {
-      options.json = true;
-      continue;
-    }
     if (argument == "--transport") {
       options.transport = true;
       continue;
