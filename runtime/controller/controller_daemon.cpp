@@ -112,6 +112,10 @@ void ControllerDaemon::on_closed(LinkId link, const std::string&) {
   });
 }
 
+void ControllerDaemon::advertise(std::string url) {
+  inbox_.post([this, url = std::move(url)] { parts_.config.advertised_url = url; });
+}
+
 void ControllerDaemon::read(std::function<void(const ControlView&)> look) {
   inbox_.post([this, look = std::move(look)] {
     static const State kNothing;

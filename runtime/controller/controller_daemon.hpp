@@ -56,6 +56,10 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   /// Where agents are listened for.
   std::string agents_address() const { return server_->address(); }
 
+  /// What agents are told from now on as the controller's HTTP address, where it was not known at
+  /// the start.
+  void advertise(std::string url);
+
   void read(std::function<void(const ControlView&)> look) override;
   void ask(EventBody request, std::function<void(const RequestOutcome&)> done) override;
   std::unique_ptr<Subscription> follow_events(std::size_t backlog,

@@ -258,8 +258,18 @@ void Term::welcome(const Guest& guest, NodeId node) {
   links_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
 }
 
+// Devices that the node was declared with and its agent did not find do not work either.
+std::uint64_t Term::not_found(NodeId node) {
+  const auto declared = static_cast<std::size_t>(state().ledger.node(node).devices);
+  const std::size_t found = links_.facts()[node.index()].inventory.devices.size();
+  std::uint64_t missing = 0;
+  for (std::size_t i = found; i < declared; ++i) missing |= std::uint64_t{1} << i;
+  return missing;
+}
+
 void Term::on(NodeId node, Beat& beat) {
   if (beat.node != node) return;
+  if (beat.registers) beat.lost_devices |= not_found(node);
   const Instant now = clock_.now();
   HeardBeat heard{heartbeat_of(beat), std::move(beat.measured), beat.lost_devices, {}, now};
   heard.leaves_at = beat.leaves_in.is_forever() ? Instant::never() : now + beat.leaves_in;
@@ -302,6 +312,7 @@ void Term::on(NodeId node, const Fact& fact) {
   Origin origin = Origin::External;
   if (auto* lost = std::get_if<DevicesLost>(&body)) {
     lost->node = node;
+    lost->devices |= not_found(node);
     links_.note_lost_devices(node, lost->devices);
   } else if (auto* leaving = std::get_if<NodeLeaving>(&body)) {
     *leaving = {node, now + fact.leaves_in};

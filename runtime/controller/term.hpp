@@ -127,6 +127,7 @@ class Term final : private World, private RunObserver {
   void on_event(Sequence sequence, const Event& event) override;
 
   void hello(LinkId link, const Peer& peer, const Hello& hello);
+  std::uint64_t not_found(NodeId node);
   void on(NodeId node, Beat& beat);
   void on(NodeId node, const Reports& reports);
   void on(NodeId node, const Fact& fact);
