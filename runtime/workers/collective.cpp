@@ -11,21 +11,20 @@ Outcome Collective::rebuild(const Group& group) {
     generation_ = group.meeting.generation;
     if (generation_ < cancelled_before_) cancel_->set();
   }
-  Outcome built = meet_and_build(limits(times_.build));
+  Outcome built = meet_and_build(Deadline::in(times_.build));
   in_group_ = true;
   return ended(std::move(built));
 }
 
-Outcome Collective::meet_and_build(const Limits& limits) {
-  if (group_.world_size == 1) return build(nullptr, limits);
-  Outcome step = open_meeting(limits);
+Outcome Collective::meet_and_build(Deadline deadline) {
+  if (group_.world_size == 1) return build(nullptr, limits(deadline));
+  Outcome step = open_meeting(limits(deadline));
+  if (step.ok()) step = Rendezvous::join(group_.meeting, limits(deadline), meeting_);
   if (!step.ok()) return step;
-  std::unique_ptr<Rendezvous> meeting;
-  step = Rendezvous::join(group_.meeting, limits, meeting);
-  if (step.ok()) step = agree_on_backend(*meeting);
-  if (step.ok()) step = build(meeting.get(), limits);
-  // Until all have what they came for, rank 0 must not close the meeting place.
-  if (step.ok()) step = do_barrier(limits);
+  step = agree_on_backend(*meeting_);
+  if (step.ok()) step = build(meeting_.get(), limits(deadline));
+  // Whoever begins must find everybody able to.
+  if (step.ok()) step = do_barrier(limits(deadline));
   return step;
 }
 
@@ -78,6 +77,7 @@ Outcome Collective::ended(Outcome outcome) {
 void Collective::leave() {
   in_group_ = false;
   close();
+  meeting_.reset();
   server_.reset();
 }
 

@@ -28,8 +28,9 @@ struct CollectiveTimes {
 /// A group's collective operations. One thread calls them; `cancel_before` may come from any.
 ///
 /// After an operation that was not Done the group is left: every other call fails until `rebuild`
-/// for a newer generation. Leaving closes all connections at once, so that one rank's error is soon
-/// everybody's.
+/// for a newer generation. Leaving closes all connections at once, so that one rank's error is
+/// everybody's. Whoever has no more to do calls `barrier` and then leaves; some may find that
+/// barrier ended by others who are through it and gone.
 class Collective {
  public:
   explicit Collective(const CollectiveTimes& times) : times_(times) {}
@@ -60,7 +61,7 @@ class Collective {
 
  protected:
   /// Limits of the operation under way.
-  Limits limits(Milliseconds time) const { return {Deadline::in(time), *cancel_}; }
+  Limits limits(Milliseconds time) const { return limits(Deadline::in(time)); }
 
   const CollectiveTimes& times() const { return times_; }
 
@@ -78,7 +79,11 @@ class Collective {
   virtual void close() = 0;
 
  private:
-  Outcome meet_and_build(const Limits& limits);
+  Limits limits(Deadline deadline) const {
+    return {deadline, *cancel_, meeting_ ? meeting_->lifeline() : -1};
+  }
+
+  Outcome meet_and_build(Deadline deadline);
   Outcome open_meeting(const Limits& limits);
   Outcome agree_on_backend(Rendezvous& meeting);
   Outcome ended(Outcome outcome);
@@ -87,6 +92,7 @@ class Collective {
   Group group_;
   bool in_group_ = false;
   std::unique_ptr<RendezvousServer> server_;  ///< Of rank 0.
+  std::unique_ptr<Rendezvous> meeting_;       ///< Null in a group of one.
 
   std::mutex mutex_;                    ///< Guards what cancel_before shares.
   std::uint64_t cancelled_before_ = 0;  ///< Generations below this are over.

@@ -8,7 +8,9 @@
 //   worker: S key \0 value         (no answer)
 //   worker: G key                  rank 0: V value, once somebody has set it
 //
-// Frames, values and connections are bounded; whoever breaks the rules is dropped.
+// Frames, values and connections are bounded; whoever breaks the rules is dropped. The connections
+// stay for as long as the generation works together: with one of them, all of them end, so that
+// everybody hears at once that somebody left, whatever else they are waiting for.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +58,9 @@ class Rendezvous {
 
   /// This worker's address as the others reach it: its end of the connection to rank 0.
   const std::string& own_address() const { return own_address_; }
+
+  /// The connection, to be watched as a lifeline.
+  int lifeline() const { return socket_.number(); }
 
  private:
   Rendezvous(Descriptor socket, std::string own_address, const Limits& limits)

@@ -47,7 +47,7 @@ class Server final : public RendezvousServer {
  private:
   void run() {
     std::vector<pollfd> set;
-    while (!end_.is_set()) {
+    while (!end_.is_set() && !over_) {
       set.clear();
       set.push_back({end_.descriptor(), POLLIN, 0});
       const bool full = visitors_.size() >= kVisitorsMax;
@@ -60,16 +60,24 @@ class Server final : public RendezvousServer {
       serve(set);
       if (set[1].revents != 0) admit();
     }
+    visitors_.clear();
   }
 
   void serve(const std::vector<pollfd>& set) {
     std::size_t at = 2;
     for (auto visitor = visitors_.begin(); visitor != visitors_.end();) {
       const bool stays = set[at++].revents == 0 || serve(*visitor);
-      visitor = stays ? std::next(visitor) : visitors_.erase(visitor);
+      visitor = stays ? std::next(visitor) : dismiss(visitor);
     }
     // What somebody has just set may be what others wait for.
-    std::erase_if(visitors_, [this](Visitor& visitor) { return !answer(visitor); });
+    for (auto visitor = visitors_.begin(); visitor != visitors_.end();)
+      visitor = answer(*visitor) ? std::next(visitor) : dismiss(visitor);
+  }
+
+  /// Without one of its members the meeting is over.
+  std::list<Visitor>::iterator dismiss(std::list<Visitor>::iterator visitor) {
+    over_ = over_ || visitor->joined;
+    return visitors_.erase(visitor);
   }
 
   void admit() {
@@ -149,6 +157,7 @@ class Server final : public RendezvousServer {
   Endpoint place_;
   Cancel end_;
   std::list<Visitor> visitors_;
+  bool over_ = false;
   std::map<std::string, std::string, std::less<>> values_;
   std::thread thread_;
 };

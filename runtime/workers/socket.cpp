@@ -105,14 +105,21 @@ Outcome receive_some(const PeerSocket& from, std::span<std::byte>& in) {
   return Outcome::done();
 }
 
-/// Polls up to two descriptors and the cancel switch; Done where any is ready.
+/// Polls the descriptors beside what the limits want watched; Done where any is ready. The last two
+/// of the set are for the limits.
 Outcome poll_all(std::span<pollfd> set, const Limits& limits, std::string_view what) {
+  pollfd& lifeline = set[set.size() - 2];
+  lifeline = {limits.lifeline, POLLRDHUP, 0};
+  set.back() = {limits.cancel.descriptor(), POLLIN, 0};
   for (;;) {
     if (limits.cancel.is_set()) return Outcome::cancelled();
     const Milliseconds left = limits.deadline.left();
     const auto wait = static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
     const int ready = ::poll(set.data(), set.size(), wait);
     if (limits.cancel.is_set()) return Outcome::cancelled();
+    // What has arrived counts before the news that somebody left.
+    if (ready == 1 && lifeline.revents != 0)
+      return Outcome::peer_lost(std::string(what) + ": a rank has left the group");
     if (ready > 0) return Outcome::done();
     if (ready < 0 && errno != EINTR) return Outcome::fatal("poll: " + system_reason(errno));
     if (ready == 0 && limits.deadline.passed())
@@ -148,14 +155,20 @@ Result<Endpoint> endpoint_of(std::string_view text) {
                "is no numeric address with a port, such as 127.0.0.1:22270 or [::1]:22270"};
 }
 
+bool is_cut(int lifeline) {
+  pollfd set{lifeline, POLLRDHUP, 0};
+  return ::poll(&set, 1, 0) > 0;
+}
+
 Outcome wait_ready(int descriptor, short events, const Limits& limits, std::string_view what) {
-  pollfd set[] = {{descriptor, events, 0}, {limits.cancel.descriptor(), POLLIN, 0}};
+  pollfd set[] = {{descriptor, events, 0}, {}, {}};
   return poll_all(set, limits, what);
 }
 
 Outcome wait_time(Milliseconds time, const Limits& limits, std::string_view what) {
-  const Limits shorter{Deadline::in(std::min(time, limits.deadline.left())), limits.cancel};
-  pollfd set[] = {{limits.cancel.descriptor(), POLLIN, 0}};
+  const Limits shorter{
+      Deadline::in(std::min(time, limits.deadline.left())), limits.cancel, limits.lifeline};
+  pollfd set[2] = {};
   const Outcome waited = poll_all(set, shorter, what);
   if (waited.kind == OutcomeKind::TimedOut && !limits.deadline.passed()) return Outcome::done();
   return waited;
@@ -248,7 +261,8 @@ Outcome exchange(const PeerSocket& to,
     // A negative descriptor is left out by poll.
     pollfd set[] = {{out.empty() ? -1 : to.socket.number(), POLLOUT, 0},
                     {in.empty() ? -1 : from.socket.number(), POLLIN, 0},
-                    {limits.cancel.descriptor(), POLLIN, 0}};
+                    {},
+                    {}};
     Outcome step = poll_all(set, limits, in.empty() ? to.peer : from.peer);
     if (step.ok() && set[0].revents != 0) step = send_some(to, out);
     if (step.ok() && set[1].revents != 0) step = receive_some(from, in);

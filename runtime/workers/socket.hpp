@@ -33,7 +33,11 @@ Result<Endpoint> endpoint_of(std::string_view text);
 struct Limits {
   Deadline deadline;
   const Cancel& cancel;
+  int lifeline = -1;  ///< A connection whose end ends the operation too, as PeerLost; -1: none.
 };
+
+/// Whether the other end of a connection is gone. Data that waits to be read does not count.
+bool is_cut(int lifeline);
 
 /// Waits until `descriptor` is ready for `events` (POLLIN, POLLOUT), has an error, or the limits
 /// are met. `what` begins the reason of a time-out.
