@@ -1,0 +1,139 @@
+#include "tools/client/client.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/client/http_response.hpp"
+#include "tools/client/socket_stream.hpp"
+#include "tools/console/interrupt.hpp"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kBodyMax = 64 << 20;
+constexpr int kLeadersMax = 5;  // Followed one after the other.
+constexpr int kAgainAfterMs = 100;
+
+std::string request_text(const HttpRequest& request, const ClientOptions& options) {
+  std::string out =
+      request.method + " " + request.target + " HTTP/1.1\r\nHost: " + options.server.host_header() +
+      "\r\nAccept: " + request.accept + "\r\nUser-Agent: orrery\r\nConnection: close\r\n";
+  if (!options.token.empty()) out += "Authorization: Bearer " + options.token + "\r\n";
+  if (!request.body.empty()) out += "Content-Type: " + request.content_type + "\r\n";
+  if (!request.body.empty() || request.method != "GET")
+    out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
+  return out + "\r\n" + request.body;
+}
+
+/// Where the controller that leads is, as a follower says it.
+std::string leader_of(const HttpReply& reply) {
+  const auto document = nlohmann::json::parse(reply.body, nullptr, false);
+  if (document.is_object() && document.contains("error") && document["error"].is_object())
+    if (const auto& error = document["error"];
+        error.contains("leader") && error["leader"].is_string())
+      return error["leader"].get<std::string>();
+  return reply.location;
+}
+
+}  // namespace
+
+std::string url_escaped(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '_' || c == '.' || c == '~';
+    const auto byte = static_cast<unsigned char>(c);
+    if (plain) {
+      out += c;
+    } else {
+      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return out;
+}
+
+Result<HttpReply> Client::once(const HttpRequest& request,
+                               const std::function<bool(std::string_view)>* on_text,
+                               Deadline deadline) {
+  const auto stream = open_stream(options_.server, options_.tls, deadline);
+  if (!stream) return stream.errors();
+  const Status sent = (*stream)->write(request_text(request, options_), deadline);
+  if (!sent) return sent.errors();
+  ResponseReader reader(**stream);
+  Result<ResponseHead> head = reader.head(deadline);
+  if (!head) return head.errors();
+  HttpReply reply{head->status, std::move(head->content_type), std::move(head->location), {}};
+  const bool streamed = on_text != nullptr && reply.is_good();
+  while (true) {
+    const Deadline until =
+        streamed ? std::chrono::steady_clock::now() + options_.stream_silence : deadline;
+    const Result<std::string> piece = reader.body(until);
+    if (!piece) return piece.errors();
+    if (piece->empty()) return reply;
+    if (streamed) {
+      if (!(*on_text)(*piece)) return reply;
+      continue;
+    }
+    if (reply.body.size() + piece->size() > kBodyMax)
+      return unavailable("its answer has more than 64 MiB");
+    reply.body += *piece;
+  }
+}
+
+bool Client::follow_leader(const HttpReply& reply) {
+  if (reply.status != 503 && reply.status != 307 && reply.status != 308) return false;
+  const std::string leader = leader_of(reply);
+  const std::size_t path = leader.find('/', leader.find("://") + 3);
+  const Result<ServerAddress> address = server_address(std::string_view(leader).substr(0, path));
+  if (leader.empty() || !address || address->text() == options_.server.text()) return false;
+  // What was sent under TLS, or stayed on this machine, goes on doing so.
+  const bool weaker = options_.server.kind == ServerAddress::Kind::Https
+                          ? address->kind != ServerAddress::Kind::Https
+                          : address->kind == ServerAddress::Kind::Http && !address->is_local() &&
+                                !options_.token.empty();
+  if (weaker) return false;
+  options_.server = *address;
+  return true;
+}
+
+Errors Client::in_words(const Errors& errors) const {
+  Errors out = errors;
+  for (Error& error : out) {
+    if (error.code != ErrorCode::Unavailable) continue;
+    error.subject = options_.server.text();
+    error.message = "no controller answers: " + error.message +
+                    "; start one with orrery up, or name another with --server or ORRERY_SERVER";
+  }
+  return out;
+}
+
+Result<HttpReply> Client::led(const HttpRequest& request,
+                              const std::function<bool(std::string_view)>* on_text) {
+  const Deadline deadline = std::chrono::steady_clock::now() + options_.timeout;
+  int leaders = 0;
+  while (true) {
+    Result<HttpReply> reply = once(request, on_text, deadline);
+    if (!reply) return in_words(reply.errors());
+    if (leaders < kLeadersMax && follow_leader(*reply)) {
+      ++leaders;
+      continue;
+    }
+    const bool is_early = reply->status == 503;
+    if (!is_early || interrupted() ||
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > deadline)
+      return reply;
+    ::poll(nullptr, 0, kAgainAfterMs);
+  }
+}
+
+Result<HttpReply> Client::send(const HttpRequest& request) { return led(request, nullptr); }
+
+Result<HttpReply> Client::follow(const HttpRequest& request,
+                                 const std::function<bool(std::string_view)>& on_text) {
+  return led(request, &on_text);
+}
+
+}  // namespace orrery::cli

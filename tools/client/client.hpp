@@ -1,0 +1,75 @@
+// One controller as a client sees it: requests answered, streams followed, failures in words.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.hpp"
+#include "tools/client/event_stream.hpp"
+#include "tools/client/server_address.hpp"
+#include "tools/client/stream.hpp"
+
+namespace orrery::cli {
+
+/// Whom to ask, and as who.
+struct ClientOptions {
+  ServerAddress server;
+  TlsIdentity tls;
+  std::string token;                          ///< Bearer token; empty: none.
+  std::chrono::milliseconds timeout{10'000};  ///< Of a whole request.
+  std::chrono::milliseconds stream_silence{
+      60'000};  ///< A stream that says nothing so long is lost.
+};
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string target;  ///< "/api/v1/jobs?..."; already escaped.
+  std::string body;
+  std::string content_type = "application/json";
+  std::string accept = "application/json";
+};
+
+struct HttpReply {
+  int status = 0;
+  std::string content_type;
+  std::string location;
+  std::string body;
+
+  bool is_good() const { return status >= 200 && status < 300; }
+};
+
+/// Every request is a connection of its own. Another controller that leads is followed; one that
+/// does not take requests yet is asked again until the time is over.
+class Client {
+ public:
+  explicit Client(ClientOptions options) : options_(std::move(options)) {}
+
+  const ClientOptions& options() const { return options_; }
+
+  /// The reply, good or not; at most 64 MiB of it. Errors: Unavailable where no controller
+  /// answers, with what to do; InvalidInput where an option is unfit.
+  Result<HttpReply> send(const HttpRequest& request);
+
+  /// Follows a reply as it comes: `on_text` takes pieces of a good one's body, and ends the stream
+  /// by returning false. A reply that is not good is returned whole; a good one without its body.
+  Result<HttpReply> follow(const HttpRequest& request,
+                           const std::function<bool(std::string_view)>& on_text);
+
+ private:
+  Result<HttpReply> once(const HttpRequest& request,
+                         const std::function<bool(std::string_view)>* on_text,
+                         Deadline deadline);
+  Result<HttpReply> led(const HttpRequest& request,
+                        const std::function<bool(std::string_view)>* on_text);
+  bool follow_leader(const HttpReply& reply);
+  Errors in_words(const Errors& errors) const;
+
+  ClientOptions options_;
+};
+
+/// `text` for use inside a path or a query.
+std::string url_escaped(std::string_view text);
+
+}  // namespace orrery::cli

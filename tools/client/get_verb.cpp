@@ -1,0 +1,97 @@
+// get, describe: what there is.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/client/json_reading.hpp"
+#include "tools/client/session.hpp"
+#include "tools/client/verbs.hpp"
+#include "tools/client/views.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using nlohmann::json;
+
+/// The elements named in `names`, in that order; all where none is named. Tells what is unknown.
+json chosen(Session& session, const json& all, const std::vector<std::string>& names, bool jobs) {
+  if (names.empty()) return all;
+  json out = json::array();
+  for (const std::string& given : names) {
+    const std::string name = jobs ? full_name(given) : given;
+    const auto at = std::ranges::find_if(
+        all, [&name](const json& each) { return text_of(each, "name") == name; });
+    if (at != all.end()) {
+      out.push_back(*at);
+      continue;
+    }
+    session.console().err(std::string(jobs ? "job " : "node ") + name + ": unknown; orrery get " +
+                          (jobs ? "jobs" : "nodes") + " lists what there is\n");
+    session.note(ExitCode::Unmet);
+  }
+  return out;
+}
+
+std::string names_of(const json& list, bool jobs) {
+  std::string out;
+  for (const json& each : list)
+    out += (jobs ? short_name(text_of(each, "name")) : text_of(each, "name")) + "\n";
+  return out;
+}
+
+}  // namespace
+
+ExitCode run_get(const Arguments& arguments, Console& console) {
+  const auto options = client_options(arguments);
+  if (!options) {
+    console.errors(options.errors());
+    return ExitCode::BadInput;
+  }
+  std::vector<std::string> names = arguments.operands();
+  const bool nodes = !names.empty() && (names[0] == "nodes" || names[0] == "node");
+  if (nodes || (!names.empty() && (names[0] == "jobs" || names[0] == "job")))
+    names.erase(names.begin());
+  Session session(*options, console);
+  const char* key = nodes ? "nodes" : "jobs";
+  const json document = session.ask({.target = std::string("/api/v1/") + key}, "");
+  if (document.is_null()) return session.code();
+  const json list = chosen(session, list_of(document, key), names, !nodes);
+  if (arguments.has("--json")) {
+    console.out(json{{key, list}}.dump(2) + "\n");
+  } else if (arguments.has("--names")) {
+    console.out(names_of(list, !nodes));
+  } else if (list.empty() && names.empty()) {
+    console.err(nodes ? "no nodes yet: no agent has joined\n"
+                      : "no jobs yet; submit one with orrery submit FILE\n");
+  } else if (!list.empty()) {
+    console.out(nodes ? nodes_table(list, console.traits()) : jobs_table(list, console.traits()));
+  }
+  return session.code();
+}
+
+ExitCode run_describe(const Arguments& arguments, Console& console) {
+  const auto options = client_options(arguments);
+  if (!options) {
+    console.errors(options.errors());
+    return ExitCode::BadInput;
+  }
+  constexpr std::string_view kNode = "node/";
+  constexpr std::string_view kJob = "job/";
+  std::string_view name = arguments.operands().front();
+  const bool node = name.starts_with(kNode);
+  if (node) name.remove_prefix(kNode.size());
+  if (name.starts_with(kJob)) name.remove_prefix(kJob.size());
+  Session session(*options, console);
+  const json document = node ? session.ask({.target = "/api/v1/nodes/" + url_escaped(name)},
+                                           "node " + std::string(name))
+                             : session.ask({.target = job_target(name)}, "job " + full_name(name));
+  if (document.is_null()) return session.code();
+  if (arguments.has("--json")) {
+    console.out(document.dump(2) + "\n");
+  } else {
+    console.out(node ? node_page(document, console.traits())
+                     : job_page(document, console.traits()));
+  }
+  return session.code();
+}
+
+}  // namespace orrery::cli

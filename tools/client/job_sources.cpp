@@ -1,0 +1,70 @@
+#include "tools/client/job_sources.hpp"
+
+#include <sys/random.h>
+
+#include <iostream>
+#include <iterator>
+#include <map>
+
+#include "scenarios/job_file.hpp"
+#include "tools/console/input_file.hpp"
+
+namespace orrery::cli {
+namespace {
+
+Result<std::string> text_of_source(const std::string& path) {
+  if (path != "-") return read_input(path);
+  return std::string{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+/// A number that no other request has.
+std::uint64_t fresh_number() {
+  std::uint64_t number = 0;
+  while (number == 0)
+    if (getrandom(&number, sizeof number, 0) != sizeof number) number = 0;
+  return number;
+}
+
+}  // namespace
+
+Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
+                                                Errors& warnings) {
+  std::vector<JobSource> out;
+  std::map<std::string, std::string> file_of;  // By name of a job.
+  Errors errors;
+  for (const std::string& path : paths) {
+    const std::string file = path == "-" ? "standard input" : path;
+    Result<std::string> text = text_of_source(path);
+    if (!text) {
+      errors.insert(errors.end(), text.errors().begin(), text.errors().end());
+      continue;
+    }
+    Result<scenarios::JobFile> jobs = scenarios::parse_job_file(*text, file);
+    if (!jobs) {
+      errors.insert(errors.end(), jobs.errors().begin(), jobs.errors().end());
+      continue;
+    }
+    warnings.insert(warnings.end(), jobs->warnings.begin(), jobs->warnings.end());
+    for (const JobSpec& spec : jobs->jobs)
+      if (const auto [at, fresh] = file_of.emplace(spec.name, file); !fresh)
+        errors.push_back({.file = file,
+                          .subject = "job " + spec.name,
+                          .message = "the name stands in " + at->second +
+                                     " too, needed names that differ; rename one of them"});
+    out.push_back({path, std::move(*text), std::move(jobs->jobs)});
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+HttpRequest submission(const JobSource& source, const std::string& only) {
+  std::string target = "/api/v1/jobs?request=" + std::to_string(fresh_number()) +
+                       "&file=" + url_escaped(source.path);
+  if (!only.empty()) target += "&only=" + url_escaped(only);
+  return {.method = "POST",
+          .target = std::move(target),
+          .body = source.text,
+          .content_type = "application/yaml"};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,108 @@
+#include "tools/client/job_waiting.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "tools/client/json_reading.hpp"
+#include "tools/client/views.hpp"
+#include "tools/console/interrupt.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kAbsenceMax{60};
+constexpr int kFirstPauseMs = 50;
+constexpr int kLastPauseMs = 500;
+
+class Waiting {
+ public:
+  Waiting(Session& session, const std::vector<std::string>& names) : session_(session) {
+    for (const std::string& name : names) jobs_.push_back({name, "", nullptr, false});
+  }
+
+  json run() {
+    int pause = kFirstPauseMs;
+    while (!interrupted()) {
+      bool all_ended = true;
+      for (Watched& job : jobs_)
+        if (!job.ended && (!look(job) || !job.ended)) all_ended = false;
+      if (all_ended || session_.code() == ExitCode::Unreachable) return documents();
+      ::poll(nullptr, 0, pause);
+      pause = std::min(pause * 2, kLastPauseMs);
+    }
+    session_.console().err("interrupted; the jobs go on (orrery stop ends them)\n");
+    session_.tell(Errors{{.message = "interrupted"}});
+    return documents();
+  }
+
+ private:
+  struct Watched {
+    std::string name;
+    std::string phase;
+    json document;
+    bool ended;
+  };
+
+  /// False where the controller does not answer.
+  bool look(Watched& job) {
+    const Result<HttpReply> reply = session_.client().send({.target = job_target(job.name)});
+    if (!reply || reply->status == 503) {
+      be_patient(reply ? Errors{} : reply.errors());
+      return false;
+    }
+    away_since_.reset();
+    if (!reply->is_good()) {
+      session_.tell(*reply, "job " + job.name);
+      job.ended = true;
+      return true;
+    }
+    job.document = json::parse(reply->body, nullptr, false);
+    const std::string phase = text_of(job.document, "phase");
+    if (phase != job.phase) {
+      const std::string why = text_of(job.document, "message");
+      session_.console().err(short_name(job.name) + ": " + phase +
+                             (why.empty() ? "" : " (" + why + ")") + "\n");
+      job.phase = phase;
+    }
+    job.ended = phase == "Succeeded" || phase == "Failed";
+    if (phase == "Failed") session_.note(ExitCode::Unmet);
+    return true;
+  }
+
+  void be_patient(const Errors& errors) {
+    const Clock::time_point now = Clock::now();
+    if (interrupted()) return;
+    if (!away_since_) {
+      away_since_ = now;
+      session_.console().err("the controller does not answer; waiting for it\n");
+    } else if (now - *away_since_ > kAbsenceMax) {
+      session_.console().errors(errors);
+      session_.note(ExitCode::Unreachable);
+    }
+  }
+
+  json documents() const {
+    json out = json::array();
+    for (const Watched& job : jobs_) out.push_back(job.document);
+    return out;
+  }
+
+  Session& session_;
+  std::vector<Watched> jobs_;
+  std::optional<Clock::time_point> away_since_;
+};
+
+}  // namespace
+
+json wait_for_jobs(Session& session, const std::vector<std::string>& names) {
+  return Waiting(session, names).run();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,135 @@
+#include "tools/client/session.hpp"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tools/client/json_reading.hpp"
+#include "tools/console/input_file.hpp"
+#include "tools/console/interrupt.hpp"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::uint64_t kTimeoutMaxS = 3600;
+
+/// The option, else the variable; empty: neither.
+std::string setting(const Arguments& arguments, std::string_view option, const char* variable) {
+  if (const auto value = arguments.value(option)) return *value;
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+Result<std::string> token_in(const std::string& path) {
+  Result<std::string> text = read_input(path);
+  if (!text) return text.errors();
+  const std::size_t end = text->find_last_not_of(" \t\r\n");
+  std::string token = text->substr(0, end == text->npos ? 0 : end + 1);
+  if (token.empty() || token.find_first_of(" \t\r\n") != token.npos)
+    return Error{.file = path,
+                 .message = "holds no token, needed one word on one line; see orrery certs"};
+  return token;
+}
+
+/// What the controller gives as reason: one line or several.
+std::vector<std::string> reasons_of(const HttpReply& reply) {
+  const auto document = nlohmann::json::parse(reply.body, nullptr, false);
+  std::vector<std::string> out;
+  const nlohmann::json& error = member_of(document, "error");
+  for (const nlohmann::json& each : list_of(error, "details"))
+    if (each.is_string()) out.push_back(each.get<std::string>());
+  if (out.empty() && !text_of(error, "message").empty()) out.push_back(text_of(error, "message"));
+  if (out.empty() && !text_of(document, "message").empty())
+    out.push_back(text_of(document, "message"));
+  if (out.empty()) out.push_back("refused with HTTP status " + std::to_string(reply.status));
+  return out;
+}
+
+}  // namespace
+
+Result<ClientOptions> client_options(const Arguments& arguments) {
+  ClientOptions out;
+  Errors errors;
+  const auto keep = [&errors](const Errors& more) {
+    errors.insert(errors.end(), more.begin(), more.end());
+  };
+  if (const std::string server = setting(arguments, "--server", "ORRERY_SERVER"); !server.empty()) {
+    if (const auto address = server_address(server)) {
+      out.server = *address;
+    } else {
+      keep(address.errors());
+    }
+  }
+  out.tls = {setting(arguments, "--ca", "ORRERY_CA"),
+             setting(arguments, "--cert", "ORRERY_CERT"),
+             setting(arguments, "--key", "ORRERY_KEY")};
+  if (out.tls.certificate.empty() != out.tls.key.empty())
+    errors.push_back({.subject = "--cert, --key",
+                      .message = "one of them found, needed both or none; name both files"});
+  if (const std::string path = setting(arguments, "--token-file", "ORRERY_TOKEN_FILE");
+      !path.empty()) {
+    if (const auto token = token_in(path)) {
+      out.token = *token;
+    } else {
+      keep(token.errors());
+    }
+  }
+  if (!out.token.empty() && out.server.kind == ServerAddress::Kind::Http && !out.server.is_local())
+    errors.push_back(
+        {.subject = "--token-file",
+         .message = "the token would travel in clear to " + out.server.text() +
+                    ", needed TLS; name the controller with https://, or use no token"});
+  if (const auto timeout = arguments.value("--timeout")) {
+    if (const auto seconds = whole_number("--timeout", *timeout, 1, kTimeoutMaxS)) {
+      out.timeout = std::chrono::seconds(*seconds);
+    } else {
+      keep(seconds.errors());
+    }
+  }
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+ExitCode Session::tell(const Errors& errors) {
+  if (interrupted()) return code_ = ExitCode::Interrupted;
+  console_.errors(errors);
+  return code_ = errors.front().code == ErrorCode::Unavailable ? ExitCode::Unreachable
+                                                               : ExitCode::BadInput;
+}
+
+ExitCode Session::tell(const HttpReply& reply, std::string_view subject) {
+  std::string text;
+  for (const std::string& reason : reasons_of(reply))
+    text += (subject.empty() ? "" : std::string(subject) + ": ") + reason + "\n";
+  console_.err(text);
+  if (reply.status == 503) return code_ = ExitCode::Unreachable;
+  return code_ = reply.status == 400 ? ExitCode::BadInput : ExitCode::Unmet;
+}
+
+nlohmann::json Session::ask(const HttpRequest& request, std::string_view subject) {
+  const Result<HttpReply> reply = client_.send(request);
+  if (!reply) {
+    tell(reply.errors());
+    return nullptr;
+  }
+  if (!reply->is_good()) {
+    tell(*reply, subject);
+    return nullptr;
+  }
+  auto document = nlohmann::json::parse(reply->body, nullptr, false);
+  if (document.is_object()) return document;
+  tell(Errors{{.code = ErrorCode::Unavailable,
+               .subject = client_.options().server.text(),
+               .message = "what answers there is no controller of Orrery; name one with --server "
+                          "or ORRERY_SERVER"}});
+  return nullptr;
+}
+
+std::string full_name(std::string_view name) {
+  return name.find('.') == name.npos ? "default." + std::string(name) : std::string(name);
+}
+
+std::string job_target(std::string_view name, std::string_view rest) {
+  return "/api/v1/jobs/" + url_escaped(full_name(name)) + std::string(rest);
+}
+
+}  // namespace orrery::cli

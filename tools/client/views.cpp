@@ -1,0 +1,277 @@
+#include "tools/client/views.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "tools/client/json_reading.hpp"
+#include "tools/console/table.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
+Cell text_cell(std::string text) { return {.text = text.empty() ? "-" : std::move(text)}; }
+
+Cell number_cell(std::int64_t number) { return {.text = std::to_string(number)}; }
+
+std::string of(std::int64_t part, std::int64_t whole) {
+  return std::to_string(part) + "/" + std::to_string(whole);
+}
+
+/// "0-3,6": numbers in their order, runs of neighbours together.
+std::string numbers(const json& list) {
+  std::string out;
+  for (std::size_t at = 0; at < list.size();) {
+    if (!list[at].is_number_integer()) return list.dump();
+    std::size_t end = at + 1;
+    while (end < list.size() && list[end].is_number_integer() &&
+           list[end].get<std::int64_t>() == list[end - 1].get<std::int64_t>() + 1)
+      ++end;
+    if (!out.empty()) out += ",";
+    out += std::to_string(list[at].get<std::int64_t>());
+    if (end - at > 1) out += "-" + std::to_string(list[end - 1].get<std::int64_t>());
+    at = end;
+  }
+  return out;
+}
+
+/// One line of a page: the name padded, then the value; nothing where there is none.
+std::string fact(const std::string& name, const std::string& value) {
+  if (value.empty()) return "";
+  std::string out = name + ":";
+  out.resize(std::max<std::size_t>(out.size() + 1, 13), ' ');
+  return out + value + "\n";
+}
+
+std::string counts(const json& job) {
+  std::string out;
+  for (const char* key : {"restarts", "reschedules", "preemptions", "node_losses"}) {
+    const std::int64_t count = number_of(job, key);
+    if (count == 0) continue;
+    std::string word = key;
+    std::ranges::replace(word, '_', ' ');
+    out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + word;
+  }
+  return out;
+}
+
+std::string roles_table(const json& roles, const ConsoleTraits& console) {
+  Table table({{.title = "role", .left = true},
+               {.title = "target"},
+               {.title = "starting"},
+               {.title = "ready"},
+               {.title = "draining", .spare = 1},
+               {.title = "succeeded", .spare = 2},
+               {.title = "failed"}});
+  for (const json& role : roles)
+    table.add_row({text_cell(text_of(role, "name")),
+                   number_cell(number_of(role, "target")),
+                   number_cell(number_of(role, "starting")),
+                   number_cell(number_of(role, "ready")),
+                   number_cell(number_of(role, "draining")),
+                   number_cell(number_of(role, "succeeded")),
+                   number_cell(number_of(role, "failed"))});
+  return table.text(console.colour, console.table_width());
+}
+
+std::string conditions_text(const json& conditions) {
+  std::string out;
+  for (const json& each : conditions)
+    out += "  " + text_of(each, "phase") + (truth_of(each, "status") ? " (now)" : "") + " since " +
+           time_in_utc(number_of(each, "since")) + ": " + text_of(each, "reason") + "\n";
+  return out;
+}
+
+std::string profilings_text(const json& profilings) {
+  std::string out;
+  for (const json& each : profilings) {
+    out += "  " + text_of(each, "key") + ":";
+    for (const json& sample : list_of(each, "latest"))
+      out += " " + text_of(sample, "rank") + "=" + text_of(sample, "value");
+    out += "\n";
+  }
+  return out;
+}
+
+std::string section(const std::string& title, const std::string& text) {
+  return text.empty() ? "" : "\n" + title + "\n" + text;
+}
+
+}  // namespace
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
+std::string span_in_words(std::int64_t from_ns, std::int64_t to_ns) {
+  if (from_ns <= 0) return "-";
+  return time_in_words(static_cast<double>(std::max<std::int64_t>(to_ns - from_ns, 0)) / kSecond);
+}
+
+std::string time_in_utc(std::int64_t ns) {
+  if (ns <= 0) return "-";
+  const std::time_t seconds = ns / kSecond;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+std::string short_name(const std::string& full) {
+  constexpr std::string_view kDefault = "default.";
+  return full.starts_with(kDefault) ? full.substr(kDefault.size()) : full;
+}
+
+std::string jobs_table(const json& jobs, const ConsoleTraits& console) {
+  Table table({{.title = "job", .left = true},
+               {.title = "phase", .left = true},
+               {.title = "ready"},
+               {.title = "devices", .spare = 2},
+               {.title = "gen", .spare = 3},
+               {.title = "restarts", .spare = 4},
+               {.title = "age"},
+               {.title = "reason", .left = true, .spare = 1}});
+  const std::int64_t now = now_ns();
+  for (const json& job : jobs)
+    table.add_row({text_cell(short_name(text_of(job, "name"))),
+                   text_cell(text_of(job, "phase")),
+                   {.text = of(number_of(job, "ready_replicas"),
+                               std::max(number_of(job, "target"), number_of(job, "replicas")))},
+                   number_cell(number_of(job, "devices")),
+                   number_cell(number_of(job, "generation")),
+                   number_cell(number_of(job, "restarts")),
+                   {.text = span_in_words(number_of(job, "submitted"), now)},
+                   text_cell(text_of(job, "message"))});
+  return table.text(console.colour, console.table_width());
+}
+
+std::string nodes_table(const json& nodes, const ConsoleTraits& console) {
+  Table table({{.title = "node", .left = true},
+               {.title = "state", .left = true},
+               {.title = "devices"},
+               {.title = "model", .left = true, .spare = 2},
+               {.title = "cpu", .spare = 3},
+               {.title = "memory GiB", .spare = 4},
+               {.title = "workers"},
+               {.title = "heard", .spare = 1},
+               {.title = "address", .left = true, .spare = 5}});
+  const std::int64_t now = now_ns();
+  for (const json& node : nodes) {
+    const std::int64_t lost = number_of(node, "devices_lost");
+    table.add_row({text_cell(text_of(node, "name")),
+                   text_cell(text_of(node, "state")),
+                   {.text = of(number_of(node, "devices_held"), number_of(node, "devices")) +
+                            (lost > 0 ? " (" + std::to_string(lost) + " lost)" : "")},
+                   text_cell(text_of(node, "device_model")),
+                   {.text = with_commas(real_of(node, "cpu_millis") / 1000, 1)},
+                   {.text = with_commas(real_of(node, "memory_bytes") / kGib, 1)},
+                   number_cell(number_of(node, "workers")),
+                   {.text = span_in_words(number_of(node, "last_heard"), now)},
+                   text_cell(text_of(node, "address"))});
+  }
+  return table.text(console.colour, console.table_width());
+}
+
+std::string members_table(const json& members, const ConsoleTraits& console) {
+  Table table({{.title = "rank"},
+               {.title = "role", .left = true},
+               {.title = "in role", .spare = 1},
+               {.title = "state", .left = true},
+               {.title = "node", .left = true},
+               {.title = "devices", .left = true},
+               {.title = "address", .left = true, .spare = 2}});
+  for (const json& member : members) {
+    const std::string port = text_of(member, "first_port");
+    const std::string address = text_of(member, "address");
+    table.add_row({text_cell(text_of(member, "rank")),
+                   text_cell(text_of(member, "role")),
+                   text_cell(text_of(member, "local_rank")),
+                   text_cell(text_of(member, "state")),
+                   text_cell(text_of(member, "node")),
+                   text_cell(numbers(list_of(member, "devices"))),
+                   text_cell(address.empty() || port.empty() ? address : address + ":" + port)});
+  }
+  return table.text(console.colour, console.table_width());
+}
+
+std::string event_line(const json& event, bool colour) {
+  const bool warns = text_of(event, "severity") == "Warning";
+  std::string subject = short_name(text_of(event, "job"));
+  const std::string node = text_of(event, "node");
+  if (!node.empty()) subject += (subject.empty() ? "node " : " on ") + node;
+  const std::string name = text_of(event, "name");
+  return time_in_utc(number_of(event, "at")) + "  " + (subject.empty() ? "controller" : subject) +
+         "  " + (colour && warns ? "\x1b[33m" + name + "\x1b[0m" : name) + "  " +
+         text_of(event, "message");
+}
+
+std::string job_page(const json& job, const ConsoleTraits& console) {
+  const std::int64_t submitted = number_of(job, "submitted");
+  const std::int64_t completed = number_of(job, "completed");
+  const std::int64_t target = std::max(number_of(job, "target"), number_of(job, "replicas"));
+  std::string out = fact("job", text_of(job, "name"));
+  out += fact("phase", text_of(job, "phase") + " (" + text_of(job, "reason") + ")");
+  out += fact("why", text_of(job, "message"));
+  out += fact("ready", of(number_of(job, "ready_replicas"), target) + " replicas");
+  out += fact("devices", text_of(job, "devices"));
+  out += fact("generation", text_of(job, "generation"));
+  out += fact("group", text_of(job, "group"));
+  out += fact("priority", text_of(job, "priority"));
+  out += fact("so far", counts(job));
+  out += fact("submitted",
+              time_in_utc(submitted) + ", " + span_in_words(submitted, now_ns()) + " ago");
+  if (completed > 0)
+    out += fact("ended", time_in_utc(completed) + ", after " + span_in_words(submitted, completed));
+  const json& roles = list_of(job, "roles");
+  if (!roles.empty()) out += "\n" + roles_table(roles, console);
+  const json& members = list_of(job, "members");
+  if (!members.empty()) out += "\n" + members_table(members, console);
+  out += section("conditions", conditions_text(list_of(job, "conditions")));
+  out += section("profilings (rank=value)", profilings_text(list_of(job, "profilings")));
+  std::string events;
+  for (const json& event : list_of(job, "events"))
+    events += "  " + event_line(event, console.colour) + "\n";
+  return out + section("events", events);
+}
+
+std::string node_page(const json& node, const ConsoleTraits& console) {
+  std::string out = fact("node", text_of(node, "name"));
+  out += fact("state", text_of(node, "state"));
+  out += fact("why", text_of(node, "message"));
+  out += fact("group", text_of(node, "group"));
+  out += fact("address", text_of(node, "address"));
+  out += fact("heard", span_in_words(number_of(node, "last_heard"), now_ns()) + " ago");
+  out += fact("agent", text_of(node, "program"));
+  out += fact("devices",
+              of(number_of(node, "devices_held"), number_of(node, "devices")) + " taken " +
+                  text_of(node, "device_model"));
+  if (number_of(node, "devices_lost") > 0) out += fact("lost", text_of(node, "devices_lost"));
+  out += fact("cpu", with_commas(real_of(node, "cpu_millis") / 1000, 1));
+  out += fact("memory", with_commas(real_of(node, "memory_bytes") / kGib, 1) + " GiB");
+  const json& members = list_of(node, "members");
+  if (members.empty()) return out;
+  Table table({{.title = "job", .left = true},
+               {.title = "role", .left = true},
+               {.title = "rank"},
+               {.title = "state", .left = true},
+               {.title = "devices", .left = true}});
+  for (const json& member : members)
+    table.add_row({text_cell(short_name(text_of(member, "job"))),
+                   text_cell(text_of(member, "role")),
+                   text_cell(text_of(member, "rank")),
+                   text_cell(text_of(member, "state")),
+                   text_cell(numbers(list_of(member, "devices")))});
+  return out + "\n" + table.text(console.colour, console.table_width());
+}
+
+}  // namespace orrery::cli

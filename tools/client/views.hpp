@@ -1,0 +1,42 @@
+// What the controller's documents look like to a person.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tools/console/console.hpp"
+
+namespace orrery::cli {
+
+/// Nanoseconds since the Unix epoch, of this machine's clock.
+std::int64_t now_ns();
+
+/// "3 min 20 s" between two instants in nanoseconds; "-" where the first is none.
+std::string span_in_words(std::int64_t from_ns, std::int64_t to_ns);
+
+/// "2026-11-22 00:14:20" in UTC; "-" where there is none.
+std::string time_in_utc(std::int64_t ns);
+
+/// A row per job of an array of statuses. Names of the default namespace are shown without it.
+std::string jobs_table(const nlohmann::json& jobs, const ConsoleTraits& console);
+
+/// A row per node.
+std::string nodes_table(const nlohmann::json& nodes, const ConsoleTraits& console);
+
+/// A row per worker.
+std::string members_table(const nlohmann::json& members, const ConsoleTraits& console);
+
+/// One line per event, without its end: time, job or node, name, message.
+std::string event_line(const nlohmann::json& event, bool colour);
+
+/// Everything about one job, in sections.
+std::string job_page(const nlohmann::json& job, const ConsoleTraits& console);
+
+/// Everything about one node.
+std::string node_page(const nlohmann::json& node, const ConsoleTraits& console);
+
+/// "train" of "default.train".
+std::string short_name(const std::string& full);
+
+}  // namespace orrery::cli

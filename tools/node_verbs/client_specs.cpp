@@ -1,0 +1,201 @@
+// The verbs that ask a running controller.
+#include "tools/node_verbs/specs.hpp"
+
+namespace orrery::cli {
+namespace {
+
+const OptionSpec kJson{.name = "--json", .help = "print one JSON document, and nothing else"};
+const OptionSpec kFollow{
+    .name = "--follow", .help = "go on as more comes, until Ctrl-C", .letter = "-f"};
+
+/// `own` and then the options that name a controller and who asks it.
+std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
+  own.insert(
+      own.end(),
+      {{.name = "--server",
+        .value = "URL",
+        .help = "the controller (default: $ORRERY_SERVER, else http://127.0.0.1:22100)"},
+       {.name = "--token-file",
+        .value = "FILE",
+        .help = "the bearer token to show (default: $ORRERY_TOKEN_FILE)",
+        .takes_path = true},
+       {.name = "--ca",
+        .value = "FILE",
+        .help = "authorities that may sign the controller's certificate (default: $ORRERY_CA)",
+        .takes_path = true},
+       {.name = "--cert",
+        .value = "FILE",
+        .help = "the certificate to show (default: $ORRERY_CERT)",
+        .takes_path = true},
+       {.name = "--key",
+        .value = "FILE",
+        .help = "its private key (default: $ORRERY_KEY)",
+        .takes_path = true},
+       {.name = "--timeout",
+        .value = "SECONDS",
+        .help = "how long an answer may take (default: 10)"}});
+  return own;
+}
+
+}  // namespace
+
+VerbSpec submit_spec() {
+  return {
+      .name = "submit",
+      .operands = "FILE...",
+      .operands_min = 1,
+      .operands_max = -1,
+      .summary = "submit the jobs of job files or DIJob manifests",
+      .details =
+          "Every file is checked as a whole before anything is sent; what is wrong is told all "
+          "at once, with\nplace, finding, need and remedy. - reads standard input. With --wait "
+          "the exit code is 1 where a job\nfailed; Ctrl-C ends the waiting, not the jobs.",
+      .options = with_client_options(
+          {{.name = "--wait", .help = "wait until every job has ended", .letter = "-w"}, kJson}),
+      .examples = {{"orrery submit train.yaml", "the jobs of one file"},
+                   {"orrery submit train.yaml --wait && orrery logs train",
+                    "wait for the end, then read what the first worker wrote"}}};
+}
+
+VerbSpec apply_spec() {
+  return {.name = "apply",
+          .operands = "FILE...",
+          .operands_min = 1,
+          .operands_max = -1,
+          .summary = "submit what is new, leave what is equal, scale what differs in replicas only",
+          .details =
+              "Says for each job what was done. A job that differs in more than its number "
+              "of replicas is left as it\nis, with what to do: exit code 1.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery apply jobs/*.yaml", "what a folder of job files asks for"}}};
+}
+
+VerbSpec get_spec() {
+  return {.name = "get",
+          .operands = "[jobs|nodes] [NAME...]",
+          .operands_max = -1,
+          .summary = "list jobs or nodes",
+          .details = "",
+          .options = with_client_options(
+              {{.name = "--names", .help = "print names only, one a line"}, kJson}),
+          .examples = {{"orrery get", "all jobs"},
+                       {"orrery get nodes", "all nodes, with what they have and what is taken"},
+                       {"orrery get jobs train --json", "one job, for a script"}},
+          .operand_kind = OperandKind::Job};
+}
+
+VerbSpec describe_spec() {
+  return {.name = "describe",
+          .operands = "JOB|node/NAME",
+          .operands_min = 1,
+          .operands_max = 1,
+          .summary = "all that is known about one job or node",
+          .details =
+              "Of a job: phase and reason in words, roles, members with nodes and devices, "
+              "conditions, profilings and\nthe latest events. Of a node: what it has, what is "
+              "taken, and by whom.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery describe train", "why does my job wait?"},
+                       {"orrery describe node/gpu-7", "who runs there?"}},
+          .operand_kind = OperandKind::Job};
+}
+
+VerbSpec logs_spec() {
+  return {.name = "logs",
+          .operands = "JOB",
+          .operands_min = 1,
+          .operands_max = 1,
+          .summary = "print what a worker of a job wrote",
+          .details = "Without --rank it is rank 0, of the job or of --role.",
+          .options = with_client_options(
+              {{.name = "--role", .value = "R", .help = "count ranks inside this role"},
+               {.name = "--rank", .value = "N", .help = "the worker's rank (default: 0)"},
+               kFollow,
+               {.name = "--tail", .value = "N", .help = "only the last N lines"}}),
+          .examples = {{"orrery logs train -f", "rank 0, as it writes"},
+                       {"orrery logs train --role actor --rank 3 --tail 20",
+                        "the last lines of the fourth actor"}},
+          .operand_kind = OperandKind::Job};
+}
+
+VerbSpec scale_spec() {
+  return {.name = "scale",
+          .operands = "JOB [ROLE=]N",
+          .operands_min = 2,
+          .operands_max = 2,
+          .summary = "set how many replicas a job shall have",
+          .details =
+              "For a preemptible job N is an upper bound for the policy; for a fixed job it "
+              "replaces the number.\nA number outside the job's bounds is refused, with the "
+              "bounds.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery scale train 4", "a job with one role"},
+                       {"orrery scale train collector=16", "one role of several"}},
+          .operand_kind = OperandKind::Job};
+}
+
+VerbSpec stop_spec() {
+  return {.name = "stop",
+          .operands = "JOB...",
+          .operands_min = 1,
+          .operands_max = -1,
+          .summary = "stop jobs: their workers are asked to end, then killed",
+          .details =
+              "A stopped job is Failed with reason StoppedByUser, and can be looked at until "
+              "it is deleted.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery stop train", "end one job"}},
+          .operand_kind = OperandKind::Job};
+}
+
+VerbSpec delete_spec() {
+  return {.name = "delete",
+          .operands = "JOB...",
+          .operands_min = 1,
+          .operands_max = -1,
+          .summary = "stop jobs and forget them, with their logs",
+          .details = "",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery delete train", "the name is free again"}},
+          .operand_kind = OperandKind::Job};
+}
+
+VerbSpec events_spec() {
+  return {.name = "events",
+          .operands = "",
+          .summary = "what was decided and what happened, in words",
+          .details = "",
+          .options = with_client_options(
+              {kFollow,
+               {.name = "--job", .value = "JOB", .help = "only of this job"},
+               {.name = "--json", .help = "print one JSON object a line, and nothing else"}}),
+          .examples = {{"orrery events -f", "as it happens"},
+                       {"orrery events --job train", "one job's story"}}};
+}
+
+VerbSpec top_spec() {
+  return {.name = "top",
+          .operands = "",
+          .summary = "nodes and jobs at a glance, refreshed on a terminal",
+          .details = "Once where standard output is no terminal.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery top", "until Ctrl-C"}, {"orrery top | head", "once"}}};
+}
+
+std::vector<Verb> node_verbs_run_beside() {
+  std::vector<Verb> out;
+  for (VerbSpec (*spec)() : {submit_spec,
+                             apply_spec,
+                             get_spec,
+                             describe_spec,
+                             logs_spec,
+                             scale_spec,
+                             stop_spec,
+                             delete_spec,
+                             events_spec,
+                             top_spec})
+    out.push_back({.spec = spec()});
+  return out;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,25 @@
+// What the verbs of orrery-node are called, take and say of themselves. Their functions are in that
+// program; orrery only knows these.
+#pragma once
+
+#include <vector>
+
+#include "tools/console/verb.hpp"
+
+namespace orrery::cli {
+
+VerbSpec submit_spec();
+VerbSpec apply_spec();
+VerbSpec get_spec();
+VerbSpec describe_spec();
+VerbSpec logs_spec();
+VerbSpec scale_spec();
+VerbSpec stop_spec();
+VerbSpec delete_spec();
+VerbSpec events_spec();
+VerbSpec top_spec();
+
+/// All of the above, without functions, in the order of the overview.
+std::vector<Verb> node_verbs_run_beside();
+
+}  // namespace orrery::cli
