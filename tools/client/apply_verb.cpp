@@ -120,7 +120,7 @@ class Apply {
 ExitCode run_apply(const Arguments& arguments, Console& console) {
   const auto options = client_options(arguments);
   Errors warnings;
-  const auto sources = read_job_sources(arguments.operands(), warnings);
+  const auto sources = read_job_sources(arguments.operands(), {}, warnings);
   if (!options) console.errors(options.errors());
   if (!sources) console.errors(sources.errors());
   if (!options || !sources) return ExitCode::BadInput;

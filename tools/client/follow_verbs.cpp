@@ -126,7 +126,6 @@ class EventFollower {
       if (reply && !reply->is_good() && reply->status != 503) return session_.tell(*reply, job_);
       if (!was_connected_)
         return reply ? session_.tell(*reply, job_) : session_.tell(reply.errors());
-      // Its next life numbers events anew; what was told before is not told again.
       if (!waiting_) session_.console().err("the controller went away; waiting for it\n");
       waiting_ = true;
       ::poll(nullptr, 0, kReconnectMs);
@@ -136,8 +135,10 @@ class EventFollower {
 
  private:
   std::string target() const {
-    std::string out =
-        "/api/v1/events?follow=1&backlog=" + std::to_string(was_connected_ ? kBacklog : kBacklog);
+    std::string out = "/api/v1/events?follow=1&";
+    // Of another life of the controller, `since` means all that the new one has told.
+    out +=
+        last_id_.empty() ? "backlog=" + std::to_string(kBacklog) : "since=" + url_escaped(last_id_);
     if (!job_.empty()) out += "&job=" + url_escaped(job_);
     return out;
   }
@@ -146,11 +147,7 @@ class EventFollower {
     const json line = json::parse(event.data, nullptr, false);
     if (!line.is_object()) return;
     waiting_ = false;
-    const std::int64_t at = number_of(line, "at");
-    const std::int64_t number = number_of(line, "number");
-    if (at < last_at_ || (at == last_at_ && number <= last_number_)) return;
-    last_at_ = at;
-    last_number_ = number;
+    if (!event.id.empty()) last_id_ = event.id;
     session_.console().out(
         (as_json_ ? line.dump() : event_line(line, session_.console().traits().colour)) + "\n");
   }
@@ -160,8 +157,7 @@ class EventFollower {
   bool as_json_;
   bool was_connected_ = false;
   bool waiting_ = false;
-  std::int64_t last_at_ = 0;
-  std::int64_t last_number_ = 0;
+  std::string last_id_;
 };
 
 ExitCode print_events(Session& session, const std::string& job, bool as_json) {

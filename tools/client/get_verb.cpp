@@ -52,9 +52,9 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
     names.erase(names.begin());
   Session session(*options, console);
   const char* key = nodes ? "nodes" : "jobs";
-  const json document = session.ask({.target = std::string("/api/v1/") + key}, "");
-  if (document.is_null()) return session.code();
-  const json list = chosen(session, list_of(document, key), names, !nodes);
+  const json all = session.ask_list(key);
+  if (all.is_null()) return session.code();
+  const json list = chosen(session, all, names, !nodes);
   if (arguments.has("--json")) {
     console.out(json{{key, list}}.dump(2) + "\n");
   } else if (arguments.has("--names")) {

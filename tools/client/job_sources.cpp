@@ -28,10 +28,19 @@ std::uint64_t fresh_number() {
 }  // namespace
 
 Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
+                                                const std::vector<std::string>& sets,
                                                 Errors& warnings) {
   std::vector<JobSource> out;
   std::map<std::string, std::string> file_of;  // By name of a job.
   Errors errors;
+  scenarios::JobFileOptions options;
+  for (const std::string& set : sets) {
+    if (auto parsed = scenarios::parse_override(set)) {
+      options.overrides.push_back(std::move(*parsed));
+    } else {
+      errors.insert(errors.end(), parsed.errors().begin(), parsed.errors().end());
+    }
+  }
   for (const std::string& path : paths) {
     const std::string file = path == "-" ? "standard input" : path;
     Result<std::string> text = text_of_source(path);
@@ -39,7 +48,7 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
       errors.insert(errors.end(), text.errors().begin(), text.errors().end());
       continue;
     }
-    Result<scenarios::JobFile> jobs = scenarios::parse_job_file(*text, file);
+    Result<scenarios::JobFile> jobs = scenarios::parse_job_file(*text, file, options);
     if (!jobs) {
       errors.insert(errors.end(), jobs.errors().begin(), jobs.errors().end());
       continue;
@@ -51,7 +60,7 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
                           .subject = "job " + spec.name,
                           .message = "the name stands in " + at->second +
                                      " too, needed names that differ; rename one of them"});
-    out.push_back({path, std::move(*text), std::move(jobs->jobs)});
+    out.push_back({path, std::move(*text), sets, std::move(jobs->jobs)});
   }
   if (!errors.empty()) return errors;
   return out;
@@ -60,6 +69,7 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
 HttpRequest submission(const JobSource& source, const std::string& only) {
   std::string target = "/api/v1/jobs?request=" + std::to_string(fresh_number()) +
                        "&file=" + url_escaped(source.path);
+  for (const std::string& set : source.sets) target += "&set=" + url_escaped(set);
   if (!only.empty()) target += "&only=" + url_escaped(only);
   return {.method = "POST",
           .target = std::move(target),

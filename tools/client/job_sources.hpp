@@ -15,12 +15,14 @@ namespace orrery::cli {
 struct JobSource {
   std::string path;  ///< "-": standard input.
   std::string text;
+  std::vector<std::string> sets;  ///< "path=value", laid over the text.
   std::vector<JobSpec> jobs;
 };
 
-/// Reads and checks every file; a name that stands in two of them is an error too. Warnings are
-/// added to `warnings`.
+/// Reads and checks every file with `sets` ("path=value") laid over it; a name that stands in two
+/// of them is an error too. Warnings are added to `warnings`.
 Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
+                                                const std::vector<std::string>& sets,
                                                 Errors& warnings);
 
 /// The request that submits the jobs of a file; with `only`, this one of them. Repeated as it is,

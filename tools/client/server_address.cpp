@@ -13,6 +13,11 @@ Error no_address(std::string_view text, const std::string& found) {
                           "--server or ORRERY_SERVER"};
 }
 
+/// 127.0.0.0/8.
+bool is_loopback_number(const std::string& host) {
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
+}
+
 }  // namespace
 
 std::string ServerAddress::host_header() const {
@@ -27,7 +32,7 @@ std::string ServerAddress::text() const {
 }
 
 bool ServerAddress::is_local() const {
-  return kind == Kind::Unix || host == "localhost" || host == "::1" || host.starts_with("127.");
+  return kind == Kind::Unix || host == "localhost" || host == "::1" || is_loopback_number(host);
 }
 
 Result<ServerAddress> server_address(std::string_view text) {

@@ -40,7 +40,7 @@ std::vector<std::string> send_all(Session& session,
 ExitCode run_submit(const Arguments& arguments, Console& console) {
   const auto options = client_options(arguments);
   Errors warnings;
-  const auto sources = read_job_sources(arguments.operands(), warnings);
+  const auto sources = read_job_sources(arguments.operands(), arguments.values("--set"), warnings);
   if (!options) console.errors(options.errors());
   if (!sources) console.errors(sources.errors());
   if (!options || !sources) return ExitCode::BadInput;

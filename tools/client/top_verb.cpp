@@ -90,12 +90,10 @@ ExitCode run_top(const Arguments& arguments, Console& console) {
   Session session(*options, console);
   const bool refreshes = console.traits().out_is_terminal && !arguments.has("--json");
   while (true) {
-    const json nodes = session.ask({.target = "/api/v1/nodes"}, "");
-    if (nodes.is_null()) return session.code();
-    const json jobs = session.ask({.target = "/api/v1/jobs"}, "");
-    if (jobs.is_null()) return session.code();
-    const json& node_list = list_of(nodes, "nodes");
-    const json& job_list = list_of(jobs, "jobs");
+    const json node_list = session.ask_list("nodes");
+    if (node_list.is_null()) return session.code();
+    const json job_list = session.ask_list("jobs");
+    if (job_list.is_null()) return session.code();
     if (arguments.has("--json")) {
       console.out(json{{"nodes", node_list}, {"jobs", job_list}}.dump(2) + "\n");
       return ExitCode::Met;

@@ -1,5 +1,8 @@
 // The table of verbs: parsing, help and completion come from it.
+#include <vector>
+
 #include "tools/console/about_verbs.hpp"
+#include "tools/node_verbs/specs.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -226,20 +229,22 @@ Verb journal_verify_verb() {
 }  // namespace
 
 std::span<const Verb> verbs() {
-  static const Verb kVerbs[] = {sim_verb(),
-                                compare_verb(),
-                                test_verb(),
-                                check_verb(),
-                                place_verb(),
-                                storm_verb(),
-                                trace_info_verb(),
-                                trace_convert_verb(),
-                                policies_verb(),
-                                journal_dump_verb(),
-                                journal_verify_verb(),
-                                version_verb(),
-                                completion_verb(),
-                                help_verb()};
+  static const std::vector<Verb> kVerbs = [] {
+    std::vector<Verb> all{sim_verb(),
+                          compare_verb(),
+                          test_verb(),
+                          check_verb(),
+                          place_verb(),
+                          storm_verb(),
+                          trace_info_verb(),
+                          trace_convert_verb(),
+                          policies_verb(),
+                          journal_dump_verb(),
+                          journal_verify_verb()};
+    for (const Verb& verb : node_verbs_run_beside()) all.push_back(verb);
+    for (const Verb& verb : {version_verb(), completion_verb(), help_verb()}) all.push_back(verb);
+    return all;
+  }();
   return kVerbs;
 }
 

@@ -1,0 +1,356 @@
+"""The verbs of the client from outside, against canned answers: what is sent, shown and returned.
+
+Usage: client_test.py PROGRAM
+"""
+
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import urllib.parse
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+NOW_NS = 1_700_000_000_000_000_000
+
+JOB_FILE = """\
+name: train
+roles:
+  - {name: main, command: [/bin/true]}
+"""
+
+
+def status(name, phase="Running", **more):
+    return {"name": f"default.{name}", "phase": phase, "reason": "AllReady", "message": "all run",
+            "replicas": 2, "ready_replicas": 2, "target": 2, "devices": 4, "generation": 1,
+            "restarts": 0, "reschedules": 0, "preemptions": 0, "node_losses": 0, "roles": [],
+            "conditions": [], "profilings": [], "submitted": NOW_NS, "completed": None, **more}
+
+
+NODES = [{"name": "n0", "state": "Ready", "devices": 8, "devices_held": 4, "devices_lost": 1,
+          "device_model": "h200", "cpu_millis": 96000, "memory_bytes": 64 << 30, "workers": 2,
+          "last_heard": NOW_NS, "address": "127.0.0.1", "program": "0.1.0", "members": []}]
+
+
+class Fake:
+    """A server on a loopback port: answers by method and path, keeps what was asked."""
+
+    def __init__(self):
+        self.answers = {}
+        self.asked = []
+        fake = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                size = int(self.headers.get("Content-Length", 0))
+                body = self.rfile.read(size).decode()
+                url = urllib.parse.urlsplit(self.path)
+                fake.asked.append((self.command, url.path, urllib.parse.parse_qs(url.query), body,
+                                   dict(self.headers)))
+                found = fake.answers.get((self.command, url.path), (404, {"error": {
+                    "message": "no such job"}}))
+                code, document, *headers = found(url) if callable(found) else found
+                raw = (document if isinstance(document, str) else json.dumps(document)).encode()
+                self.send_response(code)
+                for name, value in headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_GET = do_POST = do_DELETE = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def requests(self, method):
+        return [each for each in self.asked if each[0] == method]
+
+
+class VerbTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-client-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.fake = Fake()
+        self.addCleanup(self.fake.close)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("ORRERY_")}
+        self.environment["ORRERY_SERVER"] = self.fake.url
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def expect(self, code, *words, **options):
+        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60,
+                              check=False, env=self.environment, **options)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done
+
+
+class ListsTest(VerbTest):
+    def setUp(self):
+        super().setUp()
+        jobs = [status("train"), status("wait", "Pending", ready_replicas=0, devices=0,
+                                        message="needs 8 devices at once, 4 are free")]
+        self.fake.answers = {("GET", "/api/v1/jobs"): (200, {"jobs": jobs, "next": None}),
+                             ("GET", "/api/v1/nodes"): (200, {"nodes": NODES})}
+
+    def test_get_shows_jobs(self):
+        table = self.expect(0, "get").stdout
+        self.assertRegex(table, r"(?m)^train +Running +2/2 +4 ")
+        self.assertIn("needs 8 devices at once", table)
+        self.assertEqual(table, self.expect(0, "get", "jobs").stdout)
+
+    def test_get_shows_nodes(self):
+        self.assertRegex(self.expect(0, "get", "nodes").stdout,
+                         r"(?m)^n0 +Ready +4/8 \(1 lost\) +h200 +96\.0 +64\.0 +2 ")
+
+    def test_get_by_name_in_json_and_as_names(self):
+        one = json.loads(self.expect(0, "get", "jobs", "wait", "--json").stdout)
+        self.assertEqual([job["name"] for job in one["jobs"]], ["default.wait"])
+        self.assertEqual(self.expect(0, "get", "--names").stdout, "train\nwait\n")
+        self.assertIn("job default.none: unknown", self.expect(1, "get", "none").stderr)
+
+    def test_lists_in_pages_are_read_to_the_end(self):
+        def page(url):
+            after = urllib.parse.parse_qs(url.query).get("after")
+            return 200, {"jobs": [status("b" if after else "a")], "next": None if after else 7}
+        self.fake.answers[("GET", "/api/v1/jobs")] = page
+        self.assertEqual(self.expect(0, "get", "--names").stdout, "a\nb\n")
+        self.assertEqual(self.fake.asked[-1][2], {"after": ["7"]})
+
+    def test_top_is_printed_once_into_a_pipe(self):
+        text = self.expect(0, "top").stdout
+        self.assertIn("1 nodes, 4 of 8 devices taken; 2 jobs live, 0 ended", text)
+        self.assertNotIn("\x1b", text)
+        both = json.loads(self.expect(0, "top", "--json").stdout)
+        self.assertEqual((len(both["nodes"]), len(both["jobs"])), (1, 2))
+
+    def test_describe_shows_why(self):
+        job = status("train", members=[{"rank": 1, "role": "main", "local_rank": 1, "node": "n0",
+                                        "state": "Running", "devices": [4, 5],
+                                        "address": "127.0.0.1", "first_port": 22270}],
+                     events=[{"number": 1, "at": NOW_NS, "job": "default.train", "node": "",
+                              "severity": "Normal", "name": "JobRunning", "message": "it runs"}])
+        self.fake.answers[("GET", "/api/v1/jobs/default.train")] = (200, job)
+        page = self.expect(0, "describe", "train").stdout
+        for part in ["default.train", "Running (AllReady)", "all run", "4-5", "JobRunning"]:
+            self.assertIn(part, page)
+        self.assertEqual(json.loads(self.expect(0, "describe", "train", "--json").stdout), job)
+        self.fake.answers[("GET", "/api/v1/nodes/n0")] = (200, NODES[0])
+        self.assertIn("4/8 taken h200", self.expect(0, "describe", "node/n0").stdout)
+
+
+class ChangesTest(VerbTest):
+    def test_submit_sends_the_text_once_it_is_sound(self):
+        path = self.write("job.yaml", JOB_FILE)
+        self.fake.answers[("POST", "/api/v1/jobs")] = (
+            200, {"jobs": [{"name": "default.train"}], "warnings": []})
+        self.assertEqual(self.expect(0, "submit", path).stdout, "train: submitted\n")
+        (_, _, query, body, headers), = self.fake.requests("POST")
+        self.assertEqual(body, JOB_FILE)
+        self.assertEqual(query["file"], [path])
+        self.assertGreater(int(query["request"][0]), 0)
+        self.assertEqual(headers["Content-Type"], "application/yaml")
+
+    def test_nothing_is_sent_where_one_file_is_broken(self):
+        good = self.write("good.yaml", JOB_FILE)
+        bad = self.write("bad.yaml", "nonsense\n")
+        self.assertIn("bad.yaml", self.expect(2, "submit", good, bad).stderr)
+        self.assertIn("stands in", self.expect(2, "submit", good, good).stderr)
+        self.assertEqual(self.fake.asked, [])
+
+    def test_submit_waits_for_the_end(self):
+        path = self.write("job.yaml", JOB_FILE)
+        for phase, code in [("Succeeded", 0), ("Failed", 1)]:
+            phases = iter(["Pending", "Running"])
+            self.fake.answers = {
+                ("POST", "/api/v1/jobs"): (200, {"jobs": [{"name": "default.train"}]}),
+                ("GET", "/api/v1/jobs/default.train"):
+                    lambda _: (200, status("train", next(phases, phase)))}
+            done = self.expect(code, "submit", path, "--wait", "--json")
+            self.assertEqual(json.loads(done.stdout)["jobs"][0]["phase"], phase)
+            self.assertIn("train: Running", done.stderr)
+
+    def test_ctrl_c_ends_the_waiting(self):
+        path = self.write("job.yaml", JOB_FILE)
+        asked = threading.Event()
+
+        def running(_):
+            asked.set()
+            return 200, status("train")
+        self.fake.answers = {
+            ("POST", "/api/v1/jobs"): (200, {"jobs": [{"name": "default.train"}]}),
+            ("GET", "/api/v1/jobs/default.train"): running}
+        waiting = subprocess.Popen([PROGRAM, "submit", path, "--wait"], env=self.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertTrue(asked.wait(60))
+        waiting.send_signal(signal.SIGINT)
+        waiting.communicate(timeout=60)
+        self.assertEqual(waiting.returncode, 130)
+
+    def test_refusals_are_told_with_their_code(self):
+        path = self.write("job.yaml", JOB_FILE)
+        for http_status, code in [(400, 2), (403, 1), (409, 1), (422, 1)]:
+            self.fake.answers[("POST", "/api/v1/jobs")] = (http_status, {"error": {
+                "message": "first", "details": ["job.yaml:1: name: taken", "second line"]}})
+            error = self.expect(code, "submit", path).stderr
+            self.assertIn("job.yaml:1: name: taken\n", error)
+            self.assertIn("second line\n", error)
+
+    def test_scale_stop_and_delete(self):
+        self.fake.answers = {("POST", "/api/v1/jobs/default.train/scale"): (200, {}),
+                             ("POST", "/api/v1/jobs/lab.train/stop"): (200, {}),
+                             ("DELETE", "/api/v1/jobs/default.train"): (200, {})}
+        self.expect(0, "scale", "train", "4")
+        self.expect(0, "scale", "train", "actor=2")
+        self.assertEqual([json.loads(each[3]) for each in self.fake.asked],
+                         [{"replicas": 4}, {"role": "actor", "replicas": 2}])
+        self.assertEqual(self.expect(0, "stop", "lab.train").stdout, "lab.train: stopped\n")
+        done = self.expect(1, "delete", "train", "gone")
+        self.assertEqual(done.stdout, "train: deleted\n")
+        self.assertIn("job default.gone: no such job", done.stderr)
+        for wrong in ["0", "-1", "two", "a=b"]:
+            self.expect(2, "scale", "--", "train", wrong)
+
+
+class ApplyTest(VerbTest):
+    def apply(self, code, running):
+        if running is not None:
+            self.fake.answers[("GET", "/api/v1/jobs/default.train")] = (200, running)
+        return self.expect(code, "apply", self.path)
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.write("job.yaml", JOB_FILE)
+        self.fake.answers[("POST", "/api/v1/jobs")] = (200, {"jobs": [{"name": "default.train"}]})
+
+    def spec(self):
+        """The specification as the controller has it: what a job that was sent looks like there."""
+        differs = self.apply(1, status("train", spec={}))
+        self.assertIn("differs from the file", differs.stderr)
+        return json.loads(self.expect(1, "apply", self.path, "--json").stdout)
+
+    def test_new_is_submitted_by_name(self):
+        self.assertEqual(self.apply(0, None).stdout, "train: submitted\n")
+        self.assertEqual(self.fake.requests("POST")[0][2]["only"], ["default.train"])
+
+    def test_what_differs_is_left_alone_with_what_to_do(self):
+        done = self.apply(1, status("train", spec={"name": "default.train", "roles": []}))
+        self.assertIn("orrery delete train", done.stderr)
+        self.assertEqual(self.fake.requests("POST"), [])
+        self.assertEqual(self.spec()["jobs"][0]["result"], "differs")
+
+
+class FollowTest(VerbTest):
+    def test_logs_print_what_was_written(self):
+        log = "".join(f"line {n}\n" for n in range(10))
+        self.fake.answers[("GET", "/api/v1/jobs/default.train/logs")] = (
+            200, log, ("Content-Type", "text/plain"))
+        self.assertEqual(self.expect(0, "logs", "train").stdout, log)
+        self.assertEqual(self.expect(0, "logs", "train", "--tail", "2").stdout, "line 8\nline 9\n")
+        self.assertEqual(self.expect(0, "logs", "train", "--tail", "0").stdout, "")
+        self.expect(0, "logs", "train", "--role", "actor", "--rank", "3")
+        self.assertEqual(self.fake.asked[-1][2], {"rank": ["3"], "role": ["actor"]})
+        self.expect(2, "logs", "train", "--rank", "first")
+
+    def test_followed_logs_end_with_the_worker(self):
+        stream = ": hello\n\ndata: one\n\nevent: log\ndata: two\n\nevent: end\ndata: x\n\n"
+        self.fake.answers[("GET", "/api/v1/jobs/default.train/logs")] = (
+            200, stream, ("Content-Type", "text/event-stream"))
+        self.assertEqual(self.expect(0, "logs", "train", "-f").stdout, "one\ntwo\n")
+        self.assertEqual(self.fake.asked[-1][4]["Accept"], "text/event-stream")
+
+    def test_events_once(self):
+        event = {"number": 1, "at": NOW_NS, "job": "default.train", "node": "", "severity":
+                 "Warning", "name": "JobRestarting", "message": "a worker failed"}
+        self.fake.answers[("GET", "/api/v1/events")] = (200, {"events": [event]})
+        self.assertEqual(self.expect(0, "events", "--job", "train").stdout,
+                         "2023-11-14 22:13:20  train  JobRestarting  a worker failed\n")
+        self.assertEqual(self.fake.asked[-1][2]["job"], ["default.train"])
+        self.assertEqual(json.loads(self.expect(0, "events", "--json").stdout), event)
+
+    def test_followed_events_go_on_after_a_restart_until_ctrl_c(self):
+        lives = iter(["1.1", "2.1"])
+        told_twice = threading.Event()
+
+        def stream(url):
+            since = urllib.parse.parse_qs(url.query).get("since")
+            life = next(lives, None)
+            if life is None:
+                self.assertEqual(since, ["2.1"])
+                told_twice.set()
+                return 503, {"error": {"message": "starting"}}
+            event = {"number": 1, "at": NOW_NS, "name": "Life" + life, "message": ""}
+            return 200, f"id: {life}\ndata: {json.dumps(event)}\n\n"
+        self.fake.answers[("GET", "/api/v1/events")] = stream
+        following = subprocess.Popen([PROGRAM, "events", "-f", "--timeout", "1"],
+                                     env=self.environment, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True)
+        self.assertTrue(told_twice.wait(60))
+        following.send_signal(signal.SIGINT)
+        out, err = following.communicate(timeout=60)
+        self.assertEqual(following.returncode, 130, err)
+        self.assertIn("Life1.1", out)
+        self.assertIn("Life2.1", out)
+
+
+class ReachingTest(VerbTest):
+    def test_nobody_there_is_code_5_with_what_to_do(self):
+        self.fake.close()
+        done = self.expect(5, "get")
+        self.assertIn("no controller answers", done.stderr)
+        self.assertIn("orrery up", done.stderr)
+
+    def test_a_controller_that_takes_nothing_is_code_5(self):
+        self.fake.answers[("POST", "/api/v1/jobs/default.a/stop")] = (
+            503, {"error": {"message": "the journal cannot be written"}})
+        self.assertIn("the journal cannot be written",
+                      self.expect(5, "stop", "a", "--timeout", "1").stderr)
+
+    def test_the_leader_is_followed(self):
+        leader = Fake()
+        self.addCleanup(leader.close)
+        leader.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": [status("led")]})
+        for answer in [(503, {"error": {"message": "follows", "leader": leader.url}}),
+                       (307, "", ("Location", leader.url + "/api/v1/jobs"))]:
+            self.fake.answers[("GET", "/api/v1/jobs")] = answer
+            self.assertEqual(self.expect(0, "get", "--names").stdout, "led\n")
+
+    def test_a_token_never_leaves_in_clear(self):
+        token = self.write("token", "secret\n")
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": []})
+        self.expect(0, "get", "--token-file", token)
+        self.assertEqual(self.fake.asked[-1][4]["Authorization"], "Bearer secret")
+        done = self.expect(2, "get", "--token-file", token, "--server", "http://192.0.2.1:22100")
+        self.assertIn("in clear", done.stderr)
+
+    def test_all_that_is_unfit_is_told_at_once(self):
+        done = self.expect(2, "get", "--server", "ftp://x", "--cert", "c.pem", "--timeout", "0",
+                           "--token-file", str(self.folder / "none"))
+        self.assertEqual(len(done.stderr.splitlines()), 4, done.stderr)
+
+    def test_what_is_no_controller_is_said_so(self):
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, "<html>")
+        self.assertIn("no controller of Orrery", self.expect(5, "get").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

@@ -1,0 +1,54 @@
+#include "tools/client/views.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace orrery::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Views, NamesOfTheDefaultNamespaceAreShort) {
+  EXPECT_EQ(short_name("default.train"), "train");
+  EXPECT_EQ(short_name("lab.train"), "lab.train");
+}
+
+TEST(Views, TimesAreUtcAndNoTimeIsADash) {
+  EXPECT_EQ(time_in_utc(1'700'000'000'000'000'000), "2023-11-14 22:13:20");
+  EXPECT_EQ(time_in_utc(0), "-");
+  EXPECT_EQ(span_in_words(0, 5), "-");
+  EXPECT_EQ(span_in_words(1'000'000'000, 201'000'000'000), "3 min 20 s");
+}
+
+TEST(Views, DevicesOfAMemberAreRunsOfNumbers) {
+  const json members = json::parse(
+      R"([{"rank":0,"role":"learner","local_rank":0,"state":"Running","node":"n0",
+           "devices":[0,1,2,3,6],"address":"10.0.0.1","first_port":22270}])");
+  const std::string table = members_table(members, {});
+  EXPECT_THAT(table, HasSubstr("0-3,6"));
+  EXPECT_THAT(table, HasSubstr("10.0.0.1:22270"));
+}
+
+TEST(Views, WhatIsMissingOrOfAnotherKindIsADash) {
+  const json jobs = json::parse(R"([{"name":"default.a","phase":7,"roles":"none"},{},3])");
+  EXPECT_THAT(jobs_table(jobs, {}), HasSubstr("a    7"));
+  EXPECT_THAT(job_page(json::object(), {}), HasSubstr("phase:"));
+  EXPECT_THAT(node_page(json::object(), {}), HasSubstr("devices:"));
+}
+
+TEST(Views, AWarningIsColouredOnATerminalOnly) {
+  const json event = json::parse(
+      R"({"at":1700000000000000000,"job":"default.a","node":"n1","severity":"Warning",
+          "name":"JobRestarting","message":"a worker failed"})");
+  EXPECT_THAT(event_line(event, true), HasSubstr("\x1b[33mJobRestarting"));
+  EXPECT_THAT(event_line(event, false), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(event_line(event, false),
+              HasSubstr("2023-11-14 22:13:20  a on n1  JobRestarting  a worker failed"));
+}
+
+}  // namespace
+}  // namespace orrery::cli
