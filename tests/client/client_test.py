@@ -22,7 +22,7 @@ NOW_NS = 1_700_000_000_000_000_000
 JOB_FILE = """\
 name: train
 roles:
-  - {name: main, command: [/bin/true]}
+  main: {command: [/bin/true], devices: 0}
 """
 
 
@@ -64,7 +64,10 @@ class Fake:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(raw)))
                 self.end_headers()
-                self.wfile.write(raw)
+                try:
+                    self.wfile.write(raw)
+                except BrokenPipeError:
+                    pass  # Whoever asked was interrupted.
 
             do_GET = do_POST = do_DELETE = answer
 

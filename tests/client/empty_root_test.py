@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-JOB = "name: alone\nroles:\n  - {name: main, command: [/bin/true]}\n"
+JOB = "name: alone\nroles:\n  main: {command: [/bin/true], devices: 0}\n"
 
 
 def is_static(program: pathlib.Path) -> bool:
