@@ -35,7 +35,9 @@ workload:
 """
 VERBS = ["sim", "compare", "test", "check", "place", "trace info", "trace convert", "policies",
          "journal dump", "journal verify", "submit", "apply", "get", "describe", "logs", "scale",
-         "stop", "delete", "events", "top", "version", "completion", "help"]
+         "stop", "delete", "events", "top", "certs init",
+         "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
+         "version", "completion", "help"]
 STABLE = ["scenario", "policy", "world", "seed", "jobs_total", "jobs_finished", "jobs_failed",
           "jct_avg_s", "jct_p50_s", "jct_p90_s", "jct_p99_s", "queue_avg_s", "queue_p99_s",
           "makespan_s", "gpu_utilization", "gpu_seconds_allocated", "restarts", "reallocations",

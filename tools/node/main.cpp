@@ -2,6 +2,8 @@
 // and carries out the verbs that orrery hands to it.
 #include <vector>
 
+#include "tools/certs/certs_specs.hpp"
+#include "tools/certs/certs_verbs.hpp"
 #include "tools/client/verbs.hpp"
 #include "tools/console/about_verbs.hpp"
 #include "tools/console/program.hpp"
@@ -21,6 +23,13 @@ std::vector<Verb> verbs() {
           {.spec = delete_spec(), .run = run_delete},
           {.spec = events_spec(), .run = run_events},
           {.spec = top_spec(), .run = run_top},
+          {.spec = certs_init_spec(), .run = run_certs_init},
+          {.spec = certs_controller_spec(), .run = run_certs_controller},
+          {.spec = certs_agent_spec(), .run = run_certs_agent},
+          {.spec = certs_user_spec(), .run = run_certs_user},
+          {.spec = certs_admin_spec(), .run = run_certs_admin},
+          {.spec = certs_token_spec(), .run = run_certs_token},
+          {.spec = certs_show_spec(), .run = run_certs_show},
           version_verb(),
           completion_verb(),
           help_verb()};

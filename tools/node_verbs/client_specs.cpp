@@ -1,4 +1,5 @@
 // The verbs that ask a running controller.
+#include "tools/certs/certs_specs.hpp"
 #include "tools/node_verbs/specs.hpp"
 
 namespace orrery::cli {
@@ -193,7 +194,14 @@ std::vector<Verb> node_verbs_run_beside() {
                              stop_spec,
                              delete_spec,
                              events_spec,
-                             top_spec})
+                             top_spec,
+                             certs_init_spec,
+                             certs_controller_spec,
+                             certs_agent_spec,
+                             certs_user_spec,
+                             certs_admin_spec,
+                             certs_token_spec,
+                             certs_show_spec})
     out.push_back({.spec = spec()});
   return out;
 }
