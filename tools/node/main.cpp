@@ -7,13 +7,15 @@
 #include "tools/client/verbs.hpp"
 #include "tools/console/about_verbs.hpp"
 #include "tools/console/program.hpp"
+#include "tools/node/verbs.hpp"
 #include "tools/node_verbs/specs.hpp"
 
 namespace orrery::cli {
 namespace {
 
 std::vector<Verb> verbs() {
-  return {{.spec = submit_spec(), .run = run_submit},
+  return {{.spec = controller_spec(), .run = run_controller},
+          {.spec = submit_spec(), .run = run_submit},
           {.spec = apply_spec(), .run = run_apply},
           {.spec = get_spec(), .run = run_get},
           {.spec = describe_spec(), .run = run_describe},
@@ -40,12 +42,13 @@ std::vector<Verb> verbs() {
 
 int main(int argc, char** argv) {
   const std::vector<orrery::cli::Verb> verbs = orrery::cli::verbs();
-  return orrery::cli::run_program({.name = "orrery-node",
-                                   .summary = "the part of orrery that runs on the machines of a "
-                                              "cluster, and its client",
-                                   .start_with = "  orrery-node get nodes\n",
-                                   .beside = "orrery",
-                                   .verbs = verbs},
-                                  argc,
-                                  argv);
+  return orrery::cli::run_program(
+      {.name = "orrery-node",
+       .summary = "the part of orrery that runs on the machines of a "
+                  "cluster, and its client",
+       .start_with = "  orrery-node controller\n  orrery-node get nodes\n",
+       .beside = "orrery",
+       .verbs = verbs},
+      argc,
+      argv);
 }

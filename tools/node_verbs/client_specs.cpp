@@ -185,7 +185,8 @@ VerbSpec top_spec() {
 
 std::vector<Verb> node_verbs_run_beside() {
   std::vector<Verb> out;
-  for (VerbSpec (*spec)() : {submit_spec,
+  for (VerbSpec (*spec)() : {controller_spec,
+                             submit_spec,
                              apply_spec,
                              get_spec,
                              describe_spec,

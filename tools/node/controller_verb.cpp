@@ -1,0 +1,149 @@
+// controller: the daemon that leads, with HTTP in front of it.
+#include <memory>
+#include <utility>
+
+#include "policies/registry.hpp"
+#include "runtime/config/read/config_reader.hpp"
+#include "runtime/controller/controller_daemon.hpp"
+#include "runtime/election/sole_election.hpp"
+#include "runtime/http/frontend.hpp"
+#include "runtime/security/tokens.hpp"
+#include "runtime/store/sqlite_store.hpp"
+#include "scenarios/job_file.hpp"
+#include "tools/node/daemon_signals.hpp"
+#include "tools/node/verbs.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using runtime::ControllerConfig;
+
+policies::PolicyArguments policy_arguments(const std::vector<KeyValue>& parameters,
+                                           std::uint64_t seed) {
+  policies::PolicyArguments out;
+  for (const KeyValue& parameter : parameters) out.parameters[parameter.key] = parameter.value;
+  out.seed = seed;
+  return out;
+}
+
+Errors check_policy(const std::string& name, const std::vector<KeyValue>& parameters) {
+  const auto policy = policies::make_policy(name, policy_arguments(parameters, 0));
+  return policy ? Errors{} : policy.errors();
+}
+
+/// Tokens of a file, as HTTP asks for them.
+class FileAuthenticator final : public http::Authenticator {
+ public:
+  explicit FileAuthenticator(std::unique_ptr<runtime::TokenFile> tokens)
+      : tokens_(std::move(tokens)) {}
+
+  std::optional<http::Identity> identify(std::string_view token) override {
+    const auto holder = tokens_->identify(token);
+    if (!holder) return std::nullopt;
+    const auto role = enum_from<http::Role>(to_string(holder->role));
+    if (!role) return std::nullopt;
+    return http::Identity{*role, holder->name};
+  }
+
+ private:
+  std::unique_ptr<runtime::TokenFile> tokens_;
+};
+
+/// Reads what clients send, against the nodes that were declared.
+http::ReadJobText job_reader(std::vector<NodeGroup> groups) {
+  return [groups = std::move(groups)](const http::JobText& source) -> Result<http::ReadJobs> {
+    scenarios::JobFileOptions options;
+    options.groups = groups;
+    for (const std::string& set : source.sets) {
+      auto parsed = scenarios::parse_override(set);
+      if (!parsed) return parsed.errors();
+      options.overrides.push_back(std::move(*parsed));
+    }
+    auto file = scenarios::parse_job_file(source.text, source.file, options);
+    if (!file) return file.errors();
+    http::ReadJobs out;
+    out.jobs = std::move(file->jobs);
+    for (const Error& warning : file->warnings) out.warnings.push_back(warning.text());
+    return out;
+  };
+}
+
+runtime::ControllerParts parts_of(const ControllerConfig& config) {
+  runtime::ControllerParts parts;
+  parts.config = config;
+  parts.listen = [config](runtime::LinkListener& listener) {
+    return runtime::serve_links(config.agents_address, config.tls, runtime::LinkLimits{}, listener);
+  };
+  parts.election = [config](const runtime::Election::Lost&) -> std::unique_ptr<runtime::Election> {
+    return std::make_unique<runtime::SoleElection>(
+        runtime::Candidate{config.name, config.advertised_url});
+  };
+  parts.open_store = [path = config.store.sqlite](
+                         const runtime::Leadership&) -> Result<std::unique_ptr<StateStore>> {
+    auto store = runtime::SqliteStore::open(path, runtime::SqliteStore::Access::Append);
+    if (!store) return store.errors();
+    return std::unique_ptr<StateStore>(std::move(*store));
+  };
+  parts.policy = [config]() -> std::unique_ptr<Policy> {
+    auto policy = policies::make_policy(
+        config.policy, policy_arguments(config.policy_parameters, config.settings.seed));
+    return policy ? std::move(*policy) : nullptr;  // Never: it was made when it was checked.
+  };
+  return parts;
+}
+
+Result<ControllerConfig> read_config(const Arguments& arguments) {
+  Errors errors;
+  std::vector<scenarios::Override> overrides;
+  for (const std::string& set : arguments.values("--set")) {
+    if (auto parsed = scenarios::parse_override(set)) {
+      overrides.push_back(std::move(*parsed));
+    } else {
+      errors.insert(errors.end(), parsed.errors().begin(), parsed.errors().end());
+    }
+  }
+  if (!errors.empty()) return errors;
+  auto text = runtime::open_config(arguments.value("--config").value_or(""), std::move(overrides));
+  if (!text) return text.errors();
+  return runtime::read_controller_config(*text, check_policy);
+}
+
+Result<std::unique_ptr<FileAuthenticator>> open_tokens(const std::string& file) {
+  if (file.empty()) return std::unique_ptr<FileAuthenticator>();
+  auto tokens = runtime::TokenFile::open(file);
+  if (!tokens) return tokens.errors();
+  return std::make_unique<FileAuthenticator>(std::move(*tokens));
+}
+
+}  // namespace
+
+ExitCode run_controller(const Arguments& arguments, Console& console) {
+  const auto fail = [&console](const Errors& errors) {
+    console.errors(errors);
+    return ExitCode::BadInput;
+  };
+  if (const Status bound = bind_to_parent(arguments); !bound) return fail(bound.errors());
+  hold_signals();
+  const auto config = read_config(arguments);
+  if (!config) return fail(config.errors());
+  const auto tokens = open_tokens(config->tokens_file);
+  if (!tokens) return fail(tokens.errors());
+  auto daemon = runtime::ControllerDaemon::start(parts_of(*config));
+  if (!daemon) return fail(daemon.errors());
+  http::FrontendOptions options;
+  options.address = config->http_address;
+  options.tls = config->tls;
+  options.tokens = tokens->get();
+  options.read_jobs = job_reader(config->groups);
+  auto frontend = http::serve_http(**daemon, std::move(options));
+  if (!frontend) return fail(frontend.errors());
+  console.out("controller " + config->name + ": HTTP at " + (*frontend)->url() + ", agents at " +
+              (*daemon)->agents_address() + "\n");
+  if (const Status told = tell_ready(arguments, (*frontend)->address()); !told)
+    return fail(told.errors());
+  wait_for_stop();
+  (*frontend)->stop();
+  return ExitCode::Met;
+}
+
+}  // namespace orrery::cli

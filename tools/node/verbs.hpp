@@ -1,0 +1,12 @@
+// The functions of the daemons' verbs.
+#pragma once
+
+#include "tools/console/arguments.hpp"
+#include "tools/console/console.hpp"
+#include "tools/console/verb.hpp"
+
+namespace orrery::cli {
+
+ExitCode run_controller(const Arguments& arguments, Console& console);
+
+}  // namespace orrery::cli
