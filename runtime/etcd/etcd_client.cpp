@@ -115,6 +115,12 @@ Error refusal(const std::string& name, const std::string& doing, const grpc::Sta
                 "at its last durable record"};
   if (status.error_code() == grpc::StatusCode::NOT_FOUND)
     return {ErrorCode::NotFound, name, 0, "etcd", doing + " failed: " + said};
+  if (status.error_code() == grpc::StatusCode::OUT_OF_RANGE)
+    return {ErrorCode::Unavailable,
+            name,
+            0,
+            "etcd",
+            doing + " failed: what was being read has been compacted meanwhile; read it again"};
   if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED ||
       status.error_code() == grpc::StatusCode::PERMISSION_DENIED)
     return {ErrorCode::InvalidInput,
@@ -311,13 +317,12 @@ Result<EtcdAnswer> EtcdClient::commit(const EtcdTransaction& transaction) {
   return answer;
 }
 
-Result<EtcdAnswer> EtcdClient::read(const EtcdRange& range,
-                                    std::int64_t limit,
-                                    std::int64_t revision) {
+Result<EtcdAnswer> EtcdClient::read(const EtcdRange& range, const EtcdReading& how) {
   pb::RangeRequest request;
   fill(range, request);
-  request.set_limit(limit);
-  request.set_revision(revision);
+  request.set_limit(how.limit);
+  request.set_revision(how.revision);
+  request.set_keys_only(how.keys_only);
   pb::RangeResponse response;
   const Status done = members_->try_each(
       *this, "reading", settings_.patience, [&](Member& member, grpc::ClientContext& context) {

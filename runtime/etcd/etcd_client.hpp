@@ -92,6 +92,12 @@ struct EtcdAnswer {
   bool more = false;            ///< A read stopped at its limit.
 };
 
+struct EtcdReading {
+  std::int64_t limit = 0;     ///< Pairs at most; 0: all.
+  std::int64_t revision = 0;  ///< As of then; 0: the newest.
+  bool keys_only = false;     ///< Leaves the values empty.
+};
+
 struct EtcdLease {
   std::int64_t id = 0;
   std::chrono::seconds ttl{0};
@@ -142,10 +148,7 @@ class EtcdClient {
 
   Result<EtcdAnswer> commit(const EtcdTransaction& transaction);
 
-  /// Of `revision`, 0: the newest. `limit` pairs at most, 0: all.
-  Result<EtcdAnswer> read(const EtcdRange& range,
-                          std::int64_t limit = 0,
-                          std::int64_t revision = 0);
+  Result<EtcdAnswer> read(const EtcdRange& range, const EtcdReading& how = {});
 
   Result<EtcdAnswer> put(const EtcdPut& put);
 

@@ -26,9 +26,10 @@ TEST_F(EtcdClientTest, ReadsAndWritesByKeyAndPrefix) {
   ASSERT_EQ(one->pairs.size(), 1u);
   EXPECT_EQ(one->pairs[0].value, "value of /b");
   EXPECT_EQ(client_->read(EtcdRange::prefix(prefix_ + "/"))->pairs.size(), 3u);
-  const auto two = client_->read(EtcdRange::prefix(prefix_ + "/"), 2);
+  const auto two = client_->read(EtcdRange::prefix(prefix_ + "/"), {.limit = 2, .keys_only = true});
   EXPECT_EQ(two->pairs.size(), 2u);
   EXPECT_TRUE(two->more);
+  EXPECT_EQ(two->pairs[0].value, "");
   EXPECT_TRUE(client_->read(EtcdRange::key(prefix_ + "/d"))->pairs.empty());
 }
 
