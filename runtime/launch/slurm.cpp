@@ -108,9 +108,13 @@ void read_devices(Reader& reader, SlurmNode& node) {
   const auto devices = reader.value(name, devices_of, "a list of at most 64 numbers");
   InventoryConfig& inventory = node.config.inventory;
   const bool pretends = inventory.devices.value_or(0) > 0;
+  const auto count = reader.value("SLURM_GPUS_ON_NODE", whole_number, "a number of GPUs");
   if (!devices) {
     // Without a share of the devices none is offered, whatever the node has.
-    if (!reader.text("CUDA_VISIBLE_DEVICES") && !pretends) inventory.devices = 0;
+    if (pretends && count)
+      inventory.devices = static_cast<std::int32_t>(std::min<std::int64_t>(*count, 64));
+    else if (!pretends && !count && !reader.text("CUDA_VISIBLE_DEVICES"))
+      inventory.devices = 0;
     return;
   }
   if (pretends) inventory.devices = static_cast<std::int32_t>(devices->size());
@@ -169,6 +173,8 @@ Result<SlurmNode> slurm_node(const AgentConfig& config,
   const auto ends = reader.value("SLURM_JOB_END_TIME", whole_number, "a time in seconds");
   if (ends && *ends > 0 && *ends < INT64_MAX / 1'000'000'000)
     node.ends = Instant{*ends * 1'000'000'000};
+  const auto notice = reader.value("ORRERY_SLURM_NOTICE", whole_number, "a number of seconds");
+  node.notice = notice ? Duration::seconds(std::min<std::int64_t>(*notice, 86400)) : kKillWait;
   if (!reader.errors.empty()) return reader.errors;
   std::string& state = node.config.state;
   state = state == AgentConfig{}.state ? reader.text("TMPDIR").value_or("/tmp") + "/orrery-" +
@@ -178,8 +184,9 @@ Result<SlurmNode> slurm_node(const AgentConfig& config,
   return node;
 }
 
-Duration slurm_remaining(const SlurmNode& node, Instant now) {
-  if (node.ends.is_never()) return kKillWait;
+Duration slurm_remaining(const SlurmNode& node, SlurmSignal signal, Instant now) {
+  if (signal == SlurmSignal::End) return kKillWait;
+  if (node.ends.is_never()) return node.notice;
   return std::max(node.ends - now, Duration::zero());
 }
 

@@ -21,6 +21,7 @@ struct SlurmNode {
   std::string job;              ///< Slurm's number of it.
   std::string visible_devices;  ///< For CUDA_VISIBLE_DEVICES of the agent: indices; empty: as is.
   Instant ends;                 ///< When Slurm ends the job, since the Unix epoch; never: not told.
+  Duration notice;              ///< How long before its end Slurm gives notice, where it does.
 };
 
 /// Puts what Slurm says in place of the settings, which are the same on every node:
@@ -28,12 +29,14 @@ struct SlurmNode {
 ///     node        SLURM_JOB_NAME-SLURM_ARRAY_TASK_ID in an array, so that a task that is requeued
 ///                 elsewhere is a new machine in the old one's place; else SLURMD_NODENAME
 ///     inventory   cpu: SLURM_CPUS_ON_NODE; memory: SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times
-///                 the CPUs; devices: SLURM_STEP_GPUS, else SLURM_JOB_GPUS, as long as settings
-///                 pretend no devices
+///                 the CPUs; devices: those of SLURM_STEP_GPUS, else SLURM_JOB_GPUS; none where
+///                 there is no word of GPUs. Devices that settings pretend become as many as
+///                 these, or as SLURM_GPUS_ON_NODE
 ///     address     `host`, where controllers are elsewhere and the setting is a loopback address
 ///     state       orrery-JOB-NODE in TMPDIR, else /tmp, where it is the default; else a folder
 ///                 NODE in it
 ///     at exit     workers end with the agent: nothing outlives the allocation
+///     notice      ORRERY_SLURM_NOTICE, in seconds: what the batch script asks for with --signal
 ///
 /// Nothing is taken from a variable that is not set. `host`: this machine's name or address.
 /// Errors, all at once: no allocation (SLURM_JOB_ID is missing), no name, values that are unsound.
@@ -41,9 +44,15 @@ Result<SlurmNode> slurm_node(const AgentConfig& config,
                              const Variables& variables,
                              const std::string& host);
 
-/// How long the node remains after a notice: until `ends`, at least 0; where that is not known,
-/// Slurm's own default between SIGTERM and SIGKILL (30 s).
-Duration slurm_remaining(const SlurmNode& node, Instant now);
+/// What a signal to an agent under Slurm announces.
+enum class SlurmSignal {
+  Notice,  ///< SIGUSR1, which `sbatch --signal=USR1@SECONDS` sends before the time limit.
+  End,     ///< SIGTERM: the job is cancelled, preempted or at its limit; SIGKILL follows.
+};
+
+/// How long the node remains after a signal: until `ends`, else for the notice asked for; after
+/// SIGTERM for Slurm's default of KillWait, 30 s.
+Duration slurm_remaining(const SlurmNode& node, SlurmSignal signal, Instant now);
 
 /// The variables of this process.
 Variables own_variables();

@@ -68,6 +68,8 @@ TEST(SlurmNode, OffersItsShareOfTheDevices) {
   const auto shown =
       node_of(with(kStep, {{"SLURM_JOB_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}));
   EXPECT_EQ(shown->visible_devices, "") << "Slurm has numbered them anew";
+  EXPECT_FALSE(node_of(with(kStep, {{"SLURM_GPUS_ON_NODE", "8"}}))->config.inventory.devices)
+      << "what is found: nobody says which";
   const auto of_step = node_of(with(kStep, {{"SLURM_JOB_GPUS", "0-7"}, {"SLURM_STEP_GPUS", "6"}}));
   EXPECT_EQ(of_step->visible_devices, "6");
 }
@@ -77,6 +79,8 @@ TEST(SlurmNode, PretendsAsManyDevicesAsItHas) {
   config.inventory.devices = 8;
   config.inventory.device_model = "gpu";
   EXPECT_EQ(node_of(with(kStep, {{"SLURM_JOB_GPUS", "0-1"}}), config)->config.inventory.devices, 2);
+  EXPECT_EQ(node_of(with(kStep, {{"SLURM_GPUS_ON_NODE", "3"}}), config)->config.inventory.devices,
+            3);
   EXPECT_EQ(node_of(kStep, config)->config.inventory.devices, 8);
 }
 
@@ -99,9 +103,13 @@ TEST(SlurmNode, KeepsItsStateBelowTheFolderOfTheSettings) {
 TEST(SlurmNode, KnowsHowLongItRemains) {
   const auto node = node_of(with(kStep, {{"SLURM_JOB_END_TIME", "1000"}}));
   ASSERT_TRUE(node);
-  EXPECT_EQ(slurm_remaining(*node, Instant{880'000'000'000}), Duration::seconds(120));
-  EXPECT_EQ(slurm_remaining(*node, Instant{2'000'000'000'000}), Duration::zero());
-  EXPECT_EQ(slurm_remaining(*node_of(kStep), Instant{880'000'000'000}), Duration::seconds(30));
+  const Instant now{880'000'000'000};
+  EXPECT_EQ(slurm_remaining(*node, SlurmSignal::Notice, now), Duration::seconds(120));
+  EXPECT_EQ(slurm_remaining(*node, SlurmSignal::Notice, now + Duration::seconds(500)),
+            Duration::zero());
+  EXPECT_EQ(slurm_remaining(*node, SlurmSignal::End, now), Duration::seconds(30));
+  const auto told = node_of(with(kStep, {{"ORRERY_SLURM_NOTICE", "300"}}));
+  EXPECT_EQ(slurm_remaining(*told, SlurmSignal::Notice, now), Duration::seconds(300));
 }
 
 TEST(SlurmNode, OutsideAnAllocationIsRefused) {
