@@ -8,6 +8,9 @@
 namespace orrery::runtime {
 namespace {
 
+// A node that waits for its check counts as one whose devices do not work: no new work goes there.
+constexpr std::uint64_t kHeldForCheck = std::uint64_t{1} << 63;
+
 constexpr int kTurnsAtOnce = 64;  // Before the inbox is looked at again.
 
 /// The controller's own times, and what the policy wants to be asked for.
@@ -112,7 +115,13 @@ Term::Term(TermParts parts, std::unique_ptr<Controller> replayed, const JournalE
           cancel.cancel = true;
           if (const auto self = weak.lock()) (*self)->links_.send(node, cancel);
         });
-      }) {
+      }),
+      checks_(
+          {[this](NodeId node, const CheckRequest& request) { return links_.send(node, request); },
+           [this](NodeId node) { return links_.facts()[node.index()].address; },
+           [this](NodeId node, bool usable, const std::string& why) {
+             judged(node, usable, why);
+           }}) {
   driver_.continue_from(end.chain, end.snapshot);
 }
 
@@ -172,7 +181,9 @@ void Term::closed(LinkId link) {
   welcoming_.erase(link.value);
   const NodeId node = links_.node_of(link);
   links_.detach(link);
-  if (!node.is_none()) logs_.lost(node);
+  if (node.is_none()) return;
+  logs_.lost(node);
+  checks_.lost(node, clock_.now());
 }
 
 void Term::refuse(LinkId link, std::string reason, bool again) {
@@ -225,7 +236,16 @@ void Term::declare_guests() {
   if (!declared.groups.empty()) {
     const Instant now = clock_.now();
     const std::size_t before = state.nodes.size();
-    if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
+    std::vector<Event> events{{now, now, Origin::External, std::move(declared)}};
+    // Not used before it has been checked.
+    if (parts_.config.node_check)
+      for (std::size_t i = 0; i < fresh.size(); ++i)
+        events.push_back(
+            {now,
+             now,
+             Origin::External,
+             DevicesLost{NodeId{static_cast<std::uint32_t>(before + i)}, kHeldForCheck}});
+    if (!driver_.apply(std::move(events))) return halt();
     ear_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
     learn_names();
   }
@@ -241,39 +261,45 @@ void Term::declare_guests() {
     const NodeId node = known->second;
     welcoming_.insert(guest.link.value);
     // The declaration must outlive the controller before the agent goes by its number.
-    until_durable_.push_back({state.sequence, [this, guest, node](bool durable) {
-                                if (durable) welcome(guest, node);
+    const bool is_fresh = fresh.contains(guest.hello.node);
+    until_durable_.push_back({state.sequence, [this, guest, node, is_fresh](bool durable) {
+                                if (durable) welcome(guest, node, is_fresh);
                               }});
   }
 }
 
-void Term::welcome(const Guest& guest, NodeId node) {
+void Term::welcome(const Guest& guest, NodeId node, bool fresh) {
   if (welcoming_.erase(guest.link.value) == 0) return;  // It has gone meanwhile.
   if (guest.hello.session < links_.session_of(node))
     return refuse(
         guest.link,
         "a later agent of node " + guest.hello.node + " is connected already; end one of the two",
         false);
+  const NodeState& known = state().nodes[node.index()];
+  if (parts_.config.node_check && (fresh || known.silent || known.lost_device))
+    checks_.want(node, clock_.now());
   links_.attach(guest.link, node, guest.hello, guest.peer);
   links_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
 }
 
 // Devices that the node was declared with and its agent did not find do not work either.
-std::uint64_t Term::not_found(NodeId node) {
+std::uint64_t Term::withheld(NodeId node) {
   const auto declared = static_cast<std::size_t>(state().ledger.node(node).devices);
   const std::size_t found = links_.facts()[node.index()].inventory.devices.size();
-  std::uint64_t missing = 0;
+  std::uint64_t missing = checks_.holds_back(node) ? kHeldForCheck : 0;
   for (std::size_t i = found; i < declared; ++i) missing |= std::uint64_t{1} << i;
   return missing;
 }
 
 void Term::on(NodeId node, Beat& beat) {
   if (beat.node != node) return;
-  if (beat.registers) beat.lost_devices |= not_found(node);
+  if (beat.registers) {
+    links_.note_lost_devices(node, beat.lost_devices);
+    beat.lost_devices |= withheld(node);
+  }
   const Instant now = clock_.now();
   HeardBeat heard{heartbeat_of(beat), std::move(beat.measured), beat.lost_devices, {}, now};
   heard.leaves_at = beat.leaves_in.is_forever() ? Instant::never() : now + beat.leaves_in;
-  if (beat.registers) links_.note_lost_devices(node, beat.lost_devices);
   const HeartbeatVerdict verdict = ear_.heard(heard, now);
   if (verdict == HeartbeatVerdict::Renewed) links_.note_heard(node, now);
   for (ProfilingChanged& measured : heard.measured) {
@@ -312,8 +338,8 @@ void Term::on(NodeId node, const Fact& fact) {
   Origin origin = Origin::External;
   if (auto* lost = std::get_if<DevicesLost>(&body)) {
     lost->node = node;
-    lost->devices |= not_found(node);
     links_.note_lost_devices(node, lost->devices);
+    lost->devices |= withheld(node);
   } else if (auto* leaving = std::get_if<NodeLeaving>(&body)) {
     *leaving = {node, now + fact.leaves_in};
   } else if (std::holds_alternative<SubMasterSaid>(body)) {
@@ -420,6 +446,20 @@ void Term::look_at_time() {
   std::vector<NodeId> silent;
   ear_.time_reached(clock_.now(), silent);
   for (const NodeId node : silent) links_.given_up(node);
+  checks_.time_reached(clock_.now());
+}
+
+// What the check of a node came to.
+void Term::judged(NodeId node, bool usable, const std::string& why) {
+  const Instant now = clock_.now();
+  if (!why.empty())
+    add_line(now,
+             JobId::none(),
+             node,
+             {Severity::Warning, usable ? "NodeStraggling" : "NodeCheckFailed", why});
+  if (!usable) return;
+  const std::uint64_t lost = links_.facts()[node.index()].lost_devices;
+  ear_.told(Origin::External, DevicesLost{node, lost | withheld(node)}, now, now);
 }
 
 void Term::take_turns() {
@@ -457,7 +497,7 @@ void Term::halt() {
 }
 
 Term::Steady::time_point Term::next_wake() {
-  Instant wake = ear_.next_deadline();
+  Instant wake = std::min(ear_.next_deadline(), checks_.next_deadline());
   if (established_ && !halted_) wake = std::min(wake, driver_.next_wake());
   return clock_.time_point(wake);
 }

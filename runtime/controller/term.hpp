@@ -24,6 +24,7 @@
 #include "runtime/controller/event_lines.hpp"
 #include "runtime/controller/journal_clock.hpp"
 #include "runtime/controller/log_requests.hpp"
+#include "runtime/controller/node_checks.hpp"
 #include "runtime/controller/node_links.hpp"
 #include "runtime/election/election.hpp"
 #include "runtime/link/link.hpp"
@@ -127,13 +128,15 @@ class Term final : private World, private RunObserver {
   void on_event(Sequence sequence, const Event& event) override;
 
   void hello(LinkId link, const Peer& peer, const Hello& hello);
-  std::uint64_t not_found(NodeId node);
+  std::uint64_t withheld(NodeId node);
   void on(NodeId node, Beat& beat);
   void on(NodeId node, const Reports& reports);
   void on(NodeId node, const Fact& fact);
   void on(NodeId node, const WorkerTrouble& trouble);
 
   void on(NodeId node, const LogChunk& chunk) { logs_.chunk(node, chunk); }
+
+  void on(NodeId node, const CheckResult& result) { checks_.answered(node, result, clock_.now()); }
 
   /// A stream whose node is known, or is being declared.
   struct Guest {
@@ -144,7 +147,8 @@ class Term final : private World, private RunObserver {
 
   void refuse(LinkId link, std::string reason, bool again);
   void declare_guests();
-  void welcome(const Guest& guest, NodeId node);
+  void welcome(const Guest& guest, NodeId node, bool fresh);
+  void judged(NodeId node, bool usable, const std::string& why);
   void welcome_waiting();
   void answer_durable();
   void establish_if_safe();
@@ -171,6 +175,7 @@ class Term final : private World, private RunObserver {
   LeaderEar ear_;
   NodeLinks links_;
   LogRequests logs_;
+  NodeChecks checks_;
   Sequence begun_at_;  ///< The record that begins the epoch.
   bool established_ = false;
   bool halted_ = false;

@@ -116,6 +116,27 @@ TEST(Daemon, ANodeThatIsNotHeardIsSilentAndItsWorkStartsElsewhere) {
   EXPECT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
 }
 
+TEST(Daemon, NodesAreCheckedInPairsBeforeTheyAreUsedAndTheBrokenAndSlowAreNamed) {
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.node_check = true;
+  const auto daemon = start_daemon(transport, in_memory(), config);
+  std::vector<std::unique_ptr<FakeNode>> nodes;
+  for (const char* name : {"a", "b", "c", "slow", "broken"})
+    nodes.push_back(std::make_unique<FakeNode>(transport, name, 1));
+  nodes[3]->check_as(true, false);
+  nodes[4]->check_as(false, true);
+  const RequestOutcome answer = submitted(*daemon, JobBuilder("j").replicas(4).spec());
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
+  EXPECT_EQ(nodes[4]->starts(), 0u) << "the broken node is not used";
+  const std::string history = history_of(*daemon);
+  EXPECT_NE(history.find("NodeCheckFailed broken: the node check failed: wrong product"),
+            std::string::npos)
+      << history;
+  EXPECT_NE(history.find("NodeStraggling slow"), std::string::npos) << history;
+  for (const auto& node : nodes) EXPECT_GE(node->checked_with(), 2u);
+}
+
 TEST(Daemon, ALogOfNobodyIsAnError) {
   FakeTransport transport;
   const auto daemon = start_daemon(transport, in_memory());

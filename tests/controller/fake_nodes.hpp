@@ -166,6 +166,19 @@ class FakeNode {
     return refusal_;
   }
 
+  /// How it answers node checks from now on.
+  void check_as(bool slow, bool broken) {
+    const std::lock_guard lock(mutex_);
+    slow_ = slow;
+    broken_ = broken;
+  }
+
+  /// Most nodes that it was ever checked together with, itself included.
+  std::size_t checked_with() const {
+    const std::lock_guard lock(mutex_);
+    return peers_;
+  }
+
   /// Jobs whose specification came before their first order, and memberships by size.
   std::map<JobId, std::size_t> members() const {
     const std::lock_guard lock(mutex_);
@@ -231,6 +244,10 @@ class FakeNode {
       step(LeaseRenewed{renewal->epoch, renewal->sent_at});
     } else if (const auto* announced = std::get_if<Announcement>(&message)) {
       step(EpochAnnounced{announced->epoch});
+    } else if (const auto* check = std::get_if<CheckRequest>(&message)) {
+      peers_ = std::max(peers_, check->peers.size());
+      const Duration took = Duration::milliseconds(slow_ ? 900 : 100);
+      out_.emplace_back(CheckResult{check->request, took, took, broken_ ? "wrong product" : ""});
     } else if (const auto* all = std::get_if<Members>(&message)) {
       members_[all->job] = all->workers.size();
     }
@@ -284,6 +301,9 @@ class FakeNode {
   std::size_t starts_ = 0;
   std::size_t renewals_ = 0;
   std::string refusal_;
+  bool slow_ = false;
+  bool broken_ = false;
+  std::size_t peers_ = 0;
   std::thread thread_;
 };
 
