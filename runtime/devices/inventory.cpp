@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/devices/hardware_file.hpp"
+#include "runtime/devices/helper_reader.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -77,6 +78,12 @@ Result<std::unique_ptr<DeviceReader>> of_one_model(std::unique_ptr<DeviceReader>
       std::make_unique<SomeDevices>(std::move(reader), std::move(places)));
 }
 
+/// By the program beside this one, where there is one: a driver that hangs then does not hang this.
+Result<std::unique_ptr<DeviceReader>> open_devices(const std::string& library) {
+  const std::string program = helper_beside_this_program();
+  return program.empty() ? open_nvml(library) : open_helper(program, library);
+}
+
 Status find_devices(const InventoryConfig& config, FoundInventory& found) {
   if (config.devices) {
     FoundDevice pretended;
@@ -84,7 +91,7 @@ Status find_devices(const InventoryConfig& config, FoundInventory& found) {
     found.inventory.devices.assign(static_cast<std::size_t>(*config.devices), pretended);
     return Done{};
   }
-  auto reader = open_nvml(config.nvml_library);
+  auto reader = open_devices(config.nvml_library);
   if (!reader) {
     if (!config.nvml_library.empty()) return reader.errors();
     for (const Error& error : reader.errors())
