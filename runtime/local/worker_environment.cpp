@@ -18,9 +18,6 @@
 namespace orrery::runtime {
 namespace {
 
-// All workers are on this machine.
-constexpr std::string_view kAddress = "127.0.0.1";
-
 std::vector<KeyValue> own_environment() {
   std::vector<KeyValue> out;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -61,14 +58,6 @@ void add_places(const SpawnWorker& order,
   worker.hardware = workers::bit_numbers(members[order.rank.index()].hardware);
 }
 
-/// Where the job's process group meets: a port of rank 0's block where it was given one.
-std::int32_t meeting_port(const SpawnWorker& order,
-                          const JobSpec& job,
-                          std::span<const WorkerStart> members) {
-  if (members.empty() || members[0].first_port == 0) return workers::master_port(order.worker.job);
-  return master_port(job, members[0].first_port);
-}
-
 /// The layout of the worker group that a role is; nothing where it is none.
 std::optional<workers::WorkerGroupLayout> layout_of(const JobSpec& job, const RoleSpec& role) {
   for (const VirtualClusterSpec& cluster : job.virtual_clusters) {
@@ -102,14 +91,17 @@ std::uint64_t add_group(const SpawnWorker& order,
 
 workers::Membership membership_of(const SpawnWorker& order,
                                   const JobSpec& job,
-                                  std::span<const WorkerStart> members) {
+                                  std::span<const WorkerStart> members,
+                                  const Surroundings& around) {
   workers::Membership out;
   out.job = job.name;
   out.role = job.roles[order.slot.role.index()].name;
   out.generation = order.generation;
   out.incarnation = order.worker.incarnation;
   add_places(order, members, out);
-  out.job_master = {std::string(kAddress), meeting_port(order, job, members)};
+  out.job_master = job_master(order.worker.job, job, members, around);
+  out.vendor = around.vendor;
+  out.device_model = around.device_model;
   const std::uint64_t shown = add_group(order, job, members, out);
   // Nobody has told how many devices the machine has; a worker sees no others anyway.
   out.devices =
@@ -123,14 +115,16 @@ workers::Membership membership_of(const SpawnWorker& order,
 /// Where the peers of a DI-engine worker listen.
 Result<std::vector<KeyValue>> peers_of(const SpawnWorker& order,
                                        const JobSpec& job,
-                                       std::span<const WorkerStart> members) {
+                                       std::span<const WorkerStart> members,
+                                       const Surroundings& around) {
   if (order.rank.index() >= members.size()) return std::vector<KeyValue>{};
   DiMembership membership = orrery::membership_of(job);
   if (membership.family == JobFamily::Native) return std::vector<KeyValue>{};
   membership.generation = order.generation;
+  membership.server_url = around.server_url;
   for (const WorkerStart& member : members)
     membership.workers.push_back(
-        {member.role, member.local_rank, std::string(kAddress), member.first_port});
+        {member.role, member.local_rank, around.address_of(member.node), member.first_port});
   if (!give_missing_ports(membership))
     return Error{ErrorCode::Unavailable,
                  {},
@@ -144,17 +138,35 @@ Result<std::vector<KeyValue>> peers_of(const SpawnWorker& order,
 
 }  // namespace
 
+const std::string& Surroundings::address_of(NodeId node) const {
+  static const std::string kThisMachine = "127.0.0.1";
+  const auto found = addresses.find(node);
+  return found == addresses.end() ? kThisMachine : found->second;
+}
+
+workers::Endpoint job_master(JobId id,
+                             const JobSpec& job,
+                             std::span<const WorkerStart> members,
+                             const Surroundings& around) {
+  const NodeId first = members.empty() ? NodeId::none() : members[0].node;
+  const bool has_port = !members.empty() && members[0].first_port != 0;
+  return {around.address_of(first),
+          has_port ? master_port(job, members[0].first_port) : workers::master_port(id)};
+}
+
 Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
                                                 const JobSpec& job,
-                                                std::span<const WorkerStart> members) {
-  Result<std::vector<KeyValue>> peers = peers_of(order, job, members);
+                                                std::span<const WorkerStart> members,
+                                                const Surroundings& around) {
+  Result<std::vector<KeyValue>> peers = peers_of(order, job, members, around);
   if (!peers) return peers.errors();
   workers::EnvironmentSources sources;
   sources.node = own_environment();
   sources.user = job.roles[order.slot.role.index()].environment;
   sources.computed = std::move(peers).value();
+  sources.overrides = around.overrides;
   const workers::WorkerEnvironment all = workers::environment_of(
-      workers::WorkerFamily::Torch, membership_of(order, job, members), sources);
+      workers::WorkerFamily::Torch, membership_of(order, job, members, around), sources);
   std::vector<std::string> out;
   out.reserve(all.variables.size());
   for (const auto& [key, value] : all.variables) out.emplace_back(key).append("=").append(value);

@@ -26,9 +26,9 @@
 
 namespace orrery::runtime {
 
-/// Waits until `holds`, at most a minute; whether it came to hold.
+/// Waits until `holds`, at most half a minute; whether it came to hold.
 inline bool eventually(const std::function<bool()>& holds) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > limit) return false;
     poll(nullptr, 0, 1);

@@ -1,0 +1,80 @@
+#include "runtime/agent/controller_line.hpp"
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::runtime {
+
+ControllerLine::ControllerLine(LinkDialer& dialer,
+                               std::vector<std::string> addresses,
+                               std::uint64_t seed,
+                               const LineTimes& times)
+    : dialer_(dialer),
+      addresses_(std::move(addresses)),
+      times_(times),
+      random_(Random::stream(seed, "reconnect")) {
+  invariant(!addresses_.empty(), "an agent has a controller to look for");
+}
+
+ControllerLine::~ControllerLine() { close(); }
+
+void ControllerLine::close() {
+  // First the stream, so that nobody calls the ear any more.
+  client_.reset();
+  ear_.reset();
+}
+
+void ControllerLine::keep(Instant now) {
+  if (client_ || now < try_at_) return;
+  std::string address = leader_;
+  leader_.clear();
+  if (address.empty()) {
+    address = addresses_[next_address_];
+    next_address_ = (next_address_ + 1) % addresses_.size();
+  }
+  ear_ = std::make_unique<Ear>(inbox_, ++stream_);
+  client_ = dialer_.open(address, times_.timeout, *ear_);
+  if (!client_) lost(now, times_.longest_wait);
+}
+
+std::vector<LineEvent> ControllerLine::take(Instant now) {
+  std::vector<LineEvent> out;
+  for (Arrival& arrival : inbox_.take()) {
+    if (arrival.stream != stream_ || !client_) continue;
+    const bool closed = std::holds_alternative<LineClosed>(arrival.event);
+    out.push_back(std::move(arrival.event));
+    if (closed) lost(now, times_.longest_wait);
+  }
+  return out;
+}
+
+void ControllerLine::send(const AgentMessage& message) {
+  if (client_) client_->send(message);
+}
+
+void ControllerLine::refused(const Refusal& refusal, Instant now) {
+  leader_ = refusal.leader;
+  lost(now, refusal.again ? times_.longest_wait : times_.hopeless_wait);
+  if (!refusal.again) try_at_ = now + times_.hopeless_wait;
+  // Who leads is known: no reason to wait longer than it takes to spread the others.
+  if (!leader_.empty())
+    try_at_ = now + Duration{static_cast<std::int64_t>(
+                        random_.below(static_cast<std::uint64_t>(times_.first_wait.ns) + 1))};
+}
+
+void ControllerLine::restart(Instant now) {
+  close();
+  try_at_ = now;
+}
+
+void ControllerLine::lost(Instant now, Duration longest) {
+  close();
+  const int doublings = std::min(failures_, 20);
+  ++failures_;
+  const Duration wait = std::min(times_.first_wait * (std::int64_t{1} << doublings), longest);
+  const auto half = static_cast<std::uint64_t>(wait.ns / 2);
+  try_at_ = now + Duration{wait.ns - static_cast<std::int64_t>(random_.below(half + 1))};
+}
+
+}  // namespace orrery::runtime

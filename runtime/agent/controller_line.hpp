@@ -1,0 +1,109 @@
+// The agent's line to whichever controller leads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/base/units.hpp"
+#include "runtime/agent/inbox.hpp"
+#include "runtime/link/link.hpp"
+
+namespace orrery::runtime {
+
+/// Waits between two tries to reach a controller.
+struct LineTimes {
+  Duration first_wait = Duration::milliseconds(50);  ///< Doubled each time,
+  Duration longest_wait = Duration::seconds(2);    ///< up to here; a random half of it is left out.
+  Duration hopeless_wait = Duration::seconds(30);  ///< After a refusal that will not change.
+  Duration timeout = Duration::seconds(5);         ///< Of one try.
+};
+
+/// What has become of the line.
+struct LineOpened {};
+
+struct LineClosed {
+  std::string why;
+};
+
+using LineEvent = std::variant<LineOpened, LineClosed, ControllerMessage>;
+
+/// Keeps one stream to one of several controllers: opens it, and after its loss opens it anew, to
+/// each controller in turn, the one that was named as leader first. Used by one thread.
+class ControllerLine {
+ public:
+  /// `dialer` outlives this. `addresses`: at least one.
+  ControllerLine(LinkDialer& dialer,
+                 std::vector<std::string> addresses,
+                 std::uint64_t seed,
+                 const LineTimes& times = {});
+  ~ControllerLine();
+
+  /// Opens a stream where it is time to.
+  void keep(Instant now);
+
+  /// When `keep` must be called at the latest.
+  Instant next_try() const { return client_ ? Instant::never() : try_at_; }
+
+  /// What has happened since the last call, in its order; of the present stream only.
+  std::vector<LineEvent> take(Instant now);
+
+  /// Readable when `take` has something to give.
+  int descriptor() const { return inbox_.descriptor(); }
+
+  /// Dropped where there is no stream.
+  void send(const AgentMessage& message);
+
+  /// The controller will not serve us. Ends the stream.
+  void refused(const Refusal& refusal, Instant now);
+
+  /// The stream serves its purpose: the next loss starts with the shortest wait.
+  void works() { failures_ = 0; }
+
+  /// Ends the stream and opens another one at once.
+  void restart(Instant now);
+
+ private:
+  struct Arrival {
+    std::uint64_t stream = 0;
+    LineEvent event;
+  };
+
+  class Ear final : public LinkClientListener {
+   public:
+    Ear(Inbox<Arrival>& inbox, std::uint64_t stream) : inbox_(inbox), stream_(stream) {}
+
+    void on_open() override { inbox_.push({stream_, LineOpened{}}); }
+
+    void on_messages(std::vector<ControllerMessage> messages) override {
+      for (ControllerMessage& message : messages) inbox_.push({stream_, std::move(message)});
+    }
+
+    void on_closed(const std::string& why) override { inbox_.push({stream_, LineClosed{why}}); }
+
+   private:
+    Inbox<Arrival>& inbox_;
+    std::uint64_t stream_;
+  };
+
+  void lost(Instant now, Duration longest);
+  void close();
+
+  LinkDialer& dialer_;
+  std::vector<std::string> addresses_;
+  LineTimes times_;
+  Random random_;
+  Inbox<Arrival> inbox_;
+  std::string leader_;  ///< Named by a refusal; tried first, once.
+  std::size_t next_address_ = 0;
+  int failures_ = 0;
+  Instant try_at_;
+  std::uint64_t stream_ = 0;
+  std::unique_ptr<Ear> ear_;
+  std::unique_ptr<LinkClient> client_;  ///< Destroyed before its ear.
+};
+
+}  // namespace orrery::runtime

@@ -1,0 +1,317 @@
+#include "runtime/agent/node_agent.hpp"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "core/agent/worker_reports.hpp"
+#include "core/base/invariant.hpp"
+#include "runtime/agent/membership_text.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+// How often processes without a descriptor are looked at.
+constexpr Duration kPollPeriod = Duration::milliseconds(10);
+
+constexpr Duration kCollectPeriod = Duration::seconds(30);
+
+// From asking to killing, and between two kills, where workers end with the agent.
+constexpr Duration kStopGrace = Duration::seconds(2);
+
+// From a preemption notice without a time to the end that it announces.
+constexpr Duration kNotice = Duration::seconds(30);
+
+std::int64_t wall_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,
+                                                   const AgentHost& host) {
+  Result<NodeState> state = NodeState::open(config.state);
+  if (!state) return state.errors();
+  std::unique_ptr<NodeAgent> agent(new NodeAgent(config, host, std::move(state).value()));
+  if (!agent->lease_.ok())
+    return Error{ErrorCode::Unavailable, {}, 0, agent->state_.path("lease"), "it cannot be mapped"};
+  return agent;
+}
+
+NodeAgent::NodeAgent(const AgentConfig& config, const AgentHost& host, NodeState state)
+    : config_(config),
+      host_(host),
+      state_(std::move(state)),
+      lease_(LeaseFile::for_writing(state_.path("lease"))),
+      table_(state_.path("workers"), host.shim_program, host.folders),
+      jobs_(state_.path("jobs")),
+      starts_(config, state_, host.inventory, jobs_, table_),
+      line_(*host.dialer,
+            config.controllers,
+            state_.record().session ^ static_cast<std::uint64_t>(boot_time().ns),
+            host.line),
+      inbox_(std::make_shared<Inbox<Word>>()) {}
+
+AgentEnd NodeAgent::run(int signals) {
+  signals_ = signals;
+  if (host_.watch_devices)
+    host_.watch_devices([inbox = inbox_](std::uint64_t lost) { inbox->push(DevicesWord{lost}); });
+  take_over();
+  std::vector<int> readable;
+  while (!is_over()) {
+    turn(readable);
+    if (!is_over()) readable = wait();
+  }
+  return *end_;
+}
+
+/// What an earlier life has left.
+void NodeAgent::take_over() {
+  const LeaseNote lease = lease_.read();
+  fence_.renew(lease.epoch, lease.until);
+  const WorkerTable::Found found = table_.adopt();
+  for (const AgentWorker& worker : found.living)
+    say("found worker " + folder_name_of(worker.name) + ", " +
+        std::string(to_string(worker.state)));
+  jobs_.keep_only([&](JobId job) { return table_.has_job(job); });
+  if (state_.record().known) {
+    const NodeRecord& record = state_.record();
+    agent_.emplace(AgentSettings::of(record.node, record.session, record.settings));
+    step(AgentRestarted{lease.epoch, lease.until, found.living, found.ended});
+  } else if (!table_.empty()) {
+    leave_cluster();
+  }
+}
+
+void NodeAgent::turn(const std::vector<int>& readable) {
+  take_signals();
+  take_words();
+  take_changes(readable);
+  take_line();
+  if (agent_ && agent_->next_deadline() <= boot_time()) step(TimePassed{});
+  if (leaving_cluster_ && table_.empty()) forget_cluster();
+  if (!stopping_ && !leaving_cluster_) line_.keep(boot_time());
+  end_stubborn();
+  if (collect_at_ <= boot_time()) {
+    table_.collect(wall_clock());
+    collect_at_ = boot_time() + kCollectPeriod;
+  }
+}
+
+bool NodeAgent::is_over() {
+  if (stopping_ && !end_ && (!config_.kill_workers_at_exit || table_.empty()))
+    end_ = AgentEnd::Stopped;
+  return end_.has_value();
+}
+
+void NodeAgent::take_signals() {
+  signalfd_siginfo info{};
+  while (signals_ >= 0 && read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGUSR1) {
+      leaves_at_ = boot_time() + kNotice;
+      if (agent_) say_fact(NodeLeaving{state_.record().node, {}}, kNotice);
+    } else {
+      inbox_->push(StopWord{});
+    }
+  }
+}
+
+void NodeAgent::take_words() {
+  for (Word& word : inbox_->take()) {
+    if (std::holds_alternative<StopWord>(word)) {
+      begin_to_stop();
+    } else if (const auto* devices = std::get_if<DevicesWord>(&word)) {
+      if (devices->lost == lost_devices_) continue;
+      lost_devices_ = devices->lost;
+      if (agent_) say_fact(DevicesLost{state_.record().node, lost_devices_});
+    } else if (welcomed_) {
+      line_.send(std::get<CheckResult>(word));
+    }
+  }
+}
+
+void NodeAgent::begin_to_stop() {
+  if (stopping_) return;
+  stopping_ = true;
+  if (!config_.kill_workers_at_exit) return;
+  table_.signal_all(WorkerSignal::Ask);
+  kill_at_ = boot_time() + kStopGrace;
+}
+
+void NodeAgent::end_stubborn() {
+  if (boot_time() < kill_at_) return;
+  table_.signal_all(WorkerSignal::Kill);
+  kill_at_ = boot_time() + kStopGrace;
+}
+
+/// A job's specification and membership are of use as long as it may have workers here.
+void NodeAgent::forget_idle_jobs() {
+  std::erase_if(cleaned_jobs_, [&](JobId job) {
+    if (table_.has_job(job)) return false;
+    jobs_.forget(job);
+    return true;
+  });
+}
+
+std::vector<int> NodeAgent::wait() {
+  std::vector<pollfd> polled{{inbox_->descriptor(), POLLIN, 0}, {line_.descriptor(), POLLIN, 0}};
+  if (signals_ >= 0) polled.push_back({signals_, POLLIN, 0});
+  table_.append_descriptors(polled);
+  Duration longest = next_deadline() - boot_time();
+  if (table_.must_be_polled()) longest = std::min(longest, kPollPeriod);
+  const std::int64_t ns = std::max<std::int64_t>(longest.ns, 0);
+  const timespec timeout{static_cast<time_t>(ns / 1'000'000'000),
+                         static_cast<long>(ns % 1'000'000'000)};
+  std::vector<int> readable;
+  if (ppoll(polled.data(), polled.size(), &timeout, nullptr) > 0)
+    for (const pollfd& each : polled)
+      if (each.revents != 0) readable.push_back(each.fd);
+  std::ranges::sort(readable);
+  return readable;
+}
+
+Instant NodeAgent::next_deadline() const {
+  Instant deadline = std::min(collect_at_, kill_at_);
+  if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, line_.next_try());
+  if (agent_) deadline = std::min(deadline, agent_->next_deadline());
+  return deadline;
+}
+
+void NodeAgent::take_changes(const std::vector<int>& readable) {
+  table_.look(readable);
+  for (const WorkerRecord& ready : table_.take_ready())
+    if (agent_) step_without_acting(WorkerReady{ready.name()});
+  for (const WorkerEnd& end : table_.take_ends()) {
+    tell_trouble(end);
+    const WorkerName name = end.record.name();
+    if (!agent_) continue;
+    switch (end.status.kind) {
+      case EndKind::Exited:
+        // What ends because the node ends is the node's failure, not the worker's.
+        if (stopping_)
+          step_without_acting(WorkerVanished{name});
+        else
+          step_without_acting(WorkerExited{name, end.status.exit_code});
+        break;
+      case EndKind::NotStarted:
+        step_without_acting(SpawnFailed{name});
+        break;
+      case EndKind::Fenced:
+      case EndKind::Lost:
+        step_without_acting(WorkerVanished{name});
+        break;
+    }
+  }
+  if (agent_) carry_out();
+  forget_idle_jobs();
+}
+
+void NodeAgent::step(const AgentEvent& event) {
+  if (!agent_) return;
+  step_without_acting(event);
+  carry_out();
+}
+
+/// The shims hear of a lease before anything is done under it.
+void NodeAgent::step_without_acting(const AgentEvent& event) {
+  agent_->step(event, boot_time(), out_);
+  if (!agent_->holds_lease()) return;
+  const Instant before = fence_.lease_until();
+  fence_.renew(agent_->epoch(), agent_->lease_until());
+  if (fence_.lease_until() != before) lease_.write({fence_.epoch(), fence_.lease_until()});
+}
+
+/// First what the core orders, then what it reports, then its complete list.
+void NodeAgent::carry_out() {
+  run_actions();
+  for (const AgentRemark& remark : out_.remarks)
+    if (remark.note == AgentNote::Fenced)
+      say("the lease is over: worker " + folder_name_of(remark.worker) + " is killed");
+  std::vector<WorkersChanged> reports = std::exchange(out_.reports, {});
+  pack_reports(reports);
+  const std::vector<SubMasterSaid> said = std::exchange(out_.said, {});
+  const std::optional<Heartbeat> beat = std::exchange(out_.heartbeat, std::nullopt);
+  out_.clear();
+  if (welcomed_ && !reports.empty()) line_.send(Reports{std::move(reports)});
+  for (const SubMasterSaid& each : said) say_fact(each);
+  if (welcomed_ && beat) say_beat(*beat);
+}
+
+void NodeAgent::run_actions() {
+  // A worker that cannot be started may make room for one that waits.
+  while (!out_.actions.empty()) {
+    const std::vector<AgentAction> actions = std::exchange(out_.actions, {});
+    std::vector<AgentEvent> answers;
+    for (const AgentAction& action : actions) {
+      if (const auto* order = std::get_if<SpawnWorker>(&action)) act(*order, answers);
+      if (const auto* order = std::get_if<SignalWorker>(&action)) table_.signal(*order);
+      if (const auto* order = std::get_if<TellMembership>(&action)) act(*order);
+    }
+    for (const AgentEvent& answer : answers) step_without_acting(answer);
+  }
+}
+
+void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) {
+  const std::optional<FailedStart> failed =
+      stopping_ ? FailedStart{order.worker, "its node is about to end"} : starts_.begin(order);
+  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning);
+  if (!failed) return;
+  tell_trouble(*failed);
+  answers.emplace_back(SpawnFailed{order.worker});
+}
+
+void NodeAgent::act(const TellMembership& order) {
+  const auto known = agent_->workers().find(order.worker);
+  if (known == agent_->workers().end()) return;
+  table_.told(order, known->second.slot);
+  const WorkerRecord* record = table_.record(order.worker);
+  const JobSpec* job = jobs_.spec(order.worker.job);
+  const Members* members = jobs_.members(order.worker.job);
+  if (record == nullptr || job == nullptr || members == nullptr) return;
+  const std::string text = membership_text(*record, *job, *members) + "\n";
+  replace_file(table_.folder_of(order.worker) + "/membership.json", text, Survives::Kill, 0644);
+}
+
+void NodeAgent::tell_trouble(const WorkerEnd& end) {
+  const bool failed = end.status.kind != EndKind::Exited || end.status.exit_code != 0;
+  if (!failed) return;
+  WorkerTrouble trouble{
+      end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}};
+  if (trouble.sentence.empty())
+    trouble.sentence = "it ended with " + std::to_string(end.status.exit_code);
+  trouble.log_tail =
+      read_file(table_.folder_of(end.record.name()) + "/tail", kLogTailBytes).value_or("");
+  say("worker " + folder_name_of(end.record.name()) + ": " + trouble.sentence);
+  if (welcomed_) line_.send(trouble);
+}
+
+void NodeAgent::tell_trouble(const FailedStart& failed) {
+  say("worker " + folder_name_of(failed.worker) + ": " + failed.reason);
+  if (welcomed_)
+    line_.send(WorkerTrouble{
+        failed.worker.job, failed.worker.incarnation, failed.worker.birth_rank, failed.reason, {}});
+}
+
+int run_agent(const AgentConfig& config, const AgentHost& host) {
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int number : {SIGTERM, SIGINT, SIGUSR1, SIGPIPE}) sigaddset(&handled, number);
+  pthread_sigmask(SIG_BLOCK, &handled, nullptr);
+  const Descriptor signals(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  Result<std::unique_ptr<NodeAgent>> agent = NodeAgent::make(config, host);
+  if (!agent) {
+    if (host.say)
+      for (const Error& error : agent.errors()) host.say(error.text());
+    return 2;
+  }
+  return agent.value()->run(signals.get()) == AgentEnd::Stopped ? 0 : 1;
+}
+
+}  // namespace orrery::runtime

@@ -1,0 +1,190 @@
+// What the agent and its controller say to each other.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/agent/node_agent.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+// Facts that wait for a controller; older ones go.
+constexpr std::size_t kFactsMax = 1000;
+
+bool same_lease(const Settings& a, const Settings& b) {
+  return a.node_lease == b.node_lease && a.fence_margin == b.fence_margin;
+}
+
+}  // namespace
+
+void NodeAgent::take_line() {
+  for (const LineEvent& event : line_.take(boot_time())) {
+    if (std::holds_alternative<LineOpened>(event)) {
+      say_hello();
+    } else if (const auto* closed = std::get_if<LineClosed>(&event)) {
+      if (welcomed_) say("lost the controller: " + closed->why);
+      welcomed_ = false;
+    } else {
+      hear(std::get<ControllerMessage>(event));
+    }
+  }
+}
+
+void NodeAgent::say_hello() {
+  Hello hello;
+  hello.program = host_.version;
+  hello.node = config_.node;
+  hello.group = config_.group;
+  hello.address = config_.address;
+  hello.session = state_.record().session;
+  hello.inventory = host_.inventory;
+  line_.send(hello);
+}
+
+void NodeAgent::hear(const ControllerMessage& message) {
+  // Orders and renewals mean the node that was welcomed on this stream.
+  const bool may_come_first =
+      std::holds_alternative<Welcome>(message) || std::holds_alternative<Refusal>(message);
+  if (!welcomed_ && !may_come_first) return;
+  std::visit([this](const auto& body) { heard(body); }, message);
+}
+
+void NodeAgent::heard(const Welcome& welcome) {
+  const NodeRecord& record = state_.record();
+  const bool other_cluster =
+      welcome.cluster != 0 && record.cluster != 0 && welcome.cluster != record.cluster;
+  if (record.known && (other_cluster || welcome.node != record.node)) return leave_cluster();
+  starts_.set_server_url(welcome.server_url);
+  if (!record.known || !agent_ || !same_lease(welcome.settings, record.settings))
+    return begin_life(welcome);
+  if (!welcomed_)
+    say("the controller of epoch " + std::to_string(welcome.epoch.value) + " is there");
+  welcomed_ = true;
+  line_.works();
+  step_without_acting(EpochAnnounced{welcome.epoch});
+  step_without_acting(Connected{});
+  carry_out();
+  send_facts();
+}
+
+/// The durations of a lease hold for a whole session, so new ones begin a new one.
+void NodeAgent::begin_life(const Welcome& welcome) {
+  const bool renewed = agent_.has_value();
+  const Status kept = state_.know(welcome.node, welcome.cluster, welcome.settings);
+  const Status begun = renewed && kept ? state_.begin_session() : kept;
+  if (!begun) {
+    say(begun.errors()[0].text());
+    return line_.refused({"the node's record cannot be kept", true, {}}, boot_time());
+  }
+  const NodeRecord& record = state_.record();
+  AgentRestarted found{fence_.epoch(), fence_.lease_until(), {}, {}};
+  if (agent_)
+    for (const auto& [name, worker] : agent_->workers())
+      if (worker.state != AgentWorkerState::Waiting) found.living.push_back(worker);
+  agent_.emplace(AgentSettings::of(record.node, record.session, record.settings));
+  out_.clear();
+  if (renewed) {
+    step_without_acting(found);
+    carry_out();
+    welcomed_ = false;
+    return line_.restart(boot_time());  // The controller must hear of the session.
+  }
+  heard(welcome);
+}
+
+void NodeAgent::heard(const Refusal& refusal) {
+  say("refused: " + refusal.reason);
+  welcomed_ = false;
+  if (!refusal.again && !state_.record().known && table_.empty()) end_ = AgentEnd::NotWelcome;
+  line_.refused(refusal, boot_time());
+}
+
+void NodeAgent::heard(const Order& order) {
+  Command command;
+  command.sequence = order.sequence;
+  command.index = order.index;
+  command.epoch = order.epoch;
+  command.body = order.body;
+  const bool stale = order.epoch < agent_->epoch();
+  step(CommandReceived{std::move(command)});
+  const auto* clean = std::get_if<CleanJob>(&order.body);
+  if (clean == nullptr || stale) return;
+  table_.clean(clean->job);
+  cleaned_jobs_.insert(clean->job);
+  forget_idle_jobs();
+}
+
+void NodeAgent::heard(const LogRequest& request) {
+  if (!request.cancel)
+    line_.send(LogChunk{request.request, {}, true, "this agent cannot show logs"});
+}
+
+void NodeAgent::heard(const CheckRequest& request) {
+  if (!host_.check) {
+    CheckResult result;
+    result.request = request.request;
+    result.error = "this agent cannot check its node";
+    return line_.send(result);
+  }
+  host_.check(request, [inbox = inbox_](CheckResult result) { inbox->push(std::move(result)); });
+}
+
+void NodeAgent::say_beat(const Heartbeat& heartbeat) {
+  Beat beat = beat_of(heartbeat);
+  for (const auto& [who, values] : measured_) {
+    ProfilingChanged change;
+    std::tie(change.job, change.generation, change.rank) = who;
+    for (const auto& [key, value] : values) change.values.push_back({key, value});
+    beat.measured.push_back(std::move(change));
+  }
+  measured_.clear();
+  if (beat.registers) {
+    beat.lost_devices = lost_devices_;
+    if (leaves_at_) beat.leaves_in = *leaves_at_ - boot_time();
+  }
+  line_.send(beat);
+}
+
+void NodeAgent::say_fact(EventBody body, Duration leaves_in) {
+  Fact fact;
+  fact.body = std::move(body);
+  fact.leaves_in = leaves_in;
+  facts_.push_back({std::move(fact), boot_time()});
+  while (facts_.size() > kFactsMax) facts_.pop_front();
+  send_facts();
+}
+
+void NodeAgent::send_facts() {
+  if (!welcomed_) return;
+  for (WaitingFact& each : std::exchange(facts_, {})) {
+    each.fact.age = boot_time() - each.at;
+    if (!each.fact.leaves_in.is_forever())
+      each.fact.leaves_in = std::max(each.fact.leaves_in - each.fact.age, Duration::zero());
+    line_.send(each.fact);
+  }
+}
+
+/// A controller of another journal knows nothing of our workers, and its numbers mean others.
+void NodeAgent::leave_cluster() {
+  say("the controller is of another cluster: what runs here is killed and forgotten");
+  leaving_cluster_ = true;
+  welcomed_ = false;
+  agent_.reset();
+  out_.clear();
+  facts_.clear();
+  measured_.clear();
+  table_.signal_all(WorkerSignal::Kill);
+  line_.restart(boot_time());
+}
+
+void NodeAgent::forget_cluster() {
+  table_.forget_all();
+  jobs_.keep_only([](JobId) { return false; });
+  const Status forgotten = state_.forget();
+  if (!forgotten) return say(forgotten.errors()[0].text());
+  leaving_cluster_ = false;
+  fence_ = ShimFence{};
+  lease_.write({});
+  line_.restart(boot_time());
+}
+
+}  // namespace orrery::runtime

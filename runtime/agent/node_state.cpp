@@ -1,0 +1,85 @@
+#include "runtime/agent/node_state.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "runtime/shim/stored_record.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+Error refused(const std::string& subject, const std::string& message) {
+  return {ErrorCode::Unavailable, {}, 0, subject, message};
+}
+
+}  // namespace
+
+Result<NodeState> NodeState::open(const std::string& folder) {
+  NodeState out;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return refused(folder, "it cannot be made: " + error.message());
+  out.folder_ = std::filesystem::canonical(folder, error).string();
+  if (error) return refused(folder, "it cannot be found: " + error.message());
+  for (const char* name : {"workers", "jobs", "environments"}) {
+    std::filesystem::create_directory(out.path(name), error);
+    if (error) return refused(out.path(name), "it cannot be made: " + error.message());
+    std::filesystem::permissions(out.path(name), std::filesystem::perms{0711}, error);
+  }
+  out.lock_.reset(::open(out.path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!out.lock_.is_open())
+    return refused(out.path("lock"), std::string("it cannot be made: ") + std::strerror(errno));
+  if (flock(out.lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error{
+        ErrorCode::Conflict,
+        {},
+        0,
+        out.folder_,
+        "another agent works in this folder; end it, or give this one a folder of its own"};
+  const std::optional<std::string> bytes = read_file(out.path("node"));
+  if (bytes) {
+    std::optional<NodeRecord> record = restored<NodeRecord>(*bytes);
+    if (!record)
+      return refused(out.path("node"),
+                     "it is damaged, so nobody knows what this node was; remove the folder once "
+                     "none of its workers lives");
+    out.record_ = *std::move(record);
+  }
+  const Status begun = out.begin_session();
+  if (!begun) return begun.errors();
+  return out;
+}
+
+Status NodeState::begin_session() {
+  ++record_.session;
+  return save();
+}
+
+Status NodeState::know(NodeId node, std::uint64_t cluster, const Settings& settings) {
+  record_.known = true;
+  record_.node = node;
+  record_.cluster = cluster;
+  record_.settings = settings;
+  return save();
+}
+
+Status NodeState::forget() {
+  NodeRecord fresh;
+  fresh.session = record_.session + 1;
+  record_ = fresh;
+  return save();
+}
+
+Status NodeState::save() {
+  if (!replace_file(path("node"), stored(record_), Survives::PowerLoss))
+    return refused(path("node"), std::string("it cannot be written: ") + std::strerror(errno));
+  return Done{};
+}
+
+}  // namespace orrery::runtime

@@ -1,0 +1,70 @@
+// The state folder of a node's agent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/ids.hpp"
+#include "core/base/result.hpp"
+#include "core/record/event.hpp"
+#include "runtime/shim/durable_file.hpp"
+
+namespace orrery::runtime {
+
+/// What an agent must not forget: file `node`.
+struct NodeRecord {
+  std::uint64_t session = 0;  ///< Of the last life.
+  bool known = false;         ///< Whether a controller has ever welcomed the node: then the rest.
+  NodeId node;
+  std::uint64_t cluster = 0;  ///< See Welcome.
+  Settings settings;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("session", self.session);
+    v.field("known", self.known);
+    v.field("node", self.node);
+    v.field("cluster", self.cluster);
+    v.field("settings", self.settings);
+  }
+};
+
+/// Holds the folder for one agent at a time:
+///
+///   lock, node      this
+///   lease           lease_file.hpp
+///   socket          worker_socket.hpp
+///   workers/        worker_table.hpp
+///   jobs/           known_jobs.hpp
+///   environments/   environments.hpp
+class NodeState {
+ public:
+  /// Makes the folder where there is none, takes its lock and begins a new life: its session number
+  /// is on disk before anybody hears of it. Errors: another agent holds the folder, or it cannot be
+  /// written.
+  static Result<NodeState> open(const std::string& folder);
+
+  const NodeRecord& record() const { return record_; }
+
+  /// Begins one more life inside this one, for a node that starts over.
+  Status begin_session();
+
+  /// A controller has told who we are.
+  Status know(NodeId node, std::uint64_t cluster, const Settings& settings);
+
+  /// No controller is known any more.
+  Status forget();
+
+  std::string path(const char* name) const { return folder_ + "/" + name; }
+
+ private:
+  NodeState() = default;
+
+  Status save();
+
+  std::string folder_;  ///< Absolute.
+  Descriptor lock_;
+  NodeRecord record_;
+};
+
+}  // namespace orrery::runtime

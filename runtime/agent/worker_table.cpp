@@ -1,0 +1,258 @@
+#include "runtime/agent/worker_table.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+#include "runtime/shim/stored_record.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+Error refused(const std::string& subject, const char* what) {
+  return {ErrorCode::Unavailable, {}, 0, subject, std::string(what) + ": " + std::strerror(errno)};
+}
+
+void remove_folder(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+std::int64_t wall_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+}  // namespace
+
+WorkerTable::WorkerTable(std::string folder, std::string shim_program, const FolderLimits& limits)
+    : folder_(std::move(folder)), shim_program_(std::move(shim_program)), limits_(limits) {}
+
+std::string WorkerTable::path_of(const WorkerName& worker) const {
+  return folder_ + "/" + folder_name_of(worker);
+}
+
+WorkerTable::Found WorkerTable::adopt() {
+  Found found;
+  std::vector<WorkerName> names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
+    if (const auto name = worker_named(entry.path().filename().string())) names.push_back(*name);
+  std::ranges::sort(names);
+  for (const WorkerName& name : names) adopt_folder(name, found);
+  const auto age = [](const Kept& kept) { return kept.since; };
+  std::ranges::stable_sort(ended_, {}, age);
+  std::ranges::stable_sort(cleaned_, {}, age);
+  forget_replaced(found);
+  return found;
+}
+
+void WorkerTable::adopt_folder(const WorkerName& worker, Found& found) {
+  const std::string path = path_of(worker);
+  const auto record = restored<WorkerRecord>(read_file(path + "/agent").value_or(""));
+  const auto status = restored<WorkerStatus>(read_file(path + "/status").value_or(""));
+  if (!record || record->name() != worker) return remove_folder(path);
+  if (status) {
+    const bool cleaned = exists(path + "/cleaned");
+    (cleaned ? cleaned_ : ended_).push_back({worker, status->ended_at});
+    if (!cleaned) found.ended.push_back(ended_of(*record, *status));
+    return;
+  }
+  std::optional<ShimProcess> shim = ShimProcess::adopt(path);
+  if (!shim) return remove_folder(path);  // Its shim was never started: the spec comes before it.
+  AgentWorkerState state = shim->is_ready() ? AgentWorkerState::Ready : AgentWorkerState::Starting;
+  // Its end follows as soon as nothing of it is left.
+  if (shim->is_clearing() || shim->end()) state = AgentWorkerState::Killed;
+  const bool ready = shim->is_ready();
+  living_.emplace(worker, Living{*record, *std::move(shim), ready});
+  found.living.push_back(worker_of(*record, state));
+}
+
+/// The end of an older start of a slot is of no use any more.
+void WorkerTable::forget_replaced(Found& found) {
+  const auto is_replaced = [&](const EndedWorker& ended) {
+    const auto newer = [&](const auto& other) {
+      return other.name.job == ended.name.job && other.slot == ended.slot &&
+             other.name.incarnation > ended.name.incarnation;
+    };
+    return std::ranges::any_of(found.living, newer) || std::ranges::any_of(found.ended, newer);
+  };
+  std::vector<EndedWorker> kept;
+  for (const EndedWorker& ended : found.ended)
+    if (!is_replaced(ended)) kept.push_back(ended);
+  found.ended = std::move(kept);
+}
+
+Status WorkerTable::make_folder(const SpawnWorker& order) {
+  const std::string path = path_of(order.worker);
+  invariant(!living_.contains(order.worker), "a worker is started once");
+  if (exists(path + "/status")) remove_folder(path);  // Of a worker that everybody has forgotten.
+  if (mkdir(path.c_str(), 0711) != 0 || mkdir((path + "/work").c_str(), 0755) != 0)
+    return refused(path, "it cannot be made");
+  // Enough to tell its end, should this life end before the worker is started.
+  if (!replace_file(path + "/agent", stored(record_of(order)), Survives::Kill))
+    return refused(path, "it cannot be written");
+  return Done{};
+}
+
+Status WorkerTable::start(const SpawnWorker& order, const WorkerLaunch& launch) {
+  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path_of(order.worker), launch);
+  if (!shim) return shim.errors();
+  living_.emplace(order.worker, Living{record_of(order), std::move(shim).value()});
+  return Done{};
+}
+
+void WorkerTable::never_started(const SpawnWorker& order, const std::string& reason) {
+  WorkerStatus status;
+  status.kind = EndKind::NotStarted;
+  status.reason = reason;
+  status.ended_at = wall_clock();
+  const std::string path = path_of(order.worker);
+  if (!exists(path)) return;
+  replace_file(path + "/status", stored(status), Survives::Kill);
+  ended_.push_back({order.worker, status.ended_at});
+}
+
+void WorkerTable::signal(const SignalWorker& order) {
+  const auto found = living_.find(order.worker);
+  if (found == living_.end()) return;
+  if (order.signal == WorkerSignal::Ask)
+    found->second.shim.ask();
+  else
+    found->second.shim.kill();
+}
+
+void WorkerTable::signal_all(WorkerSignal signal_of_all) {
+  for (const auto& [name, worker] : living_) signal({name, signal_of_all});
+}
+
+void WorkerTable::told(const TellMembership& order, const WorkerSlot& slot) {
+  const auto found = living_.find(order.worker);
+  if (found == living_.end()) return;
+  WorkerRecord& record = found->second.record;
+  record.generation = order.generation;
+  record.rank = order.rank;
+  record.world_size = order.world_size;
+  record.role = slot.role;
+  record.local_rank = slot.local_rank;
+  replace_file(path_of(order.worker) + "/agent", stored(record), Survives::Kill);
+}
+
+void WorkerTable::look(const std::vector<int>& readable) {
+  for (auto& [name, worker] : living_) {
+    std::vector<pollfd> own;
+    worker.shim.append_descriptors(own);
+    worker.shim.look(std::ranges::any_of(
+        own, [&](const pollfd& each) { return std::ranges::binary_search(readable, each.fd); }));
+  }
+}
+
+std::vector<WorkerRecord> WorkerTable::take_ready() {
+  std::vector<WorkerRecord> out;
+  for (auto& [name, worker] : living_) {
+    if (worker.told_ready || !worker.shim.is_ready()) continue;
+    worker.told_ready = true;
+    out.push_back(worker.record);
+  }
+  return out;
+}
+
+std::vector<WorkerEnd> WorkerTable::take_ends() {
+  std::vector<WorkerEnd> out;
+  for (auto it = living_.begin(); it != living_.end();) {
+    const std::optional<WorkerStatus>& end = it->second.shim.end();
+    if (!end) {
+      ++it;
+      continue;
+    }
+    out.push_back({it->second.record, *end});
+    const bool cleaned = exists(path_of(it->first) + "/cleaned");
+    (cleaned ? cleaned_ : ended_).push_back({it->first, end->ended_at});
+    it = living_.erase(it);
+  }
+  return out;
+}
+
+void WorkerTable::append_descriptors(std::vector<pollfd>& polled) const {
+  for (const auto& [name, worker] : living_) worker.shim.append_descriptors(polled);
+}
+
+bool WorkerTable::must_be_polled() const {
+  return std::ranges::any_of(living_,
+                             [](const auto& entry) { return entry.second.shim.must_be_polled(); });
+}
+
+std::vector<WorkerRecord> WorkerTable::records() const {
+  std::vector<WorkerRecord> out;
+  for (const auto& [name, worker] : living_) out.push_back(worker.record);
+  return out;
+}
+
+const WorkerRecord* WorkerTable::record(const WorkerName& worker) const {
+  const auto found = living_.find(worker);
+  return found == living_.end() ? nullptr : &found->second.record;
+}
+
+bool WorkerTable::has_job(JobId job) const {
+  return std::ranges::any_of(living_, [&](const auto& entry) { return entry.first.job == job; });
+}
+
+void WorkerTable::clean(JobId job) {
+  for (const auto& [name, worker] : living_)
+    if (name.job == job) mark_cleaned(name);
+  for (auto it = ended_.begin(); it != ended_.end();) {
+    if (it->worker.job != job) {
+      ++it;
+      continue;
+    }
+    mark_cleaned(it->worker);
+    cleaned_.push_back(*it);
+    it = ended_.erase(it);
+  }
+}
+
+void WorkerTable::mark_cleaned(const WorkerName& worker) {
+  const Descriptor file(
+      open((path_of(worker) + "/cleaned").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+void WorkerTable::collect(std::int64_t now) {
+  const auto remove_oldest = [&](std::deque<Kept>& kept) {
+    remove(kept.front().worker);
+    kept.pop_front();
+  };
+  while (ended_.size() > limits_.ended_max) remove_oldest(ended_);
+  while (!cleaned_.empty() && (cleaned_.size() > limits_.cleaned_max ||
+                               now - cleaned_.front().since > limits_.cleaned_age.ns))
+    remove_oldest(cleaned_);
+}
+
+void WorkerTable::remove(const WorkerName& worker) {
+  if (!living_.contains(worker)) remove_folder(path_of(worker));
+}
+
+void WorkerTable::forget_all() {
+  invariant(living_.empty(), "folders of the living stay");
+  for (const std::deque<Kept>* kept : {&ended_, &cleaned_})
+    for (const Kept& each : *kept) remove(each.worker);
+  ended_.clear();
+  cleaned_.clear();
+}
+
+std::string WorkerTable::folder_of(const WorkerName& worker) const {
+  const std::string path = path_of(worker);
+  return exists(path + "/agent") ? path : std::string();
+}
+
+}  // namespace orrery::runtime

@@ -1,0 +1,129 @@
+// The workers of one node and their folders.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/agent/agent.hpp"
+#include "core/base/result.hpp"
+#include "runtime/agent/shim_process.hpp"
+#include "runtime/agent/worker_record.hpp"
+
+namespace orrery::runtime {
+
+/// One worker that has ended.
+struct WorkerEnd {
+  WorkerRecord record;
+  WorkerStatus status;
+};
+
+/// How long folders of workers stay whose job is over.
+struct FolderLimits {
+  std::size_t cleaned_max = 200;                   ///< Of jobs that are over; the oldest go first.
+  Duration cleaned_age = Duration::seconds(3600);  ///< After the job was cleaned.
+  std::size_t ended_max = 4096;  ///< Of jobs that are not; as the core keeps ends.
+};
+
+/// Starts, signals and watches the shims of a node's workers, and takes over those of an earlier
+/// life. Ending this object ends no worker. Used by one thread.
+class WorkerTable {
+ public:
+  /// `folder`: takes a folder for each worker; it exists. `shim_program`: absolute path.
+  WorkerTable(std::string folder, std::string shim_program, const FolderLimits& limits = {});
+
+  /// What an earlier life has left, for AgentRestarted. Living ones are in the table from now on.
+  struct Found {
+    std::vector<AgentWorker> living;
+    std::vector<EndedWorker> ended;
+  };
+
+  Found adopt();
+
+  /// Makes the worker's folder, empty but for `work`. Error: it is there or cannot be made.
+  Status make_folder(const SpawnWorker& order);
+
+  /// Starts the worker in the folder that was made for it.
+  Status start(const SpawnWorker& order, const WorkerLaunch& launch);
+
+  /// Gives up a folder whose worker was never started; `reason` is kept there for people.
+  void never_started(const SpawnWorker& order, const std::string& reason);
+
+  /// Nothing happens where there is no such worker.
+  void signal(const SignalWorker& order);
+
+  void signal_all(WorkerSignal signal);
+
+  /// A worker has a new place.
+  void told(const TellMembership& order, const WorkerSlot& slot);
+
+  /// Looks at those of which a descriptor is in `readable` (ascending), and at those that have
+  /// none.
+  void look(const std::vector<int>& readable);
+
+  /// Takes those whose programs have begun to run, in the order of their names.
+  std::vector<WorkerRecord> take_ready();
+
+  /// Takes those that have ended, in the order of their names. Their folders stay.
+  std::vector<WorkerEnd> take_ends();
+
+  void append_descriptors(std::vector<pollfd>& polled) const;
+
+  bool must_be_polled() const;
+
+  bool empty() const { return living_.empty(); }
+
+  bool runs(const WorkerName& worker) const { return living_.contains(worker); }
+
+  /// Records of all that live.
+  std::vector<WorkerRecord> records() const;
+
+  const WorkerRecord* record(const WorkerName& worker) const;
+
+  /// Whether a worker of the job lives.
+  bool has_job(JobId job) const;
+
+  /// The job is over: its ends need not be told again, and its folders may go.
+  void clean(JobId job);
+
+  /// Removes folders beyond the limits; `now` is the wall clock in nanoseconds.
+  void collect(std::int64_t now);
+
+  /// Removes every folder. Only where nobody lives.
+  void forget_all();
+
+  /// Of a worker that lives or whose folder is still kept; empty otherwise.
+  std::string folder_of(const WorkerName& worker) const;
+
+ private:
+  struct Living {
+    WorkerRecord record;
+    ShimProcess shim;
+    bool told_ready = false;
+  };
+
+  struct Kept {
+    WorkerName worker;
+    std::int64_t since = 0;  ///< Wall clock: when it ended, or its job was cleaned.
+  };
+
+  std::string path_of(const WorkerName& worker) const;
+  void adopt_folder(const WorkerName& worker, Found& found);
+  void forget_replaced(Found& found);
+  void mark_cleaned(const WorkerName& worker);
+  void remove(const WorkerName& worker);
+
+  std::string folder_;
+  std::string shim_program_;
+  FolderLimits limits_;
+  std::map<WorkerName, Living> living_;
+  std::deque<Kept> ended_;    ///< Of jobs that are not cleaned, oldest first.
+  std::deque<Kept> cleaned_;  ///< Oldest first.
+};
+
+}  // namespace orrery::runtime
