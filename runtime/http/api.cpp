@@ -86,6 +86,10 @@ void fail(const CallPtr& call, int status, const Errors& errors) {
   fail(call, status, details.empty() ? first : first + " (and more)", details);
 }
 
+bool knows_jobs(const runtime::ControllerFacts& facts) {
+  return facts.admission != Admission::Starting && facts.admission != Admission::Following;
+}
+
 bool query_is_sound(const CallPtr& call, std::string_view known) {
   const Errors errors = call->query.errors(known);
   if (errors.empty()) return true;

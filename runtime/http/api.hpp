@@ -31,6 +31,9 @@ void fail(const CallPtr& call, int status, const Errors& errors);
 /// is. After all have been taken.
 bool query_is_sound(const CallPtr& call, std::string_view known);
 
+/// Whether the state is that of the cluster: this controller leads, or did until its store failed.
+bool knows_jobs(const runtime::ControllerFacts& facts);
+
 /// Gets at the controller from the I/O thread. Cheap to copy.
 class ControlDoor {
  public:

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "runtime/http/api.hpp"
+#include "runtime/http/di_api.hpp"
 #include "runtime/http/events_api.hpp"
 #include "runtime/http/health_api.hpp"
 #include "runtime/http/jobs_api.hpp"
+#include "runtime/http/members_api.hpp"
 
 namespace orrery::http {
 namespace {
@@ -34,11 +36,18 @@ Service::Service(runtime::ControlApi& control,
   (void)figures;
   add_health_api(router_, door);
   add_jobs_api(router_, door, feed_, options.read_jobs);
+  polls_ = std::make_shared<MembershipPolls>(door);
+  add_members_api(router_, door, polls_);
   add_events_api(router_, feed_);
+  add_di_api(router_, door);
   feed_->start(control);
+  polls_->start();
 }
 
-Service::~Service() { feed_->stop(); }
+Service::~Service() {
+  feed_->stop();
+  polls_->stop();
+}
 
 void Service::handle(Request request, const std::shared_ptr<Exchange>& exchange) const {
   const auto call = std::make_shared<Call>();

@@ -9,6 +9,7 @@
 #include "runtime/http/exchange.hpp"
 #include "runtime/http/figures.hpp"
 #include "runtime/http/job_text.hpp"
+#include "runtime/http/membership_polls.hpp"
 #include "runtime/http/router.hpp"
 
 namespace orrery::http {
@@ -41,6 +42,7 @@ class Service {
  private:
   Router router_;
   std::shared_ptr<EventFeed> feed_;
+  std::shared_ptr<MembershipPolls> polls_;
   Authenticator* tokens_;
 };
 
