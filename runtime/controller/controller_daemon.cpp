@@ -186,8 +186,10 @@ Inbox::Clock::time_point ControllerDaemon::next_wake() {
   return wake;
 }
 
+// What it leads still is given up first, on the same thread: that may wait for the network.
 void ControllerDaemon::campaign() {
   campaign_ = std::jthread([this](const std::stop_token& stop) {
+    (void)election_->resign();
     inbox_.post([this, result = election_->campaign(stop)] { campaigned(result); });
   });
 }
@@ -204,7 +206,6 @@ void ControllerDaemon::try_again() {
   if (!store_is_taken_) return begin_term();
   try_again_at_.reset();
   leadership_.reset();
-  (void)election_->resign();
   campaign();
 }
 
@@ -278,7 +279,6 @@ void ControllerDaemon::end_term(Admission admission, std::string why) {
   policy_.reset();
   try_again_at_.reset();
   tell_admission(admission, std::move(why));
-  (void)election_->resign();
   campaign();
 }
 

@@ -5,11 +5,11 @@
 #include "policies/registry.hpp"
 #include "runtime/config/read/config_reader.hpp"
 #include "runtime/controller/controller_daemon.hpp"
-#include "runtime/election/sole_election.hpp"
 #include "runtime/http/frontend.hpp"
+#include "runtime/launch/relaunch_runner.hpp"
 #include "runtime/security/tokens.hpp"
-#include "runtime/store/sqlite_store.hpp"
 #include "scenarios/job_file.hpp"
+#include "tools/node/backend.hpp"
 #include "tools/node/daemon_signals.hpp"
 #include "tools/node/verbs.hpp"
 
@@ -68,27 +68,32 @@ http::ReadJobText job_reader(std::vector<NodeGroup> groups) {
   };
 }
 
-runtime::ControllerParts parts_of(const ControllerConfig& config) {
+/// The address under which others reach our HTTP; empty where its port is still to be taken.
+std::string url_of(const ControllerConfig& config) {
+  if (!config.advertised_url.empty()) return config.advertised_url;
+  if (config.http_address.ends_with(":0")) return {};
+  if (config.http_address.starts_with("unix:")) return config.http_address;
+  return (config.tls.is_set() ? "https://" : "http://") + config.http_address;
+}
+
+runtime::ControllerParts parts_of(const ControllerConfig& config,
+                                  Backend& backend,
+                                  runtime::RelaunchRunner& relauncher) {
   runtime::ControllerParts parts;
   parts.config = config;
   parts.listen = [config](runtime::LinkListener& listener) {
     return runtime::serve_links(config.agents_address, config.tls, runtime::LinkLimits{}, listener);
   };
-  parts.election = [config](const runtime::Election::Lost&) -> std::unique_ptr<runtime::Election> {
-    return std::make_unique<runtime::SoleElection>(
-        runtime::Candidate{config.name, config.advertised_url});
-  };
-  parts.open_store = [path = config.store.sqlite](
-                         const runtime::Leadership&) -> Result<std::unique_ptr<StateStore>> {
-    auto store = runtime::SqliteStore::open(path, runtime::SqliteStore::Access::Append);
-    if (!store) return store.errors();
-    return std::unique_ptr<StateStore>(std::move(*store));
-  };
+  backend.install(parts);
   parts.policy = [config]() -> std::unique_ptr<Policy> {
     auto policy = policies::make_policy(
         config.policy, policy_arguments(config.policy_parameters, config.settings.seed));
     return policy ? std::move(*policy) : nullptr;  // Never: it was made when it was checked.
   };
+  if (!config.relaunch_command.empty())
+    parts.relaunch = [&relauncher](const std::vector<std::string>& nodes,
+                                   Duration timeout,
+                                   auto done) { relauncher.run(nodes, timeout, std::move(done)); };
   return parts;
 }
 
@@ -128,7 +133,10 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   if (!config) return fail(config.errors());
   const auto tokens = open_tokens(config->tokens_file);
   if (!tokens) return fail(tokens.errors());
-  auto daemon = runtime::ControllerDaemon::start(parts_of(*config));
+  const auto backend = Backend::make(*config, url_of(*config));
+  if (!backend) return fail(backend.errors());
+  runtime::RelaunchRunner relauncher(config->relaunch_command);
+  auto daemon = runtime::ControllerDaemon::start(parts_of(*config, **backend, relauncher));
   if (!daemon) return fail(daemon.errors());
   http::FrontendOptions options;
   options.address = config->http_address;
@@ -137,12 +145,14 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   options.read_jobs = job_reader(config->groups);
   auto frontend = http::serve_http(**daemon, std::move(options));
   if (!frontend) return fail(frontend.errors());
+  if (config->advertised_url.empty()) (*daemon)->advertise((*frontend)->url());
   console.out("controller " + config->name + ": HTTP at " + (*frontend)->url() + ", agents at " +
               (*daemon)->agents_address() + "\n");
   if (const Status told = tell_ready(arguments, (*frontend)->address()); !told)
     return fail(told.errors());
   wait_for_stop();
   (*frontend)->stop();
+  relauncher.stop();
   return ExitCode::Met;
 }
 
