@@ -385,15 +385,12 @@ Result<EtcdLease> EtcdClient::keep_alive(std::int64_t lease, Milliseconds patien
   return EtcdLease{lease, std::chrono::seconds(response.ttl())};
 }
 
-Status EtcdClient::revoke(std::int64_t lease) {
+Status EtcdClient::revoke(std::int64_t lease, Milliseconds patience) {
   pb::LeaseRevokeRequest request;
   request.set_id(lease);
   pb::LeaseRevokeResponse response;
   return members_->try_each(
-      *this,
-      "giving a lease back",
-      settings_.patience,
-      [&](Member& member, grpc::ClientContext& context) {
+      *this, "giving a lease back", patience, [&](Member& member, grpc::ClientContext& context) {
         const grpc::Status status = member.lease->LeaseRevoke(&context, request, &response);
         // An earlier try may have done it.
         return status.error_code() == grpc::StatusCode::NOT_FOUND ? grpc::Status::OK : status;

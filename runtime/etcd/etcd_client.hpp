@@ -158,7 +158,8 @@ class EtcdClient {
   /// One beat, that fails after `patience`; NotFound where the lease has ended.
   Result<EtcdLease> keep_alive(std::int64_t lease, Milliseconds patience);
 
-  Status revoke(std::int64_t lease);
+  /// Done also where the lease has ended before; fails after `patience`.
+  Status revoke(std::int64_t lease, Milliseconds patience);
 
   /// Forgets what was before `revision`, but for the values that are current then.
   Status compact(std::int64_t revision);

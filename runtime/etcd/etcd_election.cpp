@@ -16,6 +16,8 @@ constexpr int kBeatsPerLease = 5;
 // A watch tells of an end at once; this is for watches that stand still.
 constexpr milliseconds kLookAgain{500};
 constexpr milliseconds kPauseAfterFailure{50};
+// What cannot be given back soon ends by itself soon after.
+constexpr milliseconds kResignPatience{1'000};
 
 std::string text_of(const Candidate& candidate) {
   ByteWriter out;
@@ -122,7 +124,7 @@ Result<std::optional<EtcdElection::Won>> EtcdElection::try_to_win() {
   if (!answer->succeeded) {
     const bool ours = !answer->pairs.empty() && answer->pairs[0].lease == lease->id;
     if (!ours) {
-      static_cast<void>(client_.revoke(lease->id));  // Else it ends by itself.
+      static_cast<void>(client_.revoke(lease->id, kResignPatience));  // Else it ends by itself.
       return std::optional<Won>{};
     }
     // An earlier try was done, and only its answer was lost.
@@ -163,7 +165,7 @@ Status EtcdElection::resign() {
   renewing_ = {};
   end_term();
   // The leader's key goes with it.
-  return client_.revoke(std::exchange(lease_, 0));
+  return client_.revoke(std::exchange(lease_, 0), kResignPatience);
 }
 
 }  // namespace orrery::runtime

@@ -67,8 +67,9 @@ TEST_F(EtcdClientTest, AKeyGoesWithItsLease) {
   const std::string key = prefix_ + "/leased";
   ASSERT_TRUE(client_->put({key, "here", lease->id}));
   ASSERT_TRUE(client_->keep_alive(lease->id, std::chrono::seconds(30)));
-  EXPECT_TRUE(client_->revoke(lease->id));
-  EXPECT_TRUE(client_->revoke(lease->id)) << "as where only the answer was lost";
+  EXPECT_TRUE(client_->revoke(lease->id, std::chrono::seconds(30)));
+  EXPECT_TRUE(client_->revoke(lease->id, std::chrono::seconds(30)))
+      << "as where only the answer was lost";
   EXPECT_TRUE(client_->read(EtcdRange::key(key))->pairs.empty());
   const auto ended = client_->keep_alive(lease->id, std::chrono::seconds(30));
   ASSERT_FALSE(ended.has_value());

@@ -100,7 +100,7 @@ TEST_F(EtcdElectionTest, WhoseLeaseIsGoneHearsOfItOnceAndMayCampaignAnew) {
   const auto found = client_->read(EtcdRange::key(a->leader_key()));
   ASSERT_EQ(found->pairs.size(), 1u);
   EXPECT_EQ(found->pairs[0].create_revision, first.fence);
-  ASSERT_TRUE(client_->revoke(found->pairs[0].lease));
+  ASSERT_TRUE(client_->revoke(found->pairs[0].lease, std::chrono::seconds(30)));
   EXPECT_TRUE(comes_true([&] { return lost == 1; }));
   EXPECT_FALSE(a->is_certain());
   EXPECT_GT(win(*a).fence, first.fence);
