@@ -13,9 +13,14 @@ namespace {
 // How long the last profiling may take to reach the agent.
 constexpr Milliseconds kFarewell{500};
 
+/// Tells all that is wrong. What is not there is no fault of the input.
 int refuse(std::string_view program, const Errors& errors) {
-  for (const Error& error : errors) std::cerr << program << ": " << error.text() << "\n";
-  return kExitBadInput;
+  bool missing = true;
+  for (const Error& error : errors) {
+    std::cerr << program << ": " << error.text() << "\n";
+    missing = missing && error.code == ErrorCode::Unavailable;
+  }
+  return missing ? kExitFailed : kExitBadInput;
 }
 
 /// The backend that was asked for, else the first that can be had; why others cannot is logged.

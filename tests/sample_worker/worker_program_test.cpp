@@ -72,6 +72,18 @@ TEST(WorkerProgramTest, DifferentBackendsAreNamed) {
 }
 #endif
 
+TEST(WorkerProgramTest, TheGpuBuildRunsOrSaysWhatIsMissing) {
+#ifdef ORRERY_WORKER_CUDA
+  Child worker(command({"--steps", "10", "--backend", "ring"}, ORRERY_WORKER_CUDA), {});
+  const int exit_code = worker.exit_code();
+  if (exit_code == 1 && worker.heard().find("orrery-worker-cuda: GPU: ") != std::string::npos)
+    GTEST_SKIP() << worker.heard();
+  EXPECT_EQ(exit_code, 0) << worker.heard();
+#else
+  GTEST_SKIP() << "the CUDA toolkit was not found at configure time";
+#endif
+}
+
 TEST(WorkerProgramTest, DifferentSizesAreNamed) {
   const ReservedPort port;
   Child first(command({}), place(0, 2, port.number()));

@@ -20,13 +20,15 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
 
-add_compile_options(
+set(ORRERY_COMPILE_OPTIONS
   -ffp-contract=off -fno-omit-frame-pointer
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # Options structs are filled by name; the fields left out have their defaults.
   -Wno-missing-field-initializers
   # A forgotten enumerator or return value is an error in every configuration.
   -Werror=switch -Werror=return-type)
+# nvcc knows none of them.
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${ORRERY_COMPILE_OPTIONS}>")
 
 if(ORRERY_SANITIZE)
   add_compile_options(-fsanitize=${ORRERY_SANITIZE} -fno-sanitize-recover=all)
