@@ -236,16 +236,8 @@ void Term::declare_guests() {
   if (!declared.groups.empty()) {
     const Instant now = clock_.now();
     const std::size_t before = state.nodes.size();
-    std::vector<Event> events{{now, now, Origin::External, std::move(declared)}};
-    // Not used before it has been checked.
-    if (parts_.config.node_check)
-      for (std::size_t i = 0; i < fresh.size(); ++i)
-        events.push_back(
-            {now,
-             now,
-             Origin::External,
-             DevicesLost{NodeId{static_cast<std::uint32_t>(before + i)}, kHeldForCheck}});
-    if (!driver_.apply(std::move(events))) return halt();
+    if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
+    if (parts_.config.node_check && !hold_back(before)) return halt();
     ear_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
     learn_names();
   }
@@ -266,6 +258,19 @@ void Term::declare_guests() {
                                 if (durable) welcome(guest, node, is_fresh);
                               }});
   }
+}
+
+// Nodes from `first` on are not used before they have been checked. A batch of its own: in one
+// batch facts of nodes would come before their declaration.
+bool Term::hold_back(std::size_t first) {
+  const Instant now = clock_.now();
+  std::vector<Event> events;
+  for (std::size_t i = first; i < state().nodes.size(); ++i)
+    events.push_back({now,
+                      now,
+                      Origin::External,
+                      DevicesLost{NodeId{static_cast<std::uint32_t>(i)}, kHeldForCheck}});
+  return events.empty() || driver_.apply(std::move(events)).has_value();
 }
 
 void Term::welcome(const Guest& guest, NodeId node, bool fresh) {

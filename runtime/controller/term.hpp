@@ -147,6 +147,7 @@ class Term final : private World, private RunObserver {
 
   void refuse(LinkId link, std::string reason, bool again);
   void declare_guests();
+  bool hold_back(std::size_t first);
   void welcome(const Guest& guest, NodeId node, bool fresh);
   void judged(NodeId node, bool usable, const std::string& why);
   void welcome_waiting();
