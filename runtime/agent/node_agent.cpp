@@ -11,7 +11,6 @@
 
 #include "core/agent/worker_reports.hpp"
 #include "core/base/invariant.hpp"
-#include "runtime/agent/membership_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -39,13 +38,19 @@ Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,
                                                    const AgentHost& host) {
   Result<NodeState> state = NodeState::open(config.state);
   if (!state) return state.errors();
-  std::unique_ptr<NodeAgent> agent(new NodeAgent(config, host, std::move(state).value()));
+  Result<WorkerSocket> socket = WorkerSocket::open(state->path("socket"), std::nullopt);
+  if (!socket) return socket.errors();
+  std::unique_ptr<NodeAgent> agent(
+      new NodeAgent(config, host, std::move(state).value(), std::move(socket).value()));
   if (!agent->lease_.ok())
     return Error{ErrorCode::Unavailable, {}, 0, agent->state_.path("lease"), "it cannot be mapped"};
   return agent;
 }
 
-NodeAgent::NodeAgent(const AgentConfig& config, const AgentHost& host, NodeState state)
+NodeAgent::NodeAgent(const AgentConfig& config,
+                     const AgentHost& host,
+                     NodeState state,
+                     WorkerSocket socket)
     : config_(config),
       host_(host),
       state_(std::move(state)),
@@ -53,6 +58,10 @@ NodeAgent::NodeAgent(const AgentConfig& config, const AgentHost& host, NodeState
       table_(state_.path("workers"), host.shim_program, host.folders),
       jobs_(state_.path("jobs")),
       starts_(config, state_, host.inventory, jobs_, table_),
+      socket_(std::move(socket)),
+      logs_([this](const WorkerName& worker) { return table_.folder_of(worker); },
+            [this](const WorkerName& worker) { return table_.runs(worker); },
+            config.log_files),
       line_(*host.dialer,
             config.controllers,
             state_.record().session ^ static_cast<std::uint64_t>(boot_time().ns),
@@ -94,7 +103,9 @@ void NodeAgent::turn(const std::vector<int>& readable) {
   take_signals();
   take_words();
   take_changes(readable);
+  take_worker_words(readable);
   take_line();
+  send_logs();
   if (agent_ && agent_->next_deadline() <= boot_time()) step(TimePassed{});
   if (leaving_cluster_ && table_.empty()) forget_cluster();
   if (!stopping_ && !leaving_cluster_) line_.keep(boot_time());
@@ -164,6 +175,7 @@ std::vector<int> NodeAgent::wait() {
   std::vector<pollfd> polled{{inbox_->descriptor(), POLLIN, 0}, {line_.descriptor(), POLLIN, 0}};
   if (signals_ >= 0) polled.push_back({signals_, POLLIN, 0});
   table_.append_descriptors(polled);
+  socket_.append_descriptors(polled);
   Duration longest = next_deadline() - boot_time();
   if (table_.must_be_polled()) longest = std::min(longest, kPollPeriod);
   const std::int64_t ns = std::max<std::int64_t>(longest.ns, 0);
@@ -178,7 +190,7 @@ std::vector<int> NodeAgent::wait() {
 }
 
 Instant NodeAgent::next_deadline() const {
-  Instant deadline = std::min(collect_at_, kill_at_);
+  Instant deadline = std::min({collect_at_, kill_at_, logs_.next_at()});
   if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, line_.next_try());
   if (agent_) deadline = std::min(deadline, agent_->next_deadline());
   return deadline;
@@ -191,6 +203,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
   for (const WorkerEnd& end : table_.take_ends()) {
     tell_trouble(end);
     const WorkerName name = end.record.name();
+    waiting_words_.erase(name);
     if (!agent_) continue;
     switch (end.status.kind) {
       case EndKind::Exited:
@@ -253,6 +266,7 @@ void NodeAgent::run_actions() {
       if (const auto* order = std::get_if<SpawnWorker>(&action)) act(*order, answers);
       if (const auto* order = std::get_if<SignalWorker>(&action)) table_.signal(*order);
       if (const auto* order = std::get_if<TellMembership>(&action)) act(*order);
+      if (const auto* order = std::get_if<PassToSubMaster>(&action)) act(*order);
     }
     for (const AgentEvent& answer : answers) step_without_acting(answer);
   }
@@ -265,18 +279,6 @@ void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) 
   if (!failed) return;
   tell_trouble(*failed);
   answers.emplace_back(SpawnFailed{order.worker});
-}
-
-void NodeAgent::act(const TellMembership& order) {
-  const auto known = agent_->workers().find(order.worker);
-  if (known == agent_->workers().end()) return;
-  table_.told(order, known->second.slot);
-  const WorkerRecord* record = table_.record(order.worker);
-  const JobSpec* job = jobs_.spec(order.worker.job);
-  const Members* members = jobs_.members(order.worker.job);
-  if (record == nullptr || job == nullptr || members == nullptr) return;
-  const std::string text = membership_text(*record, *job, *members) + "\n";
-  replace_file(table_.folder_of(order.worker) + "/membership.json", text, Survives::Kill, 0644);
 }
 
 void NodeAgent::tell_trouble(const WorkerEnd& end) {

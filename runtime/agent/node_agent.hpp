@@ -18,7 +18,9 @@
 #include "runtime/agent/controller_line.hpp"
 #include "runtime/agent/inbox.hpp"
 #include "runtime/agent/known_jobs.hpp"
+#include "runtime/agent/log_sender.hpp"
 #include "runtime/agent/node_state.hpp"
+#include "runtime/agent/worker_socket.hpp"
 #include "runtime/agent/worker_starts.hpp"
 #include "runtime/agent/worker_table.hpp"
 #include "runtime/config/config.hpp"
@@ -85,7 +87,7 @@ class NodeAgent {
     Instant at;
   };
 
-  NodeAgent(const AgentConfig& config, const AgentHost& host, NodeState state);
+  NodeAgent(const AgentConfig& config, const AgentHost& host, NodeState state, WorkerSocket socket);
 
   // Life.
   void take_over();
@@ -106,9 +108,19 @@ class NodeAgent {
   void run_actions();
   void act(const SpawnWorker& order, std::vector<AgentEvent>& answers);
   void act(const TellMembership& order);
+  void act(const PassToSubMaster& order);
   void take_changes(const std::vector<int>& readable);
   void tell_trouble(const WorkerEnd& end);
   void tell_trouble(const FailedStart& failed);
+
+  // The workers.
+  void take_worker_words(const std::vector<int>& readable);
+  void said_by(const WorkerName& worker, const SaidHello& word);
+  void said_by(const WorkerName& worker, const SaidProfiling& word);
+  void said_by(const WorkerName& worker, const SaidProgress& word);
+  void said_by(const WorkerName& worker, const SaidBySubMaster& word);
+  void tell_membership(const WorkerName& worker);
+  void send_logs();
 
   // The controller.
   void take_line();
@@ -148,6 +160,8 @@ class NodeAgent {
   WorkerTable table_;
   KnownJobs jobs_;
   WorkerStarts starts_;
+  WorkerSocket socket_;
+  LogSender logs_;
   ControllerLine line_;
   std::shared_ptr<Inbox<Word>> inbox_;  ///< Shared with those who may speak after our end.
   int signals_ = -1;
@@ -161,6 +175,7 @@ class NodeAgent {
   std::optional<AgentEnd> end_;
   std::deque<WaitingFact> facts_;  ///< Not told yet, bounded.
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
+  std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   std::uint64_t lost_devices_ = 0;
   std::optional<Instant> leaves_at_;
   std::set<JobId> cleaned_jobs_;  ///< Those that are over but have workers left.

@@ -23,6 +23,7 @@ void NodeAgent::take_line() {
     } else if (const auto* closed = std::get_if<LineClosed>(&event)) {
       if (welcomed_) say("lost the controller: " + closed->why);
       welcomed_ = false;
+      logs_.clear();
     } else {
       hear(std::get<ControllerMessage>(event));
     }
@@ -111,11 +112,6 @@ void NodeAgent::heard(const Order& order) {
   table_.clean(clean->job);
   cleaned_jobs_.insert(clean->job);
   forget_idle_jobs();
-}
-
-void NodeAgent::heard(const LogRequest& request) {
-  if (!request.cancel)
-    line_.send(LogChunk{request.request, {}, true, "this agent cannot show logs"});
 }
 
 void NodeAgent::heard(const CheckRequest& request) {

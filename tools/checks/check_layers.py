@@ -53,6 +53,7 @@ LAYERS = [
           outside=("grpcpp/",), operating_system=True),
     Layer("runtime/workers", may=("runtime/workers", "core/base"),
           outside=("nlohmann/", "gloo/", "cuda_runtime.h"), operating_system=True),
+    Layer("runtime/agent", may=("runtime", "core"), outside=("nlohmann/",), operating_system=True),
     Layer("runtime/http", may=("runtime", "core"), outside=("boost/", "openssl/", "nlohmann/"),
           operating_system=True),
     Layer("runtime", may=("runtime", "core"),

@@ -1,0 +1,152 @@
+#include "runtime/agent/log_sender.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace orrery::runtime {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 << 10;
+
+// 25 MB/s for each request at most.
+constexpr Duration kPieceGap = Duration::milliseconds(10);
+
+// How often a log that is followed is looked at.
+constexpr Duration kLookGap = Duration::milliseconds(100);
+
+constexpr std::size_t kRequestsMax = 64;
+
+Descriptor open_log(const std::string& path) {
+  return Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
+struct FileName {
+  dev_t device;
+  ino_t number;
+
+  friend auto operator<=>(const FileName&, const FileName&) = default;
+};
+
+FileName name_of(int file) {
+  struct stat found {};
+
+  fstat(file, &found);
+  return {found.st_dev, found.st_ino};
+}
+
+std::int64_t size_of(int file) {
+  struct stat found {};
+
+  return fstat(file, &found) == 0 ? found.st_size : 0;
+}
+
+}  // namespace
+
+void LogSender::request(const LogRequest& request, Instant now) {
+  next_at_ = now;
+  open_.erase(request.request);
+  std::erase_if(refusals_, [&](const LogChunk& each) { return each.request == request.request; });
+  if (request.cancel) return;
+  Open open;
+  open.worker = {request.job, request.incarnation, request.birth_rank};
+  open.follow = request.follow;
+  std::string refusal = open_files(request, open);
+  if (refusal.empty() && open_.size() >= kRequestsMax)
+    refusal = "this node shows " + std::to_string(kRequestsMax) + " logs already; end one of them";
+  // A refusal is the last piece of a request that has no files.
+  if (!refusal.empty()) refusals_.push_back({request.request, {}, true, refusal});
+  open_.emplace(request.request, std::move(open));
+  if (!refusal.empty()) open_[request.request].files.clear();
+}
+
+/// Opens all files of a log, the oldest first, and leaves out what lies before the tail. Returns
+/// why it cannot.
+std::string LogSender::open_files(const LogRequest& request, Open& open) const {
+  const std::string folder = folder_of_(open.worker);
+  if (folder.empty()) return "no log of this worker is kept on its node";
+  open.newest = folder + "/log";
+  // From the newest on: what is renamed meanwhile is met again, and known by its name.
+  std::set<FileName> seen;
+  for (std::int32_t i = 0; i < log_files_; ++i) {
+    Descriptor file = open_log(i == 0 ? open.newest : open.newest + "." + std::to_string(i));
+    if (file.is_open() && seen.insert(name_of(file.get())).second)
+      open.files.push_front(std::move(file));
+  }
+  if (open.files.empty() || request.tail_bytes == 0) return {};
+  std::int64_t total = 0;
+  for (const Descriptor& file : open.files) total += size_of(file.get());
+  std::int64_t skipped = std::max<std::int64_t>(
+      total - static_cast<std::int64_t>(std::min<std::uint64_t>(request.tail_bytes, INT64_MAX)), 0);
+  while (open.files.size() > 1 && skipped >= size_of(open.files.front().get())) {
+    skipped -= size_of(open.files.front().get());
+    open.files.pop_front();
+  }
+  lseek(open.files.front().get(), skipped, SEEK_SET);
+  return {};
+}
+
+std::vector<LogChunk> LogSender::take(Instant now) {
+  std::vector<LogChunk> out;
+  if (now < next_at_) return out;
+  bool more = false;
+  for (LogChunk& refusal : std::exchange(refusals_, {})) {
+    open_.erase(refusal.request);
+    out.push_back(std::move(refusal));
+  }
+  for (auto it = open_.begin(); it != open_.end();) {
+    LogChunk chunk;
+    chunk.request = it->first;
+    chunk.last = !read_piece(it->second, chunk);
+    more = more || !chunk.data.empty();
+    const bool last = chunk.last;
+    if (last || !chunk.data.empty()) out.push_back(std::move(chunk));
+    it = last ? open_.erase(it) : std::next(it);
+  }
+  next_at_ = now + (more ? kPieceGap : kLookGap);
+  return out;
+}
+
+/// Whether there may be more after this piece.
+bool LogSender::read_piece(Open& open, LogChunk& chunk) const {
+  // Asked before reading: whatever it has written is there to be read then.
+  const bool ended = !open.follow || !runs_(open.worker);
+  if (open.files.empty()) {
+    Descriptor file = open_log(open.newest);
+    if (!file.is_open()) return !ended;
+    open.files.push_back(std::move(file));
+  }
+  while (chunk.data.size() < kPieceBytes) {
+    char block[1 << 14];
+    const std::size_t room = std::min(sizeof block, kPieceBytes - chunk.data.size());
+    const ssize_t count = read(open.files.front().get(), block, room);
+    if (count > 0) {
+      chunk.data.append(block, static_cast<std::size_t>(count));
+      continue;
+    }
+    if (open.files.size() > 1 || open_successor(open)) {
+      open.files.pop_front();
+      continue;
+    }
+    return !ended;
+  }
+  return true;
+}
+
+/// Where the file at hand has been renamed, adds the one that is written now, once no more can come
+/// to it.
+bool LogSender::open_successor(Open& open) {
+  Descriptor file = open_log(open.newest);
+  const int at_hand = open.files.front().get();
+  if (!file.is_open() || name_of(file.get()) == name_of(at_hand)) return false;
+  // Something may have been written between our last look and the renaming.
+  if (lseek(at_hand, 0, SEEK_CUR) < size_of(at_hand)) return false;
+  open.files.push_back(std::move(file));
+  return true;
+}
+
+}  // namespace orrery::runtime

@@ -1,0 +1,60 @@
+// Workers' logs on their way to the controller.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/agent/agent.hpp"
+#include "core/base/units.hpp"
+#include "runtime/link/messages.hpp"
+#include "runtime/shim/durable_file.hpp"
+
+namespace orrery::runtime {
+
+/// Answers requests for logs piece by piece, so that no long log fills the stream. A request that
+/// follows a log goes on through its rotations until the worker has ended. Used by one thread.
+class LogSender {
+ public:
+  /// `folder_of`: of a worker that is known, else empty. `runs`: whether it may still write.
+  LogSender(std::function<std::string(const WorkerName&)> folder_of,
+            std::function<bool(const WorkerName&)> runs,
+            std::int32_t log_files)
+      : folder_of_(std::move(folder_of)), runs_(std::move(runs)), log_files_(log_files) {}
+
+  /// Takes on, or cancels, a request.
+  void request(const LogRequest& request, Instant now);
+
+  /// What is to be sent now: at most one piece for each request.
+  std::vector<LogChunk> take(Instant now);
+
+  /// When `take` may have something to give.
+  Instant next_at() const { return open_.empty() ? Instant::never() : next_at_; }
+
+  /// The stream is gone, and with it whoever asked.
+  void clear() { open_.clear(); }
+
+ private:
+  struct Open {
+    WorkerName worker;
+    std::string newest;            ///< Path of the file that is written.
+    std::deque<Descriptor> files;  ///< Oldest first; the last one is or was `newest`.
+    bool follow = false;
+  };
+
+  std::string open_files(const LogRequest& request, Open& open) const;
+  bool read_piece(Open& open, LogChunk& chunk) const;
+  static bool open_successor(Open& open);
+
+  std::function<std::string(const WorkerName&)> folder_of_;
+  std::function<bool(const WorkerName&)> runs_;
+  std::int32_t log_files_;
+  std::map<std::uint64_t, Open> open_;
+  std::vector<LogChunk> refusals_;
+  Instant next_at_;
+};
+
+}  // namespace orrery::runtime

@@ -1,0 +1,104 @@
+// The Unix socket at which workers talk to their agent: lines of JSON both ways.
+#pragma once
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/agent/agent.hpp"
+#include "core/base/result.hpp"
+#include "core/record/event.hpp"
+#include "runtime/shim/durable_file.hpp"
+
+namespace orrery::runtime {
+
+/// {"hello":{"worker":"JOB-INCARNATION-RANK"}}: who speaks; the first word of each connection.
+struct SaidHello {};
+
+/// {"profiling":{"step_time_s":0.1,...}}
+struct SaidProfiling {
+  std::map<std::string, double> values;
+};
+
+/// {"progress":{"done":12.0,"rate":3.1,"efficiency":1,"epoch":0,"remaining_s":5,
+/// "checkpointed":false}}; only "done" must be there.
+struct SaidProgress {
+  double done = 0;
+  double rate = 0;
+  double efficiency = 1;
+  std::int32_t epoch = 0;
+  std::optional<double> remaining_s;
+  bool checkpointed = false;
+};
+
+/// {"sub_master":{"role":"actor","incident":3,"word":"ask_state"}}
+struct SaidBySubMaster {
+  std::string role;
+  std::uint32_t incident = 0;
+  SubMasterWord word = SubMasterWord::AskState;
+};
+
+/// What a worker has said.
+struct WorkerWord {
+  WorkerName worker;
+  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster> word;
+};
+
+/// Listens; takes words of workers that run, and hands lines to them. A line that is none, or that
+/// comes from somebody else, is answered by {"error":"..."}; what is too long, too many or too slow
+/// ends its connection. Used by one thread.
+class WorkerSocket {
+ public:
+  /// `user`: who may connect besides this program's own user and root; nothing: nobody. Errors: the
+  /// path is too long for a socket, or cannot be bound.
+  static Result<WorkerSocket> open(const std::string& path, std::optional<uid_t> user);
+
+  void append_descriptors(std::vector<pollfd>& polled) const;
+
+  /// Serves connections of which a descriptor is in `readable` (ascending). `runs`: whether the
+  /// worker is one of ours.
+  std::vector<WorkerWord> take(const std::vector<int>& readable,
+                               const std::function<bool(const WorkerName&)>& runs);
+
+  /// Sends a line, without its end, to all connections of a worker. False where it has none.
+  bool send(const WorkerName& worker, std::string_view line);
+
+  /// Answers a word that made no sense.
+  void complain(const WorkerName& worker, const std::string& what);
+
+ private:
+  struct Connection {
+    Descriptor descriptor;
+    std::string in;
+    std::string out;
+    std::optional<WorkerName> worker;
+    bool over = false;
+  };
+
+  WorkerSocket() = default;
+
+  void accept_all();
+  void read_from(Connection& connection);
+  void take_line(Connection& connection,
+                 std::string_view line,
+                 const std::function<bool(const WorkerName&)>& runs,
+                 std::vector<WorkerWord>& words);
+  static void put(Connection& connection, std::string_view line);
+  static void flush(Connection& connection);
+
+  Descriptor listener_;
+  std::optional<uid_t> user_;
+  std::list<Connection> connections_;
+};
+
+}  // namespace orrery::runtime
