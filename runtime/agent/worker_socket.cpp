@@ -192,6 +192,7 @@ std::vector<WorkerWord> WorkerSocket::take(const std::vector<int>& readable,
     std::size_t begin = 0;
     for (std::size_t end = each.in.find('\n'); end != std::string::npos;
          end = each.in.find('\n', begin)) {
+      if (end - begin > kLineBytesMax) break;
       take_line(each, std::string_view(each.in).substr(begin, end - begin), runs, words);
       begin = end + 1;
     }
