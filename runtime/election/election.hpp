@@ -42,8 +42,9 @@ class Election {
 
   virtual ~Election() = default;
 
-  /// Waits until this candidate leads; none where `cancel` was requested before. An error where
-  /// it can never lead with these settings; a service that is out of reach is waited for.
+  /// Waits until this candidate leads; none where `cancel` was requested before. A leadership of
+  /// its own that still stands is given up first. An error where it can never lead with these
+  /// settings; a service that is out of reach is waited for.
   virtual Result<std::optional<Leadership>> campaign(std::stop_token cancel) = 0;
 
   /// Until when it is certain that nobody else leads: `Clock::time_point::min()` for whoever does

@@ -75,9 +75,7 @@ std::optional<Candidate> EtcdElection::leader() const {
 }
 
 Result<std::optional<Leadership>> EtcdElection::campaign(std::stop_token cancel) {
-  invariant(lease_ == 0 || until() == Clock::time_point::min(), "who leads does not campaign");
-  renewing_ = {};
-  lease_ = 0;
+  static_cast<void>(resign());  // Where that fails, the lease ends by itself, and is waited for.
   while (!cancel.stop_requested()) {
     const Result<bool> taken = somebody_leads();
     if (taken && *taken) {

@@ -60,7 +60,9 @@ TEST_F(EtcdElectionTest, WhoResignsIsSucceededAtOnceWithAHigherFence) {
   EXPECT_FALSE(a->is_certain());
   EXPECT_GT(second.get().fence, first.fence);
   ASSERT_TRUE(b->resign());
-  EXPECT_GT(win(*a).fence, first.fence) << "and may lead again";
+  const Leadership third = win(*a);
+  EXPECT_GT(third.fence, first.fence) << "and may lead again";
+  EXPECT_GT(win(*a).fence, third.fence) << "who campaigns gives up what it has";
   EXPECT_TRUE(a->resign());
   EXPECT_TRUE(a->resign()) << "nothing is left to resign from";
 }

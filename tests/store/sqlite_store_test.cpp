@@ -207,6 +207,30 @@ TEST_F(SqliteStoreTest, AnotherWriterOfTheSameEpochIsNoticed) {
   EXPECT_THAT(refused.errors()[0].text(), HasSubstr("record 1: another process has appended it"));
 }
 
+TEST_F(SqliteStoreTest, ABackupTakenWhileItIsWrittenIsWhole) {
+  const std::unique_ptr<SqliteStore> store = open();
+  Payloads payloads;
+  ASSERT_TRUE(payloads.append(*store, 500).has_value());
+  ASSERT_TRUE(store->sync().has_value());
+  ASSERT_TRUE(payloads.append(*store, 5).has_value());
+  sqlite3* from = nullptr;
+  sqlite3* to = nullptr;
+  const std::string copy = folder_ / "copy.db";
+  ASSERT_EQ(sqlite3_open_v2(path_.c_str(), &from, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open(copy.c_str(), &to), SQLITE_OK);
+  sqlite3_backup* backup = sqlite3_backup_init(to, "main", from, "main");
+  ASSERT_NE(backup, nullptr);
+  EXPECT_EQ(sqlite3_backup_step(backup, -1), SQLITE_DONE);
+  EXPECT_EQ(sqlite3_backup_finish(backup), SQLITE_OK);
+  sqlite3_close(from);
+  sqlite3_close(to);
+  ASSERT_TRUE(store->sync().has_value());
+  path_ = copy;
+  const std::unique_ptr<SqliteStore> restored = open();
+  EXPECT_EQ(restored->last(), Sequence{500}) << "what was committed when it was taken";
+  EXPECT_EQ(read_all(*restored).sound, 500U);
+}
+
 /// Appends and commits for ever; tells each durable record down a pipe.
 [[noreturn]] void append_until_killed(const std::string& path, int tell) {
   auto store = SqliteStore::open(path, Access::Append);
