@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "tests/scenario_loader/job_files.hpp"
 
 namespace orrery::scenarios {
@@ -181,6 +183,20 @@ TEST(JobFile, ValuesAreReplacedFromTheCommandLine) {
   const auto two = parse_job_file("name: a\n---\nname: b\n", "jobs.yaml", {{}, overrides});
   ASSERT_FALSE(two);
   EXPECT_THAT(texts_of(two.errors()), Contains(HasSubstr("in a file of 2 documents")));
+}
+
+TEST(JobFile, EveryExampleIsSoundAndNeedsNoDevice) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(ORRERY_SOURCE_ROOT) +
+                                                               "/docs/examples/jobs")) {
+    const auto file = load_job_file(entry.path());
+    ASSERT_TRUE(file) << file.errors().front().text();
+    ++files;
+    for (const JobSpec& job : file->jobs)
+      for (const RoleSpec& role : job.roles)
+        EXPECT_EQ(role.bundle.devices, 0) << entry.path() << ": role " << role.name;
+  }
+  EXPECT_GE(files, 4U);
 }
 
 TEST(JobFile, NothingInItIsAnErrorToo) {

@@ -57,6 +57,14 @@ std::string placement_cases() {
   return text.str();
 }
 
+/// The texts of all test sources, in which a case stands as "(Suite, Case)".
+std::string test_sources() {
+  std::ostringstream text;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "tests"))
+    if (entry.path().extension() == ".cpp") text << std::ifstream(entry.path()).rdbuf();
+  return text.str();
+}
+
 TEST(Library, TheCompatibilityPageNamesOnlyScenariosAndTestsThatAreThere) {
   const std::string cases = placement_cases();
   if (cases.empty()) GTEST_SKIP() << "there is no file of cases, which the page names too";
@@ -68,8 +76,10 @@ TEST(Library, TheCompatibilityPageNamesOnlyScenariosAndTestsThatAreThere) {
     known.insert(entry.path().stem().string());
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "tests"))
     known.insert(entry.path().filename().string());
+  const std::string sources = test_sources();
   for (const std::string& name : last_cells("compatibility.md", ""))
     EXPECT_TRUE(known.contains(name) || cases.find('"' + name + '"') != std::string::npos ||
+                sources.find(", " + name + ")") != std::string::npos ||
                 fs::exists(fs::path(ORRERY_SOURCE_ROOT) / name))
         << name << " is neither a scenario, a case, an example nor a test";
 }
