@@ -51,8 +51,7 @@ void NodeAgent::hear(const ControllerMessage& message) {
 
 void NodeAgent::heard(const Welcome& welcome) {
   const NodeRecord& record = state_.record();
-  const bool other_cluster =
-      welcome.cluster != 0 && record.cluster != 0 && welcome.cluster != record.cluster;
+  const bool other_cluster = welcome.settings.cluster != record.settings.cluster;
   if (record.known && (other_cluster || welcome.node != record.node)) return leave_cluster();
   starts_.set_server_url(welcome.server_url);
   if (!record.known || !agent_ || !same_lease(welcome.settings, record.settings))
@@ -70,7 +69,7 @@ void NodeAgent::heard(const Welcome& welcome) {
 /// The durations of a lease hold for a whole session, so new ones begin a new one.
 void NodeAgent::begin_life(const Welcome& welcome) {
   const bool renewed = agent_.has_value();
-  const Status kept = state_.know(welcome.node, welcome.cluster, welcome.settings);
+  const Status kept = state_.know(welcome.node, welcome.settings);
   const Status begun = renewed && kept ? state_.begin_session() : kept;
   if (!begun) {
     say(begun.errors()[0].text());

@@ -61,10 +61,9 @@ Status NodeState::begin_session() {
   return save();
 }
 
-Status NodeState::know(NodeId node, std::uint64_t cluster, const Settings& settings) {
+Status NodeState::know(NodeId node, const Settings& settings) {
   record_.known = true;
   record_.node = node;
-  record_.cluster = cluster;
   record_.settings = settings;
   return save();
 }

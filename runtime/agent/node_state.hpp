@@ -16,7 +16,6 @@ struct NodeRecord {
   std::uint64_t session = 0;  ///< Of the last life.
   bool known = false;         ///< Whether a controller has ever welcomed the node: then the rest.
   NodeId node;
-  std::uint64_t cluster = 0;  ///< See Welcome.
   Settings settings;
 
   template <class Self, class Visitor>
@@ -24,7 +23,6 @@ struct NodeRecord {
     v.field("session", self.session);
     v.field("known", self.known);
     v.field("node", self.node);
-    v.field("cluster", self.cluster);
     v.field("settings", self.settings);
   }
 };
@@ -50,7 +48,7 @@ class NodeState {
   Status begin_session();
 
   /// A controller has told who we are.
-  Status know(NodeId node, std::uint64_t cluster, const Settings& settings);
+  Status know(NodeId node, const Settings& settings);
 
   /// No controller is known any more.
   Status forget();

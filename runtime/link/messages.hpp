@@ -207,9 +207,6 @@ struct Welcome {
   NodeId node;
   Settings settings;
   std::string server_url;  ///< The controller's HTTP address, for workers; may be empty.
-  std::uint64_t cluster =
-      0;  ///< Drawn with the journal's first record: another journal numbers jobs and epochs anew,
-          ///< so what an agent knows of them is void. 0: not told, taken for the one before.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -217,7 +214,6 @@ struct Welcome {
     v.field("node", self.node);
     v.field("settings", self.settings);
     v.field("server_url", self.server_url);
-    v.field("cluster", self.cluster);
   }
 };
 

@@ -211,7 +211,7 @@ TEST_F(AdoptionTest, AnotherClustersWorkersAreKilledAndForgotten) {
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   const ProcessId worker = agent_.processes("7-1-0").worker;
   controller_.set([](StubController& c) {
-    c.cluster_ = 12;
+    c.settings_.cluster = 12;
     c.reports_.clear();
   });
   replace_agent([] {});

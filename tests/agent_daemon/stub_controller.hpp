@@ -25,6 +25,7 @@ namespace orrery::runtime {
 class StubController final : public LinkListener {
  public:
   explicit StubController(const std::string& address) {
+    settings_.cluster = 11;
     settings_.node_lease = Duration::seconds(30);
     settings_.fence_margin = Duration::seconds(5);
     Result<std::unique_ptr<LinkServer>> server = serve_links(address, {}, {}, *this);
@@ -47,7 +48,6 @@ class StubController final : public LinkListener {
   Settings settings_;
   Epoch epoch_{1};
   NodeId node_{0};
-  std::uint64_t cluster_ = 11;
   bool renews_ = true;
   std::string refusal_;  ///< Not empty: nobody is welcome.
   std::string leader_;   ///< Told with the refusal.
@@ -149,7 +149,7 @@ class StubController final : public LinkListener {
     if (!refusal_.empty()) return server_->send(link, Refusal{refusal_, true, leader_});
     link_ = link;
     welcomed_ = false;
-    server_->send(link, Welcome{epoch_, node_, settings_, "http://127.0.0.1:1", cluster_});
+    server_->send(link, Welcome{epoch_, node_, settings_, "http://127.0.0.1:1"});
   }
 
   void take(LinkId link, const Beat& beat) {
