@@ -91,40 +91,48 @@ EtcdCluster* EtcdCluster::get() {
   static bool tried = false;
   if (tried) return held().get();
   tried = true;
+  held() = make({});
+  ::testing::AddGlobalTestEnvironment(new Ending([] { held().reset(); }));
+  return held().get();
+}
+
+std::unique_ptr<EtcdCluster> EtcdCluster::make(const EtcdClusterOptions& options) {
   if (program().empty()) {
     reason() = "no etcd is installed (Debian: etcd-server)";
     return nullptr;
   }
-  ::testing::AddGlobalTestEnvironment(new Ending([] { held().reset(); }));
   // Another program may have taken a port meanwhile.
   for (int i = 0; i < 3; ++i) {
-    held().reset(new EtcdCluster());
-    if (held()->is_up(kStartLimit)) return held().get();
-    reason() = "three members of etcd did not come up here: " + held()->last_words();
-    held().reset();
+    std::unique_ptr<EtcdCluster> cluster(new EtcdCluster(options));
+    if (cluster->is_up(kStartLimit)) return cluster;
+    reason() = "members of etcd did not come up here: " + cluster->last_words();
   }
   return nullptr;
 }
 
 const std::string& EtcdCluster::why_not() { return reason(); }
 
-EtcdCluster::EtcdCluster() {
+EtcdCluster::EtcdCluster(EtcdClusterOptions options) : options_(std::move(options)) {
   // In memory where there is such a folder: the members sync every write.
   const std::filesystem::path memory = "/dev/shm";
   const auto base =
       access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-  folder_ = base / ("orrery-etcd-" + std::to_string(getpid()));
+  static int number = 0;
+  folder_ = base / ("orrery-etcd-" + std::to_string(getpid()) + "-" + std::to_string(number++));
   std::filesystem::remove_all(folder_);
   std::filesystem::create_directory(folder_);
-  const std::vector<int> ports = free_ports(2 * kMembers);
-  std::copy_n(ports.begin(), kMembers, client_ports_.begin());
-  std::copy_n(ports.begin() + kMembers, kMembers, peer_ports_.begin());
-  for (std::size_t i = 0; i < kMembers; ++i) start(i);
+  const std::size_t members = options_.members;
+  client_ports_ = free_ports(2 * members);
+  const auto middle = client_ports_.begin() + static_cast<std::ptrdiff_t>(members);
+  peer_ports_.assign(middle, client_ports_.end());
+  client_ports_.erase(middle, client_ports_.end());
+  processes_.resize(members);
+  for (std::size_t i = 0; i < members; ++i) start(i);
   client_ = EtcdClient::make(settings()).value();
 }
 
 EtcdCluster::~EtcdCluster() {
-  for (std::size_t i = 0; i < kMembers; ++i) kill(i);
+  for (std::size_t i = 0; i < options_.members; ++i) kill(i);
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
@@ -134,16 +142,22 @@ EtcdSettings EtcdCluster::settings() const {
   for (const int port : client_ports_)
     settings.endpoints.push_back("127.0.0.1:" + std::to_string(port));
   settings.patience = std::chrono::seconds(30);  // For machines with much else to do.
+  if (options_.tls) {
+    settings.ca_file = options_.tls->ca;
+    settings.certificate_file = options_.tls->certificate;
+    settings.key_file = options_.tls->key;
+  }
   return settings;
 }
 
 void EtcdCluster::start(std::size_t member) {
   if (processes_[member] != 0) return;
   std::string cluster;
-  for (std::size_t i = 0; i < kMembers; ++i)
+  for (std::size_t i = 0; i < options_.members; ++i)
     cluster += (i > 0 ? ",m" : "m") + std::to_string(i) + "=" + url(peer_ports_[i]);
   const std::string name = "m" + std::to_string(member);
-  const std::string client = url(client_ports_[member]);
+  std::string client = url(client_ports_[member]);
+  if (options_.tls) client.insert(4, "s");
   const std::string peer = url(peer_ports_[member]);
   std::vector<std::string> words{program(),
                                  "--name=" + name,
@@ -155,6 +169,13 @@ void EtcdCluster::start(std::size_t member) {
                                  "--initial-cluster=" + cluster,
                                  "--initial-cluster-token=" + folder_.filename().string(),
                                  "--initial-cluster-state=new"};
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  if (options_.tls)
+    for (const std::string& word : {"--cert-file=" + options_.tls->certificate,
+                                    "--key-file=" + options_.tls->key,
+                                    "--trusted-ca-file=" + options_.tls->ca,
+                                    std::string("--client-cert-auth")})
+      words.push_back(word);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -182,7 +203,7 @@ void EtcdCluster::kill(std::size_t member) {
 
 std::string EtcdCluster::last_words() const {
   std::string out;
-  for (std::size_t i = 0; i < kMembers; ++i) {
+  for (std::size_t i = 0; i < options_.members; ++i) {
     std::ifstream log(folder_ / ("m" + std::to_string(i) + ".log"));
     std::string line;
     std::string last;
@@ -203,13 +224,13 @@ bool EtcdCluster::is_up(std::chrono::seconds within) const {
         return false;
     std::size_t agreeing = 0;
     std::uint64_t leader = 0;
-    for (std::size_t i = 0; i < kMembers; ++i) {
+    for (std::size_t i = 0; i < options_.members; ++i) {
       const auto status = client_->status_of(i);
       if (!status || status->leader == 0) break;
       if (i == 0) leader = status->leader;
       agreeing += status->leader == leader ? 1 : 0;
     }
-    if (agreeing == kMembers) return true;
+    if (agreeing == options_.members) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return false;
@@ -218,7 +239,7 @@ bool EtcdCluster::is_up(std::chrono::seconds within) const {
 std::size_t EtcdCluster::leader() const {
   const auto limit = std::chrono::steady_clock::now() + kStartLimit;
   while (std::chrono::steady_clock::now() < limit)
-    for (std::size_t i = 0; i < kMembers; ++i) {
+    for (std::size_t i = 0; i < options_.members; ++i) {
       const auto status = client_->status_of(i);
       if (status && status->leader != 0 && status->leader == status->member) return i;
     }
@@ -227,7 +248,7 @@ std::size_t EtcdCluster::leader() const {
 }
 
 void EtcdCluster::heal() {
-  for (std::size_t i = 0; i < kMembers; ++i) start(i);
+  for (std::size_t i = 0; i < options_.members; ++i) start(i);
   EXPECT_TRUE(is_up(kStartLimit)) << "etcd does not come back";
 }
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +13,31 @@
 
 namespace orrery::runtime {
 
+struct EtcdClusterOptions {
+  std::size_t members = 3;
+  std::vector<std::string> arguments;  ///< Of each member, beside the usual ones.
+
+  /// Files of TLS of the members, which ask clients for certificates; and of the clients.
+  struct Tls {
+    std::string ca;
+    std::string certificate;
+    std::string key;
+  };
+
+  std::optional<Tls> tls;
+};
+
 /// Members on free ports with data in a folder of their own; ended with the program, whatever ends
 /// it. A test that stops members starts them again.
 class EtcdCluster {
  public:
-  static constexpr std::size_t kMembers = 3;
-
   /// Null where there is no etcd to start, or it does not start; `why_not` says so. Started with
   /// the first call.
   static EtcdCluster* get();
   static const std::string& why_not();
+
+  /// One of the test's own; null as above.
+  static std::unique_ptr<EtcdCluster> make(const EtcdClusterOptions& options);
 
   EtcdCluster(const EtcdCluster&) = delete;
   EtcdCluster& operator=(const EtcdCluster&) = delete;
@@ -36,11 +51,11 @@ class EtcdCluster {
   void kill(std::size_t member);
   void start(std::size_t member);
 
-  /// Starts whoever is not running, and waits until all three have one leader.
+  /// Starts whoever is not running, and waits until all have one leader.
   void heal();
 
  private:
-  EtcdCluster();
+  explicit EtcdCluster(EtcdClusterOptions options);
 
   static std::unique_ptr<EtcdCluster>& held();
 
@@ -49,9 +64,10 @@ class EtcdCluster {
   std::string last_words() const;
 
   std::filesystem::path folder_;
-  std::array<int, kMembers> client_ports_{};
-  std::array<int, kMembers> peer_ports_{};
-  std::array<int, kMembers> processes_{};  ///< 0: not running.
+  EtcdClusterOptions options_;
+  std::vector<int> client_ports_;
+  std::vector<int> peer_ports_;
+  std::vector<int> processes_;  ///< 0: not running.
   std::unique_ptr<EtcdClient> client_;
 };
 
