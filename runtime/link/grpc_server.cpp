@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "core/record/version.hpp"
@@ -371,10 +372,13 @@ void GrpcServer::shut_down() {
     stopping_ = true;
     for (const auto& [id, stream] : streams_) open.push_back(stream);
   }
+  // First the connections are told that no stream begins on them any more, or every agent that was
+  // sent away would be back before the last one has gone.
+  std::thread ending([this] { server_->Shutdown(Clock::now() + kClosingTime); });
   for (const std::shared_ptr<Stream>& stream : open)
     stream->close(grpc::StatusCode::UNAVAILABLE, "the controller ends");
   open.clear();
-  server_->Shutdown(Clock::now() + kClosingTime);
+  ending.join();
   std::unique_lock lock(mutex_);
   forgotten_.wait(lock, [this] { return streams_.empty(); });
   lock.unlock();

@@ -61,10 +61,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 4) {
-    case 0: one<AgentMessage>(rest); break;
-    case 1: one<ControllerMessage>(rest); break;
-    case 2: many<AgentMessage>(rest); break;
-    default: many<ControllerMessage>(rest); break;
+    case 0:
+      one<AgentMessage>(rest);
+      break;
+    case 1:
+      one<ControllerMessage>(rest);
+      break;
+    case 2:
+      many<AgentMessage>(rest);
+      break;
+    default:
+      many<ControllerMessage>(rest);
+      break;
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "core/agent/worker_reports.hpp"
 #include "core/base/invariant.hpp"
@@ -14,8 +15,9 @@ namespace orrery::bench {
 namespace {
 
 constexpr Duration kOpenTimeout = Duration::seconds(30);
-constexpr Duration kRetryFirst = Duration::seconds(1);
-constexpr Duration kRetryMost = Duration::seconds(10);
+// As the agent's daemon waits before it tries again.
+constexpr Duration kRetryFirst = Duration::milliseconds(50);
+constexpr Duration kRetryMost = Duration::seconds(2);
 constexpr std::int32_t kAsked = 128 + 15;
 constexpr std::int32_t kKilled = 128 + 9;
 
@@ -57,6 +59,7 @@ struct Fleet::Node {
   std::unique_ptr<Listener> listener;
   std::unique_ptr<runtime::LinkClient> client;
   bool open = false;
+  bool registered = false;  ///< On its present stream.
   bool leased = false;
   Duration retry = kRetryFirst;
   Instant connect_at = Instant::never();
@@ -150,10 +153,11 @@ void Fleet::lost(Node& node) {
   ++counters_.closed;
   if (node.open) --counters_.connected;
   node.open = false;
+  node.registered = false;
   node.client.reset();
-  // From half to one and a half of it, so that a storm of agents spreads.
+  // A random half of it is left out, so that a storm of agents spreads.
   node.connect_at =
-      now() + Duration::from_seconds(node.retry.in_seconds() * random_.uniform(0.5, 1.5));
+      now() + Duration::from_seconds(node.retry.in_seconds() * random_.uniform(0.5, 1.0));
   node.retry = std::min(node.retry * 2, kRetryMost);
 }
 
@@ -178,6 +182,10 @@ void Fleet::hear(Node& node, const runtime::ControllerMessage& message) {
   if (const auto* renewal = std::get_if<runtime::Renewal>(&message)) {
     ++counters_.renewals;
     counters_.renewal_after.add((now() - renewal->sent_at).ns);
+    if (!std::exchange(node.registered, true)) {
+      ++counters_.registered;
+      node.retry = kRetryFirst;
+    }
     if (node.agent) step(node, LeaseRenewed{renewal->epoch, renewal->sent_at});
   } else if (const auto* order = std::get_if<runtime::Order>(&message)) {
     ++counters_.orders;
@@ -187,7 +195,6 @@ void Fleet::hear(Node& node, const runtime::ControllerMessage& message) {
   } else if (const auto* announced = std::get_if<runtime::Announcement>(&message)) {
     if (node.agent) step(node, EpochAnnounced{announced->epoch});
   } else if (const auto* welcome = std::get_if<runtime::Welcome>(&message)) {
-    node.retry = kRetryFirst;
     if (!node.agent) node.agent.emplace(AgentSettings::of(welcome->node, 1, welcome->settings));
     step(node, Connected{});
     step(node, EpochAnnounced{welcome->epoch});

@@ -22,8 +22,9 @@ struct DurationBuckets {
 
 /// Of one process. All counts only rise, but `connected` and `leased`.
 struct FleetCounters {
-  std::atomic<std::int64_t> connected{0};  ///< Streams that are open.
-  std::atomic<std::int64_t> leased{0};     ///< Agents that hold a lease.
+  std::atomic<std::int64_t> connected{0};    ///< Streams that are open.
+  std::atomic<std::int64_t> leased{0};       ///< Agents that hold a lease.
+  std::atomic<std::uint64_t> registered{0};  ///< Streams whose first beat was answered.
   std::atomic<std::uint64_t> beats{0};
   std::atomic<std::uint64_t> renewals{0};
   std::atomic<std::uint64_t> leases_lost{0};  ///< Held ones that ran out: a fence.

@@ -29,15 +29,18 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: bench_hollow [--agents N] [--processes N] [--connections N] [--seconds S] [--ramp S]\n"
-    "                    [--replicas N] [--per-job N] [--transport] [--controller ADDR --pid PID]\n"
+    "                    [--replicas N] [--per-job N] [--transport] [--restart]\n"
+    "                    [--controller ADDR --pid PID]\n"
     "\n"
     "Connects N hollow agents (the real state machine, no workers) from processes of their own, "
     "and\n"
     "measures S seconds of heartbeats. The controller is one of this program, with its journal in "
     "a\n"
     "temporary folder; with --transport one that only answers; with --controller another process.\n"
-    "With --replicas, jobs with so many replicas together are submitted to it afterwards. Prints\n"
-    "one line of JSON; fails if an agent lost its lease or a replica did not start.\n";
+    "With --replicas, jobs with so many replicas together are submitted to it afterwards; with\n"
+    "--restart it ends and begins anew, and all agents come back at once. Prints one line of "
+    "JSON;\n"
+    "fails if an agent lost its lease or a replica did not start.\n";
 
 struct Options {
   int agents = 10'000;
@@ -48,6 +51,7 @@ struct Options {
   int replicas = 0;
   int per_job = 100;
   bool transport = false;
+  bool restart = false;
   std::string controller;
   int pid = 0;
 };
@@ -56,6 +60,7 @@ struct Options {
 struct Sum {
   std::int64_t connected = 0;
   std::int64_t leased = 0;
+  std::uint64_t registered = 0;
   std::uint64_t beats = 0;
   std::uint64_t renewals = 0;
   std::uint64_t leases_lost = 0;
@@ -113,6 +118,7 @@ class Fleets {
       const FleetCounters& each = counters_[i];
       out.connected += each.connected;
       out.leased += each.leased;
+      out.registered += each.registered;
       out.beats += each.beats;
       out.renewals += each.renewals;
       out.leases_lost += each.leases_lost;
@@ -184,9 +190,13 @@ struct Measured {
   double fleet_cpu_s = 0;
   Sum sum_before;
   Sum sum_after;
+  Sum sum_end;
   bool submitted = false;
   ReplicaStarts starts;
   double starts_cpu_s = 0;
+  bool restarted = false;
+  double restart_s = 0;
+  double registered_s = 0;
 };
 
 void progress(const char* what, const Fleets& fleets, Steady::time_point since) {
@@ -232,14 +242,18 @@ std::string json_of(const Options& options, const Measured& m) {
       static_cast<double>(renewal_below_us(m.sum_before, m.sum_after, 0.5)));
   add("renewal_p99_below_us",
       static_cast<double>(renewal_below_us(m.sum_before, m.sum_after, 0.99)));
-  add("leases_lost", static_cast<double>(m.sum_after.leases_lost));
-  add("streams_closed", static_cast<double>(m.sum_after.closed));
-  add("refusals", static_cast<double>(m.sum_after.refused));
+  add("leases_lost", static_cast<double>(m.sum_end.leases_lost));
+  add("streams_closed", static_cast<double>(m.sum_end.closed));
+  add("refusals", static_cast<double>(m.sum_end.refused));
   if (m.submitted) {
     add("replicas", m.starts.ready);
     add("replica_starts_s", m.starts.seconds);
     add("replica_starts_per_s", m.starts.ready / m.starts.seconds);
     add("replica_starts_controller_cpu_s", m.starts_cpu_s);
+  }
+  if (m.restarted) {
+    add("restart_s", m.restart_s);
+    add("restart_to_all_registered_s", m.registered_s);
   }
   return out + "}";
 }
@@ -299,14 +313,28 @@ int run(const Options& options) {
     m.starts = controller->start_replicas(
         options.replicas, options.per_job, [&] { progress("starting", fleets, since); });
     m.starts_cpu_s = cost().cpu_s - before;
-    m.sum_after = fleets.sum();
     std::fprintf(stderr, "\n");
   }
+  if (options.restart && controller) {
+    m.restarted = true;
+    const std::uint64_t before = fleets.sum().registered;
+    const Steady::time_point since = Steady::now();
+    controller->restart();
+    m.restart_s = seconds_since(since);
+    const auto all = before + static_cast<std::uint64_t>(options.agents);
+    while (fleets.sum().registered < all && seconds_since(since) < 600) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      progress("coming back", fleets, since);
+    }
+    m.registered_s = seconds_since(since);
+    std::fprintf(stderr, "\n");
+  }
+  m.sum_end = fleets.sum();
   std::printf("%s\n", json_of(options, m).c_str());
   fleets.end();
   controller.reset();
   const bool all_started = !m.submitted || m.starts.ready >= options.replicas;
-  return m.sum_after.leases_lost == 0 && all_started ? 0 : 1;
+  return m.sum_end.leases_lost == 0 && all_started ? 0 : 1;
 }
 
 bool number(const char* text, int& out) {
@@ -328,6 +356,10 @@ bool parse(int count, char** arguments, Options& options) {
     const std::string_view argument = arguments[i];
     if (argument == "--transport") {
       options.transport = true;
+      continue;
+    }
+    if (argument == "--restart") {
+      options.restart = true;
       continue;
     }
     if (i + 1 == count) return false;

@@ -28,17 +28,25 @@ using runtime::LinkId;
 
 class AnsweringController final : public MeasuredController, private runtime::LinkListener {
  public:
-  AnsweringController() {
-    auto server = runtime::serve_links("127.0.0.1:0", {}, {}, *this);
-    if (!server) stop_with(server.errors());
-    server_ = std::move(*server);
-  }
+  AnsweringController() { listen("127.0.0.1:0"); }
 
   std::string address() const override { return server_->address(); }
+
+  void restart() override {
+    const std::string address = server_->address();
+    server_.reset();
+    listen(address);
+  }
 
   ReplicaStarts start_replicas(int, int, const std::function<void()>&) override { return {}; }
 
  private:
+  void listen(const std::string& address) {
+    auto server = runtime::serve_links(address, {}, {}, *this);
+    if (!server) stop_with(server.errors());
+    server_ = std::move(*server);
+  }
+
   void on_open(LinkId, const runtime::Peer&) override {}
 
   void on_messages(LinkId link, std::vector<runtime::AgentMessage> messages) override {
@@ -61,26 +69,13 @@ class WholeController final : public MeasuredController {
   WholeController() {
     std::string name = (std::filesystem::temp_directory_path() / "orrery_hollow_XXXXXX").string();
     folder_ = mkdtemp(name.data());
-    runtime::ControllerParts parts;
-    parts.config.name = "hollow";
-    parts.config.agents_address = "127.0.0.1:0";
-    parts.config.store.sqlite = (folder_ / "journal.db").string();
-    parts.listen = [](runtime::LinkListener& listener) {
-      return runtime::serve_links("127.0.0.1:0", {}, {}, listener);
-    };
-    parts.election = [](const runtime::Election::Lost&) {
-      return std::make_unique<runtime::SoleElection>(runtime::Candidate{});
-    };
-    parts.open_store = [path = parts.config.store.sqlite](
-                           const runtime::Leadership&) -> Result<std::unique_ptr<StateStore>> {
-      auto store = runtime::SqliteStore::open(path, runtime::SqliteStore::Access::Append);
-      if (!store) return store.errors();
-      return std::unique_ptr<StateStore>(std::move(*store));
-    };
-    parts.policy = [] { return std::move(policies::make_policy("fifo").value()); };
-    auto daemon = runtime::ControllerDaemon::start(std::move(parts));
-    if (!daemon) stop_with(daemon.errors());
-    daemon_ = std::move(*daemon);
+    begin("127.0.0.1:0");
+  }
+
+  void restart() override {
+    const std::string address = daemon_->agents_address();
+    daemon_.reset();
+    begin(address);
   }
 
   ~WholeController() override {
@@ -109,6 +104,29 @@ class WholeController final : public MeasuredController {
   }
 
  private:
+  void begin(const std::string& address) {
+    runtime::ControllerParts parts;
+    parts.config.name = "hollow";
+    parts.config.agents_address = address;
+    parts.config.store.sqlite = (folder_ / "journal.db").string();
+    parts.listen = [address](runtime::LinkListener& listener) {
+      return runtime::serve_links(address, {}, {}, listener);
+    };
+    parts.election = [](const runtime::Election::Lost&) {
+      return std::make_unique<runtime::SoleElection>(runtime::Candidate{});
+    };
+    parts.open_store = [path = parts.config.store.sqlite](
+                           const runtime::Leadership&) -> Result<std::unique_ptr<StateStore>> {
+      auto store = runtime::SqliteStore::open(path, runtime::SqliteStore::Access::Append);
+      if (!store) return store.errors();
+      return std::unique_ptr<StateStore>(std::move(*store));
+    };
+    parts.policy = [] { return std::move(policies::make_policy("fifo").value()); };
+    auto daemon = runtime::ControllerDaemon::start(std::move(parts));
+    if (!daemon) stop_with(daemon.errors());
+    daemon_ = std::move(*daemon);
+  }
+
   void submit(const std::string& name, int per_job) {
     JobSpec spec;
     spec.name = name;

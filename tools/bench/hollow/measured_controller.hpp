@@ -18,6 +18,9 @@ class MeasuredController {
 
   virtual std::string address() const = 0;
 
+  /// Ends, and begins anew from its journal at the same address.
+  virtual void restart() = 0;
+
   /// Submits jobs of `per_job` replicas with `replicas` together, and waits until all run.
   virtual ReplicaStarts start_replicas(int replicas,
                                        int per_job,
