@@ -186,6 +186,7 @@ void ControllerDaemon::live() {
   }
   admission_ = Admission::Closing;
   if (term_ && !term_->is_halted()) (void)term_->flush();
+  server_->stop_accepting();
   term_.reset();
   store_.reset();
   if (leadership_) (void)election_->resign();

@@ -96,6 +96,7 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
 
   void send(LinkId link, const ControllerMessage& message) override;
   void close(LinkId link, const std::string& why) override;
+  void stop_accepting() override;
 
   std::string address() const override { return to_text(address_); }
 
@@ -124,6 +125,7 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
   std::map<LinkId, std::shared_ptr<Stream>> streams_;
   std::uint64_t last_id_ = 0;
   bool stopping_ = false;
+  std::thread ending_;  ///< Shuts gRPC down; once `stopping_`.
 };
 
 // --- Stream ---
@@ -364,21 +366,25 @@ void GrpcServer::forget(LinkId id) {
   if (streams_.empty()) forgotten_.notify_all();
 }
 
+void GrpcServer::stop_accepting() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(stopping_, true)) return;
+  ending_ = std::thread([this] { server_->Shutdown(Clock::now() + kClosingTime); });
+}
+
 void GrpcServer::shut_down() {
   if (!server_) return;
+  // Or every agent that is sent away would be back before the last one has gone.
+  stop_accepting();
   std::vector<std::shared_ptr<Stream>> open;
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
     for (const auto& [id, stream] : streams_) open.push_back(stream);
   }
-  // First the connections are told that no stream begins on them any more, or every agent that was
-  // sent away would be back before the last one has gone.
-  std::thread ending([this] { server_->Shutdown(Clock::now() + kClosingTime); });
   for (const std::shared_ptr<Stream>& stream : open)
     stream->close(grpc::StatusCode::UNAVAILABLE, "the controller ends");
   open.clear();
-  ending.join();
+  ending_.join();
   std::unique_lock lock(mutex_);
   forgotten_.wait(lock, [this] { return streams_.empty(); });
   lock.unlock();

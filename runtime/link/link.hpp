@@ -68,6 +68,10 @@ class LinkServer {
   /// Any thread. What was queued before still goes out; `on_closed` follows.
   virtual void close(LinkId link, const std::string& why) = 0;
 
+  /// No stream begins any more, so that those which are closed next do not come back before the
+  /// server has ended. To be followed by destroying it, soon: what is open is cut off after 2 s.
+  virtual void stop_accepting() {}
+
   /// Where it listens: the port that was taken, where port 0 was asked for.
   virtual std::string address() const = 0;
 };
