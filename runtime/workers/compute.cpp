@@ -1,5 +1,6 @@
 #include "runtime/workers/compute.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/base/random.hpp"
@@ -41,6 +42,17 @@ Outcome check_entries(std::span<const float> shared) {
                             std::to_string(shared[i]) +
                             ", must be from 0 to 1: a device or a collective computed wrongly");
   return Outcome::done();
+}
+
+Digest digest_of(std::span<const float> shared) {
+  Digest out{0, shared.front(), shared.front()};
+  for (const float entry : shared) {
+    out.mean += entry;
+    out.low = std::min<double>(out.low, entry);
+    out.high = std::max<double>(out.high, entry);
+  }
+  out.mean /= static_cast<double>(shared.size());
+  return out;
 }
 
 }  // namespace orrery::worker

@@ -56,15 +56,24 @@ class Compute {
   /// shared = product / ranks.
   virtual Outcome share(std::int32_t ranks) = 0;
 
-  /// Fatal where an entry of the shared matrix is not from 0 to 1: somebody computed wrongly.
-  virtual Outcome check() = 0;
+  /// Copies the shared matrix to host memory.
+  virtual Outcome read_shared(std::span<float> out) = 0;
 };
 
 /// The own matrix of a rank, and the shared one that all start with, row by row.
 std::vector<float> own_matrix(std::int32_t size, std::int32_t rank);
 std::vector<float> shared_matrix(std::int32_t size);
 
-/// Compute::check of a shared matrix in host memory.
+/// Fatal where an entry of a shared matrix is not from 0 to 1: somebody computed wrongly.
 Outcome check_entries(std::span<const float> shared);
+
+/// What two devices that computed the same must agree on, up to rounding.
+struct Digest {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+Digest digest_of(std::span<const float> shared);
 
 }  // namespace orrery::worker

@@ -49,7 +49,10 @@ class CpuCompute final : public Compute {
     return Outcome::done();
   }
 
-  Outcome check() override { return check_entries(shared_); }
+  Outcome read_shared(std::span<float> out) override {
+    std::copy_n(shared_.begin(), out.size(), out.begin());
+    return Outcome::done();
+  }
 
  private:
   static void add_row(float factor,

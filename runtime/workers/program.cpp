@@ -61,7 +61,9 @@ std::string report_json(const Program& program,
   json.field("generation", report.generation).field("world_size", report.world_size);
   json.field("builds", report.builds).field("steps_timed", report.step_times_s.size());
   json.field("step_p50_s", median(report.step_times_s)).field("multiply_p50_s", multiply_s);
-  json.field("gflops_p50", 2 * size * size * size / multiply_s / 1e9).end_object();
+  json.field("gflops_p50", 2 * size * size * size / multiply_s / 1e9);
+  json.field("shared_mean", report.shared.mean).field("shared_low", report.shared.low);
+  json.field("shared_high", report.shared.high).end_object();
   return json.take();
 }
 

@@ -199,9 +199,17 @@ class Training {
 
   /// Every few steps: are the numbers sane, and rank 0 saves.
   void save() {
-    const Outcome sane = parts_.compute.check();
+    const Outcome sane = check_shared();
     if (!sane.ok()) return fail(kExitFailed, sane.reason);
     if (place_.rank == 0) write();
+  }
+
+  Outcome check_shared() {
+    staged_.resize(parts_.compute.product().size());
+    Outcome read = parts_.compute.read_shared(staged_);
+    if (!read.ok()) return read;
+    report_.shared = digest_of(staged_);
+    return check_entries(staged_);
   }
 
   void write() {
