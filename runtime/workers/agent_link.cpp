@@ -137,7 +137,11 @@ void AgentLink::hear(std::string_view line) {
     for (const Error& error : said.errors()) std::cerr << error.text() << std::endl;
     return;
   }
-  if (!*said) return;
+  if (!*said) {
+    // The agent did not understand a word of this worker.
+    if (line.starts_with(R"({"error":)")) std::cerr << "the agent says " << line << std::endl;
+    return;
+  }
   const MembershipSaid& membership = **said;
   {
     const std::scoped_lock lock(mutex_);

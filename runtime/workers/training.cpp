@@ -68,10 +68,13 @@ class Training {
   /// Builds the group of the newest membership, and agrees where to go on.
   void join() {
     if (!take_membership()) return;
-    const Result<std::string> master = parts_.resolve(place_.master_address);
-    if (!master) return fail(kExitFailed, master.errors().front().text());
     Group group;
-    group.meeting = {place_.job, place_.generation, {*master, place_.master_port}};
+    group.meeting = {place_.job, place_.generation, {{}, place_.master_port}};
+    if (place_.world_size > 1) {
+      Result<std::string> master = parts_.resolve(place_.master_address);
+      if (!master) return fail(kExitFailed, master.errors().front().text());
+      group.meeting.place.address = std::move(master).value();
+    }
     group.rank = place_.rank;
     group.world_size = place_.world_size;
     const auto start = SteadyClock::now();

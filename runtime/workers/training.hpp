@@ -30,7 +30,7 @@ struct TrainingReport {
   std::int32_t builds = 0;           ///< Groups that were built.
   std::vector<double> step_times_s;  ///< The last steps at most, without the wait that pads them.
   std::vector<double> multiply_times_s;  ///< The matrix product's part of them.
-  Digest shared;  ///< Of the shared matrix, when it was last looked at.
+  Digest shared;                         ///< Of the shared matrix, when it was last looked at.
   int exit_code = kExitDone;
   std::string reason;  ///< Why it did not finish.
 };

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""tools/gpu_check: its document, its verdicts, and that its checks of a GPU do what they say.
+
+The checks that need a GPU run here on a stand-in, the CPU twin under the GPU build's name: that shows
+the checks work, not that a GPU does.
+
+Usage: gpu_check_test.py GPU_CHECK FOLDER_OF_PROGRAMS
+"""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+GPU_CHECK, PROGRAMS = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+
+# The CPU twin, which has no NCCL: that backend becomes the ring.
+STAND_IN = """#!/usr/bin/env python3
+import os, sys
+words = ["ring" if word == "nccl" else word for word in sys.argv[1:]]
+size = words.index("--size") + 1 if "--size" in words else None
+if size and int(words[size]) > 600: words[size] = "64"
+os.execv({program!r}, [{program!r}, *words])
+"""
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, str(GPU_CHECK), *arguments], capture_output=True,
+                          text=True, timeout=240, check=False)
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("gpu_check", str(GPU_CHECK))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
+    loader.exec_module(module)
+    return module
+
+
+class Document(unittest.TestCase):
+    def test_checks_of_the_cpu_pass_and_the_rest_is_skipped_or_passes(self):
+        done = run("--programs", str(PROGRAMS), "--only", "machine", "--only", "cpu_collective",
+                   "--only", "cpu_killed_peer", "--only", "cuda_worker")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        document = json.loads(done.stdout)
+        verdicts = {check["name"]: check["verdict"] for check in document["checks"]}
+        self.assertEqual(verdicts["machine"], "passed")
+        self.assertEqual(verdicts["cpu_collective"], "passed", done.stdout)
+        self.assertEqual(verdicts["cpu_killed_peer"], "passed", done.stdout)
+        if not document["gpu"]:
+            self.assertEqual(verdicts["cuda_worker"], "skipped")
+
+    def test_without_programs_everything_is_skipped(self):
+        with tempfile.TemporaryDirectory() as empty:
+            done = run("--programs", empty)
+            document = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(document["failed"], 0)
+        for check in document["checks"]:
+            if check["verdict"] == "skipped":
+                self.assertNotEqual(check["reason"], "")
+
+    def test_a_folder_that_is_not_there_is_bad_input(self):
+        done = run("--programs", "/nowhere/at/all")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is no folder", done.stderr)
+
+
+class ChecksOfAGpu(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        path = pathlib.Path(self.folder.name)
+        for name in ("orrery-worker", "orrery-worker-static"):
+            if (PROGRAMS / name).exists():
+                os.symlink(PROGRAMS / name, path / name)
+        self.worker = path / "orrery-worker-cuda"
+        self.write(STAND_IN.format(program=str(PROGRAMS / "orrery-worker")))
+        self.module = load()
+        self.module.tell = lambda text: None
+        options = self.module.argparse.Namespace(nccl_library=None, timeout=60,
+                                                 try_shared_gpu=False)
+        self.checks = self.module.Checks(options, self.module.Programs(path, ""), path)
+        self.checks.gpus = [{"name": "stand-in"}]
+
+    def write(self, text):
+        self.worker.write_text(text)
+        self.worker.chmod(0o755)
+
+    def verdict(self, name):
+        result = self.module.run_check(self.checks, name)
+        return result["verdict"], result["reason"]
+
+    def test_they_pass_on_what_works(self):
+        for name in ("cuda_worker", "cuda_agrees_with_cpu", "cuda_drain", "nccl_worker",
+                     "nccl_next_generation"):
+            with self.subTest(name):
+                self.assertEqual(self.verdict(name), ("passed", ""))
+
+    def test_they_fail_on_what_ends_badly(self):
+        self.write("#!/bin/sh\necho it broke >&2\nexit 1\n")
+        for name in ("cuda_worker", "cuda_drain", "nccl_worker", "nccl_next_generation"):
+            with self.subTest(name):
+                verdict, reason = self.verdict(name)
+                self.assertEqual(verdict, "failed")
+                self.assertIn("it broke", reason)
+
+    def test_wrong_numbers_are_found(self):
+        report = {"shared_mean": 0.5, "shared_low": 0.25, "shared_high": 0.75}
+        self.write(f"#!/bin/sh\necho '{json.dumps(report)}'\n")
+        verdict, reason = self.verdict("cuda_agrees_with_cpu")
+        self.assertEqual(verdict, "failed")
+        self.assertIn("they differ by", reason)
+
+    def test_a_machine_without_nccl_skips_what_needs_it(self):
+        self.write("#!/bin/sh\necho 'orrery-worker-cuda: NCCL: cannot be opened' >&2\nexit 1\n")
+        for name in ("nccl_worker", "nccl_next_generation"):
+            with self.subTest(name):
+                self.assertEqual(self.verdict(name)[0], "skipped")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
