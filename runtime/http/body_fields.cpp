@@ -11,6 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kShownBytes = 80;
+constexpr int kDepthMax = 32;
 
 Error bad(std::string subject, std::string message) {
   return {ErrorCode::InvalidInput, {}, 0, std::move(subject), std::move(message)};
@@ -22,7 +23,28 @@ std::string shown(const Json& value) {
   return text;
 }
 
+// Whether brackets outside of strings stand in each other too deeply: what writes a value calls
+// itself for each level.
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\') ++i;
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth > kDepthMax) return true;
+  }
+  return false;
+}
+
 Result<Json> read_object(std::string_view text) {
+  if (is_too_deep(text))
+    return bad(
+        "body",
+        "is nested more than " + std::to_string(kDepthMax) + " levels deep; send a plain object");
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Json::object();
   // Not the parser that throws, but its place of failure would be lost without the exception.
   try {

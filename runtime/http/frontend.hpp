@@ -37,6 +37,9 @@ class Frontend {
   /// "http://127.0.0.1:22100", "https://...", or "unix:/path".
   std::string url() const;
 
+  /// All paths there are.
+  const Router& router() const { return service_->router(); }
+
   /// What was counted so far.
   const Figures& figures() const { return *figures_; }
 

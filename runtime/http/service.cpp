@@ -7,7 +7,11 @@
 #include "runtime/http/events_api.hpp"
 #include "runtime/http/health_api.hpp"
 #include "runtime/http/jobs_api.hpp"
+#include "runtime/http/logs_api.hpp"
 #include "runtime/http/members_api.hpp"
+#include "runtime/http/metrics.hpp"
+#include "runtime/http/nodes_api.hpp"
+#include "runtime/http/openapi.hpp"
 
 namespace orrery::http {
 namespace {
@@ -29,17 +33,20 @@ void refuse_method(const CallPtr& call, const Router::Match& match) {
 
 Service::Service(runtime::ControlApi& control,
                  std::shared_ptr<Executor> executor,
-                 std::shared_ptr<Figures> figures,
+                 const std::shared_ptr<const Figures>& figures,
                  const ServiceOptions& options)
     : feed_(std::make_shared<EventFeed>(executor, options.life)), tokens_(options.tokens) {
   const ControlDoor door(control, executor);
-  (void)figures;
   add_health_api(router_, door);
   add_jobs_api(router_, door, feed_, options.read_jobs);
   polls_ = std::make_shared<MembershipPolls>(door);
   add_members_api(router_, door, polls_);
   add_events_api(router_, feed_);
+  add_logs_api(router_, door);
+  add_nodes_api(router_, door);
   add_di_api(router_, door);
+  add_metrics(router_, door, figures);
+  add_openapi(router_);
   feed_->start(control);
   polls_->start();
 }

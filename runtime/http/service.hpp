@@ -26,7 +26,7 @@ class Service {
   /// `control` outlives the service and all calls that it has under way.
   Service(runtime::ControlApi& control,
           std::shared_ptr<Executor> executor,
-          std::shared_ptr<Figures> figures,
+          const std::shared_ptr<const Figures>& figures,
           const ServiceOptions& options);
 
   /// Lets go of the controller's subscriptions; before the controller ends.

@@ -160,6 +160,16 @@ TEST_F(JobsTest, ScalingSaysWhatIsWrong) {
   EXPECT_EQ(post("/api/v1/jobs/b/scale", R"({"replicas":2})").status, 404);
 }
 
+TEST_F(JobsTest, ABodyNestedWithoutEndIsRefused) {
+  control.running(JobBuilder("a").spec(), 1);
+  const std::string deep(1'000'000, '[');
+  for (const std::string& body :
+       {deep, R"({"replicas":)" + deep, R"({"a\"b":)" + deep + std::string(deep.size(), ']') + "}"})
+    EXPECT_THAT(message(post("/api/v1/jobs/a/scale", body)), HasSubstr("32 levels"));
+  const Answer quoted = post("/api/v1/jobs/a/scale", R"({"role":")" + deep + R"(","replicas":1})");
+  EXPECT_THAT(message(quoted), HasSubstr("has no role"));
+}
+
 TEST_F(JobsTest, StoppingAndDeletingTakeEffect) {
   const JobId id = control.running(JobBuilder("a").spec(), 1);
   EXPECT_EQ(post("/api/v1/jobs/a/stop").status, 200);

@@ -1,0 +1,171 @@
+#include "runtime/http/logs_api.hpp"
+
+#include <utility>
+
+namespace orrery::http {
+namespace {
+
+using runtime::ControlView;
+using runtime::LogQuery;
+using Then = ControlDoor::Then;
+
+constexpr std::uint64_t kTailOfLines = 256 << 10;  // Bytes in which the last lines are looked for.
+constexpr Duration kPatience = Duration::seconds(1);
+
+/// One log on its way to a client. On the I/O thread.
+class LogStream : public std::enable_shared_from_this<LogStream> {
+ public:
+  /// `lines`: at most so many of the end at first; 0: all. `framed`: as server-sent events.
+  LogStream(CallPtr call, std::uint64_t lines, bool follow, bool framed)
+      : call_(std::move(call)), lines_(lines), follow_(follow), framed_(framed) {}
+
+  /// A quiet log must not look like a server that does not answer.
+  void start(Executor& executor) {
+    if (!follow_) return;
+    patience_ = executor.after(kPatience, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->begin();
+    });
+  }
+
+  void on_piece(std::string data, bool last, const std::string& error) {
+    if (!error.empty() && !begun_) return fail(call_, 404, "there is no log: " + error);
+    if (lines_ > 0) {
+      tail_ += data;
+      // Without `follow` the end is known only when all has come; with it the first piece is taken.
+      if (!follow_ && !last) return;
+      data = last_lines(std::exchange(tail_, {}));
+      lines_ = 0;
+    }
+    if (!data.empty() || last) begin();
+    send(std::move(data));
+    if (last) end(error);
+  }
+
+ private:
+  void begin() {
+    if (std::exchange(begun_, true)) return;
+    Response head;
+    head.content_type = framed_ ? "text/event-stream" : "text/plain; charset=utf-8";
+    head.headers = {{"Cache-Control", "no-cache"}, {"X-Content-Type-Options", "nosniff"}};
+    call_->exchange->begin(std::move(head));
+  }
+
+  std::string last_lines(std::string text) const {
+    std::size_t at = text.size();
+    if (at > 0 && text[at - 1] == '\n') --at;
+    for (std::uint64_t left = lines_; at > 0; --at)
+      if (text[at - 1] == '\n' && --left == 0) break;
+    return text.substr(at);
+  }
+
+  void send(std::string data) {
+    if (data.empty()) return;
+    if (!framed_) return call_->exchange->write(std::move(data));
+    line_ += data;
+    std::string out;
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = line_.find('\n', begin)) != std::string::npos; begin = end + 1)
+      append_event(out, "log", std::string_view(line_).substr(begin, end - begin));
+    line_.erase(0, begin);
+    if (!out.empty()) call_->exchange->write(std::move(out));
+  }
+
+  // A carriage return would end the line of an event.
+  static void append_event(std::string& out, std::string_view name, std::string_view data) {
+    out.append("event: ").append(name).append("\ndata: ");
+    for (const char c : data)
+      if (c != '\r' && c != '\n') out += c;
+    out += "\n\n";
+  }
+
+  void end(const std::string& error) {
+    if (!framed_ && !error.empty()) return call_->exchange->abort();
+    if (framed_) {
+      std::string out;
+      if (!line_.empty()) append_event(out, "log", line_);
+      append_event(out, error.empty() ? "end" : "error", error);
+      call_->exchange->write(std::move(out));
+    }
+    call_->exchange->finish();
+  }
+
+  CallPtr call_;
+  std::uint64_t lines_;
+  bool follow_;
+  bool framed_;
+  bool begun_ = false;
+  std::string tail_;  ///< Until the first lines can be chosen.
+  std::string line_;  ///< Framed: the beginning of a line.
+  std::shared_ptr<void> patience_;
+};
+
+void open_log(const CallPtr& call,
+              const ControlDoor& door,
+              const LogQuery& query,
+              const std::shared_ptr<LogStream>& stream) {
+  stream->start(*door.executor());
+  auto subscription = door.control().read_log(
+      query,
+      [stream, executor = door.executor()](
+          std::string_view data, bool last, const std::string& error) {
+        executor->post([stream, data = std::string(data), last, error]() mutable {
+          stream->on_piece(std::move(data), last, error);
+        });
+      });
+  call->exchange->keep(std::shared_ptr<runtime::Subscription>(std::move(subscription)));
+}
+
+// Finds the worker that is meant; answers and says false where there is none.
+bool choose_worker(const CallPtr& call,
+                   const JobState& job,
+                   const std::string& role,
+                   LogQuery& query) {
+  query.job = job.row.id;
+  std::string roles;
+  std::int64_t workers = role.empty() ? static_cast<std::int64_t>(job.workers.size()) : 0;
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const std::string& name = job.spec->roles[r].name;
+    roles += (r == 0 ? "" : ", ") + name;
+    if (name == role) query.role = RoleIndex{static_cast<std::uint16_t>(r)};
+  }
+  if (!role.empty() && query.role.is_none()) {
+    fail(call, 404, job.spec->name + " has no role " + role + ", its roles are " + roles);
+    return false;
+  }
+  for (const Worker& worker : job.workers)
+    if (!role.empty() && worker.role == query.role) ++workers;
+  if (query.rank < workers) return true;
+  fail(call,
+       404,
+       job.spec->name + " has no worker of rank " + std::to_string(query.rank) +
+           (role.empty() ? "" : " in role " + role) + ", it has " + std::to_string(workers));
+  return false;
+}
+
+void logs(const CallPtr& call, const ControlDoor& door) {
+  LogQuery query;
+  const std::string role = call->query.take("role").value_or("");
+  query.rank = static_cast<std::int32_t>(call->query.take_number("rank", 0, 0, kReplicasMax));
+  query.tail_bytes = call->query.take_number("tail_bytes", 0, 0, UINT32_MAX);
+  const std::uint64_t lines = call->query.take_number("tail_lines", 0, 0, 100'000);
+  query.follow = call->query.take_flag("follow");
+  if (!query_is_sound(call, "role, rank, tail_bytes, tail_lines, follow")) return;
+  if (lines > 0) query.tail_bytes = kTailOfLines;
+  const bool framed =
+      call->request.header("Accept").find("text/event-stream") != std::string_view::npos;
+  const auto stream = std::make_shared<LogStream>(call, lines, query.follow, framed);
+  door.look_at_job(call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
+    LogQuery chosen = query;
+    if (!choose_worker(call, job, role, chosen)) return {};
+    return [=] { open_log(call, door, chosen, stream); };
+  });
+}
+
+}  // namespace
+
+void add_logs_api(Router& router, const ControlDoor& door) {
+  router.add(
+      "GET", "/api/v1/jobs/{job}/logs", Role::User, [=](const CallPtr& call) { logs(call, door); });
+}
+
+}  // namespace orrery::http

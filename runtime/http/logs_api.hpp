@@ -1,0 +1,10 @@
+// GET /api/v1/jobs/{job}/logs: what a worker has written.
+#pragma once
+
+#include "runtime/http/api.hpp"
+
+namespace orrery::http {
+
+void add_logs_api(Router& router, const ControlDoor& door);
+
+}  // namespace orrery::http

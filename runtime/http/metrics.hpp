@@ -1,0 +1,16 @@
+// GET /metrics in Prometheus' text format. docs/metrics.md says what each one means.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/http/api.hpp"
+#include "runtime/http/figures.hpp"
+
+namespace orrery::http {
+
+void add_metrics(Router& router,
+                 const ControlDoor& door,
+                 const std::shared_ptr<const Figures>& figures);
+
+}  // namespace orrery::http

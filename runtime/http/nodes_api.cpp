@@ -1,0 +1,165 @@
+#include "runtime/http/nodes_api.hpp"
+
+#include <array>
+#include <utility>
+
+#include "core/base/json_text.hpp"
+#include "core/record/record_text.hpp"
+#include "runtime/http/node_json.hpp"
+
+namespace orrery::http {
+namespace {
+
+using runtime::ControlView;
+using runtime::RequestOutcome;
+using Then = ControlDoor::Then;
+
+void list(const CallPtr& call, const ControlDoor& door) {
+  const std::string group = call->query.take("group").value_or("");
+  std::optional<Standing> state;
+  if (const std::optional<std::string> text = call->query.take("state")) {
+    state = enum_from<Standing>(*text);
+    if (!state)
+      return fail(
+          call,
+          400,
+          "query state: found '" + *text + "', one of " + enum_choices<Standing>() + " is needed");
+  }
+  if (!query_is_sound(call, "group, state")) return;
+  door.look(call, [=](const ControlView& view) -> Then {
+    std::vector<NodePicture> nodes;
+    for (std::size_t i = 0; i < view.state.nodes.size(); ++i) {
+      const NodeState& node = view.state.nodes[i];
+      if ((group.empty() || node.group == group) && (!state || standing_of(node) == *state))
+        nodes.push_back(picture_of(view, NodeId{static_cast<std::uint32_t>(i)}));
+    }
+    return [call, nodes = std::move(nodes)] {
+      JsonText json;
+      json.begin_object();
+      JsonFields(json).field("nodes", nodes);
+      json.end_object();
+      call->exchange->respond(json_response(json.take()));
+    };
+  });
+}
+
+// Looks at the node that the path names.
+void with_node(const CallPtr& call,
+               const ControlDoor& door,
+               std::function<Then(const ControlView&, NodeId)> find) {
+  if (!query_is_sound(call, "")) return;
+  door.look(call, [call, find = std::move(find)](const ControlView& view) -> Then {
+    const NodeId id = node_named(view, call->value("node"));
+    if (!id.is_none()) return find(view, id);
+    fail(call, 404, "there is no node " + call->value("node"));
+    return {};
+  });
+}
+
+void get(const CallPtr& call, const ControlDoor& door) {
+  with_node(call, door, [call](const ControlView& view, NodeId id) -> Then {
+    return [call, node = picture_of(view, id), guests = guests_of(view, id)] {
+      JsonText json;
+      json.begin_object();
+      JsonFields fields(json);
+      NodePicture::fields(node, fields);
+      fields.field("members", guests);
+      json.end_object();
+      call->exchange->respond(json_response(json.take()));
+    };
+  });
+}
+
+void exclude(const CallPtr& call, const ControlDoor& door, bool excluded) {
+  with_node(call, door, [=](const ControlView&, NodeId id) -> Then {
+    return [=] {
+      door.ask(call, ExclusionRequested{0, id, excluded}, [call](const RequestOutcome& outcome) {
+        if (outcome.kind == RequestOutcome::Kind::Refused) return fail(call, 409, outcome.message);
+        JsonText json;
+        json.begin_object().field("name", call->value("node")).end_object();
+        call->exchange->respond(json_response(json.take()));
+      });
+    };
+  });
+}
+
+// --- totals ---
+
+template <class E>
+using Counts = std::array<std::int64_t, EnumNames<E>::kNames.size()>;
+
+template <class E>
+void write_counts(JsonText& json, std::string_view name, const Counts<E>& counts) {
+  json.key(name).begin_object();
+  for (std::size_t i = 0; i < counts.size(); ++i) json.field(EnumNames<E>::kNames[i], counts[i]);
+  json.end_object();
+}
+
+struct ClusterPicture {
+  runtime::ControllerFacts facts;
+  Instant now;
+  std::string policy;
+  Counts<Standing> nodes{};
+  Counts<JobPhase> jobs{};
+  std::int64_t devices = 0;
+  std::int64_t devices_usable = 0;
+  std::int64_t devices_free = 0;
+  Totals totals;
+  std::vector<QuotaUse> quotas;
+};
+
+ClusterPicture cluster_of(const ControlView& view) {
+  ClusterPicture out{view.facts, view.now, view.state.settings.policy};
+  for (const NodeState& node : view.state.nodes)
+    ++out.nodes[static_cast<std::size_t>(standing_of(node))];
+  view.state.for_each_job(
+      [&](const JobState& job) { ++out.jobs[static_cast<std::size_t>(job.row.phase)]; });
+  out.devices = view.state.ledger.devices_total();
+  out.devices_usable = view.state.ledger.devices_usable();
+  out.devices_free = view.state.ledger.free().free_devices();
+  out.totals = view.state.totals;
+  out.quotas = view.state.quotas;
+  return out;
+}
+
+void cluster(const CallPtr& call, const ControlDoor& door) {
+  if (!query_is_sound(call, "")) return;
+  door.look(call, [call](const ControlView& view) -> Then {
+    return [call, cluster = cluster_of(view)] {
+      JsonText json;
+      JsonFields fields(json);
+      json.begin_object().field("controller", cluster.facts.name);
+      json.field("admission", to_string(cluster.facts.admission)).field("why", cluster.facts.why);
+      fields.field("epoch", cluster.facts.epoch);
+      fields.field("now", cluster.now);
+      json.field("policy", cluster.policy);
+      write_counts<Standing>(json, "nodes", cluster.nodes);
+      write_counts<JobPhase>(json, "jobs", cluster.jobs);
+      json.key("devices").begin_object().field("total", cluster.devices);
+      json.field("usable", cluster.devices_usable).field("free", cluster.devices_free);
+      json.end_object();
+      fields.field("totals", cluster.totals);
+      fields.field("quotas", cluster.quotas);
+      json.end_object();
+      call->exchange->respond(json_response(json.take()));
+    };
+  });
+}
+
+}  // namespace
+
+void add_nodes_api(Router& router, const ControlDoor& door) {
+  router.add("GET", "/api/v1/nodes", Role::User, [=](const CallPtr& call) { list(call, door); });
+  router.add(
+      "GET", "/api/v1/nodes/{node}", Role::User, [=](const CallPtr& call) { get(call, door); });
+  router.add("POST", "/api/v1/nodes/{node}/exclude", Role::Admin, [=](const CallPtr& call) {
+    exclude(call, door, true);
+  });
+  router.add("POST", "/api/v1/nodes/{node}/include", Role::Admin, [=](const CallPtr& call) {
+    exclude(call, door, false);
+  });
+  router.add(
+      "GET", "/api/v1/cluster", Role::User, [=](const CallPtr& call) { cluster(call, door); });
+}
+
+}  // namespace orrery::http

@@ -1,0 +1,10 @@
+// /api/v1/nodes and /api/v1/cluster.
+#pragma once
+
+#include "runtime/http/api.hpp"
+
+namespace orrery::http {
+
+void add_nodes_api(Router& router, const ControlDoor& door);
+
+}  // namespace orrery::http
