@@ -151,7 +151,7 @@ class ChunkWriter {
 
   std::size_t size() const { return bytes_.size(); }
 
-  /// In pieces of at most `piece_max` bytes.
+  /// In pieces of at most `piece_max` bytes, 8 at least.
   std::vector<std::string> pieces(std::size_t piece_max) const;
 
  private:

@@ -92,6 +92,18 @@ TEST_F(EtcdElectionTest, AMemberOfEtcdMayDieUnderALeader) {
   cluster().heal();
 }
 
+TEST_F(EtcdElectionTest, ALeaderThatIsCutOffIsNoLongerCertain) {
+  std::atomic<bool> lost = false;
+  const auto a = candidate(*client_, "a", [&](const Errors&) { lost = true; });
+  win(*a);
+  cluster().kill(0);
+  cluster().kill(1);
+  EXPECT_TRUE(comes_true([&] { return !a->is_certain(); }));
+  cluster().heal();
+  // Whether its lease outlived the members that kept it is theirs to say.
+  EXPECT_TRUE(comes_true([&] { return a->is_certain() || lost; }));
+}
+
 TEST_F(EtcdElectionTest, WhoseLeaseIsGoneHearsOfItOnceAndMayCampaignAnew) {
   std::atomic<int> lost = 0;
   const auto a = candidate(*client_, "a", [&](const Errors& errors) {

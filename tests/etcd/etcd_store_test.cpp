@@ -217,6 +217,22 @@ TEST_F(EtcdStoreTest, ASnapshotWithoutItsManifestIsNone) {
   EXPECT_EQ(keys_under("/snapshot/"), 2u) << "the next one clears it away";
 }
 
+TEST_F(EtcdStoreTest, TheManifestIsWrittenLast) {
+  options_.value_bytes_max = 1000;
+  options_.transaction_keys_max = 2;
+  const auto store = open(lead());
+  ASSERT_TRUE(payloads_.append(*store, 10));
+  const std::vector<std::byte> bytes = noise(9500, 1);
+  ASSERT_TRUE(store->save_snapshot({Sequence{10}, payloads_.chain(), kRecordVersion, bytes}));
+  const auto pieces = client_->read(EtcdRange::prefix(prefix_ + "/snapshot/"));
+  const auto manifest = client_->read(EtcdRange::prefix(prefix_ + "/manifest/"));
+  ASSERT_EQ(pieces->pairs.size(), 10u);
+  ASSERT_EQ(manifest->pairs.size(), 1u);
+  for (const EtcdPair& piece : pieces->pairs)
+    EXPECT_LT(piece.mod_revision, manifest->pairs[0].mod_revision);
+  EXPECT_EQ((*open(std::nullopt)->latest_snapshot())->bytes, bytes);
+}
+
 TEST_F(EtcdStoreTest, PiecesThatNoTailTellsOfAreNotRead) {
   const Leadership leadership = lead();
   const JournalKeys keys(prefix_);
