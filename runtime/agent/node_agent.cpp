@@ -23,9 +23,6 @@ constexpr Duration kCollectPeriod = Duration::seconds(30);
 // From asking to killing, and between two kills, where workers end with the agent.
 constexpr Duration kStopGrace = Duration::seconds(2);
 
-// From a preemption notice without a time to the end that it announces.
-constexpr Duration kNotice = Duration::seconds(30);
-
 std::int64_t wall_clock() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -126,8 +123,9 @@ void NodeAgent::take_signals() {
   signalfd_siginfo info{};
   while (signals_ >= 0 && read(signals_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (info.ssi_signo == SIGUSR1) {
-      leaves_at_ = boot_time() + kNotice;
-      if (agent_) say_fact(NodeLeaving{state_.record().node, {}}, kNotice);
+      const Duration notice = host_.notice();
+      leaves_at_ = boot_time() + notice;
+      if (agent_) say_fact(NodeLeaving{state_.record().node, {}}, notice);
     } else {
       inbox_->push(StopWord{});
     }

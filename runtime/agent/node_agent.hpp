@@ -47,6 +47,9 @@ struct AgentHost {
   /// Takes sentences for whoever runs the agent. May be empty.
   std::function<void(const std::string&)> say;
 
+  /// From a preemption notice (SIGUSR1) to the end that it announces.
+  std::function<Duration()> notice = [] { return Duration::seconds(30); };
+
   LineTimes line;
   FolderLimits folders;
 };

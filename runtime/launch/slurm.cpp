@@ -106,21 +106,16 @@ std::optional<std::vector<std::string>> devices_of(std::string_view text) {
 void read_devices(Reader& reader, SlurmNode& node) {
   const char* const name = reader.text("SLURM_STEP_GPUS") ? "SLURM_STEP_GPUS" : "SLURM_JOB_GPUS";
   const auto devices = reader.value(name, devices_of, "a list of at most 64 numbers");
+  const auto count = reader.value("SLURM_GPUS_ON_NODE", whole_number, "a number of GPUs");
+  if (devices)
+    node.granted = static_cast<std::int32_t>(devices->size());
+  else if (count)
+    node.granted = static_cast<std::int32_t>(std::min<std::int64_t>(*count, 64));
   InventoryConfig& inventory = node.config.inventory;
   const bool pretends = inventory.devices.value_or(0) > 0;
-  const auto count = reader.value("SLURM_GPUS_ON_NODE", whole_number, "a number of GPUs");
-  if (!devices) {
-    // Without a share of the devices none is offered, whatever the node has.
-    if (pretends && count)
-      inventory.devices = static_cast<std::int32_t>(std::min<std::int64_t>(*count, 64));
-    else if (!pretends && !count && !reader.text("CUDA_VISIBLE_DEVICES"))
-      inventory.devices = 0;
-    return;
-  }
-  if (pretends) inventory.devices = static_cast<std::int32_t>(devices->size());
-  if (reader.text("CUDA_VISIBLE_DEVICES")) return;  // Slurm has shown them already.
-  for (const std::string& index : *devices)
-    node.visible_devices += (node.visible_devices.empty() ? "" : ",") + index;
+  if (pretends && node.granted) inventory.devices = node.granted;
+  // Without a share of the devices none is offered, whatever the node has.
+  if (!pretends && !node.granted && !reader.text("CUDA_VISIBLE_DEVICES")) inventory.devices = 0;
 }
 
 void read_inventory(Reader& reader, SlurmNode& node) {
@@ -182,6 +177,18 @@ Result<SlurmNode> slurm_node(const AgentConfig& config,
                                        : state + "/" + node.config.node;
   node.config.kill_workers_at_exit = true;
   return node;
+}
+
+Status check_granted(const SlurmNode& node, std::size_t found) {
+  if (!node.granted || found <= static_cast<std::size_t>(*node.granted)) return Done{};
+  return Error{ErrorCode::InvalidInput,
+               {},
+               0,
+               "devices",
+               "are " + std::to_string(found) + ", but Slurm has granted " +
+                   std::to_string(*node.granted) +
+                   ", and does not keep the job from the others; set ConstrainDevices=yes in its "
+                   "cgroup.conf, or ask for all of a node with --exclusive and --gpus-per-node"};
 }
 
 Duration slurm_remaining(const SlurmNode& node, SlurmSignal signal, Instant now) {

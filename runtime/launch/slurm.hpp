@@ -1,6 +1,7 @@
 // An agent inside an allocation of Slurm: what Slurm's variables say about the node.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,10 +19,10 @@ using Variables = std::function<std::optional<std::string>(std::string_view name
 /// What an agent under Slurm runs with.
 struct SlurmNode {
   AgentConfig config;
-  std::string job;              ///< Slurm's number of it.
-  std::string visible_devices;  ///< For CUDA_VISIBLE_DEVICES of the agent: indices; empty: as is.
-  Instant ends;                 ///< When Slurm ends the job, since the Unix epoch; never: not told.
-  Duration notice;              ///< How long before its end Slurm gives notice, where it does.
+  std::string job;                      ///< Slurm's number of it.
+  std::optional<std::int32_t> granted;  ///< How many devices Slurm has given to it, where it says.
+  Instant ends;     ///< When Slurm ends the job, since the Unix epoch; never: not told.
+  Duration notice;  ///< How long before its end Slurm gives notice, where it does.
 };
 
 /// Puts what Slurm says in place of the settings, which are the same on every node:
@@ -29,9 +30,9 @@ struct SlurmNode {
 ///     node        SLURM_JOB_NAME-SLURM_ARRAY_TASK_ID in an array, so that a task that is requeued
 ///                 elsewhere is a new machine in the old one's place; else SLURMD_NODENAME
 ///     inventory   cpu: SLURM_CPUS_ON_NODE; memory: SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times
-///                 the CPUs; devices: those of SLURM_STEP_GPUS, else SLURM_JOB_GPUS; none where
-///                 there is no word of GPUs. Devices that settings pretend become as many as
-///                 these, or as SLURM_GPUS_ON_NODE
+///                 the CPUs; devices: what is found (see check_granted), none where there is no
+///                 word of GPUs. Devices that settings pretend become as many as are granted: by
+///                 SLURM_STEP_GPUS, else SLURM_JOB_GPUS, else SLURM_GPUS_ON_NODE
 ///     address     `host`, where controllers are elsewhere and the setting is a loopback address
 ///     state       orrery-JOB-NODE in TMPDIR, else /tmp, where it is the default; else a folder
 ///                 NODE in it
@@ -43,6 +44,10 @@ struct SlurmNode {
 Result<SlurmNode> slurm_node(const AgentConfig& config,
                              const Variables& variables,
                              const std::string& host);
+
+/// Errors: the node offers more devices than Slurm has granted, so Slurm does not confine the job
+/// to its own, and workers would use those of others. `found`: devices in the inventory.
+Status check_granted(const SlurmNode& node, std::size_t found);
 
 /// What a signal to an agent under Slurm announces.
 enum class SlurmSignal {

@@ -60,18 +60,21 @@ TEST(SlurmNode, CountsMemoryByCpuOrWithUnits) {
       << "all that there is";
 }
 
-TEST(SlurmNode, OffersItsShareOfTheDevices) {
-  const auto hidden = node_of(with(kStep, {{"SLURM_JOB_GPUS", "0,2-3"}}));
-  ASSERT_TRUE(hidden);
-  EXPECT_EQ(hidden->visible_devices, "0,2,3") << "Slurm has not shown them to the process";
-  EXPECT_FALSE(hidden->config.inventory.devices);
-  const auto shown =
-      node_of(with(kStep, {{"SLURM_JOB_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}));
-  EXPECT_EQ(shown->visible_devices, "") << "Slurm has numbered them anew";
-  EXPECT_FALSE(node_of(with(kStep, {{"SLURM_GPUS_ON_NODE", "8"}}))->config.inventory.devices)
-      << "what is found: nobody says which";
-  const auto of_step = node_of(with(kStep, {{"SLURM_JOB_GPUS", "0-7"}, {"SLURM_STEP_GPUS", "6"}}));
-  EXPECT_EQ(of_step->visible_devices, "6");
+TEST(SlurmNode, OffersNoMoreDevicesThanAreGranted) {
+  const auto node =
+      node_of(with(kStep, {{"SLURM_JOB_GPUS", "0,2-3"}, {"SLURM_GPUS_ON_NODE", "8"}}));
+  ASSERT_TRUE(node);
+  EXPECT_FALSE(node->config.inventory.devices) << "what is found";
+  EXPECT_EQ(node->granted, 3);
+  EXPECT_TRUE(check_granted(*node, 3));
+  const Status unconfined = check_granted(*node, 8);
+  ASSERT_FALSE(unconfined);
+  EXPECT_THAT(unconfined.errors()[0].text(), ::testing::HasSubstr("granted 3, and does not keep"));
+  EXPECT_EQ(node_of(with(kStep, {{"SLURM_JOB_GPUS", "0-7"}, {"SLURM_STEP_GPUS", "6"}}))->granted,
+            1);
+  EXPECT_EQ(node_of(with(kStep, {{"SLURM_GPUS_ON_NODE", "8"}}))->granted, 8);
+  EXPECT_FALSE(node_of(kStep)->granted);
+  EXPECT_TRUE(check_granted(*node_of(kStep), 8));
 }
 
 TEST(SlurmNode, PretendsAsManyDevicesAsItHas) {
