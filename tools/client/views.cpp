@@ -210,9 +210,13 @@ std::string event_line(const json& event, bool colour) {
   const std::string node = text_of(event, "node");
   if (!node.empty()) subject += (subject.empty() ? "node " : " on ") + node;
   const std::string name = text_of(event, "name");
+  // What a worker wrote last has lines of its own.
+  std::string message = text_of(event, "message");
+  while (message.ends_with('\n')) message.pop_back();
+  for (std::size_t at = 0; (at = message.find('\n', at)) != message.npos; at += 5)
+    message.replace(at, 1, "\n    ");
   return time_in_utc(number_of(event, "at")) + "  " + (subject.empty() ? "controller" : subject) +
-         "  " + (colour && warns ? "\x1b[33m" + name + "\x1b[0m" : name) + "  " +
-         text_of(event, "message");
+         "  " + (colour && warns ? "\x1b[33m" + name + "\x1b[0m" : name) + "  " + message;
 }
 
 std::string job_page(const json& job, const ConsoleTraits& console) {

@@ -15,6 +15,8 @@ namespace {
 
 std::vector<Verb> verbs() {
   return {{.spec = controller_spec(), .run = run_controller},
+          {.spec = agent_spec(), .run = run_agent},
+          {.spec = up_spec(), .run = run_up},
           {.spec = submit_spec(), .run = run_submit},
           {.spec = apply_spec(), .run = run_apply},
           {.spec = get_spec(), .run = run_get},
@@ -42,13 +44,12 @@ std::vector<Verb> verbs() {
 
 int main(int argc, char** argv) {
   const std::vector<orrery::cli::Verb> verbs = orrery::cli::verbs();
-  return orrery::cli::run_program(
-      {.name = "orrery-node",
-       .summary = "the part of orrery that runs on the machines of a "
-                  "cluster, and its client",
-       .start_with = "  orrery-node controller\n  orrery-node get nodes\n",
-       .beside = "orrery",
-       .verbs = verbs},
-      argc,
-      argv);
+  return orrery::cli::run_program({.name = "orrery-node",
+                                   .summary = "the part of orrery that runs on the machines of a "
+                                              "cluster, and its client",
+                                   .start_with = "  orrery-node up\n",
+                                   .beside = "orrery",
+                                   .verbs = verbs},
+                                  argc,
+                                  argv);
 }

@@ -185,24 +185,13 @@ VerbSpec top_spec() {
 
 std::vector<Verb> node_verbs_run_beside() {
   std::vector<Verb> out;
-  for (VerbSpec (*spec)() : {controller_spec,
-                             submit_spec,
-                             apply_spec,
-                             get_spec,
-                             describe_spec,
-                             logs_spec,
-                             scale_spec,
-                             stop_spec,
-                             delete_spec,
-                             events_spec,
-                             top_spec,
-                             certs_init_spec,
-                             certs_controller_spec,
-                             certs_agent_spec,
-                             certs_user_spec,
-                             certs_admin_spec,
-                             certs_token_spec,
-                             certs_show_spec})
+  for (VerbSpec (*spec)() : {up_spec,          controller_spec, agent_spec,
+                             submit_spec,      apply_spec,      get_spec,
+                             describe_spec,    logs_spec,       scale_spec,
+                             stop_spec,        delete_spec,     events_spec,
+                             top_spec,         certs_init_spec, certs_controller_spec,
+                             certs_agent_spec, certs_user_spec, certs_admin_spec,
+                             certs_token_spec, certs_show_spec})
     out.push_back({.spec = spec()});
   return out;
 }

@@ -1,0 +1,125 @@
+"""One `orrery up` for a test: started, asked, ended, and what it leaves behind."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+PATIENCE_S = 120  # Machines of tests may be very slow; nothing waits for long where all is well.
+
+
+def wait_until(what, condition, patience_s=PATIENCE_S):
+    """Waits until `condition()` is true, and returns what it gave; fails with `what`."""
+    end = time.monotonic() + patience_s
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {patience_s} s for {what}")
+        time.sleep(0.02)
+
+
+def processes_of(folder):
+    """Processes whose environment or words name the folder, by process id: their words."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            words = (entry / "cmdline").read_bytes()
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in words or str(folder).encode() in environment:
+            found[int(entry.name)] = words.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+class Cluster:
+    def __init__(self, program, *words, environment=None):
+        self.program = pathlib.Path(program)
+        # Short, for sockets lie in it.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-t-"))
+        self.state = self.folder / "state"
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("ORRERY_")}
+        self.environment.update(environment or {})
+        self.said = []
+        self.up = None
+        self.start(*words)
+
+    def start(self, *words):
+        """Starts it, anew or again with the same state, and waits until it is ready."""
+        self.said = []
+        self.up = subprocess.Popen(
+            [self.program, "up", "--http", "127.0.0.1:0", "--state", self.state, *map(str, words)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
+        threading.Thread(target=self._listen, args=(self.up.stdout, self.said), daemon=True).start()
+        line = wait_until("orrery up to be ready", lambda: self.line("ready in") or self.ended())
+        if not line or line is True:
+            raise AssertionError("orrery up ended: " + "".join(self.said))
+        self.environment["ORRERY_SERVER"] = re.search(r"http://[\d.:]+", line).group()
+        self.ready_s = float(re.search(r"ready in ([\d.]+) s", line).group(1))
+
+    @staticmethod
+    def _listen(pipe, said):
+        with pipe:
+            for line in pipe:
+                said.append(line)
+
+    def ended(self):
+        return self.up.poll() is not None
+
+    def line(self, beginning):
+        return next((line for line in list(self.said) if line.startswith(beginning)), "")
+
+    def orrery(self, *words):
+        return subprocess.run([self.program, *map(str, words)], capture_output=True, text=True,
+                              env=self.environment, timeout=PATIENCE_S, check=False)
+
+    def json(self, *words):
+        done = self.orrery(*words, "--json")
+        return json.loads(done.stdout) if done.returncode == 0 else None
+
+    def job(self, name):
+        """What `describe` says; an empty document where the controller is away."""
+        return self.json("describe", name) or {}
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def daemons(self):
+        """Process ids of the controller ("controller") and of the agents (by node name)."""
+        found = {}
+        for pid, words in processes_of(self.state).items():
+            match = re.search(r" (controller|agent) --config (\S+)", words)
+            if match:
+                name = "controller" if match.group(1) == "controller" else \
+                    pathlib.Path(match.group(2)).stem.replace("agent-", "node-")
+                found[name] = pid
+        return found
+
+    def interrupt(self, number=signal.SIGINT):
+        self.up.send_signal(number)
+
+    def wait(self):
+        return self.up.wait(PATIENCE_S)
+
+    def close(self):
+        """Ends whatever is left, for the sake of the machine."""
+        if not self.ended():
+            self.up.kill()
+            self.up.wait()
+        for pid in processes_of(self.folder):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        subprocess.run(["rm", "-rf", self.folder], check=False)

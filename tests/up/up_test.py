@@ -1,0 +1,138 @@
+"""orrery up from outside: a job of three roles runs, what dies comes back, the end leaves nothing.
+
+Usage: up_test.py PROGRAM ROOT
+"""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+from cluster import Cluster, processes_of, wait_until
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(sys.argv[2]).resolve()
+EXAMPLE = ROOT / "docs/examples/jobs/three_roles.yaml"
+
+LONG = """\
+name: long
+drain_grace: 1s
+roles:
+  main:
+    replicas: 2
+    devices: 0
+    cpu: 100m
+    command: echo started >> "{folder}/$ORRERY_RANK"; exec sleep 600
+"""
+
+
+class UpTest(unittest.TestCase):
+    def cluster(self, *words):
+        made = Cluster(PROGRAM, *words)
+        self.addCleanup(made.close)
+        return made
+
+    def start_long_job(self, cluster):
+        path = cluster.write("long.yaml", LONG.format(folder=cluster.folder))
+        done = cluster.orrery("submit", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until("both workers to run", lambda: self.starts(cluster) == [1, 1])
+        wait_until("the job to run", lambda: cluster.job("long").get("phase") == "Running")
+
+    def starts(self, cluster):
+        """How often each of the two ranks was started."""
+        files = [cluster.folder / str(rank) for rank in range(2)]
+        return [len(f.read_text().splitlines()) if f.exists() else 0 for f in files]
+
+    def expect_nothing_left(self, cluster):
+        self.assertEqual(processes_of(cluster.state), {})
+        sockets = [str(p) for p in cluster.state.rglob("*") if p.is_socket()]
+        self.assertNotIn(str(cluster.state / "agents.sock"), sockets)
+
+    def test_a_job_of_three_roles_runs_to_its_end(self):
+        cluster = self.cluster("--agents", 2)
+        done = cluster.orrery("submit", EXAMPLE, "--wait")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("three-roles: Succeeded", done.stderr)
+        self.assertEqual(cluster.job("three-roles")["phase"], "Succeeded")
+        self.assertIn("JobSucceeded", cluster.orrery("events", "--job", "three-roles").stdout)
+        cluster.interrupt()
+        self.assertEqual(cluster.wait(), 130)
+        self.assertTrue(cluster.line("everything has ended"), cluster.said)
+        self.expect_nothing_left(cluster)
+
+    def test_ctrl_c_ends_running_workers(self):
+        cluster = self.cluster()
+        self.start_long_job(cluster)
+        self.assertGreaterEqual(len(processes_of(cluster.state)), 5)
+        cluster.interrupt(signal.SIGTERM)
+        self.assertEqual(cluster.wait(), 130)
+        self.assertTrue(cluster.line("everything has ended"), cluster.said)
+        self.expect_nothing_left(cluster)
+
+    def test_daemons_that_die_come_back_and_no_worker_is_started_again(self):
+        cluster = self.cluster()
+        self.start_long_job(cluster)
+        for victim in ["controller", "node-1"]:
+            before = cluster.daemons()[victim]
+            os.kill(before, signal.SIGKILL)
+            wait_until(f"{victim} to be started again",
+                       lambda v=victim, b=before: cluster.daemons().get(v, b) != b)
+            wait_until("the job to be known as running",
+                       lambda: cluster.job("long").get("phase") == "Running")
+        self.assertEqual(self.starts(cluster), [1, 1])
+        cluster.interrupt()
+        self.assertEqual(cluster.wait(), 130)
+        self.expect_nothing_left(cluster)
+
+    def test_when_up_is_killed_its_daemons_and_workers_end(self):
+        cluster = self.cluster("--set", "settings.node_lease=2s", "--set",
+                               "settings.fence_margin=1s")
+        self.start_long_job(cluster)
+        cluster.up.kill()
+        cluster.wait()
+        wait_until("daemons to end with their parent", lambda: cluster.daemons() == {})
+        wait_until("shims to fence their workers", lambda: processes_of(cluster.state) == {})
+
+    def test_state_that_is_kept_goes_on(self):
+        cluster = self.cluster()
+        self.assertEqual(cluster.orrery("submit", EXAMPLE, "--wait").returncode, 0)
+        cluster.interrupt()
+        cluster.wait()
+        cluster.start()
+        self.assertEqual(cluster.job("three-roles")["phase"], "Succeeded")
+        cluster.interrupt()
+        self.assertEqual(cluster.wait(), 130)
+
+
+class RefusalTest(unittest.TestCase):
+    def expect_bad(self, *words):
+        done = subprocess.run([PROGRAM, "up", *map(str, words)], capture_output=True, text=True,
+                              timeout=120, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_a_port_that_is_taken(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            error = self.expect_bad("--http", f"127.0.0.1:{taken.getsockname()[1]}")
+        self.assertIn("--http 127.0.0.1:0", error)
+
+    def test_all_that_is_unfit_is_told_at_once(self):
+        error = self.expect_bad("--agents", "0", "--devices", "x", "--http", "10.0.0.1:80",
+                                ROOT / "README.md")
+        for part in ["--agents", "--devices", "--http", "README.md"]:
+            self.assertIn(part, error)
+
+    def test_settings_that_the_controller_refuses(self):
+        error = self.expect_bad("--http", "127.0.0.1:0", "--policy", "fifi")
+        self.assertIn("policy", error)
+        self.assertIn("fifo", error)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]])

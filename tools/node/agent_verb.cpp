@@ -1,0 +1,96 @@
+// agent: the daemon of one node.
+#include <filesystem>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "runtime/agent/node_agent.hpp"
+#include "runtime/config/read/config_reader.hpp"
+#include "runtime/devices/device_watcher.hpp"
+#include "runtime/devices/inventory.hpp"
+#include "runtime/devices/peers/peer_check.hpp"
+#include "runtime/link/link.hpp"
+#include "tools/node/daemon_signals.hpp"
+#include "tools/node/verbs.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using runtime::AgentConfig;
+
+Result<AgentConfig> read_config(const Arguments& arguments) {
+  Errors errors;
+  std::vector<scenarios::Override> overrides;
+  for (const std::string& set : arguments.values("--set")) {
+    if (auto parsed = scenarios::parse_override(set)) {
+      overrides.push_back(std::move(*parsed));
+    } else {
+      errors.insert(errors.end(), parsed.errors().begin(), parsed.errors().end());
+    }
+  }
+  if (!errors.empty()) return errors;
+  auto text = runtime::open_config(arguments.value("--config").value_or(""), std::move(overrides));
+  if (!text) return text.errors();
+  return runtime::read_agent_config(*text);
+}
+
+/// The program orrery-shim beside this one. Errors: it is not there.
+Result<std::string> shim_program() {
+  std::error_code code;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", code);
+  const auto path = self.parent_path() / "orrery-shim";
+  if (!code && std::filesystem::exists(path, code)) return path.string();
+  return Error{.code = ErrorCode::NotFound,
+               .file = path.string(),
+               .message =
+                   "is not there, needed the program that keeps a worker, in the folder of "
+                   "orrery-node; build or install both"};
+}
+
+void check_on_a_thread(const runtime::CheckRequest& request,
+                       const std::function<void(runtime::CheckResult)>& done) {
+  std::thread([request, done] { done(runtime::check_node_with_peers(request)); }).detach();
+}
+
+}  // namespace
+
+ExitCode run_agent(const Arguments& arguments, Console& console) {
+  const auto fail = [&console](const Errors& errors) {
+    console.errors(errors);
+    return ExitCode::BadInput;
+  };
+  if (const Status bound = bind_to_parent(arguments); !bound) return fail(bound.errors());
+  hold_signals();
+  const auto config = read_config(arguments);
+  if (!config) return fail(config.errors());
+  const auto shim = shim_program();
+  if (!shim) return fail(shim.errors());
+  auto found = runtime::find_inventory(config->inventory, runtime::read_topology());
+  if (!found) return fail(found.errors());
+  for (const std::string& remark : found->remarks) console.err("remark: " + remark + "\n");
+  auto dialer = runtime::dial_links(config->tls);
+  if (!dialer) return fail(dialer.errors());
+  std::unique_ptr<runtime::DeviceWatcher> watcher;
+  runtime::AgentHost host;
+  host.dialer = dialer->get();
+  host.inventory = std::move(found->inventory);
+  host.shim_program = *shim;
+  host.version = ORRERY_VERSION;
+  host.check = check_on_a_thread;
+  host.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  if (found->reader)
+    host.watch_devices = [&](std::function<void(std::uint64_t)> lost) {
+      watcher = std::make_unique<runtime::DeviceWatcher>(
+          std::move(found->reader),
+          runtime::DeviceWatcherSettings{},
+          [](std::size_t) { return true; },
+          [lost = std::move(lost), &console](const runtime::DeviceFacts& facts) {
+            for (const std::string& reason : facts.reasons) console.err(reason + "\n");
+            lost(facts.broken);
+          });
+    };
+  if (const Status told = tell_ready(arguments, config->node); !told) return fail(told.errors());
+  return static_cast<ExitCode>(runtime::run_agent(*config, host));
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,187 @@
+#include "tools/node/up_folder.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "runtime/config/address.hpp"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::uint64_t kAgentsMax = 64;
+constexpr std::uint64_t kDevicesMax = 64;
+constexpr std::size_t kPathMax = 60;  // Room for the names of sockets: a path of one has 107.
+
+Error unfit(std::string subject, std::string message) {
+  return Error{.subject = "orrery up: " + std::move(subject), .message = std::move(message)};
+}
+
+/// "127.0.0.1:PORT" with a port that is free now. Errors: it is no such address, or taken.
+Result<std::string> free_address(const std::string& text) {
+  const auto address = runtime::parse_address(text);
+  in_addr number{};
+  if (!address || address->is_unix() || ::inet_pton(AF_INET, address->host.c_str(), &number) != 1 ||
+      !runtime::is_local(*address))
+    return unfit("--http",
+                 "\"" + text +
+                     "\" found, needed an address of this machine such as "
+                     "127.0.0.1:22100; for others start orrery controller with certificates");
+  const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  ::setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in wanted{};
+  wanted.sin_family = AF_INET;
+  wanted.sin_addr = number;
+  wanted.sin_port = htons(address->port);
+  socklen_t size = sizeof wanted;
+  const bool taken = ::bind(probe, reinterpret_cast<sockaddr*>(&wanted), size) != 0;
+  const int code = errno;
+  ::getsockname(probe, reinterpret_cast<sockaddr*>(&wanted), &size);
+  ::close(probe);
+  if (taken)
+    return unfit("--http",
+                 text + " cannot be used: " + std::strerror(code) +
+                     "; end what listens there, or take --http 127.0.0.1:0 for any free port");
+  return address->host + ":" + std::to_string(ntohs(wanted.sin_port));
+}
+
+/// `text` as a YAML string.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return Done{};
+  return Error{.file = path, .message = "cannot be written; check the disk and its rights"};
+}
+
+std::string controller_settings(const UpOptions& options, const std::string& folder) {
+  std::string out = "name: up\nagents_address: " + quoted("unix:" + folder + "/agents.sock") +
+                    "\nhttp_address: " + quoted(options.http) +
+                    "\nstore: {sqlite: journal.db}\n"
+                    // All is on one machine: what is silent for long has ended.
+                    "settings: {node_lease: 5s, fence_margin: 2s, takeover_grace: 5s}\n";
+  if (!options.policy.empty()) out += "policy: " + quoted(options.policy) + "\n";
+  return out;
+}
+
+std::string agent_settings(const UpOptions& options, const std::string& folder, int agent) {
+  const std::string name = UpFolder::node_name(agent);
+  std::string out = "node: " + name + "\ncontrollers: [" +
+                    quoted("unix:" + folder + "/agents.sock") +
+                    // An address for each: programs of two nodes may want the same port.
+                    "]\naddress: 127.0.0." + std::to_string(agent) + "\nstate: " + name +
+                    "\nkill_workers_at_exit: true\n";
+  // The machine's own devices are one node's.
+  const int devices = options.devices >= 0 || agent == 1 ? options.devices : 0;
+  if (devices >= 0) out += "inventory: {devices: " + std::to_string(devices) + "}\n";
+  return out;
+}
+
+Result<std::string> made_folder(const UpOptions& options) {
+  if (options.state.empty()) {
+    std::string path = (std::filesystem::temp_directory_path() / "orrery-up-XXXXXX").string();
+    if (::mkdtemp(path.data()) != nullptr) return path;
+    return Error{.file = path, .message = std::strerror(errno)};
+  }
+  std::error_code code;
+  std::filesystem::create_directories(options.state, code);
+  const auto path = std::filesystem::canonical(options.state, code);
+  if (!code) return path.string();
+  return Error{.file = options.state, .message = "cannot be made a folder: " + code.message()};
+}
+
+}  // namespace
+
+Result<UpOptions> up_options(const Arguments& arguments) {
+  UpOptions out;
+  Errors errors;
+  const auto number = [&](const char* option, std::uint64_t low, std::uint64_t high, int& to) {
+    const auto text = arguments.value(option);
+    if (!text) return;
+    const auto value = whole_number(std::string("orrery up: ") + option, *text, low, high);
+    if (value) {
+      to = static_cast<int>(*value);
+    } else {
+      errors.push_back(value.errors().front());
+    }
+  };
+  number("--agents", 1, kAgentsMax, out.agents);
+  number("--devices", 0, kDevicesMax, out.devices);
+  const auto http = free_address(arguments.value("--http").value_or("127.0.0.1:22100"));
+  if (http) {
+    out.http = *http;
+  } else {
+    errors.push_back(http.errors().front());
+  }
+  out.policy = arguments.value("--policy").value_or("");
+  out.state = arguments.value("--state").value_or("");
+  out.sets = arguments.values("--set");
+  out.files = arguments.operands();
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+std::string UpFolder::node_name(int agent) { return "node-" + std::to_string(agent); }
+
+std::string UpFolder::agent_config(int agent) const {
+  return path_ + "/agent-" + std::to_string(agent) + ".yaml";
+}
+
+Result<std::unique_ptr<UpFolder>> UpFolder::open(const UpOptions& options) {
+  const auto path = made_folder(options);
+  if (!path) return path.errors();
+  const int lock = ::open((*path + "/up.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  std::unique_ptr<UpFolder> folder(new UpFolder(*path, options.state.empty(), lock));
+  if (lock < 0)
+    return Error{.file = *path,
+                 .message = std::string("cannot be written: ") + std::strerror(errno)};
+  if (path->size() > kPathMax)
+    return unfit(
+        "--state",
+        *path + " has " + std::to_string(path->size()) + " characters, needed at most " +
+            std::to_string(kPathMax) +
+            ", for sockets lie in it and the system bounds their paths; take a shorter one");
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0)
+    return unfit("--state", *path + " is in use by another orrery up; end that, or take another");
+  const Status written =
+      write_file(folder->controller_config(), controller_settings(options, *path));
+  if (!written) return written.errors();
+  for (int agent = 1; agent <= options.agents; ++agent)
+    if (const Status each =
+            write_file(folder->agent_config(agent), agent_settings(options, *path, agent));
+        !each)
+      return each.errors();
+  return folder;
+}
+
+UpFolder::~UpFolder() {
+  if (lock_ >= 0) ::close(lock_);
+  std::error_code code;
+  if (temporary_) {
+    std::filesystem::remove_all(path_, code);
+  } else {
+    std::filesystem::remove(path_ + "/agents.sock", code);
+  }
+}
+
+}  // namespace orrery::cli
