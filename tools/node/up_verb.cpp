@@ -42,8 +42,8 @@ int nodes_connected(Client& client) {
   if (reply && reply->status == 404) return 1 << 20;
   if (!reply || !reply->is_good()) return 0;
   int out = 0;
-  for (const nlohmann::json& node :
-       list_of(nlohmann::json::parse(reply->body, nullptr, false), "nodes"))
+  const nlohmann::json document = nlohmann::json::parse(reply->body, nullptr, false);
+  for (const nlohmann::json& node : list_of(document, "nodes"))
     if (truth_of(node, "connected")) ++out;
   return out;
 }
