@@ -1,0 +1,135 @@
+"""Real programs for end-to-end tests: started, watched, asked over HTTP, and ended by their ids."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+PATIENCE = 60.0  # Seconds to wait for what must come some time, on a machine with much to do.
+SKIPPED = 77     # The exit code by which ctest knows that a test could not run.
+
+
+def skip(reason):
+    """Ends the program as skipped, with the reason."""
+    print(f"SKIPPED: {reason}")
+    sys.exit(SKIPPED)
+
+
+def wait_for(what, holds, patience=PATIENCE):
+    """Waits until holds() is true and returns its value."""
+    until = time.monotonic() + patience
+    while True:
+        value = holds()
+        if value:
+            return value
+        if time.monotonic() > until:
+            raise AssertionError(f"waited {patience:.0f} s in vain: {what}")
+        time.sleep(0.01)
+
+
+def free_port():
+    """A port of loopback that nobody has now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Scene:
+    """A folder and the programs that run in it. On the way out all are ended and it is removed;
+    where the test failed, their output is shown."""
+
+    def __init__(self, name):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"orrery-{name}-"))
+        self.programs = {}
+        self.seed = int(os.environ.get("ORRERY_SEED", random.SystemRandom().randrange(1 << 31)))
+        print(f"seed {self.seed} (ORRERY_SEED repeats it)")
+        self.random = random.Random(self.seed)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        for program in self.programs.values():
+            if program.poll() is None:
+                program.send_signal(signal.SIGCONT)
+                program.kill()
+                program.wait()
+        if kind is not None and kind is not SystemExit:
+            for log in sorted(self.folder.glob("*.log"), key=lambda log: not log.name.startswith("m")):
+                print(f"--- {log.name}\n{log.read_text(errors='replace')[-3000:]}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, name, command, **more):
+        """Starts a program whose output goes to NAME.log; one of the same name must have ended."""
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self.programs[name] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **more)
+        return self.programs[name]
+
+    def kill(self, name):
+        """SIGKILL, and waits for the end."""
+        self.programs[name].kill()
+        self.programs[name].wait()
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+
+def call(url, method="GET", body=None, timeout=5.0):
+    """(status, JSON or text) of an HTTP call; (0, reason) where nobody answers."""
+    request = urllib.request.Request(url, data=body, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            status, text = answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        status, text = error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
+    try:
+        return status, json.loads(text)
+    except ValueError:
+        return status, text
+
+
+def phase_of(url, job):
+    """The phase of a job, or nothing where it cannot be asked for."""
+    status, answer = call(f"{url}/api/v1/jobs/{job}")
+    return answer.get("phase") if status == 200 else None
+
+
+# A worker's program that tells a witness outside what it does: a line when it starts, one each
+# fifth of a second, and one when it ends; and an exclusive lock for as long as it runs. Whoever
+# finds the lock taken says so.
+WITNESSED = """
+exec 9> "$WITNESS/$ORRERY_ROLE-$ORRERY_RANK.lock"
+flock -n 9 || { echo "twice $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"; exit 9; }
+trap 'echo "end $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"; exit 0' TERM
+echo "start $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"
+while true; do echo "beat $ORRERY_RANK $$ $(date +%s.%N)" >> "$WITNESS/log"; sleep 0.2 9>&-; done
+"""
+
+
+def witness_lines(folder):
+    """[(word, rank, pid, seconds)] in the order in which they were written."""
+    log = pathlib.Path(folder) / "log"
+    if not log.exists():
+        return []
+    lines = [line.split() for line in log.read_text().splitlines()]
+    return [(w, int(r), int(p), float(t)) for w, r, p, t in lines]
+
+
+def check_nobody_twice(folder):
+    twice = [line for line in witness_lines(folder) if line[0] == "twice"]
+    if twice:
+        raise AssertionError(f"a rank ran twice at the same time: {twice}")
