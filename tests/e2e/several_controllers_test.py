@@ -4,6 +4,7 @@ Usage: several_controllers_test.py ORRERY_NODE
 """
 
 import json
+import os
 import shutil
 import signal
 import sys
@@ -148,4 +149,4 @@ def started(witness):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(os.path.abspath(sys.argv[1]))
