@@ -64,6 +64,14 @@ class Document(unittest.TestCase):
             if check["verdict"] == "skipped":
                 self.assertNotEqual(check["reason"], "")
 
+    def test_packed_programs_serve_as_well(self):
+        with tempfile.TemporaryDirectory() as folder:
+            packed = run("--programs", str(PROGRAMS), "--pack", f"{folder}/programs")
+            self.assertEqual(packed.returncode, 0, packed.stdout + packed.stderr)
+            self.assertIn("orrery-worker", json.loads(packed.stdout)["bytes"])
+            done = run("--programs", f"{folder}/programs", "--only", "cpu_collective")
+            self.assertEqual(json.loads(done.stdout)["passed"], 1, done.stdout)
+
     def test_a_folder_that_is_not_there_is_bad_input(self):
         done = run("--programs", "/nowhere/at/all")
         self.assertEqual(done.returncode, 2)
