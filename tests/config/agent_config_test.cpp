@@ -69,6 +69,16 @@ launcher: slurm
   EXPECT_EQ(config->launcher, "slurm");
 }
 
+TEST(AgentConfig, AModelAloneChoosesAmongTheDevicesThatAreFound) {
+  const auto config = read_agent_config(source("inventory: {device_model: h200}\n"));
+  ASSERT_TRUE(config) << config.errors()[0].text();
+  EXPECT_EQ(config->inventory.device_model, "h200");
+  EXPECT_FALSE(config->inventory.devices);
+  EXPECT_THAT(errors_of(source("inventory: {device_model: h200, devices: 0}\n")),
+              ElementsAre("conf/agent.yaml:1: inventory.device_model: names a model, but devices: "
+                          "0 hides all; remove one of them"));
+}
+
 TEST(AgentConfig, SaysAllThatIsWrongAtOnceWithItsLine) {
   EXPECT_THAT(
       errors_of(source("node: Gpu\n"

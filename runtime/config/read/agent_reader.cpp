@@ -58,9 +58,8 @@ void read_inventory(const MapReader& top, const std::string& directory, Inventor
   const bool pretends = to.devices.value_or(0) > 0;
   if (pretends && to.device_model.empty())
     reader.missing("device_model", "device_model: gpu, which is what the pretended devices are");
-  if (!pretends && reader.has("device_model"))
-    reader.fail("device_model",
-                "names a model, but no devices are pretended; add devices or remove it");
+  if (to.devices == 0 && reader.has("device_model"))
+    reader.fail("device_model", "names a model, but devices: 0 hides all; remove one of them");
   // A bare name is searched for as libraries are.
   reader.read_text("nvml_library", to.nvml_library);
   if (to.nvml_library.find('/') != std::string::npos)
