@@ -35,10 +35,17 @@ Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,
                                                    const AgentHost& host) {
   Result<NodeState> state = NodeState::open(config.state);
   if (!state) return state.errors();
-  Result<WorkerSocket> socket = WorkerSocket::open(state->path("socket"), std::nullopt);
+  std::optional<WorkerUser> user;
+  if (!config.worker_user.empty()) {
+    Result<WorkerUser> found = find_worker_user(config.worker_user);
+    if (!found) return found.errors();
+    user = std::move(found).value();
+  }
+  Result<WorkerSocket> socket = WorkerSocket::open(
+      state->path("socket"), user ? std::optional<uid_t>(user->user) : std::nullopt);
   if (!socket) return socket.errors();
-  std::unique_ptr<NodeAgent> agent(
-      new NodeAgent(config, host, std::move(state).value(), std::move(socket).value()));
+  std::unique_ptr<NodeAgent> agent(new NodeAgent(
+      config, host, std::move(state).value(), std::move(socket).value(), std::move(user)));
   if (!agent->lease_.ok())
     return Error{ErrorCode::Unavailable, {}, 0, agent->state_.path("lease"), "it cannot be mapped"};
   return agent;
@@ -47,14 +54,15 @@ Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,
 NodeAgent::NodeAgent(const AgentConfig& config,
                      const AgentHost& host,
                      NodeState state,
-                     WorkerSocket socket)
+                     WorkerSocket socket,
+                     std::optional<WorkerUser> user)
     : config_(config),
       host_(host),
       state_(std::move(state)),
       lease_(LeaseFile::for_writing(state_.path("lease"))),
       table_(state_.path("workers"), host.shim_program, host.folders),
       jobs_(state_.path("jobs")),
-      starts_(config, state_, host.inventory, jobs_, table_),
+      starts_(config, state_, host.inventory, jobs_, table_, host.shim_program, std::move(user)),
       socket_(std::move(socket)),
       logs_([this](const WorkerName& worker) { return table_.folder_of(worker); },
             [this](const WorkerName& worker) { return table_.runs(worker); },
@@ -100,6 +108,7 @@ void NodeAgent::turn(const std::vector<int>& readable) {
   take_signals();
   take_words();
   take_changes(readable);
+  take_starts(readable);
   take_worker_words(readable);
   take_line();
   send_logs();
@@ -174,8 +183,10 @@ std::vector<int> NodeAgent::wait() {
   if (signals_ >= 0) polled.push_back({signals_, POLLIN, 0});
   table_.append_descriptors(polled);
   socket_.append_descriptors(polled);
+  starts_.environments().append_descriptors(polled);
   Duration longest = next_deadline() - boot_time();
-  if (table_.must_be_polled()) longest = std::min(longest, kPollPeriod);
+  if (table_.must_be_polled() || starts_.environments().must_be_polled())
+    longest = std::min(longest, kPollPeriod);
   const std::int64_t ns = std::max<std::int64_t>(longest.ns, 0);
   const timespec timeout{static_cast<time_t>(ns / 1'000'000'000),
                          static_cast<long>(ns % 1'000'000'000)};
@@ -188,7 +199,8 @@ std::vector<int> NodeAgent::wait() {
 }
 
 Instant NodeAgent::next_deadline() const {
-  Instant deadline = std::min({collect_at_, kill_at_, logs_.next_at()});
+  Instant deadline =
+      std::min({collect_at_, kill_at_, logs_.next_at(), starts_.environments().next_deadline()});
   if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, line_.next_try());
   if (agent_) deadline = std::min(deadline, agent_->next_deadline());
   return deadline;
@@ -262,7 +274,7 @@ void NodeAgent::run_actions() {
     std::vector<AgentEvent> answers;
     for (const AgentAction& action : actions) {
       if (const auto* order = std::get_if<SpawnWorker>(&action)) act(*order, answers);
-      if (const auto* order = std::get_if<SignalWorker>(&action)) table_.signal(*order);
+      if (const auto* order = std::get_if<SignalWorker>(&action)) act(*order, answers);
       if (const auto* order = std::get_if<TellMembership>(&action)) act(*order);
       if (const auto* order = std::get_if<PassToSubMaster>(&action)) act(*order);
     }
@@ -279,9 +291,31 @@ void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) 
   answers.emplace_back(SpawnFailed{order.worker});
 }
 
+void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers) {
+  if (starts_.drop(order.worker))
+    answers.emplace_back(WorkerVanished{order.worker});
+  else
+    table_.signal(order);
+}
+
+void NodeAgent::take_starts(const std::vector<int>& readable) {
+  for (const FailedStart& failed : starts_.go_on(readable, boot_time())) {
+    tell_trouble(failed);
+    step(SpawnFailed{failed.worker});
+  }
+  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning);
+}
+
+bool NodeAgent::was_told_to_end(const WorkerName& worker) const {
+  if (stopping_ || !agent_) return true;
+  const auto known = agent_->workers().find(worker);
+  return known != agent_->workers().end() && (known->second.state == AgentWorkerState::Asked ||
+                                              known->second.state == AgentWorkerState::Killed);
+}
+
 void NodeAgent::tell_trouble(const WorkerEnd& end) {
   const bool failed = end.status.kind != EndKind::Exited || end.status.exit_code != 0;
-  if (!failed) return;
+  if (!failed || (end.status.kind == EndKind::Exited && was_told_to_end(end.record.name()))) return;
   WorkerTrouble trouble{
       end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}};
   if (trouble.sentence.empty())

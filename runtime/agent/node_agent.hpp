@@ -90,7 +90,11 @@ class NodeAgent {
     Instant at;
   };
 
-  NodeAgent(const AgentConfig& config, const AgentHost& host, NodeState state, WorkerSocket socket);
+  NodeAgent(const AgentConfig& config,
+            const AgentHost& host,
+            NodeState state,
+            WorkerSocket socket,
+            std::optional<WorkerUser> user);
 
   // Life.
   void take_over();
@@ -110,9 +114,12 @@ class NodeAgent {
   void carry_out();
   void run_actions();
   void act(const SpawnWorker& order, std::vector<AgentEvent>& answers);
+  void act(const SignalWorker& order, std::vector<AgentEvent>& answers);
   void act(const TellMembership& order);
   void act(const PassToSubMaster& order);
   void take_changes(const std::vector<int>& readable);
+  void take_starts(const std::vector<int>& readable);
+  bool was_told_to_end(const WorkerName& worker) const;
   void tell_trouble(const WorkerEnd& end);
   void tell_trouble(const FailedStart& failed);
 

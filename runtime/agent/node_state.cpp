@@ -27,7 +27,7 @@ Result<NodeState> NodeState::open(const std::string& folder) {
   if (error) return refused(folder, "it cannot be made: " + error.message());
   out.folder_ = std::filesystem::canonical(folder, error).string();
   if (error) return refused(folder, "it cannot be found: " + error.message());
-  for (const char* name : {"workers", "jobs", "environments"}) {
+  for (const char* name : {"workers", "jobs", "environments", "preparing", "prepared"}) {
     std::filesystem::create_directory(out.path(name), error);
     if (error) return refused(out.path(name), "it cannot be made: " + error.message());
     std::filesystem::permissions(out.path(name), std::filesystem::perms{0711}, error);

@@ -34,7 +34,7 @@ struct NodeRecord {
 ///   socket          worker_socket.hpp
 ///   workers/        worker_table.hpp
 ///   jobs/           known_jobs.hpp
-///   environments/   environments.hpp
+///   environments/, preparing/, prepared/   environments.hpp
 class NodeState {
  public:
   /// Makes the folder where there is none, takes its lock and begins a new life: its session number

@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "runtime/agent/container_command.hpp"
 #include "runtime/agent/membership_text.hpp"
+#include "runtime/agent/volumes.hpp"
 #include "runtime/shim/cgroup.hpp"
+#include "runtime/shim/lease_file.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -36,52 +39,122 @@ WorkerStarts::WorkerStarts(const AgentConfig& config,
                            const NodeState& state,
                            const Inventory& inventory,
                            const KnownJobs& jobs,
-                           WorkerTable& table)
+                           WorkerTable& table,
+                           std::string shim_program,
+                           std::optional<WorkerUser> user)
     : config_(config),
       state_(state),
       inventory_(inventory),
       jobs_(jobs),
       table_(table),
-      cgroup_base_(find_cgroup_base()) {}
+      user_(std::move(user)),
+      cgroup_base_(find_cgroup_base()),
+      environments_({state.path("environments"),
+                     state.path("preparing"),
+                     state.path("prepared"),
+                     state.path("lease"),
+                     std::move(shim_program),
+                     cgroup_base_,
+                     user_}) {}
 
 std::optional<FailedStart> WorkerStarts::begin(const SpawnWorker& order) {
   const JobSpec* job = jobs_.spec(order.worker.job);
   if (job == nullptr || order.slot.role.index() >= job->roles.size())
     return FailedStart{order.worker, "its job was never told to this node"};
-  const auto failed = [&](const Errors& errors) {
-    table_.never_started(order, all_of(errors));
-    return FailedStart{order.worker, all_of(errors)};
-  };
   const Status made = table_.make_folder(order);
-  if (!made) return failed(made.errors());
-  const Result<WorkerLaunch> launch = launch_of(order, *job);
-  if (!launch) return failed(launch.errors());
+  if (!made) return failed(order, all_of(made.errors()));
+  const IsolationSpec& isolation = job->roles[order.slot.role.index()].isolation;
+  if (isolation.key.empty()) return start(order, *job);
+  const Environments::Standing standing = environments_.ask(isolation, boot_time());
+  if (!standing.failure.empty()) return failed(order, standing.failure);
+  if (standing.ready) return start(order, *job);
+  waiting_[order.worker] = order;
+  return std::nullopt;
+}
+
+std::vector<FailedStart> WorkerStarts::go_on(const std::vector<int>& readable, Instant now) {
+  std::vector<FailedStart> out;
+  environments_.look(readable, now);
+  // One answer for all who wait for a key: a failure is told once.
+  std::map<std::string, Environments::Standing> standings;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const SpawnWorker order = it->second;
+    const JobSpec* job = jobs_.spec(order.worker.job);
+    std::optional<FailedStart> failure;
+    if (job == nullptr) {
+      failure = failed(order, "its job was forgotten while its environment was prepared");
+    } else {
+      const IsolationSpec& isolation = job->roles[order.slot.role.index()].isolation;
+      if (!standings.contains(isolation.key))
+        standings[isolation.key] = environments_.ask(isolation, now);
+      const Environments::Standing& standing = standings[isolation.key];
+      if (!standing.ready && standing.failure.empty()) {
+        ++it;
+        continue;
+      }
+      failure = standing.ready ? start(order, *job) : failed(order, standing.failure);
+    }
+    if (failure) out.push_back(*std::move(failure));
+    it = waiting_.erase(it);
+  }
+  return out;
+}
+
+bool WorkerStarts::drop(const WorkerName& worker) {
+  const auto found = waiting_.find(worker);
+  if (found == waiting_.end()) return false;
+  table_.never_started(found->second, "it was stopped while its environment was prepared");
+  waiting_.erase(found);
+  return true;
+}
+
+FailedStart WorkerStarts::failed(const SpawnWorker& order, const std::string& reason) {
+  table_.never_started(order, reason);
+  return {order.worker, reason};
+}
+
+std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const JobSpec& job) {
+  const Result<WorkerLaunch> launch = launch_of(order, job);
+  if (!launch) return failed(order, all_of(launch.errors()));
   if (const Members* members = jobs_.members(order.worker.job))
     replace_file(table_.folder_of(order.worker) + "/membership.json",
-                 membership_text(record_of(order), *job, *members) + "\n",
+                 membership_text(record_of(order), job, *members) + "\n",
                  Survives::Kill,
                  0644);
   const Status started = table_.start(order, *launch);
-  if (!started) return failed(started.errors());
+  if (!started) return failed(order, all_of(started.errors()));
   return std::nullopt;
 }
 
 Result<WorkerLaunch> WorkerStarts::launch_of(const SpawnWorker& order, const JobSpec& job) {
   const RoleSpec& role = job.roles[order.slot.role.index()];
-  const std::string folder = table_.folder_of(order.worker);
+  const std::string work = table_.folder_of(order.worker) + "/work";
   WorkerLaunch launch;
   launch.token = random_token();
   launch.lease_file = state_.path("lease");
   launch.log_size = config_.log_size.count;
   launch.log_files = config_.log_files;
   if (!cgroup_base_.empty()) launch.cgroup = cgroup_base_ + "/orrery-" + launch.token;
-  launch.command = role.command;
-  launch.working_directory = folder + "/work";
+  run_as(user_, launch);
+  if (launch.as_user && !give_to(*user_, work))
+    return Error{ErrorCode::Unavailable, {}, 0, work, "it cannot be given to the workers' user"};
+  launch.working_directory = work;
   if (!role.working_directory.empty())
     launch.working_directory = role.working_directory.front() == '/'
                                    ? role.working_directory
-                                   : launch.working_directory + "/" + role.working_directory;
+                                   : work + "/" + role.working_directory;
+  const Status told = add_environment(order, job, launch);
+  if (!told) return told.errors();
+  add_command(order, role, launch);
+  const Status mounted = add_volumes(order, role, launch);
+  if (!mounted) return mounted.errors();
+  return launch;
+}
 
+Status WorkerStarts::add_environment(const SpawnWorker& order,
+                                     const JobSpec& job,
+                                     WorkerLaunch& launch) {
+  const IsolationSpec& isolation = job.roles[order.slot.role.index()].isolation;
   Surroundings around;
   around.server_url = server_url_;
   around.vendor = inventory_.vendor;
@@ -93,13 +166,67 @@ Result<WorkerLaunch> WorkerStarts::launch_of(const SpawnWorker& order, const Job
   }
   around.overrides = {{"ORRERY_SOCKET", state_.path("socket")},
                       {"ORRERY_WORKER", folder_name_of(order.worker)},
-                      {"ORRERY_MEMBERSHIP", folder + "/membership.json"},
+                      {"ORRERY_MEMBERSHIP", table_.folder_of(order.worker) + "/membership.json"},
                       {kTokenVariable, launch.token}};
   if (!server_url_.empty()) around.overrides.push_back({"ORRERY_SERVER_URL", server_url_});
+  if (!isolation.key.empty()) {
+    const std::string folder = environments_.folder_of(isolation.key);
+    around.overrides.push_back({"ORRERY_ENVIRONMENT", folder});
+    around.overrides.push_back({"PATH", folder + "/bin"});
+    around.overrides.push_back({"VIRTUAL_ENV", folder});
+  }
+  if (launch.as_user) {
+    around.overrides.push_back({"HOME", user_->home});
+    if (!user_->name.empty()) around.overrides.push_back({"USER", user_->name});
+  }
   Result<std::vector<std::string>> environment = environment_of(order, job, workers, around);
   if (!environment) return environment.errors();
   launch.environment = std::move(environment).value();
-  return launch;
+  return Done{};
+}
+
+void WorkerStarts::add_command(const SpawnWorker& order,
+                               const RoleSpec& role,
+                               WorkerLaunch& launch) {
+  launch.command = role.command;
+  const IsolationSpec& isolation = role.isolation;
+  if (!isolation.key.empty() && !isolation.interpreter.empty()) {
+    const bool absolute = isolation.interpreter.front() == '/';
+    launch.command.insert(
+        launch.command.begin(),
+        absolute ? isolation.interpreter
+                 : environments_.folder_of(isolation.key) + "/" + isolation.interpreter);
+  }
+  if (role.image.empty()) return;
+  if (config_.container_runtime.empty()) {
+    warnings_.push_back({order.worker,
+                         "role " + role.name + " asks for image " + role.image +
+                             ", but its node has no container_runtime: its command runs on the "
+                             "host"});
+    return;
+  }
+  launch.command = container_command({config_.container_runtime,
+                                      role.image,
+                                      table_.folder_of(order.worker),
+                                      state_.path("socket")},
+                                     launch);
+}
+
+Status WorkerStarts::add_volumes(const SpawnWorker& order,
+                                 const RoleSpec& role,
+                                 WorkerLaunch& launch) {
+  if (role.volumes.empty()) return Done{};
+  const Result<std::vector<Volume>> volumes = find_volumes(role.volumes, config_.volume_roots);
+  if (!volumes) return volumes.errors();
+  const std::string work = table_.folder_of(order.worker) + "/work";
+  if (!role.image.empty() && !config_.container_runtime.empty()) {
+    add_container_volumes(*volumes, work, launch);
+    return Done{};
+  }
+  Result<std::vector<BindMount>> mounts = place_volumes(*volumes, work);
+  if (!mounts) return mounts.errors();
+  launch.mounts = std::move(mounts).value();
+  return Done{};
 }
 
 }  // namespace orrery::runtime

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "core/agent/agent.hpp"
+#include "runtime/agent/environments.hpp"
 #include "runtime/agent/known_jobs.hpp"
 #include "runtime/agent/node_state.hpp"
 #include "runtime/agent/worker_table.hpp"
+#include "runtime/agent/worker_user.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/link/messages.hpp"
 
@@ -29,27 +31,45 @@ class WorkerStarts {
                const NodeState& state,
                const Inventory& inventory,
                const KnownJobs& jobs,
-               WorkerTable& table);
+               WorkerTable& table,
+               std::string shim_program,
+               std::optional<WorkerUser> user);
 
   /// The controller's HTTP address, for workers that start from now on.
   void set_server_url(const std::string& url) { server_url_ = url; }
 
-  /// Starts a worker. Nothing: it has a shim now. Otherwise why not.
+  /// Starts a worker. Nothing: it has a shim now, or waits for its environment. Otherwise why not.
   std::optional<FailedStart> begin(const SpawnWorker& order);
+
+  /// Starts those whose environments are ready by now. Returns those that cannot be started.
+  std::vector<FailedStart> go_on(const std::vector<int>& readable, Instant now);
+
+  /// Gives up a start that still waits. False where there is none.
+  bool drop(const WorkerName& worker);
+
+  const Environments& environments() const { return environments_; }
 
   /// Sentences about workers that were started, but not quite as their job says.
   std::vector<FailedStart> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:
+  std::optional<FailedStart> start(const SpawnWorker& order, const JobSpec& job);
+  FailedStart failed(const SpawnWorker& order, const std::string& reason);
   Result<WorkerLaunch> launch_of(const SpawnWorker& order, const JobSpec& job);
+  Status add_environment(const SpawnWorker& order, const JobSpec& job, WorkerLaunch& launch);
+  Status add_volumes(const SpawnWorker& order, const RoleSpec& role, WorkerLaunch& launch);
+  void add_command(const SpawnWorker& order, const RoleSpec& role, WorkerLaunch& launch);
 
   const AgentConfig& config_;
   const NodeState& state_;
   const Inventory& inventory_;
   const KnownJobs& jobs_;
   WorkerTable& table_;
+  std::optional<WorkerUser> user_;
   std::string cgroup_base_;
+  Environments environments_;
   std::string server_url_;
+  std::map<WorkerName, SpawnWorker> waiting_;  ///< For their environments.
   std::vector<FailedStart> warnings_;
 };
 

@@ -77,7 +77,9 @@ bool become_user(const WorkerLaunch& launch) {
   const std::vector<gid_t> groups(launch.groups.begin(), launch.groups.end());
   return setgroups(groups.size(), groups.data()) == 0 &&
          setresgid(launch.group, launch.group, launch.group) == 0 &&
-         setresuid(launch.user, launch.user, launch.user) == 0;
+         setresuid(launch.user, launch.user, launch.user) == 0 &&
+         // No program may give back what was given up, whatever is mounted where.
+         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 void reset_signals() {
