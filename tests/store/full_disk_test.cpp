@@ -1,8 +1,6 @@
 // A disk that is full or read-only: refused in clear words, nothing lost, and usable again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "core/record/codec.hpp"
 #include "runtime/store/background_store.hpp"
 #include "tests/store/payloads.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -24,53 +23,34 @@ using ::testing::HasSubstr;
 
 constexpr uid_t kNobody = 65534;
 
-/// The store's folder is a file system of its own, of one MiB, that only this thread sees.
-class SmallDisk : public StoreTest {
+/// The store's folder is a file system of its own.
+class FullDisk : public StoreTest {
  protected:
   void SetUp() override {
     StoreTest::SetUp();
-    // Once is enough for the program: what is mounted from now on nobody outside sees.
-    static const bool own =
-        unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-    if (!own || mount("none", folder_.c_str(), "tmpfs", 0, "size=1m") != 0)
+    if (auto disk = tests::SmallDisk::mount_at(folder_)) {
+      disk_.emplace(std::move(*disk));
+    } else {
       GTEST_SKIP() << "no file system can be mounted here: " << std::strerror(errno);
-    mounted_ = true;
+    }
   }
 
   void TearDown() override {
-    if (mounted_) {
-      EXPECT_EQ(umount(folder_.c_str()), 0) << std::strerror(errno);
-    }
+    disk_.reset();
     StoreTest::TearDown();
   }
 
-  std::filesystem::path ballast() const { return folder_ / "ballast"; }
-
-  /// Takes all the space that is left.
-  void fill() {
-    std::ofstream out(ballast(), std::ios::binary | std::ios::app);
-    const std::string block(1024, 'x');
-    while (out.write(block.data(), 1024) && out.flush()) continue;
-  }
-
-  void free_space() { std::filesystem::remove(ballast()); }
-
-  void set_read_only(bool on) {
-    const unsigned long flags = MS_REMOUNT | (on ? MS_RDONLY : 0);
-    ASSERT_EQ(mount("none", folder_.c_str(), "tmpfs", flags, nullptr), 0) << std::strerror(errno);
-  }
-
-  bool mounted_ = false;
+  std::optional<tests::SmallDisk> disk_;
 };
 
-TEST_F(SmallDisk, WhenItIsFullTheStoreRefusesAndLosesNothing) {
+TEST_F(FullDisk, WhenItIsFullTheStoreRefusesAndLosesNothing) {
   Payloads payloads;
   std::uint64_t durable = 0;
   {
     const std::unique_ptr<SqliteStore> store = open();
     ASSERT_TRUE(payloads.append(*store, 500));
     ASSERT_TRUE(store->sync());
-    fill();
+    disk_->fill();
     Status status = Done{};
     for (int i = 0; i < 10'000 && status; ++i) {
       durable = store->durable().value;
@@ -85,7 +65,7 @@ TEST_F(SmallDisk, WhenItIsFullTheStoreRefusesAndLosesNothing) {
                       HasSubstr("the disk is full; free space, then start again: the journal goes "
                                 "on at its last durable record")));
     EXPECT_EQ(store->durable(), Sequence{durable});
-    free_space();
+    disk_->free_space();
     EXPECT_FALSE(store->sync()) << "a store that failed is opened anew";
   }
   const std::unique_ptr<SqliteStore> store = open();
@@ -101,7 +81,7 @@ TEST_F(SmallDisk, WhenItIsFullTheStoreRefusesAndLosesNothing) {
   EXPECT_TRUE(store->sync());
 }
 
-TEST_F(SmallDisk, WhenItIsFullWhoCommitsInTheBackgroundHearsOfIt) {
+TEST_F(FullDisk, WhenItIsFullWhoCommitsInTheBackgroundHearsOfIt) {
   Payloads payloads;
   std::uint64_t durable = 0;
   {
@@ -109,7 +89,7 @@ TEST_F(SmallDisk, WhenItIsFullWhoCommitsInTheBackgroundHearsOfIt) {
     BackgroundStore store(*inner, [] {});
     ASSERT_TRUE(payloads.append(store, 500));
     ASSERT_TRUE(store.flush());
-    fill();
+    disk_->fill();
     Status status = Done{};
     for (int i = 0; i < 1'000'000 && status; ++i) status = payloads.append(store, 10);
     ASSERT_FALSE(status.has_value());
@@ -118,11 +98,11 @@ TEST_F(SmallDisk, WhenItIsFullWhoCommitsInTheBackgroundHearsOfIt) {
     durable = store.durable().value;
     EXPECT_GE(durable, 500u);
   }
-  free_space();
+  disk_->free_space();
   EXPECT_GE(read_all(*open()).sound, durable);
 }
 
-TEST_F(SmallDisk, ASnapshotThatDoesNotFitLeavesTheOneBefore) {
+TEST_F(FullDisk, ASnapshotThatDoesNotFitLeavesTheOneBefore) {
   Payloads payloads;
   {
     const std::unique_ptr<SqliteStore> store = open();
@@ -144,21 +124,21 @@ TEST_F(SmallDisk, ASnapshotThatDoesNotFitLeavesTheOneBefore) {
   EXPECT_EQ(read_all(*store).sound, 200u);
 }
 
-TEST_F(SmallDisk, WhenItIsFullFromTheStartNothingIsBegun) {
-  fill();
+TEST_F(FullDisk, WhenItIsFullFromTheStartNothingIsBegun) {
+  disk_->fill();
   EXPECT_THAT(open_error(), HasSubstr("the disk is full"));
-  free_space();
+  disk_->free_space();
   EXPECT_EQ(open_error(), "");
 }
 
-TEST_F(SmallDisk, WhenItIsReadOnlyItCanBeReadAndNothingElse) {
+TEST_F(FullDisk, WhenItIsReadOnlyItCanBeReadAndNothingElse) {
   write_closed_journal(20);
-  set_read_only(true);
+  disk_->set_read_only(true);
   EXPECT_THAT(open_error(),
               AllOf(HasSubstr("journal.db: journal: "),
                     HasSubstr("the folder is read-only; allow writing, or choose another place")));
   EXPECT_EQ(read_all(*open(Access::ReadOnly)).sound, 20u);
-  set_read_only(false);
+  disk_->set_read_only(false);
   EXPECT_EQ(open_error(), "");
 }
 
