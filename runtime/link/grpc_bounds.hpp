@@ -28,7 +28,8 @@ inline constexpr int kKeepAliveTimeoutMs = 10'000;
 /// Headers of one stream.
 inline constexpr int kMetadataBytesMax = 8 << 10;
 
-/// gRPC writes to standard error what we report ourselves. Where GRPC_VERBOSITY is set it may.
-void silence_grpc();
+/// To be called first. gRPC writes to standard error what we report ourselves; where GRPC_VERBOSITY
+/// is set it may. Checks that cost a part of each message are turned off.
+void prepare_grpc();
 
 }  // namespace orrery::runtime

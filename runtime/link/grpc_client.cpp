@@ -352,7 +352,7 @@ Result<std::unique_ptr<LinkDialer>> dial_links(const TlsFiles& tls, int connecti
     if (!read) return read.errors();
     contents = std::move(*read);
   }
-  silence_grpc();
+  prepare_grpc();
   return std::unique_ptr<LinkDialer>(
       std::make_unique<GrpcDialer>(std::move(contents), connections));
 }

@@ -1,5 +1,6 @@
 // The controller's side of the transport, on gRPC's callback interface.
 
+#include <absl/synchronization/mutex.h>
 #include <grpc/support/log.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
@@ -25,7 +26,9 @@
 
 namespace orrery::runtime {
 
-void silence_grpc() {
+void prepare_grpc() {
+  // Debian's builds are made for finding mistakes: each lock of gRPC would be checked for cycles.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
@@ -258,7 +261,7 @@ Status GrpcServer::listen(Address address, const TlsFiles& tls) {
   if (address.is_unix())
     if (Status cleared = clear_stale_socket(address); !cleared) return cleared;
 
-  silence_grpc();
+  prepare_grpc();
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
   builder.SetMaxReceiveMessageSize(grpc_bytes_max(limits_.message_bytes_max));

@@ -48,7 +48,7 @@ LAYERS = [
           but_not=("core/driver",), operating_system=True),
     Layer("runtime/devices/hwloc", may=("runtime/devices", "core"), outside=("hwloc.h",)),
     Layer("runtime/link", may=("runtime", "core", "proto"),
-          outside=("grpcpp/", "grpc/", "openssl/"), operating_system=True),
+          outside=("grpcpp/", "grpc/", "absl/", "openssl/"), operating_system=True),
     Layer("runtime/etcd", may=("runtime/etcd", "runtime/election", "core", "proto"),
           outside=("grpcpp/",), operating_system=True),
     Layer("runtime/workers", may=("runtime/workers", "core/base"),
