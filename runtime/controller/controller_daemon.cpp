@@ -313,7 +313,12 @@ ControllerFacts ControllerDaemon::facts() {
   ControllerFacts out;
   out.admission = admission_;
   out.why = why_;
-  if (const std::optional<Candidate> leader = election_->leader()) out.leader_url = leader->address;
+  const std::optional<Candidate> leader = election_->leader();
+  if (leader) out.leader_url = leader->address;
+  if (leader && !leadership_ && admission_ == Admission::Starting) {
+    out.admission = Admission::Following;
+    out.why = "controller " + leader->name + " leads";
+  }
   out.name = parts_.config.name;
   out.started = started_;
   out.links_opened = links_opened_;
