@@ -150,7 +150,8 @@ void ShimProcess::kill_directly() {
   if (!launch_.cgroup.empty()) kill_cgroup(launch_.cgroup);
   const std::optional<WorkerProcesses> processes =
       restored<WorkerProcesses>(read_file(path("pid")).value_or(""));
-  if (!processes || processes->boot != boot_id() || !is_alive(processes->worker)) return;
+  if (!processes || processes->boot != boot_id() || processes->worker.pid <= 1) return;
+  if (!is_alive(processes->worker)) return;
   ::kill(-processes->worker.pid, SIGKILL);
   send_signal(processes->worker, SIGKILL);
 }

@@ -164,7 +164,8 @@ void Shim::take_signals() {
 }
 
 void Shim::ask() {
-  if (killing_ || ended_) return;
+  // Without a worker there is no number to signal: the negative of none would be everybody's.
+  if (killing_ || ended_ || worker_.pid <= 0) return;
   // Before it leads a group of its own it is alone.
   if (kill(-worker_.pid, SIGTERM) != 0) kill(worker_.pid, SIGTERM);
 }
