@@ -19,8 +19,10 @@ struct Options {
   std::int64_t checkpoint_every = 10;
   std::int64_t report_every = 5;
   Milliseconds step_time_min{0};
-  Milliseconds membership_timeout{60'000};  ///< From a lost peer to the next generation.
-  CollectiveTimes times;
+  // Both outlast a peer that starts slowly and a restart's longest delay; a newer generation and
+  // SIGTERM end either wait.
+  Milliseconds membership_timeout{600'000};  ///< From a lost peer to the next generation.
+  CollectiveTimes times{.build = Milliseconds(600'000)};
   std::string nccl_library;  ///< File; empty: looked for.
   bool json = false;
   bool help = false;
