@@ -4,7 +4,9 @@ Shows what an agent takes from Slurm's variables, the batch script of docs/launc
 and a node replaced by docs/launchers/slurm-replace. Skipped (77) where Slurm or munge is not
 installed, or this user may not start them.
 
-Usage: slurm_cluster_test.py PRINT_SLURM_NODE ROOT
+Then the real thing: a controller outside, agents as tasks, a job that runs on them.
+
+Usage: slurm_cluster_test.py PRINT_SLURM_NODE ROOT [ORRERY_NODE]
 """
 
 import json
@@ -211,6 +213,52 @@ def a_notice_reaches_the_agent(cluster):
     wait_for(lambda: "notice" in log.read_text(), "the notice")
 
 
+JOB = """
+name: hello
+roles:
+  main: {replicas: 2, devices: 1, cpu: 100m, memory: 1MiB, command: test "$CUDA_VISIBLE_DEVICES"}
+"""
+
+
+def agents_carry_a_job(cluster, orrery, root):
+    """A controller, the batch script with the real agent, and a job on its nodes."""
+    controller = subprocess.Popen(
+        [orrery, "controller", "--set", "http_address=127.0.0.1:0",
+         "--set", "agents_address=127.0.0.1:0", "--set", f"store.sqlite={cluster.folder}/journal.db"],
+        stdout=subprocess.PIPE, text=True, env=cluster.environment)
+    cluster.daemons.append(controller)
+    words = controller.stdout.readline().split()
+    http, agents = words[words.index("HTTP") + 2].rstrip(","), words[-1]
+    started = cluster.run(
+        "sbatch", "--array=0-1", "--gpus-per-node=1", "--cpus-per-task=2", "--mem=256",
+        str(root / "docs/launchers/slurm.sbatch"), TMPDIR=str(cluster.folder),
+        ORRERY_AGENT=f"{orrery} agent --launcher slurm --set controllers=[{agents}] "
+                     "--set inventory.devices=8 --set inventory.device_model=gpu")
+    assert started.returncode == 0, started.stderr
+
+    def ask(*words):
+        done = cluster.run(orrery, *words, "--server", http, "--json")
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+
+    def nodes():
+        return {node["name"]: node for node in ask("get", "nodes").get("nodes", [])}
+
+    wait_for(lambda: len(nodes()) == 2, "two nodes")
+    for name, node in nodes().items():
+        assert name in ("orrery-0", "orrery-1"), nodes()
+        # Exclusive: all CPUs of the machine; memory and devices as asked for.
+        assert node["cpu_millis"] == 4000 and node["memory_bytes"] == 256 << 20, node
+        assert node["devices"] == 1 and node["device_model"] == "gpu", node
+    job = cluster.folder / "job.yaml"
+    job.write_text(JOB)
+    done = cluster.run(orrery, "submit", "--server", http, "--wait", str(job))
+    assert done.returncode == 0, done
+    for path in cluster.folder.glob("orrery-*-orrery-[01]"):
+        assert path.stat().st_mode & 0o066 == 0, f"{path} is open to others"
+    cluster.run("scancel", "--name=orrery")
+    wait_for(lambda: not tasks(cluster), "the end of the tasks")
+
+
 def main():
     program, root = sys.argv[1], pathlib.Path(sys.argv[2])
     outside_it_is_refused(program)
@@ -228,6 +276,11 @@ def main():
             a_step_is_a_node(cluster, program)
             an_array_is_replaced(cluster, program, root)
             a_notice_reaches_the_agent(cluster)
+            cluster.run("scancel", "--name=orrery", "--signal=KILL", "--full")
+            cluster.run("scancel", "--name=orrery")
+            wait_for(lambda: not tasks(cluster), "the end of the tasks")
+            if len(sys.argv) > 3:
+                agents_carry_a_job(cluster, sys.argv[3], root)
         except BaseException:
             cluster.logs()
             raise

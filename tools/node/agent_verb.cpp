@@ -11,6 +11,7 @@
 #include "runtime/devices/peers/peer_check.hpp"
 #include "runtime/link/link.hpp"
 #include "tools/node/daemon_signals.hpp"
+#include "tools/node/launching.hpp"
 #include "tools/node/verbs.hpp"
 
 namespace orrery::cli {
@@ -29,6 +30,8 @@ Result<AgentConfig> read_config(const Arguments& arguments) {
     }
   }
   if (!errors.empty()) return errors;
+  if (const auto launcher = arguments.value("--launcher"))
+    overrides.push_back({"launcher", *launcher});
   auto text = runtime::open_config(arguments.value("--config").value_or(""), std::move(overrides));
   if (!text) return text.errors();
   return runtime::read_agent_config(*text);
@@ -61,14 +64,26 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
   };
   if (const Status bound = bind_to_parent(arguments); !bound) return fail(bound.errors());
   hold_signals();
-  const auto config = read_config(arguments);
-  if (!config) return fail(config.errors());
+  const auto written = read_config(arguments);
+  if (!written) return fail(written.errors());
+  if (arguments.has("--print-systemd-unit")) {
+    const auto unit = unit_of(arguments, *written);
+    if (!unit) return fail(unit.errors());
+    console.out(*unit);
+    return ExitCode::Met;
+  }
+  const auto agent = launched(*written);
+  if (!agent) return fail(agent.errors());
+  const AgentConfig& config = agent->config;
   const auto shim = shim_program();
   if (!shim) return fail(shim.errors());
-  auto found = runtime::find_inventory(config->inventory, runtime::read_topology());
+  auto found = runtime::find_inventory(config.inventory, runtime::read_topology());
   if (!found) return fail(found.errors());
+  if (agent->slurm)
+    if (const Status fits = check_granted(*agent->slurm, found->inventory.devices.size()); !fits)
+      return fail(fits.errors());
   for (const std::string& remark : found->remarks) console.err("remark: " + remark + "\n");
-  auto dialer = runtime::dial_links(config->tls);
+  auto dialer = runtime::dial_links(config.tls);
   if (!dialer) return fail(dialer.errors());
   std::unique_ptr<runtime::DeviceWatcher> watcher;
   runtime::AgentHost host;
@@ -76,6 +91,7 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
   host.inventory = std::move(found->inventory);
   host.shim_program = *shim;
   host.version = ORRERY_VERSION;
+  host.notice = notice_of(*agent);
   host.check = check_on_a_thread;
   host.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
   if (found->reader)
@@ -89,8 +105,8 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
             lost(facts.broken);
           });
     };
-  if (const Status told = tell_ready(arguments, config->node); !told) return fail(told.errors());
-  return static_cast<ExitCode>(runtime::run_agent(*config, host));
+  if (const Status told = tell_ready(arguments, config.node); !told) return fail(told.errors());
+  return static_cast<ExitCode>(runtime::run_agent(config, host));
 }
 
 }  // namespace orrery::cli

@@ -11,6 +11,7 @@
 #include "scenarios/job_file.hpp"
 #include "tools/node/backend.hpp"
 #include "tools/node/daemon_signals.hpp"
+#include "tools/node/launching.hpp"
 #include "tools/node/verbs.hpp"
 
 namespace orrery::cli {
@@ -131,6 +132,12 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   hold_signals();
   const auto config = read_config(arguments);
   if (!config) return fail(config.errors());
+  if (arguments.has("--print-systemd-unit")) {
+    const auto unit = unit_of(arguments, *config);
+    if (!unit) return fail(unit.errors());
+    console.out(*unit);
+    return ExitCode::Met;
+  }
   const auto tokens = open_tokens(config->tokens_file);
   if (!tokens) return fail(tokens.errors());
   const auto backend = Backend::make(*config, url_of(*config));

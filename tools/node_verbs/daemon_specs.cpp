@@ -13,12 +13,25 @@ std::vector<OptionSpec> daemon_options() {
            .value = "path=value",
            .help = "replace one value of the settings",
            .repeatable = true},
+          {.name = "--print-systemd-unit",
+           .value = "",
+           .help = "print a unit that runs it with this --config, and end"},
           {.name = "--ready-fd",
            .value = "N",
            .help = "write a line there once it is ready, for whoever supervises it"},
           {.name = "--parent",
            .value = "PID",
            .help = "end at once when this process, which started it, ends"}};
+}
+
+std::vector<OptionSpec> agent_options() {
+  std::vector<OptionSpec> options = daemon_options();
+  options.insert(options.begin() + 2,
+                 {.name = "--launcher",
+                  .value = "NAME",
+                  .help = "take name, CPUs, memory and devices from what started it",
+                  .choices = {"slurm"}});
+  return options;
 }
 
 }  // namespace
@@ -43,8 +56,12 @@ VerbSpec agent_spec() {
           .details =
               "Registers with the controller and starts workers as it is told. The workers run "
               "on without it, and\nthe next one takes them over, within their lease.",
-          .options = daemon_options(),
-          .examples = {{"orrery agent --config agent.yaml", "with a file of settings"}}};
+          .options = agent_options(),
+          .examples = {{"orrery agent --config agent.yaml", "with a file of settings"},
+                       {"srun orrery agent --launcher slurm --config agent.yaml",
+                        "in an allocation of Slurm"},
+                       {"orrery agent --config agent.yaml --print-systemd-unit",
+                        "a unit that keeps it running"}}};
 }
 
 VerbSpec up_spec() {
