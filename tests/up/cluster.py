@@ -25,20 +25,58 @@ def wait_until(what, condition, patience_s=PATIENCE_S):
         time.sleep(0.02)
 
 
+def names_folder(pid, folder):
+    """The words of a process whose words or environment name the folder; None of any other."""
+    entry = pathlib.Path("/proc") / str(pid)
+    try:
+        words = (entry / "cmdline").read_bytes()
+        environment = (entry / "environ").read_bytes()
+    except OSError:
+        return None
+    if str(folder).encode() in words or str(folder).encode() in environment:
+        return words.replace(b"\0", b" ").decode(errors="replace")
+    return None
+
+
 def processes_of(folder):
     """Processes whose environment or words name the folder, by process id: their words."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            words = (entry / "cmdline").read_bytes()
-            environment = (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if str(folder).encode() in words or str(folder).encode() in environment:
-            found[int(entry.name)] = words.replace(b"\0", b" ").decode(errors="replace")
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            words = names_folder(int(entry.name), folder)
+            if words is not None:
+                found[int(entry.name)] = words
     return found
+
+
+def kill_process(pid, folder):
+    """SIGKILLs one process that names the folder in its words or environment; whether it did.
+
+    Refuses whatever does not: a process id may be stale or wrong, and others work on this machine.
+    """
+    if pid is None or pid < 2 or pid == os.getpid():
+        return False
+    try:
+        handle = os.pidfd_open(pid)  # From here on it cannot become another process.
+    except OSError:
+        return False
+    try:
+        if not names_folder(pid, folder):
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def can_kill_safely():
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
 class Cluster:
@@ -118,8 +156,5 @@ class Cluster:
             self.up.kill()
             self.up.wait()
         for pid in processes_of(self.folder):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            kill_process(pid, self.folder)
         subprocess.run(["rm", "-rf", self.folder], check=False)

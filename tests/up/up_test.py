@@ -3,7 +3,6 @@
 Usage: up_test.py PROGRAM ROOT
 """
 
-import os
 import pathlib
 import signal
 import socket
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import unittest
 
-from cluster import Cluster, processes_of, wait_until
+from cluster import Cluster, kill_process, processes_of, wait_until
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -78,7 +77,7 @@ class UpTest(unittest.TestCase):
         self.start_long_job(cluster)
         for victim in ["controller", "node-1"]:
             before = cluster.daemons()[victim]
-            os.kill(before, signal.SIGKILL)
+            self.assertTrue(kill_process(before, cluster.state))
             wait_until(f"{victim} to be started again",
                        lambda v=victim, b=before: cluster.daemons().get(v, b) != b)
             wait_until("the job to be known as running",

@@ -19,8 +19,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kFirstPause = 100ms;
-constexpr auto kLastPause = 5000ms;
-constexpr auto kLongLife = 10s;  // A life of that length clears what was held against it.
+constexpr auto kLastPause = 2000ms;
+constexpr auto kLongLife = 5s;   // A life of that length clears what was held against it.
 constexpr int kReadyFd = 3;      // In the child.
 
 Error cannot_start(const std::string& program, int code) {

@@ -1,0 +1,266 @@
+"""SIGKILL of random workers, shims, agents, the controller, and shims with their agent, over many jobs.
+
+Each rank of a job is its own witness: it holds an exclusive lock of its job and rank while it lives,
+and writes its starts and ends to a file that nobody else reads or writes but this test. Judged from
+there and from the controller's word at the end:
+
+  no job is lost                 every job that was accepted is Succeeded
+  no rank runs twice at once     no start found the lock taken
+  nothing restarts for nothing   a rank starts once more only for a kill of its own worker or shim:
+                                 so the kill of a controller or of an agent alone restarts no worker
+
+Usage: chaos_test.py PROGRAM [--seed N] [--kills N] [--jobs N]       the seed is printed
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import pathlib
+import random
+import re
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
+from cluster import (  # pylint: disable=wrong-import-position
+    PATIENCE_S, Cluster, can_kill_safely, kill_process, names_folder, processes_of, wait_until)
+
+AGENTS = 3
+RANKS = 2
+LIVE_JOBS = 9  # At the same time.
+PAUSE_S = (0.02, 0.45)  # Between two kills.
+STRIKES_S_MAX = 300  # Then no more are made, however many there were: machines may be very slow.
+SKIPPED = 77
+# Work is kept from start to start, or kills would keep jobs from ever ending.
+JOB = """\
+name: {name}
+backoff_limit: 1000000
+backoff_base: 50ms
+backoff_max: 200ms
+drain_grace: 1s
+roles:
+  main:
+    replicas: {ranks}
+    devices: 0
+    cpu: 10m
+    command: |
+      me="{folder}/$ORRERY_JOB.$ORRERY_RANK"
+      exec 9>>"$me.lock"
+      if ! flock -n 9; then echo "twice $$ $PPID" >> "$me.log"; exit 1; fi
+      echo "start $$ $PPID" >> "$me.log"
+      while [ "$(wc -c < "$me.work")" -lt {steps} ]; do sleep 0.5; printf . >> "$me.work"; done
+      echo "end $$ $PPID" >> "$me.log"
+"""
+
+
+@dataclasses.dataclass
+class Rank:
+    """What the witness of one rank has seen."""
+    job: str
+    rank: int
+    starts: list  # (worker's process id, its shim's)
+    ends: int
+    twice: int
+
+    @property
+    def runs(self):
+        return self.starts and not self.ends
+
+
+class Witnesses:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def prepare(self, job):
+        for rank in range(RANKS):
+            (self.folder / f"default.{job}.{rank}.work").touch()
+
+    def read(self):
+        found = []
+        for path in sorted(self.folder.glob("*.log")):
+            words = [line.split() for line in path.read_text().splitlines()]
+            job, rank = path.name.removesuffix(".log").rsplit(".", 1)
+            found.append(Rank(job, int(rank),
+                              [(int(w[1]), int(w[2])) for w in words if w[0] == "start"],
+                              sum(w[0] == "end" for w in words),
+                              sum(w[0] == "twice" for w in words)))
+        return found
+
+
+class Chaos:
+    # What is killed, and how often.
+    KINDS = {"worker": 45, "shim": 20, "agent": 12, "controller": 11, "shim and agent": 12}
+
+    def __init__(self, program, seed, kills, jobs):
+        self.random = random.Random(seed)
+        self.kills_left = kills
+        self.jobs = [f"job-{number}" for number in range(jobs)]
+        self.submitted = []
+        self.charged = collections.Counter()  # By (job, rank): kills of its worker or shim.
+        self.done = collections.Counter()     # By kind.
+        # A lease that outlives the pauses of an agent that was killed several times.
+        self.cluster = Cluster(program, "--agents", AGENTS, "--set", "settings.node_lease=30s",
+                               "--set", "settings.fence_margin=5s")
+        self.folder = self.cluster.folder / "witness"
+        self.folder.mkdir()
+        self.witnesses = Witnesses(self.folder)
+
+    def ask(self, path, body=None):
+        """The controller's document, or None where it is away."""
+        request = urllib.request.Request(self.cluster.environment["ORRERY_SERVER"] + path,
+                                         data=body and body.encode(),
+                                         headers={"Content-Type": "application/yaml"})
+        try:
+            with urllib.request.urlopen(request, timeout=5) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError as error:
+            if error.code == 503:
+                return None
+            raise AssertionError(f"{path}: {error.code} {error.read().decode()}") from error
+        except OSError:
+            return None
+
+    def phases(self):
+        document = self.ask("/api/v1/jobs?limit=10000")
+        return document and {job["name"].removeprefix("default."): job for job in document["jobs"]}
+
+    def submit_some(self):
+        known = self.phases()
+        if known is None:
+            return
+        live = sum(known.get(name, {}).get("phase") not in ("Succeeded", "Failed")
+                   for name in self.submitted)
+        while live < LIVE_JOBS and len(self.submitted) < len(self.jobs):
+            name = self.jobs[len(self.submitted)]
+            self.witnesses.prepare(name)
+            text = JOB.format(name=name, ranks=RANKS, folder=self.folder,
+                              steps=self.random.randint(4, 10))
+            # The number makes it safe to ask again where no answer came.
+            answer = self.ask(f"/api/v1/jobs?request={len(self.submitted) + 1}", text)
+            if answer is None:
+                return
+            self.submitted.append(name)
+            live += 1
+
+    def victim(self):
+        """A rank that runs, with its worker and shim, by chance; None where there is none."""
+        ranks = [rank for rank in self.witnesses.read() if rank.runs]
+        self.random.shuffle(ranks)
+        for rank in ranks:
+            worker, shim = rank.starts[-1]
+            if "flock -n 9" in self.words_of(worker) and "orrery-shim" in self.words_of(shim):
+                return rank, worker, shim
+        return None
+
+    def words_of(self, pid):
+        """The words of a process of this cluster; none of any other."""
+        return names_folder(pid, self.cluster.folder) or ""
+
+    def kill(self, pid):
+        return kill_process(pid, self.cluster.folder)
+
+    def agent_of(self, shim):
+        """The process id of the agent whose node's folder the shim works in; None: it is away."""
+        match = re.search(r"/(node-\d+)/", self.words_of(shim))
+        return self.cluster.daemons().get(match.group(1)) if match else None
+
+    def strike(self):
+        """Kills one thing; whether there was one."""
+        kind = self.random.choices(list(self.KINDS), list(self.KINDS.values()))[0]
+        if kind in ("controller", "agent"):
+            daemons = {name: pid for name, pid in self.cluster.daemons().items()
+                       if (name == "controller") == (kind == "controller")}
+            if not daemons or not self.kill(daemons[self.random.choice(sorted(daemons))]):
+                return False
+        else:
+            found = self.victim()
+            if not found:
+                return False
+            rank, worker, shim = found
+            # Before the kill: what it brings about may be seen at once.
+            self.charged[rank.job, rank.rank] += 1
+            if kind == "shim and agent" and not self.kill(self.agent_of(shim)):
+                kind = "shim"
+            if not self.kill(worker if kind == "worker" else shim):
+                self.charged[rank.job, rank.rank] -= 1
+                return False
+        self.done[kind] += 1
+        return True
+
+    def judge_so_far(self):
+        for rank in self.witnesses.read():
+            where = f"{rank.job} rank {rank.rank}"
+            assert rank.twice == 0, f"{where}: ran twice at the same time"
+            allowed = 1 + self.charged[rank.job, rank.rank]
+            assert len(rank.starts) <= allowed, \
+                f"{where}: {len(rank.starts)} starts, {allowed} are accounted for"
+
+    def all_ended(self):
+        self.judge_so_far()
+        self.submit_some()
+        known = self.phases()
+        return known is not None and len(self.submitted) == len(self.jobs) and all(
+            known[name]["phase"] in ("Succeeded", "Failed") for name in self.jobs)
+
+    def run(self):
+        begun = time.monotonic()
+        while self.kills_left > 0 and time.monotonic() - begun < STRIKES_S_MAX:
+            self.submit_some()
+            if self.strike():
+                self.kills_left -= 1
+            self.judge_so_far()
+            if len(self.submitted) == len(self.jobs) and self.victim() is None and self.all_ended():
+                break  # There is nothing left to kill.
+            time.sleep(self.random.uniform(*PAUSE_S))
+        struck_s = time.monotonic() - begun
+        wait_until("all jobs to end", self.all_ended, 3 * PATIENCE_S)
+        known = self.phases()
+        failed = [name for name in self.jobs if known[name]["phase"] != "Succeeded"]
+        assert not failed, f"failed: {[(name, known[name]['message']) for name in failed]}"
+        ranks = self.witnesses.read()
+        assert len(ranks) == RANKS * len(self.jobs)
+        assert all(rank.ends == 1 for rank in ranks), "a rank did not end once"
+        self.cluster.interrupt()
+        assert self.cluster.wait() == 130
+        assert not processes_of(self.cluster.state), "something is left"
+        print(f"{sum(self.done.values())} kills in {struck_s:.1f} s ({dict(self.done)}), "
+              f"{len(self.jobs)} jobs, {sum(len(rank.starts) for rank in ranks)} starts, "
+              f"all over after {time.monotonic() - begun:.1f} s")
+
+    def tell(self):
+        """What helps to understand a failure."""
+        for log in sorted(self.cluster.state.glob("*.log")):
+            print(f"--- {log.name}\n" + "".join(log.read_text().splitlines(True)[-30:]))
+        print("".join(self.cluster.said[-40:]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=50)
+    given = parser.parse_args()
+    if not can_kill_safely() or not shutil.which("flock"):
+        print("skipped: this system has no pidfd, or no flock")
+        return SKIPPED
+    seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}", flush=True)
+    chaos = Chaos(given.program, seed, given.kills, given.jobs)
+    try:
+        chaos.run()
+    except BaseException:
+        chaos.tell()
+        print(f"seed {seed}", flush=True)
+        raise
+    finally:
+        chaos.cluster.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
