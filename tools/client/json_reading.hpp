@@ -10,9 +10,11 @@ namespace orrery::cli {
 
 /// The member; null where there is none.
 const nlohmann::json& member_of(const nlohmann::json& object, const char* key);
+const nlohmann::json& member_of(nlohmann::json&& object, const char* key) = delete;
 
 /// The member where it is an array; else an empty one.
 const nlohmann::json& list_of(const nlohmann::json& object, const char* key);
+const nlohmann::json& list_of(nlohmann::json&& object, const char* key) = delete;
 
 /// A string as it is, a number or truth in digits or words, else nothing.
 std::string text_of(const nlohmann::json& object, const char* key);

@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 
 constexpr auto kFirstPause = 100ms;
 constexpr auto kLastPause = 2000ms;
-constexpr auto kLongLife = 5s;   // A life of that length clears what was held against it.
-constexpr int kReadyFd = 3;      // In the child.
+constexpr auto kLongLife = 5s;  // A life of that length clears what was held against it.
+constexpr int kReadyFd = 3;     // In the child.
 
 Error cannot_start(const std::string& program, int code) {
   return Error{.code = ErrorCode::Unavailable,
