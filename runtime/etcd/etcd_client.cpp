@@ -19,7 +19,10 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPauseBetweenRounds{25};
-constexpr int kPatientRounds = 8;  // The deadline of a call grows up to so many times.
+// A call that members drop while they elect a leader is not taken up afterwards, so it is given
+// little time at first; members that are merely slow are given up to 32 times as much.
+constexpr int kHastyRounds = 3;
+constexpr int kDoublingsMax = 5;
 constexpr int kReconnectFirstMs = 50;
 constexpr int kReconnectMaxMs = 200;
 constexpr int kConnectMs = 3'000;
@@ -242,16 +245,16 @@ struct EtcdClient::Members {
     std::string last;
     for (std::size_t tries = 0;; ++tries) {
       const int round = static_cast<int>(tries / all.size());
+      const int doublings = std::clamp(round + 1 - kHastyRounds, 0, kDoublingsMax);
       if (tries > 0 && tries % all.size() == 0) std::this_thread::sleep_for(kPauseBetweenRounds);
       const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
       if (tries > 0 && left.count() <= 0) return unreachable(client.name_, doing, patience, last);
       const std::size_t number = current;
       Member& member = at(number);
       grpc::ClientContext context;
-      const milliseconds deadline =
-          std::clamp(client.settings_.call_deadline * std::min(round + 1, kPatientRounds),
-                     milliseconds(1),
-                     std::max(left, milliseconds(1)));
+      const milliseconds deadline = std::clamp(client.settings_.call_deadline * (1 << doublings),
+                                               milliseconds(1),
+                                               std::max(left, milliseconds(1)));
       const bool connected = member.is_connected(deadline);
       context.set_deadline(in(deadline));
       const grpc::Status status = connected ? call(member, context) : not_connected();
@@ -324,8 +327,9 @@ Result<EtcdAnswer> EtcdClient::read(const EtcdRange& range, const EtcdReading& h
   request.set_revision(how.revision);
   request.set_keys_only(how.keys_only);
   pb::RangeResponse response;
+  const Milliseconds patience = how.patience.count() > 0 ? how.patience : settings_.patience;
   const Status done = members_->try_each(
-      *this, "reading", settings_.patience, [&](Member& member, grpc::ClientContext& context) {
+      *this, "reading", patience, [&](Member& member, grpc::ClientContext& context) {
         return member.kv->Range(&context, request, &response);
       });
   if (!done) return done.errors();

@@ -93,9 +93,10 @@ struct EtcdAnswer {
 };
 
 struct EtcdReading {
-  std::int64_t limit = 0;     ///< Pairs at most; 0: all.
-  std::int64_t revision = 0;  ///< As of then; 0: the newest.
-  bool keys_only = false;     ///< Leaves the values empty.
+  std::int64_t limit = 0;                 ///< Pairs at most; 0: all.
+  std::int64_t revision = 0;              ///< As of then; 0: the newest.
+  bool keys_only = false;                 ///< Leaves the values empty.
+  std::chrono::milliseconds patience{0};  ///< 0: that of the settings.
 };
 
 struct EtcdLease {

@@ -16,6 +16,7 @@ constexpr int kBeatsPerLease = 5;
 // A watch tells of an end at once; this is for watches that stand still.
 constexpr milliseconds kLookAgain{500};
 constexpr milliseconds kPauseAfterFailure{50};
+constexpr milliseconds kLookPatience{1'000};  // Whoever gives a campaign up waits for it.
 // What cannot be given back soon ends by itself soon after.
 constexpr milliseconds kResignPatience{1'000};
 
@@ -98,7 +99,7 @@ Result<std::optional<Leadership>> EtcdElection::campaign(std::stop_token cancel)
 }
 
 Result<bool> EtcdElection::somebody_leads() {
-  const Result<EtcdAnswer> read = client_.read(EtcdRange::key(key_));
+  const Result<EtcdAnswer> read = client_.read(EtcdRange::key(key_), {.patience = kLookPatience});
   if (!read) return read.errors();
   return !read->pairs.empty();
 }

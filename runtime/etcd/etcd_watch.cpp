@@ -8,6 +8,7 @@ namespace orrery::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds kPauseAfterFailure{50};
+constexpr std::chrono::milliseconds kReadPatience{1'000};  // Whoever ends the watch waits for it.
 
 }  // namespace
 
@@ -21,7 +22,7 @@ EtcdWatch::EtcdWatch(EtcdClient& client, EtcdRange range, Handler handler, std::
 void EtcdWatch::follow(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (next_ == 0) {
-      Result<EtcdAnswer> read = client_.read(range_);
+      Result<EtcdAnswer> read = client_.read(range_, {.patience = kReadPatience});
       if (!read) {
         pause(stop, kPauseAfterFailure);
         continue;

@@ -134,6 +134,23 @@ TEST_F(EtcdElectionTest, ACampaignCanBeGivenUp) {
   EXPECT_FALSE(given_up->has_value());
 }
 
+TEST(EtcdElection, ACampaignWithoutMembersWaitsAndCanBeGivenUp) {
+  EtcdSettings settings;
+  settings.endpoints = {"127.0.0.1:1"};
+  settings.patience = std::chrono::hours(1);
+  const auto client = EtcdClient::make(settings).value();
+  EtcdElection election(*client, {"a", "http://a"});
+  std::stop_source stop;
+  auto campaign =
+      std::async(std::launch::async, [&] { return election.campaign(stop.get_token()); });
+  EXPECT_EQ(election.until(), Clock::time_point::min());
+  EXPECT_FALSE(election.leader().has_value());
+  stop.request_stop();
+  const auto given_up = campaign.get();
+  ASSERT_TRUE(given_up.has_value());
+  EXPECT_FALSE(given_up->has_value());
+}
+
 TEST_F(EtcdElectionTest, OfManyCandidatesOneLeadsAtATime) {
   constexpr int kCandidates = 5;
   std::atomic<int> leading = 0;
