@@ -1,10 +1,10 @@
 // Workers that wait for the next generation of their job.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,10 +36,14 @@ class MembershipPolls : public std::enable_shared_from_this<MembershipPolls> {
     std::shared_ptr<void> timer;
   };
 
-  /// By number, in order of arrival.
-  using Waiting = std::map<std::uint64_t, Poll>;
+  struct Waiting {
+    JobId job;                            ///< None until the first look has found it.
+    std::map<std::uint64_t, Poll> polls;  ///< By number, in order of arrival.
+  };
 
+  void note(JobId changed);
   void on_changes();
+  void found(const std::string& name, JobId job);
   void look(const std::string& job);
   void answer(
       const std::string& job, bool known, bool over, Generation now, const std::string& body);
@@ -50,7 +54,9 @@ class MembershipPolls : public std::enable_shared_from_this<MembershipPolls> {
   std::unique_ptr<runtime::Subscription> subscription_;
   std::map<std::string, Waiting> waiting_;  ///< By job.
   std::uint64_t next_number_ = 0;
-  std::atomic<bool> look_due_ = false;  ///< A look at all jobs that are waited for is on its way.
+  std::mutex mutex_;         ///< Of what follows.
+  std::set<JobId> changed_;  ///< Since the last look; none: all of them.
+  bool look_due_ = false;    ///< A look at what has changed is on its way.
 };
 
 }  // namespace orrery::http

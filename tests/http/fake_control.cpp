@@ -302,7 +302,8 @@ void FakeControl::tell(const std::vector<Notice>& notices) {
       if (follower->event) follower->event(line);
   }
   for (const auto& follower : all)
-    if (follower->change) follower->change(JobId::none());
+    for (const Notice& notice : notices)
+      if (follower->change) follower->change(notice.job);
 }
 
 }  // namespace orrery::tests

@@ -272,6 +272,39 @@ TEST_F(ServerTest, ManyClientsAtOnce) {
 
 // --- the end ---
 
+/// Forgets what it is asked, as a controller that has ended.
+class DeafControl final : public runtime::ControlApi {
+ public:
+  void read(std::function<void(const runtime::ControlView&)>) override {}
+
+  void ask(EventBody, std::function<void(const runtime::RequestOutcome&)>) override {}
+
+  std::unique_ptr<runtime::Subscription> follow_events(
+      std::size_t, std::function<void(const runtime::EventLine&)>) override {
+    return nullptr;
+  }
+
+  std::unique_ptr<runtime::Subscription> follow_changes(std::function<void(JobId)>) override {
+    return nullptr;
+  }
+
+  std::unique_ptr<runtime::Subscription> read_log(
+      const runtime::LogQuery&,
+      std::function<void(std::string_view, bool, const std::string&)>) override {
+    return nullptr;
+  }
+};
+
+TEST_F(ServerTest, WhatTheControllerForgetsIsAnsweredAllTheSame) {
+  DeafControl deaf;
+  options.address = "127.0.0.1:0";
+  const auto served = http::serve_http(deaf, options);
+  ASSERT_TRUE(served.has_value());
+  const Answer answer = request((*served)->address(), "GET", "/api/v1/jobs");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(message(answer), HasSubstr("ask again"));
+}
+
 TEST_F(ServerTest, StoppingEndsStreamsAsIfTheyWereOver) {
   serve();
   HttpClient stream(address());
