@@ -64,7 +64,8 @@ std::optional<std::string> Environments::begin(const IsolationSpec& isolation, I
   const Instant deadline = now + isolation.prepare_deadline;
   // An earlier life of the agent may have begun it.
   if (exists(run_folder + "/spec")) {
-    if (std::optional<ShimProcess> found = ShimProcess::adopt(run_folder)) {
+    ProcessScan scan;
+    if (std::optional<ShimProcess> found = ShimProcess::adopt(run_folder, scan)) {
       const auto status = restored<WorkerStatus>(read_file(run_folder + "/status").value_or(""));
       if (!status || (status->kind == EndKind::Exited && status->exit_code == 0)) {
         runs_.emplace(key, Run{*std::move(found), deadline});
@@ -98,12 +99,14 @@ std::optional<std::string> Environments::begin(const IsolationSpec& isolation, I
 }
 
 void Environments::look(const std::vector<int>& readable, Instant now) {
+  ProcessScan scan;
   for (auto it = runs_.begin(); it != runs_.end();) {
     Run& run = it->second;
     std::vector<pollfd> own;
     run.shim.append_descriptors(own);
-    run.shim.look(std::ranges::any_of(
-        own, [&](const pollfd& each) { return std::ranges::binary_search(readable, each.fd); }));
+    const bool woken = std::ranges::any_of(
+        own, [&](const pollfd& each) { return std::ranges::binary_search(readable, each.fd); });
+    run.shim.look(woken, scan);
     if (const auto& status = run.shim.end()) {
       end(it->first, run, *status);
       it = runs_.erase(it);

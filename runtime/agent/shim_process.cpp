@@ -14,7 +14,6 @@
 
 #include "runtime/shim/cgroup.hpp"
 #include "runtime/shim/lease_file.hpp"
-#include "runtime/shim/process_lookup.hpp"
 #include "runtime/shim/stored_record.hpp"
 #include "runtime/shim/worker_remains.hpp"
 
@@ -24,8 +23,9 @@ namespace {
 // The shim's end of the pipe by which it says that the program runs.
 constexpr int kNotify = 3;
 
-// Nobody may be found so many times in a row: one look can miss who is made meanwhile.
-constexpr int kClearPasses = 2;
+// Nobody may be found so many times in a row: one look can miss who is made meanwhile, and the
+// first may be older than the shim's death.
+constexpr int kClearPasses = 3;
 
 Error refused(const std::string& subject, const char* what, int reason) {
   return {ErrorCode::Unavailable, {}, 0, subject, std::string(what) + ": " + std::strerror(reason)};
@@ -100,14 +100,14 @@ Result<ShimProcess> ShimProcess::start(const std::string& program,
   return out;
 }
 
-std::optional<ShimProcess> ShimProcess::adopt(const std::string& folder) {
+std::optional<ShimProcess> ShimProcess::adopt(const std::string& folder, ProcessScan& scan) {
   ShimProcess out(folder);
   std::optional<WorkerLaunch> launch =
       restored<WorkerLaunch>(read_file(out.path("spec")).value_or(""));
   if (!launch) return std::nullopt;
   out.launch_ = *std::move(launch);
   out.ready_ = access(out.path("running").c_str(), F_OK) == 0;
-  out.look(true);
+  out.look(true, scan);
   return out;
 }
 
@@ -156,7 +156,7 @@ void ShimProcess::kill_directly() {
   send_signal(processes->worker, SIGKILL);
 }
 
-void ShimProcess::look(bool woken) {
+void ShimProcess::look(bool woken, ProcessScan& scan) {
   if (end_) return;
   if (!clearing_) {
     if (shim_.pid == 0) find_shim();
@@ -166,7 +166,7 @@ void ShimProcess::look(bool woken) {
     if (read_end()) return;
     clearing_ = true;
   }
-  clear_up();
+  clear_up(scan);
 }
 
 void ShimProcess::look_for_ready(bool woken) {
@@ -209,13 +209,13 @@ bool ShimProcess::read_end() {
   return true;
 }
 
-void ShimProcess::clear_up() {
+void ShimProcess::clear_up(ProcessScan& scan) {
   // The shim's last child may hold the lock for a moment more, and a shim that was started and not
   // seen yet may just have written an end.
   if (!try_lock() || read_end()) return;
   const std::optional<WorkerProcesses> processes =
       restored<WorkerProcesses>(read_file(path("pid")).value_or(""));
-  if (!clear_remains(launch_, processes, just_died_)) {
+  if (!clear_remains(launch_, processes, just_died_, scan)) {
     clear_passes_ = 0;
     return;
   }

@@ -10,6 +10,7 @@
 
 #include "core/base/result.hpp"
 #include "runtime/shim/durable_file.hpp"
+#include "runtime/shim/process_lookup.hpp"
 #include "runtime/shim/worker_files.hpp"
 
 namespace orrery::runtime {
@@ -28,7 +29,7 @@ class ShimProcess {
 
   /// Takes over what runs in a folder that has a spec and no status; if nothing runs there, its
   /// remains. Nothing where the spec cannot be read: then nothing was ever started.
-  static std::optional<ShimProcess> adopt(const std::string& folder);
+  static std::optional<ShimProcess> adopt(const std::string& folder, ProcessScan& scan);
 
   /// The worker gets SIGTERM.
   void ask();
@@ -37,8 +38,8 @@ class ShimProcess {
   void kill();
 
   /// Looks what has happened. Cheap where nothing has: `woken` says whether a descriptor of this
-  /// one was readable.
-  void look(bool woken);
+  /// one was readable. `scan`: made for this round of looks.
+  void look(bool woken, ProcessScan& scan);
 
   /// The worker's program runs, or has run. Never false again.
   bool is_ready() const { return ready_; }
@@ -65,7 +66,7 @@ class ShimProcess {
   void look_for_ready(bool woken);
   bool shim_is_gone();
   bool read_end();
-  void clear_up();
+  void clear_up(ProcessScan& scan);
   void kill_directly();
 
   std::string folder_;

@@ -50,7 +50,8 @@ WorkerTable::Found WorkerTable::adopt() {
   for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
     if (const auto name = worker_named(entry.path().filename().string())) names.push_back(*name);
   std::ranges::sort(names);
-  for (const WorkerName& name : names) adopt_folder(name, found);
+  ProcessScan scan;
+  for (const WorkerName& name : names) adopt_folder(name, found, scan);
   const auto age = [](const Kept& kept) { return kept.since; };
   std::ranges::stable_sort(ended_, {}, age);
   std::ranges::stable_sort(cleaned_, {}, age);
@@ -58,7 +59,7 @@ WorkerTable::Found WorkerTable::adopt() {
   return found;
 }
 
-void WorkerTable::adopt_folder(const WorkerName& worker, Found& found) {
+void WorkerTable::adopt_folder(const WorkerName& worker, Found& found, ProcessScan& scan) {
   const std::string path = path_of(worker);
   const auto record = restored<WorkerRecord>(read_file(path + "/agent").value_or(""));
   const auto status = restored<WorkerStatus>(read_file(path + "/status").value_or(""));
@@ -69,7 +70,7 @@ void WorkerTable::adopt_folder(const WorkerName& worker, Found& found) {
     if (!cleaned) found.ended.push_back(ended_of(*record, *status));
     return;
   }
-  std::optional<ShimProcess> shim = ShimProcess::adopt(path);
+  std::optional<ShimProcess> shim = ShimProcess::adopt(path, scan);
   if (!shim) return remove_folder(path);  // Its shim was never started: the spec comes before it.
   AgentWorkerState state = shim->is_ready() ? AgentWorkerState::Ready : AgentWorkerState::Starting;
   // Its end follows as soon as nothing of it is left.
@@ -150,11 +151,13 @@ void WorkerTable::told(const TellMembership& order, const WorkerSlot& slot) {
 }
 
 void WorkerTable::look(const std::vector<int>& readable) {
+  ProcessScan scan;
   for (auto& [name, worker] : living_) {
     std::vector<pollfd> own;
     worker.shim.append_descriptors(own);
-    worker.shim.look(std::ranges::any_of(
-        own, [&](const pollfd& each) { return std::ranges::binary_search(readable, each.fd); }));
+    const bool woken = std::ranges::any_of(
+        own, [&](const pollfd& each) { return std::ranges::binary_search(readable, each.fd); });
+    worker.shim.look(woken, scan);
   }
 }
 

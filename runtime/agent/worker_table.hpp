@@ -113,7 +113,7 @@ class WorkerTable {
   };
 
   std::string path_of(const WorkerName& worker) const;
-  void adopt_folder(const WorkerName& worker, Found& found);
+  void adopt_folder(const WorkerName& worker, Found& found, ProcessScan& scan);
   void forget_replaced(Found& found);
   void mark_cleaned(const WorkerName& worker);
   void remove(const WorkerName& worker);

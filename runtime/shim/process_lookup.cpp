@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <string_view>
 
 #include "runtime/shim/durable_file.hpp"
 
@@ -121,31 +122,38 @@ std::vector<ProcessId> descendants_of(pid_t ancestor) {
   return out;
 }
 
-std::vector<ProcessId> members_of(pid_t leader) {
-  std::vector<ProcessId> out;
-  for (const ProcessRow& row : all_living())
-    if (row.group == leader || row.session == leader) out.push_back(row.id);
-  return out;
-}
-
-std::vector<ProcessId> find_marked(std::string_view variable, std::string_view value) {
-  const std::string wanted = std::string(variable) + "=" + std::string(value);
-  std::vector<ProcessId> out;
-  for (const pid_t pid : all_numbers()) {
-    const std::optional<ProcessId> process = process_at(pid);
-    if (!process) continue;
-    const std::optional<std::string> text = read_file("/proc/" + std::to_string(pid) + "/environ");
-    if (!text) continue;
-    std::string_view rest = *text;
+void ProcessScan::look() {
+  if (looked_) return;
+  looked_ = true;
+  const std::string mark = std::string(kTokenVariable) + "=";
+  for (const ProcessRow& row : all_living()) {
+    members_.push_back({row.id, row.group, row.session});
+    const std::optional<std::string> environment =
+        read_file("/proc/" + std::to_string(row.id.pid) + "/environ");
+    if (!environment) continue;
+    std::string_view rest = *environment;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\0'), rest.size());
-      if (rest.substr(0, end) == wanted) {
-        out.push_back(*process);
-        break;
-      }
+      const std::string_view entry = rest.substr(0, end);
+      if (entry.starts_with(mark)) marks_.emplace(entry.substr(mark.size()), row.id);
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
+}
+
+std::vector<ProcessId> ProcessScan::members_of(pid_t leader) {
+  look();
+  std::vector<ProcessId> out;
+  for (const Member& each : members_)
+    if (each.group == leader || each.session == leader) out.push_back(each.process);
+  return out;
+}
+
+std::vector<ProcessId> ProcessScan::marked(const std::string& token) {
+  look();
+  std::vector<ProcessId> out;
+  const auto [begin, end] = marks_.equal_range(token);
+  for (auto it = begin; it != end; ++it) out.push_back(it->second);
   return out;
 }
 

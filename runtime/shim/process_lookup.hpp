@@ -3,9 +3,9 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/shim/worker_files.hpp"
@@ -32,11 +32,29 @@ bool has_exit_descriptors();
 /// All living descendants of `ancestor`, itself not included.
 std::vector<ProcessId> descendants_of(pid_t ancestor);
 
-/// All living processes of the session or process group that `leader` began.
-std::vector<ProcessId> members_of(pid_t leader);
+/// One look at all processes of the machine, taken when it is first asked for and kept: for those
+/// who clear up after many workers at once.
+class ProcessScan {
+ public:
+  /// All living processes of the session or process group that `leader` began.
+  std::vector<ProcessId> members_of(pid_t leader);
 
-/// All living processes whose environment at their start held `variable`=`value`; those whose
-/// environment we may not read are left out.
-std::vector<ProcessId> find_marked(std::string_view variable, std::string_view value);
+  /// All living processes whose environment at their start held kTokenVariable with this value;
+  /// those whose environment we may not read are left out.
+  std::vector<ProcessId> marked(const std::string& token);
+
+ private:
+  struct Member {
+    ProcessId process;
+    pid_t group = 0;
+    pid_t session = 0;
+  };
+
+  void look();
+
+  bool looked_ = false;
+  std::vector<Member> members_;
+  std::multimap<std::string, ProcessId> marks_;  ///< By token.
+};
 
 }  // namespace orrery::runtime

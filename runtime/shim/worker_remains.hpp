@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "runtime/shim/process_lookup.hpp"
 #include "runtime/shim/worker_files.hpp"
 
 namespace orrery::runtime {
@@ -13,9 +14,11 @@ namespace orrery::runtime {
 ///
 /// `processes`: nothing where the shim died before it wrote them. `just_died`: the shim was seen to
 /// die a moment ago, so the number of its worker still means what it meant; otherwise a session
-/// whose leader is gone is only touched where its members carry the mark.
+/// whose leader is gone is only touched where its members carry the mark. `scan`: made for this
+/// round of calls.
 bool clear_remains(const WorkerLaunch& launch,
                    const std::optional<WorkerProcesses>& processes,
-                   bool just_died);
+                   bool just_died,
+                   ProcessScan& scan);
 
 }  // namespace orrery::runtime

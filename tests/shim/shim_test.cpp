@@ -20,6 +20,12 @@ std::string leave_a_stray(const std::string& note) {
 
 class ShimTest : public ::testing::Test {
  protected:
+  /// One attempt; whether nothing was found.
+  bool is_cleared(bool just_died) {
+    ProcessScan scan;
+    return clear_remains(folder_.launch(), folder_.processes(), just_died, scan);
+  }
+
   pid_t stray() const { return std::stoi(line_of(folder_.path("stray"))); }
 
   WorkerFolder folder_{"shim"};
@@ -166,9 +172,8 @@ TEST_F(ShimTest, WhatADeadShimLeavesBehindIsFound) {
   const pid_t stray_pid = stray();
   folder_.kill_shim();
   EXPECT_TRUE(runs(stray_pid)) << "no parent death signal reaches it";
-  EXPECT_FALSE(clear_remains(folder_.launch(), folder_.processes(), true));
-  EXPECT_TRUE(
-      eventually([&] { return clear_remains(folder_.launch(), folder_.processes(), true); }));
+  EXPECT_FALSE(is_cleared(true));
+  EXPECT_TRUE(eventually([&] { return is_cleared(true); }));
   EXPECT_FALSE(runs(stray_pid));
 }
 
@@ -181,8 +186,7 @@ TEST_F(ShimTest, AControlGroupFindsWhoHidesItsMark) {
   const pid_t stray_pid = stray();
   folder_.kill_shim();
   EXPECT_TRUE(runs(stray_pid));
-  EXPECT_TRUE(
-      eventually([&] { return clear_remains(folder_.launch(), folder_.processes(), false); }));
+  EXPECT_TRUE(eventually([&] { return is_cleared(false); }));
   EXPECT_FALSE(runs(stray_pid));
   EXPECT_FALSE(std::filesystem::exists(folder_.launch().cgroup));
 }
