@@ -1,4 +1,5 @@
 // controller: the daemon that leads, with HTTP in front of it.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -92,9 +93,10 @@ runtime::ControllerParts parts_of(const ControllerConfig& config,
     return policy ? std::move(*policy) : nullptr;  // Never: it was made when it was checked.
   };
   if (!config.relaunch_command.empty())
-    parts.relaunch = [&relauncher](const std::vector<std::string>& nodes,
-                                   Duration timeout,
-                                   auto done) { relauncher.run(nodes, timeout, std::move(done)); };
+    parts.relaunch = [&relauncher, longest = config.relaunch_command_timeout](
+                         const std::vector<std::string>& nodes, Duration timeout, auto done) {
+      relauncher.run(nodes, std::min(timeout, longest), std::move(done));
+    };
   return parts;
 }
 

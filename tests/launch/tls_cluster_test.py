@@ -1,0 +1,162 @@
+"""A cluster with certificates, from `certs init` to a job, with the real programs.
+
+Who shows no certificate, one of another authority, of another node or of another role is refused, and
+so is plaintext where other machines could reach it.
+
+Usage: tls_cluster_test.py ORRERY_NODE
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ORRERY = str(pathlib.Path(sys.argv[1]).resolve())
+PATIENCE_S = 60
+
+JOB = """
+name: hello
+roles:
+  main: {replicas: 2, devices: 0, cpu: 100m, memory: 1MiB, command: "true"}
+"""
+
+
+class Cluster:
+    def __init__(self, folder):
+        self.folder = folder
+        self.daemons = []
+        self.environment = {name: value for name, value in os.environ.items()
+                            if not name.startswith("ORRERY_")}
+
+    def run(self, *words, **more):
+        return subprocess.run([ORRERY, *words], capture_output=True, text=True, timeout=PATIENCE_S,
+                              cwd=self.folder, env={**self.environment, **more}, check=False)
+
+    def expect(self, code, *words, **more):
+        done = self.run(*words, **more)
+        assert done.returncode == code, (words, done)
+        return done
+
+    def spawn(self, name, *words):
+        log = open(self.folder / f"{name}.log", "wb")
+        daemon = subprocess.Popen([ORRERY, *words], stdin=subprocess.DEVNULL, stdout=log,
+                                  stderr=log, cwd=self.folder, env=self.environment)
+        self.daemons.append(daemon)
+        return daemon
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def wait_for(self, holds, what):
+        begun = time.monotonic()
+        while not holds():
+            if time.monotonic() - begun > PATIENCE_S:
+                for path in sorted(self.folder.glob("*.log")):
+                    print(f"--- {path.name}\n{path.read_text(errors='replace')[-2000:]}")
+                raise AssertionError(f"{what} did not come within {PATIENCE_S} s")
+            time.sleep(0.05)
+
+    def stop(self):
+        for daemon in self.daemons:
+            daemon.terminate()
+        for daemon in self.daemons:
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+
+
+def make_certificates(cluster):
+    cluster.expect(0, "certs", "init", "--host", "127.0.0.1")
+    cluster.expect(0, "certs", "agent", "n[0-1]")
+    cluster.expect(0, "certs", "user", "ann")
+    cluster.expect(0, "certs", "init", "other", "--host", "127.0.0.1")
+    cluster.expect(0, "certs", "agent", "n2", "--dir", "other")
+    token = cluster.expect(0, "certs", "token", "--role", "user", "--name", "ann").stdout
+    (cluster.folder / "token").write_text(token)
+    (cluster.folder / "wrong").write_text("orrery_wrong\n")
+
+
+def start_controller(cluster):
+    cluster.spawn("controller", "controller", "--set", "http_address=127.0.0.1:0",
+                  "--set", "agents_address=127.0.0.1:0", "--set", "store.sqlite=journal.db",
+                  "--set", "tls={ca: certs/ca.pem, certificate: certs/controller.pem, "
+                  "key: certs/controller.key}", "--set", "tokens_file=certs/tokens")
+    cluster.wait_for(lambda: "agents at" in cluster.log("controller"), "the controller")
+    words = cluster.log("controller").split()
+    return words[words.index("HTTP") + 2].rstrip(","), words[words.index("agents") + 2]
+
+
+def start_agent(cluster, agents, name, certificate, authority="certs"):
+    log = f"agent-{name}-{pathlib.Path(certificate).name}"
+    cluster.spawn(log, "agent", "--set", f"node={name}", "--set", f"controllers=[{agents}]",
+                  "--set", f"state=state-{log}", "--set", "kill_workers_at_exit=true",
+                  "--set", "inventory={devices: 0}",
+                  "--set", f"tls={{ca: {authority}/ca.pem, certificate: {certificate}.pem, "
+                  f"key: {certificate}.key}}")
+    return log
+
+
+def strangers_are_refused(cluster, http, agents):
+    wrong_node = start_agent(cluster, agents, "n9", "certs/agent-n1")
+    wrong_role = start_agent(cluster, agents, "ann", "certs/user-ann")
+    start_agent(cluster, agents, "n2", "other/agent-n2", "other")  # Gets no word through.
+    cluster.wait_for(lambda: "the certificate is for agent n1" in cluster.log(wrong_node),
+                     "the refusal of another node's certificate")
+    cluster.wait_for(lambda: "the certificate is for user ann" in cluster.log(wrong_role),
+                     "the refusal of a user as a node")
+    ca = ("--server", http, "--ca", "certs/ca.pem")
+    for why, words in {
+        "no credentials": ca,
+        "a wrong token": (*ca, "--token-file", "wrong"),
+        "another authority's controller": ("--server", http, "--ca", "other/ca.pem",
+                                           "--token-file", "token"),
+        "plaintext": ("--server", http.replace("https", "http"), "--token-file", "token"),
+    }.items():
+        done = cluster.run("get", "nodes", *words)
+        assert done.returncode != 0 and "n0" not in done.stdout, (why, done)
+
+
+def friends_work(cluster, http):
+    (cluster.folder / "job.yaml").write_text(JOB)
+    by_token = {"ORRERY_SERVER": http, "ORRERY_CA": "certs/ca.pem", "ORRERY_TOKEN_FILE": "token"}
+    cluster.wait_for(
+        lambda: "n0" in (found := cluster.run("get", "nodes", **by_token).stdout) and "n1" in found,
+        "two nodes")
+    cluster.expect(0, "submit", "--wait", "job.yaml", **by_token)
+    names = cluster.expect(0, "get", "nodes", "--server", http, "--ca", "certs/ca.pem", "--cert",
+                           "certs/user-ann.pem", "--key", "certs/user-ann.key").stdout
+    assert "n0" in names and "n1" in names and "n2" not in names and "n9" not in names, names
+    cluster.expect(0, "certs", "token", "--role", "user", "--name", "ann", "--revoke")
+    assert cluster.run("get", "nodes", **by_token).returncode != 0, "a revoked token is good"
+
+
+def plaintext_stays_here(cluster):
+    for words in (("controller", "--set", "http_address=0.0.0.0:0"),
+                  ("controller", "--set", "agents_address=0.0.0.0:0"),
+                  ("agent", "--set", "controllers=[10.0.0.1:22101]")):
+        done = cluster.expect(2, *words)
+        assert "mutual TLS is needed" in done.stderr, done
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="orrery-tls-") as name:
+        cluster = Cluster(pathlib.Path(name))
+        try:
+            make_certificates(cluster)
+            plaintext_stays_here(cluster)
+            http, agents = start_controller(cluster)
+            for node in ("n0", "n1"):
+                start_agent(cluster, agents, node, f"certs/agent-{node}")
+            strangers_are_refused(cluster, http, agents)
+            friends_work(cluster, http)
+        finally:
+            cluster.stop()
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
