@@ -32,6 +32,7 @@ from cluster import (  # pylint: disable=wrong-import-position
 AGENTS = 3
 RANKS = 2
 LIVE_JOBS = 9  # At the same time.
+STEPS, STEPS_LATE = (4, 10), (20, 40)  # Half a second each.
 PAUSE_S = (0.02, 0.45)  # Between two kills.
 STRIKES_S_MAX = 300  # Then no more are made, however many there were: machines may be very slow.
 SKIPPED = 77
@@ -137,8 +138,10 @@ class Chaos:
         while live < LIVE_JOBS and len(self.submitted) < len(self.jobs):
             name = self.jobs[len(self.submitted)]
             self.witnesses.prepare(name)
+            # The last ones are long: there is something to kill until all kills are made.
+            is_late = len(self.jobs) - len(self.submitted) <= LIVE_JOBS
             text = JOB.format(name=name, ranks=RANKS, folder=self.folder,
-                              steps=self.random.randint(4, 10))
+                              steps=self.random.randint(*(STEPS_LATE if is_late else STEPS)))
             # The number makes it safe to ask again where no answer came.
             answer = self.ask(f"/api/v1/jobs?request={len(self.submitted) + 1}", text)
             if answer is None:
