@@ -199,6 +199,7 @@ std::vector<int> NodeAgent::wait() {
 }
 
 Instant NodeAgent::next_deadline() const {
+  if (starts_.is_held_up()) return boot_time();
   Instant deadline =
       std::min({collect_at_, kill_at_, logs_.next_at(), starts_.environments().next_deadline()});
   if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, line_.next_try());

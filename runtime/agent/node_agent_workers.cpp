@@ -83,6 +83,7 @@ void NodeAgent::act(const PassToSubMaster& order) {
 void NodeAgent::act(const TellMembership& order) {
   const auto known = agent_->workers().find(order.worker);
   if (known == agent_->workers().end()) return;
+  starts_.retell(order);
   table_.told(order, known->second.slot);
   tell_membership(order.worker);
 }

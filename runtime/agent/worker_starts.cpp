@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,6 +15,12 @@
 
 namespace orrery::runtime {
 namespace {
+
+// Starts of one turn. A start takes a millisecond or ten, a lease some seconds.
+constexpr Duration kStartsPerTurn = Duration::milliseconds(100);
+
+// Shims that bring their workers up at the same time: more of them only wait for each other.
+constexpr std::size_t kStartingMax = 64;
 
 std::string all_of(const Errors& errors) {
   std::string out;
@@ -64,16 +71,37 @@ std::optional<FailedStart> WorkerStarts::begin(const SpawnWorker& order) {
   const Status made = table_.make_folder(order);
   if (!made) return failed(order, all_of(made.errors()));
   const IsolationSpec& isolation = job->roles[order.slot.role.index()].isolation;
-  if (isolation.key.empty()) return start(order, *job);
-  const Environments::Standing standing = environments_.ask(isolation, boot_time());
+  Environments::Standing standing{.ready = true};
+  if (!isolation.key.empty()) standing = environments_.ask(isolation, boot_time());
   if (!standing.failure.empty()) return failed(order, standing.failure);
-  if (standing.ready) return start(order, *job);
+  if (standing.ready && may_start()) return start(order, *job);
   waiting_[order.worker] = order;
   return std::nullopt;
 }
 
+bool WorkerStarts::may_start() {
+  if (room_ == 0) return false;  // Whoever becomes ready, or ends, brings the next turn.
+  if (boot_time() >= turn_ends_) {
+    held_up_ = true;
+    return false;
+  }
+  --room_;
+  return true;
+}
+
+void WorkerStarts::retell(const TellMembership& order) {
+  const auto found = waiting_.find(order.worker);
+  if (found == waiting_.end()) return;
+  found->second.generation = order.generation;
+  found->second.rank = order.rank;
+  found->second.world_size = order.world_size;
+}
+
 std::vector<FailedStart> WorkerStarts::go_on(const std::vector<int>& readable, Instant now) {
   std::vector<FailedStart> out;
+  turn_ends_ = now + kStartsPerTurn;
+  room_ = kStartingMax - std::min(kStartingMax, table_.starting());
+  held_up_ = false;
   environments_.look(readable, now);
   // One answer for all who wait for a key: a failure is told once.
   std::map<std::string, Environments::Standing> standings;
@@ -86,9 +114,10 @@ std::vector<FailedStart> WorkerStarts::go_on(const std::vector<int>& readable, I
     } else {
       const IsolationSpec& isolation = job->roles[order.slot.role.index()].isolation;
       if (!standings.contains(isolation.key))
-        standings[isolation.key] = environments_.ask(isolation, now);
+        standings[isolation.key] = isolation.key.empty() ? Environments::Standing{.ready = true}
+                                                         : environments_.ask(isolation, now);
       const Environments::Standing& standing = standings[isolation.key];
-      if (!standing.ready && standing.failure.empty()) {
+      if (standing.failure.empty() && (!standing.ready || !may_start())) {
         ++it;
         continue;
       }
@@ -103,7 +132,7 @@ std::vector<FailedStart> WorkerStarts::go_on(const std::vector<int>& readable, I
 bool WorkerStarts::drop(const WorkerName& worker) {
   const auto found = waiting_.find(worker);
   if (found == waiting_.end()) return false;
-  table_.never_started(found->second, "it was stopped while its environment was prepared");
+  table_.never_started(found->second, "it was stopped before it was started");
   waiting_.erase(found);
   return true;
 }

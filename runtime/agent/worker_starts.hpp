@@ -38,11 +38,18 @@ class WorkerStarts {
   /// The controller's HTTP address, for workers that start from now on.
   void set_server_url(const std::string& url) { server_url_ = url; }
 
-  /// Starts a worker. Nothing: it has a shim now, or waits for its environment. Otherwise why not.
+  /// Starts a worker. Nothing: it has a shim now, or waits: for its environment, or for others who
+  /// start, so that the lease is renewed in between however many there are. Otherwise why not.
   std::optional<FailedStart> begin(const SpawnWorker& order);
 
-  /// Starts those whose environments are ready by now. Returns those that cannot be started.
+  /// Starts those that wait no longer. Returns those that cannot be started.
   std::vector<FailedStart> go_on(const std::vector<int>& readable, Instant now);
+
+  /// A worker that still waits has a new place in its job.
+  void retell(const TellMembership& order);
+
+  /// Whether somebody could start at once and was only kept back for the next turn.
+  bool is_held_up() const { return held_up_; }
 
   /// Gives up a start that still waits. False where there is none.
   bool drop(const WorkerName& worker);
@@ -53,6 +60,7 @@ class WorkerStarts {
   std::vector<FailedStart> take_warnings() { return std::exchange(warnings_, {}); }
 
  private:
+  bool may_start();
   std::optional<FailedStart> start(const SpawnWorker& order, const JobSpec& job);
   FailedStart failed(const SpawnWorker& order, const std::string& reason);
   Result<WorkerLaunch> launch_of(const SpawnWorker& order, const JobSpec& job);
@@ -69,7 +77,10 @@ class WorkerStarts {
   std::string cgroup_base_;
   Environments environments_;
   std::string server_url_;
-  std::map<WorkerName, SpawnWorker> waiting_;  ///< For their environments.
+  std::map<WorkerName, SpawnWorker> waiting_;
+  Instant turn_ends_;     ///< Nobody starts in this turn any more after that.
+  std::size_t room_ = 1;  ///< How many more may be on their way to being ready.
+  bool held_up_ = false;
   std::vector<FailedStart> warnings_;
 };
 

@@ -161,6 +161,12 @@ void WorkerTable::look(const std::vector<int>& readable) {
   }
 }
 
+std::size_t WorkerTable::starting() const {
+  return static_cast<std::size_t>(std::ranges::count_if(living_, [](const auto& entry) {
+    return !entry.second.told_ready && !entry.second.shim.end();
+  }));
+}
+
 std::vector<WorkerRecord> WorkerTable::take_ready() {
   std::vector<WorkerRecord> out;
   for (auto& [name, worker] : living_) {

@@ -69,6 +69,9 @@ class WorkerTable {
   /// Takes those whose programs have begun to run, in the order of their names.
   std::vector<WorkerRecord> take_ready();
 
+  /// Workers whose shims have not brought them up yet.
+  std::size_t starting() const;
+
   /// Takes those that have ended, in the order of their names. Their folders stay.
   std::vector<WorkerEnd> take_ends();
 
