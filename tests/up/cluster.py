@@ -150,6 +150,15 @@ class Cluster:
     def wait(self):
         return self.up.wait(PATIENCE_S)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if not self.ended():
+            self.interrupt()
+            self.wait()
+        self.close()
+
     def close(self):
         """Ends whatever is left, for the sake of the machine."""
         if not self.ended():

@@ -129,14 +129,10 @@ def main():
     parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=20)
     bench = Bench(parser.parse_args())
-    try:
+    with bench.cluster:
         deaths = bench.worker_deaths()
         silent = bench.lost_agent()
         started, led, restart, lost = bench.controller_restart()
-    finally:
-        bench.cluster.interrupt()
-        bench.cluster.wait()
-        bench.cluster.close()
     result = {
         "worker_death_p50_s": round(statistics.median(deaths), 3),
         "worker_death_max_s": round(max(deaths), 3),
