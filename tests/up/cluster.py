@@ -80,7 +80,8 @@ def can_kill_safely():
 
 
 class Cluster:
-    def __init__(self, program, *words, environment=None):
+    def __init__(self, program, *words, environment=None, begin=True):
+        """`begin` false: the folder is there, `start` is still to be called."""
         self.program = pathlib.Path(program)
         # Short, for sockets lie in it.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-t-"))
@@ -89,7 +90,8 @@ class Cluster:
         self.environment.update(environment or {})
         self.said = []
         self.up = None
-        self.start(*words)
+        if begin:
+            self.start(*words)
 
     def start(self, *words):
         """Starts it, anew or again with the same state, and waits until it is ready."""
@@ -111,7 +113,7 @@ class Cluster:
                 said.append(line)
 
     def ended(self):
-        return self.up.poll() is not None
+        return self.up is None or self.up.poll() is not None
 
     def line(self, beginning):
         return next((line for line in list(self.said) if line.startswith(beginning)), "")
