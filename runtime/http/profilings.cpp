@@ -35,10 +35,10 @@ std::optional<std::array<std::uint32_t, 3>> worker_parts(std::string_view text) 
 // Why the job cannot take these keys; empty where it can.
 std::string too_many(const JobState& job, const Numbers& numbers) {
   std::size_t keys = job.profilings.size();
-  for (const auto& [key, value] : numbers) {
+  for (const auto& number : numbers) {
     const bool known = std::any_of(job.profilings.begin(),
                                    job.profilings.end(),
-                                   [&](const ProfilingSeries& s) { return s.key == key; });
+                                   [&](const ProfilingSeries& s) { return s.key == number.first; });
     if (!known) ++keys;
   }
   if (keys <= kKeysMax) return {};
