@@ -146,7 +146,7 @@ std::unique_ptr<Subscription> ControllerDaemon::follow_events(
 }
 
 std::unique_ptr<Subscription> ControllerDaemon::follow_changes(std::function<void(JobId)> changed) {
-  return changes_.follow(std::move(changed));
+  return changes_.add(std::move(changed));
 }
 
 std::unique_ptr<Subscription> ControllerDaemon::read_log(
@@ -306,7 +306,7 @@ void ControllerDaemon::tell_admission(Admission admission, std::string why) {
   line.event.name = "Admission";
   line.event.message = std::string(to_string(admission)) + (why_.empty() ? "" : ": " + why_);
   lines_.add(std::move(line));
-  changes_.changed(JobId::none());
+  changes_.tell(JobId::none());
 }
 
 ControllerFacts ControllerDaemon::facts() {

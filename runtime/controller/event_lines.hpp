@@ -5,62 +5,33 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 
 #include "runtime/controller/control_api.hpp"
+#include "runtime/controller/subscribers.hpp"
 
 namespace orrery::runtime {
 
-/// Keeps the latest lines and hands new ones on. Any thread; no call follows the end of a
-/// subscription, and none may end a subscription from inside a call.
+/// Keeps the latest lines and hands new ones on. Any thread, as Subscribers.
 class EventLines {
  public:
-  explicit EventLines(std::size_t kept) : table_(std::make_shared<Table>()), kept_(kept) {}
+  explicit EventLines(std::size_t kept) : kept_(kept) {}
 
   /// Numbers the line and hands it to everybody.
   void add(EventLine line);
 
+  /// `told` hears up to `backlog` earlier lines at once.
   std::unique_ptr<Subscription> follow(std::size_t backlog,
                                        std::function<void(const EventLine&)> told);
 
  private:
-  /// Outlives the lines where a subscription does.
-  struct Table {
-    std::mutex mutex;
-    std::uint64_t next = 0;
-    std::map<std::uint64_t, std::function<void(const EventLine&)>> followers;
-    std::uint64_t last = 0;
-    std::deque<EventLine> lines;
-  };
-
-  class Following;
-
-  std::shared_ptr<Table> table_;
-  std::size_t kept_;
+  const std::size_t kept_;
+  std::uint64_t last_ = 0;       ///< Changed by `add` alone, which one thread calls at a time.
+  std::deque<EventLine> lines_;  ///< Under the followers' lock.
+  Subscribers<EventLine> followers_;
 };
 
-/// The same for jobs that may have changed, without a memory.
-class JobChanges {
- public:
-  JobChanges() : table_(std::make_shared<Table>()) {}
-
-  /// `job`: none where anything may have changed.
-  void changed(JobId job);
-
-  std::unique_ptr<Subscription> follow(std::function<void(JobId)> told);
-
- private:
-  struct Table {
-    std::mutex mutex;
-    std::uint64_t next = 0;
-    std::map<std::uint64_t, std::function<void(JobId)>> followers;
-  };
-
-  class Following;
-
-  std::shared_ptr<Table> table_;
-};
+/// Jobs that may have changed; none: anything may have.
+using JobChanges = Subscribers<JobId>;
 
 }  // namespace orrery::runtime

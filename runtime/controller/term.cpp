@@ -444,7 +444,7 @@ void Term::establish_if_safe() {
   if (store_->durable() < begun_at_) return;
   established_ = true;
   ear_.establish(clock_.now());
-  parts_.changes.changed(JobId::none());
+  parts_.changes.tell(JobId::none());
 }
 
 void Term::look_at_time() {
@@ -566,7 +566,7 @@ bool Term::wait_events(Instant, std::vector<Event>& events) {
 
 void Term::on_event(Sequence, const Event& event) {
   const JobId job = job_of(event.body);
-  if (!job.is_none()) parts_.changes.changed(job);
+  if (!job.is_none()) parts_.changes.tell(job);
 }
 
 void Term::on_notices(std::span<const Notice> notices, const State&) {
@@ -575,7 +575,7 @@ void Term::on_notices(std::span<const Notice> notices, const State&) {
       ignored_ = std::string(in_words(notice.ignored));
       continue;  // Of interest to whoever asked; a late report is nothing to tell people of.
     }
-    if (!notice.job.is_none()) parts_.changes.changed(notice.job);
+    if (!notice.job.is_none()) parts_.changes.tell(notice.job);
     add_line(notice.at, notice.job, notice.node, user_event(notice));
   }
 }
