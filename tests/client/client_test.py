@@ -288,7 +288,8 @@ class FollowTest(VerbTest):
         self.assertEqual(self.expect(0, "events", "--job", "train").stdout,
                          "2023-11-14 22:13:20  train  JobRestarting  a worker failed\n")
         self.assertEqual(self.fake.asked[-1][2]["job"], ["default.train"])
-        self.assertEqual(json.loads(self.expect(0, "events", "--json").stdout), event)
+        self.assertEqual(json.loads(self.expect(0, "events", "--json").stdout),
+                         {"events": [event]})
 
     def test_followed_events_go_on_after_a_restart_until_ctrl_c(self):
         lives = iter(["1.1", "2.1"])

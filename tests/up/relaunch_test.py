@@ -4,7 +4,6 @@ starts on the new machine.
 Usage: relaunch_test.py ORRERY_NODE
 """
 
-import json
 import pathlib
 import sys
 
@@ -55,8 +54,7 @@ def main(program):
                    and pids())
         first = pids()[0]
         assert kill_process(first, cluster.state)
-        names = lambda: [json.loads(line)["name"]
-                         for line in cluster.orrery("events", "--json").stdout.splitlines()]
+        names = lambda: [event["name"] for event in (cluster.json("events") or {"events": []})["events"]]
         wait_until("the node to be replaced", lambda: "NodeRelaunched" in names())
         wait_until("the job to run on it", lambda: (
             cluster.job("fails-here").get("phase") == "Running" and pids() and pids()[0] != first))

@@ -164,9 +164,13 @@ ExitCode print_events(Session& session, const std::string& job, bool as_json) {
   std::string target = "/api/v1/events?backlog=" + std::to_string(kBacklog);
   if (!job.empty()) target += "&job=" + url_escaped(job);
   const json document = session.ask({.target = target}, job.empty() ? "" : "job " + job);
+  if (as_json) {
+    session.console().out(document.dump(2) + "\n");
+    return session.code();
+  }
   std::string text;
   for (const json& event : list_of(document, "events"))
-    text += (as_json ? event.dump() : event_line(event, session.console().traits().colour)) + "\n";
+    text += event_line(event, session.console().traits().colour) + "\n";
   session.console().out(text);
   return session.code();
 }

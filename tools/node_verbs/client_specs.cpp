@@ -162,16 +162,17 @@ VerbSpec delete_spec() {
 }
 
 VerbSpec events_spec() {
-  return {.name = "events",
-          .operands = "",
-          .summary = "what was decided and what happened, in words",
-          .details = "",
-          .options = with_client_options(
-              {kFollow,
-               {.name = "--job", .value = "JOB", .help = "only of this job"},
-               {.name = "--json", .help = "print one JSON object a line, and nothing else"}}),
-          .examples = {{"orrery events -f", "as it happens"},
-                       {"orrery events --job train", "one job's story"}}};
+  return {
+      .name = "events",
+      .operands = "",
+      .summary = "what was decided and what happened, in words",
+      .details = "",
+      .options = with_client_options(
+          {kFollow,
+           {.name = "--job", .value = "JOB", .help = "only of this job"},
+           {.name = "--json", .help = "print one JSON document, with --follow one on each line"}}),
+      .examples = {{"orrery events -f", "as it happens"},
+                   {"orrery events --job train", "one job's story"}}};
 }
 
 VerbSpec top_spec() {
