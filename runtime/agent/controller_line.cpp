@@ -70,8 +70,12 @@ void ControllerLine::restart(Instant now) {
 
 void ControllerLine::lost(Instant now, Duration longest) {
   close();
-  const int doublings = std::min(failures_, 20);
+  // A round tries all controllers one after the other, since one of them may lead by now; from
+  // round to round the wait doubles.
+  const auto count = static_cast<int>(addresses_.size());
   ++failures_;
+  const bool round_is_over = failures_ % count == 0;
+  const int doublings = round_is_over ? std::min(failures_ / count - 1, 20) : 0;
   const Duration wait = std::min(times_.first_wait * (std::int64_t{1} << doublings), longest);
   const auto half = static_cast<std::uint64_t>(wait.ns / 2);
   try_at_ = now + Duration{wait.ns - static_cast<std::int64_t>(random_.below(half + 1))};

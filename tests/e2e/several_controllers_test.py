@@ -45,7 +45,6 @@ name: {name}
 http_address: 127.0.0.1:{self.http[name]}
 agents_address: 127.0.0.1:{self.agents[name]}
 store: {{etcd_endpoints: [{", ".join(etcd.values())}], etcd_prefix: /test, leader_lease: 2s}}
-settings: {{node_lease: 6s, fence_margin: 1s}}
 """) for name in NAMES}
 
     def start(self, name):
