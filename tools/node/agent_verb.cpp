@@ -10,6 +10,7 @@
 #include "runtime/devices/inventory.hpp"
 #include "runtime/devices/peers/peer_check.hpp"
 #include "runtime/link/link.hpp"
+#include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"
 #include "tools/node/launching.hpp"
 #include "tools/node/verbs.hpp"
@@ -20,19 +21,9 @@ namespace {
 using runtime::AgentConfig;
 
 Result<AgentConfig> read_config(const Arguments& arguments) {
-  Errors errors;
-  std::vector<scenarios::Override> overrides;
-  for (const std::string& set : arguments.values("--set")) {
-    if (auto parsed = scenarios::parse_override(set)) {
-      overrides.push_back(std::move(*parsed));
-    } else {
-      errors.insert(errors.end(), parsed.errors().begin(), parsed.errors().end());
-    }
-  }
-  if (!errors.empty()) return errors;
-  if (const auto launcher = arguments.value("--launcher"))
-    overrides.push_back({"launcher", *launcher});
-  auto text = runtime::open_config(arguments.value("--config").value_or(""), std::move(overrides));
+  std::vector<scenarios::Override> more;
+  if (const auto launcher = arguments.value("--launcher")) more.push_back({"launcher", *launcher});
+  const auto text = open_settings(arguments, std::move(more));
   if (!text) return text.errors();
   return runtime::read_agent_config(*text);
 }

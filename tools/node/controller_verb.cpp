@@ -11,6 +11,7 @@
 #include "runtime/security/tokens.hpp"
 #include "scenarios/job_file.hpp"
 #include "tools/node/backend.hpp"
+#include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"
 #include "tools/node/launching.hpp"
 #include "tools/node/verbs.hpp"
@@ -101,17 +102,7 @@ runtime::ControllerParts parts_of(const ControllerConfig& config,
 }
 
 Result<ControllerConfig> read_config(const Arguments& arguments) {
-  Errors errors;
-  std::vector<scenarios::Override> overrides;
-  for (const std::string& set : arguments.values("--set")) {
-    if (auto parsed = scenarios::parse_override(set)) {
-      overrides.push_back(std::move(*parsed));
-    } else {
-      errors.insert(errors.end(), parsed.errors().begin(), parsed.errors().end());
-    }
-  }
-  if (!errors.empty()) return errors;
-  auto text = runtime::open_config(arguments.value("--config").value_or(""), std::move(overrides));
+  const auto text = open_settings(arguments);
   if (!text) return text.errors();
   return runtime::read_controller_config(*text, check_policy);
 }
