@@ -1,6 +1,6 @@
 // Bugs planted on purpose, to prove that the storm's checkers have teeth. Each is one line at its
-// place: `if (planted(Bug::ChargeTwice)) ...`. Without ORRERY_PLANTED, which only tests/planted
-// defines, the condition is the constant `false` and nothing is left of it.
+// place: `if (planted(Bug::ChargeTwice)) ...`. Without ORRERY_PLANTED, which only
+// tests/system/planted defines, the condition is the constant `false` and nothing is left of it.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
+bool takes_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
 
 constexpr std::uint64_t bit(int device) { return std::uint64_t{1} << device; }
 
@@ -26,11 +26,11 @@ std::int32_t amount_of(const Lease& lease, int unit) {
   if (unit >= kHardware)
     return (lease.hardware & bit(unit - kHardware)) == 0 ? 0 : lease.hardware_share.thousandths;
   if ((lease.devices & bit(unit)) == 0) return 0;
-  return is_share(lease.demand) ? lease.demand.share.thousandths : 1000;
+  return takes_share(lease.demand) ? lease.demand.share.thousandths : 1000;
 }
 
 // Whether what the index has for the node follows from the demand alone.
-bool is_plain(const Lease& lease) { return !is_share(lease.demand) && lease.turns.group == 0; }
+bool is_plain(const Lease& lease) { return !takes_share(lease.demand) && lease.turns.group == 0; }
 
 // What those who take turns use of one unit: members of a group one at a time.
 class TurnSums {
@@ -150,7 +150,7 @@ NodeFree Ledger::free_of(NodeId id) const {
     if (lease.stage == LeaseStage::Releasing) continue;
     free.cpu = free.cpu - lease.demand.cpu;
     free.memory = free.memory - lease.demand.memory;
-    shares = shares || is_share(lease.demand);
+    shares = shares || takes_share(lease.demand);
   }
   if (!shares) return free;
   for (int d = 0; d < node.devices; ++d)
@@ -163,7 +163,7 @@ NodeFree Ledger::free_of(NodeId id) const {
 // Devices for a demand: of those that a claim may take, first those that nobody uses any more.
 std::uint64_t Ledger::choose(const LedgerNode& node, NodeId id, const Demand& demand) const {
   if (demand.devices == 0) return 0;
-  if (is_share(demand)) {
+  if (takes_share(demand)) {
     int best = -1;
     std::int32_t best_left = 1001;
     for (int d = 0; d < node.devices; ++d) {
@@ -209,7 +209,7 @@ bool Ledger::find_gang(const Demand& demand, std::int32_t replicas, std::vector<
   if (!free_.take_gang(demand, replicas, out)) return false;
   for (std::size_t i = mark; i < out.size(); ++i) {
     // A share is only estimated by the index, so what it gave back is counted anew.
-    if (is_share(demand)) {
+    if (takes_share(demand)) {
       free_.set(out[i].node, free_of(out[i].node));
     } else {
       free_.give(out[i].node, demand, out[i].replicas);
@@ -251,7 +251,7 @@ LeaseId Ledger::claim(JobId owner, NodeId node, const Demand& demand) {
   lease.devices = choose(nodes_[node.index()], node, demand);
   lease.demand = demand;
   const LeaseId id = add_lease(lease);
-  if (is_share(demand)) {
+  if (takes_share(demand)) {
     free_.set(node, free_of(node));
   } else {
     free_.take(node, demand, 1);

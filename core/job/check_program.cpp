@@ -6,7 +6,7 @@
 namespace orrery {
 namespace {
 
-void add(Errors& errors, std::string subject, std::string message) {
+void refuse(Errors& errors, std::string subject, std::string message) {
   errors.push_back({ErrorCode::InvalidInput, {}, 0, std::move(subject), std::move(message)});
 }
 
@@ -33,26 +33,29 @@ bool is_image_name(std::string_view image) {
 void check_isolation(const IsolationSpec& isolation, const std::string& subject, Errors& errors) {
   if (isolation.key.empty()) {
     if (!isolation.prepare.empty() || !isolation.interpreter.empty())
-      add(errors,
-          subject,
-          "isolation has no key, one is needed: it names the folder that is prepared; write for "
-          "example isolation: {key: torch-2}");
+      refuse(errors,
+             subject,
+             "isolation has no key, one is needed: it names the folder that is prepared; write for "
+             "example isolation: {key: torch-2}");
     return;
   }
   if (!is_isolation_key(isolation.key))
-    add(errors,
+    refuse(
+        errors,
         subject,
         "isolation.key is '" + isolation.key +
             "', 1 to 63 of a-z, A-Z, 0-9, '.', '_' and '-' are needed, beginning with a letter, a "
             "digit or '_'; rename it");
   if (!is_contained_path(isolation.interpreter))
-    add(errors,
+    refuse(
+        errors,
         subject,
         "isolation.interpreter is '" + isolation.interpreter +
             "', a path without '..' is needed; write it from the prepared folder on, for example "
             "bin/python");
   if (isolation.prepare_deadline <= Duration::zero())
-    add(errors, subject, "isolation.deadline is 0 or less, a time above 0 is needed; correct it");
+    refuse(
+        errors, subject, "isolation.deadline is 0 or less, a time above 0 is needed; correct it");
 }
 
 void check_role(const JobSpec& spec, const RoleSpec& role, Errors& errors) {
@@ -60,17 +63,17 @@ void check_role(const JobSpec& spec, const RoleSpec& role, Errors& errors) {
   if (role.working_directory.empty() && role.image.empty() && isolation == IsolationSpec{}) return;
   const std::string subject = spec.name + ": role " + (role.name.empty() ? "?" : role.name);
   if (!is_contained_path(role.working_directory))
-    add(errors,
-        subject,
-        "working_directory is '" + role.working_directory +
-            "', a path without '..' is needed; write where it is from the root, or from the "
-            "worker's own folder on");
+    refuse(errors,
+           subject,
+           "working_directory is '" + role.working_directory +
+               "', a path without '..' is needed; write where it is from the root, or from the "
+               "worker's own folder on");
   if (!role.image.empty() && !is_image_name(role.image))
-    add(errors,
-        subject,
-        "image is '" + role.image +
-            "', the name of an image is needed (no space, and no '-' at its beginning); correct "
-            "it");
+    refuse(errors,
+           subject,
+           "image is '" + role.image +
+               "', the name of an image is needed (no space, and no '-' at its beginning); correct "
+               "it");
   check_isolation(isolation, subject, errors);
 }
 
@@ -86,10 +89,10 @@ void check_keys_agree(const JobSpec& spec, Errors& errors) {
     if (earlier == spec.roles.begin() + static_cast<std::ptrdiff_t>(b) ||
         earlier->isolation.prepare == isolation.prepare)
       continue;
-    add(errors,
-        spec.name + ": role " + spec.roles[b].name,
-        "isolation.key is '" + isolation.key + "' as for role " + earlier->name +
-            ", which prepares it otherwise, one way for each key is needed; rename one of them");
+    refuse(errors,
+           spec.name + ": role " + spec.roles[b].name,
+           "isolation.key is '" + isolation.key + "' as for role " + earlier->name +
+               ", which prepares it otherwise, one way for each key is needed; rename one of them");
   }
 }
 
@@ -110,29 +113,31 @@ bool is_label_value(std::string_view value) {
 
 void check_labels(const JobSpec& spec, Errors& errors) {
   if (spec.labels.size() > kLabelsMax)
-    return add(errors,
-               spec.name,
-               "has " + std::to_string(spec.labels.size()) + " labels, at most " +
-                   std::to_string(kLabelsMax) + " are kept; remove some");
+    return refuse(errors,
+                  spec.name,
+                  "has " + std::to_string(spec.labels.size()) + " labels, at most " +
+                      std::to_string(kLabelsMax) + " are kept; remove some");
   for (std::size_t i = 0; i < spec.labels.size(); ++i) {
     const KeyValue& label = spec.labels[i];
     if (!is_label_key(label.key))
-      add(errors,
+      refuse(
+          errors,
           spec.name,
           "a label is called '" + label.key.substr(0, 80) +
               "', 1 to 63 of a-z, A-Z, 0-9, '.', '_' and '-' are needed, a letter or digit at both "
               "ends, behind an optional domain and '/'; rename it");
     if (!is_label_value(label.value))
-      add(errors,
+      refuse(
+          errors,
           spec.name,
           "label " + label.key.substr(0, 80) + " is '" + label.value.substr(0, 80) +
               "', at most 63 of a-z, A-Z, 0-9, '.', '_' and '-' are needed, a letter or digit at "
               "both ends; correct it");
     for (std::size_t k = 0; k < i; ++k)
       if (spec.labels[k].key == label.key)
-        add(errors,
-            spec.name,
-            "label " + label.key.substr(0, 80) + " stands twice, labels are unique; remove one");
+        refuse(errors,
+               spec.name,
+               "label " + label.key.substr(0, 80) + " stands twice, labels are unique; remove one");
   }
 }
 

@@ -6,10 +6,10 @@
 namespace orrery::placement {
 namespace {
 
-using Ranks = std::vector<std::int32_t>;
+using RankRuns = std::vector<std::int32_t>;
 
 /// The first of `known` that is not below `rank`.
-Ranks::const_iterator first_from(const Ranks& known, std::int64_t rank) {
+RankRuns::const_iterator first_from(const RankRuns& known, std::int64_t rank) {
   return std::lower_bound(
       known.begin(), known.end(), rank, [](std::int32_t k, std::int64_t r) { return k < r; });
 }
@@ -56,7 +56,7 @@ std::optional<RankList> read_rank_list(const PlacedText& text, const ErrorSink& 
   return list;
 }
 
-std::vector<ListedRange> ranges_outside(const RankList& list, const Ranks& known) {
+std::vector<ListedRange> ranges_outside(const RankList& list, const RankRuns& known) {
   std::vector<ListedRange> outside;
   for (const ListedRange& range : list.ranges) {
     const auto first = first_from(known, range.ranks.first);
@@ -66,14 +66,14 @@ std::vector<ListedRange> ranges_outside(const RankList& list, const Ranks& known
   return outside;
 }
 
-Ranks pick_ranks(const RankList& list, const Ranks& known) {
+RankRuns pick_ranks(const RankList& list, const RankRuns& known) {
   if (list.all) return known;
   // Each rank once however often it is named: work stays within text plus ranks.
   std::vector<ListedRange> ranges = list.ranges;
   std::sort(ranges.begin(), ranges.end(), [](const ListedRange& a, const ListedRange& b) {
     return a.ranks.first < b.ranks.first;
   });
-  Ranks out;
+  RankRuns out;
   for (const ListedRange& range : ranges) {
     const std::int64_t from = out.empty() ? 0 : std::int64_t{out.back()} + 1;
     const auto first = first_from(known, std::max(range.ranks.first, from));

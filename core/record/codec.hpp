@@ -9,7 +9,7 @@
 // A new field raises `kRecordVersion` (once for each release) and has a line with `field_since`; it
 // may stand anywhere in the list. Fields are never removed, never change their type or their place,
 // and alternatives of a variant and words of an enum are only ever appended. A kept journal of each
-// released version in tests/journals holds all this to be true.
+// released version in tests/system/journals holds all this to be true.
 #pragma once
 
 #include <concepts>

@@ -6,17 +6,17 @@
 namespace orrery::workers {
 namespace {
 
-using Variables = std::vector<KeyValue>;
+using VariableMap = std::vector<KeyValue>;
 
-void add(Variables& out, std::string_view name, std::string value) {
+void add(VariableMap& out, std::string_view name, std::string value) {
   out.push_back({std::string(name), std::move(value)});
 }
 
-void add(Variables& out, std::string_view name, std::int32_t value) {
+void add(VariableMap& out, std::string_view name, std::int32_t value) {
   add(out, name, std::to_string(value));
 }
 
-void add_master(Variables& out, const Endpoint& master) {
+void add_master(VariableMap& out, const Endpoint& master) {
   if (master.address.empty()) return;
   add(out, "MASTER_ADDR", master.address);
   if (master.port > 0) add(out, "MASTER_PORT", master.port);
@@ -168,7 +168,7 @@ constexpr std::array<std::string_view, 18> kNemoRlNames{
 }  // namespace
 
 std::vector<KeyValue> orrery_variables(const Membership& worker) {
-  Variables out;
+  VariableMap out;
   add(out, "ORRERY_JOB", worker.job);
   add(out, "ORRERY_ROLE", worker.role);
   add(out, "ORRERY_RANK", worker.in_job.rank);
@@ -193,7 +193,7 @@ std::vector<KeyValue> orrery_variables(const Membership& worker) {
 std::vector<KeyValue> torch_variables(const Membership& worker) {
   const PeerPlace& place = worker.in_job;
   const LocalPlace local = local_place(worker.devices, place);
-  Variables out;
+  VariableMap out;
   add(out, "RANK", place.rank);
   add(out, "WORLD_SIZE", place.size);
   add(out, "LOCAL_RANK", local.rank);
@@ -218,7 +218,7 @@ std::vector<KeyValue> torch_variables(const Membership& worker) {
 std::vector<KeyValue> rlinf_variables(const Membership& worker) {
   const PeerPlace place = among_role(worker);
   const LocalPlace local = local_place(worker.devices, place);
-  Variables out;
+  VariableMap out;
   add(out, "GROUP_NAME", worker.role);
   add(out, "WORKER_NAME", worker.role + ":" + std::to_string(place.rank));
   add(out, "RANK", place.rank);
@@ -251,7 +251,7 @@ std::vector<KeyValue> rlinf_variables(const Membership& worker) {
 std::vector<KeyValue> nemo_rl_variables(const Membership& worker) {
   const PeerPlace place = among_role(worker);
   const GroupMembership& group = worker.group;
-  Variables out;
+  VariableMap out;
   add(out, "RANK", place.rank);
   add(out, "WORLD_SIZE", place.size);
   add(out, "LOCAL_RANK", local_place(worker.devices, place).rank);
@@ -276,8 +276,8 @@ std::vector<KeyValue> nemo_rl_variables(const Membership& worker) {
 }
 
 std::vector<KeyValue> family_variables(WorkerFamily family, const Membership& worker) {
-  Variables out = orrery_variables(worker);
-  Variables more;
+  VariableMap out = orrery_variables(worker);
+  VariableMap more;
   switch (family) {
     case WorkerFamily::Native:
       break;
@@ -302,7 +302,7 @@ std::vector<KeyValue> default_variables(WorkerFamily family, DeviceVendor vendor
 
 std::vector<KeyValue> suggested_variables(WorkerFamily family, const Membership& worker) {
   if (family == WorkerFamily::Native || worker.network_interface.empty()) return {};
-  Variables out{{"GLOO_SOCKET_IFNAME", worker.network_interface}};
+  VariableMap out{{"GLOO_SOCKET_IFNAME", worker.network_interface}};
   // AMD's RCCL reads NCCL's variables.
   if (worker.vendor == DeviceVendor::Nvidia || worker.vendor == DeviceVendor::Amd)
     add(out, "NCCL_SOCKET_IFNAME", worker.network_interface);

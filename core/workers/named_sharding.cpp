@@ -11,13 +11,17 @@ namespace {
 // As an index of `fixed_indices`: the axis keeps all of its indices.
 constexpr std::int32_t kFree = -1;
 
-Error refusal(ErrorCode code, std::string message) {
+Error sharding_error(ErrorCode code, std::string message) {
   return {code, {}, 0, "named sharding", std::move(message)};
 }
 
-Error invalid(std::string message) { return refusal(ErrorCode::InvalidInput, std::move(message)); }
+Error invalid(std::string message) {
+  return sharding_error(ErrorCode::InvalidInput, std::move(message));
+}
 
-Error not_found(std::string message) { return refusal(ErrorCode::NotFound, std::move(message)); }
+Error axis_not_found(std::string message) {
+  return sharding_error(ErrorCode::NotFound, std::move(message));
+}
 
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
@@ -131,8 +135,8 @@ bool NamedSharding::contains(std::int32_t rank) const {
 Result<std::size_t> NamedSharding::axis_index(std::string_view axis) const {
   const auto found = std::ranges::find(names_, axis);
   if (found == names_.end())
-    return not_found("found axis '" + std::string(axis) + "', needed one of " + joined(names_) +
-                     "; name an axis of the grid");
+    return axis_not_found("found axis '" + std::string(axis) + "', needed one of " +
+                          joined(names_) + "; name an axis of the grid");
   return static_cast<std::size_t>(found - names_.begin());
 }
 
@@ -146,9 +150,9 @@ Result<std::vector<std::int32_t>> NamedSharding::coordinates_of(std::int32_t ran
   const auto found = std::ranges::lower_bound(
       by_rank_, rank, {}, [&](std::size_t place) { return ranks_[place]; });
   if (found == by_rank_.end() || ranks_[*found] != rank)
-    return not_found("found rank " + std::to_string(rank) + ", needed one of the " +
-                     std::to_string(ranks_.size()) +
-                     " ranks of the grid; give this worker a place in the grid");
+    return axis_not_found("found rank " + std::to_string(rank) + ", needed one of the " +
+                          std::to_string(ranks_.size()) +
+                          " ranks of the grid; give this worker a place in the grid");
   std::size_t rest = *found;
   std::vector<std::int32_t> out(shape_.size());
   for (std::size_t axis = shape_.size(); axis-- > 0;) {
@@ -160,9 +164,9 @@ Result<std::vector<std::int32_t>> NamedSharding::coordinates_of(std::int32_t ran
 
 Result<std::int32_t> NamedSharding::rank_at(std::span<const std::int32_t> coordinates) const {
   if (coordinates.size() != names_.size())
-    return not_found("found " + std::to_string(coordinates.size()) + " coordinates, needed " +
-                     std::to_string(names_.size()) + "; give one index for each of " +
-                     joined(names_));
+    return axis_not_found("found " + std::to_string(coordinates.size()) + " coordinates, needed " +
+                          std::to_string(names_.size()) + "; give one index for each of " +
+                          joined(names_));
   std::vector<AxisIndex> fixed;
   for (std::size_t axis = 0; axis < names_.size(); ++axis)
     fixed.push_back({names_[axis], coordinates[axis]});
@@ -188,12 +192,12 @@ Result<std::vector<std::int32_t>> NamedSharding::fixed_indices(
     if (!axis) {
       errors.push_back(axis.errors().front());
     } else if (one.index < 0 || one.index >= shape_[*axis]) {
-      errors.push_back(not_found(
+      errors.push_back(axis_not_found(
           "axis " + names_[*axis] + ": found index " + std::to_string(one.index) +
           ", needed 0 to " + std::to_string(shape_[*axis] - 1) + "; choose an index of the axis"));
     } else if (out[*axis] != kFree) {
-      errors.push_back(not_found("found axis " + names_[*axis] +
-                                 " fixed twice, needed each axis at most once; fix it once"));
+      errors.push_back(axis_not_found("found axis " + names_[*axis] +
+                                      " fixed twice, needed each axis at most once; fix it once"));
     } else {
       out[*axis] = one.index;
     }
@@ -236,7 +240,8 @@ Result<NamedSharding> NamedSharding::slice(std::span<const AxisIndex> fixed) con
     shape.push_back(shape_[axis]);
   }
   if (names.empty())
-    return not_found("found every axis fixed, needed one that is left; ask for the rank instead");
+    return axis_not_found(
+        "found every axis fixed, needed one that is left; ask for the rank instead");
   std::vector<std::int32_t> ranks;
   for (std::size_t place = 0; place < ranks_.size(); ++place) {
     bool is_inside = true;

@@ -14,7 +14,7 @@
 namespace orrery::runtime {
 namespace {
 
-Error refused(const std::string& subject, const std::string& message) {
+Error state_refused(const std::string& subject, const std::string& message) {
   return {ErrorCode::Unavailable, {}, 0, subject, message};
 }
 
@@ -24,17 +24,18 @@ Result<NodeState> NodeState::open(const std::string& folder) {
   NodeState out;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return refused(folder, "it cannot be made: " + error.message());
+  if (error) return state_refused(folder, "it cannot be made: " + error.message());
   out.folder_ = std::filesystem::canonical(folder, error).string();
-  if (error) return refused(folder, "it cannot be found: " + error.message());
+  if (error) return state_refused(folder, "it cannot be found: " + error.message());
   for (const char* name : {"workers", "jobs", "environments", "preparing", "prepared"}) {
     std::filesystem::create_directory(out.path(name), error);
-    if (error) return refused(out.path(name), "it cannot be made: " + error.message());
+    if (error) return state_refused(out.path(name), "it cannot be made: " + error.message());
     std::filesystem::permissions(out.path(name), std::filesystem::perms{0711}, error);
   }
   out.lock_.reset(::open(out.path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!out.lock_.is_open())
-    return refused(out.path("lock"), std::string("it cannot be made: ") + std::strerror(errno));
+    return state_refused(out.path("lock"),
+                         std::string("it cannot be made: ") + std::strerror(errno));
   if (flock(out.lock_.get(), LOCK_EX | LOCK_NB) != 0)
     return Error{
         ErrorCode::Conflict,
@@ -46,9 +47,10 @@ Result<NodeState> NodeState::open(const std::string& folder) {
   if (bytes) {
     std::optional<NodeRecord> record = restored<NodeRecord>(*bytes);
     if (!record)
-      return refused(out.path("node"),
-                     "it is damaged, so nobody knows what this node was; remove the folder once "
-                     "none of its workers lives");
+      return state_refused(
+          out.path("node"),
+          "it is damaged, so nobody knows what this node was; remove the folder once "
+          "none of its workers lives");
     out.record_ = *std::move(record);
   }
   const Status begun = out.begin_session();
@@ -77,7 +79,8 @@ Status NodeState::forget() {
 
 Status NodeState::save() {
   if (!replace_file(path("node"), stored(record_), Survives::PowerLoss))
-    return refused(path("node"), std::string("it cannot be written: ") + std::strerror(errno));
+    return state_refused(path("node"),
+                         std::string("it cannot be written: ") + std::strerror(errno));
   return Done{};
 }
 

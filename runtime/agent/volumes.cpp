@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error refused(const std::string& volume, const std::string& message) {
+Error volume_refused(const std::string& volume, const std::string& message) {
   return {ErrorCode::InvalidInput, {}, 0, "volume " + volume, message};
 }
 
@@ -48,14 +48,14 @@ Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes
                   colon == std::string::npos ? std::string() : text.substr(colon + 1)};
     if (volume.source.empty() || volume.source.front() != '/' || volume.target.empty() ||
         climbs(volume.target)) {
-      errors.push_back(refused(
+      errors.push_back(volume_refused(
           text, "needed source:target, the source an absolute path, the target without \"..\""));
       continue;
     }
     std::error_code error;
     const fs::path source = fs::canonical(volume.source, error);
     if (error) {
-      errors.push_back(refused(text, "its source is not on this node: " + error.message()));
+      errors.push_back(volume_refused(text, "its source is not on this node: " + error.message()));
       continue;
     }
     bool allowed = false;
@@ -65,9 +65,9 @@ Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes
     }
     if (!allowed) {
       errors.push_back(
-          refused(text,
-                  "its source is " + source.string() +
-                      ", which lies in no folder that this node allows: " + list_of(roots)));
+          volume_refused(text,
+                         "its source is " + source.string() +
+                             ", which lies in no folder that this node allows: " + list_of(roots)));
       continue;
     }
     volume.source = source.string();
@@ -88,17 +88,17 @@ Result<std::vector<BindMount>> place_volumes(const std::vector<Volume>& volumes,
       const fs::path link = fs::path(work) / volume.target;
       fs::create_directories(link.parent_path(), error);
       if (!error) fs::create_symlink(volume.source, link, error);
-      if (error) errors.push_back(refused(text, "it cannot be linked: " + error.message()));
+      if (error) errors.push_back(volume_refused(text, "it cannot be linked: " + error.message()));
       continue;
     }
     const fs::path target = fs::canonical(volume.target, error);
     if (!error && target == fs::path(volume.source)) continue;  // It is there already.
     if (error)
-      errors.push_back(refused(
+      errors.push_back(volume_refused(
           text,
           "its target is not on this node; make it, or give a target relative to the worker"));
     else if (geteuid() != 0)
-      errors.push_back(refused(
+      errors.push_back(volume_refused(
           text, "only an agent that is root can mount it; give a target relative to the worker"));
     else
       mounts.push_back({volume.source, target.string()});

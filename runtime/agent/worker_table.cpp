@@ -17,7 +17,7 @@
 namespace orrery::runtime {
 namespace {
 
-Error refused(const std::string& subject, const char* what) {
+Error table_refused(const std::string& subject, const char* what) {
   return {ErrorCode::Unavailable, {}, 0, subject, std::string(what) + ": " + std::strerror(errno)};
 }
 
@@ -26,7 +26,7 @@ void remove_folder(const std::string& path) {
   std::filesystem::remove_all(path, ignored);
 }
 
-std::int64_t wall_clock() {
+std::int64_t table_wall_clock() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
@@ -100,10 +100,10 @@ Status WorkerTable::make_folder(const SpawnWorker& order) {
   invariant(!living_.contains(order.worker), "a worker is started once");
   if (exists(path + "/status")) remove_folder(path);  // Of a worker that everybody has forgotten.
   if (mkdir(path.c_str(), 0711) != 0 || mkdir((path + "/work").c_str(), 0755) != 0)
-    return refused(path, "it cannot be made");
+    return table_refused(path, "it cannot be made");
   // Enough to tell its end, should this life end before the worker is started.
   if (!replace_file(path + "/agent", stored(record_of(order)), Survives::Kill))
-    return refused(path, "it cannot be written");
+    return table_refused(path, "it cannot be written");
   return Done{};
 }
 
@@ -118,7 +118,7 @@ void WorkerTable::never_started(const SpawnWorker& order, const std::string& rea
   WorkerStatus status;
   status.kind = EndKind::NotStarted;
   status.reason = reason;
-  status.ended_at = wall_clock();
+  status.ended_at = table_wall_clock();
   const std::string path = path_of(order.worker);
   if (!exists(path)) return;
   replace_file(path + "/status", stored(status), Survives::Kill);

@@ -9,7 +9,7 @@
 namespace orrery::runtime {
 namespace {
 
-std::optional<std::uint64_t> number(std::string_view text) {
+std::optional<std::uint64_t> range_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || text.size() > 18 || error != std::errc{} || end != text.data() + text.size())
@@ -44,8 +44,8 @@ bool numbers_of(std::string_view list, std::vector<std::string>& to) {
     const std::size_t dash = part.find('-');
     const std::string_view low = part.substr(0, dash);
     const std::string_view high = dash == std::string_view::npos ? low : part.substr(dash + 1);
-    const auto first = number(low);
-    const auto last = number(high);
+    const auto first = range_number(low);
+    const auto last = range_number(high);
     if (!first || !last || *first > *last || *last - *first >= kNodeNamesMax) return false;
     for (std::uint64_t n = *first; n <= *last; ++n) {
       std::string digits = std::to_string(n);

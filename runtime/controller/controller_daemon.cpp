@@ -75,14 +75,14 @@ Result<std::unique_ptr<ControllerDaemon>> ControllerDaemon::start(ControllerPart
 ControllerDaemon::ControllerDaemon(ControllerParts parts)
     : parts_(std::move(parts)), lines_(kLinesKept), started_(JournalClock::wall()) {
   election_ = parts_.election([this](const Errors& why) {
-    inbox_.post([this, text = text_of(why)] { end_term(Admission::Following, text); });
+    tasks_.post([this, text = text_of(why)] { end_term(Admission::Following, text); });
   });
 }
 
 ControllerDaemon::~ControllerDaemon() {
-  inbox_.post([this] { stopping_ = true; });
+  tasks_.post([this] { stopping_ = true; });
   if (thread_.joinable()) thread_.join();
-  inbox_.close();
+  tasks_.close();
   campaign_ = {};  // Asks it to stop, and waits.
   server_.reset();
 }
@@ -90,7 +90,7 @@ ControllerDaemon::~ControllerDaemon() {
 // --- any thread ---
 
 void ControllerDaemon::on_open(LinkId link, const Peer& peer) {
-  inbox_.post([this, link, peer] {
+  tasks_.post([this, link, peer] {
     ++links_opened_;
     peers_[link.value] = peer;
   });
@@ -98,7 +98,7 @@ void ControllerDaemon::on_open(LinkId link, const Peer& peer) {
 
 void ControllerDaemon::on_messages(LinkId link, std::vector<AgentMessage> messages) {
   messages_in_ += messages.size();
-  inbox_.post([this, link, messages = std::move(messages)]() mutable {
+  tasks_.post([this, link, messages = std::move(messages)]() mutable {
     const auto peer = peers_.find(link.value);
     if (peer == peers_.end()) return;
     if (!term_) {
@@ -110,18 +110,18 @@ void ControllerDaemon::on_messages(LinkId link, std::vector<AgentMessage> messag
 }
 
 void ControllerDaemon::on_closed(LinkId link, const std::string&) {
-  inbox_.post([this, link] {
+  tasks_.post([this, link] {
     peers_.erase(link.value);
     if (term_) term_->closed(link);
   });
 }
 
 void ControllerDaemon::advertise(std::string url) {
-  inbox_.post([this, url = std::move(url)] { parts_.config.advertised_url = url; });
+  tasks_.post([this, url = std::move(url)] { parts_.config.advertised_url = url; });
 }
 
 void ControllerDaemon::read(std::function<void(const ControlView&)> look) {
-  inbox_.post([this, look = std::move(look)] {
+  tasks_.post([this, look = std::move(look)] {
     static const State kNothing;
     const ControllerFacts known = facts();
     if (term_)
@@ -133,7 +133,7 @@ void ControllerDaemon::read(std::function<void(const ControlView&)> look) {
 
 void ControllerDaemon::ask(EventBody request, std::function<void(const RequestOutcome&)> done) {
   const auto answer = std::make_shared<Answer>(std::move(done));
-  inbox_.post([this, request = std::move(request), answer]() mutable {
+  tasks_.post([this, request = std::move(request), answer]() mutable {
     // A term that is not established yet decides nothing before it is.
     if (term_ && !term_->is_halted()) return term_->ask(std::move(request), answer->take());
     answer->take()({RequestOutcome::Kind::Unavailable, JobId::none(), why_});
@@ -152,7 +152,7 @@ std::unique_ptr<Subscription> ControllerDaemon::follow_changes(std::function<voi
 std::unique_ptr<Subscription> ControllerDaemon::read_log(
     const LogQuery& query, std::function<void(std::string_view, bool, const std::string&)> told) {
   const auto place = std::make_shared<LateSubscription::Place>();
-  inbox_.post([this, query, place, told = std::move(told)] {
+  tasks_.post([this, query, place, told = std::move(told)] {
     const std::unique_lock lock(place->mutex);
     if (place->ended) return;
     if (term_)
@@ -167,19 +167,19 @@ std::unique_ptr<Subscription> ControllerDaemon::read_log(
 
 void ControllerDaemon::live() {
   campaign();
-  std::vector<Inbox::Task> tasks;
-  Inbox::Clock::time_point swept;
+  std::vector<TaskQueue::Task> tasks;
+  TaskQueue::Clock::time_point swept;
   while (!stopping_) {
     tasks.clear();
-    inbox_.take(next_wake(), tasks);
+    tasks_.take(next_wake(), tasks);
     const auto earliest = swept + kBetweenSweeps;
-    if (Inbox::Clock::now() < earliest) {
+    if (TaskQueue::Clock::now() < earliest) {
       std::this_thread::sleep_until(earliest);
-      inbox_.take(earliest, tasks);
+      tasks_.take(earliest, tasks);
     }
-    swept = Inbox::Clock::now();
-    for (Inbox::Task& task : tasks) task();
-    if (try_again_at_ && Inbox::Clock::now() >= *try_again_at_) try_again();
+    swept = TaskQueue::Clock::now();
+    for (TaskQueue::Task& task : tasks) task();
+    if (try_again_at_ && TaskQueue::Clock::now() >= *try_again_at_) try_again();
     if (!term_) continue;
     term_->work();
     look_at_term();
@@ -192,8 +192,8 @@ void ControllerDaemon::live() {
   if (leadership_) (void)election_->resign();
 }
 
-Inbox::Clock::time_point ControllerDaemon::next_wake() {
-  Inbox::Clock::time_point wake = try_again_at_.value_or(Inbox::Clock::time_point::max());
+TaskQueue::Clock::time_point ControllerDaemon::next_wake() {
+  TaskQueue::Clock::time_point wake = try_again_at_.value_or(TaskQueue::Clock::time_point::max());
   if (term_) wake = std::min(wake, term_->next_wake());
   return wake;
 }
@@ -202,7 +202,7 @@ Inbox::Clock::time_point ControllerDaemon::next_wake() {
 void ControllerDaemon::campaign() {
   campaign_ = std::jthread([this](const std::stop_token& stop) {
     (void)election_->resign();
-    inbox_.post([this, result = election_->campaign(stop)] { campaigned(result); });
+    tasks_.post([this, result = election_->campaign(stop)] { campaigned(result); });
   });
 }
 
@@ -240,15 +240,15 @@ void ControllerDaemon::begin_term() {
                     *server_,
                     lines_,
                     changes_,
-                    [this] { inbox_.wake(); },
-                    [this](std::function<void()> task) { inbox_.post(std::move(task)); },
+                    [this] { tasks_.wake(); },
+                    [this](std::function<void()> task) { tasks_.post(std::move(task)); },
                     {}};
     parts.relaunch = [this](std::vector<std::string> nodes,
                             Duration timeout,
                             std::function<void(std::vector<std::string>, std::string)> done) {
       if (!parts_.relaunch) return done({}, "no relaunch_command is configured");
       parts_.relaunch(std::move(nodes), timeout, [this, done](auto replaced, auto error) {
-        inbox_.post([done, replaced, error] { done(replaced, error); });
+        tasks_.post([done, replaced, error] { done(replaced, error); });
       });
     };
     Result<std::unique_ptr<Term>> begun = Term::begin(std::move(parts));
@@ -266,7 +266,7 @@ void ControllerDaemon::begin_term() {
     return error.code == ErrorCode::Conflict;
   });
   tell_admission(Admission::StoreFailed, text_of(errors));
-  try_again_at_ = Inbox::Clock::now() + kStoreRetry;
+  try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
 }
 
 void ControllerDaemon::look_at_term() {
@@ -276,7 +276,7 @@ void ControllerDaemon::look_at_term() {
     tell_admission(Admission::StoreFailed,
                    "the journal cannot be written, jobs run on and nothing new is taken: " +
                        text_of(term_->store_errors()));
-    try_again_at_ = Inbox::Clock::now() + kStoreRetry;
+    try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
     return;
   }
   if (term_->is_established() && admission_ != Admission::Open) tell_admission(Admission::Open, {});
@@ -324,7 +324,7 @@ ControllerFacts ControllerDaemon::facts() {
   out.links_opened = links_opened_;
   out.messages_in = messages_in_;
   out.terms = terms_;
-  out.inbox = inbox_.size();
+  out.inbox = tasks_.size();
   if (term_) term_->add_facts(out);
   return out;
 }

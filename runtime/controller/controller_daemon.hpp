@@ -15,7 +15,7 @@
 #include "runtime/config/config.hpp"
 #include "runtime/controller/control_api.hpp"
 #include "runtime/controller/event_lines.hpp"
-#include "runtime/controller/inbox.hpp"
+#include "runtime/controller/task_queue.hpp"
 #include "runtime/controller/term.hpp"
 #include "runtime/election/election.hpp"
 #include "runtime/link/link.hpp"
@@ -86,11 +86,11 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   void look_at_term();
   void end_term(Admission admission, std::string why);
   void tell_admission(Admission admission, std::string why);
-  Inbox::Clock::time_point next_wake();
+  TaskQueue::Clock::time_point next_wake();
   ControllerFacts facts();
 
   ControllerParts parts_;
-  Inbox inbox_;
+  TaskQueue tasks_;
   EventLines lines_;
   JobChanges changes_;
   std::unique_ptr<Election> election_;
@@ -106,7 +106,7 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Term> term_;
   std::vector<std::unique_ptr<Policy>> old_policies_;  ///< Of a term that still stands.
-  std::optional<Inbox::Clock::time_point> try_again_at_;
+  std::optional<TaskQueue::Clock::time_point> try_again_at_;
   bool store_is_taken_ = false;  ///< By another process or leader, when it was tried last.
   Instant started_;
   std::uint64_t links_opened_ = 0;

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "proto/etcd.grpc.pb.h"
+#include "runtime/proto/etcd.grpc.pb.h"
 
 // The one file that knows gRPC and etcd's messages.
 namespace orrery::runtime {

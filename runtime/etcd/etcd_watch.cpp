@@ -7,7 +7,7 @@
 namespace orrery::runtime {
 namespace {
 
-constexpr std::chrono::milliseconds kPauseAfterFailure{50};
+constexpr std::chrono::milliseconds kPauseBeforeWatchingAgain{50};
 constexpr std::chrono::milliseconds kReadPatience{1'000};  // Whoever ends the watch waits for it.
 
 }  // namespace
@@ -24,7 +24,7 @@ void EtcdWatch::follow(const std::stop_token& stop) {
     if (next_ == 0) {
       Result<EtcdAnswer> read = client_.read(range_, {.patience = kReadPatience});
       if (!read) {
-        pause(stop, kPauseAfterFailure);
+        pause(stop, kPauseBeforeWatchingAgain);
         continue;
       }
       next_ = read->revision + 1;
@@ -35,7 +35,7 @@ void EtcdWatch::follow(const std::stop_token& stop) {
           next_ = revision + 1;
           handler_.changed(std::move(changes));
         });
-    if (!end) pause(stop, kPauseAfterFailure);
+    if (!end) pause(stop, kPauseBeforeWatchingAgain);
     if (end && end->compacted > 0) next_ = 0;
   }
 }

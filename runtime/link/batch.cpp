@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/record/version.hpp"
-#include "proto/agent_link.pb.h"
+#include "runtime/proto/agent_link.pb.h"
 
 namespace orrery::runtime {
 namespace {

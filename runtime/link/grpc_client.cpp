@@ -12,13 +12,13 @@
 
 #include "core/base/invariant.hpp"
 #include "core/record/version.hpp"
-#include "proto/agent_link.grpc.pb.h"
-#include "proto/agent_link.pb.h"
 #include "runtime/config/address.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/link/tls_contents.hpp"
+#include "runtime/proto/agent_link.grpc.pb.h"
+#include "runtime/proto/agent_link.pb.h"
 
 namespace orrery::runtime {
 namespace {

@@ -16,13 +16,13 @@
 #include <utility>
 
 #include "core/record/version.hpp"
-#include "proto/agent_link.grpc.pb.h"
-#include "proto/agent_link.pb.h"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/link/listening.hpp"
 #include "runtime/link/tls_contents.hpp"
+#include "runtime/proto/agent_link.grpc.pb.h"
+#include "runtime/proto/agent_link.pb.h"
 
 namespace orrery::runtime {
 
@@ -34,7 +34,7 @@ void prepare_grpc() {
 
 namespace {
 
-using Clock = std::chrono::system_clock;  // What gRPC's deadlines are in.
+using ServerClock = std::chrono::system_clock;  // What gRPC's deadlines are in.
 
 /// How long a closing stream may take to tell its agent why.
 constexpr std::chrono::seconds kClosingTime{2};
@@ -171,7 +171,7 @@ void Stream::begin_closing(grpc::StatusCode code, const std::string& why, Queued
   status_ = grpc::Status(code, why);
   if (queued == Queued::Dropped) outbox_.clear();
   // An agent that reads nothing would never let the last word pass.
-  late_.Set(Clock::now() + kClosingTime, [weak = weak_from_this()](bool on_time) {
+  late_.Set(ServerClock::now() + kClosingTime, [weak = weak_from_this()](bool on_time) {
     if (const std::shared_ptr<Stream> self = on_time ? weak.lock() : nullptr) self->close_late();
   });
 }
@@ -372,7 +372,7 @@ void GrpcServer::forget(LinkId id) {
 void GrpcServer::stop_accepting() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(stopping_, true)) return;
-  ending_ = std::thread([this] { server_->Shutdown(Clock::now() + kClosingTime); });
+  ending_ = std::thread([this] { server_->Shutdown(ServerClock::now() + kClosingTime); });
 }
 
 void GrpcServer::shut_down() {

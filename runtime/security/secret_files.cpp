@@ -26,7 +26,7 @@ std::string beside(const std::string& path) {
   return path.substr(0, begin) + "." + path.substr(begin) + ".new";
 }
 
-Error refused(const std::string& path, int reason) {
+Error file_refused(const std::string& path, int reason) {
   return {ErrorCode::InvalidInput,
           path,
           0,
@@ -98,7 +98,7 @@ Status write_files(const std::vector<NewFile>& files, Existing existing) {
   for (const NewFile& file : files)
     if (const int reason = write_durably(file, beside(file.path)); reason != 0) {
       remove_drafts();
-      return refused(file.path, reason);
+      return file_refused(file.path, reason);
     }
   for (std::size_t i = 0; i < files.size(); ++i) {
     const int reason = put_in_place(beside(files[i].path), files[i].path, existing);
@@ -106,7 +106,7 @@ Status write_files(const std::vector<NewFile>& files, Existing existing) {
     remove_drafts();
     if (existing == Existing::Refuse)
       for (std::size_t k = 0; k < i; ++k) ::unlink(files[k].path.c_str());
-    return refused(files[i].path, reason);
+    return file_refused(files[i].path, reason);
   }
   for (const NewFile& file : files) sync_folder(folder_of(file.path));
   return Done{};

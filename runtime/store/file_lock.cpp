@@ -11,7 +11,7 @@
 namespace orrery::runtime {
 namespace {
 
-const char* remedy(int code) {
+const char* lock_remedy(int code) {
   switch (code) {
     case EACCES:
     case EPERM:
@@ -36,7 +36,7 @@ Error cannot(const std::string& guarded, const std::string& path, int code) {
   return refusal(
       ErrorCode::Unavailable,
       guarded,
-      "its lock " + path + " cannot be made: " + std::strerror(code) + "; " + remedy(code));
+      "its lock " + path + " cannot be made: " + std::strerror(code) + "; " + lock_remedy(code));
 }
 
 /// The process that the holder wrote down, in words.

@@ -14,7 +14,7 @@
 namespace orrery::worker {
 namespace {
 
-constexpr std::size_t kFrameMax = 64 * 1024 + 512;
+constexpr std::size_t kRequestFrameMax = 64 * 1024 + 512;
 constexpr std::size_t kVisitorsMax = 8192;
 constexpr std::size_t kValuesMax = 65536;
 // A visitor that does not read what it asked for is dropped beyond this.
@@ -95,7 +95,7 @@ class Server final : public RendezvousServer {
     visitor.in.append(bytes, static_cast<std::size_t>(got));
     while (visitor.in.size() >= 4) {
       const auto size = load_little_endian<std::uint32_t>(visitor.in.data());
-      if (size == 0 || size > kFrameMax) return false;
+      if (size == 0 || size > kRequestFrameMax) return false;
       if (visitor.in.size() < 4 + size) return true;
       const std::string body = visitor.in.substr(4, size);
       visitor.in.erase(0, 4 + size);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/agents/carrier.hpp"
 #include "sim/agents/leader_port.hpp"
 #include "sim/agents/messages.hpp"

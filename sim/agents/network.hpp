@@ -11,7 +11,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/random.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/faults.hpp"
+#include "scenarios/language/spec/faults.hpp"
 
 namespace orrery::sim {
 

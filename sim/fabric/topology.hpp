@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
-#include "scenarios/network_spec.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
 
 namespace orrery::sim {
 

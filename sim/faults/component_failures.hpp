@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

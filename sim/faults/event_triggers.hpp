@@ -8,7 +8,7 @@
 #include "core/control/state.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/random.hpp"
-#include "scenarios/node_sets.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/node_sets.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/traces/lanl_failures.hpp"
 
 namespace orrery::sim {

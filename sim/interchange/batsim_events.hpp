@@ -8,7 +8,7 @@
 
 #include "core/base/result.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/faults.hpp"
+#include "scenarios/language/spec/faults.hpp"
 #include "sim/interchange/import_notes.hpp"
 #include "sim/interchange/resource_set.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "scenarios/network_spec.hpp"
-#include "scenarios/step_spec.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
+#include "scenarios/language/spec/step_spec.hpp"
 #include "sim/interchange/batsim_file.hpp"
 #include "sim/interchange/import_notes.hpp"
 #include "sim/interchange/json_tree.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "scenarios/network_spec.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
 #include "sim/interchange/elastisim_file.hpp"
 #include "sim/interchange/elastisim_stages.hpp"
 #include "sim/interchange/import_notes.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/step_spec.hpp"
+#include "scenarios/language/spec/step_spec.hpp"
 #include "sim/interchange/elastisim_file.hpp"
 
 namespace orrery::sim {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "scenarios/network_spec.hpp"
-#include "scenarios/step_spec.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
+#include "scenarios/language/spec/step_spec.hpp"
 
 namespace orrery::sim {
 

@@ -14,7 +14,7 @@
 #include "core/base/units.hpp"
 #include "core/control/state.hpp"
 #include "core/record/command.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/judging/job_story.hpp"
 #include "sim/judging/recovery_record.hpp"
 

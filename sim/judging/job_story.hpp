@@ -9,7 +9,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/record/command.hpp"
-#include "scenarios/expectation.hpp"
+#include "scenarios/language/spec/expectation.hpp"
 #include "sim/judging/recovery_record.hpp"
 #include "sim/judging/seat_record.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "core/agent/agent.hpp"
 #include "core/record/command.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/faults/fault_processes.hpp"
 #include "sim/model/event_heap.hpp"
 #include "sim/model/live_job.hpp"

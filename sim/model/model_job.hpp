@@ -9,7 +9,7 @@
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
 #include "core/models/pollux_application.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

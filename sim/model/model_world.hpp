@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/driver/world.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/event_heap.hpp"
 #include "sim/model/machine_room.hpp"
 

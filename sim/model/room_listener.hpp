@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/record/event.hpp"
-#include "scenarios/faults.hpp"
+#include "scenarios/language/spec/faults.hpp"
 #include "sim/model/live_job.hpp"
 
 namespace orrery::sim {

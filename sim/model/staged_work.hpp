@@ -7,7 +7,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/fabric/fabric.hpp"
 #include "sim/model/live_job.hpp"
 

@@ -12,7 +12,7 @@
 namespace orrery::sim {
 namespace {
 
-void append_number(double number, std::string& out) {
+void append_state_number(double number, std::string& out) {
   char digits[32];
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
@@ -34,9 +34,9 @@ void write_machine_states(std::ostream& out, const Timeline& timeline) {
     if (u < unavailable.size() && unavailable[u].at == at) out_of_use = unavailable[u++].value;
     append_seconds_6(at.ns, text);
     text += ",0,0,0,";
-    append_number(std::max(devices - busy - out_of_use, 0.0), text);
+    append_state_number(std::max(devices - busy - out_of_use, 0.0), text);
     text += ',';
-    append_number(busy, text);
+    append_state_number(busy, text);
     text += '\n';
     if (text.size() < kCsvFlushBytes) continue;
     out << text;

@@ -3,7 +3,7 @@
 
 #include "core/base/result.hpp"
 #include "core/plan/policy.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {

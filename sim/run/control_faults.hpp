@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/agents/agent_world.hpp"
 #include "sim/control/controller_host.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/interchange/batsim_events.hpp"
 #include "sim/interchange/batsim_jobs.hpp"
 #include "sim/interchange/elastisim_jobs.hpp"

@@ -7,7 +7,7 @@
 
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/results/summary.hpp"
 
 namespace orrery::sim {

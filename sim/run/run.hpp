@@ -13,7 +13,7 @@
 #include "core/driver/driver.hpp"
 #include "core/driver/state_store.hpp"
 #include "core/plan/policy.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/agents/carrier.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/host_watch.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/traces/trace.hpp"

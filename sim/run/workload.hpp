@@ -6,7 +6,7 @@
 
 #include "core/base/result.hpp"
 #include "core/models/pollux_application.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/pollux/workload.hpp"
 #include "sim/results/summary.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/base/result.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/fabric/fabric.hpp"
 
 namespace orrery::sim {

@@ -8,7 +8,7 @@
 namespace orrery::sim {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNeverDue = std::numeric_limits<double>::infinity();
 
 // A communication's tag tells its stage and its message.
 std::uint64_t tag_of(std::uint32_t stage, std::uint32_t message) {
@@ -176,7 +176,7 @@ void MessageFabric::send(std::uint32_t number, std::uint32_t m) {
   if (travels(message)) platform_.find_route(message.from, message.to, route);
   if (route.links.empty()) return arrive(number, m);
   const double bound =
-      stored && platform_.storage_rate_max() > 0 ? platform_.storage_rate_max() : kNever;
+      stored && platform_.storage_rate_max() > 0 ? platform_.storage_rate_max() : kNeverDue;
   running.comms[m] = clock_.engine()
                          .start(platform_.host(message.from),
                                 platform_.host(message.to),
@@ -241,7 +241,7 @@ void MessageFabric::set_timer(std::uint32_t stage, TimerKind kind, double at_s) 
   std::push_heap(timers_.begin(), timers_.end(), is_later);
 }
 
-double MessageFabric::wake_s() const { return timers_.empty() ? kNever : timers_.front().at_s; }
+double MessageFabric::wake_s() const { return timers_.empty() ? kNeverDue : timers_.front().at_s; }
 
 void MessageFabric::wake(double now_s) {
   auto& ended = clock_.engine().ended();

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/base/result.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/agents/carrier.hpp"
 #include "sim/fabric/fabric.hpp"
 

@@ -8,7 +8,7 @@
 namespace orrery::sim {
 
 namespace s4u = simgrid::s4u;
-using Topology = scenarios::NetworkTopology;
+using PlatformTopology = scenarios::NetworkTopology;
 
 Result<Platform> Platform::make(SimGridEngine& engine,
                                 const scenarios::NetworkSpec& network,
@@ -17,19 +17,19 @@ Result<Platform> Platform::make(SimGridEngine& engine,
   Platform platform;
   platform.network_ = network;
   switch (network.topology) {
-    case Topology::Star:
+    case PlatformTopology::Star:
       platform.build_star(engine, static_cast<std::size_t>(nodes));
       break;
-    case Topology::FatTree:
+    case PlatformTopology::FatTree:
       platform.build_fat_tree(engine, static_cast<std::size_t>(nodes));
       break;
-    case Topology::Torus:
+    case PlatformTopology::Torus:
       platform.build_torus(engine);
       break;
-    case Topology::Dragonfly:
+    case PlatformTopology::Dragonfly:
       platform.build_dragonfly(engine);
       break;
-    case Topology::Platform: {
+    case PlatformTopology::Platform: {
       Result<PlatformHosts> hosts = load_platform_file(engine, network.platform);
       if (!hosts) return hosts.errors();
       platform.hosts_ = std::move(hosts->nodes);
@@ -38,7 +38,7 @@ Result<Platform> Platform::make(SimGridEngine& engine,
       break;
     }
   }
-  if (network.topology != Topology::Platform) {
+  if (network.topology != PlatformTopology::Platform) {
     simgrid::s4u::NetZone* world = engine.simgrid().get_netzone_root();
     platform.wire_.emplace(world);
     world->seal();
@@ -76,7 +76,7 @@ std::vector<std::uint32_t> Platform::links_at(NodeId node) const {
     find_route(other, node, route);
     if (!route.links.empty()) out.push_back(route.links.back());
   };
-  if (network_.topology == Topology::Torus) {
+  if (network_.topology == PlatformTopology::Torus) {
     // A link for each neighbour, both ways along each axis.
     std::size_t stride = 1;
     for (const std::int32_t axis : network_.torus) {
@@ -98,13 +98,13 @@ std::vector<std::uint32_t> Platform::links_at(NodeId node) const {
 
 std::vector<std::string> Platform::approximations() const {
   std::vector<std::string> out;
-  const bool routed_inside =
-      network_.topology == Topology::Torus || network_.topology == Topology::Dragonfly;
+  const bool routed_inside = network_.topology == PlatformTopology::Torus ||
+                             network_.topology == PlatformTopology::Dragonfly;
   if (routed_inside && has_storage())
     out.push_back(
         "Transfers from and to the storage take the storage's link alone, each at most as fast as "
         "one link of a node, and do not load the links between the nodes.");
-  if (network_.topology == Topology::FatTree)
+  if (network_.topology == PlatformTopology::FatTree)
     out.push_back(
         "The spine that a transfer crosses is that of its destination (d-mod-k routing), always "
         "the same; real networks spread over all of them.");

@@ -9,7 +9,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/result.hpp"
-#include "scenarios/network_spec.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
 #include "sim/simgrid/engine.hpp"
 #include "sim/simgrid/wire.hpp"
 

@@ -9,7 +9,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 using scenarios::NetworkSpec;
-using Topology = scenarios::NetworkTopology;
+using ShapeTopology = scenarios::NetworkTopology;
 
 // Flops of hosts that nobody computes on.
 constexpr double kAnyFlops = 1e9;
@@ -84,14 +84,14 @@ void check_bandwidth(const std::string& subject, double value, Errors& errors) {
 
 Errors check_network(const NetworkSpec& network, std::int64_t nodes) {
   Errors errors;
-  if (network.topology == Topology::Platform) return errors;
+  if (network.topology == ShapeTopology::Platform) return errors;
   if (nodes < 1) errors.push_back(refusal("topology", "no nodes, needed is at least 1"));
   check_bandwidth("nic_bandwidth", network.nic_bandwidth, errors);
   check_bandwidth("link_bandwidth", network.link_bandwidth, errors);
   if (network.latency.ns < 0)
     errors.push_back(refusal("latency", "less than 0, needed is 0 or more"));
   switch (network.topology) {
-    case Topology::FatTree:
+    case ShapeTopology::FatTree:
       if (network.nodes_per_leaf < 1)
         errors.push_back(refusal("nodes_per_leaf",
                                  std::to_string(network.nodes_per_leaf) +
@@ -99,14 +99,14 @@ Errors check_network(const NetworkSpec& network, std::int64_t nodes) {
       if (!(network.oversubscription >= 1))
         errors.push_back(refusal("oversubscription", "less than 1, needed is 1 or more"));
       break;
-    case Topology::Torus:
+    case ShapeTopology::Torus:
       check_torus(network, nodes, errors);
       break;
-    case Topology::Dragonfly:
+    case ShapeTopology::Dragonfly:
       check_dragonfly(network, nodes, errors);
       break;
-    case Topology::Star:
-    case Topology::Platform:
+    case ShapeTopology::Star:
+    case ShapeTopology::Platform:
       break;
   }
   return errors;

@@ -7,8 +7,8 @@
 
 #include "core/base/ids.hpp"
 #include "core/job/spec.hpp"
-#include "scenarios/network_spec.hpp"
-#include "scenarios/work.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
+#include "scenarios/language/spec/work.hpp"
 #include "sim/fabric/fabric.hpp"
 #include "sim/fabric/stage.hpp"
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kMeanTurnsMin = 64;
 constexpr std::int64_t kMeanTurnsMax = 1'024;
 constexpr std::uint64_t kMeanSeed = 1;
 
-double as_double(Bytes bytes) { return static_cast<double>(bytes.count); }
+double bytes_as_double(Bytes bytes) { return static_cast<double>(bytes.count); }
 
 Random lengths_of_turn(std::uint64_t seed, std::uint64_t turn) {
   return Random::stream(seed, "steps.lengths." + std::to_string(turn));
@@ -79,9 +79,9 @@ Stage train_stage(const CycleInputs& inputs, const LoopSpec& loop, const RoleSha
   stage.paced = true;
   stage.overlap = loop.overlap;
   const std::vector<NodeDevices> nodes = nodes_of(trainers.members);
-  stage.local_exchange_s =
-      local_reduce_s(densest(nodes), as_double(loop.gradient), inputs.network.device_bandwidth);
-  add_exchange(stage, Pattern::Ring, without_counts(nodes), as_double(loop.gradient));
+  stage.local_exchange_s = local_reduce_s(
+      densest(nodes), bytes_as_double(loop.gradient), inputs.network.device_bandwidth);
+  add_exchange(stage, Pattern::Ring, without_counts(nodes), bytes_as_double(loop.gradient));
   return stage;
 }
 
@@ -94,7 +94,7 @@ Stage weights_stage(const LoopSpec& loop, const RoleShare& trainers, const RoleS
   for (const NodeDevices& entry : nodes_of(generators.members))
     if (std::find(training.begin(), training.end(), entry.node) == training.end())
       members.push_back(entry.node);
-  add_exchange(stage, Pattern::Broadcast, std::move(members), as_double(loop.weights));
+  add_exchange(stage, Pattern::Broadcast, std::move(members), bytes_as_double(loop.weights));
   return stage;
 }
 

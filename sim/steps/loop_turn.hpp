@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/base/random.hpp"
-#include "scenarios/step_spec.hpp"
+#include "scenarios/language/spec/step_spec.hpp"
 #include "sim/steps/cycle.hpp"
 
 namespace orrery::sim {

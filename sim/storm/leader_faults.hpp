@@ -8,7 +8,7 @@
 
 #include "core/base/random.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/faults.hpp"
+#include "scenarios/language/spec/faults.hpp"
 #include "sim/control/controller_host.hpp"
 
 namespace orrery::sim {

@@ -3,7 +3,7 @@
 
 #include "core/base/random.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

@@ -33,7 +33,7 @@ std::vector<Place> places_of(const Scenario& scenario) {
   return places;
 }
 
-std::string range(std::int32_t first, std::int32_t count) {
+std::string counted_range(std::int32_t first, std::int32_t count) {
   return count == 1 ? std::to_string(first)
                     : std::to_string(first) + "-" + std::to_string(first + count - 1);
 }
@@ -63,8 +63,8 @@ std::optional<Placing> place_from(std::vector<Place> places,
     }
     if (here == 0) continue;
     placing.model = text.empty() || placing.model == place.model ? place.model : "";
-    text += (text.empty() ? "" : ",") + range(place.first, here * bundle.devices) + ":" +
-            range(rank, here);
+    text += (text.empty() ? "" : ",") + counted_range(place.first, here * bundle.devices) + ":" +
+            counted_range(rank, here);
     rank += here;
   }
   return rank == replicas ? std::optional(placing) : std::nullopt;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/random.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

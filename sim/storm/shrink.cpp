@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/job/turns.hpp"
-#include "scenarios/loader.hpp"
+#include "scenarios/language/loader.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/storm_plan.hpp"
 

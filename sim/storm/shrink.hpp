@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/storm/violation.hpp"
 
 namespace orrery::sim {

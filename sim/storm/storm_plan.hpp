@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/base/units.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 

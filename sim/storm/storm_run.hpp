@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/storm/violation.hpp"
 
 namespace orrery::sim {

@@ -10,7 +10,7 @@
 namespace orrery::sim {
 namespace {
 
-void note_losses(const TraceJob& job, TraceLosses& losses) {
+void note_batsim_losses(const TraceJob& job, TraceLosses& losses) {
   losses.note("parts of devices, taken as whole ones", job.gpu_milli != 1000 * job.gpus);
   losses.note("cores", job.cpu_milli != 0);
   losses.note("memory", job.memory_mib != 0);
@@ -38,7 +38,7 @@ TraceText write_batsim(const Trace& trace) {
   for (const TraceJob& job : trace.jobs) {
     largest = std::max(largest, job.gpus);
     durations.insert(job.duration);
-    note_losses(job, losses);
+    note_batsim_losses(job, losses);
     losses.note("the date of the first submission", trace.origin != Instant::zero());
   }
   JsonText json(JsonText::Layout::Indented);

@@ -14,7 +14,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr Instant kEarliest = Instant::zero() + Duration::seconds(631'238'400);  // 2 January 1990.
 constexpr Instant kDated = Instant::zero() + Duration::seconds(1'506'927'600);   // 2 October 2017.
 
-void note_losses(const TraceJob& job, std::size_t line, TraceLosses& losses) {
+void note_philly_losses(const TraceJob& job, std::size_t line, TraceLosses& losses) {
   losses.note("names of jobs", job.name != "line-" + std::to_string(line));
   losses.note("parts of devices, taken as whole ones", job.gpu_milli != 1000 * job.gpus);
   losses.note("cores", job.cpu_milli != 0);
@@ -58,7 +58,7 @@ TraceText write_philly(const Trace& trace) {
     const Instant submit = origin + Duration{job.submit.ns};
     const std::string wall = local_time_text(submit, TraceZone::PacificTime);
     const std::string vc = cell(job.vc);
-    note_losses(job, ++line, losses);
+    note_philly_losses(job, ++line, losses);
     losses.note("the date, which the trace does not tell: 2 October 2017 instead", !dated);
     losses.note("parts of seconds of submissions", submit.ns % kSecond != 0);
     const auto back = parse_local_time(wall, TraceZone::PacificTime);

@@ -77,7 +77,7 @@ std::string memory_text(const TraceJob& job) {
   return std::to_string(std::max<std::int64_t>(1, job.memory_mib * 1024 / job.gpus));
 }
 
-void note_losses(const TraceJob& job, std::size_t number, TraceLosses& losses) {
+void note_swf_losses(const TraceJob& job, std::size_t number, TraceLosses& losses) {
   losses.note("names of jobs, numbered instead", job.name != std::to_string(number));
   losses.note("parts of devices, taken as whole ones", job.gpu_milli != 1000 * job.gpus);
   losses.note("cores", job.cpu_milli != 0);
@@ -108,7 +108,7 @@ TraceText write_swf(const Trace& trace) {
     losses.note("jobs without a device, left out", job.gpus == 0);
     if (job.gpus == 0) continue;
     ++number;
-    note_losses(job, number, losses);
+    note_swf_losses(job, number, losses);
     losses.note("names of users, numbered instead", users.renames(job));
     losses.note("names of kinds, numbered instead", kinds.renames(job));
     losses.note("names of virtual clusters, numbered instead", vcs.renames(job));

@@ -5,7 +5,7 @@
 
 #include "core/base/random.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/generator_spec.hpp"
+#include "scenarios/language/spec/generator_spec.hpp"
 
 namespace orrery::sim {
 

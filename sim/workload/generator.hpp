@@ -1,4 +1,5 @@
-// Workloads made from a seed: the jobs of a description in scenarios/generator_spec.hpp.
+// Workloads made from a seed: the jobs of a description in
+// scenarios/language/spec/generator_spec.hpp.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 #include "core/base/random.hpp"
 #include "core/base/units.hpp"
-#include "scenarios/generator_spec.hpp"
+#include "scenarios/language/spec/generator_spec.hpp"
 #include "sim/workload/duration_distribution.hpp"
 
 namespace orrery::sim {

@@ -30,7 +30,7 @@ void expect_equal(const EndOrder& order, const std::set<EndKey>& expected) {
 
 TEST(EndOrder, IsTraversedLikeASetWhateverWasInsertedAndErased) {
   constexpr std::uint64_t kSeed = 11;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  SCOPED_TRACE(::testing::Message() << "seed " << kSeed);
   Random random(kSeed);
   EndOrder order;
   std::set<EndKey> expected;

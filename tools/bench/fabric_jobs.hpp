@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scenarios/network_spec.hpp"
+#include "scenarios/language/spec/network_spec.hpp"
 #include "sim/fabric/fabric.hpp"
 
 namespace orrery::bench {

@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "up"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "system" / "up"))
 from cluster import Cluster, processes_of, wait_until  # noqa: E402
 
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <map>
 
-#include "scenarios/job_file.hpp"
+#include "scenarios/language/jobs/job_file.hpp"
 #include "tools/console/input_file.hpp"
 
 namespace orrery::cli {

@@ -3,6 +3,8 @@
 #   orrery_library(NAME
 #     [HEADERS a.hpp ...] [SOURCES a.cpp ...]   relative to the calling folder
 #     [MAY_LINK target ...]                     all that the library may link, and nothing else
+#     [ALONE a.cpp ...]                         sources not compiled together with others, since
+#                                               they use the same names for their own things
 #     [NO_EXCEPTIONS])                          compile with -fno-exceptions
 #
 # makes `orrery_NAME`, alias `orrery::NAME`: a static library, or an interface library where there
@@ -47,7 +49,7 @@ function(orrery_part name)
 endfunction()
 
 function(orrery_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_EXCEPTIONS" "" "HEADERS;SOURCES;MAY_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_EXCEPTIONS" "" "HEADERS;SOURCES;ALONE;MAY_LINK")
   orrery_reject_leftovers("orrery_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
@@ -60,6 +62,7 @@ function(orrery_library name)
   if(arg_SOURCES)
     set(scope PUBLIC)
     add_library(${target} STATIC ${arg_SOURCES})
+    orrery_unity(${target} EXCEPT ${arg_ALONE})
     if(arg_NO_EXCEPTIONS)
       target_compile_options(${target} PRIVATE -fno-exceptions)
     endif()

@@ -4,7 +4,7 @@
 #include "core/base/result.hpp"
 #include "core/plan/policy.hpp"
 #include "runtime/local/local_world.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/workload.hpp"
 

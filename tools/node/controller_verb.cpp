@@ -9,7 +9,7 @@
 #include "runtime/http/frontend.hpp"
 #include "runtime/launch/relaunch_runner.hpp"
 #include "runtime/security/tokens.hpp"
-#include "scenarios/job_file.hpp"
+#include "scenarios/language/jobs/job_file.hpp"
 #include "tools/node/backend.hpp"
 #include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"

@@ -2,8 +2,8 @@
 // workload, runs nothing.
 #include <string>
 
-#include "scenarios/job_file.hpp"
-#include "scenarios/loader.hpp"
+#include "scenarios/language/jobs/job_file.hpp"
+#include "scenarios/language/loader.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/verb_functions.hpp"

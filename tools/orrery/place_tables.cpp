@@ -11,7 +11,7 @@ namespace {
 
 using placement::ComponentPlan;
 
-constexpr std::size_t kRowsMax = 200;
+constexpr std::size_t kTableRowsMax = 200;
 
 std::string plural(std::size_t count, std::string_view word) {
   return std::to_string(count) + " " + std::string(word) +
@@ -69,7 +69,7 @@ std::string table_of(const ComponentPlan& component,
                {.title = "sees", .left = true, .spare = 2},
                {.title = "local ranks"}});
   const std::vector<PlacedRun> runs = placed_runs(component, inventory, isolate);
-  const std::size_t shown = std::min(runs.size(), kRowsMax);
+  const std::size_t shown = std::min(runs.size(), kTableRowsMax);
   for (std::size_t i = 0; i < shown; ++i) {
     const PlacedRun& run = runs[i];
     const auto group = static_cast<std::size_t>(run.group);
@@ -88,7 +88,7 @@ std::string table_of(const ComponentPlan& component,
 }
 
 /// Text in double quotes for YAML and JSON.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -117,13 +117,13 @@ std::string explicit_placement(const placement::Plan& plan, const placement::Inv
       text += "  # " + component.name + ": no text says this placement\n";
       continue;
     }
-    text += "  " + quoted(component.name) + ": ";
+    text += "  " + in_quotes(component.name) + ": ";
     std::string labels;
     for (const placement::PlacedText& label : rule.node_groups)
       labels += (labels.empty() ? "" : ",") + label.text;
-    text += labels.empty() ? quoted(rule.placement->text)
-                           : "{node_group: " + quoted(labels) +
-                                 ", placement: " + quoted(rule.placement->text) + "}";
+    text += labels.empty() ? in_quotes(rule.placement->text)
+                           : "{node_group: " + in_quotes(labels) +
+                                 ", placement: " + in_quotes(rule.placement->text) + "}";
     text += "\n";
   }
   return text;

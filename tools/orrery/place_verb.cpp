@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/json_text.hpp"
-#include "scenarios/placement_document.hpp"
+#include "scenarios/language/placement/placement_document.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/orrery/place_environment.hpp"
 #include "tools/orrery/place_json.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/run/run.hpp"
 #include "tools/orrery/run_listeners.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/judging/expectations.hpp"
 #include "sim/reports/job_notes.hpp"
 #include "sim/reports/timeline.hpp"

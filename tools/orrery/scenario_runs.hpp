@@ -9,8 +9,8 @@
 
 #include "core/base/result.hpp"
 #include "core/plan/policy.hpp"
-#include "scenarios/loader.hpp"
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/loader.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/reports/report_html.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"

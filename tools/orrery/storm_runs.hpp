@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "scenarios/scenario.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "sim/storm/storm_run.hpp"
 
 namespace orrery::cli {

@@ -235,7 +235,7 @@ std::string text_of(const Figures& figures,
   return out;
 }
 
-void append(Errors& errors, const Errors& more) {
+void append_errors(Errors& errors, const Errors& more) {
   errors.insert(errors.end(), more.begin(), more.end());
 }
 
@@ -254,7 +254,7 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
     if (seeds)
       wanted.seeds = *seeds;
     else
-      append(errors, seeds.errors());
+      append_errors(errors, seeds.errors());
   }
   if (const auto text = arguments.value("--minutes")) {
     const auto minutes = whole_number("--minutes", *text, 1, 100'000);
@@ -265,7 +265,7 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
       wanted.stop_at = SteadyClock::now() + std::chrono::minutes(*minutes);
       wanted.seeds = {1, 1'000'000 * *minutes};
     } else {
-      append(errors, minutes.errors());
+      append_errors(errors, minutes.errors());
     }
   }
   if (const auto text = arguments.value("--parallel")) {
@@ -273,7 +273,7 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
     if (parallel)
       wanted.parallel = *parallel;
     else
-      append(errors, parallel.errors());
+      append_errors(errors, parallel.errors());
   }
   if (!errors.empty()) return errors;
   return wanted;
@@ -322,8 +322,10 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
   const Figures figures = figures_of(ends, ranges);
   std::vector<Minimal> minimal;
   if (!figures.failures.empty() && !arguments.has("--no-shrink"))
-    minimal = shrink_failures(
-        figures.failures, arguments.value("--out").value_or("storm"), wanted->parallel, console);
+    minimal = shrink_failures(figures.failures,
+                              arguments.value("--out").value_or("out/storm"),
+                              wanted->parallel,
+                              console);
   console.out(arguments.has("--json") ? json_of(figures, minimal)
                                       : text_of(figures, minimal, console.traits().table_width()));
   return figures.failures.empty() ? ExitCode::Met : ExitCode::InvariantBroken;

@@ -172,7 +172,7 @@ Verb storm_verb() {
                         .help = "runs at the same time (default: one per processor)"},
                        {.name = "--out",
                         .value = "DIR",
-                        .help = "where shrunk scenarios are written (default: storm)",
+                        .help = "where shrunk scenarios are written (default: out/storm)",
                         .takes_path = true},
                        {.name = "--no-shrink", .help = "only tell which seeds failed"},
                        kJson},

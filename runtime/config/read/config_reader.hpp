@@ -9,7 +9,7 @@
 #include "core/base/result.hpp"
 #include "core/job/spec.hpp"
 #include "runtime/config/config.hpp"
-#include "scenarios/loader.hpp"
+#include "scenarios/language/loader.hpp"
 
 namespace orrery::runtime {
 

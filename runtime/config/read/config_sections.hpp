@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "scenarios/reading.hpp"
+#include "scenarios/language/yaml/reading.hpp"
 
 namespace orrery::runtime {
 

@@ -7,7 +7,7 @@
 #include "runtime/config/read/config_reader.hpp"
 #include "runtime/config/read/config_sections.hpp"
 #include "runtime/config/read/document.hpp"
-#include "scenarios/readers.hpp"
+#include "scenarios/language/readers.hpp"
 
 namespace orrery::runtime {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "runtime/config/address.hpp"
 #include "runtime/config/read/config_sections.hpp"
-#include "scenarios/yaml_tree.hpp"
+#include "scenarios/language/yaml/yaml_tree.hpp"
 
 namespace orrery::runtime {
 

@@ -7,8 +7,8 @@
 
 #include "runtime/config/config.hpp"
 #include "runtime/config/read/config_reader.hpp"
-#include "scenarios/overrides.hpp"
-#include "scenarios/reading.hpp"
+#include "scenarios/language/yaml/overrides.hpp"
+#include "scenarios/language/yaml/reading.hpp"
 
 namespace orrery::runtime {
 

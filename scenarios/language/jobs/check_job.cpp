@@ -1,0 +1,64 @@
+// What only the whole specification of a job shows, told where it stands.
+#include "scenarios/language/readers.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+const YamlEntry* entry_of(const MapReader& job, std::string_view key, std::string_view name) {
+  if (const YamlNode* node = job.find(key))
+    for (const YamlEntry& each : node->entries)
+      if (each.key == name) return &each;
+  return nullptr;
+}
+
+/// What stands behind `kind` in the subject of an error of check_spec; empty where it has none.
+std::string_view name_behind(std::string_view subject, std::string_view kind) {
+  const std::size_t at = subject.rfind(kind);
+  return at == std::string_view::npos ? std::string_view{} : subject.substr(at + kind.size());
+}
+
+/// The line of what check_spec speaks of: a role, a virtual cluster, the turns, or the whole job.
+Origin origin_of(const MapReader& job, std::string_view subject) {
+  if (const std::string_view name = name_behind(subject, ": virtual cluster "); !name.empty())
+    if (const YamlEntry* found = entry_of(job, "virtual_clusters", name)) return found->key_origin;
+  if (const std::string_view name = name_behind(subject, ": role "); !name.empty())
+    return origin_of_role(job, name);
+  const YamlNode* turns = job.find("take_turns");
+  if (turns != nullptr && subject.ends_with(": take_turns")) return turns->origin;
+  return job.origin();
+}
+
+bool is_called(const YamlNode& task, std::string_view name) {
+  const YamlNode* said = task.find("name");
+  if (said == nullptr || said->scalar.empty()) said = task.find("type");
+  return said != nullptr && said->scalar == name;
+}
+
+}  // namespace
+
+Origin origin_of_role(const MapReader& job, std::string_view name) {
+  if (const YamlEntry* found = entry_of(job, "roles", name)) return found->key_origin;
+  const YamlNode* manifest = job.find("manifest");
+  const YamlNode* spec = manifest == nullptr ? nullptr : manifest->find("spec");
+  const YamlNode* tasks = spec == nullptr ? nullptr : spec->find("tasks");
+  if (tasks != nullptr)
+    for (const YamlNode& task : tasks->items)
+      if (is_called(task, name)) return task.origin;
+  return job.origin();
+}
+
+void check_job(const MapReader& job, const JobSpec& spec, JobUse use, bool places_sound) {
+  if (spec.family == JobFamily::Tasks && use == JobUse::Simulated) return;
+  const bool name_judged = spec.family != JobFamily::Native || !job.has("name");
+  for (const Error& error : check_spec(spec)) {
+    // What failover says was judged key by key; who was to use a virtual cluster may be unread.
+    const bool judged =
+        (name_judged && error.subject.starts_with("job '")) ||
+        error.message.starts_with("failover.") ||
+        (!places_sound && error.message.starts_with("no role has workers")) ||
+        (spec.family == JobFamily::Tasks && error.message.starts_with("has no role"));
+    if (!judged) job.reading().fail(origin_of(job, error.subject), error.subject, error.message);
+  }
+}
+
+}  // namespace orrery::scenarios

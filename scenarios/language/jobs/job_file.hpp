@@ -1,0 +1,46 @@
+// Files of jobs for a controller: what `orrery submit` and `orrery apply` take. docs/job_files.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/cluster/resources.hpp"
+#include "core/job/spec.hpp"
+#include "scenarios/language/loader.hpp"
+
+namespace orrery::scenarios {
+
+/// The jobs of one file, each sound, with names that differ.
+struct JobFile {
+  std::vector<JobSpec> jobs;  ///< At least one, in the order of the file.
+  Errors warnings;            ///< What is let be although whoever wrote it should know.
+};
+
+/// What is known beside the file.
+struct JobFileOptions {
+  /// Nodes that placements may name, as they were declared; without any a placement is refused.
+  std::span<const NodeGroup> groups;
+  std::vector<Override> overrides;  ///< Of a file with one document, from its top on.
+};
+
+/// Reads jobs in our own form and DIJob manifests, in YAML or JSON, from one document or several.
+/// Errors: all that is wrong with the file.
+Result<JobFile> parse_job_file(std::string_view text,
+                               const std::string& file,
+                               const JobFileOptions& options = {});
+
+/// The same of a file on disk.
+Result<JobFile> load_job_file(const std::string& path, const JobFileOptions& options = {});
+
+enum class FileKind : std::uint8_t { Scenario, Jobs };
+
+/// Which of the two readers a text is for: a scenario has a key of its top that no job has. A text
+/// that is no YAML is for either, and is given to the reader of jobs.
+FileKind kind_of_file(std::string_view text);
+
+}  // namespace orrery::scenarios

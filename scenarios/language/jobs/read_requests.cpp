@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/language/readers.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+constexpr std::int64_t kRequestedReplicasMax = 1'048'576;
+
+void need_at(const MapReader& reader, Instant& at) {
+  if (!reader.has("at")) reader.missing("at", "at: 60s");
+  reader.read_instant("at", at);
+}
+
+ScaleCall read_scale(const MapReader& request, const YamlNode& node, const ScenarioJob* job) {
+  const MapReader reader(
+      request.reading(), node, section("requests.scale"), request.subject_of("scale"));
+  ScaleCall call;
+  reader.read_text("role", call.role);
+  const bool known = job == nullptr || call.role.empty() ||
+                     std::any_of(job->spec.roles.begin(),
+                                 job->spec.roles.end(),
+                                 [&](const RoleSpec& role) { return role.name == call.role; });
+  if (!known)
+    reader.fail("role",
+                "is '" + call.role + "', which " + job->spec.name +
+                    " does not have; name one of its roles");
+  int modes = 0;
+  for (const auto& [key, mode] :
+       {std::pair{"add", ScaleMode::Add}, {"remove", ScaleMode::Remove}, {"set", ScaleMode::Set}}) {
+    if (!reader.has(key)) continue;
+    ++modes;
+    call.mode = mode;
+    reader.read_integer(key, call.replicas, 0, kRequestedReplicasMax);
+  }
+  if (reader.has("clear")) {
+    bool clear = true;
+    reader.read_bool("clear", clear);
+    if (!clear) reader.fail("clear", "is false, true is needed; write clear: true or remove it");
+    ++modes;
+    call.mode = ScaleMode::Clear;
+  }
+  if (modes != 1)
+    request.fail("scale",
+                 "has " + std::to_string(modes) +
+                     " of add, remove, set and clear, exactly one is needed; write for example "
+                     "{add: 1}");
+  return call;
+}
+
+TimedRequest read_request(const MapReader& reader, const Scenario& scenario) {
+  TimedRequest request;
+  need_at(reader, request.at);
+  if (!reader.has("job")) reader.missing("job", "job: train");
+  const ScenarioJob* job = read_job_name(reader, "job", scenario, request.job);
+  bool stop = false;
+  reader.read_bool("stop", stop);
+  if (const YamlNode* scale = reader.find("scale")) request.scale = read_scale(reader, *scale, job);
+  if (stop == request.scale.has_value())
+    reader.reading().fail(reader.origin(),
+                          reader.subject(),
+                          "asks for neither or both of scale and stop, one is needed; write for "
+                          "example scale: {add: 1}");
+  return request;
+}
+
+void read_values(const MapReader& reader, std::vector<ProfilingValue>& values) {
+  const YamlNode* node = reader.find("values");
+  if (node == nullptr || !node->is_map() || node->entries.empty()) {
+    reader.fail("values",
+                "is " + (node == nullptr ? "missing" : describe(*node)) +
+                    ", a map from key to number is needed; write for example {throughput: 120}");
+    return;
+  }
+  for (const YamlEntry& entry : node->entries) {
+    const auto value = entry.value.is_scalar() ? parse_number(entry.value.scalar) : std::nullopt;
+    if (value)
+      values.push_back({entry.key, *value});
+    else
+      reader.reading().fail(entry.value.origin,
+                            reader.subject_of("values") + "." + entry.key,
+                            found_instead(entry.value, "a number", "correct it"));
+  }
+}
+
+}  // namespace
+
+void read_requests(const MapReader& top, Scenario& scenario) {
+  for (const YamlNode& item : top.items("requests")) {
+    const std::string subject = "requests[" + std::to_string(scenario.requests.size()) + "]";
+    const MapReader reader(top.reading(), item, section("requests"), subject);
+    scenario.requests.push_back(read_request(reader, scenario));
+  }
+  for (const YamlNode& item : top.items("profilings")) {
+    const std::string subject = "profilings[" + std::to_string(scenario.profilings.size()) + "]";
+    const MapReader reader(top.reading(), item, section("profilings"), subject);
+    TimedProfiling profiling;
+    need_at(reader, profiling.at);
+    if (!reader.has("job")) reader.missing("job", "job: train");
+    const ScenarioJob* job = read_job_name(reader, "job", scenario, profiling.job);
+    reader.read_integer("rank", profiling.rank, 0, kRequestedReplicasMax);
+    if (job != nullptr) check_worker_ref(reader, *job, {"", profiling.rank});
+    read_values(reader, profiling.values);
+    scenario.profilings.push_back(std::move(profiling));
+  }
+}
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,131 @@
+#include "scenarios/language/loader.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "scenarios/language/readers.hpp"
+#include "scenarios/language/yaml/overrides.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+std::string_view directory_of(std::string_view file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string_view::npos ? std::string_view{} : file.substr(0, slash + 1);
+}
+
+std::string stem_of(std::string_view file) {
+  file.remove_prefix(directory_of(file).size());
+  return std::string(file.substr(0, file.rfind('.')));
+}
+
+/// Levels that a world can model.
+bool has_level(World world, Fidelity level) {
+  switch (world) {
+    case World::Model:
+      return level == Fidelity::L0 || level == Fidelity::L1;
+    case World::Sim:
+      return level == Fidelity::L2 || level == Fidelity::L3;
+    case World::Cluster:
+      return true;
+  }
+  return false;
+}
+
+/// Whether the key's value is of an override.
+bool is_overridden(const MapReader& top, std::string_view key) {
+  const YamlNode* node = top.find(key);
+  return node != nullptr && node->origin.source > 0;
+}
+
+void read_world(const MapReader& top, Scenario& scenario) {
+  top.read_enum("world", scenario.world);
+  const Fidelity lowest = scenario.world == World::Sim ? Fidelity::L2 : Fidelity::L0;
+  scenario.fidelity = lowest;
+  top.read_enum("fidelity", scenario.fidelity);
+  if (has_level(scenario.world, scenario.fidelity)) return;
+  // Whoever asks for another world need not know which level the file has for its own.
+  if (is_overridden(top, "world") && !is_overridden(top, "fidelity"))
+    scenario.fidelity = lowest;
+  else
+    top.fail("fidelity",
+             "is " + std::string(to_string(scenario.fidelity)) + ", which world " +
+                 std::string(to_string(scenario.world)) +
+                 " lacks; L0 and L1 are levels of model, L2 and L3 of sim");
+}
+
+Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string& file) {
+  Scenario scenario;
+  scenario.file = file;
+  scenario.name = stem_of(file);
+  const MapReader top(reading, root, section("scenario"), "");
+  top.read_text("name", scenario.name);
+  top.read_text("description", scenario.description);
+  top.read_integer("seed", scenario.seed, 0, INT64_MAX);
+  read_world(top, scenario);
+  top.read_instant("until", scenario.until);
+  read_cluster(top, std::string(directory_of(file)), scenario);
+  read_control(top, scenario);
+  read_workload(top, std::string(directory_of(file)), scenario);
+  read_jobs(top, scenario);
+  read_requests(top, scenario);
+  read_faults(top, scenario);
+  read_failures(top, std::string(directory_of(file)), scenario);
+  top.read_bool("must_fail", scenario.must_fail);
+  top.read_bool("invariants", scenario.invariants);
+  read_expectations(top, scenario);
+  if (root.is_map() && !top.has("jobs") && !top.has("workload"))
+    reading.fail(root.origin,
+                 "scenario",
+                 "has neither jobs nor workload, one is needed; add for example jobs: [{name: "
+                 "train, work: 300s}]");
+  return scenario;
+}
+
+}  // namespace
+
+Result<Scenario> parse_scenario(std::string_view text,
+                                const std::string& file,
+                                const std::vector<Override>& overrides) {
+  Result<YamlNode> root = parse_yaml(text, file, 0);
+  if (!root) return root.errors();
+  if (root->is_null()) root->origin.line = 1;
+
+  std::vector<std::string> places{file};
+  Errors errors;
+  for (const Override& override : overrides) {
+    places.push_back(override_place(override));
+    const auto source = static_cast<std::uint32_t>(places.size() - 1);
+    for (Error& error : apply_override(*root, override, source)) errors.push_back(std::move(error));
+  }
+
+  Reading reading(std::move(places));
+  if (root->is_map() || root->is_null()) {
+    Scenario scenario = read_scenario(reading, *root, file);
+    if (!reading.failed() && errors.empty()) return scenario;
+  } else {
+    reading.fail(root->origin,
+                 "scenario",
+                 found_instead(*root, "a map", "write keys like cluster: and jobs: at its top"));
+  }
+  Errors all = reading.take_errors();
+  for (Error& error : errors) all.push_back(std::move(error));
+  return all;
+}
+
+Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text;
+  if (in) text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  if (!in)
+    return Error{ErrorCode::NotFound,
+                 path,
+                 0,
+                 "scenario",
+                 "cannot be read, a readable file is needed; check the path"};
+  return parse_scenario(text, path, overrides);
+}
+
+}  // namespace orrery::scenarios

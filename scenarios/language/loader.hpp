@@ -1,0 +1,36 @@
+// Loads scenario files: everything that is wrong with one is reported at once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "scenarios/language/spec/scenario.hpp"
+
+namespace orrery::scenarios {
+
+/// `path=value` of the command line's `--set`: the path names a value of the scenario
+/// ("workload.file", "jobs[0].priority"); the value is YAML.
+struct Override {
+  std::string path;
+  std::string value;
+};
+
+/// Splits "path=value". Errors: no '=', an empty path.
+Result<Override> parse_override(std::string_view text);
+
+/// Reads and checks a scenario file. Errors come sorted by line, those of overrides last, their
+/// file given as `--set path=value`. Names of policies and their parameters are not checked here,
+/// nor is the content of workload files. Paths inside the scenario are relative to its directory;
+/// those that an override gives are relative to the current directory.
+Result<Scenario> load_scenario(const std::string& path,
+                               const std::vector<Override>& overrides = {});
+
+/// The same for a text; `file` names it in messages and gives the directory of relative paths.
+/// Opens nothing.
+Result<Scenario> parse_scenario(std::string_view text,
+                                const std::string& file,
+                                const std::vector<Override>& overrides = {});
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,288 @@
+// The tables of pod_fields.hpp: the fields of all versions of Kubernetes' core/v1 together, for
+// names that are gone stand in old manifests.
+#include "scenarios/language/manifests/pod_fields.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+using enum FieldTreatment;
+
+constexpr FieldRule kManifestMetadata[]{
+    {"name", Mapped, "name of the job"},
+    {"namespace", Mapped, "namespace of the job, `default` unless said"},
+    {"labels", Mapped, "labels of the job"},
+    {"annotations", Ignored, "they speak to other programs"},
+    {"generateName", Refused, "write a name"},
+    {"creationTimestamp", Ignored, "made by an API server, which this is not"},
+    {"deletionGracePeriodSeconds", Ignored, "made by an API server, which this is not"},
+    {"deletionTimestamp", Ignored, "made by an API server, which this is not"},
+    {"finalizers", Ignored, "jobs are deleted by orrery delete"},
+    {"generation", Ignored, "made by an API server, which this is not"},
+    {"managedFields", Ignored, "made by an API server, which this is not"},
+    {"ownerReferences", Ignored, "jobs belong to nothing else"},
+    {"resourceVersion", Ignored, "made by an API server, which this is not"},
+    {"selfLink", Ignored, "made by an API server, which this is not"},
+    {"uid", Ignored, "made by an API server, which this is not"},
+};
+
+constexpr FieldRule kTemplateMetadata[]{
+    {"labels", Mapped, "labels of the job, unless it has others of the same name"},
+    {"annotations", Ignored, "they speak to other programs"},
+    {"name", Ignored, "workers are called by job, role and rank"},
+    {"namespace", Ignored, "the job's own is used"},
+    {"generateName", Refused, "write a name"},
+    {"creationTimestamp", Ignored, "made by an API server, which this is not"},
+    {"deletionGracePeriodSeconds", Ignored, "made by an API server, which this is not"},
+    {"deletionTimestamp", Ignored, "made by an API server, which this is not"},
+    {"finalizers", Ignored, "jobs are deleted by orrery delete"},
+    {"generation", Ignored, "made by an API server, which this is not"},
+    {"managedFields", Ignored, "made by an API server, which this is not"},
+    {"ownerReferences", Ignored, "jobs belong to nothing else"},
+    {"resourceVersion", Ignored, "made by an API server, which this is not"},
+    {"selfLink", Ignored, "made by an API server, which this is not"},
+    {"uid", Ignored, "made by an API server, which this is not"},
+};
+
+constexpr FieldRule kTemplate[]{
+    {"metadata", Mapped, "see template metadata"},
+    {"spec", Mapped, "see pod"},
+};
+
+constexpr FieldRule kPod[]{
+    {"containers",
+     Mapped,
+     "one is the worker; see container. Others beside `di-container` are refused by name"},
+    {"restartPolicy",
+     Mapped,
+     "`Never`, which it is anyway; anything else is refused: the job's backoffLimit decides"},
+    {"terminationGracePeriodSeconds",
+     Mapped,
+     "drain grace of the job; the longest where templates differ"},
+    {"volumes", Mapped, "see volume"},
+    {"os", Mapped, "`linux`; anything else is refused"},
+    {"activeDeadlineSeconds",
+     Refused,
+     "write run_deadline in a job of our own form, with the manifest under its key manifest"},
+    {"affinity", Refused, "placements are written in a job of our own form, by the key placement"},
+    {"automountServiceAccountToken", Ignored, "there is no Kubernetes API to speak to"},
+    {"dnsConfig", Refused, "workers resolve names as their node does; set it up there"},
+    {"dnsPolicy", Ignored, "workers resolve names as their node does"},
+    {"enableServiceLinks", Ignored, "there are no services"},
+    {"ephemeralContainers", Refused, "debug a worker on its node"},
+    {"hostAliases",
+     Refused,
+     "workers resolve names as their node does; add the names to its hosts file"},
+    {"hostIPC", Ignored, "workers share what the node has"},
+    {"hostNetwork", Ignored, "workers use the network of their node anyway"},
+    {"hostPID", Ignored, "workers share what the node has"},
+    {"hostUsers", Ignored, "the agent's settings say which user workers run as"},
+    {"hostname",
+     Refused,
+     "workers find each other by the addresses in their environment; use those"},
+    {"hostnameOverride",
+     Refused,
+     "workers find each other by the addresses in their environment; use those"},
+    {"imagePullSecrets", Ignored, "the container runtime of the node logs in by its own settings"},
+    {"initContainers",
+     Refused,
+     "prepare the node by isolation.prepare of a role in a job of our own form, or begin the "
+     "worker's command with it"},
+    {"nodeName", Refused, "placements are written in a job of our own form, by the key placement"},
+    {"nodeSelector",
+     Refused,
+     "ask for a device_model, or write a placement, in a job of our own form"},
+    {"overhead", Ignored, "there is no sandbox to pay for"},
+    {"preemptionPolicy", Ignored, "spec.priority and spec.preemptible decide"},
+    {"priority", Ignored, "spec.priority decides"},
+    {"priorityClassName", Ignored, "spec.priority decides"},
+    {"readinessGates", Ignored, "a worker is ready when it has started"},
+    {"resourceClaims", Refused, "ask for nvidia.com/gpu in the container's resources"},
+    {"resources", Refused, "write the resources of the container"},
+    {"runtimeClassName", Ignored, "the agent's settings name the container runtime"},
+    {"schedulerName", Ignored, "the controller's policy schedules"},
+    {"schedulingGates", Refused, "submit the job when it may run"},
+    {"securityContext", Refused, "the agent's settings say which user workers run as"},
+    {"serviceAccount", Ignored, "there is no Kubernetes API to speak to"},
+    {"serviceAccountName", Ignored, "there is no Kubernetes API to speak to"},
+    {"setHostnameAsFQDN", Ignored, "workers keep the name of their node"},
+    {"shareProcessNamespace", Ignored, "a worker is one container"},
+    {"subdomain",
+     Refused,
+     "workers find each other by the addresses in their environment; use those"},
+    {"tolerations", Ignored, "nodes have no taints"},
+    {"topologySpreadConstraints",
+     Refused,
+     "placements are written in a job of our own form, by the key placement"},
+    {"workloadRef",
+     Refused,
+     "gangs are formed anyway: a job starts with all of its minimum; remove it"},
+};
+
+constexpr FieldRule kContainer[]{
+    {"name", Mapped, "says which container is the worker"},
+    {"command",
+     Mapped,
+     "with args: the worker's command; needed. `$(NAME)` of the container's own env is put in"},
+    {"args", Mapped, "behind command, without which they are refused"},
+    {"env", Mapped, "see env"},
+    {"image",
+     Mapped,
+     "image of the role: it runs by the agent's container runtime, without one the command runs on "
+     "the host"},
+    {"resources", Mapped, "see resources"},
+    {"volumeMounts", Mapped, "see volumeMount"},
+    {"workingDir", Mapped, "working directory of the role"},
+    {"restartPolicy",
+     Mapped,
+     "`Never`, which it is anyway; anything else is refused: the job's backoffLimit decides"},
+    {"envFrom", Refused, "write each variable under env"},
+    {"imagePullPolicy", Ignored, "the container runtime decides"},
+    {"lifecycle", Refused, "let the command do it, and react to SIGTERM"},
+    {"livenessProbe",
+     Refused,
+     "write failover.hang_after in a job of our own form, with the manifest under its key "
+     "manifest"},
+    {"ports",
+     Ignored,
+     "workers listen on the network of their node, on ports that their environment names"},
+    {"readinessProbe", Ignored, "a worker is ready when it has started"},
+    {"resizePolicy", Ignored, "workers are not resized while they run"},
+    {"restartPolicyRules", Refused, "the job's backoffLimit decides; remove them"},
+    {"securityContext", Refused, "the agent's settings say which user workers run as"},
+    {"startupProbe",
+     Refused,
+     "write start_deadline in a job of our own form, with the manifest under its key manifest"},
+    {"stdin", Ignored, "workers read nothing"},
+    {"stdinOnce", Ignored, "workers read nothing"},
+    {"terminationMessagePath", Ignored, "the end of the log is kept"},
+    {"terminationMessagePolicy", Ignored, "the end of the log is kept"},
+    {"tty", Ignored, "workers write to a log"},
+    {"volumeDevices", Refused, "mount a folder by volumeMounts"},
+};
+
+constexpr FieldRule kEnv[]{
+    {"name", Mapped, "name of the variable"},
+    {"value", Mapped, "its value, `$(NAME)` of variables above put in"},
+    {"valueFrom", Refused, "write the value itself"},
+};
+
+constexpr FieldRule kResources[]{
+    {"requests", Mapped, "see quantities; they go before limits"},
+    {"limits", Mapped, "see quantities"},
+    {"claims", Refused, "ask for nvidia.com/gpu in the limits"},
+};
+
+constexpr FieldRule kQuantities[]{
+    {"cpu", Mapped, "cores of a worker, 1 unless said"},
+    {"memory", Mapped, "memory of a worker, 2Gi unless said"},
+    {"nvidia.com/gpu", Mapped, "devices of a worker, none unless said"},
+    {"ephemeral-storage", Ignored, "the disk of a node is not shared out"},
+    {"hugepages-*", Refused, "set them up on the node"},
+    {"*/*",
+     Refused,
+     "only nvidia.com/gpu is counted; other hardware is asked for by a placement, in a job of our "
+     "own form"},
+};
+
+constexpr FieldRule kVolumeMount[]{
+    {"name", Mapped, "one of the volumes"},
+    {"mountPath", Mapped, "where the worker finds it"},
+    {"mountPropagation", Refused, "mount the inner file systems on the node"},
+    {"readOnly", Ignored, "volumes can be written by their job"},
+    {"recursiveReadOnly", Ignored, "volumes can be written by their job"},
+    {"subPath", Refused, "name the inner folder by hostPath"},
+    {"subPathExpr", Refused, "name the inner folder by hostPath"},
+};
+
+constexpr FieldRule kVolume[]{
+    {"name", Mapped, "name of the volume"},
+    {"hostPath", Mapped, "see hostPath"},
+    {"emptyDir", Mapped, "a folder of the job on each node; see emptyDir"},
+    {"configMap", Refused, "put the files on the nodes and name the folder by hostPath"},
+    {"downwardAPI", Refused, "the environment of a worker says what it is"},
+    {"projected", Refused, "put the files on the nodes and name the folder by hostPath"},
+    {"secret", Refused, "put the files on the nodes and name the folder by hostPath"},
+    {"ephemeral", Refused, "use emptyDir"},
+    {"gitRepo", Refused, "fetch it in the command"},
+    {"image", Refused, "unpack it on every node and name the folder by hostPath"},
+    {"awsElasticBlockStore", Refused, "mount it on every node and name the folder by hostPath"},
+    {"azureDisk", Refused, "mount it on every node and name the folder by hostPath"},
+    {"azureFile", Refused, "mount it on every node and name the folder by hostPath"},
+    {"cephfs", Refused, "mount it on every node and name the folder by hostPath"},
+    {"cinder", Refused, "mount it on every node and name the folder by hostPath"},
+    {"csi", Refused, "mount it on every node and name the folder by hostPath"},
+    {"fc", Refused, "mount it on every node and name the folder by hostPath"},
+    {"flexVolume", Refused, "mount it on every node and name the folder by hostPath"},
+    {"flocker", Refused, "mount it on every node and name the folder by hostPath"},
+    {"gcePersistentDisk", Refused, "mount it on every node and name the folder by hostPath"},
+    {"glusterfs", Refused, "mount it on every node and name the folder by hostPath"},
+    {"iscsi", Refused, "mount it on every node and name the folder by hostPath"},
+    {"nfs", Refused, "mount it on every node and name the folder by hostPath"},
+    {"persistentVolumeClaim", Refused, "mount it on every node and name the folder by hostPath"},
+    {"photonPersistentDisk", Refused, "mount it on every node and name the folder by hostPath"},
+    {"portworxVolume", Refused, "mount it on every node and name the folder by hostPath"},
+    {"quobyte", Refused, "mount it on every node and name the folder by hostPath"},
+    {"rbd", Refused, "mount it on every node and name the folder by hostPath"},
+    {"scaleIO", Refused, "mount it on every node and name the folder by hostPath"},
+    {"storageos", Refused, "mount it on every node and name the folder by hostPath"},
+    {"vsphereVolume", Refused, "mount it on every node and name the folder by hostPath"},
+};
+
+constexpr FieldRule kHostPath[]{
+    {"path", Mapped, "folder on the node"},
+    {"type", Ignored, "the worker finds what is there"},
+};
+
+constexpr FieldRule kEmptyDir[]{
+    {"medium", Ignored, "it is a folder on disk"},
+    {"sizeLimit", Ignored, "the disk of a node is not shared out"},
+};
+
+constexpr std::array kTables{
+    FieldTable{"manifest metadata", kManifestMetadata},
+    FieldTable{"template metadata", kTemplateMetadata},
+    FieldTable{"template", kTemplate},
+    FieldTable{"pod", kPod},
+    FieldTable{"container", kContainer},
+    FieldTable{"env", kEnv},
+    FieldTable{"resources", kResources},
+    FieldTable{"quantities", kQuantities},
+    FieldTable{"volumeMount", kVolumeMount},
+    FieldTable{"volume", kVolume},
+    FieldTable{"hostPath", kHostPath},
+    FieldTable{"emptyDir", kEmptyDir},
+};
+
+/// Whether `name` is what `pattern` stands for: itself, a beginning before '*', or anything with a
+/// '/'.
+bool stands_for(std::string_view pattern, std::string_view name) {
+  if (pattern == "*/*") return name.find('/') != std::string_view::npos;
+  if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  return pattern == name;
+}
+
+}  // namespace
+
+const FieldRule* FieldTable::find(std::string_view name) const {
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const FieldRule& rule) {
+    return stands_for(rule.name, name);
+  });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+std::span<const FieldTable> pod_field_tables() { return kTables; }
+
+const FieldTable& pod_field_table(std::string_view object) {
+  const auto found = std::find_if(kTables.begin(), kTables.end(), [&](const FieldTable& table) {
+    return table.object == object;
+  });
+  invariant(found != kTables.end(), "an object that is read has a table");
+  return *found;
+}
+
+}  // namespace orrery::scenarios

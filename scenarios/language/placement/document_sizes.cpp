@@ -1,0 +1,121 @@
+// Parallel sizes of a model-parallel task, as RLinf's own sections hold them.
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "scenarios/language/placement/document_placement.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+constexpr std::int64_t kSizeMax = 1'048'576;
+constexpr int kReferencesMax = 16;
+
+/// The value at a path of keys like "actor.model"; null where there is none.
+const YamlNode* at_path(const YamlNode& root, std::string_view path) {
+  const YamlNode* node = &root;
+  while (node != nullptr && !path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    node = value_of(*node, path.substr(0, dot));
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node;
+}
+
+class SizesReader {
+ public:
+  SizesReader(DocumentReading& reading, const YamlNode& config)
+      : reading_(reading), config_(config) {}
+
+  bool has(std::string_view path) const { return at_path(config_, path) != nullptr; }
+
+  /// Follows ${a.b} to what stands there.
+  const YamlNode* follow(const YamlNode* node) const {
+    for (int i = 0; i < kReferencesMax && node != nullptr && node->is_scalar(); ++i) {
+      const std::string_view text = node->scalar;
+      if (!text.starts_with("${") || !text.ends_with("}")) return node;
+      const YamlNode* next = at_path(config_, text.substr(2, text.size() - 3));
+      if (next == nullptr) return node;
+      node = next;
+    }
+    return node;
+  }
+
+  void read(std::string_view path, std::int32_t& to) const {
+    const YamlNode* node = follow(at_path(config_, path));
+    if (node == nullptr) return;
+    const auto value = parse_whole(*node);
+    if (value && *value >= 1 && *value <= kSizeMax) {
+      to = static_cast<std::int32_t>(*value);
+      return;
+    }
+    const bool reference = node->is_scalar() && node->scalar.starts_with("${");
+    reading_.fail(place_of(*node),
+                  {std::string(path),
+                   describe(*node),
+                   "a whole number from 1",
+                   reference ? "write the number: only references inside this file are followed"
+                             : "correct it"});
+  }
+
+  void read(std::string_view path, bool& to) const {
+    const YamlNode* node = follow(at_path(config_, path));
+    if (node == nullptr) return;
+    const auto value = parse_truth(*node);
+    if (value)
+      to = *value;
+    else
+      reading_.fail(place_of(*node),
+                    {std::string(path), describe(*node), "true or false", "correct it"});
+  }
+
+ private:
+  DocumentReading& reading_;
+  const YamlNode& config_;
+};
+
+}  // namespace
+
+bool is_model_parallel_task(std::string_view task_type) {
+  // Which class an entry script of RLinf makes is not in its files; these are the types whose
+  // scripts make the model-parallel one.
+  static constexpr std::string_view kTypes[]{"reasoning", "reasoning_eval", "coding_online_rl"};
+  return std::find(std::begin(kTypes), std::end(kTypes), task_type) != std::end(kTypes);
+}
+
+placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
+                                             const YamlNode& config,
+                                             const DocumentParts& parts) {
+  const SizesReader reader(reading, config);
+  placement::ParallelSizes sizes;
+  reader.read("actor.model.tensor_model_parallel_size", sizes.actor_tensor);
+  reader.read("actor.model.context_parallel_size", sizes.actor_context);
+  reader.read("actor.model.pipeline_model_parallel_size", sizes.actor_pipeline);
+  reader.read("rollout.tensor_parallel_size", sizes.rollout_tensor);
+  reader.read("rollout.pipeline_parallel_size", sizes.rollout_pipeline);
+  // Without a section of its own, inference is cut as the actor is.
+  std::string inference = "inference";
+  if (!reader.has("inference") && reader.has("actor_inference")) inference = "actor_inference";
+  if (!reader.has(inference)) {
+    sizes.inference_tensor = sizes.actor_tensor;
+    sizes.inference_context = sizes.actor_context;
+  }
+  sizes.inference_pipeline = sizes.actor_pipeline;
+  reader.read(inference + ".model.tensor_model_parallel_size", sizes.inference_tensor);
+  reader.read(inference + ".model.context_parallel_size", sizes.inference_context);
+  reader.read(inference + ".model.pipeline_model_parallel_size", sizes.inference_pipeline);
+  if (!reader.has("critic_inference"))
+    reader.read("critic.model.tensor_model_parallel_size", sizes.critic_inference_tensor);
+  reader.read("critic_inference.model.tensor_model_parallel_size", sizes.critic_inference_tensor);
+  reader.read("algorithm.recompute_logprobs", sizes.recompute_logprobs);
+  for (const YamlNode* cluster : {value_of(parts.root(), "cluster"), value_of(config, "cluster")}) {
+    if (cluster == nullptr) continue;
+    const SizesReader own(reading, *cluster);
+    own.read("auto_scheduler", sizes.auto_scheduler);
+    own.read("use_pre_process_policy", sizes.use_pre_process_policy);
+    if (value_of(parts.root(), "cluster") == value_of(config, "cluster")) break;
+  }
+  return sizes;
+}
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "scenarios/language/readers.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+/// The parameter's value as the registry gets it, or nothing where it is no scalar or flat list.
+std::optional<std::string> parameter_text(const YamlNode& node) {
+  if (node.is_scalar()) return node.scalar;
+  if (!node.is_sequence()) return std::nullopt;
+  std::string text;
+  for (const YamlNode& item : node.items) {
+    if (!item.is_scalar()) return std::nullopt;
+    if (!text.empty()) text += ",";
+    text += item.scalar;
+  }
+  return text;
+}
+
+}  // namespace
+
+void read_policy(const MapReader& top, PolicyChoice& policy) {
+  const YamlNode* node = top.find("policy");
+  if (node == nullptr) return;
+  policy.place = top.reading().place(node->origin);
+  if (node->is_scalar()) {
+    policy.name = node->scalar;
+    return;
+  }
+  if (!node->is_map()) {
+    top.fail("policy",
+             found_instead(*node,
+                           "a name, or a map with a name and parameters",
+                           "write for example policy: fifo"));
+    return;
+  }
+  bool named = false;
+  for (std::size_t i = 0; i < node->entries.size(); ++i) {
+    const YamlEntry& entry = node->entries[i];
+    for (std::size_t k = 0; k < i; ++k)
+      if (node->entries[k].key == entry.key)
+        top.reading().fail(entry.key_origin,
+                           "policy." + entry.key,
+                           "stands twice, each key stands once in a map; remove one of them");
+    const auto text = parameter_text(entry.value);
+    if (!text) {
+      top.reading().fail(entry.value.origin,
+                         "policy." + entry.key,
+                         found_instead(entry.value,
+                                       "one value or a list of values",
+                                       "see orrery policies for what it takes"));
+    } else if (entry.key == "name") {
+      policy.name = *text;
+      named = true;
+    } else {
+      policy.parameters.push_back({entry.key, *text, top.reading().place(entry.value.origin)});
+    }
+  }
+  if (!named) top.fail("policy", "has no name, it is needed; write for example {name: easy}");
+}
+
+void read_settings(const MapReader& reader, Settings& settings) {
+  reader.read_duration("node_lease", settings.node_lease);
+  reader.read_duration("fence_margin", settings.fence_margin);
+  reader.read_duration("takeover_grace", settings.takeover_grace);
+  reader.read_duration("retain_finished", settings.retain_finished);
+  reader.read_integer("retain_finished_max", settings.retain_finished_max, 0, INT32_MAX);
+  reader.read_duration("preemption_grace", settings.preemption_grace);
+  reader.read_integer("lemon_incidents", settings.lemon_incidents, 0, INT32_MAX);
+  reader.read_duration("lemon_window", settings.lemon_window);
+  reader.read_duration("exclusion", settings.exclusion);
+  if (settings.fence_margin >= settings.node_lease)
+    reader.fail("fence_margin",
+                "is not shorter than node_lease, an agent must fence itself before its lease runs "
+                "out; lower fence_margin or raise node_lease");
+}
+
+namespace {
+
+void read_timing(const MapReader& top, Timing& timing) {
+  const YamlNode* node = top.find("timing");
+  if (node == nullptr) return;
+  if (node->is_scalar()) {
+    top.read_enum("timing", timing.mode);
+    return;
+  }
+  const MapReader reader(top.reading(), *node, section("timing"), "timing");
+  reader.read_enum("mode", timing.mode);
+  reader.read_duration("start", timing.start);
+  reader.read_duration("stop", timing.stop);
+  reader.read_duration("restore", timing.restore);
+  reader.read_duration("rescale", timing.rescale);
+  reader.read_duration("checkpoint_interval", timing.checkpoint_interval);
+  reader.read_duration("checkpoint_cost", timing.checkpoint_cost);
+  reader.read_duration("tick", timing.tick);
+  reader.read_duration("restart", timing.restart);
+  if (timing.tick.ns == 0)
+    reader.fail("tick", "is 0, a time above 0 is needed; write for example 60s");
+  const bool pollux = timing.mode == TimingMode::Pollux;
+  for (std::string_view key :
+       {"start", "stop", "restore", "rescale", "checkpoint_interval", "checkpoint_cost"})
+    if (pollux && reader.has(key))
+      reader.fail(key, "has no meaning under mode pollux, which knows tick and restart; remove it");
+  for (std::string_view key : {"tick", "restart"})
+    if (!pollux && reader.has(key))
+      reader.fail(key, "has a meaning under mode pollux only; remove it or add mode: pollux");
+}
+
+void read_outputs(const MapReader& top, Outputs& outputs) {
+  const YamlNode* node = top.find("outputs");
+  if (node == nullptr) return;
+  const MapReader reader(top.reading(), *node, section("outputs"), "outputs");
+  reader.read_text("dir", outputs.dir);
+  if (!reader.has("formats")) return;
+  outputs.formats.clear();
+  for (const YamlNode& item : reader.items("formats")) {
+    const auto format = item.is_scalar() ? enum_from<OutputFormat>(item.scalar) : std::nullopt;
+    if (format)
+      outputs.formats.push_back(*format);
+    else
+      top.reading().fail(
+          item.origin,
+          "outputs.formats",
+          found_instead(item, "one of " + enum_choices<OutputFormat>(), "choose one"));
+  }
+}
+
+}  // namespace
+
+bool Scenario::needs_agents() const {
+  const bool data_network = fidelity >= Fidelity::L1;
+  const auto is_of_control = [&](const Fault& fault) {
+    if (fault.kind == FaultKind::Bandwidth && data_network) return false;
+    return fault.kind == FaultKind::AgentCrash ||
+           (fault.kind >= FaultKind::LinkCut && fault.kind <= FaultKind::ClockStep);
+  };
+  const auto is_of_links = [](const FaultProcess& process) {
+    return process.of == ProcessSubject::Link;
+  };
+  return control == Control::Agents || std::any_of(faults.begin(), faults.end(), is_of_control) ||
+         std::any_of(fault_processes.begin(), fault_processes.end(), is_of_links);
+}
+
+void read_control(const MapReader& top, Scenario& scenario) {
+  read_policy(top, scenario.policy);
+  if (const YamlNode* node = top.find("planner")) {
+    const MapReader reader(top.reading(), *node, section("planner"), "planner");
+    reader.read_duration("latency", scenario.planner_latency);
+  }
+  if (top.has("control")) top.read_enum("control", scenario.control);
+  if (const YamlNode* node = top.find("controller"))
+    read_settings(MapReader(top.reading(), *node, section("controller"), "controller"),
+                  scenario.settings);
+  read_timing(top, scenario.timing);
+  read_outputs(top, scenario.outputs);
+}
+
+}  // namespace orrery::scenarios

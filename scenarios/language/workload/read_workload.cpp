@@ -1,0 +1,161 @@
+#include <array>
+#include <utility>
+
+#include "scenarios/language/readers.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+/// Keys that mean something for public traces alone.
+constexpr std::array<std::string_view, 7> kTraceKeys = {"duplicates",
+                                                        "zero_gpus",
+                                                        "censored",
+                                                        "preemptible",
+                                                        "host_resources",
+                                                        "throughputs",
+                                                        "speeds_of"};
+
+void refuse(const MapReader& reader,
+            std::initializer_list<std::string_view> keys,
+            const std::string& format) {
+  for (std::string_view key : keys)
+    if (reader.has(key)) reader.fail(key, "has no meaning for " + format + "; remove it");
+}
+
+void refuse_trace_keys(const MapReader& reader, const std::string& format) {
+  for (std::string_view key : kTraceKeys) refuse(reader, {key}, format);
+}
+
+PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory) {
+  PolluxWorkload pollux;
+  read_path(reader, "file", "file: jobs.csv", directory, pollux.file);
+  read_path(reader, "profiles", "profiles: profiles", directory, pollux.profiles);
+  reader.read_integer("limit", pollux.limit, 0, INT64_MAX);
+  refuse_trace_keys(reader, "format pollux");
+  refuse(reader, {"estimates"}, "format pollux");
+  return pollux;
+}
+
+TraceWorkload read_trace(const MapReader& reader,
+                         TraceFormat format,
+                         const std::string& directory) {
+  TraceWorkload trace;
+  trace.format = format;
+  // The log does not tell how many devices these jobs asked for; none is unlikely.
+  if (format == TraceFormat::PhillyJson) trace.zero_gpus = OddRows::Drop;
+  read_path(reader, "file", "file: jobs.csv", directory, trace.file);
+  reader.read_integer("limit", trace.limit, 0, INT64_MAX);
+  reader.read_enum("duplicates", trace.duplicates);
+  reader.read_enum("zero_gpus", trace.zero_gpus);
+  reader.read_enum("censored", trace.censored);
+  reader.read_enum("estimates", trace.estimates);
+  reader.read_bool("preemptible", trace.preemptible);
+  reader.read_bool("host_resources", trace.host_resources);
+  if (format == TraceFormat::Gavel) {
+    if (reader.has("throughputs"))
+      read_path(reader, "throughputs", "throughputs: speeds.json", directory, trace.throughputs);
+    reader.read_text("speeds_of", trace.speeds_of);
+  } else {
+    refuse(reader, {"throughputs", "speeds_of"}, "a trace that is not Gavel's");
+  }
+  refuse(reader, {"profiles"}, "a trace");
+  return trace;
+}
+
+/// Every format, for a message.
+std::string format_names() {
+  std::string out = "one of pollux";
+  for (const char* name : EnumNames<TraceFormat>::kNames) out += std::string(", ") + name;
+  return out;
+}
+
+constexpr double kFlopsMax = 1e30;
+
+BatsimWorkload read_batsim(const MapReader& workload,
+                           const YamlNode& node,
+                           const std::string& directory) {
+  const MapReader reader(workload.reading(), node, section("workload.batsim"), "workload.batsim");
+  BatsimWorkload batsim;
+  read_path(reader, "file", "file: workload.json", directory, batsim.file);
+  if (reader.has("events"))
+    read_path(reader, "events", "events: events.txt", directory, batsim.events);
+  reader.read_bool("strict", batsim.strict);
+  reader.read_number("host_flops", batsim.host_flops, 0, kFlopsMax);
+  reader.read_integer("limit", batsim.limit, 0, INT64_MAX);
+  return batsim;
+}
+
+ElastisimWorkload read_elastisim(const MapReader& workload,
+                                 const YamlNode& node,
+                                 const std::string& directory) {
+  const MapReader reader(
+      workload.reading(), node, section("workload.elastisim"), "workload.elastisim");
+  ElastisimWorkload elastisim;
+  read_path(reader, "file", "file: configuration.json", directory, elastisim.file);
+  if (reader.has("root")) read_path(reader, "root", "root: .", directory, elastisim.root);
+  reader.read_number("host_flops", elastisim.host_flops, 0, kFlopsMax);
+  reader.read_number("gpu_flops", elastisim.gpu_flops, 0, kFlopsMax);
+  reader.read_number("burst_buffer", elastisim.burst_buffer, 0, kFlopsMax);
+  reader.read_integer("limit", elastisim.limit, 0, INT64_MAX);
+  return elastisim;
+}
+
+/// Whether the workload is another simulator's; it is read then.
+bool read_interchange(const MapReader& reader, const std::string& directory, Scenario& scenario) {
+  const YamlNode* batsim = reader.find("batsim");
+  const YamlNode* elastisim = reader.find("elastisim");
+  if (batsim == nullptr && elastisim == nullptr) return false;
+  const std::string what = batsim != nullptr ? "a workload of Batsim" : "a workload of ElastiSim";
+  refuse(reader, {"format", "file", "profiles", "limit", "estimates", "generator"}, what);
+  refuse_trace_keys(reader, what);
+  if (batsim != nullptr && elastisim != nullptr)
+    reader.fail("elastisim", "stands beside batsim, one of them is needed; remove the other");
+  if (batsim != nullptr)
+    scenario.workload = read_batsim(reader, *batsim, directory);
+  else
+    scenario.workload = read_elastisim(reader, *elastisim, directory);
+  return true;
+}
+
+}  // namespace
+
+void read_path(const MapReader& reader,
+               std::string_view key,
+               std::string_view example,
+               const std::string& directory,
+               std::string& to) {
+  std::string path;
+  reader.read_text(key, path);
+  if (path.empty()) return reader.missing(key, example);
+  const bool from_file = reader.find(key)->origin.source == 0;
+  to = from_file && path.front() != '/' ? directory + path : path;
+}
+
+void read_workload(const MapReader& top, const std::string& directory, Scenario& scenario) {
+  const YamlNode* node = top.find("workload");
+  if (node == nullptr) return;
+  const MapReader reader(top.reading(), *node, section("workload"), "workload");
+  if (!node->is_map()) return;
+  if (read_interchange(reader, directory, scenario)) return;
+  if (const YamlNode* generator = reader.find("generator")) {
+    refuse(reader, {"format", "file", "profiles", "limit"}, "a generator");
+    refuse_trace_keys(reader, "a generator");
+    GeneratorWorkload workload;
+    reader.read_enum("estimates", workload.estimates);
+    read_generator(top.reading(), *generator, scenario, workload);
+    scenario.workload = std::move(workload);
+    return;
+  }
+  const YamlNode* format = reader.find("format");
+  if (format == nullptr) {
+    reader.missing("format", "format: philly, or a generator");
+  } else if (format->scalar == "pollux") {
+    scenario.workload = read_pollux(reader, directory);
+  } else if (const auto known = enum_from<TraceFormat>(format->scalar)) {
+    scenario.workload = read_trace(reader, *known, directory);
+  } else {
+    reader.fail("format", found_instead(*format, format_names(), "choose one"));
+  }
+}
+
+}  // namespace orrery::scenarios

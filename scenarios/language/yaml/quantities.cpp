@@ -1,0 +1,183 @@
+#include "scenarios/language/yaml/quantities.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace orrery::scenarios {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::int64_t factor;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// `number` times `factor` in exact decimal arithmetic, rounded down; nothing where `number` is not
+/// a plain non-negative decimal or the product does not fit.
+std::optional<std::int64_t> scale(std::string_view number, std::int64_t factor) {
+  constexpr __int128 kMax = std::numeric_limits<std::int64_t>::max();
+  const std::size_t dot = number.find('.');
+  const std::string_view whole = number.substr(0, dot);
+  const std::string_view part =
+      dot == std::string_view::npos ? std::string_view{} : number.substr(dot + 1);
+  if (whole.empty() || (dot != std::string_view::npos && part.empty())) return std::nullopt;
+  __int128 value = 0;
+  for (char c : whole) {
+    if (!is_digit(c)) return std::nullopt;
+    value = value * 10 + (c - '0');
+    if (value > kMax) return std::nullopt;
+  }
+  value *= factor;
+  __int128 place = factor;
+  __int128 rest = 0;  // In units of factor / 10^18, so that no digit is rounded twice.
+  constexpr __int128 kFine = 1'000'000'000'000'000'000;
+  __int128 weight = kFine;
+  for (char c : part) {
+    if (!is_digit(c)) return std::nullopt;
+    weight /= 10;
+    rest += (c - '0') * weight;
+  }
+  value += rest * place / kFine;
+  if (value > kMax) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+std::optional<std::int64_t> with_unit(std::string_view text, std::span<const Unit> units) {
+  std::size_t end = 0;
+  while (end < text.size() && (is_digit(text[end]) || text[end] == '.')) ++end;
+  const std::string_view name = text.substr(end);
+  for (const Unit& unit : units)
+    if (unit.name == name) return scale(text.substr(0, end), unit.factor);
+  return std::nullopt;
+}
+
+constexpr std::int64_t kKibi = 1024;
+
+constexpr std::array kTimeUnits{
+    Unit{"ns", 1},
+    Unit{"us", 1'000},
+    Unit{"ms", 1'000'000},
+    Unit{"s", 1'000'000'000},
+    Unit{"min", 60'000'000'000},
+    Unit{"h", 3'600'000'000'000},
+    Unit{"d", 86'400'000'000'000},
+};
+
+constexpr std::array kSizeUnits{
+    Unit{"B", 1},
+    Unit{"kB", 1'000},
+    Unit{"MB", 1'000'000},
+    Unit{"GB", 1'000'000'000},
+    Unit{"TB", 1'000'000'000'000},
+    Unit{"KiB", kKibi},
+    Unit{"MiB", kKibi* kKibi},
+    Unit{"GiB", kKibi* kKibi* kKibi},
+    Unit{"TiB", kKibi* kKibi* kKibi* kKibi},
+};
+
+constexpr std::array kKubernetesSizeUnits{
+    Unit{"", 1},
+    Unit{"k", 1'000},
+    Unit{"M", 1'000'000},
+    Unit{"G", 1'000'000'000},
+    Unit{"T", 1'000'000'000'000},
+    Unit{"Ki", kKibi},
+    Unit{"Mi", kKibi* kKibi},
+    Unit{"Gi", kKibi* kKibi* kKibi},
+    Unit{"Ti", kKibi* kKibi* kKibi* kKibi},
+};
+
+constexpr std::array kBitRateUnits{
+    Unit{"b/s", 1},
+    Unit{"kb/s", 1'000},
+    Unit{"Mb/s", 1'000'000},
+    Unit{"Gb/s", 1'000'000'000},
+    Unit{"Tb/s", 1'000'000'000'000},
+    Unit{"bit/s", 1},
+    Unit{"kbit/s", 1'000},
+    Unit{"Mbit/s", 1'000'000},
+    Unit{"Gbit/s", 1'000'000'000},
+    Unit{"Tbit/s", 1'000'000'000'000},
+};
+
+constexpr std::array kComputeUnits{
+    Unit{"MFLOPS", 1'000'000},
+    Unit{"GFLOPS", 1'000'000'000},
+    Unit{"TFLOPS", 1'000'000'000'000},
+    Unit{"PFLOPS", 1'000'000'000'000'000},
+};
+
+constexpr std::array kCpuUnits{Unit{"", 1000}, Unit{"m", 1}};
+
+}  // namespace
+
+std::optional<Duration> parse_duration(std::string_view text) {
+  const auto ns = with_unit(text, kTimeUnits);
+  if (!ns) return std::nullopt;
+  return Duration{*ns};
+}
+
+std::optional<Bytes> parse_size(std::string_view text) {
+  const auto count = with_unit(text, kSizeUnits);
+  if (!count) return std::nullopt;
+  return Bytes{*count};
+}
+
+std::optional<double> parse_bandwidth(std::string_view text) {
+  if (const auto bits = with_unit(text, kBitRateUnits)) return static_cast<double>(*bits) / 8;
+  constexpr std::string_view kPerSecond = "/s";
+  if (!text.ends_with(kPerSecond)) return std::nullopt;
+  text.remove_suffix(kPerSecond.size());
+  const auto bytes = with_unit(text, kSizeUnits);
+  if (!bytes) return std::nullopt;
+  return static_cast<double>(*bytes);
+}
+
+std::optional<double> parse_compute(std::string_view text) {
+  const auto flops = with_unit(text, kComputeUnits);
+  if (!flops) return std::nullopt;
+  return static_cast<double>(*flops);
+}
+
+std::optional<MilliCpu> parse_cpu(std::string_view text) {
+  const auto count = with_unit(text, kCpuUnits);
+  if (!count) return std::nullopt;
+  return MilliCpu{*count};
+}
+
+std::optional<Bytes> parse_kubernetes_size(std::string_view text) {
+  const auto count = with_unit(text, kKubernetesSizeUnits);
+  if (!count) return std::nullopt;
+  return Bytes{*count};
+}
+
+std::optional<DeviceAmount> parse_devices(std::string_view text) {
+  const auto thousandths = scale(text, 1000);
+  if (!thousandths || *thousandths > 64'000) return std::nullopt;
+  const auto devices = static_cast<std::int32_t>(*thousandths / 1000);
+  const auto rest = static_cast<std::int32_t>(*thousandths % 1000);
+  if (rest == 0) return DeviceAmount{devices, Share{}};
+  if (devices > 0) return std::nullopt;
+  return DeviceAmount{1, Share{rest}};
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+}  // namespace orrery::scenarios

@@ -1,0 +1,230 @@
+// Agents, shims and workers that die at any time.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr JobId kJob{7};
+
+/// Starts something that no signal to the worker's group reaches, and tells its number.
+std::string leave_a_stray(const std::string& note) {
+  return "setsid sh -c 'echo $$ > " + note + "; exec sleep 1000' > /dev/null 2>&1 & ";
+}
+
+class AdoptionTest : public AgentTest {
+ protected:
+  void start(const std::string& script) {
+    ASSERT_TRUE(controller_.until_welcomed());
+    controller_.start_job(kJob, role_of(script), 1, Incarnation{1});
+  }
+
+  pid_t stray() const { return std::stoi(line_of(path("stray"))); }
+
+  /// Ends the agent without a word, and has another one start.
+  void replace_agent(const std::function<void()>& between) {
+    agent_.kill(SIGKILL);
+    between();
+    const std::size_t before = welcomes();
+    agent_.start();
+    EXPECT_TRUE(
+        controller_.until([&](const StubController& c) { return c.hellos_.size() > before; }));
+    EXPECT_TRUE(controller_.until_welcomed());
+  }
+
+  std::size_t welcomes() {
+    std::size_t count = 0;
+    controller_.set([&](const StubController& c) { count = c.hellos_.size(); });
+    return count;
+  }
+};
+
+TEST_F(AdoptionTest, RunsAWorkerAndTellsItsEnd) {
+  start("echo $ORRERY_WORKER $RANK/$WORLD_SIZE $MASTER_ADDR:$MASTER_PORT; exit 7");
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 7);
+  EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/log"), "7-1-0 0/1 127.0.0.1:22270\n");
+  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.troubles_.empty(); }));
+  controller_.set([](const StubController& c) {
+    EXPECT_EQ(c.troubles_[0].log_tail, "7-1-0 0/1 127.0.0.1:22270\n");
+  });
+}
+
+TEST_F(AdoptionTest, AProgramThatIsNotThereIsALaunchFailure) {
+  ASSERT_TRUE(controller_.until_welcomed());
+  RoleSpec role = role_of("");
+  role.command = {"/nowhere/at/all"};
+  controller_.start_job(kJob, role, 1, Incarnation{1});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.troubles_.empty(); }));
+  controller_.set([](const StubController& c) {
+    EXPECT_THAT(c.troubles_[0].sentence, HasSubstr("/nowhere/at/all: its program cannot be run"));
+  });
+}
+
+TEST_F(AdoptionTest, ARestartedAgentTakesItsWorkersOver) {
+  start("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const ProcessId worker = agent_.processes("7-1-0").worker;
+  replace_agent([] {});
+  EXPECT_TRUE(is_alive(worker));
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2)) << "told again";
+  controller_.set([](const StubController& c) {
+    EXPECT_LT(c.hellos_.front().session, c.hellos_.back().session);
+    EXPECT_EQ(c.beats_.back().workers.size(), 1u);
+  });
+  std::ofstream(path("go")) << "go";
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 5);
+}
+
+TEST_F(AdoptionTest, AnEndWhileNoAgentLivedIsKnown) {
+  start("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 6");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const ProcessId shim = agent_.processes("7-1-0").shim;
+  replace_agent([&] {
+    std::ofstream(path("go")) << "go";
+    EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
+  });
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 6);
+}
+
+TEST_F(AdoptionTest, ADeadShimIsALostWorkerAndNothingIsLeft) {
+  start(leave_a_stray(path("stray")) + "trap '' TERM; while :; do sleep 0.01; done");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const pid_t stray_pid = stray();
+  const WorkerProcesses processes = agent_.processes("7-1-0");
+  send_signal(processes.shim, SIGKILL);
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+  EXPECT_FALSE(is_alive(processes.worker));
+  EXPECT_FALSE(runs(stray_pid)) << "reported only when nothing of it lives";
+}
+
+TEST_F(AdoptionTest, ShimAndAgentKilledTogether) {
+  start(leave_a_stray(path("stray")) + "trap '' TERM; while :; do sleep 0.01; done");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const pid_t stray_pid = stray();
+  const WorkerProcesses processes = agent_.processes("7-1-0");
+  replace_agent([&] {
+    send_signal(processes.shim, SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !is_alive(processes.worker); }));
+    EXPECT_TRUE(runs(stray_pid));
+  });
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+  EXPECT_FALSE(runs(stray_pid));
+}
+
+TEST_F(AdoptionTest, ANewStartWaitsForWhatADeadShimHasLeft) {
+  start(leave_a_stray(path("stray")) + "while :; do sleep 0.01; done");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const pid_t stray_pid = stray();
+  const ProcessId shim = agent_.processes("7-1-0").shim;
+  replace_agent([&] { send_signal(shim, SIGKILL); });
+  // Of one that is dead and only waits to be reaped, the command line is empty.
+  controller_.start_job(
+      kJob,
+      role_of("grep -q . /proc/" + std::to_string(stray_pid) + "/cmdline && exit 1; exit 0"),
+      1,
+      Incarnation{2});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 0) << "both ran at once";
+}
+
+TEST_F(AdoptionTest, StopKillsWhoIgnoresIt) {
+  start("trap '' TERM; echo up; while :; do sleep 0.01; done");
+  line_of(agent_.folder_of("7-1-0") + "/log");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  WorkerStop stop;
+  stop.rank = stop.birth_rank = Rank{0};
+  stop.node = NodeId{0};
+  stop.incarnation = Incarnation{1};
+  controller_.order(StopWorkers{kJob, Generation{1}, Duration::milliseconds(200), {stop}});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 128 + SIGKILL);
+}
+
+TEST_F(AdoptionTest, AStoppedShimCannotHoldAKillUp) {
+  start("trap '' TERM; echo up; while :; do sleep 0.01; done");
+  line_of(agent_.folder_of("7-1-0") + "/log");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const WorkerProcesses processes = agent_.processes("7-1-0");
+  send_signal(processes.shim, SIGSTOP);
+  WorkerStop stop;
+  stop.rank = stop.birth_rank = Rank{0};
+  stop.node = NodeId{0};
+  stop.incarnation = Incarnation{1};
+  controller_.order(StopWorkers{kJob, Generation{1}, Duration::zero(), {stop}});
+  EXPECT_TRUE(eventually([&] { return !is_alive(processes.worker); }));
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+}
+
+TEST_F(AdoptionTest, AnAgentThatIsAskedToEndLeavesItsWorkers) {
+  start("while :; do sleep 0.01; done");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const ProcessId worker = agent_.processes("7-1-0").worker;
+  EXPECT_EQ(agent_.kill(SIGTERM), 0);
+  EXPECT_TRUE(is_alive(worker));
+}
+
+TEST_F(AdoptionTest, AnAgentThatTakesItsWorkersWithItLeavesNothing) {
+  agent_.kill(SIGKILL);
+  agent_.options = {"kill-workers"};
+  agent_.start();
+  start(leave_a_stray(path("stray")) + "trap '' TERM; while :; do sleep 0.01; done");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const pid_t stray_pid = stray();
+  const WorkerProcesses processes = agent_.processes("7-1-0");
+  EXPECT_EQ(agent_.kill(SIGTERM), 0);
+  EXPECT_FALSE(is_alive(processes.worker));
+  EXPECT_FALSE(runs(stray_pid));
+}
+
+TEST_F(AdoptionTest, ASecondAgentIsRefusedTheFolder) {
+  ASSERT_TRUE(controller_.until_welcomed());
+  AgentProcess second(path("state"), "unix:" + path("link"));
+  second.start();
+  EXPECT_EQ(second.wait_end(), 2);
+}
+
+TEST_F(AdoptionTest, ACleanedJobIsNotToldAgain) {
+  start("exit 3");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  controller_.order(CleanJob{kJob});
+  EXPECT_TRUE(
+      eventually([&] { return std::filesystem::exists(agent_.folder_of("7-1-0") + "/cleaned"); }));
+  controller_.set([](StubController& c) { c.reports_.clear(); });
+  replace_agent([] {});
+  controller_.start_job(JobId{8}, role_of("exit 0"), 1, Incarnation{1});
+  EXPECT_TRUE(controller_.until_report(JobId{8}, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), -1);
+  EXPECT_FALSE(std::filesystem::exists(path("state/jobs/7.spec")));
+}
+
+TEST_F(AdoptionTest, AnotherClustersWorkersAreKilledAndForgotten) {
+  start("while :; do sleep 0.01; done");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  const ProcessId worker = agent_.processes("7-1-0").worker;
+  controller_.set([](StubController& c) {
+    c.settings_.cluster = 12;
+    c.reports_.clear();
+  });
+  replace_agent([] {});
+  EXPECT_TRUE(eventually([&] { return !is_alive(worker); }));
+  EXPECT_TRUE(controller_.until([](const StubController& c) {
+    return !c.beats_.empty() && c.beats_.back().registers && c.beats_.back().workers.empty() &&
+           c.beats_.back().session == c.hellos_.back().session && c.hellos_.size() >= 3;
+  }));
+  // The same name means somebody else now.
+  start("exit 4");
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 4);
+}
+
+}  // namespace
+}  // namespace orrery::runtime

@@ -1,0 +1,121 @@
+// What happens to workers when their node is cut off.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace lease_tests {
+
+constexpr JobId kJob{7};
+
+/// Notes the time at which it lives, on the clock of leases, again and again, whatever it is told.
+const std::string kWitness =
+    "exec python3 -c 'import time, signal, os\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "f = os.open(\"witness\", os.O_WRONLY | os.O_CREAT)\n"
+    "while True:\n"
+    "  os.pwrite(f, b\"%020d\" % time.clock_gettime_ns(time.CLOCK_BOOTTIME), 0)\n"
+    "  time.sleep(0.001)\n"
+    "'";
+
+class NodeLeaseTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    controller_.settings_.node_lease = Duration::seconds(4);
+    controller_.settings_.fence_margin = Duration::seconds(2);
+    AgentTest::SetUp();
+    ASSERT_TRUE(controller_.until_welcomed());
+    controller_.start_job(kJob, role_of(kWitness), 1, Incarnation{1});
+    ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+    ASSERT_TRUE(eventually([&] { return last_word().ns > 0; }));
+  }
+
+  Instant last_word() const {
+    const std::string text = text_of_file(agent_.folder_of("7-1-0/work") + "/witness");
+    return text.size() == 20 ? Instant{std::stoll(text)} : Instant{};
+  }
+
+  /// When the controller may place the workers anew: a lease after the last beat that it answered.
+  Instant controllers_deadline() {
+    Instant until;
+    controller_.set([&](StubController& c) {
+      c.renews_ = false;
+      until = c.beats_.back().sent_at + c.settings_.node_lease;
+    });
+    return until;
+  }
+
+  void expect_fenced_before(Instant deadline) {
+    const WorkerProcesses processes = agent_.processes("7-1-0");
+    EXPECT_TRUE(eventually([&] { return !is_alive(processes.worker); }));
+    const Duration spare = deadline - last_word();
+    RecordProperty("spare_ms", static_cast<int>(spare.ns / 1'000'000));
+    EXPECT_GT(spare, Duration::zero());
+  }
+};
+
+// More than start at once: the others wait for them, and nobody is refused.
+TEST_F(NodeLeaseTest, ManyStartsFollowEachOther) {
+  constexpr JobId kMany{8};
+  constexpr std::uint32_t kCopies = 200;
+  controller_.start_job(kMany, role_of("exec sleep 1000"), kCopies, Incarnation{1});
+  ASSERT_TRUE(controller_.until_report(kMany, WorkerFact::Ready, kCopies));
+  controller_.set([&](StubController& c) {
+    for (const WorkersChanged& report : c.reports_) EXPECT_EQ(report.fact, WorkerFact::Ready);
+    EXPECT_EQ(c.troubles_.size(), 0u);
+  });
+}
+
+// A worker that has not been started yet can be stopped.
+TEST_F(NodeLeaseTest, AStopReachesThoseThatWaitToStart) {
+  constexpr JobId kMany{8};
+  constexpr std::uint32_t kCopies = 200;
+  controller_.start_job(kMany, role_of("exec sleep 1000"), kCopies, Incarnation{1});
+  StopWorkers stop{kMany, Generation{1}, Duration::zero(), {}};
+  for (std::uint32_t i = 0; i < kCopies; ++i)
+    stop.workers.push_back({Rank{i}, controller_.node_, Incarnation{1}, Rank{i}});
+  controller_.order(stop);
+  EXPECT_TRUE(controller_.until([&](const StubController& c) {
+    std::size_t gone = 0;
+    for (const WorkersChanged& each : c.reports_)
+      if (each.job == kMany && each.fact != WorkerFact::Ready) gone += each.count;
+    return gone >= kCopies;
+  }));
+}
+
+TEST_F(NodeLeaseTest, AnAgentWithoutAnswersFencesItself) {
+  expect_fenced_before(controllers_deadline());
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+}
+
+TEST_F(NodeLeaseTest, ShimsFenceWhereTheAgentIsStopped) {
+  agent_.signal(SIGSTOP);
+  expect_fenced_before(controllers_deadline());
+  agent_.signal(SIGCONT);
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+}
+
+TEST_F(NodeLeaseTest, ShimsFenceWhereTheAgentIsDead) {
+  agent_.kill(SIGKILL);
+  expect_fenced_before(controllers_deadline());
+  agent_.start();
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+}
+
+TEST_F(NodeLeaseTest, ANodeThatIsHeardAgainWorks) {
+  expect_fenced_before(controllers_deadline());
+  controller_.set([](StubController& c) { c.renews_ = true; });
+  const std::size_t before = [&] {
+    std::size_t count = 0;
+    controller_.set([&](const StubController& c) { count = c.beats_.size(); });
+    return count;
+  }();
+  EXPECT_TRUE(
+      controller_.until([&](const StubController& c) { return c.beats_.size() > before + 1; }));
+  controller_.start_job(kJob, role_of("exit 0"), 1, Incarnation{2});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+}
+
+}  // namespace lease_tests
+}  // namespace orrery::runtime

@@ -1,0 +1,101 @@
+// The agent's line to its controllers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace line_tests {
+
+constexpr JobId kJob{7};
+
+class LineTest : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (scratch_.path() / name).string(); }
+
+  std::string address(const std::string& name) const { return "unix:" + path(name); }
+
+  Scratch scratch_{"line"};
+};
+
+TEST_F(LineTest, ControllersAreTriedInTurn) {
+  StubController controller(address("second"));
+  AgentProcess agent(path("state"), address("nobody") + "," + address("second"));
+  agent.start();
+  EXPECT_TRUE(controller.until_welcomed());
+}
+
+TEST_F(LineTest, ARefusalNamesTheLeader) {
+  StubController follower(address("follower"));
+  StubController leader(address("leader"));
+  follower.set([&](StubController& c) {
+    c.refusal_ = "another controller leads";
+    c.leader_ = address("leader");
+  });
+  AgentProcess agent(path("state"), address("follower"));
+  agent.start();
+  EXPECT_TRUE(leader.until_welcomed());
+  follower.set([](const StubController& c) { EXPECT_EQ(c.hellos_.size(), 1u); });
+}
+
+TEST_F(LineTest, AControllerThatComesBackFindsEverythingAsItWas) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(
+      kJob, role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done"), 1, Incarnation{1});
+  controller->start_job(JobId{8}, role_of("exit 9"), 1, Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  ASSERT_TRUE(controller->until_report(JobId{8}, WorkerFact::Exited));
+  controller.reset();
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([](StubController& c) { c.epoch_ = Epoch{2}; });
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Ready)) << "told again";
+  EXPECT_TRUE(controller->until_report(JobId{8}, WorkerFact::Exited)) << "told again";
+  EXPECT_TRUE(controller->until([](const StubController& c) {
+    return !c.beats_.empty() && c.beats_.back().epoch == Epoch{2} &&
+           c.beats_.back().workers.size() == 1;
+  }));
+  std::ofstream(path("go")) << "go";
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
+}
+
+TEST_F(LineTest, OtherDurationsBeginANewSessionAndKillNobody) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(kJob,
+                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
+                        1,
+                        Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  controller.reset();
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([](StubController& c) { c.settings_.node_lease = Duration::seconds(20); });
+  ASSERT_TRUE(controller->until([](const StubController& c) {
+    return c.hellos_.size() >= 2 && !c.beats_.empty() &&
+           c.beats_.back().session == c.hellos_.back().session &&
+           c.hellos_.back().session > c.hellos_.front().session;
+  }));
+  std::ofstream(path("go")) << "go";
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller->exit_code_of(kJob), 5);
+}
+
+TEST_F(LineTest, ASignalAnnouncesThatTheNodeLeaves) {
+  StubController controller(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller.until_welcomed());
+  agent.signal(SIGUSR1);
+  EXPECT_TRUE(controller.until([](const StubController& c) { return !c.facts_.empty(); }));
+  controller.set([](const StubController& c) {
+    EXPECT_TRUE(std::holds_alternative<NodeLeaving>(c.facts_.at(0).body));
+    EXPECT_LE(c.facts_[0].leaves_in, Duration::seconds(30));
+  });
+}
+
+}  // namespace line_tests
+}  // namespace orrery::runtime

@@ -1,0 +1,254 @@
+// What roles ask of a node beside a process: environments, volumes, users, images.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/agent/volumes.hpp"
+#include "runtime/agent/worker_user.hpp"
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace role_demands_tests {
+
+using ::testing::HasSubstr;
+
+constexpr JobId kJob{7};
+
+class RoleDemandsTest : public AgentTest {
+ protected:
+  void SetUp() override {}  // Each test starts the agent with options of its own.
+
+  void start_agent(std::vector<std::string> options = {}) {
+    agent_.options = std::move(options);
+    std::size_t before = 0;
+    controller_.set([&](const StubController& c) { before = c.hellos_.size(); });
+    agent_.start();
+    ASSERT_TRUE(
+        controller_.until([&](const StubController& c) { return c.hellos_.size() > before; }));
+    ASSERT_TRUE(controller_.until_welcomed());
+  }
+
+  void start(const RoleSpec& role, Incarnation incarnation = Incarnation{1}) {
+    controller_.start_job(kJob, role, 1, incarnation);
+  }
+
+  std::string log(const std::string& worker = "7-1-0") const {
+    return text_of_file(agent_.folder_of(worker) + "/log");
+  }
+
+  bool is_told(const std::string& text) {
+    return controller_.until([&](const StubController& c) {
+      for (const WorkerTrouble& each : c.troubles_)
+        if (each.sentence.find(text) != std::string::npos) return true;
+      return false;
+    });
+  }
+
+  void write_script(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << "#!/bin/sh\n" << text;
+    std::filesystem::permissions(path(name),
+                                 std::filesystem::perms::owner_all |
+                                     std::filesystem::perms::others_exec |
+                                     std::filesystem::perms::others_read);
+  }
+
+  /// A role that prints the version of module `thing`, of which `version` is prepared for it.
+  RoleSpec role_with_module(const std::string& version) const {
+    RoleSpec role;
+    role.name = "v" + version;
+    role.command = {"-c", "import thing; print(thing.VERSION)"};
+    role.isolation.key = "thing-" + version;
+    role.isolation.prepare = {path("prepare"), version};
+    role.isolation.interpreter = "bin/python";
+    return role;
+  }
+
+  void write_prepare() const {
+    write_script("prepare",
+                 "echo run >> " + path("prepared") +
+                     "\nmkdir -p $ORRERY_ENVIRONMENT/bin $ORRERY_ENVIRONMENT/lib\n"
+                     "echo \"VERSION = $1\" > $ORRERY_ENVIRONMENT/lib/thing.py\n"
+                     "printf '#!/bin/sh\\nPYTHONPATH=%s/lib exec python3 \"$@\"\\n' "
+                     "$ORRERY_ENVIRONMENT > $ORRERY_ENVIRONMENT/bin/python\n"
+                     "chmod +x $ORRERY_ENVIRONMENT/bin/python\n");
+  }
+};
+
+TEST_F(RoleDemandsTest, TwoVersionsOfAModuleSideBySideEachPreparedOnce) {
+  start_agent();
+  write_prepare();
+  JobSpec spec;
+  spec.name = "default.two";
+  spec.roles = {role_with_module("1"), role_with_module("2")};
+  controller_.start_job(kJob, spec, 4, Incarnation{1});
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited, 4));
+  EXPECT_EQ(controller_.exit_code_of(kJob), 0);
+  EXPECT_EQ(log("7-1-0"), "1\n");
+  EXPECT_EQ(log("7-1-1"), "2\n");
+  EXPECT_EQ(log("7-1-2"), "1\n");
+  EXPECT_EQ(log("7-1-3"), "2\n");
+  EXPECT_EQ(text_of_file(path("prepared")), "run\nrun\n");
+  // Nor by a later life of the agent.
+  agent_.kill(SIGKILL);
+  start_agent();
+  controller_.start_job(JobId{8}, spec, 1, Incarnation{1});
+  ASSERT_TRUE(controller_.until_report(JobId{8}, WorkerFact::Exited));
+  EXPECT_EQ(text_of_file(path("prepared")), "run\nrun\n");
+}
+
+TEST_F(RoleDemandsTest, AnAgentThatDiesWhileItPreparesTakesTheRunOver) {
+  start_agent();
+  write_script("prepare",
+               "echo run >> " + path("prepared") + "\nwhile [ ! -e " + path("go") +
+                   " ]; do sleep 0.01; done\n");
+  RoleSpec role = role_of("echo $ORRERY_ENVIRONMENT; exit 0");
+  role.isolation.key = "slow";
+  role.isolation.prepare = {path("prepare")};
+  start(role);
+  line_of(path("prepared"));
+  agent_.kill(SIGKILL);
+  start_agent();
+  start(role, Incarnation{2});
+  std::ofstream(path("go")) << "go";
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log("7-2-0"), path("state/environments/slow") + "\n");
+  EXPECT_EQ(text_of_file(path("prepared")), "run\n");
+}
+
+TEST_F(RoleDemandsTest, APreparationThatFailsIsToldWithItsLastWordsAndTriedAgain) {
+  start_agent();
+  write_script("prepare",
+               "[ -e " + path("mended") + " ] && exit 0\necho no such package; exit 3\n");
+  RoleSpec role = role_of("exit 0");
+  role.isolation.key = "broken";
+  role.isolation.prepare = {path("prepare")};
+  start(role);
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  EXPECT_TRUE(is_told("its preparation ended with 3; its last words: no such package"));
+  std::ofstream(path("mended")) << "mended";
+  start(role, Incarnation{2});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+}
+
+TEST_F(RoleDemandsTest, APreparationHasADeadline) {
+  start_agent();
+  RoleSpec role = role_of("exit 0");
+  role.isolation.key = "endless";
+  role.isolation.prepare = {"/bin/sleep", "1000"};
+  role.isolation.prepare_deadline = Duration::milliseconds(200);
+  start(role);
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  EXPECT_TRUE(is_told("took longer than its deadline"));
+}
+
+TEST_F(RoleDemandsTest, AStopEndsAStartThatWaits) {
+  start_agent();
+  RoleSpec role = role_of("exit 0");
+  role.isolation.key = "endless";
+  role.isolation.prepare = {"/bin/sleep", "1000"};
+  start(role);
+  ASSERT_TRUE(
+      eventually([&] { return std::filesystem::exists(path("state/preparing/endless/running")); }));
+  WorkerStop stop;
+  stop.rank = stop.birth_rank = Rank{0};
+  stop.node = NodeId{0};
+  stop.incarnation = Incarnation{1};
+  controller_.order(StopWorkers{kJob, Generation{1}, Duration::seconds(1), {stop}});
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
+}
+
+TEST_F(RoleDemandsTest, VolumesComeFromAllowedFoldersOnly) {
+  std::filesystem::create_directories(path("data/set"));
+  std::filesystem::create_directories(path("secret"));
+  std::ofstream(path("data/set/word")) << "shared\n";
+  std::filesystem::create_symlink(path("secret"), path("data/escape"));
+  start_agent({"volumes=" + path("data")});
+  RoleSpec role = role_of("cat in/word");
+  role.volumes = {path("data/set") + ":in"};
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log(), "shared\n");
+  role.volumes = {path("data/escape") + ":in", path("data") + "/../secret:in", "/etc:../../in"};
+  start(role, Incarnation{2});
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  EXPECT_TRUE(is_told("data/escape:in: its source is " + path("secret") +
+                      ", which lies in no folder that this node allows: " + path("data")));
+  EXPECT_TRUE(is_told("/../secret:in: its source is " + path("secret")));
+  EXPECT_TRUE(is_told("volume /etc:../../in: needed source:target"));
+}
+
+TEST_F(RoleDemandsTest, AVolumeAtAnAbsolutePathIsTheWorkersOwn) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may mount";
+  std::filesystem::create_directories(path("data"));
+  std::filesystem::create_directories(path("target"));
+  std::ofstream(path("data/word")) << "shared\n";
+  start_agent({"volumes=" + path("data")});
+  RoleSpec role = role_of("cat " + path("target/word"));
+  role.volumes = {path("data") + ":" + path("target")};
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log(), "shared\n");
+  EXPECT_FALSE(std::filesystem::exists(path("target/word")));
+}
+
+TEST_F(RoleDemandsTest, WorkersRunAsTheConfiguredUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
+  start_agent({"user=nobody"});
+  RoleSpec role =
+      role_of("echo $(id -un) $USER; touch mine && echo wrote; cat " + path("state/node") +
+              " > /dev/null 2>&1 || echo kept out; python3 -c 'import socket, os\n"
+              "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
+              "s.sendall(b\"{\\\"hello\\\":{\\\"worker\\\":\\\"7-1-0\\\"}}\\n\")\n"
+              "print(s.recv(13).decode())'");
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log(), "nobody nobody\nwrote\nkept out\n{\"membership\"\n");
+}
+
+TEST_F(RoleDemandsTest, AUserWhoIsNotThereIsRefused) {
+  agent_.options = {"user=nobody-of-this-name"};
+  agent_.start();
+  EXPECT_EQ(agent_.wait_end(), 2);
+}
+
+TEST_F(RoleDemandsTest, AnImageWithoutARuntimeIsAWarning) {
+  start_agent();
+  RoleSpec role = role_of("echo on the host");
+  role.image = "example.org/train:1";
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log(), "on the host\n");
+  EXPECT_TRUE(
+      is_told("role main asks for image example.org/train:1, but its node has no "
+              "container_runtime"));
+}
+
+TEST_F(RoleDemandsTest, AnImageIsRunByTheConfiguredRuntime) {
+  write_script("runtime", "for word in \"$@\"; do echo \"$word\"; done; echo $GREETING\n");
+  std::filesystem::create_directories(path("data"));
+  start_agent({"runtime=" + path("runtime"), "volumes=" + path("data")});
+  RoleSpec role = role_of("echo in the container");
+  role.image = "example.org/train:1";
+  role.environment = {{"GREETING", "hello there"}};
+  role.volumes = {path("data") + ":/data"};
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_THAT(log(), ::testing::StartsWith("run\n--volume=" + path("data") + ":/data\n--rm\n"));
+  EXPECT_THAT(log(), HasSubstr("\n--env=GREETING\n"));
+  EXPECT_THAT(log(), HasSubstr("\n--env=RANK\n"));
+  EXPECT_THAT(log(), ::testing::Not(HasSubstr("--env=PATH\n")));
+  EXPECT_THAT(log(),
+              ::testing::EndsWith("\nexample.org/train:1\n/bin/sh\n-c\necho in the "
+                                  "container\nhello there\n"));
+}
+
+TEST(WorkerUserTest, NumbersNeedNoEntry) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
+  const Result<WorkerUser> user = find_worker_user("4711:4712");
+  ASSERT_TRUE(user.has_value());
+  EXPECT_EQ(user->user, 4711u);
+  EXPECT_EQ(user->group, 4712u);
+  EXPECT_FALSE(find_worker_user("4711:x").has_value());
+}
+
+}  // namespace role_demands_tests
+}  // namespace orrery::runtime

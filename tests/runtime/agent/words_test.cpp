@@ -1,0 +1,205 @@
+// What workers and their agent say to each other, and how their logs are shown.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/agent/log_sender.hpp"
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace words_tests {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+constexpr JobId kJob{7};
+
+/// Says the lines of SAY, then prints every line that it hears.
+const std::string kSpeaker =
+    "exec python3 -uc 'import socket, os\n"
+    "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
+    "s.sendall(os.environ[\"SAY\"].encode() + b\"\\n\")\n"
+    "for line in s.makefile(): print(line, end=\"\")\n"
+    "'";
+
+const std::string kHello = "{\"hello\":{\"worker\":\"7-1-0\"}}\n";
+
+class WordsTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    controller_.settings_.node_lease = Duration::seconds(10);  // A beat each two seconds.
+    AgentTest::SetUp();
+    ASSERT_TRUE(controller_.until_welcomed());
+  }
+
+  /// A job of roles "main", which speaks, and "led", which main leads.
+  void speak(const std::string& say) {
+    JobSpec spec;
+    spec.name = "default.speech";
+    spec.roles = {role_of(kSpeaker), role_of("sleep 1000")};
+    spec.roles[0].environment = {{"SAY", say}};
+    spec.roles[0].master_of = RoleIndex{1};
+    spec.roles[1].name = "led";
+    controller_.start_job(kJob, spec, 2, Incarnation{1});
+  }
+
+  std::string log() const { return text_of_file(agent_.folder_of("7-1-0") + "/log"); }
+
+  /// Waits until the worker has heard something.
+  bool hears(const std::string& text) {
+    return eventually([&] { return log().find(text) != std::string::npos; });
+  }
+};
+
+TEST_F(WordsTest, HelloIsAnsweredByTheMembership) {
+  speak("{\"hello\":{\"worker\":\"7-1-0\"}}");
+  ASSERT_TRUE(hears("\n"));
+  const std::string line = log();
+  EXPECT_THAT(line,
+              HasSubstr("{\"membership\":{\"generation\":1,\"rank\":0,\"world_size\":2,"
+                        "\"master\":{\"address\":\"127.0.0.1\",\"port\":22270},"));
+  EXPECT_THAT(line,
+              HasSubstr("{\"rank\":1,\"role\":\"led\",\"local_rank\":0,\"node\":\"n0\","
+                        "\"address\":\"127.0.0.1\",\"first_port\":22271}"));
+  EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/membership.json"), line);
+}
+
+TEST_F(WordsTest, AChangeOfMembershipIsTold) {
+  speak("{\"hello\":{\"worker\":\"7-1-0\"}}");
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));
+  ASSERT_TRUE(hears("\"generation\":1"));
+  WorkerStart stays;
+  stays.rank = stays.birth_rank = Rank{0};
+  stays.role = RoleIndex{0};
+  stays.node = NodeId{0};
+  stays.incarnation = Incarnation{1};
+  controller_.send(Members{kJob, Generation{2}, {stays}, {{NodeId{0}, "n0", "127.0.0.1"}}});
+  controller_.order(UpdateMembership{kJob, Generation{2}, 1, {stays}});
+  EXPECT_TRUE(hears("\"generation\":2,\"rank\":0,\"world_size\":1"));
+  EXPECT_THAT(text_of_file(agent_.folder_of("7-1-0") + "/membership.json"),
+              HasSubstr("\"generation\":2"));
+}
+
+TEST_F(WordsTest, ProfilingGoesWithTheBeatAndProgressAsAFact) {
+  speak(kHello + "{\"profiling\":{\"step_time_s\":0.5}}\n{\"profiling\":{\"step_time_s\":0.25}}\n" +
+        "{\"progress\":{\"done\":12,\"rate\":3.5,\"checkpointed\":true}}");
+  EXPECT_TRUE(controller_.until([](const StubController& c) {
+    for (const Beat& beat : c.beats_)
+      for (const ProfilingChanged& each : beat.measured)
+        if (each.job == kJob && each.rank == Rank{0} && each.generation == Generation{1} &&
+            each.values == std::vector<ProfilingValue>{{"step_time_s", 0.25}})
+          return true;
+    return false;
+  }));
+  controller_.set([](const StubController& c) {
+    ASSERT_EQ(c.facts_.size(), 1u);
+    const auto& progress = std::get<ProgressReported>(c.facts_[0].body);
+    EXPECT_EQ(progress.done, 12);
+    EXPECT_EQ(progress.rate, 3.5);
+    EXPECT_TRUE(progress.checkpointed);
+  });
+}
+
+TEST_F(WordsTest, ASubMasterTalksWithItsController) {
+  speak(kHello + "{\"sub_master\":{\"role\":\"led\",\"incident\":3,\"word\":\"ask_state\"}}");
+  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.facts_.empty(); }));
+  controller_.set([](const StubController& c) {
+    const auto& said = std::get<SubMasterSaid>(c.facts_.at(0).body);
+    EXPECT_EQ(said.role, RoleIndex{1});
+    EXPECT_EQ(said.incident, 3u);
+    EXPECT_EQ(said.word, SubMasterWord::AskState);
+  });
+  TellSubMaster tell;
+  tell.job = kJob;
+  tell.role = RoleIndex{1};
+  tell.master = RoleIndex{0};
+  tell.node = NodeId{0};
+  tell.incarnation = Incarnation{1};
+  tell.incident = 3;
+  tell.word = SubMasterOrder::State;
+  controller_.order(tell);
+  EXPECT_TRUE(hears("{\"sub_master\":{\"role\":\"led\",\"incident\":3,\"word\":\"state\"}}"));
+}
+
+TEST_F(WordsTest, WhatMakesNoSenseIsAnswered) {
+  speak("{\"profiling\":{}}\nnothing\n{\"hello\":{\"worker\":\"9-9-9\"}}\n" + kHello +
+        "{\"sub_master\":{\"role\":\"main\",\"incident\":3,\"word\":\"done\"}}\n" +
+        "{\"progress\":{\"done\":-1}}\n[1]");
+  EXPECT_TRUE(hears("needed hello first"));
+  EXPECT_TRUE(hears("needed one JSON object on a line"));
+  EXPECT_TRUE(hears("no worker of this name runs here"));
+  EXPECT_TRUE(hears("this worker does not lead role main"));
+  EXPECT_TRUE(hears("done and rate are at least 0"));
+}
+
+TEST_F(WordsTest, ALineThatIsTooLongEndsItsConnection) {
+  speak(std::string(70'000, '['));
+  EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+}
+
+class LogsTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    agent_.options = {"log-size=1000"};
+    AgentTest::SetUp();
+    ASSERT_TRUE(controller_.until_welcomed());
+  }
+
+  void ask(std::uint64_t request, std::uint64_t tail, bool follow, JobId job = kJob) {
+    LogRequest asked;
+    asked.request = request;
+    asked.job = job;
+    asked.incarnation = Incarnation{1};
+    asked.birth_rank = Rank{0};
+    asked.tail_bytes = tail;
+    asked.follow = follow;
+    controller_.send(asked);
+  }
+
+  bool has_ended(std::uint64_t request) {
+    return controller_.until(
+        [&](const StubController& c) { return c.log_ends_.contains(request); });
+  }
+
+  std::string log(std::uint64_t request) {
+    std::string text;
+    controller_.set([&](StubController& c) { text = c.logs_[request]; });
+    return text;
+  }
+};
+
+TEST_F(LogsTest, AFollowedLogGoesOnThroughRotationsToTheEnd) {
+  controller_.start_job(kJob,
+                        role_of("echo begin; while [ ! -e " + path("go") +
+                                " ]; do sleep 0.01; done; for i in 1 2 3 4 5 6 7 8; do head -c "
+                                "199 /dev/zero | tr '\\0' $i; echo; sleep 0.15; done; echo end"),
+                        1,
+                        Incarnation{1});
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
+  ask(1, 0, true);
+  EXPECT_TRUE(controller_.until(
+      [](const StubController& c) { return c.logs_.contains(1) && c.logs_.at(1) == "begin\n"; }));
+  std::ofstream(path("go")) << "go";
+  ASSERT_TRUE(has_ended(1));
+  std::string all = "begin\n";
+  for (char digit = '1'; digit <= '8'; ++digit) all += std::string(199, digit) + "\n";
+  EXPECT_EQ(log(1), all + "end\n");
+  // What has ended can still be looked at, also its tail across two files.
+  ask(2, 0, false);
+  ask(3, 500, false);
+  ask(4, 0, true);
+  ASSERT_TRUE(has_ended(2) && has_ended(3) && has_ended(4));
+  EXPECT_EQ(log(2), all + "end\n");
+  EXPECT_EQ(log(3), (all + "end\n").substr(all.size() + 4 - 500));
+  EXPECT_EQ(log(4), log(2));
+}
+
+TEST_F(LogsTest, ALogOfNobodyIsRefused) {
+  ask(1, 0, true, JobId{99});
+  ASSERT_TRUE(has_ended(1));
+  controller_.set([](StubController& c) {
+    EXPECT_EQ(c.log_ends_[1], "no log of this worker is kept on its node");
+  });
+}
+
+}  // namespace words_tests
+}  // namespace orrery::runtime

@@ -1,0 +1,153 @@
+#include <atomic>
+#include <mutex>
+
+#include "tests/runtime/controller/daemon_in_test.hpp"
+
+namespace orrery::runtime::tests {
+namespace {
+
+OpenStore in_memory() {
+  return [](const Leadership&) {
+    return Result<std::unique_ptr<StateStore>>(std::make_unique<MemoryStore>());
+  };
+}
+
+JobSpec three_roles() {
+  JobSpec spec = JobBuilder("train").replicas(2).role("actor", 3).follower("evaluator", 1).spec();
+  return spec;
+}
+
+TEST(Daemon, RunsAJobOfThreeRolesOnTwoNodesToItsEnd) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode a(transport, "a", 4);
+  FakeNode b(transport, "b", 4);
+  const RequestOutcome answer = submitted(*daemon, three_roles());
+  ASSERT_EQ(answer.kind, RequestOutcome::Kind::Accepted) << answer.message;
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
+  EXPECT_EQ(a.running() + b.running(), 6u);
+  for (FakeNode* node : {&a, &b})
+    for (const auto& [job, size] : node->members()) EXPECT_EQ(size, 6u) << "everybody is told";
+  a.end_role(0, 0);
+  b.end_role(0, 0);
+  a.end_role(1, 0);
+  b.end_role(1, 0);
+  EXPECT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Succeeded; }));
+  EXPECT_TRUE(eventually([&] { return a.running() + b.running() == 0; }))
+      << "followers are drained";
+  EXPECT_EQ(a.starts() + b.starts(), 6u);
+}
+
+TEST(Daemon, AnswersRequestsWhatTheCoreSays) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode node(transport, "a", 4);
+  const RequestOutcome first = submitted(*daemon, JobBuilder("j").spec(), 77);
+  const RequestOutcome again = submitted(*daemon, JobBuilder("j").spec(), 77);
+  EXPECT_EQ(again.kind, RequestOutcome::Kind::Accepted);
+  EXPECT_EQ(again.job, first.job) << "a repeated request is the same one";
+  const RequestOutcome other = submitted(*daemon, JobBuilder("j").spec());
+  EXPECT_EQ(other.kind, RequestOutcome::Kind::Refused);
+  EXPECT_NE(other.message.find("default.j"), std::string::npos) << other.message;
+  const RequestOutcome nobody = asked(*daemon, StopRequested{0, JobId{99}});
+  EXPECT_EQ(nobody.kind, RequestOutcome::Kind::Refused);
+  const RequestOutcome late =
+      asked(*daemon, ProfilingChanged{JobId{99}, Generation{1}, Rank{0}, {{"throughput", 1}}});
+  EXPECT_EQ(late.kind, RequestOutcome::Kind::Refused) << "nothing that was ignored is accepted";
+  EXPECT_EQ(asked(*daemon, DeleteRequested{0, first.job}).kind, RequestOutcome::Kind::Accepted);
+}
+
+TEST(Daemon, TellsEventsAndChangesToWhoeverFollowsThem) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode node(transport, "a", 4);
+  std::mutex mutex;
+  std::vector<std::string> names;
+  std::atomic<int> changes{0};
+  const auto events = daemon->follow_events(100, [&](const EventLine& line) {
+    const std::lock_guard lock(mutex);
+    if (line.job == "default.j") names.push_back(line.event.name);
+  });
+  const auto changed = daemon->follow_changes([&](JobId) { ++changes; });
+  const RequestOutcome answer = submitted(*daemon, JobBuilder("j").spec());
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "JobRunning"), 1);
+  EXPECT_GT(changes, 0);
+}
+
+TEST(Daemon, RefusesAgentsWithAReason) {
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.closed_cluster = true;
+  NodeGroup group;
+  group.name = "gpu";
+  group.count = 1;
+  group.cpu = MilliCpu{4000};
+  group.node_names = {"known"};
+  config.groups = {group};
+  const auto daemon = start_daemon(transport, in_memory(), config);
+  FakeNode known(transport, "known", 0);
+  FakeNode stranger(transport, "stranger", 0);
+  FakeNode nameless(transport, "No Name", 0);
+  EXPECT_TRUE(eventually([&] { return known.holds_lease(); }));
+  EXPECT_TRUE(
+      eventually([&] { return stranger.last_refusal().find("closed") != std::string::npos; }));
+  EXPECT_TRUE(
+      eventually([&] { return nameless.last_refusal().find("DNS label") != std::string::npos; }));
+}
+
+TEST(Daemon, ANodeThatIsNotHeardIsSilentAndItsWorkStartsElsewhere) {
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.settings.node_lease = Duration::milliseconds(600);
+  config.settings.fence_margin = Duration::milliseconds(200);
+  const auto daemon = start_daemon(transport, in_memory(), config);
+  auto a = std::make_unique<FakeNode>(transport, "a", 1);
+  ASSERT_TRUE(eventually([&] { return a->holds_lease(); }));
+  JobSpec spec = JobBuilder("j").spec();
+  spec.backoff_base = Duration::milliseconds(10);
+  spec.unknown_deadline = Duration::milliseconds(50);  // All its nodes are out of contact.
+  const RequestOutcome answer = submitted(*daemon, std::move(spec));
+  ASSERT_TRUE(eventually([&] { return a->running() == 1; }));
+  FakeNode b(transport, "b", 1);
+  a.reset();
+  EXPECT_TRUE(eventually([&] { return b.running() == 1; })) << history_of(*daemon);
+  EXPECT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
+}
+
+TEST(Daemon, NodesAreCheckedInPairsBeforeTheyAreUsedAndTheBrokenAndSlowAreNamed) {
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.node_check = true;
+  const auto daemon = start_daemon(transport, in_memory(), config);
+  std::vector<std::unique_ptr<FakeNode>> nodes;
+  for (const char* name : {"a", "b", "c", "slow", "broken"})
+    nodes.push_back(std::make_unique<FakeNode>(transport, name, 1));
+  nodes[3]->check_as(true, false);
+  nodes[4]->check_as(false, true);
+  const RequestOutcome answer = submitted(*daemon, JobBuilder("j").replicas(4).spec());
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
+  EXPECT_EQ(nodes[4]->starts(), 0u) << "the broken node is not used";
+  const std::string history = history_of(*daemon);
+  EXPECT_NE(history.find("NodeCheckFailed broken: the node check failed: wrong product"),
+            std::string::npos)
+      << history;
+  EXPECT_NE(history.find("NodeStraggling slow"), std::string::npos) << history;
+  for (const auto& node : nodes) EXPECT_GE(node->checked_with(), 2u);
+}
+
+TEST(Daemon, ALogOfNobodyIsAnError) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
+  std::promise<std::string> told;
+  const auto reading =
+      daemon->read_log({JobId{5}}, [&](std::string_view, bool last, const auto& why) {
+        if (last) told.set_value(why);
+      });
+  EXPECT_EQ(told.get_future().get(), "no such job");
+}
+
+}  // namespace
+}  // namespace orrery::runtime::tests

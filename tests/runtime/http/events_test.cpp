@@ -1,0 +1,81 @@
+// /api/v1/events.
+#include "tests/runtime/http/http_fixture.hpp"
+
+namespace orrery::tests {
+namespace events_tests {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+class EventsTest : public HttpTest {
+ protected:
+  EventsTest() { serve(); }
+
+  HttpClient follow(const std::string& query, const std::string& headers = {}) {
+    HttpClient client(address());
+    client.send("GET /api/v1/events?" + query + " HTTP/1.1\r\n" + headers + "\r\n");
+    const Answer head = client.receive_head();
+    EXPECT_EQ(head.status, 200);
+    EXPECT_EQ(head.header("Content-Type"), "text/event-stream");
+    return client;
+  }
+
+  void run(const char* name) { control.running(JobBuilder(name).spec(), 1); }
+};
+
+TEST_F(EventsTest, TheLatestAreListed) {
+  run("a");
+  run("b");
+  const Json all = get("/api/v1/events").json()["events"];
+  ASSERT_GE(all.size(), 4u);
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GT(all[i]["number"], all[i - 1]["number"]);
+  const Json of_b = get("/api/v1/events?job=b&backlog=2").json()["events"];
+  ASSERT_EQ(of_b.size(), 2u);
+  for (const Json& line : of_b) EXPECT_EQ(line["job"], "default.b");
+  EXPECT_EQ(of_b[1]["name"], "JobRunning");
+  EXPECT_EQ(of_b[1]["severity"], "Normal");
+}
+
+TEST_F(EventsTest, AFollowerGetsWhatWasAndWhatComes) {
+  run("a");
+  HttpClient client = follow("follow=1&job=a");
+  client.receive_until("JobRunning");
+  EXPECT_EQ(post("/api/v1/jobs/a/stop").status, 200);
+  run("b");
+  const std::string seen = client.receive_until("JobFailed");
+  EXPECT_THAT(seen, Not(HasSubstr("default.b")));
+}
+
+TEST_F(EventsTest, AskingForAnEventStreamFollows) {
+  HttpClient client = follow("backlog=0", "Accept: text/event-stream\r\n");
+  run("a");
+  client.receive_until("JobRunning");
+}
+
+TEST_F(EventsTest, AFollowerThatComesBackMissesNothingAndSeesNothingTwice) {
+  run("a");
+  std::string seen = follow("follow=1").receive_until("JobRunning");
+  const std::size_t at = seen.rfind("id: ", seen.rfind("JobRunning"));
+  const std::string id = seen.substr(at + 4, seen.find('\n', at) - at - 4);
+  run("b");
+  HttpClient again = follow("follow=1", "Last-Event-ID: " + id + "\r\n");
+  seen = again.receive_until("default.b");
+  EXPECT_THAT(seen, Not(HasSubstr("default.a")));
+  const Json listed = get("/api/v1/events?since=" + id).json()["events"];
+  EXPECT_EQ(listed[0]["job"], "default.b");
+}
+
+TEST_F(EventsTest, AnIdOfAnEarlierControllerMeansEverything) {
+  run("a");
+  follow("follow=1", "Last-Event-ID: 17.999999\r\n").receive_until("JobRunning");
+}
+
+TEST_F(EventsTest, WhatIsNoIdIsRefused) {
+  EXPECT_EQ(get("/api/v1/events?since=x.1").status, 400);
+  EXPECT_EQ(get("/api/v1/events?backlog=-3").status, 400);
+  EXPECT_EQ(get("/api/v1/events?follow=maybe").status, 400);
+}
+
+}  // namespace events_tests
+}  // namespace orrery::tests

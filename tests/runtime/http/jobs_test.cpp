@@ -1,0 +1,216 @@
+// /api/v1/jobs.
+#include "tests/runtime/http/http_fixture.hpp"
+
+namespace orrery::tests {
+namespace jobs_tests {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+class JobsTest : public HttpTest {
+ protected:
+  JobsTest() { serve(); }
+
+  std::vector<std::string> names(std::string_view query) {
+    std::vector<std::string> out;
+    const Answer answer = get("/api/v1/jobs" + std::string(query));
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    const Json list = answer.json();
+    for (const Json& job : list["jobs"]) out.push_back(job["name"]);
+    return out;
+  }
+
+  std::uint64_t submitted() {
+    return control.with([](const State& state) { return state.totals.submitted; });
+  }
+
+  std::int32_t target(JobId id) {
+    return control.with([&](const State& state) { return state.find(id)->target(RoleIndex{0}); });
+  }
+};
+
+TEST_F(JobsTest, ASubmissionIsInStateWhenItIsAnswered) {
+  const Answer answer = post("/api/v1/jobs", "a\nimage\nb 2\n");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([{"name":"default.a"},{"name":"default.b"}])"));
+  EXPECT_EQ(answer.json()["warnings"], Json::parse(R"(["image: is not run here"])"));
+  EXPECT_EQ(submitted(), 2u);
+}
+
+TEST_F(JobsTest, ABadTextIsRefusedWithItsPlace) {
+  const Answer answer = post("/api/v1/jobs?file=jobs.yaml", "a\nbad\n");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(message(answer), HasSubstr("jobs.yaml:2: job: found bad"));
+  EXPECT_EQ(submitted(), 0u);
+  EXPECT_EQ(post("/api/v1/jobs", "").status, 400);
+}
+
+TEST_F(JobsTest, WhatTheCoreRefusesIsUnprocessable) {
+  const Answer answer = post("/api/v1/jobs", "good\na 0\nlate\n");
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(message(answer), HasSubstr("min_replicas"));
+  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([{"name":"default.good"}])"));
+}
+
+TEST_F(JobsTest, ANameThatIsTakenIsAConflictBeforeAnythingIsIn) {
+  ASSERT_EQ(post("/api/v1/jobs", "a").status, 200);
+  const Answer answer = post("/api/v1/jobs", "b\na\n");
+  EXPECT_EQ(answer.status, 409);
+  EXPECT_THAT(message(answer), HasSubstr("default.a"));
+  EXPECT_EQ(submitted(), 1u);
+}
+
+TEST_F(JobsTest, ARepeatedSubmissionIsTakenOnce) {
+  for (const std::string key : {"Idempotency-Key: k1\r\n", "Idempotency-Key: k1\r\n"})
+    EXPECT_EQ(post("/api/v1/jobs", "a\nb\n", key).status, 200);
+  EXPECT_EQ(post("/api/v1/jobs", "a\n", "Idempotency-Key: k2\r\n").status, 409);
+  EXPECT_EQ(post("/api/v1/jobs?request=7", "c").status, 200);
+  EXPECT_EQ(post("/api/v1/jobs?request=7", "c").status, 200);
+  EXPECT_EQ(submitted(), 3u);
+}
+
+TEST_F(JobsTest, ATrialChangesNothing) {
+  const Answer answer = post("/api/v1/jobs?dry_run=1", "a\nimage\n");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.json()["jobs"][0]["name"], "default.a");
+  EXPECT_EQ(submitted(), 0u);
+}
+
+TEST_F(JobsTest, OnlyJobsThatAreNamedAreTaken) {
+  EXPECT_EQ(post("/api/v1/jobs?only=b&only=default.c", "a\nb\nc\n").status, 200);
+  EXPECT_THAT(names(""), ElementsAre("default.b", "default.c"));
+  EXPECT_EQ(post("/api/v1/jobs?only=x", "a").status, 400);
+}
+
+TEST_F(JobsTest, AListIsFiltered) {
+  JobSpec other = JobBuilder("b").group("g").spec();
+  other.name = "team.b";
+  other.labels = {{"tier", "gold"}};
+  control.running(JobBuilder("a").spec(), 1);
+  control.step(JobSubmitted{0, std::make_shared<const JobSpec>(other)});
+  EXPECT_THAT(names(""), ElementsAre("default.a", "team.b"));
+  EXPECT_THAT(names("?namespace=team"), ElementsAre("team.b"));
+  EXPECT_THAT(names("?group=g"), ElementsAre("team.b"));
+  EXPECT_THAT(names("?phase=Running"), ElementsAre("default.a"));
+  EXPECT_THAT(names("?label=tier%3Dgold"), ElementsAre("team.b"));
+  EXPECT_THAT(names("?label=tier=silver"), ElementsAre());
+  EXPECT_THAT(message(get("/api/v1/jobs?phase=Happy")), HasSubstr("Pending"));
+}
+
+TEST_F(JobsTest, ALongListComesInPages) {
+  ASSERT_EQ(post("/api/v1/jobs", "a\nb\nc\n").status, 200);
+  const Json first = get("/api/v1/jobs?limit=2").json();
+  EXPECT_EQ(first["jobs"].size(), 2u);
+  const std::string after = std::to_string(first["next"].get<int>());
+  EXPECT_THAT(names("?limit=2&after=" + after), ElementsAre("default.c"));
+  EXPECT_TRUE(get("/api/v1/jobs?limit=3").json()["next"].is_null());
+}
+
+TEST_F(JobsTest, AJobShowsStatusMembersSpecificationAndEvents) {
+  control.running(JobBuilder("a").replicas(2).spec(), 2);
+  const Json job = get("/api/v1/jobs/a").json();
+  EXPECT_EQ(job["name"], "default.a");
+  EXPECT_EQ(job["phase"], "Running");
+  EXPECT_EQ(job["ready_replicas"], 2);
+  EXPECT_EQ(job["members"].size(), 2u);
+  EXPECT_EQ(job["members"][1]["node"], "n0");
+  EXPECT_EQ(job["members"][1]["address"], "10.0.0.1");
+  EXPECT_EQ(job["members"][1]["state"], "Ready");
+  EXPECT_EQ(job["members"][1]["devices"], Json::parse("[1]"));
+  EXPECT_EQ(job["spec"]["roles"][0]["name"], "worker");
+  EXPECT_FALSE(job["events"].empty());
+  EXPECT_EQ(get("/api/v1/jobs/nobody").status, 404);
+}
+
+TEST_F(JobsTest, ScalingSetsAddsRemovesAndClears) {
+  const JobId id = control.running(JobBuilder("a").replicas(2).spec(), 2);
+  const auto scale = [&](const char* body) { return post("/api/v1/jobs/a/scale", body).status; };
+  EXPECT_EQ(scale(R"({"replicas":3})"), 200);
+  EXPECT_EQ(target(id), 3);
+  EXPECT_EQ(scale(R"({"role":"worker","add":2})"), 200);
+  EXPECT_EQ(target(id), 5);
+  EXPECT_EQ(scale(R"({"remove":4})"), 200);
+  EXPECT_EQ(target(id), 1);
+  EXPECT_EQ(scale(R"({"clear":true})"), 200);
+  EXPECT_EQ(target(id), 2);
+}
+
+TEST_F(JobsTest, ScalingSaysWhatIsWrong) {
+  control.running(JobBuilder("a").spec(), 1);
+  const auto scale = [&](const char* body) { return post("/api/v1/jobs/a/scale", body); };
+  for (const char* body : {"",
+                           "{}",
+                           "[]",
+                           "{",
+                           "null",
+                           R"({"replicas":0})",
+                           R"({"replicas":"2"})",
+                           R"({"replicas":1.5})",
+                           R"({"add":1,"remove":1})",
+                           R"({"replicas":1e99})",
+                           R"({"replicas":2,"size":3})",
+                           R"({"role":7,"replicas":2})",
+                           R"({"clear":1})",
+                           R"({"role":"cook","replicas":2})",
+                           R"({"remove":1})"})
+    EXPECT_EQ(scale(body).status, 400) << body << scale(body).body;
+  EXPECT_THAT(message(scale(R"({"role":"cook","replicas":2})")), HasSubstr("worker"));
+  EXPECT_THAT(message(scale(R"({"remove":1})")), HasSubstr("1 to 1000000"));
+  EXPECT_EQ(post("/api/v1/jobs/b/scale", R"({"replicas":2})").status, 404);
+}
+
+TEST_F(JobsTest, ABodyNestedWithoutEndIsRefused) {
+  control.running(JobBuilder("a").spec(), 1);
+  const std::string deep(1'000'000, '[');
+  for (const std::string& body :
+       {deep, R"({"replicas":)" + deep, R"({"a\"b":)" + deep + std::string(deep.size(), ']') + "}"})
+    EXPECT_THAT(message(post("/api/v1/jobs/a/scale", body)), HasSubstr("32 levels"));
+  const Answer quoted = post("/api/v1/jobs/a/scale", R"({"role":")" + deep + R"(","replicas":1})");
+  EXPECT_THAT(message(quoted), HasSubstr("has no role"));
+}
+
+TEST_F(JobsTest, StoppingAndDeletingTakeEffect) {
+  const JobId id = control.running(JobBuilder("a").spec(), 1);
+  EXPECT_EQ(post("/api/v1/jobs/a/stop").status, 200);
+  EXPECT_EQ(control.with([&](const State& state) { return state.find(id)->row.phase; }),
+            JobPhase::Failed);
+  EXPECT_EQ(post("/api/v1/jobs/a/stop").status, 409);
+  EXPECT_EQ(post("/api/v1/jobs/a/scale", R"({"replicas":2})").status, 409);
+  EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/a").status, 200);
+  EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/nobody").status, 404);
+}
+
+TEST_F(JobsTest, AStandbyControllerSendsItsClientsOn) {
+  control.set_facts([](auto& facts) {
+    facts.admission = runtime::Admission::Following;
+    facts.leader_url = "http://127.0.0.1:9";
+  });
+  const Answer answer = get("/api/v1/jobs?limit=3");
+  EXPECT_EQ(answer.status, 307);
+  EXPECT_EQ(answer.header("Location"), "http://127.0.0.1:9/api/v1/jobs?limit=3");
+  EXPECT_EQ(answer.json()["error"]["leader"], "http://127.0.0.1:9");
+  control.set_facts([](auto& facts) { facts.leader_url.clear(); });
+  EXPECT_EQ(get("/api/v1/jobs").status, 503);
+}
+
+TEST_F(JobsTest, WithAFailedStoreJobsAreReadAndNothingIsTaken) {
+  control.running(JobBuilder("a").spec(), 1);
+  control.set_facts([](auto& facts) {
+    facts.admission = runtime::Admission::StoreFailed;
+    facts.why = "the disk is full";
+  });
+  EXPECT_EQ(get("/api/v1/jobs/a").status, 200);
+  const Answer answer = post("/api/v1/jobs", "b");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(message(answer), HasSubstr("the disk is full"));
+  EXPECT_EQ(answer.header("Retry-After"), "1");
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("the disk is full"));
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(JobsTest, ReadinessIsOpenAdmission) { EXPECT_EQ(get("/readyz").status, 200); }
+
+}  // namespace jobs_tests
+}  // namespace orrery::tests

@@ -1,0 +1,131 @@
+// /api/v1/jobs/{job}/logs.
+#include <thread>
+
+#include "tests/runtime/http/http_fixture.hpp"
+
+namespace orrery::tests {
+namespace {
+
+using testing::HasSubstr;
+
+class LogsTest : public HttpTest {
+ protected:
+  LogsTest() {
+    serve();
+    job_ = control.running(JobBuilder("a").replicas(2).role("actor", 1).spec(), 2);
+  }
+
+  HttpClient open(const std::string& query, const std::string& headers = {}) {
+    HttpClient client(address());
+    const std::size_t before = control.log_queries().size();
+    client.send("GET /api/v1/jobs/a/logs?" + query + " HTTP/1.1\r\n" + headers + "\r\n");
+    while (control.log_queries().size() == before || control.open_logs() == 0)
+      std::this_thread::yield();
+    return client;
+  }
+
+  JobId job_;
+};
+
+TEST_F(LogsTest, ALogComesWhole) {
+  HttpClient client = open("rank=1");
+  control.tell_log("one\ntwo\n");
+  control.tell_log("three", true);
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "one\ntwo\nthree");
+  const runtime::LogQuery query = control.log_queries().back();
+  EXPECT_EQ(query.job, job_);
+  EXPECT_EQ(query.rank, 1);
+  EXPECT_TRUE(query.role.is_none());
+  EXPECT_FALSE(query.follow);
+}
+
+TEST_F(LogsTest, AWorkerIsChosenByRoleToo) {
+  HttpClient client = open("role=actor&rank=0&tail_bytes=9");
+  control.tell_log("x", true);
+  EXPECT_EQ(client.receive().body, "x");
+  EXPECT_EQ(control.log_queries().back().role, RoleIndex{1});
+  EXPECT_EQ(control.log_queries().back().tail_bytes, 9u);
+}
+
+TEST_F(LogsTest, WorkersThatThereAreNotAreNotFound) {
+  EXPECT_THAT(message(get("/api/v1/jobs/a/logs?rank=3")), HasSubstr("it has 3"));
+  EXPECT_THAT(message(get("/api/v1/jobs/a/logs?role=actor&rank=1")), HasSubstr("it has 1"));
+  EXPECT_THAT(message(get("/api/v1/jobs/a/logs?role=cook")), HasSubstr("worker, actor"));
+  EXPECT_EQ(get("/api/v1/jobs/b/logs").status, 404);
+  EXPECT_EQ(get("/api/v1/jobs/a/logs?rank=-1").status, 400);
+}
+
+TEST_F(LogsTest, TheLastLinesAreChosen) {
+  HttpClient client = open("tail_lines=2");
+  control.tell_log("one\ntw");
+  control.tell_log("o\nthree\n", true);
+  EXPECT_EQ(client.receive().body, "two\nthree\n");
+  HttpClient all = open("tail_lines=9");
+  control.tell_log("one\n", true);
+  EXPECT_EQ(all.receive().body, "one\n");
+}
+
+TEST_F(LogsTest, AFollowedLogGoesOnUntilTheWorkerEnds) {
+  HttpClient client = open("follow=1&tail_lines=1");
+  control.tell_log("old\nlast\n");
+  ASSERT_EQ(client.receive_head().status, 200);
+  client.receive_until("last\n");
+  control.tell_log("new\n");
+  client.receive_until("new\n");
+  control.tell_log("", true);
+  EXPECT_THAT(client.receive_until("0\r\n\r\n"), testing::Not(HasSubstr("old")));
+}
+
+TEST_F(LogsTest, AQuietLogThatIsFollowedAnswersAllTheSame) {
+  HttpClient client = open("follow=1");
+  EXPECT_EQ(client.receive_head().status, 200);
+}
+
+TEST_F(LogsTest, AsEventsEachLineIsOne) {
+  HttpClient client = open("follow=1", "Accept: text/event-stream\r\n");
+  control.tell_log("one\r\ntw");
+  control.tell_log("o\nrest");
+  control.tell_log("", true);
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.header("Content-Type"), "text/event-stream");
+  EXPECT_EQ(answer.body,
+            "event: log\ndata: one\n\nevent: log\ndata: two\n\nevent: log\ndata: rest\n\n"
+            "event: end\ndata: \n\n");
+}
+
+TEST_F(LogsTest, ALogThatThereIsNotIsNotFound) {
+  HttpClient client = open("rank=0");
+  control.tell_log("", true, "the node keeps it no longer");
+  const Answer answer = client.receive();
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(message(answer), HasSubstr("keeps it no longer"));
+}
+
+TEST_F(LogsTest, ALogThatBreaksOffIsNoWholeAnswer) {
+  HttpClient client = open("rank=0");
+  control.tell_log("half of");
+  ASSERT_EQ(client.receive_head().status, 200);
+  client.receive_until("half of");
+  control.tell_log("", true, "the node was lost");
+  EXPECT_TRUE(client.is_closed_by_peer());
+  HttpClient framed = open("rank=0", "Accept: text/event-stream\r\n");
+  control.tell_log("half of");
+  control.tell_log("", true, "the node was lost");
+  EXPECT_THAT(framed.receive().body, HasSubstr("event: error\ndata: the node was lost\n"));
+}
+
+TEST_F(LogsTest, WhoLeavesIsNoLongerToldAnything) {
+  {
+    HttpClient client = open("follow=1");
+    control.tell_log("x\n");
+    client.receive_until("x\n");
+    EXPECT_EQ(control.open_logs(), 1u);
+  }
+  while (control.open_logs() > 0) std::this_thread::yield();
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+}  // namespace
+}  // namespace orrery::tests

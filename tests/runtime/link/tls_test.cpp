@@ -1,0 +1,132 @@
+// Who gets in under TLS, and who does not.
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "runtime/proto/agent_link.grpc.pb.h"
+#include "tests/runtime/link/certificates.hpp"
+#include "tests/runtime/link/listening.hpp"
+
+namespace orrery::runtime {
+namespace tls_tests {
+
+using testing::HasSubstr;
+
+constexpr Duration kOpenTimeout = Duration::seconds(30);
+
+/// A server at 127.0.0.1 with a certificate for `serves`.
+struct SecureServer {
+  explicit SecureServer(TestAuthority& authority, const std::string& serves = "127.0.0.1")
+      : link(std::move(
+            serve_links("127.0.0.1:0", authority.issue("c0", "controller", serves), {}, side)
+                .value())) {}
+
+  ServerSide side;
+  std::unique_ptr<LinkServer> link;
+};
+
+/// What became of a stream from a client with these files.
+struct Attempt {
+  Attempt(const TlsFiles& files, const std::string& address)
+      : dialer(std::move(dial_links(files).value())),
+        client(dialer->open(address, kOpenTimeout, side)) {
+    side.wait_open();
+  }
+
+  ClientSide side;
+  std::unique_ptr<LinkDialer> dialer;
+  std::unique_ptr<LinkClient> client;
+};
+
+TEST(LinkTls, KnowsAnAgentByItsCertificate) {
+  TestAuthority authority("ours");
+  SecureServer server(authority);
+  const Attempt attempt(authority.issue("n7", "agent"), server.link->address());
+  ASSERT_TRUE(attempt.side.heard.open) << attempt.side.heard.why;
+  const Peer peer = server.side.heard[server.side.last].peer;
+  EXPECT_TRUE(peer.authenticated);
+  EXPECT_EQ(peer.name, "n7");
+  EXPECT_EQ(peer.role, "agent");
+}
+
+TEST(LinkTls, StrangersDoNotGetIn) {
+  TestAuthority ours("ours");
+  TestAuthority theirs("theirs");
+  SecureServer server(ours);
+  {
+    const Attempt plain({}, server.link->address());
+    EXPECT_FALSE(plain.side.heard.open);
+  }
+  TlsFiles foreign = theirs.issue("n7", "agent");
+  foreign.ca = ours.ca_file();  // It trusts the server; the server does not trust it.
+  const Attempt attempt(foreign, server.link->address());
+  EXPECT_FALSE(attempt.side.heard.open);
+  EXPECT_NE(attempt.side.heard.why, "");
+  EXPECT_TRUE(server.side.heard.empty());
+}
+
+TEST(LinkTls, WithoutACertificateNobodyGetsIn) {
+  TestAuthority authority("ours");
+  SecureServer server(authority);
+  std::ifstream in(authority.ca_file());
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = {std::istreambuf_iterator<char>(in), {}};
+  const auto channel = grpc::CreateChannel(server.link->address(), grpc::SslCredentials(options));
+  grpc::ClientContext context;
+  context.AddMetadata("orrery-record-version", "4");
+  const auto stub = link::AgentLink::NewStub(channel);
+  const auto stream = stub->Attach(&context);
+  link::Batch batch;
+  EXPECT_FALSE(stream->Read(&batch));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(server.side.heard.empty());
+}
+
+TEST(LinkTls, AnAgentDoesNotTrustAStrangersServer) {
+  TestAuthority ours("ours");
+  TestAuthority theirs("theirs");
+  SecureServer stranger(theirs);
+  TlsFiles files = theirs.issue("n7", "agent");  // Would get in, but does not want to.
+  files.ca = ours.ca_file();
+  const Attempt attempt(files, stranger.link->address());
+  EXPECT_FALSE(attempt.side.heard.open);
+  EXPECT_TRUE(stranger.side.heard.empty());
+}
+
+TEST(LinkTls, TheServersCertificateMustBeOfItsAddress) {
+  TestAuthority authority("ours");
+  SecureServer elsewhere(authority, "192.0.2.1");
+  const Attempt attempt(authority.issue("n7", "agent"), elsewhere.link->address());
+  EXPECT_FALSE(attempt.side.heard.open);
+  EXPECT_TRUE(elsewhere.side.heard.empty());
+}
+
+TEST(LinkTls, FilesThatDoNotServeAreNamed) {
+  TestAuthority authority("ours");
+  const TlsFiles one = authority.issue("n1", "agent");
+  const TlsFiles other = authority.issue("n2", "agent");
+  const auto refusal = [](const TlsFiles& files) {
+    const auto dialer = dial_links(files);
+    EXPECT_FALSE(dialer);
+    std::string all;
+    if (!dialer)
+      for (const Error& error : dialer.errors()) all += error.text() + "\n";
+    return all;
+  };
+  EXPECT_THAT(refusal({.ca = one.ca, .certificate = one.certificate, .key = other.key}),
+              HasSubstr("is not the key of"));
+  const std::string missing = refusal({.ca = one.ca + ".no", .certificate = one.certificate});
+  EXPECT_THAT(missing, HasSubstr("cannot be read"));
+  EXPECT_THAT(missing, HasSubstr("tls.key: no file is named"));
+  const std::string swapped = refusal({.ca = one.ca, .certificate = one.key, .key = one.ca});
+  EXPECT_THAT(swapped, HasSubstr("holds no certificate"));
+  EXPECT_THAT(swapped, HasSubstr("holds no private key"));
+}
+
+}  // namespace tls_tests
+}  // namespace orrery::runtime

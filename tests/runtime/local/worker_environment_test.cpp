@@ -1,0 +1,219 @@
+// What worker processes are told of their peers.
+#include "runtime/local/worker_environment.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "runtime/local/local_world.hpp"
+#include "runtime/local/memberships.hpp"
+#include "tests/runtime/local/observing.hpp"
+
+namespace orrery::runtime {
+namespace worker_environment_tests {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+JobSpec group_job(Topology topology, std::int32_t parallel_workers) {
+  JobSpec spec;
+  spec.name = "default.pong";
+  spec.family = JobFamily::Group;
+  spec.topology = topology;
+  spec.parallel_workers = parallel_workers;
+  spec.roles.emplace_back();
+  spec.roles[0].name = "worker";
+  return spec;
+}
+
+std::vector<WorkerStart> members_of(std::uint32_t count) {
+  std::vector<WorkerStart> out;
+  for (std::uint32_t i = 0; i < count; ++i)
+    out.push_back({Rank{i}, RoleIndex{0}, static_cast<std::int32_t>(i), NodeId{0}, Incarnation{1}});
+  return out;
+}
+
+SpawnWorker spawn_of(const WorkerStart& worker, std::uint32_t world_size) {
+  SpawnWorker out;
+  out.worker = {JobId{0}, worker.incarnation, worker.rank};
+  out.slot = {worker.role, worker.local_rank};
+  out.generation = Generation{1};
+  out.rank = worker.rank;
+  out.world_size = world_size;
+  return out;
+}
+
+/// The entries that begin with DI_.
+std::vector<std::string> peers_of(const JobSpec& job,
+                                  const std::vector<WorkerStart>& members,
+                                  std::uint32_t rank) {
+  const auto all = environment_of(
+      spawn_of(members[rank], static_cast<std::uint32_t>(members.size())), job, members);
+  std::vector<std::string> out;
+  EXPECT_TRUE(all.has_value());
+  for (const std::string& entry : *all)
+    if (entry.starts_with("DI_")) out.push_back(entry);
+  return out;
+}
+
+TEST(WorkerEnvironment, PortsThatTheControllerGaveAreTold) {
+  std::vector<WorkerStart> members = members_of(2);
+  members[0].first_port = 22300;
+  members[1].first_port = 22310;
+  EXPECT_THAT(peers_of(group_job(Topology::Star, 2), members, 1),
+              ElementsAre("DI_ATTACHED_NODES_ARG=--attach-to=tcp://127.0.0.1:22300",
+                          "DI_JOB_GENERATION=1",
+                          "DI_JOB_ID=default/pong",
+                          "DI_NODE_IDS_ARG=--node-ids=2,3",
+                          "DI_PARALLEL_WORKERS_ARG=--parallel-workers=2",
+                          "DI_PORTS_ARG=--ports=22310,22311"));
+}
+
+TEST(WorkerEnvironment, AllMeetAtTheMasterPortOfRankZero) {
+  const JobSpec job = group_job(Topology::Star, 2);
+  std::vector<WorkerStart> members = members_of(2);
+  members[0].first_port = 22300;
+  members[1].first_port = 22310;
+  for (const WorkerStart& member : members) {
+    const auto all = environment_of(spawn_of(member, 2), job, members);
+    ASSERT_TRUE(all.has_value());
+    EXPECT_THAT(*all, Contains("MASTER_PORT=22302"));
+    EXPECT_THAT(*all, Contains("MASTER_ADDR=127.0.0.1"));
+  }
+}
+
+TEST(WorkerEnvironment, WhatARoleSaysOfPeersIsOverruled) {
+  JobSpec job = group_job(Topology::Alone, 1);
+  job.roles[0].environment = {{"DI_PORTS_ARG", "--ports=80"}, {"DI_OF_THEIR_OWN", "kept"}};
+  const std::vector<std::string> told = peers_of(job, members_of(1), 0);
+  EXPECT_THAT(told, Contains("DI_PORTS_ARG=--ports=22270"));
+  EXPECT_THAT(told, Not(Contains("DI_PORTS_ARG=--ports=80")));
+  EXPECT_THAT(told, Contains("DI_OF_THEIR_OWN=kept"));
+}
+
+TEST(WorkerEnvironment, NativeJobsAreToldOfNoPeers) {
+  JobSpec job = group_job(Topology::Star, 1);
+  job.family = JobFamily::Native;
+  EXPECT_THAT(peers_of(job, members_of(2), 1), IsEmpty());
+}
+
+TEST(WorkerEnvironment, MorePortsThanThereAreIsAnError) {
+  const JobSpec job = group_job(Topology::Star, 6000);
+  const std::vector<WorkerStart> members = members_of(2);
+  const auto refused = environment_of(spawn_of(members[0], 2), job, members);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.errors()[0].text(),
+            "needs 6001 ports for each of 2 workers, this machine has 10498; ask for fewer "
+            "parallel workers");
+}
+
+TEST(Memberships, AStartAddsToTheUpdateBeforeIt) {
+  Memberships memberships;
+  std::vector<WorkerStart> both = members_of(2);
+  memberships.ordered(StartWorkers{JobId{4}, Generation{1}, 2, both});
+  EXPECT_THAT(memberships.members(JobId{4}), ElementsAre(both[0], both[1]));
+  std::vector<WorkerStart> three = members_of(3);
+  three[0].first_port = 22270;
+  memberships.ordered(UpdateMembership{JobId{4}, Generation{2}, 3, three});
+  memberships.ordered(StartWorkers{JobId{4}, Generation{2}, 3, {three[2]}});
+  memberships.ordered(StartWorkers{JobId{4}, Generation{1}, 2, {both[1]}});  // Ordered once more.
+  EXPECT_THAT(memberships.members(JobId{4}), ElementsAre(three[0], three[1], three[2]));
+  memberships.ordered(CleanJob{JobId{4}});
+  EXPECT_THAT(memberships.members(JobId{4}), IsEmpty());
+}
+
+TEST(Memberships, AMembershipOfWhichOnlyAPartIsKnownIsNotTold) {
+  Memberships memberships;
+  const std::vector<WorkerStart> three = members_of(3);
+  memberships.ordered(StartWorkers{JobId{0}, Generation{5}, 3, {three[1]}});
+  EXPECT_THAT(memberships.members(JobId{0}), IsEmpty());
+  memberships.ordered(StartWorkers{JobId{0}, Generation{5}, 3, {three[2], three[0]}});
+  EXPECT_THAT(memberships.members(JobId{0}), ElementsAre(three[0], three[1], three[2]));
+}
+
+/// Runs all workers of one job as processes until they have ended.
+void run_to_end(const JobSpec& spec, const std::vector<WorkerStart>& members) {
+  LocalOptions options;
+  options.submissions.push_back({Instant::zero(), std::make_shared<JobSpec>(spec)});
+  LocalWorld world(options);
+  std::vector<Event> events;
+  const auto size = static_cast<std::uint32_t>(members.size());
+  while (world.wait_events(Instant::never(), events)) {
+    for (const Event& event : events) {
+      if (!std::holds_alternative<JobSubmitted>(event.body)) continue;
+      world.issue({Sequence{1}, 0, Epoch{1}, AnswerRequest{1, JobId{0}, true, {}}});
+      world.issue({Sequence{2}, 0, Epoch{1}, StartWorkers{JobId{0}, Generation{1}, size, members}});
+    }
+    events.clear();
+  }
+  EXPECT_THAT(world.troubles(), IsEmpty());
+}
+
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+TEST(WorkerEnvironment, ProcessesOfAGroupJobAreToldWhereTheirPeersListen) {
+  const Scratch scratch("peers");
+  JobSpec job = group_job(Topology::Mesh, 2);
+  const std::string told = scratch.path().string() + "/$ORRERY_RANK";
+  // As a user would call DI-engine: each variable is one whole option, or nothing.
+  job.roles[0].command = {"/bin/sh",
+                          "-c",
+                          "printf '%s\\n' $DI_JOB_ID $DI_PARALLEL_WORKERS_ARG $DI_PORTS_ARG "
+                          "$DI_NODE_IDS_ARG $DI_ATTACHED_NODES_ARG > " +
+                              told};
+  run_to_end(job, members_of(3));
+  EXPECT_THAT(
+      lines_of(scratch.path() / "0"),
+      ElementsAre("default/pong", "--parallel-workers=2", "--ports=22270,22271", "--node-ids=0,1"));
+  EXPECT_THAT(lines_of(scratch.path() / "1"),
+              ElementsAre("default/pong",
+                          "--parallel-workers=2",
+                          "--ports=22273,22274",
+                          "--node-ids=2,3",
+                          "--attach-to=tcp://127.0.0.1:22270,tcp://127.0.0.1:22271"));
+  EXPECT_THAT(lines_of(scratch.path() / "2"),
+              ElementsAre("default/pong",
+                          "--parallel-workers=2",
+                          "--ports=22276,22277",
+                          "--node-ids=4,5",
+                          "--attach-to=tcp://127.0.0.1:22270,tcp://127.0.0.1:22271,"
+                          "tcp://127.0.0.1:22273,tcp://127.0.0.1:22274"));
+}
+
+TEST(WorkerEnvironment, ProcessesOfATasksJobAreToldOfEachOther) {
+  const Scratch scratch("tasks");
+  JobSpec job = group_job(Topology::Star, 1);
+  job.family = JobFamily::Tasks;
+  job.roles.emplace_back();
+  job.roles[0].name = "learner";
+  job.roles[1].name = "data-collector";
+  for (RoleSpec& role : job.roles)
+    role.command = {"/bin/sh",
+                    "-c",
+                    "printf '%s\\n' $DI_RANK $DI_NODES $DI_NODE_PORTS $DI_LEARNER_NODES "
+                    "$DI_DATA_COLLECTOR_NODES > " +
+                        scratch.path().string() + "/$ORRERY_RANK"};
+  std::vector<WorkerStart> members = members_of(3);
+  members[1].role = members[2].role = RoleIndex{1};
+  members[1].local_rank = 0;
+  members[2].local_rank = 1;
+  run_to_end(job, members);
+  for (const std::string rank : {"0", "1", "2"})
+    EXPECT_THAT(lines_of(scratch.path() / rank),
+                ElementsAre(rank,
+                            "127.0.0.1,127.0.0.1,127.0.0.1",
+                            "22270,22272,22274",
+                            "127.0.0.1",
+                            "127.0.0.1,127.0.0.1"));
+}
+
+}  // namespace worker_environment_tests
+}  // namespace orrery::runtime

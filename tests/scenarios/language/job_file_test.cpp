@@ -1,0 +1,222 @@
+// Files of jobs for a controller: our own form in one document or several, and JSON.
+#include "scenarios/language/jobs/job_file.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/scenarios/language/job_files.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+TEST(JobFile, OneDocumentIsAJob) {
+  const JobSpec spec = read_job(R"(
+name: train
+labels: {team: vision}
+devices: 2
+command: [python3, train.py]
+env: {SEED: 7}
+working_directory: /srv/train
+image: docker.io/library/python:3.12
+isolation: {key: torch-2, prepare: [./make_env], interpreter: bin/python, deadline: 5min}
+estimate: 2h
+)");
+  EXPECT_EQ(spec.name, "default.train");
+  EXPECT_THAT(spec.labels, ElementsAre(KeyValue{"team", "vision"}));
+  EXPECT_EQ(spec.estimate_source, EstimateSource::Declared);
+  ASSERT_EQ(spec.roles.size(), 1U);
+  const RoleSpec& role = spec.roles[0];
+  EXPECT_EQ(role.bundle.devices, 2);
+  EXPECT_THAT(role.command, ElementsAre("python3", "train.py"));
+  EXPECT_EQ(role.working_directory, "/srv/train");
+  EXPECT_EQ(role.image, "docker.io/library/python:3.12");
+  EXPECT_EQ(role.isolation.key, "torch-2");
+  EXPECT_THAT(role.isolation.prepare, ElementsAre("./make_env"));
+  EXPECT_EQ(role.isolation.interpreter, "bin/python");
+  EXPECT_EQ(role.isolation.prepare_deadline, Duration::seconds(300));
+}
+
+TEST(JobFile, RolesSayForThemselvesWhatTheyRunIn) {
+  const JobSpec spec = read_job(R"(
+name: rl
+roles:
+  learner:
+    command: exec ./learn
+    isolation: {key: new, prepare: make new, interpreter: bin/python}
+    sub_master: {command: [./lead], env: {LEADS: learner}}
+  collector: {command: [./collect], isolation: {key: old}, completion: follower}
+)");
+  ASSERT_EQ(spec.roles.size(), 3U);
+  EXPECT_THAT(spec.roles[0].command, ElementsAre("/bin/sh", "-c", "exec ./learn"));
+  EXPECT_THAT(spec.roles[0].isolation.prepare, ElementsAre("/bin/sh", "-c", "make new"));
+  EXPECT_EQ(spec.roles[1].isolation.key, "old");
+  EXPECT_THAT(spec.roles[1].isolation.prepare, IsEmpty()) << "the folder exists already";
+  EXPECT_EQ(spec.roles[2].name, "learner-master");
+  EXPECT_THAT(spec.roles[2].command, ElementsAre("./lead"));
+  EXPECT_THAT(spec.roles[2].environment, ElementsAre(KeyValue{"LEADS", "learner"}));
+}
+
+TEST(JobFile, DocumentsListsAndJsonHoldSeveral) {
+  const std::string documents = R"(---
+name: a
+command: [x]
+---
+# nothing but words
+---
+jobs:
+  - {name: b, command: &c [y]}
+  - {name: other.a, command: *c}
+---
+{"name": "c", "command": ["z"], "replicas": {"min": 1, "max": 4}}
+)";
+  const auto file = parse_job_file(documents, "jobs.yaml");
+  ASSERT_TRUE(file) << testing::PrintToString(job_file_errors(documents));
+  std::vector<std::string> names;
+  for (const JobSpec& job : file->jobs) names.push_back(job.name);
+  EXPECT_THAT(names, ElementsAre("default.a", "default.b", "other.a", "default.c"));
+  EXPECT_TRUE(file->jobs[3].preemptible);
+  EXPECT_THAT(file->warnings, IsEmpty());
+}
+
+TEST(JobFile, AnAnchorOfAnotherDocumentIsUnknown) {
+  EXPECT_THAT(job_file_errors("name: a\ncommand: &c [x]\n---\nname: b\ncommand: *c\n"),
+              ElementsAre(StartsWith("jobs.yaml:5: YAML: ")));
+}
+
+TEST(JobFile, AllErrorsComeAtOnceWithTheirLines) {
+  EXPECT_THAT(job_file_errors(R"(name: a
+command: [x]
+replica: 2
+---
+name: b
+work: 300s
+at: 5s
+ready_after: 1s
+workers: [{rank: 0}]
+estimate: oracle
+---
+name: a
+command: [x]
+labels: {-bad: "no spaces"}
+working_directory: ../elsewhere
+image: --privileged
+isolation: {interpreter: bin/python}
+---
+- name: c
+---
+jobs: []
+)"),
+              ElementsAre("jobs.yaml:3: job a: replica: is no key here, the nearest is "
+                          "'replicas'; rename or remove it",
+                          AllOf(StartsWith("jobs.yaml:5: default.b: role worker: has no command"),
+                                HasSubstr("write command: [python3, train.py]")),
+                          StartsWith("jobs.yaml:6: job b: work: is for simulators"),
+                          StartsWith("jobs.yaml:7: job b: at: is for simulators"),
+                          StartsWith("jobs.yaml:8: job b: ready_after: is for simulators"),
+                          StartsWith("jobs.yaml:9: job b: workers: is for simulators"),
+                          StartsWith("jobs.yaml:10: job b: estimate: is oracle"),
+                          StartsWith("jobs.yaml:12: default.a: role worker: working_directory is "
+                                     "'../elsewhere'"),
+                          StartsWith("jobs.yaml:12: default.a: role worker: image is"),
+                          StartsWith("jobs.yaml:12: default.a: a label is called '-bad'"),
+                          StartsWith("jobs.yaml:12: default.a: label -bad is 'no spaces'"),
+                          StartsWith("jobs.yaml:12: job default.a: has the name of the job at "
+                                     "jobs.yaml:1"),
+                          StartsWith("jobs.yaml:17: job a: isolation.key: is missing"),
+                          StartsWith("jobs.yaml:19: jobs[3]: is a list, a map"),
+                          StartsWith("jobs.yaml:21: jobs: has no job")));
+}
+
+TEST(JobFile, OneKeyIsPreparedInOneWay) {
+  EXPECT_THAT(job_file_errors(R"(
+name: rl
+roles:
+  a: {command: [x], isolation: {key: k, prepare: [one]}}
+  b: {command: [x], isolation: {key: k, prepare: [other]}}
+  c: {command: [x], isolation: {key: ../k, deadline: 0s}}
+)"),
+              ElementsAre(AllOf(StartsWith("jobs.yaml:5: default.rl: role b: isolation.key is 'k'"),
+                                HasSubstr("role a, which prepares it otherwise")),
+                          StartsWith("jobs.yaml:6: default.rl: role c: isolation.key is '../k'"),
+                          StartsWith("jobs.yaml:6: default.rl: role c: isolation.deadline is 0")));
+}
+
+TEST(JobFile, ASubMasterNeedsAProgramToo) {
+  EXPECT_THAT(job_file_errors("name: a\nroles:\n  w: {command: [x], sub_master: true}\n"),
+              ElementsAre(AllOf(StartsWith("jobs.yaml:3: default.a: role w-master: has no command"),
+                                HasSubstr("write sub_master: {command:"))));
+}
+
+TEST(JobFile, PlacementsNeedTheNodesThatTheyName) {
+  const std::string text = "name: a\nroles:\n  w:\n    command: [x]\n    placement: \"0-1\"\n";
+  EXPECT_THAT(
+      job_file_errors(text),
+      ElementsAre(StartsWith("jobs.yaml:5: job a: roles.w.placement: names devices of a cluster")));
+  EXPECT_THAT(job_file_errors("name: a\ncommand: [x]\nplacement: \"0-1\"\n"),
+              ElementsAre(StartsWith("jobs.yaml:3: job a: placement: names devices of a cluster")));
+  NodeGroup group;
+  group.name = "default";
+  group.count = 1;
+  group.devices = 2;
+  const auto file = parse_job_file(text, "jobs.yaml", {std::span(&group, 1), {}});
+  ASSERT_TRUE(file) << file.errors().front().text();
+  EXPECT_EQ(file->jobs[0].roles[0].min_replicas, 2) << "one process on each device";
+}
+
+TEST(JobFile, ValuesAreReplacedFromTheCommandLine) {
+  const std::vector<Override> overrides{{"command", "[y]"}, {"roles", "7"}};
+  const auto broken = parse_job_file("name: a\ncommand: [x]\n", "jobs.yaml", {{}, overrides});
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(texts_of(broken.errors()), Contains(StartsWith("--set roles=7: job a: roles: is")));
+  const auto file =
+      parse_job_file("name: a\ncommand: [x]\n", "jobs.yaml", {{}, {overrides.front()}});
+  ASSERT_TRUE(file);
+  EXPECT_THAT(file->jobs[0].roles[0].command, ElementsAre("y"));
+  const auto two = parse_job_file("name: a\n---\nname: b\n", "jobs.yaml", {{}, overrides});
+  ASSERT_FALSE(two);
+  EXPECT_THAT(texts_of(two.errors()), Contains(HasSubstr("in a file of 2 documents")));
+}
+
+TEST(JobFile, EveryExampleIsSoundAndNeedsNoDevice) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(ORRERY_SOURCE_ROOT) +
+                                                               "/docs/examples/jobs")) {
+    const auto file = load_job_file(entry.path());
+    ASSERT_TRUE(file) << file.errors().front().text();
+    ++files;
+    for (const JobSpec& job : file->jobs)
+      for (const RoleSpec& role : job.roles)
+        EXPECT_EQ(role.bundle.devices, 0) << entry.path() << ": role " << role.name;
+  }
+  EXPECT_GE(files, 4U);
+}
+
+TEST(JobFile, NothingInItIsAnErrorToo) {
+  for (const char* text : {"", "---\n---\n", "# nothing\n"})
+    EXPECT_THAT(job_file_errors(text), ElementsAre(HasSubstr("there is no job"))) << text;
+  const auto missing = load_job_file("there/is/no/such.yaml");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.errors().front().code, ErrorCode::NotFound);
+}
+
+TEST(JobFile, IsToldApartFromAScenario) {
+  EXPECT_EQ(kind_of_file("name: a\ncommand: [x]\n"), FileKind::Jobs);
+  EXPECT_EQ(kind_of_file("jobs: [{name: a}]\n"), FileKind::Jobs);
+  EXPECT_EQ(kind_of_file("{kind: DIJob}\n"), FileKind::Jobs);
+  EXPECT_EQ(kind_of_file("name: a\n---\nname: b\n"), FileKind::Jobs);
+  EXPECT_EQ(kind_of_file("cluster: {nodes: 1}\njobs: [{name: a}]\n"), FileKind::Scenario);
+  EXPECT_EQ(kind_of_file("name: a\npolicy: fifo\njobs: []\n"), FileKind::Scenario);
+  EXPECT_EQ(kind_of_file(""), FileKind::Scenario);
+  EXPECT_EQ(kind_of_file("- a\n"), FileKind::Scenario);
+}
+
+}  // namespace
+}  // namespace orrery::scenarios

@@ -1,0 +1,90 @@
+#include "scenarios/language/loader.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/scenarios/language/loading.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Loader, ASmallScenarioGetsTheDocumentedDefaults) {
+  const Scenario scenario = load("cluster: {nodes: 4}\njobs: [{name: a}]\n");
+  EXPECT_EQ(scenario.name, "test");
+  EXPECT_EQ(scenario.seed, 1U);
+  EXPECT_EQ(scenario.world, World::Model);
+  EXPECT_EQ(scenario.policy.name, "fifo");
+  EXPECT_EQ(scenario.groups[0].devices, 8);
+  EXPECT_EQ(scenario.settings.node_lease, Duration::seconds(10));
+  EXPECT_TRUE(scenario.until.is_never());
+}
+
+TEST(Loader, ClustersMayHaveGroupsAndQuotas) {
+  const Scenario scenario = load(R"(
+cluster:
+  groups:
+    - {name: big, nodes: 2, gpus_per_node: 8, gpu: h200, cpu: 96, memory: 2TiB, nodes_per_rack: 2}
+    - {nodes: 3, devices_per_node: 0}
+quotas: {group/vision: 8, namespace/rl: 16}
+jobs: [{name: a}]
+)");
+  EXPECT_EQ(scenario.groups[0].device_model, "h200");
+  EXPECT_EQ(scenario.groups[0].nodes_per_rack, 2);
+  EXPECT_EQ(scenario.groups[1].name, "group-1");
+  EXPECT_EQ(scenario.groups[1].device_model, "");
+  EXPECT_EQ(scenario.node_count(), 5);
+  EXPECT_EQ(scenario.quotas[1].scope, "namespace/rl");
+}
+
+TEST(Loader, PoliciesCarryTheirParametersWithPlaces) {
+  const Scenario scenario =
+      load("cluster: {nodes: 1}\njobs: [{name: a}]\npolicy:\n  name: tiresias\n  queues: [1, 2]\n");
+  EXPECT_EQ(scenario.policy.name, "tiresias");
+  EXPECT_EQ(scenario.policy.parameters[0].value, "1,2");
+  EXPECT_EQ(scenario.policy.parameters[0].place, "test.yaml:5");
+}
+
+TEST(Loader, ReportsEverythingAtOnceByLine) {
+  EXPECT_THAT(errors_of(R"(sead: 3
+cluster: {nodes: 0, gpus_per_node: many}
+timing:
+  start: 5
+  start: 6s
+jobs:
+  - {name: a, work: 300}
+  - {name: b, preemptible: yes}
+)"),
+              ElementsAre("test.yaml:1: sead: is no key here, the nearest is 'seed'; rename or "
+                          "remove it",
+                          HasSubstr("test.yaml:2: cluster.nodes: is '0', a whole number from 1"),
+                          HasSubstr("test.yaml:2: cluster.gpus_per_node: is 'many'"),
+                          HasSubstr("test.yaml:4: timing.start: is '5', a time with a unit"),
+                          HasSubstr("test.yaml:5: timing.start: stands twice"),
+                          HasSubstr("test.yaml:7: job a: work: is '300', a time with a unit"),
+                          HasSubstr("test.yaml:8: job b: preemptible: is 'yes', true or false")));
+}
+
+TEST(Loader, AFidelityThatTheWorldLacksIsBadInput) {
+  EXPECT_THAT(errors_of(with_cluster("world: model\nfidelity: L2\njobs: [{name: a}]\n")),
+              ElementsAre(HasSubstr("fidelity: is L2, which world model lacks")));
+}
+
+TEST(Loader, PolluxTimingHasItsOwnKeys) {
+  EXPECT_EQ(load(with_cluster("timing: pollux\njobs: [{name: a}]\n")).timing.mode,
+            TimingMode::Pollux);
+  EXPECT_THAT(errors_of(with_cluster("timing: {mode: pollux, start: 3s}\njobs: [{name: a}]\n")),
+              ElementsAre(HasSubstr("has no meaning under mode pollux")));
+}
+
+TEST(Loader, EmptyAndForeignTextsAreBadInput) {
+  EXPECT_THAT(errors_of(""), ElementsAre(HasSubstr("cluster: is missing")));
+  EXPECT_THAT(errors_of("just words"), ElementsAre(HasSubstr("a map is needed")));
+  EXPECT_FALSE(errors_of("a: [").empty());
+  EXPECT_EQ(load_scenario("no/such.yaml").errors().front().text(),
+            "no/such.yaml: scenario: cannot be read, a readable file is needed; check the path");
+}
+
+}  // namespace
+}  // namespace orrery::scenarios

@@ -1,0 +1,64 @@
+#include "scenarios/language/yaml/overrides.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/scenarios/language/loading.hpp"
+
+namespace orrery::scenarios {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kText = with_cluster("policy: easy\njobs: [{name: a, work: 60s}]\n");
+
+TEST(Overrides, ReplaceWhatTheFileSays) {
+  const Scenario scenario = load(kText, {{"cluster.nodes", "7"}, {"jobs[0].priority", "high"}});
+  EXPECT_EQ(scenario.groups[0].count, 7);
+  EXPECT_EQ(scenario.jobs[0].spec.priority, 100);
+}
+
+TEST(Overrides, AddWhatTheFileLeavesOut) {
+  const Scenario scenario = load(kText, {{"timing.start", "5s"}, {"jobs[1]", "{name: b}"}});
+  EXPECT_EQ(scenario.timing.start, Duration::seconds(5));
+  EXPECT_EQ(scenario.jobs[1].spec.name, "default.b");
+}
+
+TEST(Overrides, AnotherWorldComesWithALevelThatItHas) {
+  const std::string text = with_cluster("jobs: [{name: a}]\nfidelity: L1\n");
+  EXPECT_EQ(load(text, {{"world", "sim"}}).fidelity, Fidelity::L2);
+  EXPECT_EQ(load(text, {{"world", "model"}}).fidelity, Fidelity::L1);
+  EXPECT_EQ(load(text, {{"world", "sim"}, {"fidelity", "L3"}}).fidelity, Fidelity::L3);
+  EXPECT_EQ(errors_of(text, {{"world", "sim"}, {"fidelity", "L0"}}).size(), 1u);
+  EXPECT_EQ(errors_of(text + "world: sim\n").size(), 1u);
+}
+
+TEST(Overrides, APolicyNameTakesParameters) {
+  const Scenario scenario = load(kText, {{"policy.backfill_depth", "10"}});
+  EXPECT_EQ(scenario.policy.name, "easy");
+  ASSERT_EQ(scenario.policy.parameters.size(), 1U);
+  EXPECT_EQ(scenario.policy.parameters[0].key, "backfill_depth");
+  EXPECT_EQ(scenario.policy.parameters[0].value, "10");
+  EXPECT_EQ(scenario.policy.parameters[0].place, "--set policy.backfill_depth=10");
+}
+
+TEST(Overrides, TheirErrorsNameThemAndComeLast) {
+  EXPECT_THAT(errors_of("seed: x\n" + kText, {{"cluster.nodes", "none"}}),
+              ElementsAre(HasSubstr("test.yaml:1: seed: is 'x'"),
+                          "--set cluster.nodes=none: cluster.nodes: is 'none', a whole number "
+                          "from 1 to 1048576 is needed; correct it"));
+  EXPECT_THAT(errors_of(kText, {{"cluster.nods", "8"}}),
+              ElementsAre(HasSubstr("--set cluster.nods=8: cluster.nods: is no key here, the "
+                                    "nearest is 'nodes'")));
+}
+
+TEST(Overrides, PathsThatLeadNowhereAreRefused) {
+  EXPECT_THAT(errors_of(kText, {{"jobs[5].priority", "1"}}),
+              ElementsAre(HasSubstr("has no element 5, it is a list of 1")));
+  EXPECT_THAT(errors_of(kText, {{"seed.low", "1"}, {"a..b", "1"}, {"jobs[x]", "1"}}).size(), 3U);
+  EXPECT_FALSE(parse_override("seed").has_value());
+  EXPECT_EQ(parse_override("a.b=c=d")->value, "c=d");
+}
+
+}  // namespace
+}  // namespace orrery::scenarios

@@ -1,0 +1,197 @@
+// Every scenario of the regression library: it meets its expectations, decides what its golden log
+// says, and does so again when run again. Negative ones must miss their expectations, in words.
+//
+// After a change of decisions that is meant, write the golden files anew, read the difference line
+// by line against the reference, and commit it with the reason:
+//
+//   ORRERY_BLESS=1 ctest --preset release -L scenario
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "scenarios/language/loader.hpp"
+#include "sim/judging/decision_log.hpp"
+#include "sim/judging/expectations.hpp"
+#include "sim/run/run.hpp"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::IsEmpty;
+
+/// Feeds the judge and the log.
+class Judges : public sim::RunListener {
+ public:
+  explicit Judges(const scenarios::Scenario& scenario) : expectations(scenario) {}
+
+  void on_submitted(JobId id, const JobSpec& spec, const sim::JobFacts& facts) override {
+    expectations.on_job(id, spec.name, facts.submitted);
+    log.on_job(id, spec.name);
+  }
+
+  void on_notices(std::span<const Notice> notices,
+                  const State& state,
+                  const sim::JobTable&) override {
+    expectations.on_notices(notices, state);
+    for (const Notice& notice : notices) log.on_notice(notice);
+  }
+
+  void on_struck(std::uint32_t index, Instant now) override { expectations.on_fault(index, now); }
+
+  sim::ExpectationJudge expectations;
+  sim::DecisionLog log;
+};
+
+struct Outcome {
+  std::string digest;
+  std::string log;
+  std::vector<std::string> unmet;
+  std::vector<std::string> troubles;
+};
+
+/// One run of a scenario file with its own policy; failures are reported and give an empty outcome.
+Outcome run(const std::string& path) {
+  const auto scenario = scenarios::load_scenario(path);
+  if (!scenario) {
+    for (const Error& error : scenario.errors()) ADD_FAILURE() << error.text();
+    return {};
+  }
+  policies::PolicyArguments arguments;
+  arguments.seed = scenario->seed;
+  for (const auto& parameter : scenario->policy.parameters)
+    arguments.parameters[parameter.key] = parameter.value;
+  const auto policy = policies::make_policy(scenario->policy.name, arguments);
+  const auto workload = sim::LoadedWorkload::load(*scenario);
+  if (!policy || !workload) {
+    ADD_FAILURE() << (policy ? workload.errors() : policy.errors()).front().text();
+    return {};
+  }
+  Judges judges(*scenario);
+  sim::RunOptions options;
+  options.listeners = {&judges};
+  const auto report = sim::run_model(*scenario, *workload, **policy, options);
+  if (!report) {
+    ADD_FAILURE() << report.errors().front().text();
+    return {};
+  }
+  return {report->summary.state_digest,
+          judges.log.text(),
+          judges.expectations.unmet(),
+          report->troubles};
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool blessing() { return std::getenv("ORRERY_BLESS") != nullptr; }
+
+std::vector<std::string> scenarios_in(const char* folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / folder))
+    if (entry.path().extension() == ".yaml")
+      files.push_back(fs::relative(entry.path(), ORRERY_SOURCE_ROOT).string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& file) {
+  return fs::path(file.param).stem().string();
+}
+
+/// Runs where paths are relative to the repository, so that none of this machine's enters a text.
+class ScenarioTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { fs::current_path(ORRERY_SOURCE_ROOT); }
+
+  /// Compares with the golden file, or writes it when blessing.
+  static void expect_golden(const std::string& text, const std::string& extension) {
+    const fs::path golden = fs::path(GetParam()).replace_extension(extension);
+    if (blessing())
+      std::ofstream(golden, std::ios::binary) << text;
+    else
+      EXPECT_EQ(text, read_text(golden)) << golden;
+  }
+};
+
+class Lifecycle : public ScenarioTest {};
+
+TEST_P(Lifecycle, MeetsExpectationsAndRepeats) {
+  const Outcome first = run(GetParam());
+  const Outcome again = run(GetParam());
+  EXPECT_EQ(first.digest, again.digest) << "same seed, different decisions";
+  EXPECT_THAT(first.unmet, IsEmpty()) << first.log;
+  EXPECT_THAT(first.troubles, IsEmpty());
+  expect_golden(first.log, ".log");
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios,
+                         Lifecycle,
+                         testing::ValuesIn(scenarios_in("scenarios/lifecycle")),
+                         test_name);
+
+class Failover : public ScenarioTest {};
+
+/// What a scenario reads that lies beside the project; empty where it is there or none is needed.
+std::string missing_file(const std::string& path) {
+  const auto scenario = scenarios::load_scenario(path);
+  if (!scenario || !scenario->failures.lanl) return "";
+  const std::string& file = scenario->failures.lanl->file;
+  return fs::exists(file) ? "" : file;
+}
+
+/// Logs of months are long, and those of messages change with every time that a message takes.
+bool has_golden_log(const std::string& path) {
+  const auto scenario = scenarios::load_scenario(path);
+  return scenario && !scenario->needs_agents() && !scenario->failures.any();
+}
+
+TEST_P(Failover, MeetsExpectationsAndRepeats) {
+  if (const std::string file = missing_file(GetParam()); !file.empty())
+    GTEST_SKIP() << "there is no " << file;
+  const Outcome first = run(GetParam());
+  const Outcome again = run(GetParam());
+  EXPECT_EQ(first.digest, again.digest) << "same seed, different decisions";
+  EXPECT_EQ(first.log, again.log);
+  EXPECT_THAT(first.unmet, IsEmpty()) << first.log;
+  if (has_golden_log(GetParam())) expect_golden(first.log, ".log");
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios,
+                         Failover,
+                         testing::ValuesIn(scenarios_in("scenarios/failover")),
+                         test_name);
+
+INSTANTIATE_TEST_SUITE_P(Placement,
+                         Failover,
+                         testing::ValuesIn(scenarios_in("scenarios/placement")),
+                         test_name);
+
+class Negative : public ScenarioTest {};
+
+TEST_P(Negative, MissesItsExpectationsInWords) {
+  const Outcome outcome = run(GetParam());
+  std::string text;
+  for (const std::string& sentence : outcome.unmet) text += sentence + "\n";
+  EXPECT_NE(text, "") << "a scenario that must fail was met";
+  expect_golden(text, ".unmet");
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios,
+                         Negative,
+                         testing::ValuesIn(scenarios_in("scenarios/negative")),
+                         test_name);
+
+}  // namespace
+}  // namespace orrery

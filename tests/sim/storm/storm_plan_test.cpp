@@ -1,0 +1,74 @@
+#include "sim/storm/storm_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/job/turns.hpp"
+#include "sim/storm/plan_jobs.hpp"
+#include "sim/storm/scenario_yaml.hpp"
+#include "tests/sim/storm/storm_policies.hpp"
+
+namespace orrery::sim {
+namespace {
+
+TEST(StormPlan, EqualSeedsGiveEqualPlans) {
+  const auto policies = tests::storm_policies();
+  for (std::uint64_t seed = 1; seed <= 50; ++seed)
+    EXPECT_EQ(to_yaml(plan_storm(seed, policies)), to_yaml(plan_storm(seed, policies)));
+}
+
+TEST(StormPlan, EveryJobIsSoundAndFitsAlone) {
+  const auto policies = tests::storm_policies();
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    const scenarios::Scenario plan = plan_storm(seed, policies);
+    for (const scenarios::ScenarioJob& job : plan.jobs) {
+      EXPECT_TRUE(check_spec(job.spec).empty()) << "seed " << seed;
+      std::vector<std::int32_t> counts;
+      for (const RoleSpec& role : job.spec.roles) counts.push_back(role.min_replicas);
+      // Whoever names his seats is waited for to its deadline.
+      EXPECT_TRUE(is_seated(job.spec) ? !job.spec.wait_deadline.is_forever()
+                                      : fits_alone(plan, job.spec, counts))
+          << "seed " << seed;
+    }
+  }
+}
+
+TEST(StormPlan, SomeJobsSayWhereTheySitInEveryWay) {
+  const auto policies = tests::storm_policies();
+  int sized = 0;
+  int on_nodes = 0;
+  int shared = 0;
+  int turns = 0;
+  int bundled = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed)
+    for (const scenarios::ScenarioJob& job : plan_storm(seed, policies).jobs) {
+      turns += job.spec.take_turns.empty() ? 0 : 1;
+      bundled += job.spec.virtual_clusters.empty() ? 0 : 1;
+      for (const RoleSpec& role : job.spec.roles) {
+        if (role.placements.empty()) continue;
+        sized += role.placements.size() > 1 ? 1 : 0;
+        on_nodes += role.placements.front().node_groups.empty() ? 0 : 1;
+        shared += role.bundle.share.is_whole() ? 0 : 1;
+      }
+    }
+  for (const int count : {sized, on_nodes, shared, turns, bundled}) EXPECT_GT(count, 10);
+}
+
+TEST(StormPlan, EveryKindOfFaultComesUpAndAllEnd) {
+  const auto policies = tests::storm_policies();
+  std::set<scenarios::FaultKind> seen;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed)
+    for (const scenarios::Fault& fault : plan_storm(seed, policies).faults) {
+      seen.insert(fault.kind);
+      if (fault.after) continue;
+      EXPECT_LE(fault.at, kStormCalmFrom) << "seed " << seed;
+      if (!fault.lasting.is_forever()) {
+        EXPECT_LE(fault.at + fault.notice + fault.lasting, kStormCalmFrom) << "seed " << seed;
+      }
+    }
+  EXPECT_EQ(seen.size(), 24U);
+}
+
+}  // namespace
+}  // namespace orrery::sim

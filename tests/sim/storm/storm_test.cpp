@@ -1,0 +1,72 @@
+// Storms as every build runs them: some hundred seeds, clean, and the rare branches reached.
+#include <gtest/gtest.h>
+
+#include "core/base/coverage_mark.hpp"
+#include "sim/storm/scenario_yaml.hpp"
+#include "sim/storm/shrink.hpp"
+#include "tests/sim/storm/storm_policies.hpp"
+
+namespace orrery::sim {
+namespace {
+
+constexpr std::uint64_t kSeeds = 600;
+
+/// What a sound stream between leaders and agents does not let happen; the agent's and the ear's
+/// own tests reach these.
+bool is_beyond_storms(Mark mark) {
+  return mark == Mark::AgentStaleIncarnation || mark == Mark::AgentReplaced ||
+         mark == Mark::AgentWaited || mark == Mark::AgentAlreadyEnded ||
+         mark == Mark::EarStaleSession || mark == Mark::EarNotRegistered;
+}
+
+TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {
+  mark_counts.fill(0);
+  const auto policies = tests::storm_policies();
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const StormReport report = tests::storm_once(plan_storm(seed, policies));
+    ASSERT_TRUE(report.violations.empty())
+        << "seed " << seed << ": " << to_string(report.violations.front().kind) << ": "
+        << report.violations.front().text;
+    EXPECT_GE(report.simulated, Duration::seconds(600)) << "seed " << seed;
+  }
+  for (std::size_t i = 0; i < kMarks; ++i) {
+    if (is_beyond_storms(Mark{static_cast<std::uint8_t>(i)})) continue;
+    EXPECT_GT(mark_counts[i], 0U) << EnumNames<Mark>::kNames[i];
+  }
+}
+
+TEST(Storm, EqualSeedsGiveEqualRuns) {
+  const auto policies = tests::storm_policies();
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const scenarios::Scenario plan = plan_storm(seed, policies);
+    const StormReport first = tests::storm_once(plan);
+    const StormReport again = tests::storm_once(plan);
+    EXPECT_EQ(first.records, again.records) << "seed " << seed;
+    EXPECT_EQ(first.events, again.events) << "seed " << seed;
+    EXPECT_EQ(first.simulated, again.simulated) << "seed " << seed;
+  }
+}
+
+TEST(Shrink, KeepsWhatBreaksAndDropsTheRest) {
+  const auto policies = tests::storm_policies();
+  const scenarios::Scenario plan = plan_storm(7, policies);
+  ASSERT_GT(plan.jobs.size(), 2U);
+  const std::string culprit = plan.jobs.back().spec.name;
+  // Breaks as long as one job of that name is there.
+  const TryScenario attempt = [&](const scenarios::Scenario& scenario) -> std::optional<Violation> {
+    for (const scenarios::ScenarioJob& job : scenario.jobs)
+      if (job.spec.name == culprit) return Violation{ViolationKind::Liveness, Instant::zero(), ""};
+    return std::nullopt;
+  };
+  const Shrunk shrunk =
+      shrink(plan, {ViolationKind::Liveness, Instant::zero(), ""}, attempt, [] { return true; });
+  ASSERT_EQ(shrunk.scenario.jobs.size(), 1U);
+  EXPECT_EQ(shrunk.scenario.jobs.front().spec.name, culprit);
+  EXPECT_TRUE(shrunk.scenario.faults.empty());
+  EXPECT_TRUE(shrunk.scenario.requests.empty());
+  EXPECT_EQ(shrunk.scenario.node_count(), 1);
+  EXPECT_LT(to_yaml(shrunk.scenario).size(), to_yaml(plan).size());
+}
+
+}  // namespace
+}  // namespace orrery::sim

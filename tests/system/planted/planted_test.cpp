@@ -1,0 +1,100 @@
+// Every planted bug is found by the storm within 2,000 seeds. Each is hunted in a process of its
+// own: a bug may end it, or keep it from ever ending, and both count as found.
+#include "core/base/planted.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "tests/sim/storm/storm_policies.hpp"
+
+namespace orrery::tests {
+namespace {
+
+constexpr std::uint64_t kSeedsMax = 2000;
+constexpr unsigned kSecondsASeed = 20;
+
+struct Found {
+  std::uint64_t seed = 0;
+  std::string what;
+};
+
+std::optional<sim::Violation> violation_of(std::uint64_t seed, Bug bug) {
+  planted_bug = bug;
+  sim::StormReport report = storm_once(sim::plan_storm(seed, storm_policies()));
+  planted_bug = Bug::None;
+  if (report.violations.empty()) return std::nullopt;
+  return report.violations.front();
+}
+
+// In the child: says which seed it tries, and what it found there.
+void hunt(Bug bug, int out) {
+  for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+    // What breaks without the bug says nothing about it.
+    alarm(0);
+    if (violation_of(seed, Bug::None)) continue;
+    alarm(kSecondsASeed);
+    dprintf(out, "%llu ", static_cast<unsigned long long>(seed));
+    if (const auto found = violation_of(seed, bug)) {
+      dprintf(out, "%s", std::string(to_string(found->kind)).c_str());
+      return;
+    }
+    dprintf(out, "\n");
+  }
+}
+
+std::optional<Found> hunt_in_child(Bug bug) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) return std::nullopt;
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    hunt(bug, ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (ssize_t got = 0; (got = read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    // Only the last line matters.
+    if (const std::size_t line = text.rfind('\n'); line != std::string::npos)
+      text.erase(0, line + 1);
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (text.empty()) return std::nullopt;
+  Found found{std::stoull(text), text.substr(text.find(' ') + 1)};
+  if (WIFSIGNALED(status)) found.what = WTERMSIG(status) == SIGALRM ? "did not end" : "crashed";
+  return found;
+}
+
+class PlantedBug : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(PlantedBug, IsFound) {
+  const Bug bug{static_cast<std::uint8_t>(GetParam())};
+  const std::optional<Found> found = hunt_in_child(bug);
+  ASSERT_TRUE(found) << to_string(bug) << " was not found within " << kSeedsMax << " seeds";
+  std::printf("%-26s seed %4llu  %s\n",
+              std::string(to_string(bug)).c_str(),
+              static_cast<unsigned long long>(found->seed),
+              found->what.c_str());
+  RecordProperty("seed", std::to_string(found->seed));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each,
+                         PlantedBug,
+                         ::testing::Range<std::size_t>(1, EnumNames<Bug>::kNames.size()),
+                         [](const auto& each) {
+                           return std::string(EnumNames<Bug>::kNames[each.param]);
+                         });
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Every offence planted in a small tree is found, and honest code passes.
+
+Usage: checks_test.py TOOLS_CHECKS_FOLDER
+"""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.argv.pop(1))
+
+import check_layers  # noqa: E402
+import check_style  # noqa: E402
+
+# file, its content, what the finding must contain
+LAYER_OFFENCES = [
+    ("core/base/ids.hpp", '#include "core/job/job.hpp"\n', "core/base may include only core/base"),
+    ("core/plan/plan.hpp", '#include "policies/fifo.hpp"\n', "core may include only core"),
+    ("core/control/controller.cpp", '#include "core/driver/driver.hpp"\n', "must not reach into"),
+    ("core/job/job.hpp", "#include <yaml-cpp/yaml.h>\n", "only the standard library"),
+    ("core/job/job.hpp", "#include <unistd.h>\n", "only the standard library"),
+    ("core/job/job.hpp", '#include "job.hpp"\n', "from the root of the repository"),
+    ("policies/fifo.cpp", '#include "sim/model/world.hpp"\n', "policies may include only"),
+    ("policies/fifo.cpp", '#include "core/control/state.hpp"\n', "must not reach into"),
+    ("scenarios/language/scenario.cpp", '#include "sim/model/world.hpp"\n', "scenarios/language may include only"),
+    ("scenarios/language/scenario.cpp", "#include <sqlite3.h>\n", "yaml-cpp/"),
+    ("sim/model/world.cpp", '#include "sim/simgrid/platform.hpp"\n', "must not reach into"),
+    ("sim/model/world.cpp", '#include "policies/fifo.hpp"\n', "sim may include only"),
+    ("runtime/store/journal.cpp", '#include "runtime/local/world.hpp"\n', "runtime/store may"),
+    ("runtime/local/world.cpp", '#include "sim/model/world.hpp"\n', "runtime may include only"),
+]
+
+LAYER_HONEST = {
+    "core/job/job.hpp": '#include <cstdint>\n#include "core/base/ids.hpp"\n',
+    "core/driver/driver.hpp": '#include "core/driver/queue.hpp"\n#include "core/job/job.hpp"\n',
+    "core/plan/plan.hpp": '// #include "sim/model/world.hpp"\n/*\n#include <unistd.h>\n*/\n',
+    "sim/simgrid/platform.cpp": '#include <simgrid/s4u.hpp>\n#include "sim/simgrid/platform.hpp"\n',
+    "runtime/store/journal.cpp": "#include <sqlite3.h>\n",
+    "tests/core/job_test.cpp": '#include <gtest/gtest.h>\n#include "policies/fifo.hpp"\n',
+}
+
+MACHINE = "/" + "home/somebody/orrery"
+
+STYLE_OFFENCES = [
+    ("core/job/a.cpp", "std::unordered_map<int, int> jobs;\n", "unordered_map"),
+    ("policies/a.cpp", "std::map<const Job*, int> shares;\n", "key by id"),
+    ("policies/a.cpp", "std::set<Job *> jobs;\n", "key by id"),
+    ("core/job/a.cpp", "throw 1;\n", "throw: return Result<T>"),
+    ("core/job/a.cpp", "#include <thread>\n", "threads live in runtime/"),
+    ("policies/a.cpp", "std::mutex guard;\n", "threads live in runtime/"),
+    ("core/job/a.cpp", "std::chrono::steady_clock::now();\n", "time is an argument"),
+    ("core/driver/a.cpp", "std::chrono::system_clock::now();\n", "time is an argument"),
+    ("core/job/a.cpp", "#include <iostream>\n", "no I/O here"),
+    ("policies/a.cpp", "std::printf(text);\n", "no I/O here"),
+    ("core/job/a.cpp", 'std::getenv("HOME");\n', "configuration is passed in"),
+    ("sim/model/a.cpp", "std::normal_distribution<double> d;\n", "random.hpp"),
+    ("policies/a.cpp", "if (rand() % 2) grow();\n", "seeded stream"),
+    ("sim/model/a.cpp", "std::random_device device;\n", "seeded stream"),
+    ("core/models/a.cpp", "double y = std::exp(x);\n", "core/base/math.hpp"),
+    ("sim/model/a.cpp", "double y = pow(x, 2);\n", "core/base/math.hpp"),
+    ("policies/a.cpp", "double y = ::log(x);\n", "core/base/math.hpp"),
+    ("sim/model/a.cpp", "assert(x > 0);\n", "use invariant()"),
+    ("tools/orrery/a.cpp", "using namespace std;\n", "name what is used"),
+    ("core/utils/a.cpp", "", "name for a drawer"),
+    ("sim/helpers.hpp", "", "name for a drawer"),
+    ("core/job/a.cpp", "int x;\n" * 801, "801 lines: at most 800"),
+    ("docs/operations.md", f"Run {MACHINE}/tool.\n", "a path of one machine"),
+    ("docs/operations.md", "See [the map](nowhere.md).\n", "there is no such file"),
+    ("core/job/a.cpp", "int x;  // NOLINT\n", "names no check or no reason"),
+    ("core/job/a.cpp", "int x;  // NOLINT(misc-thing)\n", "names no check or no reason"),
+    ("scenarios/faults/forgotten.yaml", "seed: 1\n", "no test runs it"),
+    ("core/job/forgotten.cpp", "int x;\n", "the build does not know it"),
+]
+
+STYLE_HONEST = {
+    "CMakeLists.txt": "rule(core/job/a.cpp core/driver/a.cpp core/base/math.cpp)\n",
+    "tests/core/CMakeLists.txt": "rule(SOURCES a_test.cpp)\n",
+    "core/job/a.cpp": (
+        "// Never throw; a steady_clock has no place here, nor std::exp(x).\n"
+        'const char* text = "throw std::exp(1) rand()";\n'
+        "double y = math::exp(x) + model.log(x) + std::sqrt(x);\n"
+        "std::map<JobId, const Job*> jobs;\n"
+        "int grandchild(int brand);\n"
+        "int million = 1'000'000;  // The apostrophes are no character literals.\n"
+        "// NOLINTNEXTLINE(misc-no-recursion): depth is bounded by the number of roles\n"
+        "static_assert(sizeof(int) == 4);\n"),
+    "core/driver/a.cpp": "throw Broken();\n",
+    "core/base/math.cpp": "double y = std::exp(x);\n",
+    "tests/core/a_test.cpp": "std::unordered_map<int, int> seen;\n",
+    "docs/map.md": "See [the tests](../tests/core/a_test.cpp) and [home](https://example.org/home/a).\n",
+    "scenarios/CMakeLists.txt": "some_rule(smoke/one_job.yaml)\n",
+    "scenarios/smoke/one_job.yaml": "seed: 1\n",
+}
+
+
+def tree(files: dict[str, str]) -> tempfile.TemporaryDirectory:
+    folder = tempfile.TemporaryDirectory()
+    for path, content in files.items():
+        target = pathlib.Path(folder.name, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content, encoding="utf-8")
+    return folder
+
+
+class Layers(unittest.TestCase):
+    def test_finds_every_planted_offence(self):
+        for path, content, finding in LAYER_OFFENCES:
+            with self.subTest(path=path, content=content), tree({path: content}) as root:
+                self.assertIn(finding, "\n".join(check_layers.check(pathlib.Path(root))))
+
+    def test_names_file_and_line(self):
+        text = '/* two\nlines */\n#include "sim/model/world.hpp"\n'
+        with tree({"core/job/job.hpp": text}) as root:
+            found = check_layers.check(pathlib.Path(root))
+        self.assertEqual([line.split(" ")[0] for line in found], ["core/job/job.hpp:3:"])
+
+    def test_lets_honest_code_pass(self):
+        with tree(LAYER_HONEST) as root:
+            self.assertEqual(check_layers.check(pathlib.Path(root)), [])
+
+
+class Style(unittest.TestCase):
+    def test_finds_every_planted_offence(self):
+        for path, content, finding in STYLE_OFFENCES:
+            with self.subTest(path=path, content=content[:60]), tree({path: content}) as root:
+                self.assertIn(finding, "\n".join(check_style.check(pathlib.Path(root))[0]))
+
+    def test_lists_long_files_without_failing(self):
+        with tree({"core/job/a.cpp": "int x;\n" * 601,
+                   "core/job/CMakeLists.txt": "rule(a.cpp)\n"}) as root:
+            found, long_files = check_style.check(pathlib.Path(root))
+        self.assertEqual((found, long_files), ([], ["core/job/a.cpp: 601 lines"]))
+
+    def test_lets_honest_code_pass(self):
+        with tree(STYLE_HONEST) as root:
+            self.assertEqual(check_style.check(pathlib.Path(root)), ([], []))
+
+
+if __name__ == "__main__":
+    unittest.main()

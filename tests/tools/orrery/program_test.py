@@ -1,0 +1,605 @@
+"""The built program from outside: exit codes, what stands on which output, what it leaves behind.
+
+Usage: program_test.py PROGRAM ROOT
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(sys.argv[2]).resolve()
+
+TWO_JOBS = """\
+name: two-jobs
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 4, gpu: v100}
+jobs:
+  - {name: first, at: 0s, gpus: 4, work: 100s}
+  - {name: second, at: 10s, gpus: 2, work: 50s}
+"""
+GENERATED = """\
+name: made
+seed: 7
+policy: fifo
+cluster: {nodes: 2, gpus_per_node: 8, gpu: v100}
+workload:
+  generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
+"""
+VERBS = ["sim", "compare", "test", "check", "place", "trace info", "trace convert", "policies",
+         "journal dump", "journal verify", "up", "controller", "agent", "submit", "apply", "get", "describe", "logs", "scale",
+         "stop", "delete", "events", "top", "certs init",
+         "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
+         "version", "completion", "help"]
+STABLE = ["scenario", "policy", "world", "seed", "jobs_total", "jobs_finished", "jobs_failed",
+          "jct_avg_s", "jct_p50_s", "jct_p90_s", "jct_p99_s", "queue_avg_s", "queue_p99_s",
+          "makespan_s", "gpu_utilization", "gpu_seconds_allocated", "restarts", "reallocations",
+          "preemptions", "decisions", "events", "state_digest", "queue_max"]
+MEASURED = ["decision_p50_us", "decision_p99_us", "decision_max_us", "wall_s", "peak_rss_mb"]
+
+
+def orrery(*words, **options):
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120,
+                          check=False, **options)
+
+
+def without_measured(value):
+    if isinstance(value, dict):
+        return {k: without_measured(v) for k, v in value.items() if k != "measured"}
+    if isinstance(value, list):
+        return [without_measured(each) for each in value]
+    return value
+
+
+def page_without_measured(text):
+    """A report.html without what differs from run to run."""
+    cut = re.sub(r'"measured":\{.*\}(?=\}</script>)', "", text, flags=re.DOTALL)
+    assert len(cut) < len(text)
+    return cut
+
+
+def has_page(folder, stderr):
+    """Whether there is a report.html; where there is none the program has said why."""
+    there = (folder / "report.html").exists()
+    said = "remark: report.html is not written: this program was built without" in stderr
+    assert there != said, stderr
+    return there
+
+
+def can_open_terminal():
+    """Whether this system gives pseudo-terminals; a bare chroot does not."""
+    try:
+        for end in os.openpty():
+            os.close(end)
+    except OSError:
+        return False
+    return True
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.scenario = self.write("two.yaml", TWO_JOBS)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def expect(self, code, *words, **options):
+        done = orrery(*words, **options)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done
+
+
+class HelpTest(ProgramTest):
+    def test_every_verb_helps_with_an_example(self):
+        overview = self.expect(0, "help").stdout
+        for verb in VERBS:
+            self.assertRegex(overview, rf"(?m)^  {verb} +\w")
+            by_help = self.expect(0, "help", *verb.split()).stdout
+            by_option = self.expect(0, *verb.split(), "--help").stdout
+            self.assertEqual(by_help, by_option)
+            self.assertTrue(by_help.startswith(f"usage: orrery {verb}"), by_help)
+            self.assertRegex(by_help, rf"examples?:\n  # .+\n  .*orrery {verb}")
+
+    def test_examples_name_only_options_that_exist(self):
+        for verb in VERBS:
+            text = self.expect(0, "help", *verb.split()).stdout
+            options, examples = text.split("example", 1)
+            for option in re.findall(r"--[a-z]+", examples):
+                self.assertIn(option, options)
+
+    def test_examples_name_only_scenarios_that_ship(self):
+        for verb in VERBS:
+            text = self.expect(0, "help", *verb.split()).stdout
+            for path in re.findall(r"scenarios/[\w/]+\.yaml", text):
+                self.assertTrue((ROOT / path).exists(), path)
+
+    def test_version_and_its_option(self):
+        self.assertRegex(self.expect(0, "version").stdout, r"^orrery \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.expect(0, "--version").stdout, self.expect(0, "version").stdout)
+
+    def test_completion_scripts_parse(self):
+        shells = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}
+        for shell, check in shells.items():
+            script = self.expect(0, "completion", shell).stdout
+            self.assertIn("--policies", script.replace("-l policies", "--policies"))
+            if shutil.which(check[0]):
+                path = self.write(f"completion.{shell}", script)
+                done = subprocess.run([*check, path], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
+
+    def test_bash_completes_verbs_options_and_values(self):
+        def complete(*words):
+            quoted = " ".join(f"'{word}'" for word in words)
+            script = (f"source <({PROGRAM} completion bash); COMP_WORDS=({quoted}); "
+                      f"COMP_CWORD={len(words) - 1}; _orrery; echo \"${{COMPREPLY[@]}}\"")
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+                                  check=True).stdout.split()
+        self.assertEqual(complete("orrery", "comp"), ["compare", "completion"])
+        self.assertEqual(complete("orrery", "journal", "v"), ["verify"])
+        self.assertIn("--seeds", complete("orrery", "compare", "--"))
+        self.assertEqual(complete("orrery", "sim", "--world", "m"), ["model"])
+        self.assertEqual(complete("orrery", "completion", "z"), ["zsh"])
+
+
+class BadUsageTest(ProgramTest):
+    def expect_bad(self, *words):
+        done = self.expect(2, *words)
+        self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    def test_nothing_at_all_shows_the_overview(self):
+        self.assertIn("usage: orrery VERB", self.expect_bad())
+
+    def test_verbs_that_do_not_exist_are_not_promised(self):
+        for verb in ["replay"]:
+            error = self.expect_bad(verb)
+            self.assertIn(f"orrery: {verb}: unknown verb", error)
+            for known in VERBS:
+                self.assertIn(known, error)
+            self.assertNotRegex(self.expect(0, "help").stdout, rf"(?m)^  {verb} ")
+
+    def test_storms_are_clean_and_counted(self):
+        told = json.loads(self.expect(0, "storm", "--seeds", "1..8", "--json").stdout)
+        self.assertEqual(told["seeds"], 8)
+        self.assertEqual(told["failures"], [])
+        self.assertGreaterEqual(told["simulated_s"], 8 * 600)
+        self.assertGreater(told["events"], told["records"])
+        self.assertIn("agent_fenced", told["marks"])
+        self.assertIn("nothing broke", self.expect(0, "storm", "--seeds", "3").stdout)
+        self.assertIn("keep one", self.expect_bad("storm", "--seeds", "1..2", "--minutes", "1"))
+
+    def test_slips_are_understood(self):
+        self.assertIn("did you mean compare?", self.expect_bad("comprae"))
+        self.assertIn("did you mean --policies?",
+                      self.expect_bad("compare", self.scenario, "--polices", "fifo"))
+        self.assertIn("did you mean srtf?",
+                      self.expect_bad("sim", self.scenario, "--policy", "strf"))
+
+    def test_a_group_needs_its_second_word(self):
+        self.assertIn("needed one of dump, verify", self.expect_bad("journal"))
+        self.assertIn('"look" found, needed one of dump, verify', self.expect_bad("journal", "look"))
+
+    def test_everything_wrong_is_said_at_once(self):
+        error = self.expect_bad("compare", self.scenario, "--policies", "a,,b", "--seeds", "5..1",
+                                "--parallel", "0")
+        for option in ["--policies", "--seeds", "--parallel"]:
+            self.assertIn(option, error)
+
+    def test_missing_files_and_broken_scenarios(self):
+        for verb in ["sim", "compare", "check"]:
+            self.assertIn("absent.yaml", self.expect_bad(verb, self.folder / "absent.yaml"))
+        broken = self.write("broken.yaml", "cluster: {nodes: -1}\npolicy: 3\nnonsense: 1\n")
+        error = self.expect_bad("check", broken)
+        self.assertGreaterEqual(len(error.splitlines()), 2)
+        self.assertIn(f"{broken}:1:", error)
+        self.assertIn(f"{broken}:3:", error)
+
+    def test_a_world_or_level_that_is_not_there(self):
+        self.assertIn("which world sim lacks",
+                      self.expect_bad("sim", self.scenario, "--world", "sim", "--fidelity", "L0"))
+        self.assertIn("which world model lacks",
+                      self.expect_bad("sim", self.scenario, "--fidelity", "L3"))
+        self.assertIn("no choice", self.expect_bad("sim", self.scenario, "--world", "mars"))
+
+    def test_a_policy_parameter_that_does_not_exist(self):
+        error = self.expect_bad("sim", self.scenario, "--set", "policy={name: easy, depth: 3}")
+        self.assertIn("depth", error)
+        self.assertIn("--set", error)
+        bad = self.write("bad.yaml", TWO_JOBS.replace("fifo", "fifi"))
+        self.assertIn(f"{bad}:2: policy", self.expect_bad("check", bad))
+
+    def test_files_that_are_no_journal_or_trace(self):
+        self.assertIn("two.yaml", self.expect_bad("journal", "verify", self.scenario))
+        self.assertIn("two.yaml", self.expect_bad("trace", "info", self.scenario))
+
+
+class SimTest(ProgramTest):
+    def test_json_is_one_document_with_the_stable_keys(self):
+        done = self.expect(0, "sim", self.scenario, "--json")
+        self.assertEqual(done.stderr, "")
+        summary = json.loads(done.stdout)
+        for key in STABLE + MEASURED:
+            self.assertIn(key, summary)
+        self.assertEqual(summary["scenario"], "two-jobs")
+        self.assertEqual(summary["jobs_total"], 2)
+        self.assertEqual(summary["jobs_finished"], 2)
+        self.assertEqual(summary["policy"].split("/")[0], "fifo")
+        self.assertRegex(summary["state_digest"], "^[0-9a-f]{32}$")
+
+    def test_the_table_is_for_people(self):
+        done = self.expect(0, "sim", self.scenario)
+        self.assertIn("JCT avg", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertEqual(done.stderr, "")
+
+    def test_options_reach_the_run(self):
+        made = self.write("made.yaml", GENERATED % 20)
+        summary = json.loads(self.expect(0, "sim", made, "--policy", "srtf", "--seed", "3", "--set",
+                                         "workload.generator.jobs=30", "--json").stdout)
+        self.assertEqual(summary["policy"].split("/")[0], "srtf")
+        self.assertEqual(summary["seed"], 3)
+        self.assertEqual(summary["jobs_total"], 30)
+
+    def test_an_unmet_expectation_is_code_1(self):
+        text = TWO_JOBS + "expect:\n  - {job: first, phase: Failed}\n"
+        unmet = self.write("unmet.yaml", text)
+        done = self.expect(1, "sim", unmet, "--json")
+        self.assertEqual(len(json.loads(done.stdout)["unmet"]), 1)
+        self.assertIn("unmet.yaml", done.stderr)
+
+    def test_results_are_files_with_equal_bytes(self):
+        made = self.write("made.yaml", GENERATED % 200)
+        for out in ["a", "b"]:
+            done = self.expect(0, "sim", made, "--policy", "las", "--out", self.folder / out)
+        page = ["report.html"] if has_page(self.folder / "b", done.stderr) else []
+        self.assertEqual(sorted(p.name for p in (self.folder / "a").iterdir()),
+                         [".orrery-results", "events.jsonl", "jobs.csv", *page, "schedule.json",
+                          "segments.csv", "summary.json"])
+        for name in ["jobs.csv", "segments.csv", "events.jsonl"]:
+            self.assertEqual((self.folder / "a" / name).read_bytes(),
+                             (self.folder / "b" / name).read_bytes())
+        texts = [(self.folder / out / "summary.json").read_text() for out in "ab"]
+        cut = [re.sub(r'"measured": \{[^}]*\}', "", text) for text in texts]
+        self.assertEqual(cut[0], cut[1])
+        self.assertTrue(all(key in json.loads(texts[0])["measured"] for key in MEASURED))
+        for line in (self.folder / "a" / "events.jsonl").read_text().splitlines():
+            self.assertIn("at_s", json.loads(line))
+
+    def test_jobs_csv_has_batsims_columns_and_the_names_of_the_file(self):
+        self.expect(0, "sim", self.scenario, "--out", self.folder / "out")
+        lines = (self.folder / "out" / "jobs.csv").read_text().splitlines()
+        self.assertEqual(
+            lines[0],
+            "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
+            "requested_time,success,final_state,starting_time,execution_time,finish_time,"
+            "waiting_time,turnaround_time,stretch,allocated_resources,consumed_energy,metadata")
+        first = dict(zip(lines[0].split(","), lines[1].split(",")))
+        self.assertEqual(first["job_id"], "first")
+        self.assertEqual(first["requested_number_of_resources"], "4")
+        self.assertEqual(first["final_state"], "COMPLETED_SUCCESSFULLY")
+        self.assertEqual(first["allocated_resources"], "0-3")
+
+    def test_a_workload_of_batsim_runs_without_a_scenario(self):
+        path = self.folder / "delays.json"
+        path.write_text(json.dumps({
+            "nb_res": 2,
+            "jobs": [{"id": k, "subtime": 0, "res": 1, "profile": "d"} for k in range(4)],
+            "profiles": {"d": {"type": "DelayProfile", "delay": 10}}}))
+        run = self.expect(0, "sim", path, "--policy", "easy", "--json")
+        summary = json.loads(run.stdout)
+        self.assertEqual((summary["jobs_finished"], summary["makespan_s"]), (4, 20))
+        self.assertEqual(summary["scenario"], "delays")
+
+    def test_the_scenario_says_where_and_what_where_the_command_line_does_not(self):
+        text = TWO_JOBS + "outputs: {dir: results, formats: [jobs]}\n"
+        self.expect(0, "sim", self.write("kept.yaml", text))
+        self.assertEqual(sorted(p.name for p in (self.folder / "results").iterdir()),
+                         [".orrery-results", "jobs.csv", "segments.csv"])
+
+    def test_jobs_that_can_never_fit_end_the_run_under_every_policy(self):
+        text = TWO_JOBS + "  - {name: huge, at: 0s, gpus: 64, work: 10s}\n"
+        huge = self.write("huge.yaml", text)
+        for policy in json.loads(orrery("policies", "--json").stdout)["policies"]:
+            done = self.expect(0, "sim", huge, "--policy", policy["name"], "--json")
+            self.assertIn("can never fit", done.stderr)
+            summary = json.loads(done.stdout)
+            self.assertEqual((summary["jobs_finished"], summary["jobs_unfinished"]), (2, 1))
+
+    def test_a_folder_of_somebody_else_stays_as_it_is(self):
+        mine = self.folder / "thesis"
+        mine.mkdir()
+        (mine / "thesis.tex").write_text("years of work")
+        done = self.expect(2, "sim", self.scenario, "--out", mine)
+        self.assertIn("no run of orrery wrote", done.stderr)
+        self.assertEqual([p.name for p in mine.iterdir()], ["thesis.tex"])
+
+    def test_a_run_that_fails_leaves_nothing(self):
+        self.expect(2, "sim", self.scenario, "--set", "cluster.nodes=0", "--out",
+                    self.folder / "out")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["two.yaml"])
+
+    def test_ctrl_c_ends_with_130_and_leaves_nothing(self):
+        long = self.write("long.yaml", GENERATED % 2_000_000)
+        running = subprocess.Popen([PROGRAM, "sim", long, "--policy", "srtf", "--out", self.folder / "out"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # It has begun once its folder is there.
+        while not list(self.folder.glob("out.partial-*")) and running.poll() is None:
+            pass
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, 130)
+        self.assertEqual(out, b"")
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["long.yaml", "two.yaml"])
+
+
+class CompareTest(ProgramTest):
+    def test_results_stand_in_order_whatever_the_parallelism(self):
+        made = self.write("made.yaml", GENERATED % 100)
+        documents = []
+        for parallel in [1, 3]:
+            done = self.expect(0, "compare", made, "--policies", "srtf,fifo", "--seeds", "1..3",
+                               "--parallel", parallel, "--json", "--out",
+                               self.folder / f"out{parallel}")
+            documents.append(json.loads(done.stdout))
+            said = [line for line in done.stderr.splitlines()
+                    if not line.startswith("remark: report.html is not written")]
+            self.assertEqual(said, [])
+        keys = [(r["policy"].split("/")[0], r["seed"]) for r in documents[0]["results"]]
+        self.assertEqual(keys, [(p, s) for p in ["srtf", "fifo"] for s in [1, 2, 3]])
+        for document in documents:
+            for result in document["results"]:
+                for key in STABLE + MEASURED:
+                    self.assertIn(key, result)
+                for key in MEASURED:
+                    del result[key]
+        self.assertEqual(documents[0], documents[1])
+        self.assertEqual([p["seeds"] for p in documents[0]["policies"]], [3, 3])
+        self.assertIn("ci95", documents[0]["policies"][0]["jct_avg_s"])
+        names = sorted(p.name for p in (self.folder / "out1").iterdir())
+        self.assertIn("compare.json", names)
+        self.assertIn("srtf-2", names)
+        for name in names:
+            one, other = self.folder / "out1" / name, self.folder / "out3" / name
+            if one.is_dir():
+                self.assertEqual((one / "jobs.csv").read_bytes(), (other / "jobs.csv").read_bytes())
+        files = [json.loads((self.folder / f"out{p}" / "compare.json").read_text()) for p in [1, 3]]
+        self.assertEqual(without_measured(files[0]), without_measured(files[1]))
+
+    def test_a_run_equals_the_same_run_of_sim(self):
+        compared = json.loads(self.expect(0, "compare", self.scenario, "--policies", "fifo,easy",
+                                          "--json").stdout)
+        alone = json.loads(self.expect(0, "sim", self.scenario, "--policy", "easy",
+                                       "--json").stdout)
+        self.assertEqual(compared["results"][1]["state_digest"], alone["state_digest"])
+
+    def test_seeds_are_shown_as_mean_and_interval(self):
+        made = self.write("made.yaml", GENERATED % 50)
+        table = self.expect(0, "compare", made, "--policies", "fifo", "--seeds", "1..4").stdout
+        self.assertIn("±", table)
+        self.assertIn("seeds 1 to 4", table)
+
+
+class DeterminismTest(ProgramTest):
+    # glibc picks other variants of its functions where these are masked.
+    MASKED = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-FMA,-FMA4,-BMI2,-ERMS"}
+
+    def expect_equal_folders(self, scenario, *words):
+        environments = {"first": {}, "again": {}, "masked": self.MASKED}
+        for name, extra in environments.items():
+            self.expect(0, "compare", scenario, *words, "--out", self.folder / name,
+                        env={**os.environ, **extra})
+        first = self.folder / "first"
+        files = sorted(p.relative_to(first) for p in first.rglob("*") if p.is_file())
+        self.assertTrue(files)
+        for name in ["again", "masked"]:
+            for path in files:
+                one, other = ((self.folder / out / path).read_text() for out in ["first", name])
+                if path.suffix == ".json":
+                    one, other = (re.sub(r'"measured": \{[^}]*\}', "", t) for t in [one, other])
+                if path.suffix == ".html":
+                    one, other = map(page_without_measured, [one, other])
+                self.assertTrue(one == other, f"{path} differs in the run {name}")
+
+    def test_generated_jobs_under_every_policy(self):
+        names = [p["name"] for p in json.loads(orrery("policies", "--json").stdout)["policies"]]
+        made = self.write("made.yaml", GENERATED % 300 +
+                          "faults:\n  - {kind: down, process: exponential, "
+                          "rate_per_1000_node_days: 500, repair: {median: 30min, sigma: 1}}\n"
+                          "timing: {start: 10s, stop: 5s, restore: 20s}\n")
+        self.expect_equal_folders(made, "--policies", ",".join(names))
+
+    def test_the_pollux_workload(self):
+        scenario = ROOT / "scenarios" / "pollux.yaml"
+        if not (ROOT / "../shared/traces/pollux/workloads").exists():
+            self.skipTest("the Pollux workloads are not here")
+        self.expect_equal_folders(scenario, "--policies", "tiresias,optimus")
+
+
+class TestVerbTest(ProgramTest):
+    def test_a_folder_of_scenarios_is_judged(self):
+        suite = self.folder / "suite"
+        suite.mkdir()
+        (suite / "good.yaml").write_text(TWO_JOBS + "expect:\n  - {job: first, phase: Succeeded}\n")
+        self.expect(0, "test", suite)
+        (suite / "unmet.yaml").write_text(TWO_JOBS + "expect:\n  - {job: first, phase: Failed}\n")
+        done = self.expect(1, "test", suite, "--json")
+        report = json.loads(done.stdout)
+        self.assertEqual((report["passed"], report["failed"]), (1, 1))
+        self.assertEqual(len(report["scenarios"][1]["unmet"]), 1)
+        (suite / "broken.yaml").write_text("cluster: 3\n")
+        self.assertIn("FAIL", self.expect(2, "test", suite).stdout)
+
+    def test_a_scenario_that_must_fail_passes_as_recorded(self):
+        text = TWO_JOBS + "must_fail: true\nexpect:\n  - {job: first, phase: %s}\n"
+        scenario = self.write("negative.yaml", text % "Failed")
+        self.expect(0, "test", scenario)
+        self.assertIn("unmet: ", self.expect(0, "sim", scenario).stderr)
+        line = text.count("\n")
+        finding = "job default.first: phase was Succeeded, expected Failed at the end\n"
+        self.write("negative.unmet", f"elsewhere/negative.yaml:{line}: {finding}")
+        self.expect(0, "test", scenario)
+        self.write("negative.unmet", "elsewhere/negative.yaml:1: job default.first: otherwise\n")
+        self.assertIn("otherwise than", self.expect(1, "test", scenario).stdout)
+        scenario = self.write("negative.yaml", text % "Succeeded")
+        self.assertIn("every expectation was met", self.expect(1, "test", scenario).stdout)
+
+    def test_an_empty_folder_is_no_success(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.expect(2, "test", empty)
+
+
+class OtherVerbsTest(ProgramTest):
+    def test_check_accepts_every_scenario_that_ships(self):
+        # A negative scenario is sound too: what it expects does not hold.
+        paths = sorted((ROOT / "scenarios").rglob("*.yaml"))
+        self.assertTrue(paths)
+        done = self.expect(0, "check", *paths)
+        self.assertEqual(done.stdout.count(": sound\n"), len(paths))
+
+    def test_check_reads_files_of_jobs_too(self):
+        jobs = self.folder / "jobs.yaml"
+        jobs.write_text("name: a\ncommand: [x]\n---\nname: b\ncommand: [y]\n")
+        scenario = self.folder / "scenario.yaml"
+        scenario.write_text("cluster: {nodes: 1}\njobs: [{name: a, work: 1s}]\n")
+        done = self.expect(0, "check", jobs, scenario)
+        self.assertEqual(done.stdout, f"{jobs}: sound, 2 jobs\n{scenario}: sound\n")
+        manifest = self.folder / "manifest.yaml"
+        manifest.write_text("""\
+apiVersion: diengine.opendilab.org/v2alpha1
+kind: DIJob
+metadata: {name: a}
+spec:
+  template:
+    spec:
+      tolerations: [{operator: Exists}]
+      containers: [{command: [x]}]
+""")
+        done = self.expect(0, "check", manifest)
+        self.assertIn(f"{manifest}:7: job a: manifest.spec.template.spec.tolerations: warning: is "
+                      "ignored", done.stderr)
+        jobs.write_text("name: a\nwork: 5s\n")
+        self.assertIn(f"{jobs}:2: job a: work: is for simulators", self.expect(2, "check", jobs).stderr)
+
+    def test_policies_for_people_and_scripts(self):
+        document = json.loads(self.expect(0, "policies", "--json").stdout)
+        names = [policy["name"] for policy in document["policies"]]
+        for name in ["fifo", "easy", "srtf", "las", "tiresias", "optimus", "fit"]:
+            self.assertIn(name, names)
+            self.assertRegex(self.expect(0, "policies").stdout, rf"(?m)^{name}$")
+
+    def test_trace_info_counts_every_row(self):
+        trace = self.write("trace.csv", "timestamp,duration,num_gpus,gpu_time,cluster\n"
+                           "2017-10-03 00:00:00,60,1,60,a\n2017-10-03 00:00:10,30,2,60,b\n"
+                           "2017-10-03 00:00:10,30,0,0,b\n")
+        document = json.loads(self.expect(0, "trace", "info", trace, "--json").stdout)
+        self.assertEqual(document["report"]["rows"], 3)
+        self.assertEqual(document["report"]["jobs"], 3)
+        self.assertIn("3", self.expect(0, "trace", "info", trace).stdout)
+        without = self.expect(0, "trace", "info", trace, "--zero-gpus", "drop", "--json").stdout
+        self.assertEqual(json.loads(without)["report"]["jobs"], 2)
+
+    def test_trace_convert_writes_other_forms_and_says_what_is_lost(self):
+        trace = self.write("log.swf", "; UnixStartTime: 1480000000\n"
+                           "1 0 5 60 4 -1 -1 4 30 -1 1 7 -1 -1 -1 -1 -1 -1\n"
+                           "2 9.5 -1 10 1 -1 -1 1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1\n")
+        ours = self.expect(0, "trace", "convert", trace, "--to", "orrery")
+        self.assertNotIn("lost", ours.stderr)
+        self.assertIn("2 rows, 2 jobs", ours.stderr)
+        again = self.write("ours.csv", ours.stdout)
+        back = self.folder / "back.swf"
+        done = self.expect(0, "trace", "convert", again, "--to", "swf", "--out", back)
+        self.assertEqual(done.stdout, "")
+        rows = [line for line in back.read_text().splitlines() if not line.startswith(";")]
+        self.assertEqual(rows[1], "2 9.5 -1 10 1 -1 -1 1 -1 -1 0 -1 -1 -1 -1 -1 -1 -1")
+        batsim = self.expect(0, "trace", "convert", trace, "--to", "batsim")
+        workload = json.loads(batsim.stdout)
+        self.assertEqual(workload["nb_res"], 4)
+        self.assertEqual(workload["profiles"]["delay_60"], {"type": "DelayProfile", "delay": 60})
+        self.assertIn("lost in batsim: estimates shorter than the run (1 jobs)", batsim.stderr)
+        self.assertIn("--to", self.expect(2, "trace", "convert", trace).stderr)
+        self.expect(2, "trace", "convert", trace, "--to", "swfx")
+
+    def test_a_list_of_machines_becomes_a_cluster(self):
+        nodes = self.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
+                           "a,64000,262144,0,\nb,96500,8192,2,T4\nc,96500,8192,2,T4\n")
+        self.assertIn("3 nodes, 4 GPUs", self.expect(0, "trace", "info", nodes).stdout)
+        cluster = self.expect(0, "trace", "convert", nodes, "--to", "cluster").stdout
+        jobs = "policy: fifo\njobs: [{name: a, work: 10s, gpus: 2, gpu: T4}]\n"
+        scenario = self.write("cluster.yaml", cluster + jobs)
+        done = self.expect(0, "sim", scenario, "--json")
+        self.assertEqual(json.loads(done.stdout)["jobs_finished"], 1)
+        self.expect(2, "trace", "convert", nodes, "--to", "swf")
+        self.expect(2, "trace", "convert", scenario, "--to", "cluster")
+
+    def test_workloads_of_other_simulators_are_described(self):
+        batsim = self.write("w.json", json.dumps({
+            "nb_res": 4, "jobs": [{"id": 1, "subtime": 0, "res": 2, "profile": "d"},
+                                  {"id": 2, "subtime": 3, "res": 4, "profile": "p"}],
+            "profiles": {"d": {"type": "DelayProfile", "delay": 5},
+                         "p": {"type": "ParallelTaskProfile", "cpu": [1, 1, 1, 1]}}}))
+        report = json.loads(self.expect(0, "trace", "info", batsim, "--json").stdout)["report"]
+        self.assertEqual((report["format"], report["rows"], report["jobs"]), ("batsim", 2, 1))
+        elastisim = self.write("jobs.json", json.dumps({"jobs": [
+            {"type": "rigid", "submit_time": 1, "num_nodes": 3, "application_model": "a.json"}]}))
+        self.assertIn("rigid: 1 jobs", self.expect(0, "trace", "info", elastisim).stdout)
+
+    def test_a_journal_is_dumped_verified_and_recomputed(self):
+        out = self.folder / "out"
+        self.expect(0, "sim", self.scenario, "--out", out, "--journal")
+        summary = json.loads((out / "summary.json").read_text())
+        lines = self.expect(0, "journal", "dump", out / "journal.db").stdout.splitlines()
+        self.assertEqual(len(lines), summary["events"])
+        for line in lines:
+            json.loads(line)
+        report = json.loads(self.expect(0, "journal", "verify", out / "journal.db", "--recompute",
+                                        self.scenario, "--json").stdout)
+        self.assertEqual(report["records"], summary["events"])
+        self.assertGreater(report["recomputed"]["plans"], 0)
+        self.assertEqual(report["recomputed"]["different"], 0)
+
+    def test_a_journal_with_snapshots_of_an_older_version(self):
+        kept = ROOT / "tests" / "system" / "journals" / "version_1.db"
+        lines = [json.loads(line) for line in
+                 self.expect(0, "journal", "dump", kept).stdout.splitlines()]
+        snapshots = [line for line in lines if line["kind"] == "snapshot"]
+        self.assertEqual([line["sequence"] for line in snapshots], [60, 121])
+        self.assertEqual([line["sequence"] for line in lines],
+                         sorted(line["sequence"] for line in lines))
+        report = json.loads(self.expect(0, "journal", "verify", kept, "--json").stdout)
+        self.assertEqual((report["records"], report["first"], report["record_versions"]),
+                         (173, 1, [1]))
+        self.assertEqual([(s["sequence"], s["version"]) for s in report["snapshots"]],
+                         [(60, 1), (121, 1)])
+        self.assertIn("snapshot after record 121, version 1",
+                      self.expect(0, "journal", "verify", kept).stdout)
+
+    def test_colour_only_where_it_is_wanted(self):
+        if not shutil.which("script") or not can_open_terminal():
+            self.skipTest("no script(1), or no pseudo-terminal to give the program")
+        # Enough jobs that one policy is best.
+        command = (f"{PROGRAM} compare {ROOT}/scenarios/quickstart.yaml --policies fifo,srtf,las "
+                   "--set workload.generator.jobs=500 --set workload.generator.arrivals.load=3")
+        for extra, coloured in [({}, True), ({"NO_COLOR": "1"}, False)]:
+            environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+            environment.update({"TERM": "xterm"}, **extra)
+            done = subprocess.run(["script", "-qec", command, "/dev/null"], capture_output=True,
+                                  text=True, env=environment, check=True)
+            colours = re.findall(r"\x1b\[[0-9;]*m", done.stdout)
+            self.assertEqual(bool(colours), coloured, done.stdout)
+            self.assertIn("JCT avg", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=1)

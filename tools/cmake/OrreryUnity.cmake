@@ -1,0 +1,47 @@
+# Sources of one folder compiled together, so that what they all include is read once.
+#
+#   orrery_unity(TARGET [EXCEPT a.cpp ...])
+#
+# joins the C++ sources of TARGET, folder by folder, in runs of ORRERY_UNITY_FILES at most. A
+# translation unit never holds files of two targets, so the link locks see what they always saw.
+# With ORRERY_UNITY off each source is compiled alone; `tools/checks/standalone.py` does that for a
+# folder at a time, since a missing include goes unseen here.
+
+option(ORRERY_UNITY "Compile the sources of a folder together." ON)
+set(ORRERY_UNITY_FILES 8 CACHE STRING "How many sources make one translation unit at most.")
+
+function(orrery_unity target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT")
+  if(NOT ORRERY_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
+    if(NOT EXISTS ${source})
+      continue()  # Made by the build.
+    endif()
+    cmake_path(GET source PARENT_PATH parent)
+    cmake_path(GET source FILENAME name)
+    # tests/system/planted links its own object in the place of one with planted bugs.
+    file(STRINGS ${source} planted REGEX "planted\\(Bug::|node_host.hpp\"" LIMIT_COUNT 1)
+    if(name IN_LIST arg_EXCEPT OR planted)
+      continue()
+    endif()
+    string(MAKE_C_IDENTIFIER "${parent}" key)
+    if(NOT DEFINED count_${key})
+      set(count_${key} 0)
+    endif()
+    math(EXPR run "${count_${key}} / ${ORRERY_UNITY_FILES}")
+    math(EXPR count_${key} "${count_${key}} + 1")
+    cmake_path(RELATIVE_PATH parent BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE place)
+    string(REGEX REPLACE "[^a-z0-9_]+" "_" place "${place}")
+    set_property(SOURCE ${source} TARGET_DIRECTORY ${target}
+                 PROPERTY UNITY_GROUP ${place}_${run})
+  endforeach()
+  # A source's unnamed namespace, in which its own types are, is no longer that of the main file.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
