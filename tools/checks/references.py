@@ -25,7 +25,7 @@ PATH = re.compile(r"(?<![\w./$}~@%:\\>-])(?:" + "|".join(layout.FOLDERS) + r")/"
 PROGRAM = re.compile(r"\bbuild(?:-\w+)?/bin/([\w-]+)([$*{<]?)")
 SOURCE_NAME = re.compile(r"(?<![\w./$}~@%:*{<-])(?:[\w-]+/)*[\w-]+\.(?:hpp|cpp|cu|cuh)\b(?![*-]|\.\w)")
 MEMBER = re.compile(r"(?<![\w:])(?:\w+::)*([A-Z]\w*)::(~?\w+)")
-PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?![a-z0-9])|<[^>]*>|\{\w*\}|\.\.\.")
+PLACEHOLDER = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]*(?![A-Za-z0-9])|<[^>]*>|\{\w*\}|\.\.\.")
 BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 CODE_OF_PAGE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 

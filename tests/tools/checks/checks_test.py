@@ -103,6 +103,7 @@ DEAD_REFERENCES = [
     ("docs/a.md", "`core/job/job.{hpp,cu}`\n", "core/job/job.{hpp,cu}: "),
     ("docs/a.md", "`tests/journals/version_N.db`\n", "tests/journals/version_N.db: "),
     ("docs/a.md", "`core/base/`\n", "core/base/: "),
+    ("docs/a.md", "`core/job/CMakeLists.txt`\n", "core/job/CMakeLists.txt: "),
     ("docs/a.md", "Run `build/bin/orrery-agent`.\n", "build/bin/orrery-agent: no CMakeLists.txt"),
     ("docs/a.md", "`build/bin/bench_journal`\n", "build/bin/bench_journal: "),
     ("docs/a.md", "It is in `ledger.cpp`.\n", "ledger.cpp: there is no source of that name"),
