@@ -166,7 +166,7 @@ struct DeleteRequested {
   }
 };
 
-/// One known key of a profiling with its value; units by key in core/job/profiling.hpp.
+/// One known key of a profiling with its value; units by key in docs/scenario_format.md.
 struct ProfilingValue {
   std::string key;
   double value = 0;

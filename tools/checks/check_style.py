@@ -3,7 +3,8 @@
 
 Bans in the deterministic folders, names of drawers, sizes of files, machine paths, scenarios that
 no test runs, sources that the build does not know, links of documents to files that are gone,
-silenced tidy checks without a reason.
+silenced tidy checks without a reason; strangers at the top level and tests that mirror no source
+(layout.py); paths, programs and names in comments and pages that do not exist (references.py).
 Prints `file:line: subject: found, needed` for each offence, and lists long files.
 
 Usage: check_style.py ROOT
@@ -14,6 +15,8 @@ import pathlib
 import re
 import sys
 
+import layout
+import references
 import source_tree
 
 LINES_TO_LIST = 600
@@ -181,7 +184,9 @@ def check(root: pathlib.Path) -> tuple[list[str], list[str]]:
             found += too_long(path, text)
             if LINES_TO_LIST < text.count("\n") <= LINES_TO_FAIL:
                 long_files.append(f"{path}: {text.count(chr(10))} lines")
-    return found + unregistered(root, paths) + unlisted(root, paths), long_files
+    found += unregistered(root, paths) + unlisted(root, paths)
+    found += layout.strangers_at_top(root, layout.tracked(root)) + layout.unmirrored(paths)
+    return found + references.check(root, paths), long_files
 
 
 def main() -> int:

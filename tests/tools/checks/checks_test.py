@@ -5,6 +5,7 @@ Usage: checks_test.py TOOLS_CHECKS_FOLDER
 """
 
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -72,7 +73,62 @@ STYLE_OFFENCES = [
     ("core/job/a.cpp", "int x;  // NOLINT(misc-thing)\n", "names no check or no reason"),
     ("scenarios/faults/forgotten.yaml", "seed: 1\n", "no test runs it"),
     ("core/job/forgotten.cpp", "int x;\n", "the build does not know it"),
+    ("proto/link.proto", "", "proto:1: top level: holds only core policies"),
+    ("storm/found.yaml", "", "results of a run belong into out/"),
+    ("notes.md", "", "pages belong into docs/"),
+    ("deploy.sh", "", "scripts belong into tools/"),
+    ("fleet.yaml", "", "scenarios belong into scenarios/"),
+    ("allocator.cpp", "", "sources belong into the layer"),
+    ("settings.ini", "", "settings of tools are dot files"),
+    ("tests/control/a_test.py", "", "tests/control:1: folder: tests/ mirrors the source"),
+    ("tests/core/controls/a_test.py", "", "there is no core/controls that it could test"),
 ]
+
+# What mentions something that is not there, and what the finding contains. Beside each stands
+# EXISTING.
+EXISTING = {
+    "CMakeLists.txt": "add_executable(orrery-node core/job/job.cpp core/job/job.hpp)\n"
+                      "orrery_benchmark(store)\n",
+    "core/job/job.hpp": "class Job {\n  int replicas() const;\n};\n",
+    "core/job/job.cpp": "",
+    "scenarios/failover/README.md": "",
+    "tools/quickstart": "",
+}
+DEAD_REFERENCES = [
+    ("docs/a.md", "First.\n\nSee `core/base/ids.hpp`.\n", "docs/a.md:3: core/base/ids.hpp: "),
+    ("docs/a.md", "See core/base/ids.hpp.\n", "docs/a.md:1: core/base/ids.hpp: "),
+    ("docs/a.md", "`tools/start` does it.\n", "docs/a.md:1: tools/start: "),
+    ("docs/a.md", "```sh\ntools/start --now\n```\n", "docs/a.md:2: tools/start: "),
+    ("docs/a.md", "`scenarios/failover/*.yaml`\n", "scenarios/failover/*.yaml: "),
+    ("docs/a.md", "`core/job/job.{hpp,cu}`\n", "core/job/job.{hpp,cu}: "),
+    ("docs/a.md", "`tests/journals/version_N.db`\n", "tests/journals/version_N.db: "),
+    ("docs/a.md", "`core/base/`\n", "core/base/: "),
+    ("docs/a.md", "`core/job/CMakeLists.txt`\n", "core/job/CMakeLists.txt: "),
+    ("docs/a.md", "Run `build/bin/orrery-agent`.\n", "build/bin/orrery-agent: no CMakeLists.txt"),
+    ("docs/a.md", "`build/bin/bench_journal`\n", "build/bin/bench_journal: "),
+    ("docs/a.md", "It is in `ledger.cpp`.\n", "ledger.cpp: there is no source of that name"),
+    ("docs/a.md", "`Job::seats` says so.\n", "Job::seats: there is no such member"),
+    ("core/job/job.hpp", "// As core/job/spec.hpp says.\n", "core/job/job.hpp:1: core/job/spec.hpp: "),
+    ("core/job/job.hpp", "/* One\n   two: job/spec.hpp. */\n", "core/job/job.hpp:2: job/spec.hpp: "),
+    ("core/job/job.hpp", 'say("orrery sim scenarios/one.yaml");\n', "scenarios/one.yaml: "),
+    ("core/job/job.hpp", "class Job {};  // See Job::seats.\n", "Job::seats: "),
+    ("tools/start.py", '"""Starts tools/quick.py."""\n', "tools/quick.py: "),
+    ("tools/start", "exec tools/slowstart.sh\n", "tools/slowstart.sh: "),
+    ("CMakeLists.txt", "# See docs/build.md.\n", "CMakeLists.txt:1: docs/build.md: "),
+    ("tests/core/job/a_test.py", '"""Tests core/job/spec.hpp."""\n', "core/job/spec.hpp: "),
+    ("tests/core/job/CMakeLists.txt", "# As docs/build.md says.\n", "docs/build.md: "),
+]
+LIVE_REFERENCES = {
+    "docs/a.md": (
+        "`core/job/job.hpp`, `core/job/job`, `core/job/job.{hpp,cpp}`, `core/*/job.hpp`, `core/job/`,\n"
+        "`scenarios/failover/NAME.yaml`, `scenarios/failover/<name>.yaml`, `tests/...`, job/job.cpp,\n"
+        "`job.hpp`, `Job::replicas()`, `tools/quickstart`, `build/bin/orrery-node`, `build/bin/bench_*`,\n"
+        "`build/bin/bench_store`, `Host::exec_async`, https://example.org/docs/build.md,\n"
+        "a site's docs/web.\n"
+        "`/opt/tools/start.sh`, `simgrid:src/surf.cpp`, `$HOME/tools/start.sh`\n"),
+    "tools/start.py": 'folder = f"scenarios/{name}/a.yaml"  # Of core/v1, the API of others.\n',
+    "tests/core/job/a_test.py": 'write("core/job/made_up.hpp", "docs/made_up.md")\n',
+}
 
 STYLE_HONEST = {
     "CMakeLists.txt": "rule(core/job/a.cpp core/driver/a.cpp core/base/math.cpp)\n",
@@ -136,6 +192,33 @@ class Style(unittest.TestCase):
     def test_lets_honest_code_pass(self):
         with tree(STYLE_HONEST) as root:
             self.assertEqual(check_style.check(pathlib.Path(root)), ([], []))
+
+    def test_finds_every_dead_reference(self):
+        for path, content, finding in DEAD_REFERENCES:
+            with (self.subTest(path=path, content=content),
+                  tree(EXISTING | {path: content}) as root):
+                self.assertIn(finding, "\n".join(check_style.check(pathlib.Path(root))[0]))
+
+    def test_lets_live_references_pass(self):
+        with tree(EXISTING | LIVE_REFERENCES) as root:
+            self.assertEqual(check_style.check(pathlib.Path(root)), ([], []))
+
+    def test_what_git_does_not_track_may_stand_at_the_top(self):
+        with tree({"README.md": "", "core.1234": "", "notes.md": "", ".gitignore": ""}) as root:
+            subprocess.run(["git", "-C", root, "init", "-q"], check=True)
+            subprocess.run(["git", "-C", root, "add", "README.md", ".gitignore"], check=True)
+            self.assertEqual(check_style.check(pathlib.Path(root)), ([], []))
+            subprocess.run(["git", "-C", root, "add", "notes.md"], check=True)
+            found, _ = check_style.check(pathlib.Path(root))
+        self.assertEqual([finding.split(" ")[0] for finding in found], ["notes.md:1:"])
+
+    def test_a_test_folder_may_mirror_a_file(self):
+        for source in ("tools/gpu_check", "tools/gpu_check.py", "tools/gpu_check/main.py"):
+            with self.subTest(source=source), tree(
+                    {source: "", "tests/tools/gpu_check/a_test.py": "",
+                     "tests/tools/gpu_check/deeper/data.txt": "", "tests/system/up/a_test.py": "",
+                     "tests/support/builders.py": "", "tests/README.md": ""}) as root:
+                self.assertEqual(check_style.check(pathlib.Path(root)), ([], []))
 
 
 if __name__ == "__main__":
