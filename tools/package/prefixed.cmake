@@ -1,0 +1,23 @@
+# Run by `cmake --install`: what depends on the prefix. `made` is the folder of the built texts,
+# `bin` the folder of programs below the prefix.
+
+# Units start the installed program with the settings that operators write.
+foreach(daemon agent controller)
+  file(READ ${made}/orrery-${daemon}.service unit)
+  string(REGEX REPLACE "\nExecStart=[^\n]*"
+    "\nExecStart=\"${CMAKE_INSTALL_PREFIX}/${bin}/orrery-node\" ${daemon} --config \"/etc/orrery/${daemon}.yaml\""
+    unit "${unit}")
+  file(WRITE ${made}/prefixed/orrery-${daemon}.service "${unit}")
+  file(INSTALL ${made}/prefixed/orrery-${daemon}.service
+    DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/systemd/system)
+endforeach()
+
+# Debian's zsh looks for completions of packages in a folder of their own.
+set(zsh site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(zsh vendor-completions)
+endif()
+foreach(program orrery orrery-node)
+  file(INSTALL ${made}/${program}.zsh RENAME _${program}
+    DESTINATION ${CMAKE_INSTALL_PREFIX}/share/zsh/${zsh})
+endforeach()
