@@ -55,6 +55,12 @@ class DebTest(unittest.TestCase):
         self.assertIn(" ./usr/share/orrery/scenarios/quickstart.yaml\n", listing)
         self.assertNotRegex(listing, r" \./(?!usr/)\S")
 
+    def test_units_start_what_is_packaged(self):
+        output("dpkg-deb", "--extract", self.deb, self.folder / "root")
+        for daemon in ["agent", "controller"]:
+            unit = self.folder / f"root/usr/lib/systemd/system/orrery-{daemon}.service"
+            self.assertIn(f'\nExecStart="/usr/bin/orrery-node" {daemon} ', unit.read_text())
+
     def test_scripts_are_sound_and_start_nothing(self):
         output("dpkg-deb", "--control", self.deb, self.folder / "control")
         for name in ["postinst", "prerm", "postrm"]:
