@@ -91,12 +91,14 @@ else()
   message(STATUS "hwloc: none, agents read the kernel's files (libhwloc-dev brings it)")
 endif()
 
-# GPU parts are built where the toolkit is; everything else never asks for it.
+# GPU parts are built where the toolkit is; everything else never asks for it. Below 12 nvcc has no
+# C++20: Debian's own is 11.8. The test cuda_worker_is_built fails where an nvcc goes unused.
 if(ORRERY_HAS_RUNTIME)
   find_package(CUDAToolkit QUIET)
 endif()
 set(ORRERY_HAS_CUDA OFF)
-if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND NOT ORRERY_SANITIZE AND NOT ORRERY_FUZZ)
+if(CUDAToolkit_FOUND AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12 AND
+   CUDAToolkit_NVCC_EXECUTABLE AND NOT ORRERY_SANITIZE AND NOT ORRERY_FUZZ)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
   endif()

@@ -11,8 +11,19 @@
 namespace orrery::cli {
 namespace {
 
-ExitCode run_version(const Program& program, const Arguments&, Console& console) {
-  console.out(std::string(program.name) + " " ORRERY_VERSION "\n");
+ExitCode run_version(const Program& program, const Arguments& arguments, Console& console) {
+  const std::string name(program.name);
+  const std::string number(program.version.number);
+  const std::string revision(program.version.revision);
+  const bool modified = program.version.modified;
+  if (arguments.has("--json")) {
+    console.out("{\"program\": \"" + name + "\", \"version\": \"" + number +
+                "\", \"revision\": \"" + revision +
+                "\", \"modified\": " + (modified ? "true" : "false") + "}\n");
+  } else {
+    console.out(name + " " + number + " (revision " + revision + (modified ? ", modified" : "") +
+                ")\n");
+  }
   return ExitCode::Met;
 }
 
@@ -58,10 +69,14 @@ ExitCode run_help(const Program& program, const Arguments& arguments, Console& c
 Verb version_verb() {
   return {.spec = {.name = "version",
                    .operands = "",
-                   .summary = "print the version",
-                   .details = "",
-                   .options = {},
-                   .examples = {{"orrery version", "what is installed"}}},
+                   .summary = "print the version, and the revision of git it was built from",
+                   .details =
+                       "The revision is \"unknown\" where the program was built outside git, and\n"
+                       "followed by \"modified\" where files differed from that commit.",
+                   .options = {{"--json", "", "one JSON document on standard output"}},
+                   .examples = {{"orrery version", "what is installed"},
+                                {"orrery version --json",
+                                 "an object with program, version, revision and modified"}}},
           .run_about = run_version};
 }
 

@@ -200,7 +200,10 @@ std::string zsh_completion(const Program& program) {
   out += "  esac\n  shift words\n  ((CURRENT--))\n  case $verb in\n";
   for (const Verb& verb : program.verbs)
     out += "    " + quoted(verb.spec.name) + ") " + zsh_arguments(name, verb.spec) + " ;;\n";
-  return out + "  esac\n}\ncompdef " + function_of(program) + " " + name + "\n";
+  // Installed in a folder of completions the script is itself the function at its first call.
+  const std::string function = function_of(program);
+  return out + "  esac\n}\nif [ \"$funcstack[1]\" = " + function + " ]; then\n  " + function +
+         " \"$@\"\nelse\n  compdef " + function + " " + name + "\nfi\n";
 }
 
 std::string fish_completion(const Program& program) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/console/version.hpp"
+
 namespace orrery::cli {
 
 class Arguments;
@@ -74,6 +76,7 @@ struct Program {
   std::string_view start_with;  ///< The command that a newcomer should try; may be several lines.
   std::string_view beside;      ///< The program that runs the verbs without a function.
   std::span<const Verb> verbs;
+  Version version = {};
 };
 
 }  // namespace orrery::cli

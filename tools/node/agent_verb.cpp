@@ -10,6 +10,7 @@
 #include "runtime/devices/inventory.hpp"
 #include "runtime/devices/peers/peer_check.hpp"
 #include "runtime/link/link.hpp"
+#include "tools/console/version.hpp"
 #include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"
 #include "tools/node/launching.hpp"
@@ -81,7 +82,7 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
   host.dialer = dialer->get();
   host.inventory = std::move(found->inventory);
   host.shim_program = *shim;
-  host.version = ORRERY_VERSION;
+  host.version = this_version().number;
   host.notice = notice_of(*agent);
   host.check = check_on_a_thread;
   host.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };

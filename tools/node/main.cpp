@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
                                               "cluster, and its client",
                                    .start_with = "  orrery-node up\n",
                                    .beside = "orrery",
-                                   .verbs = verbs},
+                                   .verbs = verbs,
+                                   .version = orrery::cli::this_version()},
                                   argc,
                                   argv);
 }

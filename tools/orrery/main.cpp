@@ -10,7 +10,8 @@ int main(int argc, char** argv) {
                   "simulator before production",
        .start_with = "  orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las\n",
        .beside = "orrery-node",
-       .verbs = orrery::cli::verbs()},
+       .verbs = orrery::cli::verbs(),
+       .version = orrery::cli::this_version()},
       argc,
       argv);
 }

@@ -125,7 +125,13 @@ class HelpTest(ProgramTest):
                 self.assertTrue((ROOT / path).exists(), path)
 
     def test_version_and_its_option(self):
-        self.assertRegex(self.expect(0, "version").stdout, r"^orrery \d+\.\d+\.\d+\n$")
+        line = self.expect(0, "version").stdout
+        told = re.fullmatch(r"orrery (\d+\.\d+\.\d+) \(revision ([0-9a-f]{12}|unknown)(, modified)?\)\n",
+                            line)
+        self.assertTrue(told, line)
+        self.assertEqual(json.loads(self.expect(0, "version", "--json").stdout),
+                         {"program": "orrery", "version": told[1], "revision": told[2],
+                          "modified": told[3] is not None})
         self.assertEqual(self.expect(0, "--version").stdout, self.expect(0, "version").stdout)
 
     def test_completion_scripts_parse(self):

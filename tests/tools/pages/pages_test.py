@@ -58,12 +58,20 @@ class Shown(unittest.TestCase):
     def test_every_example_is_shown_and_run(self):
         text = "".join(page(pathlib.Path(name).name) for name in pages.PAGES)
         for example in sorted((ROOT / pages.EXAMPLES).rglob("*.yaml")):
-            if example.parent.name == "jobs":
-                continue  # They are run by a controller; see below.
+            if example.parent.name in {"jobs", "settings"}:
+                continue  # They are for daemons; see below.
             path = example.relative_to(ROOT)
             with self.subTest(str(path)):
                 self.assertIn(f"]({path.relative_to('docs')}):\n\n```yaml\n", text)
                 self.assertRegex(text, rf"\n\$ orrery \w+ {re.escape(str(path))}\n")
+
+    def test_every_example_of_settings_is_named_and_sound(self):
+        for example in sorted((ROOT / pages.EXAMPLES / "settings").glob("*.yaml")):
+            with self.subTest(example.name):
+                self.assertIn(f"](examples/settings/{example.name})", page("configuration.md"))
+                done = subprocess.run([PROGRAM, example.stem, "--config", example,
+                                       "--print-systemd-unit"], capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_every_example_of_a_job_is_named_and_sound(self):
         text = page("job_files.md")
