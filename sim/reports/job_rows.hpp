@@ -8,7 +8,7 @@
 
 namespace orrery::sim {
 
-/// One row of a job in jobs.csv.
+/// One row of a job in evalys.csv.
 struct JobRowSpan {
   Instant submitted;                    ///< Of the job; after its first row, the end before.
   Instant started = Instant::never();   ///< Never: it never started.

@@ -1,6 +1,7 @@
 #include "sim/results/job_table.hpp"
 
 #include <limits>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 
@@ -17,6 +18,7 @@ void JobTable::add(JobId id, const JobFacts& facts) {
             "jobs are added in the order of their ids");
   invariant(!facts.submitted.is_never(), "a job in the table was submitted at some time");
   const std::uint16_t profile = profile_number(facts.profile);
+  const std::uint32_t owner = owner_number(facts);
   rows_.resize(id.index() + 1);
   name_end_.resize(id.index(), static_cast<std::uint32_t>(names_.size()));
   names_ += facts.name;
@@ -28,6 +30,7 @@ void JobTable::add(JobId id, const JobFacts& facts) {
   row.time_requested = facts.time_requested;
   row.devices_requested = facts.devices_requested;
   row.profile = profile;
+  row.owner = owner;
 }
 
 std::string_view JobTable::name(JobId id) const {
@@ -44,6 +47,17 @@ std::uint16_t JobTable::profile_number(std::string_view profile) {
   profiles_.emplace_back(profile);
   profile_numbers_.emplace(profile, number);
   return number;
+}
+
+std::uint32_t JobTable::owner_number(const JobFacts& facts) {
+  if (last_owner_ < owners_.size() && owners_[last_owner_].name_space == facts.name_space &&
+      owners_[last_owner_].group == facts.group)
+    return last_owner_;
+  JobOwner owner{std::string(facts.name_space), std::string(facts.group)};
+  const auto next = static_cast<std::uint32_t>(owners_.size());
+  const auto [known, is_new] = owner_numbers_.emplace(owner, next);
+  if (is_new) owners_.push_back(std::move(owner));
+  return last_owner_ = known->second;
 }
 
 }  // namespace orrery::sim

@@ -20,6 +20,16 @@ struct JobFacts {
   Instant submitted;
   std::int32_t devices_requested = 0;  ///< Of the whole job at its minimum.
   Duration time_requested;             ///< Stated run time; zero where none.
+  std::string_view name_space;         ///< Of the job in the controller.
+  std::string_view group;              ///< Likewise; may be empty.
+};
+
+/// Whose a job is.
+struct JobOwner {
+  std::string name_space;
+  std::string group;
+
+  friend auto operator<=>(const JobOwner&, const JobOwner&) = default;
 };
 
 /// What became of a job.
@@ -34,6 +44,7 @@ struct JobOutcome {
   std::uint32_t reschedules = 0;
   std::uint32_t preemptions = 0;
   std::uint32_t node_losses = 0;
+  std::uint32_t owner = 0;    ///< See `JobTable::owner`.
   std::uint16_t profile = 0;  ///< See `JobTable::profile`.
   JobPhase phase = JobPhase::Pending;
   Reason reason = Reason::Submitted;
@@ -73,14 +84,20 @@ class JobTable {
 
   std::string_view profile(const JobOutcome& row) const { return profiles_[row.profile]; }
 
+  const JobOwner& owner(const JobOutcome& row) const { return owners_[row.owner]; }
+
  private:
   std::uint16_t profile_number(std::string_view profile);
+  std::uint32_t owner_number(const JobFacts& facts);
 
   std::vector<JobOutcome> rows_;
   std::string names_;                    // All names one after the other,
   std::vector<std::uint32_t> name_end_;  // [id]: where each ends.
   std::vector<std::string> profiles_;
   std::map<std::string, std::uint16_t, std::less<>> profile_numbers_;
+  std::vector<JobOwner> owners_;
+  std::map<JobOwner, std::uint32_t> owner_numbers_;
+  std::uint32_t last_owner_ = 0;  // Of the job added last: the next one's is often the same.
 };
 
 }  // namespace orrery::sim

@@ -34,6 +34,10 @@ void append_seconds_6(std::int64_t ns, std::string& out) {
   append_fixed(ns < 0 && us > 0, us, 6, out);
 }
 
+void append_device_seconds_6(__int128 device_ns, std::string& out) {
+  append_fixed(false, static_cast<std::uint64_t>((device_ns + 500) / 1000), 6, out);
+}
+
 void append_seconds_exact(std::int64_t ns, std::string& out) {
   append_fixed(ns < 0, magnitude(ns), 9, out);
   while (out.back() == '0') out.pop_back();

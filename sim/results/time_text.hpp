@@ -10,6 +10,9 @@ namespace orrery::sim {
 /// away from zero: 1500000000 becomes "1.500000".
 void append_seconds_6(std::int64_t ns, std::string& out);
 
+/// The same of device-nanoseconds from zero up, which are more than 64 bits hold.
+void append_device_seconds_6(__int128 device_ns, std::string& out);
+
 /// Appends `ns` as seconds, exactly, with as few decimals as needed: 1500000000 becomes "1.5".
 void append_seconds_exact(std::int64_t ns, std::string& out);
 

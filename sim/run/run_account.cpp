@@ -38,6 +38,8 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
           (sized ? spec.rigid_replicas : spec.roles[r].min_replicas) * spec.roles[r].bundle.devices;
     }
   facts.time_requested = spec.estimate;
+  facts.name_space = namespace_of(spec.name);
+  facts.group = spec.group;
   metrics_->submitted(id, facts);
   for (RunListener* listener : options_.listeners) listener->on_submitted(id, spec, facts);
 }

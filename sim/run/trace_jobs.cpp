@@ -11,17 +11,12 @@
 namespace orrery::sim {
 namespace {
 
-using scenarios::OddRows;
 using scenarios::Scenario;
 using scenarios::TraceWorkload;
 
 /// `amount` in equal parts, rounded up.
 std::int64_t part_of(std::int64_t amount, std::int64_t parts) {
   return (amount + parts - 1) / parts;
-}
-
-TraceRows rows(OddRows choice) {
-  return choice == OddRows::Keep ? TraceRows::Keep : TraceRows::Drop;
 }
 
 /// What became of the rows, in the words of the reports.
@@ -157,11 +152,11 @@ Result<Trace> load_trace(const Scenario& scenario,
   Result<std::string> text = read_workload_file(workload.file, "workload.file");
   if (!text) return text.errors();
   TraceOptions options;
-  options.duplicates = rows(workload.duplicates);
-  options.zero_gpus = rows(workload.zero_gpus);
-  options.censored = rows(workload.censored);
+  options.duplicates = workload.duplicates;
+  options.zero_gpus = workload.zero_gpus;
+  options.censored = workload.censored;
   options.device_model = workload.speeds_of;
-  const TraceFormat* format = find_trace_format(orrery::to_string(workload.format));
+  const TraceFormat* format = find_trace_format(workload.format->name);
   invariant(format != nullptr, "every format of the language has a reader");
   Result<Trace> trace = read_trace(*format,
                                    workload.file,

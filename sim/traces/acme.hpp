@@ -5,6 +5,7 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -26,5 +27,8 @@ bool looks_like_acme(std::string_view text);
 Result<Trace> parse_acme(std::string_view text,
                          std::string_view file_name,
                          const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"acme"> : ReadsAlone<looks_like_acme, parse_acme> {};
 
 }  // namespace orrery::sim

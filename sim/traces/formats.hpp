@@ -9,24 +9,17 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
-/// A table that a format wants beside the trace.
-struct TraceTable {
-  std::string_view role;       ///< What readers and messages call it.
-  std::string_view file_name;  ///< Where it lies in the trace's folder; empty: it must be named.
-  bool needed = false;
-};
-
-/// One format. A new one is a file pair and a row of the table in formats.cpp.
+/// A row of the table in scenarios/language/spec/trace_formats.hpp, with its reader.
 struct TraceFormat {
   std::string_view name;
   std::string_view what;  ///< One line for people.
   bool (*looks_like)(std::string_view text);
-  /// `files[0]` is the trace, then the tables that are there. They outlive the call only.
-  Result<Trace> (*read)(std::span<const TraceFile> files, const TraceOptions& options);
-  std::span<const TraceTable> tables = {};
+  Result<Trace> (*read)(TraceFiles files, const TraceOptions& options);
+  std::span<const TraceTable> tables;
 };
 
 /// All formats, in the order in which they are tried on a file.

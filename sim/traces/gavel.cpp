@@ -181,4 +181,12 @@ Result<Trace> parse_gavel(std::string_view text,
   return GavelReader(file_name, options, throughputs).read(text);
 }
 
+Result<Trace> TraceReader<"gavel">::read(TraceFiles files, const TraceOptions& options) {
+  const TraceFile* table = file_of(files, kThroughputs);
+  if (table == nullptr) return parse_gavel(files[0].text, files[0].path, options);
+  const Result<GavelThroughputs> throughputs = parse_gavel_throughputs(table->text, table->path);
+  if (!throughputs) return throughputs.errors();
+  return parse_gavel(files[0].text, files[0].path, options, &*throughputs);
+}
+
 }  // namespace orrery::sim

@@ -1,11 +1,13 @@
 // Reader of Gavel's and Shockwave's job traces.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "core/base/result.hpp"
 #include "sim/traces/gavel_throughputs.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -26,5 +28,15 @@ Result<Trace> parse_gavel(std::string_view text,
                           std::string_view file_name,
                           const TraceOptions& options = {},
                           const GavelThroughputs* throughputs = nullptr);
+
+template <>
+struct TraceReader<"gavel"> {
+  static constexpr std::string_view kThroughputs = "throughputs";
+  static constexpr std::array<TraceTable, 1> kTables = {{{kThroughputs, ""}}};
+
+  static bool looks_like(std::string_view text) { return looks_like_gavel(text); }
+
+  static Result<Trace> read(TraceFiles files, const TraceOptions& options);
+};
 
 }  // namespace orrery::sim

@@ -5,6 +5,7 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -24,5 +25,8 @@ bool looks_like_helios(std::string_view text);
 Result<Trace> parse_helios(std::string_view text,
                            std::string_view file_name,
                            const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"helios"> : ReadsAlone<looks_like_helios, parse_helios> {};
 
 }  // namespace orrery::sim

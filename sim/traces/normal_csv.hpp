@@ -6,6 +6,7 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -37,5 +38,8 @@ Result<Trace> parse_normal_csv(std::string_view text,
 
 /// The jobs of `trace` in this form; parse_normal_csv gives equal ones where all rows are kept.
 std::string normal_csv(const Trace& trace);
+
+template <>
+struct TraceReader<"orrery"> : ReadsAlone<looks_like_normal_csv, parse_normal_csv> {};
 
 }  // namespace orrery::sim

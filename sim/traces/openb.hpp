@@ -5,6 +5,7 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -28,5 +29,8 @@ bool looks_like_openb(std::string_view text);
 Result<Trace> parse_openb(std::string_view text,
                           std::string_view file_name,
                           const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"openb"> : ReadsAlone<looks_like_openb, parse_openb> {};
 
 }  // namespace orrery::sim

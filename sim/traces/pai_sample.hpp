@@ -5,6 +5,7 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -25,5 +26,8 @@ bool looks_like_pai_sample(std::string_view text);
 Result<Trace> parse_pai_sample(std::string_view text,
                                std::string_view file_name,
                                const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"pai-sample"> : ReadsAlone<looks_like_pai_sample, parse_pai_sample> {};
 
 }  // namespace orrery::sim

@@ -247,4 +247,12 @@ Result<Trace> parse_pai_tables(const PaiTables& tables, const TraceOptions& opti
   return PaiReader(tables, options).read();
 }
 
+Result<Trace> TraceReader<"pai">::read(TraceFiles files, const TraceOptions& options) {
+  return parse_pai_tables({.jobs = files.data(),
+                           .tasks = file_of(files, "tasks"),
+                           .groups = file_of(files, "groups"),
+                           .instances = file_of(files, "instances")},
+                          options);
+}
+
 }  // namespace orrery::sim

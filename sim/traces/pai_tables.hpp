@@ -1,10 +1,12 @@
 // Reader of Alibaba PAI's tables of jobs, tasks, instances and groups.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -34,5 +36,16 @@ bool looks_like_pai_jobs(std::string_view text);
 /// Requests of all tasks are added; `instances` are those that hold GPUs, or all where none does.
 /// Rows of other tables whose job is unknown are counted as dropped rows.
 Result<Trace> parse_pai_tables(const PaiTables& tables, const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"pai"> {
+  static constexpr std::array<TraceTable, 3> kTables = {{{"tasks", "pai_task_table.csv", true},
+                                                         {"groups", "pai_group_tag_table.csv"},
+                                                         {"instances", "pai_instance_table.csv"}}};
+
+  static bool looks_like(std::string_view text) { return looks_like_pai_jobs(text); }
+
+  static Result<Trace> read(TraceFiles files, const TraceOptions& options);
+};
 
 }  // namespace orrery::sim

@@ -184,8 +184,8 @@ class PhillyCsvReader {
 
   /// True when the row gives no job, which is then counted.
   bool drops(std::string_view line, int gpus) {
-    const auto noted = [&](TraceReason reason, TraceRows choice) {
-      const bool drop = choice == TraceRows::Drop;
+    const auto noted = [&](TraceReason reason, OddRows choice) {
+      const bool drop = choice == OddRows::Drop;
       report_.count(reason, drop ? TraceAction::Dropped : TraceAction::Kept);
       return drop;
     };
@@ -218,6 +218,12 @@ Result<Trace> parse_philly_csv(std::string_view text,
                                std::string_view file_name,
                                const TraceOptions& options) {
   return PhillyCsvReader(file_name, options).read(text);
+}
+
+bool looks_like_philly_csv(std::string_view text) {
+  const std::string_view header = text.substr(0, text.find('\n'));
+  return header.find("timestamp") != std::string_view::npos &&
+         header.find("num_gpus") != std::string_view::npos;
 }
 
 }  // namespace orrery::sim

@@ -5,8 +5,12 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
+
+/// Whether the first line of `text` names the columns of such an extract.
+bool looks_like_philly_csv(std::string_view text);
 
 /// Reads a CSV file whose first line names the columns, in any order:
 ///
@@ -25,5 +29,8 @@ namespace orrery::sim {
 Result<Trace> parse_philly_csv(std::string_view text,
                                std::string_view file_name,
                                const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"philly"> : ReadsAlone<looks_like_philly_csv, parse_philly_csv> {};
 
 }  // namespace orrery::sim

@@ -236,4 +236,9 @@ Result<Trace> parse_philly_json(std::string_view text,
   return builder.finish();
 }
 
+bool looks_like_philly_json(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] == '[';
+}
+
 }  // namespace orrery::sim

@@ -5,8 +5,12 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
+
+/// Whether `text` begins like a JSON array.
+bool looks_like_philly_json(std::string_view text);
 
 /// Reads `cluster_job_log`: a JSON array of objects with
 ///
@@ -27,5 +31,8 @@ namespace orrery::sim {
 Result<Trace> parse_philly_json(std::string_view text,
                                 std::string_view file_name,
                                 const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"philly-json"> : ReadsAlone<looks_like_philly_json, parse_philly_json> {};
 
 }  // namespace orrery::sim

@@ -93,7 +93,7 @@ int PhillyJobBuilder::size(const RawJob& raw) {
 std::optional<std::string> PhillyJobBuilder::unique_name(const std::string& id) {
   const int use = ++uses_[id];
   if (use == 1) return id;
-  if (options_.duplicates == TraceRows::Drop) {
+  if (options_.duplicates == OddRows::Drop) {
     report_.count(TraceReason::ExactDuplicate, TraceAction::Dropped);
     return std::nullopt;
   }
@@ -101,8 +101,8 @@ std::optional<std::string> PhillyJobBuilder::unique_name(const std::string& id) 
   return id + "-" + std::to_string(use);
 }
 
-bool PhillyJobBuilder::drops(TraceReason reason, TraceRows choice) {
-  const bool drop = choice == TraceRows::Drop;
+bool PhillyJobBuilder::drops(TraceReason reason, OddRows choice) {
+  const bool drop = choice == OddRows::Drop;
   report_.count(reason, drop ? TraceAction::Dropped : TraceAction::Kept);
   return drop;
 }

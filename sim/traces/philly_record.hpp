@@ -78,7 +78,7 @@ class PhillyJobBuilder {
   Run run(const RawJob& raw, const std::string& subject, OddHours& odd);
   int size(const RawJob& raw);
   std::optional<std::string> unique_name(const std::string& id);
-  bool drops(TraceReason reason, TraceRows choice);
+  bool drops(TraceReason reason, OddRows choice);
 
   const TraceOptions& options_;
   TraceErrors& errors_;

@@ -5,6 +5,7 @@
 
 #include "core/base/result.hpp"
 #include "sim/traces/trace.hpp"
+#include "sim/traces/trace_reader.hpp"
 
 namespace orrery::sim {
 
@@ -28,5 +29,8 @@ bool looks_like_swf(std::string_view text);
 Result<Trace> parse_swf(std::string_view text,
                         std::string_view file_name,
                         const TraceOptions& options = {});
+
+template <>
+struct TraceReader<"swf"> : ReadsAlone<looks_like_swf, parse_swf> {};
 
 }  // namespace orrery::sim

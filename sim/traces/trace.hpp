@@ -9,6 +9,7 @@
 
 #include "core/base/result.hpp"
 #include "core/base/units.hpp"
+#include "scenarios/language/spec/trace_formats.hpp"
 #include "sim/traces/local_time.hpp"
 #include "sim/traces/trace_report.hpp"
 
@@ -53,17 +54,16 @@ struct Trace {
   TraceReport report;
 };
 
-/// What to do with rows of one kind.
-enum class TraceRows { Keep, Drop };
+using scenarios::OddRows;
 
 /// Choices of a reader. The defaults give what a simulation can run, and drop nothing else.
 struct TraceOptions {
   TraceZone zone = TraceZone::PacificTime;
-  TraceRows duplicates = TraceRows::Keep;  ///< A second equal submission is a job like any other.
-  TraceRows zero_gpus = TraceRows::Drop;   ///< Jobs that need no device.
+  OddRows duplicates = OddRows::Keep;  ///< A second equal submission is a job like any other.
+  OddRows zero_gpus = OddRows::Drop;   ///< Jobs that need no device.
   /// Jobs without a known end. Kept, an attempt without an end runs until the last time that the
   /// trace mentions: with few such jobs, these guesses outweigh all others, hence the default.
-  TraceRows censored = TraceRows::Drop;
+  OddRows censored = OddRows::Drop;
   /// Model whose measured throughput turns steps into seconds, for traces that count steps.
   std::string device_model = "v100";
 };

@@ -10,8 +10,8 @@ bool TraceBuilder::row(std::string_view row) {
   return rows_.insert(row).second || !drops(TraceReason::ExactDuplicate, options_.duplicates);
 }
 
-bool TraceBuilder::drops(TraceReason reason, TraceRows choice) {
-  const bool drop = choice == TraceRows::Drop;
+bool TraceBuilder::drops(TraceReason reason, OddRows choice) {
+  const bool drop = choice == OddRows::Drop;
   report_.count(reason, drop ? TraceAction::Dropped : TraceAction::Kept);
   return drop;
 }

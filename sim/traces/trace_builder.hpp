@@ -57,7 +57,7 @@ class TraceBuilder {
     Instant start;
   };
 
-  bool drops(TraceReason reason, TraceRows choice);
+  bool drops(TraceReason reason, OddRows choice);
   void take(TraceJob job, std::optional<Instant> open_since);
   void make_unique(std::string& name);
 

@@ -34,6 +34,11 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
   std::map<std::string, std::string> file_of;  // By name of a job.
   Errors errors;
   scenarios::JobFileOptions options;
+  if (!sets.empty() && paths.size() > 1)
+    errors.push_back({.file = "--set " + sets.front(),
+                      .subject = "override",
+                      .message = "is given with " + std::to_string(paths.size()) +
+                                 " files, one is needed; submit the file that it means alone"});
   for (const std::string& set : sets) {
     if (auto parsed = scenarios::parse_override(set)) {
       options.overrides.push_back(std::move(*parsed));

@@ -19,8 +19,9 @@ struct JobSource {
   std::vector<JobSpec> jobs;
 };
 
-/// Reads and checks every file with `sets` ("path=value") laid over it; a name that stands in two
-/// of them is an error too. Warnings are added to `warnings`.
+/// Reads and checks every file; a name that stands in two of them is an error too. `sets`
+/// ("path=value") are laid over the only file, and are an error where there are several. Warnings
+/// are added to `warnings`.
 Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
                                                 const std::vector<std::string>& sets,
                                                 Errors& warnings);

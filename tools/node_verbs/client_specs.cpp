@@ -41,21 +41,29 @@ std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
 }  // namespace
 
 VerbSpec submit_spec() {
-  return {
-      .name = "submit",
-      .operands = "FILE...",
-      .operands_min = 1,
-      .operands_max = -1,
-      .summary = "submit the jobs of job files or DIJob manifests",
-      .details =
-          "Every file is checked as a whole before anything is sent; what is wrong is told all "
-          "at once, with\nplace, finding, need and remedy. - reads standard input. With --wait "
-          "the exit code is 1 where a job\nfailed; Ctrl-C ends the waiting, not the jobs.",
-      .options = with_client_options(
-          {{.name = "--wait", .help = "wait until every job has ended", .letter = "-w"}, kJson}),
-      .examples = {{"orrery submit train.yaml", "the jobs of one file"},
-                   {"orrery submit train.yaml --wait && orrery logs train",
-                    "wait for the end, then read what the first worker wrote"}}};
+  return {.name = "submit",
+          .operands = "FILE...",
+          .operands_min = 1,
+          .operands_max = -1,
+          .summary = "submit the jobs of job files or DIJob manifests",
+          .details =
+              "Every file is checked as a whole before anything is sent; what is wrong is told all "
+              "at once, with\nplace, finding, need and remedy. - reads standard input. With --wait "
+              "the exit code is 1 where a job\nfailed; Ctrl-C ends the waiting, not the jobs.\n"
+              "--set is for one FILE of one document: the path has the file's own keys, joined by "
+              "dots, and [N] for\nelements of lists; the value is YAML.",
+          .options = with_client_options(
+              {{.name = "--set",
+                .value = "path=value",
+                .help = "replace one value of the file, for example roles.main.replicas=4",
+                .repeatable = true},
+               {.name = "--wait", .help = "wait until every job has ended", .letter = "-w"},
+               kJson}),
+          .examples = {{"orrery submit train.yaml", "the jobs of one file"},
+                       {"orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4",
+                        "the same job under another name, and larger"},
+                       {"orrery submit train.yaml --wait && orrery logs train",
+                        "wait for the end, then read what the first worker wrote"}}};
 }
 
 VerbSpec apply_spec() {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -31,6 +32,7 @@ struct Child {
   pid_t process = 0;
   int descriptor = -1;
   std::string received;  ///< Bytes of a message not yet whole.
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
 /// What a child does after the fork; never returns.
@@ -82,7 +84,7 @@ class Pool {
       be_child(tasks_[task], ends[1]);
     }
     close(ends[1]);
-    children_.push_back({task, process, ends[0], {}});
+    children_.push_back({.task = task, .process = process, .descriptor = ends[0]});
   }
 
   void wait_for_news() {
@@ -134,6 +136,8 @@ class Pool {
     while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
     }
     TaskEnd& end = ends_[child.task];
+    end.wall_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - child.started).count();
     if (WIFEXITED(status)) {
       end.code = static_cast<ExitCode>(WEXITSTATUS(status));
     } else if (WIFSIGNALED(status)) {

@@ -44,7 +44,8 @@ class ChildReport {
 struct TaskEnd {
   ExitCode code = ExitCode::InvariantBroken;  ///< Killed by a signal: InvariantBroken, with `note`.
   std::string result;
-  std::string note;  ///< What the system says where the process did not end by itself.
+  std::string note;   ///< What the system says where the process did not end by itself.
+  double wall_s = 0;  ///< From its start to its end, on the clock of the machine.
 };
 
 /// Runs in the child; what it returns is the child's exit code.

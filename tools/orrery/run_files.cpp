@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/reports/evalys_csv.hpp"
 #include "sim/reports/jobs_csv.hpp"
 #include "sim/reports/machine_states.hpp"
 #include "sim/reports/perfetto_trace.hpp"
@@ -66,6 +67,7 @@ RunFiles::RunFiles(const scenarios::Scenario& scenario, std::filesystem::path fo
     timeline_.emplace(scenario.groups, limits_for(scenario.outputs));
   }
   for (const OutputFormat format : {OutputFormat::Jobs,
+                                    OutputFormat::Evalys,
                                     OutputFormat::Schedule,
                                     OutputFormat::MachineStates,
                                     OutputFormat::Perfetto})
@@ -109,10 +111,17 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
   if (timeline.segments_left_out() > 0)
     troubles.push_back(std::to_string(timeline.segments_left_out()) +
                        " stretches of constant allocation were too many to be kept: their jobs "
-                       "have no allocated_resources in jobs.csv");
+                       "have no allocated_resources in evalys.csv, and jobs.csv does not say what "
+                       "they held");
   if (wants(OutputFormat::Jobs)) {
     const Status written = stream("jobs.csv", [&](std::ostream& out) {
       sim::write_jobs_csv(out, report.summary.scenario, jobs, &timeline);
+    });
+    if (!written) return written;
+  }
+  if (wants(OutputFormat::Evalys)) {
+    const Status written = stream("evalys.csv", [&](std::ostream& out) {
+      sim::write_evalys_csv(out, report.summary.scenario, jobs, &timeline);
     });
     if (!written) return written;
     const Status joined = stream(

@@ -1,7 +1,11 @@
 // test: runs scenarios and checks their expectations.
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +13,8 @@
 #include "core/base/json_text.hpp"
 #include "tools/console/interrupt.hpp"
 #include "tools/console/table.hpp"
+#include "tools/orrery/junit.hpp"
+#include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/storm_runs.hpp"
@@ -24,6 +30,8 @@ struct Verdict {
   std::string file;
   ExitCode code = ExitCode::Met;
   std::vector<std::string> findings;  ///< Unmet expectations, or errors.
+  sim::Summary summary;               ///< Without a policy where it did not run.
+  double wall_s = 0;
 
   bool passed() const { return code == ExitCode::Met; }
 };
@@ -103,7 +111,7 @@ bool misses_as_recorded(const std::string& file, const std::vector<std::string>&
 
 Verdict verdict_of(const std::string& file, const TaskEnd& end) {
   const RunAnswer answer = answer_of(end);
-  Verdict verdict{file, end.code, answer.summary.unmet};
+  Verdict verdict{file, end.code, answer.summary.unmet, answer.summary, end.wall_s};
   if (answer.failed_as_wanted && end.code == ExitCode::Met) {
     if (misses_as_recorded(file, answer.summary.unmet)) {
       verdict.findings.clear();
@@ -143,6 +151,79 @@ std::string text_of(const std::vector<Verdict>& verdicts, std::size_t passed) {
          " failed\n";
 }
 
+/// In the words of CI systems. What a run was is known where it came to its end.
+TestCase case_of(const Verdict& verdict) {
+  TestCase out{.file = verdict.file, .findings = verdict.findings, .wall_s = verdict.wall_s};
+  const sim::Summary& summary = verdict.summary;
+  if (!summary.policy.empty())
+    out.properties = {{"seed", std::to_string(summary.seed)},
+                      {"world", summary.world},
+                      {"policy", summary.policy},
+                      {"state_digest", summary.state_digest}};
+  switch (verdict.code) {
+    case ExitCode::Met:
+      break;
+    case ExitCode::Unmet:
+      out.result = CaseResult::Failed;
+      out.kind = "unmet expectation";
+      break;
+    case ExitCode::NoProgress:
+      out.result = CaseResult::Failed;
+      out.kind = "no progress";
+      break;
+    case ExitCode::BadInput:
+      out.result = CaseResult::Broken;
+      out.kind = "bad input";
+      break;
+    default:
+      out.result = CaseResult::Broken;
+      out.kind = "invariant broken";
+  }
+  return out;
+}
+
+/// The instant in UTC, to the second.
+std::string now_in_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts)};
+}
+
+/// The report that --junit asks for: seen to be writable before anything runs, written at the end.
+class JunitFile {
+ public:
+  /// Errors: the file cannot be written. `path` may be nothing: no report is wanted.
+  static Result<JunitFile> prepare(const std::optional<std::string>& path) {
+    JunitFile file;
+    if (!path) return file;
+    std::error_code code;
+    const bool was_there = fs::exists(*path, code);
+    errno = 0;
+    if (!std::ofstream(*path, std::ios::binary | std::ios::app))
+      return Error{.subject = "--junit",
+                   .message = "is " + *path + ", which cannot be written (" +
+                              (errno == 0 ? "it is no file" : std::strerror(errno)) +
+                              "), a file in a folder that is there is needed; make the folder, or "
+                              "name another file"};
+    if (!was_there) fs::remove(*path, code);  // An empty one would look like a report.
+    file.path_ = *path;
+    return file;
+  }
+
+  Status write(const std::vector<Verdict>& verdicts) const {
+    if (path_.empty()) return Done{};
+    std::vector<TestCase> cases;
+    for (const Verdict& verdict : verdicts) cases.push_back(case_of(verdict));
+    return write_file(path_, junit_xml(cases, began_));
+  }
+
+ private:
+  std::string path_;
+  std::string began_ = now_in_utc();
+};
+
 }  // namespace
 
 ExitCode run_test(const Arguments& arguments, Console& console) {
@@ -150,6 +231,11 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
   const auto overrides = overrides_of(arguments);
   if (!files) {
     console.errors(files.errors());
+    return ExitCode::BadInput;
+  }
+  const auto junit = JunitFile::prepare(arguments.value("--junit"));
+  if (!junit) {
+    console.errors(junit.errors());
     return ExitCode::BadInput;
   }
   std::vector<Task> tasks;
@@ -167,6 +253,10 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
     passed += verdicts.back().passed() ? 1 : 0;
   }
   console.out(arguments.has("--json") ? json_of(verdicts, passed) : text_of(verdicts, passed));
+  if (const Status written = junit->write(verdicts); !written) {
+    console.errors(written.errors());
+    worst = std::max(worst, ExitCode::BadInput);
+  }
   return worst;
 }
 

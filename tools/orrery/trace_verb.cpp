@@ -141,17 +141,16 @@ std::optional<ExitCode> describe_other(const std::string& format,
   return *nodes ? describe(**nodes, arguments, console) : refuse(nodes->errors(), console);
 }
 
-sim::TraceRows rows_of(const Arguments& arguments, std::string_view option, sim::TraceRows absent) {
+sim::OddRows rows_of(const Arguments& arguments, std::string_view option, sim::OddRows absent) {
   const auto value = arguments.value(option);
-  if (!value) return absent;
-  return *value == "keep" ? sim::TraceRows::Keep : sim::TraceRows::Drop;
+  return value ? enum_from<sim::OddRows>(*value).value_or(absent) : absent;
 }
 
 sim::TraceOptions trace_options(const Arguments& arguments) {
   sim::TraceOptions options;
-  options.zero_gpus = rows_of(arguments, "--zero-gpus", sim::TraceRows::Keep);
-  options.censored = rows_of(arguments, "--censored", sim::TraceRows::Drop);
-  options.duplicates = rows_of(arguments, "--duplicates", sim::TraceRows::Keep);
+  options.zero_gpus = rows_of(arguments, "--zero-gpus", sim::OddRows::Keep);
+  options.censored = rows_of(arguments, "--censored", sim::OddRows::Drop);
+  options.duplicates = rows_of(arguments, "--duplicates", sim::OddRows::Keep);
   options.device_model = arguments.value("--device-model").value_or(options.device_model);
   return options;
 }

@@ -15,7 +15,7 @@ const OptionSpec kSet{.name = "--set",
                       .repeatable = true};
 const OptionSpec kOut{.name = "--out",
                       .value = "DIR",
-                      .help = "write summary.json, jobs.csv and events.jsonl there",
+                      .help = "write summary.json, jobs.csv and the other files there",
                       .takes_path = true};
 const OptionSpec kWorld{.name = "--world",
                         .value = "W",
@@ -98,9 +98,15 @@ Verb test_verb() {
                         .help = "the world to run in (default: each scenario's, else model)",
                         .choices = {"model", "sim", "cluster"}},
                        kFidelity,
+                       {.name = "--junit",
+                        .value = "FILE",
+                        .help = "write what became of each as JUnit's XML, for CI systems",
+                        .takes_path = true},
                        kJson},
            .examples = {{"orrery test scenarios/lifecycle", "every scenario of a folder"},
-                        {"orrery test scenarios/quickstart.yaml --json", "one, for a script"}}},
+                        {"orrery test scenarios/quickstart.yaml --json", "one, for a script"},
+                        {"orrery test scenarios/lifecycle --junit scenarios.xml",
+                         "a report that GitHub, GitLab and Jenkins show"}}},
           run_test};
 }
 

@@ -121,6 +121,7 @@ struct TimedProfiling {
 enum class OutputFormat : std::uint8_t {
   Summary,
   Jobs,
+  Evalys,
   Events,
   Schedule,
   MachineStates,
@@ -132,6 +133,7 @@ struct Outputs {
   std::string dir;  ///< Empty: nothing is written unless the command line asks.
   std::vector<OutputFormat> formats{OutputFormat::Summary,
                                     OutputFormat::Jobs,
+                                    OutputFormat::Evalys,
                                     OutputFormat::Events,
                                     OutputFormat::Schedule,
                                     OutputFormat::Report};
@@ -220,7 +222,7 @@ struct EnumNames<scenarios::ScriptKind> {
 template <>
 struct EnumNames<scenarios::OutputFormat> {
   static constexpr std::array kNames{
-      "summary", "jobs", "events", "schedule", "machine_states", "perfetto", "report"};
+      "summary", "jobs", "evalys", "events", "schedule", "machine_states", "perfetto", "report"};
 };
 
 }  // namespace orrery

@@ -11,6 +11,7 @@
 #include "core/base/units.hpp"
 #include "scenarios/language/spec/generator_spec.hpp"
 #include "scenarios/language/spec/step_spec.hpp"
+#include "scenarios/language/spec/trace_formats.hpp"
 
 namespace orrery::scenarios {
 
@@ -21,20 +22,6 @@ struct PolluxWorkload {
   std::int64_t limit = 0;  ///< Only the first so many jobs; 0: all.
 };
 
-/// How a trace is written; docs/traces.md tells what each holds.
-enum class TraceFormat : std::uint8_t {
-  Philly,      ///< timestamp, duration, num_gpus, gpu_time, cluster.
-  PhillyJson,  ///< The original `cluster_job_log`.
-  Openb,
-  Gavel,
-  Swf,
-  Helios,
-  Acme,
-  Pai,
-  PaiSample,
-  Orrery,  ///< Our own form, as orrery trace convert writes it.
-};
-
 /// What policies are told about how long a job of a trace runs.
 enum class TraceEstimates : std::uint8_t {
   None,    ///< Nothing.
@@ -42,12 +29,9 @@ enum class TraceEstimates : std::uint8_t {
   Stated,  ///< What the trace foretold, else the recorded duration; marked as stated by the user.
 };
 
-/// What happens to rows of a trace that are not as they should be.
-enum class OddRows : std::uint8_t { Keep, Drop };
-
 /// Jobs of a public trace.
 struct TraceWorkload {
-  TraceFormat format = TraceFormat::Philly;
+  const TraceFormat* format = &kTraceFormats[0];  ///< A row of that table.
   std::string file;
   std::int64_t limit = 0;              ///< Only the first so many jobs by submission; 0: all.
   OddRows duplicates = OddRows::Keep;  ///< Rows that are equal in every column.
@@ -99,27 +83,8 @@ using Workload = std::variant<std::monostate,
 namespace orrery {
 
 template <>
-struct EnumNames<scenarios::TraceFormat> {
-  static constexpr std::array kNames{"philly",
-                                     "philly-json",
-                                     "openb",
-                                     "gavel",
-                                     "swf",
-                                     "helios",
-                                     "acme",
-                                     "pai",
-                                     "pai-sample",
-                                     "orrery"};
-};
-
-template <>
 struct EnumNames<scenarios::TraceEstimates> {
   static constexpr std::array kNames{"none", "oracle", "stated"};
-};
-
-template <>
-struct EnumNames<scenarios::OddRows> {
-  static constexpr std::array kNames{"keep", "drop"};
 };
 
 }  // namespace orrery

@@ -37,12 +37,11 @@ PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory
 }
 
 TraceWorkload read_trace(const MapReader& reader,
-                         TraceFormat format,
+                         const TraceFormat& format,
                          const std::string& directory) {
   TraceWorkload trace;
-  trace.format = format;
-  // The log does not tell how many devices these jobs asked for; none is unlikely.
-  if (format == TraceFormat::PhillyJson) trace.zero_gpus = OddRows::Drop;
+  trace.format = &format;
+  trace.zero_gpus = format.zero_gpus;
   read_path(reader, "file", "file: jobs.csv", directory, trace.file);
   reader.read_integer("limit", trace.limit, 0, INT64_MAX);
   reader.read_enum("duplicates", trace.duplicates);
@@ -51,12 +50,12 @@ TraceWorkload read_trace(const MapReader& reader,
   reader.read_enum("estimates", trace.estimates);
   reader.read_bool("preemptible", trace.preemptible);
   reader.read_bool("host_resources", trace.host_resources);
-  if (format == TraceFormat::Gavel) {
+  if (format.counts_steps) {
     if (reader.has("throughputs"))
       read_path(reader, "throughputs", "throughputs: speeds.json", directory, trace.throughputs);
     reader.read_text("speeds_of", trace.speeds_of);
   } else {
-    refuse(reader, {"throughputs", "speeds_of"}, "a trace that is not Gavel's");
+    refuse(reader, {"throughputs", "speeds_of"}, "a trace that counts no steps");
   }
   refuse(reader, {"profiles"}, "a trace");
   return trace;
@@ -65,7 +64,7 @@ TraceWorkload read_trace(const MapReader& reader,
 /// Every format, for a message.
 std::string format_names() {
   std::string out = "one of pollux";
-  for (const char* name : EnumNames<TraceFormat>::kNames) out += std::string(", ") + name;
+  for (const TraceFormat& format : kTraceFormats) out += ", " + std::string(format.name);
   return out;
 }
 
@@ -151,7 +150,7 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
     reader.missing("format", "format: philly, or a generator");
   } else if (format->scalar == "pollux") {
     scenario.workload = read_pollux(reader, directory);
-  } else if (const auto known = enum_from<TraceFormat>(format->scalar)) {
+  } else if (const TraceFormat* known = trace_format_named(format->scalar)) {
     scenario.workload = read_trace(reader, *known, directory);
   } else {
     reader.fail("format", found_instead(*format, format_names(), "choose one"));

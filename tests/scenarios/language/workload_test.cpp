@@ -29,7 +29,7 @@ TEST(Workloads, PhillyHasItsSwitches) {
       "{format: philly-json, file: /w.json, limit: 5, duplicates: drop, estimates: none, "
       "preemptible: false}");
   const auto& philly = std::get<TraceWorkload>(scenario.workload);
-  EXPECT_EQ(philly.format, TraceFormat::PhillyJson);
+  EXPECT_EQ(philly.format->name, "philly-json");
   EXPECT_EQ(philly.file, "/w.json");
   EXPECT_EQ(philly.limit, 5);
   EXPECT_EQ(philly.duplicates, OddRows::Drop);
@@ -38,12 +38,12 @@ TEST(Workloads, PhillyHasItsSwitches) {
 }
 
 TEST(Workloads, EveryFormatOfTracesIsReadAlike) {
-  for (const char* name : EnumNames<TraceFormat>::kNames) {
-    const Scenario scenario = load_workload("{format: " + std::string(name) +
+  for (const TraceFormat& format : kTraceFormats) {
+    const Scenario scenario = load_workload("{format: " + std::string(format.name) +
                                             ", file: j, zero_gpus: drop, censored: keep, "
                                             "host_resources: false}");
     const auto& trace = std::get<TraceWorkload>(scenario.workload);
-    EXPECT_EQ(to_string(trace.format), name);
+    EXPECT_EQ(trace.format, &format);
     EXPECT_EQ(trace.file, "some/dir/j");
     EXPECT_EQ(trace.zero_gpus, OddRows::Drop);
     EXPECT_EQ(trace.censored, OddRows::Keep);

@@ -67,7 +67,7 @@ TEST(BatsimTrace, ThePublicWorkloadsAreAccountedFor) {
     const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
     const auto file = parse_batsim(text, name);
     ASSERT_TRUE(file.has_value()) << file.errors()[0].text();
-    const auto trace = batsim_trace(*file, {.zero_gpus = TraceRows::Keep});
+    const auto trace = batsim_trace(*file, {.zero_gpus = OddRows::Keep});
     ASSERT_TRUE(trace.has_value());
     EXPECT_EQ(trace->report.rows, jobs) << name;
     EXPECT_EQ(trace->report.rows, trace->report.jobs + trace->report.dropped()) << name;

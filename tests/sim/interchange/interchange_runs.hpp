@@ -1,4 +1,4 @@
-// Runs a scenario in world `model` and gives what jobs.csv would say.
+// Runs a scenario in world `model` and gives what evalys.csv would say.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/reports/jobs_csv.hpp"
+#include "sim/reports/evalys_csv.hpp"
 #include "sim/reports/timeline.hpp"
 #include "sim/run/run.hpp"
 
@@ -111,7 +111,7 @@ inline std::optional<ImportedRun> run_imported(const std::string& yaml,
   recorder.timeline.close(report->ended_at);
   ImportedRun out{report->summary, report->troubles, {}};
   std::ostringstream text;
-  sim::write_jobs_csv(text, scenario->name, report->metrics->jobs(), &recorder.timeline);
+  sim::write_evalys_csv(text, scenario->name, report->metrics->jobs(), &recorder.timeline);
   std::istringstream lines(text.str());
   for (auto& row : csv_rows(lines)) {
     const std::string id = row.at("job_id");

@@ -1,7 +1,7 @@
 """What a run exports, read back from outside by the rules of those who read it.
 
-jobs.csv is read as evalys documents it (its columns, interval sets such as "0-3 8"), the trace by a
-decoder of protobuf's wire format of its own.
+evalys.csv is read as evalys documents it (its columns, interval sets such as "0-3 8"), jobs.csv as
+a table with a row for each job, the trace by a decoder of protobuf's wire format of its own.
 
 Usage: exports_test.py PROGRAM ROOT
 """
@@ -38,12 +38,18 @@ faults:
   - {kind: down, process: exponential, rate_per_1000_node_days: 1000, repair: {median: 30min, sigma: 1}}
   - {kind: down, at: 3h, node: 2, lasting: 1h}
   - {kind: crash, at: 5h, node: 0}
-outputs: {formats: [summary, jobs, events, schedule, machine_states, perfetto]}
+outputs: {formats: [summary, jobs, evalys, events, schedule, machine_states, perfetto]}
 """
 COLUMNS = ["job_id", "workload_name", "profile", "submission_time",
            "requested_number_of_resources", "requested_time", "success", "final_state",
            "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
            "stretch", "allocated_resources", "consumed_energy", "metadata"]
+JOB_COLUMNS = ["job_id", "namespace", "group", "workload_name", "profile", "submission_time",
+               "requested_number_of_resources", "requested_time", "success", "final_state", "phase",
+               "reason", "starting_time", "execution_time", "finish_time", "waiting_time",
+               "turnaround_time", "stretch", "held_time", "device_seconds", "devices_mean",
+               "devices_max", "allocations", "restarts", "reallocations", "preemptions",
+               "node_losses"]
 MICROSECOND = 1.5e-6
 
 
@@ -66,9 +72,14 @@ def canonical(numbers):
     return " ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
-def read_jobs(folder):
+def read_table(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read_rows(folder):
     """The rows as evalys' JobSet takes them: what it needs is there, and fits together."""
-    with open(folder / "jobs.csv", newline="", encoding="utf-8") as file:
+    with open(folder / "evalys.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     for row in rows:
         row["devices"] = devices_of(row["allocated_resources"])
@@ -229,9 +240,9 @@ class Exports(unittest.TestCase):
         return schedule["utilisation"] * schedule["nb_computing_machines"] * schedule["makespan"]
 
     def test_columns_are_batsims_and_sets_are_canonical(self):
-        with open(self.draining / "jobs.csv", encoding="utf-8") as file:
+        with open(self.draining / "evalys.csv", encoding="utf-8") as file:
             self.assertEqual(file.readline().strip().split(","), COLUMNS)
-        rows = read_jobs(self.draining)
+        rows = read_rows(self.draining)
         self.assertTrue(any("#" in row["job_id"] for row in rows), "nobody was preempted")
         self.assertTrue(any("#" not in row["job_id"] for row in rows))
         self.assertEqual(len({row["job_id"] for row in rows}), len(rows))
@@ -239,13 +250,13 @@ class Exports(unittest.TestCase):
             self.assertEqual(canonical(row["devices"]), row["allocated_resources"])
 
     def test_no_device_is_two_jobs_and_the_utilisation_is_that_of_the_schedule(self):
-        rows = read_jobs(self.draining)
+        rows = read_rows(self.draining)
         self.assertEqual(overlaps(rows), [])
         self.assertAlmostEqual(device_seconds(rows), self.granted(self.draining), delta=1e-2)
 
     def test_the_utilisation_is_the_summarys_where_nobody_drains(self):
         folder = self.run_busy("at_once", "0s")
-        rows = read_jobs(folder)
+        rows = read_rows(folder)
         summary = self.json_of(folder, "summary.json")
         self.assertGreater(summary["preemptions"], 0)
         self.assertEqual(overlaps(rows), [])
@@ -261,8 +272,8 @@ class Exports(unittest.TestCase):
             if re.search(r"gpus: 0\.\d", path.read_text(encoding="utf-8")):
                 continue  # Jobs share devices there.
             with self.subTest(path.name):
-                folder = self.run_scenario(path, "each", "--set", "outputs.formats=[jobs, schedule]")
-                rows = read_jobs(folder)
+                folder = self.run_scenario(path, "each", "--set", "outputs.formats=[evalys, schedule]")
+                rows = read_rows(folder)
                 split += sum("#" in row["job_id"] for row in rows)
                 self.assertEqual(overlaps(rows), [])
                 # Rows end in the world; what was granted, when the controller observed that.
@@ -270,7 +281,7 @@ class Exports(unittest.TestCase):
         self.assertGreater(split, 50)
 
     def test_segments_join_the_rows_of_a_job(self):
-        rows = {row["job_id"]: row for row in read_jobs(self.draining)}
+        rows = {row["job_id"]: row for row in read_rows(self.draining)}
         with open(self.draining / "segments.csv", newline="", encoding="utf-8") as file:
             segments = list(csv.DictReader(file))
         self.assertEqual({s["row_id"] for s in segments}, {name for name in rows if "#" in name})
@@ -289,6 +300,63 @@ class Exports(unittest.TestCase):
                 self.assertEqual(row["submission_time"], before["to"])
                 self.assertLessEqual(float(before["to"]), float(segment["from"]))
             before = segment
+
+    def test_jobs_are_a_row_each_with_the_sums_over_what_evalys_reads(self):
+        rows = {}
+        for row in read_rows(self.draining):
+            rows.setdefault(row["job_id"].split("#")[0], []).append(row)
+        jobs = read_table(self.draining / "jobs.csv")
+        self.assertEqual(list(jobs[0]), JOB_COLUMNS)
+        self.assertEqual([job["job_id"] for job in jobs], list(rows))
+        split = 0
+        for job in jobs:
+            of_job = rows[job["job_id"]]
+            split += len(of_job) > 1
+            for column in ("profile", "requested_number_of_resources", "requested_time", "success",
+                           "final_state", "workload_name"):
+                self.assertEqual({row[column] for row in of_job}, {job[column]})
+            self.assertEqual(job["submission_time"], of_job[0]["submission_time"])
+            self.assertEqual(job["starting_time"], of_job[0]["starting_time"])
+            self.assertEqual(job["finish_time"], of_job[-1]["finish_time"])
+            submitted, started = float(job["submission_time"]), float(job["starting_time"])
+            finish = float(job["finish_time"])
+            for column, value in [("waiting_time", started - submitted),
+                                  ("execution_time", finish - started),
+                                  ("turnaround_time", finish - submitted)]:
+                self.assertAlmostEqual(float(job[column]), value, delta=MICROSECOND)
+            held = sum(row["span"][1] - row["span"][0] for row in of_job)
+            waited = sum(float(row["waiting_time"]) for row in of_job)
+            seconds = device_seconds(of_job)
+            self.assertAlmostEqual(float(job["held_time"]), held, delta=len(of_job) * MICROSECOND)
+            self.assertAlmostEqual(float(job["turnaround_time"]) - float(job["held_time"]), waited,
+                                   delta=len(of_job) * MICROSECOND)
+            self.assertAlmostEqual(float(job["device_seconds"]), seconds, delta=1e-3)
+            self.assertAlmostEqual(float(job["devices_mean"]), seconds / held, delta=1e-3)
+            self.assertEqual(float(job["devices_max"]), max(len(row["devices"]) for row in of_job))
+            self.assertEqual(int(job["allocations"]), len(of_job))
+            counters = ";".join(f"{key}={job[key]}" for key in
+                                ("restarts", "reallocations", "preemptions", "node_losses"))
+            self.assertTrue(of_job[0]["metadata"].endswith(counters))
+            self.assertEqual(job["namespace"], "default")
+            self.assertEqual((job["phase"], job["reason"]), ("Succeeded", "RequiredSucceeded"))
+        self.assertGreater(split, 0, "nobody was preempted")
+
+    def test_figures_of_the_summary_follow_from_jobs(self):
+        jobs = read_table(self.draining / "jobs.csv")
+        summary = self.json_of(self.draining, "summary.json")
+        schedule = self.json_of(self.draining, "schedule.json")
+        done = [float(job["turnaround_time"]) for job in jobs if job["phase"] == "Succeeded"]
+        waited = [float(job["waiting_time"]) for job in jobs if job["waiting_time"]]
+        self.assertEqual((len(jobs), len(done)), (summary["jobs_total"], summary["jobs_finished"]))
+        self.assertAlmostEqual(sum(done) / len(done), summary["jct_avg_s"], places=5)
+        self.assertAlmostEqual(sum(waited) / len(waited), summary["queue_avg_s"], places=5)
+        self.assertAlmostEqual(max(float(job["stretch"]) for job in jobs), schedule["max_slowdown"],
+                               places=5)
+        self.assertAlmostEqual(sum(float(job["device_seconds"]) for job in jobs),
+                               self.granted(self.draining), delta=1e-2)
+        for column, figure in [("restarts", "restarts"), ("preemptions", "preemptions"),
+                               ("reallocations", "reallocations"), ("node_losses", "node_losses")]:
+            self.assertEqual(sum(int(job[column]) for job in jobs), summary[figure])
 
     def test_the_schedule_is_about_jobs_and_its_machine_time_is_whole(self):
         schedule = self.json_of(self.draining, "schedule.json")
@@ -319,7 +387,7 @@ class Exports(unittest.TestCase):
     def test_equal_runs_give_equal_bytes(self):
         again = self.run_busy("draining_again", "5s")
         names = sorted(path.name for path in self.draining.iterdir())
-        self.assertEqual(names, [".orrery-results", "events.jsonl", "jobs.csv",
+        self.assertEqual(names, [".orrery-results", "evalys.csv", "events.jsonl", "jobs.csv",
                                  "machine_states.csv", "schedule.json", "segments.csv",
                                  "summary.json", "trace.perfetto-trace"])
         for name in names:
@@ -366,7 +434,7 @@ class PerfettoTrace(unittest.TestCase):
 
     def test_slices_on_devices_are_the_rows_of_the_jobs(self):
         expected = set()
-        for row in read_jobs(self.folder):
+        for row in read_rows(self.folder):
             name, _, k = row["job_id"].partition("#")
             for device in row["devices"]:
                 expected.add((device, *row["span"], name, int(k or 1)))
@@ -393,7 +461,7 @@ class PerfettoTrace(unittest.TestCase):
         points = [(at / 1e9, more["value"]) for at, kind, track, _, _, more, _, _
                   in self.trace.events if track == named["devices in use"]]
         area = sum((b[0] - a[0]) * a[1] for a, b in zip(points, points[1:]))
-        self.assertAlmostEqual(area, device_seconds(read_jobs(self.folder)), delta=1e-2)
+        self.assertAlmostEqual(area, device_seconds(read_rows(self.folder)), delta=1e-2)
         self.assertTrue(any(track == named["jobs waiting"] for _, _, track, *_ in
                             self.trace.events))
 

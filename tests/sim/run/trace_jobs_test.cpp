@@ -218,13 +218,12 @@ TEST(TraceWorkloads, EveryFormatRuns) {
   }
 }
 
-TEST(TraceWorkloads, EveryFormatOfTheLanguageHasAReader) {
-  for (const char* name : EnumNames<scenarios::TraceFormat>::kNames) {
-    if (std::string_view(name) == "philly-json") continue;
-    EXPECT_TRUE(samples().contains(name)) << name << " is run by no test";
+TEST(TraceWorkloads, EveryFormatOfTheLanguageIsRead) {
+  for (const scenarios::TraceFormat& format : scenarios::kTraceFormats) {
+    if (format.name == "philly-json") continue;
+    EXPECT_TRUE(samples().contains(std::string(format.name)))
+        << format.name << " is run by no test";
   }
-  for (const TraceFormat& format : trace_formats())
-    EXPECT_TRUE(enum_from<scenarios::TraceFormat>(format.name)) << format.name;
 }
 
 TEST(TraceWorkloads, WhatTheClusterCannotBeAskedForIsCounted) {

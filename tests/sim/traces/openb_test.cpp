@@ -13,7 +13,7 @@ namespace openb_tests {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
+const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
 
 constexpr std::string_view kHeader =
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
+const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
 
 /// The tables of a few jobs.
 struct Tables {

@@ -57,7 +57,7 @@ TEST(PhillyCsv, ExactDuplicatesAreJobsUnlessDropped) {
   const auto kept = parse(rows);
   EXPECT_THAT(kept->jobs, SizeIs(3));
   EXPECT_EQ(kept->report.counted(TraceReason::ExactDuplicate, TraceAction::Kept), 1U);
-  const auto dropped = parse(rows, {.duplicates = TraceRows::Drop});
+  const auto dropped = parse(rows, {.duplicates = OddRows::Drop});
   EXPECT_THAT(dropped->jobs, SizeIs(2));
   EXPECT_EQ(dropped->report.counted(TraceReason::ExactDuplicate, TraceAction::Dropped), 1U);
 }
@@ -79,7 +79,7 @@ TEST(PhillyCsv, EveryRowIsAJobOrCountedAsDropped) {
   EXPECT_EQ(report.counted(TraceReason::SkippedHour, TraceAction::Altered), 1U);
   EXPECT_EQ(report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
   EXPECT_EQ(trace->jobs[1].duration, Duration::seconds(1));
-  const auto all = parse(rows, {.zero_gpus = TraceRows::Keep});
+  const auto all = parse(rows, {.zero_gpus = OddRows::Keep});
   EXPECT_EQ(all->jobs.size(), 3U);
   EXPECT_EQ(all->report.counted(TraceReason::ZeroGpus, TraceAction::Kept), 1U);
 }

@@ -58,7 +58,7 @@ TEST(PhillyJson, MissingTimesAreCensoredNeverZero) {
   ASSERT_TRUE(dropped.has_value()) << dropped.errors()[0].text();
   EXPECT_THAT(dropped->jobs, SizeIs(1));
   EXPECT_EQ(dropped->report.counted(TraceReason::Censored, TraceAction::Dropped), 3U);
-  const auto kept = parse(text, {.censored = TraceRows::Keep});
+  const auto kept = parse(text, {.censored = OddRows::Keep});
   ASSERT_THAT(kept->jobs, SizeIs(4));
   EXPECT_EQ(kept->report.counted(TraceReason::Censored, TraceAction::Kept), 3U);
   EXPECT_TRUE(kept->jobs[1].censored);
@@ -104,7 +104,7 @@ TEST(PhillyJson, SizesThatDifferAndIdsThatRepeatAreMended) {
   EXPECT_EQ(trace->jobs[1].name, "x-2");
   EXPECT_EQ(trace->jobs[1].duration, Duration::seconds(1));
   EXPECT_EQ(trace->report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
-  EXPECT_THAT(parse(text, {.duplicates = TraceRows::Drop})->jobs, SizeIs(1));
+  EXPECT_THAT(parse(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(1));
 }
 
 TEST(PhillyJson, BrokenRecordsAreReportedWithTheirLines) {

@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const sim::TraceRows choice : {sim::TraceRows::Keep, sim::TraceRows::Drop}) {
+  for (const sim::OddRows choice : {sim::OddRows::Keep, sim::OddRows::Drop}) {
     const auto trace =
         sim::parse_philly_csv(text, "fuzz.csv", {.duplicates = choice, .zero_gpus = choice});
     if (!trace) continue;

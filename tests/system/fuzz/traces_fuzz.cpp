@@ -50,7 +50,7 @@ void check(const Trace& trace) {
 
 /// Our own form holds all of `trace`.
 void check_back(const Trace& trace) {
-  const TraceOptions kKeepAll = {.zero_gpus = TraceRows::Keep, .censored = TraceRows::Keep};
+  const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
   const std::string text = find_trace_target("orrery")->write(trace).text;
   const auto none = [](const std::string&, std::string_view) -> Result<std::string> {
     return Error{.code = ErrorCode::NotFound, .message = "is not there"};
@@ -62,9 +62,9 @@ void check_back(const Trace& trace) {
 
 void run(std::uint8_t choice, std::uint8_t rows, std::string_view rest) {
   TraceOptions options;
-  if ((rows & 1) != 0) options.duplicates = TraceRows::Drop;
-  if ((rows & 2) != 0) options.zero_gpus = TraceRows::Keep;
-  if ((rows & 4) != 0) options.censored = TraceRows::Keep;
+  if ((rows & 1) != 0) options.duplicates = OddRows::Drop;
+  if ((rows & 2) != 0) options.zero_gpus = OddRows::Keep;
+  if ((rows & 4) != 0) options.censored = OddRows::Keep;
   const auto formats = trace_formats();
   const std::size_t which = choice % (formats.size() + 3);
   if (which >= formats.size()) {

@@ -58,6 +58,12 @@ class UpTest(unittest.TestCase):
         self.assertIn("three-roles: Succeeded", done.stderr)
         self.assertEqual(cluster.job("three-roles")["phase"], "Succeeded")
         self.assertIn("JobSucceeded", cluster.orrery("events", "--job", "three-roles").stdout)
+        done = cluster.orrery("submit", EXAMPLE, "--wait", "--set", "name=larger", "--set",
+                              "roles.actor.replicas=3", "--set", "labels.run=second")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        larger = cluster.job("larger")
+        self.assertEqual((larger["phase"], len(larger["members"])), ("Succeeded", 5), larger)
+        self.assertEqual(larger["spec"]["labels"], [{"key": "run", "value": "second"}], larger)
         cluster.interrupt()
         self.assertEqual(cluster.wait(), 130)
         self.assertTrue(cluster.line("everything has ended"), cluster.said)

@@ -24,6 +24,21 @@ name: train
 roles:
   main: {command: [/bin/true], devices: 0}
 """
+DIJOB = """\
+apiVersion: diengine.opendilab.org/v2alpha1
+kind: DIJob
+metadata: {name: walker}
+spec:
+  backoffLimit: 2
+  tasks:
+  - name: learner
+    type: learner
+    replicas: 1
+    template:
+      spec:
+        containers:
+        - {name: di-container, command: [/bin/true]}
+"""
 
 
 def status(name, phase="Running", **more):
@@ -179,6 +194,72 @@ class ChangesTest(VerbTest):
         self.assertIn("bad.yaml", self.expect(2, "submit", good, bad).stderr)
         self.assertIn("stands in", self.expect(2, "submit", good, good).stderr)
         self.assertEqual(self.fake.asked, [])
+
+    def submit_with(self, text, *sets, name="job.yaml"):
+        """Submits a text with overrides; what was sent with it, and its body."""
+        self.fake.answers[("POST", "/api/v1/jobs")] = (
+            200, {"jobs": [{"name": "default.train"}], "warnings": []})
+        words = [word for each in sets for word in ("--set", each)]
+        self.expect(0, "submit", self.write(name, text), *words)
+        _, _, query, body, _ = self.fake.requests("POST")[-1]
+        return query, body
+
+    def refusal_of(self, text, *sets):
+        """Line by line what is said where overrides do not fit a text; nothing is sent."""
+        words = [word for each in sets for word in ("--set", each)]
+        done = self.expect(2, "submit", self.write("job.yaml", text), *words)
+        self.assertEqual(self.fake.asked, [])
+        self.assertEqual(done.stdout, "")
+        return done.stderr.splitlines()
+
+    def test_values_are_replaced_as_they_are_said(self):
+        sets = ["name=train-2", "roles.main.replicas={min: 1, max: 4}", "roles.main.command=exec env A=b"]
+        query, body = self.submit_with(JOB_FILE, *sets)
+        self.assertEqual(query["set"], sets)
+        self.assertEqual(body, JOB_FILE)
+        listed = "jobs:\n- {name: a, command: [/bin/true]}\n- {name: b, command: [/bin/true]}\n"
+        query, _ = self.submit_with(listed, "jobs[1].priority=high")
+        self.assertEqual(query["set"], ["jobs[1].priority=high"])
+        query, _ = self.submit_with(DIJOB, "metadata.name=walker-2", "spec.backoffLimit=7")
+        self.assertEqual(query["set"], ["metadata.name=walker-2", "spec.backoffLimit=7"])
+
+    def test_without_values_nothing_is_said_of_them(self):
+        self.assertNotIn("set", self.submit_with(JOB_FILE)[0])
+
+    def test_values_that_do_not_fit_are_told_all_at_once_with_their_place(self):
+        lines = self.refusal_of(JOB_FILE, "roles.main.replicsa=4", "roles.main.devices=many",
+                                "name.first=x", "nonsense")
+        said = "\n".join(lines)
+        for place, words in [("--set roles.main.replicsa=4", "the nearest is 'replicas'"),
+                             ("--set roles.main.devices=many", "devices"),
+                             ("--set name.first=x", "a map is needed there")]:
+            self.assertTrue([line for line in lines if line.startswith(place) and words in line],
+                            said)
+        self.assertIn("path=value is needed", "\n".join(self.refusal_of(JOB_FILE, "nonsense")))
+
+    def test_a_value_names_one_of_several_jobs(self):
+        listed = "jobs:\n- {name: a, command: [/bin/true]}\n- {name: b, command: [/bin/true]}\n"
+        line, = self.refusal_of(listed, "priority=high")
+        self.assertTrue(line.startswith("--set priority=high: "), line)
+        line, = self.refusal_of(listed, "jobs[7].priority=high")
+        self.assertIn("has no element 7", line)
+        self.assertIn("count from 0", line)
+        documents = JOB_FILE + "---\n" + JOB_FILE.replace("train", "other")
+        line, = self.refusal_of(documents, "priority=high")
+        self.assertIn("a file of 2 documents, one is needed", line)
+        self.assertIn("jobs[0].priority", line)
+
+    def test_a_value_is_of_one_file(self):
+        one = self.write("one.yaml", JOB_FILE)
+        other = self.write("other.yaml", JOB_FILE.replace("train", "other"))
+        line, = self.expect(2, "submit", one, other, "--set", "priority=high").stderr.splitlines()
+        self.assertIn("--set priority=high: override: is given with 2 files, one is needed", line)
+        self.assertEqual(self.fake.asked, [])
+
+    def test_the_words_of_a_manifest_that_are_unknown_are_told(self):
+        line, = self.refusal_of(DIJOB, "spec.backofLimit=7")
+        self.assertTrue(line.startswith("--set spec.backofLimit=7: "), line)
+        self.assertIn("backoffLimit", line)
 
     def test_submit_waits_for_the_end(self):
         path = self.write("job.yaml", JOB_FILE)

@@ -270,9 +270,9 @@ class SimTest(ProgramTest):
             done = self.expect(0, "sim", made, "--policy", "las", "--out", self.folder / out)
         page = ["report.html"] if has_page(self.folder / "b", done.stderr) else []
         self.assertEqual(sorted(p.name for p in (self.folder / "a").iterdir()),
-                         [".orrery-results", "events.jsonl", "jobs.csv", *page, "schedule.json",
+                         [".orrery-results", "evalys.csv", "events.jsonl", "jobs.csv", *page, "schedule.json",
                           "segments.csv", "summary.json"])
-        for name in ["jobs.csv", "segments.csv", "events.jsonl"]:
+        for name in ["jobs.csv", "evalys.csv", "segments.csv", "events.jsonl"]:
             self.assertEqual((self.folder / "a" / name).read_bytes(),
                              (self.folder / "b" / name).read_bytes())
         texts = [(self.folder / out / "summary.json").read_text() for out in "ab"]
@@ -282,9 +282,9 @@ class SimTest(ProgramTest):
         for line in (self.folder / "a" / "events.jsonl").read_text().splitlines():
             self.assertIn("at_s", json.loads(line))
 
-    def test_jobs_csv_has_batsims_columns_and_the_names_of_the_file(self):
+    def test_evalys_csv_has_batsims_columns_and_the_names_of_the_file(self):
         self.expect(0, "sim", self.scenario, "--out", self.folder / "out")
-        lines = (self.folder / "out" / "jobs.csv").read_text().splitlines()
+        lines = (self.folder / "out" / "evalys.csv").read_text().splitlines()
         self.assertEqual(
             lines[0],
             "job_id,workload_name,profile,submission_time,requested_number_of_resources,"
@@ -311,7 +311,11 @@ class SimTest(ProgramTest):
         text = TWO_JOBS + "outputs: {dir: results, formats: [jobs]}\n"
         self.expect(0, "sim", self.write("kept.yaml", text))
         self.assertEqual(sorted(p.name for p in (self.folder / "results").iterdir()),
-                         [".orrery-results", "jobs.csv", "segments.csv"])
+                         [".orrery-results", "jobs.csv"])
+        self.expect(0, "sim", self.scenario, "--out", self.folder / "rows", "--set",
+                    "outputs.formats=[evalys]")
+        self.assertEqual(sorted(p.name for p in (self.folder / "rows").iterdir()),
+                         [".orrery-results", "evalys.csv", "segments.csv"])
 
     def test_jobs_that_can_never_fit_end_the_run_under_every_policy(self):
         text = TWO_JOBS + "  - {name: huge, at: 0s, gpus: 64, work: 10s}\n"
