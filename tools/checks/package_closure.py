@@ -268,7 +268,7 @@ def uses_of(build: pathlib.Path, target: str | None, cache: dict[str, str]) -> l
     deps = ninja("deps")
     if ": #deps" not in deps:
         raise Skip(f"{build} has no record of dependencies; build it with Ninja first")
-    outputs = set(ninja("inputs", target).splitlines()) if target else None
+    outputs = {target, *ninja("inputs", target).splitlines()} if target else None
     compilers = {cache[name] for name in ("CMAKE_CXX_COMPILER", "CMAKE_C_COMPILER") if name in cache}
     folders = [os.path.normpath(folder) for compiler in sorted(compilers)[:1]
                for line in output_of(compiler, "-print-search-dirs").splitlines()
