@@ -6,13 +6,42 @@ find_package(PkgConfig REQUIRED)
 find_package(yaml-cpp REQUIRED)                              # yaml-cpp
 find_package(SQLite3 REQUIRED)                               # SQLite::SQLite3
 find_package(nlohmann_json REQUIRED)                         # nlohmann_json::nlohmann_json
-find_package(Boost 1.74 REQUIRED)                            # Boost::headers: Asio and Beast
 pkg_check_modules(qhull_r REQUIRED IMPORTED_TARGET qhull_r)  # PkgConfig::qhull_r
-find_package(OpenSSL REQUIRED)                               # orrery::openssl, in OrreryProto.cmake
-pkg_check_modules(grpc_archives REQUIRED grpc++ protobuf)    # orrery::grpc, in OrreryProto.cmake
-find_program(ORRERY_PROTOC protoc REQUIRED)
-find_program(ORRERY_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 
+# Controller, agents, shims and the client: the program orrery-node and all that it starts. The
+# simulators (the program orrery) are built without them.
+set(ORRERY_RUNTIME ON CACHE STRING
+  "Build controller, agents and client: ON, OFF, or AUTO (where gRPC, Boost and OpenSSL are).")
+set_property(CACHE ORRERY_RUNTIME PROPERTY STRINGS ON OFF AUTO)
+set(ORRERY_HAS_RUNTIME OFF)
+if(ORRERY_RUNTIME)
+  set(needed REQUIRED)
+  if(ORRERY_RUNTIME STREQUAL AUTO)
+    set(needed QUIET)
+  endif()
+  find_package(Boost 1.74 ${needed})                         # Boost::headers: Asio and Beast
+  find_package(OpenSSL ${needed})                            # orrery::openssl, in OrreryProto.cmake
+  pkg_check_modules(grpc_archives ${needed} grpc++ protobuf) # orrery::grpc, in OrreryProto.cmake
+  find_program(ORRERY_PROTOC protoc)
+  find_program(ORRERY_GRPC_PLUGIN grpc_cpp_plugin)
+  if(Boost_FOUND AND OPENSSL_FOUND AND grpc_archives_FOUND AND ORRERY_PROTOC AND ORRERY_GRPC_PLUGIN)
+    set(ORRERY_HAS_RUNTIME ON)
+  elseif(NOT ORRERY_RUNTIME STREQUAL AUTO)
+    message(FATAL_ERROR "protoc or its plugin grpc_cpp_plugin is missing; run tools/packages, or "
+                        "configure with -DORRERY_RUNTIME=OFF for the simulators alone")
+  endif()
+endif()
+if(ORRERY_HAS_RUNTIME)
+  message(STATUS "gRPC ${grpc_archives_grpc++_VERSION}: controller, agents and client are built")
+else()
+  message(STATUS "gRPC: none, or not wanted (ORRERY_RUNTIME is ${ORRERY_RUNTIME}): controller, "
+                 "agents and client are left out; tools/build builds them")
+endif()
+
+if(ORRERY_TESTS AND NOT ORRERY_HAS_RUNTIME)
+  message(FATAL_ERROR "ORRERY_TESTS needs controller and agents; run tools/packages and configure "
+                      "with -DORRERY_RUNTIME=ON, or with -DORRERY_TESTS=OFF")
+endif()
 if(ORRERY_TESTS)
   find_package(GTest REQUIRED)                               # GTest::gtest, GTest::gmock
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -39,7 +68,7 @@ endif()
 # Collectives of the sample worker; without it the workers' own ring serves.
 option(ORRERY_GLOO "Use Gloo where it is installed." ON)
 set(ORRERY_HAS_GLOO OFF)
-if(ORRERY_GLOO)
+if(ORRERY_GLOO AND ORRERY_HAS_RUNTIME)
   find_package(Gloo QUIET)                                   # gloo
   set(ORRERY_HAS_GLOO ${Gloo_FOUND})
 endif()
@@ -52,7 +81,7 @@ endif()
 # NUMA nodes and processors of a node; without it the kernel's files answer.
 option(ORRERY_HWLOC "Use hwloc where it is installed." ON)
 set(ORRERY_HAS_HWLOC OFF)
-if(ORRERY_HWLOC)
+if(ORRERY_HWLOC AND ORRERY_HAS_RUNTIME)
   pkg_check_modules(hwloc QUIET IMPORTED_TARGET hwloc)       # PkgConfig::hwloc
   set(ORRERY_HAS_HWLOC ${hwloc_FOUND})
 endif()
@@ -63,7 +92,9 @@ else()
 endif()
 
 # GPU parts are built where the toolkit is; everything else never asks for it.
-find_package(CUDAToolkit QUIET)
+if(ORRERY_HAS_RUNTIME)
+  find_package(CUDAToolkit QUIET)
+endif()
 set(ORRERY_HAS_CUDA OFF)
 if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND NOT ORRERY_SANITIZE AND NOT ORRERY_FUZZ)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})

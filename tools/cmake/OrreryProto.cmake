@@ -14,6 +14,10 @@
 #
 # `orrery::openssl` is OpenSSL, for both kinds of programs.
 
+if(NOT ORRERY_HAS_RUNTIME)
+  return()
+endif()
+
 set(ORRERY_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 
 # Named one by one, so that no program opens the sixty libraries behind them itself.
@@ -57,6 +61,7 @@ function(orrery_proto name file)
   add_library(orrery_proto_${name} STATIC ${made})
   add_library(orrery::proto_${name} ALIAS orrery_proto_${name})
   target_include_directories(orrery_proto_${name} SYSTEM PUBLIC ${ORRERY_GENERATED_DIR})
-  target_compile_options(orrery_proto_${name} PRIVATE -w)
+  # What protoc makes is big, and nobody debugs it.
+  target_compile_options(orrery_proto_${name} PRIVATE -w -O1 -g0)
   target_link_libraries(orrery_proto_${name} PUBLIC orrery::grpc)
 endfunction()

@@ -1,22 +1,26 @@
 # Tests, fuzz targets and benchmarks.
 #
-#   orrery_test(NAME SOURCES a_test.cpp ... [LINK target ...] [LABELS unit|property|scenario|gpu ...]
-#               [TIMEOUT seconds] [WHOLE])
+#   orrery_test(NAME SOURCES a_test.cpp ... [ALONE a_test.cpp ...] [LINK target ...]
+#               [LABELS unit|property|scenario|gpu ...] [TIMEOUT seconds] [SLOW] [CASES] [OPTIMISED])
 #
-# makes the program `test_NAME` and registers each of its cases with ctest as NAME.Suite.Case.
-# Sources are relative to the calling folder. Without LABELS the label is `unit`; the time limit of
-# one case is 120 s. A case that needs what is not here calls GTEST_SKIP with the reason. With WHOLE
-# the program is one case of ctest, NAME: for tests that share what is slow to start.
+# makes the program `test_NAME` and registers it with ctest as NAME. Sources are relative to the
+# calling folder; those named ALONE are not compiled together with others. Without LABELS the label
+# is `unit`; the time limit is 300 s. A case that needs what is not here calls GTEST_SKIP with the
+# reason. What is not SLOW and takes no world has the label `fast` as well: the loop of a minute.
+#
+# With CASES each case is a test of its own, NAME.Suite.Case, in a process of its own: SimGrid allows
+# one engine per process. Everything else shares one process, since starting thousands of them costs
+# more than the cases. With OPTIMISED the tests themselves are compiled as what they test is.
 #
 #   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
 #
 # makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*.
 #
-#   orrery_scenarios(check|test a.yaml ...)
+#   orrery_scenarios(NAME check|test a.yaml ...)
 #
-# registers each file, relative to the calling folder, as the test scenario.PATH: `orrery test` runs
-# it and judges its expectations, `orrery check` only validates what is too long or wants data from
-# outside.
+# registers the files, relative to the calling folder, as the test scenarios.NAME: `orrery test` runs
+# them and judges their expectations, `orrery check` only validates what is too long or wants data
+# from outside.
 #
 #   orrery_benchmark(NAME SOURCES a_bench.cpp ... [LINK target ...])
 #
@@ -35,7 +39,7 @@ set(ORRERY_ROOT_DEFINITION ORRERY_SOURCE_ROOT=".")
 set(ORRERY_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
 
 function(orrery_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE;OPTIMISED" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CASES;OPTIMISED;SLOW" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS")
   orrery_reject_leftovers("orrery_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(NOT ORRERY_TESTS)
     return()
@@ -48,8 +52,11 @@ function(orrery_test name)
       message(FATAL_ERROR "orrery_test(${name}): label ${label} is none of ${ORRERY_LABELS}")
     endif()
   endforeach()
+  if(NOT arg_SLOW AND NOT "scenario" IN_LIST arg_LABELS)
+    list(APPEND arg_LABELS fast)
+  endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 300)
   endif()
   add_executable(test_${name} ${arg_SOURCES})
   orrery_unity(test_${name} EXCEPT ${arg_ALONE})
@@ -59,8 +66,9 @@ function(orrery_test name)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(test_${name} PRIVATE ${ORRERY_ROOT_DEFINITION})
   target_link_libraries(test_${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main)
-  if(arg_WHOLE)
-    add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(NOT arg_CASES)
+    add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
     return()
   endif()
@@ -86,17 +94,20 @@ function(orrery_fuzzer name)
   add_dependencies(fuzzers fuzz_${name})
 endfunction()
 
-function(orrery_scenarios verb)
-  if(NOT ORRERY_TESTS OR NOT EXISTS ${PROJECT_SOURCE_DIR}/tools/orrery/CMakeLists.txt)
+function(orrery_scenarios name verb)
+  if(NOT ORRERY_TESTS)
     return()
   endif()
-  foreach(file ${ARGN})
-    set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/scenarios)
-    add_test(NAME scenario.${path} COMMAND orrery ${verb} scenarios/${path}
-      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(scenario.${path} PROPERTIES LABELS scenario TIMEOUT 300)
+  set(paths ${ARGN})
+  list(TRANSFORM paths PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(files)
+  foreach(path ${paths})
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    list(APPEND files ${path})
   endforeach()
+  add_test(NAME scenarios.${name} COMMAND orrery ${verb} ${files}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(scenarios.${name} PROPERTIES LABELS scenario TIMEOUT 600)
 endfunction()
 
 function(orrery_benchmark name)
