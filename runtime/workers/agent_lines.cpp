@@ -1,5 +1,6 @@
 #include "runtime/workers/agent_lines.hpp"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_text.hpp"

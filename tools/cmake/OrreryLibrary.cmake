@@ -12,7 +12,7 @@
 # makes `orrery_NAME`, alias `orrery::NAME`: a static library, or an interface library where there
 # are no sources. Includes are written from the repository root. Two locks come with it:
 #
-#   header check   each header compiles alone (target check_headers, run by a test of that name);
+#   header check   each header compiles alone (target check_headers; the test standalone draws some);
 #   link lock      a program that links the whole archive against the declared dependencies only:
 #                  a call into a layer above does not link, and the build stops.
 #

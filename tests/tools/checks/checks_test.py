@@ -4,6 +4,7 @@
 Usage: checks_test.py TOOLS_CHECKS_FOLDER
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import unittest
 
 sys.path.insert(0, sys.argv.pop(1))
 
+import check_includes  # noqa: E402
 import check_layers  # noqa: E402
 import check_style  # noqa: E402
+import standalone  # noqa: E402
 
 # file, its content, what the finding must contain
 LAYER_OFFENCES = [
@@ -175,6 +178,44 @@ class Layers(unittest.TestCase):
     def test_lets_honest_code_pass(self):
         with tree(LAYER_HONEST) as root:
             self.assertEqual(check_layers.check(pathlib.Path(root)), [])
+
+
+class Includes(unittest.TestCase):
+    def test_finds_a_name_whose_header_another_file_brings(self):
+        files = {"core/job/a.cpp": "#include <vector>\n#include <string>\nstd::vector<std::string> a;\n",
+                 "core/job/b.cpp": "#include <string>\nstd::string a;\nstd::vector<int> b;\n"}
+        with tree(files) as root:
+            found = check_includes.check(pathlib.Path(root))
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith("core/job/b.cpp:3: std::vector: "), found)
+
+    def test_follows_headers_of_the_project(self):
+        files = {"core/job/a.hpp": "#include <vector>\n",
+                 "core/job/b.hpp": '#include "core/job/a.hpp"\n',
+                 "core/job/c.cpp": '#include "core/job/b.hpp"\nstd::vector<int> a;  // std::map\n'}
+        with tree(files) as root:
+            self.assertEqual(check_includes.check(pathlib.Path(root)), [])
+
+
+class Alone(unittest.TestCase):
+    """standalone.py on a build that compiles two sources together."""
+
+    def test_finds_the_source_that_lives_on_anothers_include(self):
+        sources = {"one.cpp": "#include <vector>\nstd::vector<int> one;\n",
+                   "two.cpp": "std::vector<int> two;\n"}
+        with tree(sources) as folder:
+            root = pathlib.Path(folder).resolve()
+            unity = root / "build/Unity/unity_0.cxx"
+            unity.parent.mkdir(parents=True)
+            unity.write_text("".join(f'#include "{root / name}"\n' for name in sources))
+            command = f"ccache c++ -std=c++20 -o x.o -c {unity}"
+            (root / "build/compile_commands.json").write_text(json.dumps(
+                [{"directory": folder, "file": str(unity), "command": command}]))
+            known = standalone.entries(root / "build", root)
+            self.assertEqual(sorted(known), sorted(sources))
+            said = dict(standalone.compiles(path, entry) for path, entry in known.items())
+        self.assertEqual(said["one.cpp"], "")
+        self.assertIn("two.cpp", said["two.cpp"])
 
 
 class Style(unittest.TestCase):
