@@ -22,6 +22,8 @@ set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
 
 set(ORRERY_COMPILE_OPTIONS
   -ffp-contract=off -fno-omit-frame-pointer
+  # __FILE__ from the repository root: the same object, and the same message, from every checkout.
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # Options structs are filled by name; the fields left out have their defaults.
   -Wno-missing-field-initializers

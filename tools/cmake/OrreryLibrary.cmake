@@ -16,7 +16,7 @@
 #   link lock      a program that links the whole archive against the declared dependencies only:
 #                  a call into a layer above does not link, and the build stops.
 #
-#   orrery_part(NAME [HEADERS ...] [SOURCES ...])
+#   orrery_part(NAME [COLD] [HEADERS ...] [SOURCES ...])
 #
 # adds the files of a sub-folder to the library NAME, which the parent folder declares afterwards.
 #
@@ -39,7 +39,7 @@ macro(orrery_add_folders)
 endmacro()
 
 function(orrery_part name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "HEADERS;SOURCES")
   orrery_reject_leftovers("orrery_part(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(TARGET orrery_${name})
     message(FATAL_ERROR "orrery_part(${name}): orrery_${name} is already declared; enter the "
@@ -48,7 +48,11 @@ function(orrery_part name)
   list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_HEADERS ${arg_HEADERS})
-  set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_SOURCES ${arg_SOURCES})
+  set(kind SOURCES)
+  if(arg_COLD)
+    set(kind COLD_SOURCES)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_${kind} ${arg_SOURCES})
 endfunction()
 
 function(orrery_library name)
@@ -58,6 +62,7 @@ function(orrery_library name)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   get_property(part_headers GLOBAL PROPERTY ORRERY_${name}_HEADERS)
   get_property(part_sources GLOBAL PROPERTY ORRERY_${name}_SOURCES)
+  get_property(cold_sources GLOBAL PROPERTY ORRERY_${name}_COLD_SOURCES)
   list(APPEND arg_HEADERS ${part_headers})
   list(APPEND arg_SOURCES ${part_sources})
 
@@ -71,6 +76,15 @@ function(orrery_library name)
     endif()
     if(arg_NO_EXCEPTIONS)
       target_compile_options(${target} PRIVATE -fno-exceptions)
+    endif()
+    if(cold_sources)
+      # With options of their own, but part of the same archive.
+      add_library(${target}_cold OBJECT ${cold_sources})
+      orrery_unity(${target}_cold)
+      target_include_directories(${target}_cold PRIVATE ${PROJECT_SOURCE_DIR})
+      target_compile_options(${target}_cold PRIVATE
+        ${ORRERY_COLD_OPTIONS} $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cold>)
     endif()
   else()
     set(scope INTERFACE)
