@@ -25,6 +25,9 @@ JobState& State::add_job(std::shared_ptr<const JobSpec> spec) {
   const JobId old = named(added.spec->name);
   if (!old.is_none()) names_.erase(added.spec->name, old);
   names_.insert(added.spec->name, id);
+  // After an idle stretch the cycles in between are not made up for; one of this instant is due.
+  if (live_ == 0 && settings.plan_period > Duration::zero())
+    last_cycle = std::max(last_cycle, now - Duration{1});
   ++live_;
   return added;
 }
@@ -160,10 +163,11 @@ JobId State::take_due_timer() {
 
 Instant State::next_cycle() const {
   if (settings.plan_period == Duration::zero() || live_ == 0) return Instant::never();
+  // No function of `now`: real clocks are always somewhat past the multiple when they are looked
+  // at, so a multiple after now would never come. After a late wake the cycle is due once, for all
+  // the multiples that were missed.
   const std::int64_t period = settings.plan_period.ns;
-  const Instant next{(last_cycle.ns / period + 1) * period};
-  // After an idle stretch the cycles in between are not made up for.
-  return std::max(next, Instant{(now.ns + period - 1) / period * period});
+  return Instant{(last_cycle.ns / period + 1) * period};
 }
 
 DeviceModelId State::model_named(std::string_view name) const {

@@ -111,7 +111,7 @@ class State {
   Ledger ledger;
   Totals totals;
   PlansDue due;
-  Instant last_cycle;  ///< Last multiple of the plan period that was due.
+  Instant last_cycle;  ///< Cycles of the policy up to here were asked for, or passed over.
 
   // --- jobs ---
 
@@ -212,7 +212,7 @@ class State {
   /// Takes a job whose timer is due at or before `now`, or none.
   JobId take_due_timer();
 
-  /// The next multiple of the plan period, if there are live jobs; else never.
+  /// The first multiple of the plan period after `last_cycle`, if there are live jobs; else never.
   Instant next_cycle() const;
 
   // --- the rest ---

@@ -52,6 +52,40 @@ std::string limit_message(const JobState& job) {
          " are allowed";
 }
 
+// The reason, and for each role below what its user asked for what it waits for: "all workers are
+// ready; role main has 2 of 4 replicas and waits for 2 devices, 1 are free".
+std::string wanting_message(const State& state, const JobState& job) {
+  std::string text(in_words(job.reason));
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    const auto have = static_cast<std::int32_t>(std::count_if(
+        job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
+    const std::int32_t target = job.target(role);
+    if (have >= target) continue;
+    const RoleSpec& spec = job.spec->roles[r];
+    const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
+    if (sized_by_policy) {
+      text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
+              std::to_string(target) + " replicas: of a preemptible job that number is a bound, " +
+              "and policy " + state.settings.policy + " decides whether it gets more";
+      continue;
+    }
+    const std::int32_t devices = (target - have) * spec.bundle.devices;
+    const auto free = static_cast<std::int32_t>(state.ledger.free().free_devices());
+    text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
+            std::to_string(target) + " replicas and waits for ";
+    if (!state.quota_allows(job, job.row.devices_held + spec.bundle.devices)) {
+      text += "its quota, which is used up";
+    } else if (devices == 0) {
+      text += "CPU or memory";
+    } else {
+      text += std::to_string(devices) + " devices, " + std::to_string(free) + " are free";
+      if (free >= devices) text += ", but not with the model, CPU or memory that it needs";
+    }
+  }
+  return text;
+}
+
 std::string message_of(const State& state, const JobState& job) {
   const JobRow& row = job.row;
   switch (row.phase) {
@@ -67,6 +101,9 @@ std::string message_of(const State& state, const JobState& job) {
     case JobPhase::Restarting:
       return std::string(in_words(job.reason)) + "; restart " + std::to_string(row.restarts) +
              " of " + std::to_string(job.spec->backoff_limit);
+    case JobPhase::Starting:
+    case JobPhase::Running:
+      return wanting_message(state, job);
     default:
       break;
   }

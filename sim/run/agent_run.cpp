@@ -9,6 +9,7 @@
 #include "sim/faults/event_triggers.hpp"
 #include "sim/run/control_faults.hpp"
 #include "sim/run/journal_follower.hpp"
+#include "sim/run/late_timers.hpp"
 #include "sim/run/link_watch.hpp"
 #include "sim/run/run_account.hpp"
 
@@ -81,7 +82,8 @@ class AgentRun final : private RunObserver {
                  options,
                  [this](std::uint64_t request) { return world_.room().take_label(request); }),
         host_(host_options(played, policy, options), world_, nullptr, &follower_),
-        faults_(host_, world_) {
+        faults_(host_, world_),
+        lateness_(played.seed, options.timers_late_max) {
     follower_.set_observer(*this);
     follower_.keep_orders(triggers_.any());
   }
@@ -122,6 +124,7 @@ class AgentRun final : private RunObserver {
   RunAccount account_;
   ControllerHost host_;
   ControlFaults faults_;
+  Lateness lateness_;  ///< Of the leaders' timers.
   std::vector<Strike> strikes_;
   std::uint64_t news_ = 0;                ///< That the follower had when something happened last,
   Instant news_at_;                       ///< and when that was.
@@ -182,8 +185,8 @@ RunEnd AgentRun::run() {
     if (now >= played_.until || is_over()) return RunEnd::Finished;
     if (!follower_.copy_errors().empty()) return RunEnd::StoreFailed;
     const Instant look_again = now + Duration::seconds(10);
-    world_.advance(
-        std::min({host_.next_wake(), faults_.next(), commit_at_, played_.until, look_again}));
+    const Instant wake = lateness_.wake(host_.next_wake(), now);
+    world_.advance(std::min({wake, faults_.next(), commit_at_, played_.until, look_again}));
   }
 }
 

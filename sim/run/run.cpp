@@ -8,6 +8,7 @@
 #include "sim/model/model_world.hpp"
 #include "sim/run/agent_run.hpp"
 #include "sim/run/fault_watch.hpp"
+#include "sim/run/late_timers.hpp"
 #include "sim/run/link_watch.hpp"
 #include "sim/run/run_account.hpp"
 
@@ -134,7 +135,9 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
     for (RunListener* listener : options.listeners) listener->on_struck(index, world.now());
     watch.on_struck(index);
   });
-  World& seen = watch.any() ? static_cast<World&>(watch) : world;
+  World& watched = watch.any() ? static_cast<World&>(watch) : world;
+  LateTimers late(watched, scenario.seed, options.timers_late_max);
+  World& seen = late.any() ? static_cast<World&>(late) : watched;
   RunObserver& observer = watch.any() ? static_cast<RunObserver&>(watch) : account;
   Driver driver(controller, seen, store, planner, &observer, driver_options);
   const Status opened = driver.apply(opening_events(scenario, policy, world.now()));

@@ -76,6 +76,9 @@ struct RunOptions {
   std::vector<RunListener*> listeners;  ///< Outlive the run.
   StateStore* store = nullptr;          ///< Keeps the journal; null: nobody does.
   std::uint64_t snapshot_every = 0;     ///< Records between snapshots in `store`.
+  /// The controller's wakes come up to so long after their deadline, drawn from the scenario's
+  /// seed, as on real clocks. Zero: exactly at it.
+  Duration timers_late_max = Duration::zero();
   // Only under control by agents:
   std::function<std::unique_ptr<Policy>()> fresh_policy;  ///< One for each leader.
   WorldTap* tap = nullptr;                                ///< Hears what truly happens.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -182,6 +183,39 @@ TEST(Scaling, AJobThatWantsMoreGetsItWhenRoomComes) {
   h.settle();
   EXPECT_EQ(h.row(id).replicas, 4);
   EXPECT_TRUE(h.controller.state().wants_more.empty());
+}
+
+TEST(Scaling, TheStatusSaysWhatAJobBelowItsTargetWaitsFor) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId other = h.running(job("other").replicas(2), 2);
+  const JobId id = h.running(job("a").replicas(1), 1);
+  const auto message = [&] { return status_of(h.controller.state(), h.job(id)).message; };
+  EXPECT_EQ(message(), "all workers are ready");
+  h.step(scale(id, ScaleMode::Set, 3));
+  EXPECT_EQ(message(),
+            "all workers are ready; role worker has 1 of 3 replicas and waits for 2 devices, "
+            "1 are free");
+  h.succeed(other, 0);
+  h.succeed(other, 1);
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+  EXPECT_EQ(message(), "all workers are ready");
+}
+
+TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
+  Settings settings;
+  settings.policy = "fifo/1";
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  const auto message = [&] { return status_of(h.controller.state(), h.job(id)).message; };
+  EXPECT_EQ(message(), "all workers are ready") << "nobody has asked for more";
+  h.step(scale(id, ScaleMode::Set, 4));
+  EXPECT_EQ(message(),
+            "all workers are ready; role worker has 1 of 4 replicas: of a preemptible job that "
+            "number is a bound, and policy fifo/1 decides whether it gets more");
+  h.plan(grant(id, 4));
+  h.settle();
+  EXPECT_EQ(message(), "all workers are ready");
 }
 
 TEST(Scaling, AWaitingJobWaitsForItsNewNumber) {
