@@ -93,7 +93,9 @@ std::string agent_settings(const UpOptions& options, const std::string& folder, 
                     "\nkill_workers_at_exit: true\n";
   // The machine's own devices are one node's.
   const int devices = options.devices >= 0 || agent == 1 ? options.devices : 0;
-  if (devices >= 0) out += "inventory: {devices: " + std::to_string(devices) + "}\n";
+  if (devices >= 0)
+    out += "inventory: {devices: " + std::to_string(devices) +
+           (devices > 0 ? ", device_model: gpu}\n" : "}\n");
   return out;
 }
 
