@@ -77,6 +77,17 @@ class UpTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(cluster.orrery("logs", "devices").stdout.strip(), "0,1")
 
+    def test_skipped_failures_are_told(self):
+        cluster = self.cluster()
+        path = cluster.write("skips.yaml", "name: skips\nfailover: {trigger: skip}\nroles:\n  main: "
+                                           "{replicas: 2, devices: 0, cpu: 100m, command: "
+                                           "'exit 7'}\n")
+        done = cluster.orrery("submit", path, "--wait")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("skips: Succeeded (2 of 2 required workers failed, the first with exit code "
+                      "7, and count as done", done.stderr)
+        self.assertIn("trigger: skip", cluster.job("skips")["message"])
+
     def test_ctrl_c_ends_running_workers(self):
         cluster = self.cluster()
         self.start_long_job(cluster)
