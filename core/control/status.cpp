@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/control/recovery.hpp"
 #include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
 
@@ -86,6 +87,23 @@ std::string wanting_message(const State& state, const JobState& job) {
   return text;
 }
 
+// Of a job whose failed workers count as done (trigger: skip): empty where none has failed.
+std::string set_aside_message(const JobState& job) {
+  std::size_t required = 0;
+  std::size_t aside = 0;
+  std::int32_t exit_code = 0;
+  for (const Worker& worker : job.workers) {
+    if (job.spec->roles[worker.role.index()].completion != Completion::Required) continue;
+    ++required;
+    if (!is_set_aside(job, worker)) continue;
+    if (aside++ == 0) exit_code = worker.exit_code;
+  }
+  if (aside == 0) return "";
+  return std::to_string(aside) + " of " + std::to_string(required) +
+         " required workers failed, the first with exit code " + std::to_string(exit_code) +
+         ", and count as done: its failures are skipped (failover.trigger: skip)";
+}
+
 std::string message_of(const State& state, const JobState& job) {
   const JobRow& row = job.row;
   switch (row.phase) {
@@ -97,6 +115,9 @@ std::string message_of(const State& state, const JobState& job) {
       if (job.reason == Reason::WaitDeadline && is_seated(*job.spec))
         if (const std::string why = why_not_seated(state, job); !why.empty())
           return std::string(in_words(job.reason)) + ": " + why;
+      break;
+    case JobPhase::Succeeded:
+      if (std::string said = set_aside_message(job); !said.empty()) return said;
       break;
     case JobPhase::Restarting:
       return std::string(in_words(job.reason)) + "; restart " + std::to_string(row.restarts) +

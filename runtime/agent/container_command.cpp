@@ -35,10 +35,12 @@ std::vector<std::string> container_command(const ContainerParts& parts,
 void add_container_volumes(const std::vector<Volume>& volumes,
                            const std::string& work,
                            WorkerLaunch& launch) {
-  for (const Volume& volume : volumes)
-    launch.command.insert(launch.command.begin() + 2,
-                          "--volume=" + volume.source + ":" +
-                              (volume.is_relative() ? work + "/" + volume.target : volume.target));
+  for (const Volume& volume : volumes) {
+    const std::string target = volume.is_relative() ? work + "/" + volume.target : volume.target;
+    launch.command.insert(
+        launch.command.begin() + 2,
+        volume.in_memory ? "--tmpfs=" + target : "--volume=" + volume.source + ":" + target);
+  }
 }
 
 }  // namespace orrery::runtime

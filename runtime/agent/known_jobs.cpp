@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <utility>
@@ -22,6 +23,22 @@ KnownJobs::KnownJobs(std::string folder) : folder_(std::move(folder)) {
     if (entry.path().extension() == ".members")
       if (auto members = restored<Members>(*bytes)) jobs_[members->job].members = *members;
   }
+  remove_stray_volumes();
+}
+
+// Of jobs whose specification is gone: nobody else would remove them.
+void KnownJobs::remove_stray_volumes() {
+  std::vector<std::string> stray;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() == ".volumes" &&
+        std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& known) {
+          return std::to_string(known.first.value) == name;
+        }))
+      stray.push_back(entry.path().string());
+  }
+  for (const std::string& path : stray) std::filesystem::remove_all(path, ignored);
 }
 
 std::string KnownJobs::path(JobId job, const char* what) const {
@@ -57,6 +74,8 @@ void KnownJobs::forget(JobId job) {
   if (jobs_.erase(job) == 0) return;
   unlink(path(job, ".spec").c_str());
   unlink(path(job, ".members").c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(volumes_of(job), ignored);
 }
 
 void KnownJobs::keep_only(const std::function<bool(JobId)>& kept) {

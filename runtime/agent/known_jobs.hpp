@@ -14,7 +14,8 @@
 
 namespace orrery::runtime {
 
-/// Specifications and latest memberships by job, kept in files `ID.spec` and `ID.members`.
+/// Specifications and latest memberships by job, kept in files `ID.spec` and `ID.members`; beside
+/// them the folders that volumes of the job name, which go with it: `ID.volumes/NAME`.
 class KnownJobs {
  public:
   /// `folder` exists. Reads what an earlier life has kept; damaged files are left out: the
@@ -32,6 +33,9 @@ class KnownJobs {
   /// Null where nothing is known.
   const Members* members(JobId job) const;
 
+  /// Folder for the volumes of a job; perhaps not made yet.
+  std::string volumes_of(JobId job) const { return path(job, ".volumes"); }
+
   void forget(JobId job);
 
   /// Forgets all jobs but those of which `kept` is true.
@@ -44,6 +48,7 @@ class KnownJobs {
   };
 
   std::string path(JobId job, const char* what) const;
+  void remove_stray_volumes();
 
   std::string folder_;
   std::map<JobId, Known> jobs_;

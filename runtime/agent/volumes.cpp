@@ -1,7 +1,13 @@
 #include "runtime/agent/volumes.hpp"
 
+#include <linux/magic.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
@@ -36,20 +42,130 @@ std::string list_of(const std::vector<std::string>& roots) {
   return out.empty() ? "none; name some in the agent's volume_roots" : out;
 }
 
+constexpr std::string_view kInMemory = ":memory";
+
+/// A name that stands for a folder of the job: no path, and no way out of where it lies.
+bool is_folder_name(const std::string& source) {
+  return !source.empty() && source.size() <= 128 && source.front() != '.' &&
+         source.find('/') == std::string::npos;
+}
+
+/// "source:target", the source a name perhaps.
+Volume parsed(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  Volume volume;
+  volume.source = text.substr(0, colon);
+  if (colon != std::string::npos) volume.target = text.substr(colon + 1);
+  volume.of_job = is_folder_name(volume.source);
+  volume.in_memory = volume.of_job && volume.target.ends_with(kInMemory);
+  if (volume.in_memory) volume.target.resize(volume.target.size() - kInMemory.size());
+  return volume;
+}
+
+bool is_in_memory(const std::string& path) {
+  struct statfs found {};
+
+  return statfs(path.c_str(), &found) == 0 && found.f_type == TMPFS_MAGIC;
+}
+
+/// Whether a relative target lies in the worker's folder after links of other volumes: through one,
+/// folders would be made as the agent's user wherever a worker has put a link.
+bool stays_in(const std::string& work, const fs::path& path) {
+  std::error_code error;
+  const fs::path root = fs::canonical(work, error);
+  const fs::path found = fs::weakly_canonical(path, error);
+  return !error && lies_in(found, root);
+}
+
+Error leads_elsewhere(const std::string& text) {
+  return volume_refused(text, "its target lies in another volume; take a target beside it");
+}
+
+/// Where a volume is mounted for the worker alone; made where it is missing and may be. Nothing:
+/// `source` is there already, or what is there does as well.
+Result<std::string> mount_point(const Volume& volume,
+                                const VolumePlaces& places,
+                                std::vector<std::string>& notices) {
+  const std::string text = volume.source + ":" + volume.target;
+  std::error_code error;
+  const bool is_folder = volume.in_memory || fs::is_directory(volume.source, error);
+  const std::string wanted =
+      volume.is_relative() ? places.work + "/" + volume.target : volume.target;
+  if (volume.is_relative() && !stays_in(places.work, wanted)) return leads_elsewhere(text);
+  fs::path target = fs::canonical(wanted, error);
+  if (!error && !volume.in_memory && target == fs::path(volume.source)) return std::string();
+  if (!places.may_mount && !error && volume.in_memory && is_in_memory(target.string())) {
+    notices.push_back("volume " + text + " is the node's own " + target.string() +
+                      ", which others see too: this agent may not mount");
+    return std::string();
+  }
+  if (!places.may_mount)
+    return volume_refused(text,
+                          "only an agent that may mount, as root does, can bring it to an absolute "
+                          "target; give a target relative to the worker, or run the agent as root");
+  if (error && is_folder && (places.may_make_targets || volume.is_relative())) {
+    fs::create_directories(wanted, error);
+    if (!error) target = fs::canonical(wanted, error);
+  }
+  if (error)
+    return volume_refused(
+        text,
+        "its target is not on this node and " +
+            (is_folder && places.may_make_targets ? "cannot be made: " + error.message()
+                                                  : std::string("is not made for it")) +
+            "; make it, or give a target relative to the worker");
+  return target.string();
+}
+
+/// A relative target: a link in the worker's folder.
+Status link_volume(const Volume& volume, const std::string& work) {
+  std::error_code error;
+  const fs::path link = fs::path(work) / volume.target;
+  if (!stays_in(work, link.parent_path()))
+    return leads_elsewhere(volume.source + ":" + volume.target);
+  fs::create_directories(link.parent_path(), error);
+  if (!error) fs::create_symlink(volume.source, link, error);
+  if (!error) return Done{};
+  return volume_refused(volume.source + ":" + volume.target,
+                        "it cannot be linked: " + error.message());
+}
+
 }  // namespace
+
+bool may_mount() {
+  static const bool found = [] {
+    const pid_t child = fork();
+    if (child == 0)
+      _exit(unshare(CLONE_NEWNS) == 0 &&
+                    mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
+                ? 0
+                : 1);
+    int status = 1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }();
+  return found;
+}
 
 Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes,
                                          const std::vector<std::string>& roots) {
   std::vector<Volume> out;
   Errors errors;
   for (const std::string& text : volumes) {
-    const std::size_t colon = text.find(':');
-    Volume volume{text.substr(0, colon),
-                  colon == std::string::npos ? std::string() : text.substr(colon + 1)};
-    if (volume.source.empty() || volume.source.front() != '/' || volume.target.empty() ||
-        climbs(volume.target)) {
+    Volume volume = parsed(text);
+    // Of a manifest in an older journal: it is not mounted.
+    if (text.ends_with(':') && volume.target.empty()) continue;
+    const bool has_source = volume.of_job || volume.source.starts_with('/');
+    if (!has_source || volume.target.empty() || climbs(volume.target)) {
       errors.push_back(volume_refused(
-          text, "needed source:target, the source an absolute path, the target without \"..\""));
+          text,
+          "needed source:target, the source an absolute path or the name of a folder of the job, "
+          "the target without \"..\""));
+      continue;
+    }
+    if (volume.of_job) {
+      out.push_back(std::move(volume));
       continue;
     }
     std::error_code error;
@@ -77,31 +193,43 @@ Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes
   return out;
 }
 
-Result<std::vector<BindMount>> place_volumes(const std::vector<Volume>& volumes,
-                                             const std::string& work) {
+Status make_job_folders(std::vector<Volume>& volumes, const std::string& job, bool with_memory) {
+  for (Volume& volume : volumes) {
+    if (!volume.of_job || (volume.in_memory && !with_memory)) continue;
+    std::error_code error;
+    const fs::path folder = fs::path(job) / volume.source;
+    fs::create_directories(folder, error);
+    // As Kubernetes does it: workers of the job may be of different users.
+    if (!error) fs::permissions(folder, fs::perms::all, error);
+    if (error)
+      return volume_refused(volume.source + ":" + volume.target,
+                            folder.string() + " cannot be made: " + error.message());
+    volume.source = fs::canonical(folder, error).string();
+  }
+  return Done{};
+}
+
+Result<std::vector<BindMount>> place_volumes(std::vector<Volume> volumes,
+                                             const VolumePlaces& places,
+                                             std::vector<std::string>& notices) {
+  const Status made = make_job_folders(volumes, places.job, !places.may_mount);
+  if (!made) return made.errors();
   std::vector<BindMount> mounts;
   Errors errors;
   for (const Volume& volume : volumes) {
-    const std::string text = volume.source + ":" + volume.target;
-    std::error_code error;
-    if (volume.is_relative()) {
-      const fs::path link = fs::path(work) / volume.target;
-      fs::create_directories(link.parent_path(), error);
-      if (!error) fs::create_symlink(volume.source, link, error);
-      if (error) errors.push_back(volume_refused(text, "it cannot be linked: " + error.message()));
+    if (volume.is_relative() && !(volume.in_memory && places.may_mount)) {
+      if (volume.in_memory)
+        notices.push_back("volume " + volume.source + ":" + volume.target +
+                          " is a folder on disk, and not in memory: this agent may not mount");
+      const Status linked = link_volume(volume, places.work);
+      if (!linked) errors.push_back(linked.errors().front());
       continue;
     }
-    const fs::path target = fs::canonical(volume.target, error);
-    if (!error && target == fs::path(volume.source)) continue;  // It is there already.
-    if (error)
-      errors.push_back(volume_refused(
-          text,
-          "its target is not on this node; make it, or give a target relative to the worker"));
-    else if (geteuid() != 0)
-      errors.push_back(volume_refused(
-          text, "only an agent that is root can mount it; give a target relative to the worker"));
-    else
-      mounts.push_back({volume.source, target.string()});
+    const Result<std::string> target = mount_point(volume, places, notices);
+    if (!target)
+      errors.push_back(target.errors().front());
+    else if (!target->empty())
+      mounts.push_back({volume.in_memory ? std::string() : volume.source, *target});
   }
   if (!errors.empty()) return errors;
   return mounts;

@@ -245,15 +245,22 @@ Status WorkerStarts::add_volumes(const SpawnWorker& order,
                                  const RoleSpec& role,
                                  WorkerLaunch& launch) {
   if (role.volumes.empty()) return Done{};
-  const Result<std::vector<Volume>> volumes = find_volumes(role.volumes, config_.volume_roots);
+  Result<std::vector<Volume>> volumes = find_volumes(role.volumes, config_.volume_roots);
   if (!volumes) return volumes.errors();
-  const std::string work = table_.folder_of(order.worker) + "/work";
+  const VolumePlaces places{table_.folder_of(order.worker) + "/work",
+                            jobs_.volumes_of(order.worker.job),
+                            may_mount(),
+                            !launch.as_user};
   if (!role.image.empty() && !config_.container_runtime.empty()) {
-    add_container_volumes(*volumes, work, launch);
+    const Status made = make_job_folders(*volumes, places.job, false);
+    if (!made) return made.errors();
+    add_container_volumes(*volumes, places.work, launch);
     return Done{};
   }
-  Result<std::vector<BindMount>> mounts = place_volumes(*volumes, work);
+  std::vector<std::string> notices;
+  Result<std::vector<BindMount>> mounts = place_volumes(std::move(*volumes), places, notices);
   if (!mounts) return mounts.errors();
+  for (std::string& notice : notices) warnings_.push_back({order.worker, std::move(notice)});
   launch.mounts = std::move(mounts).value();
   return Done{};
 }

@@ -19,9 +19,11 @@
 
 namespace orrery::runtime {
 
-/// One host folder made visible at another place, for this worker only.
+/// One host folder, or a file system in memory, made visible at some place, for this worker only.
 struct BindMount {
-  std::string source;  ///< Absolute, without symbolic links; checked again when it is mounted.
+  /// Absolute, without symbolic links; checked again when it is mounted. Empty: a new tmpfs, which
+  /// goes with the last process of the worker.
+  std::string source;
   std::string target;  ///< Absolute; there already.
 
   template <class Self, class Visitor>

@@ -58,6 +58,12 @@ bool mount_all(const std::vector<BindMount>& mounts) {
   if (unshare(CLONE_NEWNS) != 0) return false;
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   for (const BindMount& each : mounts) {
+    if (each.source.empty()) {
+      // As /dev/shm: whoever the worker runs as may write there.
+      if (mount("tmpfs", each.target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
+        return false;
+      continue;
+    }
     const int source = open(each.source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (source < 0) return false;
     if (!is_at(source, each.source)) {

@@ -53,7 +53,7 @@ std::string overview(const Program& program) {
            "\n";
   out +=
       "\nexit codes: 0 met, 1 an expectation unmet, 2 bad input, 3 an invariant broken (a bug of "
-      "Orrery),\n            4 no progress, 130 interrupted\n\n";
+      "Orrery),\n            4 no progress, 5 no controller answers, 130 interrupted\n\n";
   out += "'" + name + " help VERB' shows options and examples. Start with:\n" +
          std::string(program.start_with);
   return out;

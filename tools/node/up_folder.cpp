@@ -93,7 +93,13 @@ std::string agent_settings(const UpOptions& options, const std::string& folder, 
                     "\nkill_workers_at_exit: true\n";
   // The machine's own devices are one node's.
   const int devices = options.devices >= 0 || agent == 1 ? options.devices : 0;
-  if (devices >= 0) out += "inventory: {devices: " + std::to_string(devices) + "}\n";
+  if (devices >= 0)
+    out += "inventory: {devices: " + std::to_string(devices) +
+           (devices > 0 ? ", device_model: gpu}\n" : "}\n");
+  std::string roots;
+  for (const std::string& root : options.volume_roots)
+    roots += (roots.empty() ? "" : ", ") + quoted(root);
+  if (!roots.empty()) out += "volume_roots: [" + roots + "]\n";
   return out;
 }
 
@@ -132,6 +138,17 @@ Result<UpOptions> up_options(const Arguments& arguments) {
     out.http = *http;
   } else {
     errors.push_back(http.errors().front());
+  }
+  for (const std::string& root : arguments.values("--volume-root")) {
+    std::error_code code;
+    const auto path = std::filesystem::canonical(root, code);
+    if (!code && std::filesystem::is_directory(path, code))
+      out.volume_roots.push_back(path.string());
+    else
+      errors.push_back(unfit("--volume-root",
+                             "\"" + root + "\" found, needed a folder of this machine" +
+                                 (code ? ": " + code.message() : std::string()) +
+                                 "; make it, or correct the path"));
   }
   out.policy = arguments.value("--policy").value_or("");
   out.state = arguments.value("--state").value_or("");

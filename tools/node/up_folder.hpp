@@ -17,8 +17,9 @@ struct UpOptions {
   std::string http;    ///< "127.0.0.1:22100", with a port that is free now.
   std::string policy;  ///< Empty: the default.
   std::string state;   ///< Folder; empty: one that is removed in the end.
-  std::vector<std::string> sets;   ///< "path=value" for the controller's settings.
-  std::vector<std::string> files;  ///< Jobs that are submitted at once.
+  std::vector<std::string> volume_roots;  ///< Absolute; folders that jobs may mount.
+  std::vector<std::string> sets;          ///< "path=value" for the controller's settings.
+  std::vector<std::string> files;         ///< Jobs that are submitted at once.
 };
 
 /// Errors: all that is unfit, an address that is taken among it.

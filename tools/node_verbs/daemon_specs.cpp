@@ -87,11 +87,18 @@ VerbSpec up_spec() {
                    .value = "DIR",
                    .help = "keep journal, states and logs there",
                    .takes_path = true},
+                  {.name = "--volume-root",
+                   .value = "DIR",
+                   .help = "a folder that jobs may mount, with all below it (default: none)",
+                   .repeatable = true,
+                   .takes_path = true},
                   {.name = "--set",
                    .value = "path=value",
                    .help = "replace one value of the controller's settings",
                    .repeatable = true}},
       .examples = {{"orrery up", "one node, all defaults"},
+                   {"orrery up --volume-root /data --volume-root /src",
+                    "jobs may mount what lies in these folders"},
                    {"orrery up --agents 3 --devices 8 --policy easy train.yaml",
                     "three nodes with 8 pretended devices each, and a job"}}};
 }

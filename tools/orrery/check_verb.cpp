@@ -1,7 +1,11 @@
 // check: validates scenarios with the policies that they name, and files of jobs; opens no
 // workload, runs nothing.
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "core/base/json_text.hpp"
 #include "scenarios/language/jobs/job_file.hpp"
 #include "scenarios/language/loader.hpp"
 #include "tools/console/input_file.hpp"
@@ -11,9 +15,16 @@
 namespace orrery::cli {
 namespace {
 
+/// One file of one command.
+struct CheckedFile {
+  std::string path;
+  bool sound = false;
+  std::optional<std::size_t> jobs;  ///< Of a sound file of jobs.
+};
+
 /// What is found out about the files of one command.
 struct Checked {
-  std::string sound;
+  std::vector<CheckedFile> files;
   Errors warnings;
   Errors errors;
 
@@ -24,17 +35,51 @@ void check_jobs(const std::string& text, const std::string& path, Checked& check
   const auto jobs = scenarios::parse_job_file(text, path);
   if (!jobs) return checked.take(jobs.errors());
   checked.warnings.insert(checked.warnings.end(), jobs->warnings.begin(), jobs->warnings.end());
-  const std::size_t count = jobs->jobs.size();
-  checked.sound += path + ": sound, " + std::to_string(count) + (count == 1 ? " job\n" : " jobs\n");
+  checked.files.back().jobs = jobs->jobs.size();
 }
 
-void check_scenario(const Result<scenarios::Scenario>& scenario,
-                    const std::string& path,
-                    Checked& checked) {
+void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checked) {
   if (!scenario) return checked.take(scenario.errors());
   if (const auto policy = fresh_policy(*scenario, nullptr); !policy)
     return checked.take(policy.errors());
-  checked.sound += path + ": sound\n";
+}
+
+std::string text_of(const std::vector<CheckedFile>& files) {
+  std::string out;
+  for (const CheckedFile& file : files) {
+    if (!file.sound) continue;
+    out += file.path + ": sound";
+    if (file.jobs) out += ", " + std::to_string(*file.jobs) + (*file.jobs == 1 ? " job" : " jobs");
+    out += "\n";
+  }
+  return out;
+}
+
+void add_list(JsonText& json, std::string_view key, const Errors& errors) {
+  json.key(key).begin_array();
+  for (const Error& error : errors)
+    json.begin_object()
+        .field("file", error.file)
+        .field("line", error.line)
+        .field("subject", error.subject)
+        .field("message", error.message)
+        .end_object();
+  json.end_array();
+}
+
+std::string json_of(const Checked& checked) {
+  JsonText json(JsonText::Layout::Indented);
+  json.begin_object().key("files").begin_array();
+  for (const CheckedFile& file : checked.files) {
+    json.begin_object().field("file", file.path).field("sound", file.sound);
+    if (file.jobs) json.field("jobs", *file.jobs);
+    json.end_object();
+  }
+  json.end_array();
+  add_list(json, "warnings", checked.warnings);
+  add_list(json, "errors", checked.errors);
+  json.end_object();
+  return json.take() + "\n";
 }
 
 }  // namespace
@@ -43,17 +88,24 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
   Checked checked;
   for (const std::string& path : arguments.operands()) {
     const auto text = read_input(path);
+    const std::size_t errors = checked.errors.size();
+    checked.files.push_back({path, false, std::nullopt});
     if (!text)
-      check_scenario(scenarios::load_scenario(path), path, checked);
+      check_scenario(scenarios::load_scenario(path), checked);
     else if (scenarios::kind_of_file(*text) == scenarios::FileKind::Jobs)
       check_jobs(*text, path, checked);
     else
-      check_scenario(scenarios::parse_scenario(*text, path), path, checked);
+      check_scenario(scenarios::parse_scenario(*text, path), checked);
+    checked.files.back().sound = checked.errors.size() == errors;
   }
-  console.out(checked.sound);
-  for (Error& warning : checked.warnings) warning.message.insert(0, "warning: ");
-  console.errors(checked.warnings);
-  console.errors(checked.errors);
+  if (arguments.has("--json")) {
+    console.out(json_of(checked));
+  } else {
+    console.out(text_of(checked.files));
+    for (Error& warning : checked.warnings) warning.message.insert(0, "warning: ");
+    console.errors(checked.warnings);
+    console.errors(checked.errors);
+  }
   return checked.errors.empty() ? ExitCode::Met : ExitCode::BadInput;
 }
 

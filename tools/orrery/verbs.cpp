@@ -77,7 +77,7 @@ Verb compare_verb() {
                        kOut,
                        kJson},
            .examples = {{"orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las",
-                         "the main job: four policies on the same 3,000 jobs"},
+                         "the main job: four policies on the same 20,000 jobs"},
                         {"orrery compare scenarios/quickstart.yaml --policies fifo,las "
                          "--seeds 1..10 --json",
                          "two policies over ten seeds, for a script"}}},
@@ -118,8 +118,9 @@ Verb check_verb() {
            .summary = "validate scenarios and files of jobs, run nothing",
            .details = "Reports everything that is wrong with every file, with place, finding, need "
                       "and remedy.",
-           .options = {},
-           .examples = {{"orrery check scenarios/*.yaml", "all scenarios of the project"}}},
+           .options = {{"--json", "", "one JSON document on standard output, errors in it"}},
+           .examples = {{"orrery check scenarios/*.yaml", "all scenarios of the project"},
+                        {"orrery check --json train.yaml", "one file, for a script"}}},
           run_check};
 }
 

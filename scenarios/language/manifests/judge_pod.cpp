@@ -82,7 +82,7 @@ class PodJudge {
         if (host->is_map()) need_path(*host, "path", place + ".hostPath");
       }
       if (const YamlNode* empty = value_at(&item, {"emptyDir"}))
-        judge(*empty, "emptyDir", place + ".emptyDir");
+        judge_empty_folder(*empty, place + ".emptyDir");
     }
   }
 
@@ -104,6 +104,14 @@ class PodJudge {
                     place,
                     "is nothing that is done here, and the program would not run as it says; " +
                         std::string(rule.words));
+  }
+
+  void judge_empty_folder(const YamlNode& node, const std::string& subject) {
+    judge(node, "emptyDir", subject);
+    const YamlNode* medium = value_at(&node, {"medium"});
+    if (medium != nullptr && medium->scalar != "" && medium->scalar != "Memory")
+      reading_.fail(
+          medium->origin, subject + ".medium", found_instead(*medium, "'Memory'", "or remove it"));
   }
 
   void judge_pod(const YamlNode& pod, const std::string& subject) {

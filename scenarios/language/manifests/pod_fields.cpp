@@ -202,7 +202,7 @@ constexpr FieldRule kVolumeMount[]{
 constexpr FieldRule kVolume[]{
     {"name", Mapped, "name of the volume"},
     {"hostPath", Mapped, "see hostPath"},
-    {"emptyDir", Mapped, "a folder of the job on each node; see emptyDir"},
+    {"emptyDir", Mapped, "a folder of the job on each node, which goes with the job; see emptyDir"},
     {"configMap", Refused, "put the files on the nodes and name the folder by hostPath"},
     {"downwardAPI", Refused, "the environment of a worker says what it is"},
     {"projected", Refused, "put the files on the nodes and name the folder by hostPath"},
@@ -239,7 +239,10 @@ constexpr FieldRule kHostPath[]{
 };
 
 constexpr FieldRule kEmptyDir[]{
-    {"medium", Ignored, "it is a folder on disk"},
+    {"medium",
+     Mapped,
+     "`Memory`: a file system in memory of each worker, where its agent may mount; otherwise a "
+     "folder on disk, and a notice says so. Anything else is refused"},
     {"sizeLimit", Ignored, "the disk of a node is not shared out"},
 };
 

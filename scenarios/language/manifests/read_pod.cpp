@@ -23,37 +23,37 @@ std::span<const YamlNode> items_of(const YamlNode* list) {
   return list == nullptr ? std::span<const YamlNode>{} : std::span(list->items);
 }
 
-std::string source_of(const YamlNode& volume, const std::string& name) {
+/// "source:target" of a volume of Kubernetes: what has no path on the host is a folder of the job,
+/// or in memory.
+std::string volume_text(const YamlNode& volume,
+                        const std::string& name,
+                        const std::string& target) {
   const YamlNode* host = value_at(&volume, {"hostPath", "path"});
-  return host != nullptr && host->is_scalar() ? host->scalar : name;
+  if (host != nullptr && host->is_scalar()) return host->scalar + ":" + target;
+  const YamlNode* medium = value_at(&volume, {"emptyDir", "medium"});
+  return name + ":" + target + (medium != nullptr && medium->scalar == "Memory" ? ":memory" : "");
 }
 
-/// Adds a volume once for each of its mounts; returns how many there are.
-std::size_t add_mounts(const YamlNode& volume,
-                       const std::string& name,
-                       const YamlNode* container,
-                       RoleSpec& role) {
-  std::size_t mounts = 0;
+/// Adds a volume once for each of its mounts: one that the worker does not mount is nothing to it.
+void add_mounts(const YamlNode& volume,
+                const std::string& name,
+                const YamlNode* container,
+                RoleSpec& role) {
   for (const YamlNode& mount : items_of(value_at(container, {"volumeMounts"}))) {
     const std::string* mounted = text_at(mount, "name");
     const std::string* path = text_at(mount, "mountPath");
     if (mounted == nullptr || path == nullptr || *mounted != name) continue;
-    role.volumes.push_back(source_of(volume, name) + ":" + *path);
-    ++mounts;
+    role.volumes.push_back(volume_text(volume, name, *path));
   }
-  return mounts;
 }
 
 void read_volumes(const YamlNode* pod_template, const YamlNode* of_job, RoleSpec& role) {
   const YamlNode* container = worker_container(pod_template);
-  for (const YamlNode& volume : items_of(value_at(pod_template, {"spec", "volumes"})))
-    if (const std::string* name = text_at(volume, "name"))
-      add_mounts(volume, *name, container, role);
-  // DI-orchestrator's own volumes, which every pod gets, mounted or not.
-  for (const YamlNode& volume : items_of(of_job))
-    if (const std::string* name = text_at(volume, "name"))
-      if (add_mounts(volume, *name, container, role) == 0)
-        role.volumes.push_back(source_of(volume, *name) + ":");
+  // Behind the template's own come DI-orchestrator's, which every pod gets.
+  for (const YamlNode* list : {value_at(pod_template, {"spec", "volumes"}), of_job})
+    for (const YamlNode& volume : items_of(list))
+      if (const std::string* name = text_at(volume, "name"))
+        add_mounts(volume, *name, container, role);
 }
 
 std::optional<std::int32_t> parse_device_count(std::string_view text) {

@@ -176,6 +176,9 @@ TEST(Responses, ASkippedErrorCountsAsDone) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   h.succeed(id, 1);
   EXPECT_EQ(h.phase(id), JobPhase::Succeeded);
+  EXPECT_EQ(
+      status_of(h.controller.state(), h.job(id)).message.find("1 of 2 required workers failed"),
+      0u);
 }
 
 TEST(Responses, AnErrorMayWaitForTheEnd) {

@@ -176,6 +176,46 @@ TEST_F(RoleDemandsTest, VolumesComeFromAllowedFoldersOnly) {
   EXPECT_TRUE(is_told("volume /etc:../../in: needed source:target"));
 }
 
+TEST_F(RoleDemandsTest, AFolderOfTheJobIsSharedByItsWorkersAndGoesWithIt) {
+  start_agent();
+  RoleSpec role = role_of("echo from one >> box/word; cat box/word");
+  // What has no target is mounted nowhere: earlier journals hold such texts.
+  role.volumes = {"exchange:box", "unused:", "/no/such/folder:"};
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(log(), "from one\n");
+  start(role, Incarnation{2});
+  ASSERT_TRUE(eventually([&] { return log("7-2-0") == "from one\nfrom one\n"; }));
+  EXPECT_TRUE(std::filesystem::exists(path("state/jobs/7.volumes/exchange/word")));
+  controller_.order(CleanJob{kJob, CleanPodPolicy::All});
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(path("state/jobs/7.volumes")); }));
+}
+
+TEST_F(RoleDemandsTest, AVolumeInsideAnotherIsRefused) {
+  start_agent();
+  RoleSpec role = role_of("exit 0");
+  role.volumes = {"exchange:box", "other:box/inner/other", "fast:box/fast:memory"};
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  EXPECT_TRUE(is_told("box/inner/other: its target lies in another volume"));
+  EXPECT_FALSE(std::filesystem::exists(path("state/jobs/7.volumes/exchange/inner")));
+}
+
+TEST_F(RoleDemandsTest, AVolumeInMemoryIsTheWorkersOwn) {
+  start_agent();
+  RoleSpec role = role_of("echo word > fast/word && grep -c \" $PWD/fast tmpfs \" /proc/mounts");
+  role.volumes = {"cache:fast:memory"};
+  start(role);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  if (may_mount()) {
+    EXPECT_EQ(log(), "1\n");
+    const std::filesystem::path folder = agent_.folder_of("7-1-0");
+    EXPECT_FALSE(std::filesystem::exists(folder / "work" / "fast" / "word"));
+  } else {
+    EXPECT_TRUE(is_told("is a folder on disk, and not in memory"));
+  }
+}
+
 TEST_F(RoleDemandsTest, AVolumeAtAnAbsolutePathIsTheWorkersOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may mount";
   std::filesystem::create_directories(path("data"));
@@ -229,10 +269,13 @@ TEST_F(RoleDemandsTest, AnImageIsRunByTheConfiguredRuntime) {
   RoleSpec role = role_of("echo in the container");
   role.image = "example.org/train:1";
   role.environment = {{"GREETING", "hello there"}};
-  role.volumes = {path("data") + ":/data"};
+  role.volumes = {path("data") + ":/data", "cache:/cache", "shm:/dev/shm:memory"};
   start(role);
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
-  EXPECT_THAT(log(), ::testing::StartsWith("run\n--volume=" + path("data") + ":/data\n--rm\n"));
+  EXPECT_THAT(log(),
+              ::testing::StartsWith(
+                  "run\n--tmpfs=/dev/shm\n--volume=" + path("state/jobs/7.volumes/cache") +
+                  ":/cache\n--volume=" + path("data") + ":/data\n--rm\n"));
   EXPECT_THAT(log(), HasSubstr("\n--env=GREETING\n"));
   EXPECT_THAT(log(), HasSubstr("\n--env=RANK\n"));
   EXPECT_THAT(log(), ::testing::Not(HasSubstr("--env=PATH\n")));

@@ -88,15 +88,29 @@ TEST(PodTemplate, EveryMappedFieldBecomesPartOfTheJob) {
   EXPECT_EQ(learner.environment[1], (KeyValue{"DIR", "/data/runs"}));
   EXPECT_EQ(learner.bundle.devices, 1);
   EXPECT_EQ(learner.bundle.cpu.count, 2000);
-  EXPECT_THAT(learner.volumes, ElementsAre("cache:", "/data:/data", "/data:/mnt"));
-  EXPECT_THAT(spec.roles[1].volumes, ElementsAre("cache:", "/data:"));
+  EXPECT_THAT(learner.volumes, ElementsAre("/data:/data", "/data:/mnt"));
+  EXPECT_THAT(spec.roles[1].volumes, IsEmpty()) << "it mounts none";
+}
+
+TEST(PodTemplate, AFolderOfTheJobIsMountedByItsName) {
+  std::string text(kTasks);
+  const std::string mount = "{name: data, mountPath: /mnt}";
+  text.replace(text.find(mount), mount.size(), "{name: cache, mountPath: /dev/shm}");
+  EXPECT_THAT(read_job(text).roles[0].volumes, ElementsAre("cache:/dev/shm:memory", "/data:/data"));
+  const std::string medium = "medium: Memory";
+  text.replace(text.find(medium), medium.size(), "");
+  EXPECT_THAT(read_job(text).roles[0].volumes, ElementsAre("cache:/dev/shm", "/data:/data"));
+}
+
+TEST(PodTemplate, AMediumThatIsNotKnownIsRefused) {
+  EXPECT_THAT(job_file_errors(pod_with("volumes: [{name: v, emptyDir: {medium: HugePages}}]")),
+              ElementsAre(HasSubstr("volumes[0].emptyDir.medium: is 'HugePages', 'Memory'")));
 }
 
 TEST(PodTemplate, WhatIsIgnoredIsNamedInAWarning) {
   EXPECT_THAT(
       job_file_warnings(kTasks),
       ElementsAre(StartsWith("jobs.yaml:8: job walker: manifest.metadata.annotations: is ignored"),
-                  StartsWith("jobs.yaml:13: job walker: manifest.spec.volumes[0].emptyDir.medium"),
                   "jobs.yaml:17: job walker: manifest.spec.tasks[0].template.metadata.labels.team: "
                   "is ignored: the job has the label already, as 'robots'",
                   StartsWith("jobs.yaml:21: job walker: "

@@ -69,6 +69,25 @@ class UpTest(unittest.TestCase):
         self.assertTrue(cluster.line("everything has ended"), cluster.said)
         self.expect_nothing_left(cluster)
 
+    def test_pretended_devices(self):
+        cluster = self.cluster("--devices", 2)
+        path = cluster.write("devices.yaml", "name: devices\nroles:\n  main: {devices: 2, cpu: "
+                                             "100m, command: 'echo $CUDA_VISIBLE_DEVICES'}\n")
+        done = cluster.orrery("submit", path, "--wait")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(cluster.orrery("logs", "devices").stdout.strip(), "0,1")
+
+    def test_skipped_failures_are_told(self):
+        cluster = self.cluster()
+        path = cluster.write("skips.yaml", "name: skips\nfailover: {trigger: skip}\nroles:\n  main: "
+                                           "{replicas: 2, devices: 0, cpu: 100m, command: "
+                                           "'exit 7'}\n")
+        done = cluster.orrery("submit", path, "--wait")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("skips: Succeeded (2 of 2 required workers failed, the first with exit code "
+                      "7, and count as done", done.stderr)
+        self.assertIn("trigger: skip", cluster.job("skips")["message"])
+
     def test_ctrl_c_ends_running_workers(self):
         cluster = self.cluster()
         self.start_long_job(cluster)

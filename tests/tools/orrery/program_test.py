@@ -211,6 +211,19 @@ class BadUsageTest(ProgramTest):
         self.assertIn(f"{broken}:1:", error)
         self.assertIn(f"{broken}:3:", error)
 
+    def test_check_for_a_script(self):
+        broken = self.write("broken.yaml", "cluster: {nodes: -1}\n")
+        jobs = self.write("jobs.yaml", "name: one\nroles: {main: {command: 'true'}}\n")
+        done = self.expect(2, "check", "--json", jobs, broken)
+        self.assertEqual(done.stderr, "")
+        document = json.loads(done.stdout)
+        self.assertEqual(document["files"], [{"file": str(jobs), "sound": True, "jobs": 1},
+                                             {"file": str(broken), "sound": False}])
+        self.assertEqual({error["file"] for error in document["errors"]}, {str(broken)})
+
+    def test_help_names_every_exit_code(self):
+        self.assertIn("5 no controller answers", self.expect(0, "help").stdout)
+
     def test_a_world_or_level_that_is_not_there(self):
         self.assertIn("which world sim lacks",
                       self.expect_bad("sim", self.scenario, "--world", "sim", "--fidelity", "L0"))
