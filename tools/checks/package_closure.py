@@ -40,7 +40,8 @@ SHARED_LIBRARY = re.compile(r"(.*)\.so(?:\.\d+)*")
 # A program may stand in for the package's own; a folder may hold whatever it likes.
 OUTSIDE_PROGRAMS = {
     "ORRERY_NODE": "node", "ORRERY_NPM": "npm", "_Python3_EXECUTABLE": "Python",
-    "CMAKE_COMMAND": "CMake", "CMAKE_MAKE_PROGRAM": "Ninja", "ORRERY_CCACHE": "ccache"}
+    "ORRERY_CUDA_COMPILER": "nvcc", "CMAKE_COMMAND": "CMake", "CMAKE_MAKE_PROGRAM": "Ninja",
+    "ORRERY_CCACHE": "ccache"}
 OUTSIDE_FOLDERS = {"CUDAToolkit_BIN_DIR": "the CUDA toolkit", "CMAKE_ROOT": "CMake's modules"}
 # A toolkit that was found here is part of the system: its files are judged.
 SYSTEM_FOLDERS = {"/", "/usr", "/usr/share", "/usr/lib"}

@@ -115,6 +115,8 @@ if(CUDAToolkit_FOUND AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12 AND
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
     set(ORRERY_HAS_CUDA ON)
+    # The compiler may be a script that stands outside the toolkit's folder; package_closure.py asks.
+    set(ORRERY_CUDA_COMPILER ${CMAKE_CUDA_COMPILER} CACHE INTERNAL "compiles CUDA sources")
   endif()
 endif()
 if(ORRERY_HAS_CUDA)

@@ -139,9 +139,11 @@ class Parts(unittest.TestCase):
     def test_only_named_toolkits_may_be_from_outside(self):
         outside = closure.Outside({
             "CUDAToolkit_BIN_DIR": "/opt/cuda/bin", "ORRERY_NODE": "/opt/node/bin/node",
+            "ORRERY_CUDA_COMPILER": "/usr/local/bin/nvcc",
             "CMAKE_ROOT": "/usr/share/cmake-3.25", "ORRERY_NPM": "ORRERY_NPM-NOTFOUND"})
         self.assertTrue(outside.allows("/opt/cuda/include/cuda.h", {"cuda-12"}))
         self.assertTrue(outside.allows("/opt/node/bin/node", set()))
+        self.assertTrue(outside.allows("/usr/local/bin/nvcc", set()))
         self.assertFalse(outside.allows("/opt/node/bin/node", {"some-node"}))
         self.assertFalse(outside.allows("/opt/other/lib.h", set()))
 
