@@ -23,7 +23,7 @@ void reduce_to(CapacityTrial& trial, NodeId node, const NodeFree& most) {
 }
 
 // Never for a job without devices, and for one that is giving them back: they count as free now.
-Instant expected_end(const JobRow& row) {
+Instant estimated_end(const JobRow& row) {
   const bool stays =
       row.holds && row.phase != JobPhase::Pending && row.phase != JobPhase::Rescheduling;
   if (!stays || row.estimate_source == EstimateSource::None) return Instant::never();
@@ -64,7 +64,7 @@ void Easy::refresh(const ClusterView& view, JobId id) {
   lower_.refresh(view, id);
   const bool live = view.is_live(id);
   if (live && waits(view.row(id))) learn_shape(view, id);
-  ends_.set(view, id, live ? expected_end(view.row(id)) : Instant::never());
+  ends_.set(view, id, live ? estimated_end(view.row(id)) : Instant::never());
 }
 
 void Easy::absorb(const ClusterView& view) {

@@ -26,7 +26,7 @@ Duration remaining_of_waiting(const JobRow& row) {
 
 // For one that holds: the instant at which its remaining time is used up. A report from before the
 // present allocation says what was left when the job stopped.
-Instant expected_end(const JobRow& row) {
+Instant reported_end(const JobRow& row) {
   if (has_report(row))
     return std::max(row.progress.as_of, row.allocated_at) + row.progress.remaining;
   return row.attained_as_of + estimate_left(row);
@@ -40,7 +40,7 @@ void Srtf::refresh(const ClusterView& view, JobId id) {
   Known now;
   if (view.is_live(id)) {
     const JobRow& row = view.row(id);
-    if (may_be_taken_from(row)) now = {true, {row.priority, expected_end(row), id}};
+    if (may_be_taken_from(row)) now = {true, {row.priority, reported_end(row), id}};
     if (waits(row)) {
       waiting_.put(view, id, remaining_of_waiting(row).ns);
     } else {

@@ -23,12 +23,6 @@ constexpr Duration kCollectPeriod = Duration::seconds(30);
 // From asking to killing, and between two kills, where workers end with the agent.
 constexpr Duration kStopGrace = Duration::seconds(2);
 
-std::int64_t wall_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,

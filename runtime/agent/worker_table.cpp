@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "runtime/shim/lease_file.hpp"
 #include "runtime/shim/stored_record.hpp"
 
 namespace orrery::runtime {
@@ -24,12 +24,6 @@ Error table_refused(const std::string& subject, const char* what) {
 void remove_folder(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
-}
-
-std::int64_t table_wall_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
@@ -118,7 +112,7 @@ void WorkerTable::never_started(const SpawnWorker& order, const std::string& rea
   WorkerStatus status;
   status.kind = EndKind::NotStarted;
   status.reason = reason;
-  status.ended_at = table_wall_clock();
+  status.ended_at = wall_clock();
   const std::string path = path_of(order.worker);
   if (!exists(path)) return;
   replace_file(path + "/status", stored(status), Survives::Kill);

@@ -152,7 +152,7 @@ void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mod
 
 // --- profilings ---
 
-void get_profilings(const CallPtr& call, const ControlDoor& door) {
+void get_di_profilings(const CallPtr& call, const ControlDoor& door) {
   with_job(call, door, [call](const ControlView&, const JobState& job) -> Then {
     return [call, numbers = latest_profilings(job)] { succeed(call, numbers_json(numbers)); };
   });
@@ -183,7 +183,7 @@ void add_di_api(Router& router, const ControlDoor& door) {
       change_replicas(call, door, ScaleMode::Remove);
     });
     router.add("GET", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
-      get_profilings(call, door);
+      get_di_profilings(call, door);
     });
     router.add("POST", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
       add_profilings(call, door);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/storm/drawn_time.hpp"
 #include "sim/storm/plan_seats.hpp"
 
 namespace orrery::sim {
@@ -14,10 +15,6 @@ using scenarios::Scenario;
 using scenarios::ScenarioJob;
 
 constexpr std::array<const char*, 4> kRoleNames{"learner", "collector", "actor", "rollout"};
-
-Duration ms(Random& random, std::int64_t low, std::int64_t high) {
-  return Duration::milliseconds(random.between(low, high));
-}
 
 struct Free {
   std::int32_t whole = 0;  ///< Devices that nobody uses.
