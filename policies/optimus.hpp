@@ -31,6 +31,8 @@ class Optimus : public Policy {
 
   Triggers triggers() const override;
 
+  bool sizes_jobs() const override { return true; }
+
   /// Nothing: a job starts at a cycle.
   Plan allocate(const JobView& job, const ClusterView& view) override;
 

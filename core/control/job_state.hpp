@@ -151,7 +151,7 @@ struct JobState {
   Incarnation incarnation;                  ///< Of the last start.
   Reason reason = Reason::Submitted;        ///< Why it is in its phase.
   Reason change_reason = Reason::Rescaled;  ///< Why the change under way was begun.
-  bool wants_more = false;                  ///< A fixed job below its target, waiting for room.
+  bool wants_more = false;                  ///< Below its target, waiting for room.
   bool retained = false;                    ///< Final, and its last worker is gone.
   Instant started_at = Instant::never();    ///< First start of workers.
   Instant finished_at = Instant::never();

@@ -144,8 +144,12 @@ void tell_membership(Step& step, JobState& job);
 /// All workers are up: Running, at the size that a user asked for meanwhile.
 void become_running(Step& step, JobState& job, Reason reason);
 
-/// Brings a job that no policy moves to its user's target, as far as there is room.
+/// Brings a job that no policy sizes to its user's target, as far as there is room.
 void meet_target(Step& step, JobState& job);
+
+/// Of a preemptible job: whether the core brings it to the number that its user asked for. Not
+/// where nobody asked, and not where the policy sizes jobs: to that the number is a bound.
+bool is_met_by_core(const State& state, const JobState& job);
 
 /// Tells devices and replicas after they changed, and keeps the row's counts.
 void note_allocation(Step& step, JobState& job);

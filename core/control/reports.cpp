@@ -83,8 +83,22 @@ ProfilingSeries* series_of(JobState& job, const std::string& key) {
   return &job.profilings.emplace_back(ProfilingSeries{key, {}});
 }
 
-// The throughput of a job is what its ranks of the current generation report together.
-void measure_rate(JobState& job, Instant at) {
+// Every rank reports the throughput of the whole job, as it sees it: their mean is the job's. Where
+// the role that a policy sizes reports, the others do not count, who may count something else.
+double rate_of(const JobState& job, const std::vector<std::pair<Rank, double>>& latest) {
+  double sums[2] = {0, 0};
+  std::size_t ranks[2] = {0, 0};
+  for (const auto& [rank, value] : latest) {
+    const bool elastic =
+        rank.index() < job.workers.size() && job.workers[rank.index()].role == job.row.elastic;
+    sums[elastic] += value;
+    ++ranks[elastic];
+  }
+  const bool elastic = ranks[true] > 0;
+  return ranks[elastic] == 0 ? 0 : sums[elastic] / static_cast<double>(ranks[elastic]);
+}
+
+void measure_rate(const State& state, JobState& job, Instant at) {
   const ProfilingSeries* throughput = series_of(job, "throughput");
   std::vector<std::pair<Rank, double>> latest;
   for (const ProfilingSample& sample : throughput->samples) {
@@ -97,9 +111,9 @@ void measure_rate(JobState& job, Instant at) {
       latest.emplace_back(sample.rank, sample.value);
     }
   }
-  double rate = 0;
-  for (const auto& [rank, value] : latest) rate += value;
-  job.row.progress.rate = rate;
+  double sum = 0;  // Journals from before rule 1 have it for each rank, of its own part.
+  for (const auto& [rank, value] : latest) sum += value;
+  job.row.progress.rate = state.settings.rules >= 1 ? rate_of(job, latest) : sum;
   job.row.progress.source = EstimateSource::Measured;
   job.row.progress.as_of = at;
 }
@@ -287,7 +301,7 @@ void on_event(Step& step, const ProfilingChanged& event) {
     series->samples.push_back({step.at, event.generation, event.rank, value.value});
     throughput = throughput || value.key == "throughput";
   }
-  if (throughput) measure_rate(*job, step.at);
+  if (throughput) measure_rate(step.state, *job, step.at);
   step.state.touch(event.job);
 }
 

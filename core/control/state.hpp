@@ -185,7 +185,7 @@ class State {
   /// Of those in `holding`, how many a policy may resize or take back.
   std::int32_t preemptible_holding = 0;
 
-  /// Jobs that want more replicas than they hold and no policy moves.
+  /// Jobs that want more replicas than they hold and no policy sizes.
   std::vector<JobId> wants_more;
 
   /// Jobs touched since the last `touched.clear()`; soft, not part of the digest.

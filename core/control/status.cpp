@@ -65,7 +65,7 @@ std::string wanting_message(const State& state, const JobState& job) {
     if (have >= target) continue;
     const RoleSpec& spec = job.spec->roles[r];
     const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
-    if (sized_by_policy) {
+    if (sized_by_policy && !is_met_by_core(state, job)) {
       text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
               std::to_string(target) + " replicas: of a preemptible job that number is a bound, " +
               "and policy " + state.settings.policy + " decides whether it gets more";

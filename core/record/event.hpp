@@ -13,6 +13,7 @@
 #include "core/job/spec.hpp"
 #include "core/job/words.hpp"
 #include "core/plan/plan.hpp"
+#include "core/record/version.hpp"
 
 namespace orrery {
 
@@ -41,6 +42,8 @@ struct Settings {
   Duration plan_period;       ///< Zero: no cycle.
   std::uint64_t cluster = 0;  ///< Of one journal from its first record on; agents of another one's
                               ///< workers end them. 0: none was given.
+  bool policy_sizes = false;  ///< The policy chooses how many replicas a preemptible job has.
+  std::uint16_t rules = kDecisionRules;  ///< See there; 0 in journals from before there were any.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -62,6 +65,8 @@ struct Settings {
     v.field_since(2, "lemon_window", self.lemon_window);
     v.field_since(2, "exclusion", self.exclusion);
     v.field_since(4, "cluster", self.cluster);
+    v.field_since(4, "policy_sizes", self.policy_sizes);
+    v.field_since(4, "rules", self.rules, std::uint16_t{0});
   }
 };
 

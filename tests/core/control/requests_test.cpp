@@ -204,7 +204,8 @@ TEST(Scaling, TheStatusSaysWhatAJobBelowItsTargetWaitsFor) {
 
 TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
   Settings settings;
-  settings.policy = "fifo/1";
+  settings.policy = "fit/1";
+  settings.policy_sizes = true;
   ControllerHarness h({nodes_of(1, 4)}, settings);
   const JobId id = h.running(job("a").elastic(1, 4), 1);
   const auto message = [&] { return status_of(h.controller.state(), h.job(id)).message; };
@@ -212,10 +213,82 @@ TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
   h.step(scale(id, ScaleMode::Set, 4));
   EXPECT_EQ(message(),
             "all workers are ready; role worker has 1 of 4 replicas: of a preemptible job that "
-            "number is a bound, and policy fifo/1 decides whether it gets more");
+            "number is a bound, and policy fit/1 decides whether it gets more");
   h.plan(grant(id, 4));
   h.settle();
   EXPECT_EQ(message(), "all workers are ready");
+}
+
+TEST(Scaling, AJobThatNoPolicySizesGrowsToWhatItsUserAsksFor) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  h.step(scale(id, ScaleMode::Set, 3));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3) << "no plan was needed";
+  EXPECT_TRUE(h.controller.state().wants_more.empty());
+  h.plan(grant(id, 0));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Pending);
+  h.plan(grant(id, 1));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3) << "what its user asked for holds until it is cleared";
+  h.step(scale(id, ScaleMode::Clear, 0));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+}
+
+TEST(Scaling, AnElasticJobTakesWhatThereIsAndSaysWhatItWaitsFor) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId other = h.running(job("other").replicas(2), 2);
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  h.step(scale(id, ScaleMode::Set, 4));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message,
+            "all workers are ready; role worker has 2 of 4 replicas and waits for 2 devices, "
+            "0 are free");
+  h.succeed(other, 0);
+  h.succeed(other, 1);
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 4) << "nothing but the room was needed";
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message, "all workers are ready");
+}
+
+TEST(Scaling, AWaitingElasticJobGrowsToWhatItsUserAskedForOnceItRuns) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").elastic(1, 4));
+  h.step(scale(id, ScaleMode::Set, 3));
+  h.plan(grant(id, 1));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+}
+
+TEST(Scaling, AnElasticJobWithPlacementsGrowsToTheLargestSizeThatIsFree) {
+  ControllerHarness h({nodes_of(1, 8)});
+  JobBuilder pinned = job("other").replicas(2);
+  pinned.raw().roles[0].placements = {{2, {}, "4-5"}};
+  JobBuilder sized = job("a").elastic(1, 6);
+  sized.raw().roles[0].placements = {{1, {}, "0"}, {2, {}, "0-1"}, {6, {}, "0-5"}};
+  const JobId other = h.running(pinned, 2);
+  const JobId id = h.running(sized, 1);
+  h.step(scale(id, ScaleMode::Set, 6));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  h.succeed(other, 0);
+  h.succeed(other, 1);
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 6);
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Scaling, AnOlderLeaderLeavesAnElasticJobAsItIs) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  h.step(scale(id, ScaleMode::Set, 3));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 1);
 }
 
 TEST(Scaling, AWaitingJobWaitsForItsNewNumber) {
@@ -265,15 +338,36 @@ TEST(Profilings, EachKeyKeepsABoundedHistory) {
   EXPECT_EQ(h.reports_ignored(Ignored::OutOfBounds), 37u);
 }
 
-TEST(Profilings, TheRateIsWhatAllRanksReportTogether) {
+TEST(Profilings, EveryRankReportsTheRateOfTheWholeJob) {
   ControllerHarness h({nodes_of(5, 4)});
   const JobId id = h.running(job("a").replicas(20), 20);
   for (std::uint32_t r = 0; r < 20; ++r)
-    h.step(ProfilingChanged{id, Generation{1}, Rank{r}, {{"throughput", 2.0}}});
-  EXPECT_EQ(h.row(id).progress.rate, 40.0);
+    h.step(ProfilingChanged{id, Generation{1}, Rank{r}, {{"throughput", 40.0 + r % 2}}});
+  EXPECT_EQ(h.row(id).progress.rate, 40.5);
   EXPECT_EQ(h.row(id).progress.source, EstimateSource::Measured);
   h.step(ProfilingChanged{id, Generation{0}, Rank{0}, {{"throughput", 9.0}}});
   EXPECT_EQ(h.reports_ignored(Ignored::StaleGeneration), 1u);
+}
+
+TEST(Profilings, TheRoleThatAPolicySizesSaysTheRate) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(2, 3).role("collector", 1), 2);
+  h.step(ProfilingChanged{id, Generation{1}, Rank{2}, {{"throughput", 900.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 900.0) << "nobody else says anything";
+  h.step(ProfilingChanged{id, Generation{1}, Rank{0}, {{"throughput", 30.0}}});
+  h.step(ProfilingChanged{id, Generation{1}, Rank{1}, {{"throughput", 50.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 40.0);
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Profilings, AnOlderLeaderAddsTheRatesOfAllRanks) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const JobId id = h.running(job("a").replicas(2), 2);
+  for (std::uint32_t r = 0; r < 2; ++r)
+    h.step(ProfilingChanged{id, Generation{1}, Rank{r}, {{"throughput", 20.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 40.0);
 }
 
 TEST(Progress, OnlyACheckpointIsSafe) {
