@@ -34,6 +34,12 @@ struct Worker {
   std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
   Share share;                  ///< Of its device or hardware.
   std::int32_t first_port = 0;  ///< Of its lease's ports; 0: it has none.
+  Generation environment;  ///< It cannot be told of changes: of the membership that its environment
+                           ///< has. 0: it can be told, or nothing is known yet.
+  Generation placed;       ///< Since when its rank, the size and the first rank's place are these.
+
+  /// It works by a membership that is over, and nobody can tell it.
+  bool is_outdated() const { return environment.value != 0 && environment < placed; }
 
   bool is_alive() const {
     return state == WorkerState::Starting || state == WorkerState::Ready ||
@@ -59,6 +65,8 @@ struct Worker {
     v.field_since(3, "hardware", self.hardware);
     v.field_since(3, "share", self.share);
     v.field_since(3, "first_port", self.first_port);
+    v.field_since(4, "environment", self.environment);
+    v.field_since(4, "placed", self.placed);
   }
 };
 

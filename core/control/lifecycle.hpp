@@ -100,6 +100,14 @@ WorkerStop stop_of(const Worker& worker, std::uint32_t rank);
 /// The successor of a worker, started in place: the lease goes over to it.
 Worker successor_of(Worker& worker);
 
+/// Whether the worker, if it stays in a membership that changes by decision, has to start anew: all
+/// do under `rescale: restart`, and under `auto` those that cannot be told of the change.
+bool must_start_anew(const JobState& job, const Worker& worker);
+
+/// Starts those anew, in place, that came up with the environment of a membership that was over by
+/// then. True where there was such a worker.
+bool restart_outdated(Step& step, JobState& job);
+
 /// First half: stops what goes and gives its capacity up for new claims.
 void release_dropped(Step& step, JobState& job, const MembershipChange& change);
 

@@ -119,6 +119,37 @@ void note_allocation(Step& step, JobState& job) {
   step.out.notices.push_back(notice);
 }
 
+bool must_start_anew(const JobState& job, const Worker& worker) {
+  if (worker.lease.is_none()) return false;
+  if (job.spec->rescale == RescaleMode::Restart) return true;
+  return job.spec->rescale == RescaleMode::Auto && worker.state == WorkerState::Ready &&
+         worker.environment.value != 0;
+}
+
+bool restart_outdated(Step& step, JobState& job) {
+  if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) return false;
+  MembershipChange change;
+  change.keep.assign(job.workers.size(), 1);
+  change.replace.assign(job.workers.size(), 0);
+  bool anybody = false;
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    const Worker& worker = job.workers[i];
+    // A failure goes first: its recovery is a change of membership as well.
+    if (worker.state == WorkerState::Failed || worker.state == WorkerState::Lost) return false;
+    if (!worker.is_outdated() || !must_start_anew(job, worker)) continue;
+    change.replace[i] = 1;
+    anybody = true;
+  }
+  if (!anybody) return false;
+  ++job.row.reschedules;
+  job.change_reason = Reason::Rescaled;
+  set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);
+  count(step, job, Counter::Reschedules);
+  release_dropped(step, job, change);
+  form_next(step, job, change);
+  return true;
+}
+
 void tell_membership(Step& step, JobState& job) {
   const auto size = static_cast<std::uint32_t>(job.workers.size());
   UpdateMembership update{job.row.id, job.row.generation, size, {}};

@@ -87,6 +87,19 @@ std::string wanting_message(const State& state, const JobState& job) {
   return text;
 }
 
+// "worker 0 of role main cannot be started on node n1: python9: its program cannot be run: No such
+// file or directory; ...".
+std::string refusal_message(const State& state, const JobState& job) {
+  const JobFailover& failover = job.failover;
+  const NodeState& node = state.nodes[failover.refused_by.index()];
+  const std::string name =
+      node.name.empty() ? std::to_string(failover.refused_by.value) : node.name;
+  return "worker " + std::to_string(failover.refused_rank) + " of role " +
+         job.spec->roles[failover.refused_role.index()].name + " cannot be started on node " +
+         name + ": " + failover.refused_why +
+         "; it is not tried again: give a command and a working directory that every node has";
+}
+
 // Of a job whose failed workers count as done (trigger: skip): empty where none has failed.
 std::string set_aside_message(const JobState& job) {
   std::size_t required = 0;
@@ -111,6 +124,7 @@ std::string message_of(const State& state, const JobState& job) {
       return row.holds ? "granted; waits for the devices to be given back"
                        : waiting_message(state, job);
     case JobPhase::Failed:
+      if (job.reason == Reason::CannotStart) return refusal_message(state, job);
       if (job.failover.limit != Limit::None) return limit_message(job);
       if (job.reason == Reason::WaitDeadline && is_seated(*job.spec))
         if (const std::string why = why_not_seated(state, job); !why.empty())
@@ -271,6 +285,8 @@ std::string_view in_words(Reason reason) {
       return "it waited longer than its deadline allows";
     case Reason::RunDeadline:
       return "it ran longer than its deadline allows";
+    case Reason::CannotStart:
+      return "a worker's program cannot be run";
   }
   return "";
 }
@@ -403,10 +419,10 @@ UserEvent user_event(const Notice& notice) {
       event.message = "back to the last checkpoint";
       break;
     case NoticeKind::WorkersReported:
-      event.severity = notice.fact == WorkerFact::Ready ||
-                               (notice.fact == WorkerFact::Exited && notice.exit_code == 0)
-                           ? Severity::Normal
-                           : Severity::Warning;
+      event.severity =
+          is_up(notice.fact) || (notice.fact == WorkerFact::Exited && notice.exit_code == 0)
+              ? Severity::Normal
+              : Severity::Warning;
       event.name = "Workers" + std::string(to_string(notice.fact));
       event.message =
           std::to_string(notice.count) + " from rank " + std::to_string(notice.first.value) +

@@ -149,9 +149,8 @@ void meet_target(Step& step, JobState& job) {
   }
   set_wants_more(step.state, job, resize.short_of_room);
   if (!resize.changes) return;
-  if (job.spec->rescale == RescaleMode::Restart)
-    for (std::size_t i = 0; i < job.workers.size(); ++i)
-      change.replace[i] = change.keep[i] != 0 && !job.workers[i].lease.is_none();
+  for (std::size_t i = 0; i < job.workers.size(); ++i)
+    change.replace[i] = change.keep[i] != 0 && must_start_anew(job, job.workers[i]);
   ++job.row.reschedules;
   job.change_reason = Reason::Rescaled;
   set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);

@@ -104,7 +104,7 @@ struct JobSpec {
   std::string group;          ///< For listing, stopping and quota; may be empty.
   std::int32_t priority = 0;  ///< Higher goes first; "normal" is 0, "high" is 100.
   bool preemptible = false;   ///< Whether a policy may take replicas back or move them.
-  RescaleMode rescale = RescaleMode::InPlace;
+  RescaleMode rescale = RescaleMode::Auto;
   RecoveryScope recovery = RecoveryScope::Worker;
   std::int32_t backoff_limit = 3;  ///< Restarts charged to failures before the job fails.
   CleanPodPolicy clean_pods = CleanPodPolicy::Running;

@@ -236,7 +236,10 @@ struct WorkersChanged {
   WorkerFact fact = WorkerFact::Ready;
   Rank first;
   std::uint32_t count = 1;
-  std::int32_t exit_code = 0;  ///< With Exited.
+  std::int32_t exit_code = 0;  ///< With Exited. With LaunchFailed kCannotRun or kNotFound: no
+                               ///< other try can help; anything else: another one may.
+  Generation environment;      ///< With Running: whose membership its environment has.
+  std::string why;             ///< With LaunchFailed: the reason, for people.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -247,6 +250,8 @@ struct WorkersChanged {
     v.field("first", self.first);
     v.field("count", self.count);
     v.field("exit_code", self.exit_code);
+    v.field_since(4, "environment", self.environment);
+    v.field_since(4, "why", self.why);
   }
 };
 

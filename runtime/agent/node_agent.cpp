@@ -204,7 +204,10 @@ Instant NodeAgent::next_deadline() const {
 void NodeAgent::take_changes(const std::vector<int>& readable) {
   table_.look(readable);
   for (const WorkerRecord& ready : table_.take_ready())
-    if (agent_) step_without_acting(WorkerReady{ready.name()});
+    if (agent_ && ready.said_hello)
+      step_without_acting(WorkerReady{ready.name()});
+    else if (agent_)
+      step_without_acting(WorkerRuns{ready.name(), ready.environment});
   for (const WorkerEnd& end : table_.take_ends()) {
     tell_trouble(end);
     const WorkerName name = end.record.name();
@@ -219,7 +222,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
           step_without_acting(WorkerExited{name, end.status.exit_code});
         break;
       case EndKind::NotStarted:
-        step_without_acting(SpawnFailed{name});
+        step_without_acting(SpawnFailed{name, end.status.exit_code, end.status.reason});
         break;
       case EndKind::Fenced:
       case EndKind::Lost:
@@ -283,7 +286,7 @@ void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) 
   for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning);
   if (!failed) return;
   tell_trouble(*failed);
-  answers.emplace_back(SpawnFailed{order.worker});
+  answers.emplace_back(SpawnFailed{order.worker, 0, failed->reason});
 }
 
 void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers) {
@@ -296,7 +299,7 @@ void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers)
 void NodeAgent::take_starts(const std::vector<int>& readable) {
   for (const FailedStart& failed : starts_.go_on(readable, boot_time())) {
     tell_trouble(failed);
-    step(SpawnFailed{failed.worker});
+    step(SpawnFailed{failed.worker, 0, failed.reason});
   }
   for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning);
 }

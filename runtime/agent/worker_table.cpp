@@ -102,7 +102,11 @@ Status WorkerTable::make_folder(const SpawnWorker& order) {
 }
 
 Status WorkerTable::start(const SpawnWorker& order, const WorkerLaunch& launch) {
-  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path_of(order.worker), launch);
+  // While it waited it may have been given another place than its folder was made with.
+  const std::string path = path_of(order.worker);
+  if (!replace_file(path + "/agent", stored(record_of(order)), Survives::Kill))
+    return table_refused(path, "it cannot be written");
+  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path, launch);
   if (!shim) return shim.errors();
   living_.emplace(order.worker, Living{record_of(order), std::move(shim).value()});
   return Done{};
@@ -142,6 +146,14 @@ void WorkerTable::told(const TellMembership& order, const WorkerSlot& slot) {
   record.role = slot.role;
   record.local_rank = slot.local_rank;
   replace_file(path_of(order.worker) + "/agent", stored(record), Survives::Kill);
+}
+
+bool WorkerTable::said_hello(const WorkerName& worker) {
+  const auto found = living_.find(worker);
+  if (found == living_.end() || found->second.record.said_hello) return false;
+  found->second.record.said_hello = true;
+  replace_file(path_of(worker) + "/agent", stored(found->second.record), Survives::Kill);
+  return true;
 }
 
 void WorkerTable::look(const std::vector<int>& readable) {

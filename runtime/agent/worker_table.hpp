@@ -62,6 +62,9 @@ class WorkerTable {
   /// A worker has a new place.
   void told(const TellMembership& order, const WorkerSlot& slot);
 
+  /// A worker has said hello. True at its first.
+  bool said_hello(const WorkerName& worker);
+
   /// Looks at those of which a descriptor is in `readable` (ascending), and at those that have
   /// none.
   void look(const std::vector<int>& readable);

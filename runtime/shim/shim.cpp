@@ -171,7 +171,9 @@ void Shim::take_complaint() {
   if (count < 0) return;
   worker_.complaints.reset();
   if (count == static_cast<ssize_t>(sizeof complaint)) {
-    if (!killing_) kill_all(EndKind::NotStarted, text_of(complaint, launch_));
+    if (killing_) return;
+    refused_ = exit_code_of(complaint);
+    kill_all(EndKind::NotStarted, text_of(complaint, launch_));
     return;
   }
   if (killing_) return;
@@ -253,6 +255,7 @@ void Shim::clear_away() {
 
 int Shim::finish() {
   status_.ended_at = wall_clock();
+  if (status_.kind == EndKind::NotStarted) status_.exit_code = refused_;
   const bool failed = status_.kind != EndKind::Exited || status_.exit_code != 0;
   if (failed) replace_file(path("tail"), log_->tail(), Survives::Kill);
   if (!launch_.cgroup.empty()) remove_cgroup(launch_.cgroup);

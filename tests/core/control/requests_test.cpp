@@ -314,6 +314,78 @@ TEST(Scaling, AJobThatRestartsToRescaleRestartsForAUserToo) {
   for (const Worker& worker : h.job(id).workers) EXPECT_EQ(worker.born, Generation{2});
 }
 
+TEST(Scaling, WhoCannotBeToldOfAChangeStartsAnewAndTheOthersStay) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 2));
+  h.step(h.cluster.runs(0));
+  h.step(h.cluster.ready(1));
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running) << "it works, as far as anybody can see";
+  h.step(scale(id, ScaleMode::Set, 3));
+  ASSERT_EQ(h.order<StopWorkers>()->workers.size(), 1u);
+  EXPECT_EQ(h.order<StopWorkers>()->workers[0].rank, Rank{0});
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+  EXPECT_EQ(h.row(id).restarts, 0u) << "no failure";
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{2});
+  EXPECT_EQ(h.job(id).workers[1].born, Generation{1}) << "it said hello, so it was told";
+}
+
+TEST(Scaling, WhoSaysHelloLaterCanBeToldFromThenOn) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 1));
+  h.step(h.cluster.runs(0));
+  h.step(h.cluster.ready(0));
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 0u);
+  h.step(h.cluster.runs(0));
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u) << "nobody unsays hello";
+  h.step(scale(id, ScaleMode::Set, 2));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
+}
+
+TEST(Scaling, WhoeverIsToStayInPlaceStaysWhetherItCanBeToldOrNot) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::InPlace));
+  h.plan(grant(id, 1));
+  h.step(h.cluster.runs(0));
+  h.step(scale(id, ScaleMode::Set, 2));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
+}
+
+// The order to scale overtook the report: the worker came up with the size of before.
+TEST(Scaling, WhoComesUpWithAnOlderMembershipAndCannotBeToldStartsAnew) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 1));
+  h.step(scale(id, ScaleMode::Set, 2));
+  EXPECT_EQ(h.row(id).generation, Generation{2});
+  h.step(h.cluster.runs(0));
+  EXPECT_EQ(h.row(id).phase, JobPhase::Rescheduling);
+  h.settle();
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{3});
+  EXPECT_EQ(h.job(id).workers[1].born, Generation{2}) << "it knows the size";
+}
+
+TEST(Scaling, WhoComesUpWithAnOlderMembershipOfTheSamePlacesStays) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 2));
+  h.fail(id, 1);
+  h.pass(Duration::seconds(1));
+  EXPECT_EQ(h.row(id).generation, Generation{2});
+  h.step(h.cluster.runs(h.process(id, 0)));
+  h.settle();
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
+}
+
 TEST(Scaling, UnknownAndFinishedJobsAreRefused) {
   ControllerHarness h({nodes_of(1, 4)});
   h.step(scale(JobId{5}, ScaleMode::Set, 2));

@@ -125,11 +125,13 @@ class StubController final : public LinkListener {
     return until([](const StubController& c) { return c.welcomed_; });
   }
 
+  /// Ready: up, whether it has said hello or not.
   bool until_report(JobId job, WorkerFact fact, std::size_t times = 1) {
     return until([&](const StubController& c) {
       std::size_t found = 0;
       for (const WorkersChanged& each : c.reports_)
-        if (each.job == job && each.fact == fact) found += each.count;
+        if (each.job == job && (each.fact == fact || (is_up(each.fact) && is_up(fact))))
+          found += each.count;
       return found >= times;
     });
   }
