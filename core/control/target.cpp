@@ -22,7 +22,7 @@ void resize_role(Step& step, const JobState& job, RoleIndex role, Resize& resize
   const std::int32_t each = job.spec->roles[role.index()].bundle.devices;
   auto have = static_cast<std::int32_t>(std::count_if(
       job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
-  const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
+  const bool sized_by_policy = is_sized_by_policy(job, role);
   const std::int32_t want =
       sized_by_policy ? std::min(have, job.row.max_replicas) : job.target(role);
   for (std::size_t i = job.workers.size(); i-- > 0 && have > want;) {
@@ -49,7 +49,7 @@ void resize_role(Step& step, const JobState& job, RoleIndex role, Resize& resize
 void reseat_role(const State& state, const JobState& job, RoleIndex role, Resize& resize) {
   const auto have = static_cast<std::int32_t>(std::count_if(
       job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
-  const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
+  const bool sized_by_policy = is_sized_by_policy(job, role);
   const std::int32_t want =
       sized_by_policy ? size_at_most(*job.spec, role, std::min(have, job.row.max_replicas))
                       : job.target(role);
