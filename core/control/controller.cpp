@@ -79,7 +79,7 @@ void Controller::step(const Event& event, Commands& out) {
   }
   due.completion = due.completion || completion_before;
   due.capacity = due.capacity || capacity_before;
-  if (state_.touched.size() > kTouchedMax) {
+  if (std::exchange(state_.touched_all, false) || state_.touched.size() > kTouchedMax) {
     state_.touched.clear();
     touched_complete_ = false;
   }

@@ -169,6 +169,12 @@ struct JobState {
   JobFailover failover;
   std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
   bool deleted = false;           ///< To be forgotten as soon as its last worker is gone.
+  bool sized_by_user = false;     ///< Preemptible and of a fixed size that its user has changed.
+  JobId
+      before;  ///< In state: who had its name before it. Derived: neither saved nor in the digest.
+
+  /// Deleted, and its last worker is gone: the next step drops it.
+  bool is_forgotten() const { return deleted && retained; }
 
   std::size_t role_count() const { return spec->roles.size(); }
 
@@ -207,7 +213,13 @@ struct JobState {
     v.field_since(2, "request", self.request);
     v.field_since(3, "seats", self.seats);
     v.field_since(4, "deleted", self.deleted);
+    v.field_since(4, "sized_by_user", self.sized_by_user);
   }
 };
+
+/// Whether a policy decides how many replicas a role has.
+inline bool is_sized_by_policy(const JobState& job, RoleIndex role) {
+  return job.row.preemptible && role == job.row.elastic && !job.sized_by_user;
+}
 
 }  // namespace orrery

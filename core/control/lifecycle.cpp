@@ -76,7 +76,7 @@ Instant phase_deadline(JobState& job, Instant now) {
       return job.spec->failover.mode == RecoveryMode::Strict ? job.failover.start_by
                                                              : plus(now, job.spec->start_deadline);
     case JobPhase::Running:
-      return plus(job.started_at, job.spec->run_deadline);
+      return runs_until(job);
     case JobPhase::Rescheduling:
     case JobPhase::Restarting:
     case JobPhase::Unknown:
@@ -287,6 +287,8 @@ Instant waits_until(const JobState& job) {
       return plus(condition.since, job.spec->wait_deadline);
   return Instant::never();
 }
+
+Instant runs_until(const JobState& job) { return plus(job.started_at, job.spec->run_deadline); }
 
 void count(Step& step, JobState& job, Counter counter) {
   Notice notice = step.notice(NoticeKind::Counted, job);

@@ -45,6 +45,9 @@ void set_phase(Step& step, JobState& job, JobPhase to, Reason reason);
 /// End of the longest wait of a job that is Pending; never where there is none.
 Instant waits_until(const JobState& job);
 
+/// End of the longest run of a job that has started; never where there is none.
+Instant runs_until(const JobState& job);
+
 /// Raises a counter and tells so.
 void count(Step& step, JobState& job, Counter counter);
 

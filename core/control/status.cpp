@@ -64,7 +64,7 @@ std::string wanting_message(const State& state, const JobState& job) {
     const std::int32_t target = job.target(role);
     if (have >= target) continue;
     const RoleSpec& spec = job.spec->roles[r];
-    const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
+    const bool sized_by_policy = is_sized_by_policy(job, role);
     if (sized_by_policy && !is_met_by_core(state, job)) {
       text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
               std::to_string(target) + " replicas: of a preemptible job that number is a bound, " +
@@ -119,6 +119,12 @@ std::string set_aside_message(const JobState& job) {
 
 std::string message_of(const State& state, const JobState& job) {
   const JobRow& row = job.row;
+  if (job.deleted)
+    return "deleted; it is gone once its workers have ended, " +
+           std::to_string(std::count_if(job.workers.begin(),
+                                        job.workers.end(),
+                                        [](const Worker& worker) { return !worker.is_gone(); })) +
+           " still run";
   switch (row.phase) {
     case JobPhase::Pending:
       return row.holds ? "granted; waits for the devices to be given back"

@@ -17,13 +17,9 @@ struct Resize {
   std::int32_t devices = 0;  ///< Of the whole job after what is in `change`.
 };
 
-bool is_elastic(const JobState& job, RoleIndex role) {
-  return job.row.preemptible && role == job.row.elastic;
-}
-
 // Replicas that the role shall have now, where it has `have`.
 std::int32_t wanted(const State& state, const JobState& job, RoleIndex role, std::int32_t have) {
-  if (!is_elastic(job, role)) return job.target(role);
+  if (!is_sized_by_policy(job, role)) return job.target(role);
   return is_met_by_core(state, job) ? job.target(role) : std::min(have, job.row.max_replicas);
 }
 
@@ -38,12 +34,12 @@ std::int32_t find_room(Step& step,
   const Demand demand = demand_of(step, job, role);
   const std::int32_t each = job.spec->roles[role.index()].bundle.devices;
   const std::int64_t reach = step.state.ledger.free().replicas_by_devices(demand);
-  if (!is_elastic(job, role) && reach < more) return 0;
+  if (!is_sized_by_policy(job, role) && reach < more) return 0;
   for (auto n = static_cast<std::int32_t>(std::min<std::int64_t>(more, reach)); n > 0; --n) {
     if (step.state.quota_allows(job, resize.devices + n * each) &&
         step.state.ledger.find_gang(demand, n, nodes))
       return n;
-    if (!is_elastic(job, role)) return 0;
+    if (!is_sized_by_policy(job, role)) return 0;
   }
   return 0;
 }
@@ -96,11 +92,11 @@ void reseat_role(const State& state, const JobState& job, RoleIndex role, Resize
   const auto have = static_cast<std::int32_t>(std::count_if(
       job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
   std::int32_t want = wanted(state, job, role, have);
-  if (is_elastic(job, role)) want = size_at_most(*job.spec, role, want);
+  if (is_sized_by_policy(job, role)) want = size_at_most(*job.spec, role, want);
   if (have == want) return;
   while (!take_seats(state, job, role, want, resize)) {
     resize.short_of_room = true;
-    if (!is_elastic(job, role) || want < have) return;
+    if (!is_sized_by_policy(job, role) || want < have) return;
     want = size_at_most(*job.spec, role, want - 1);
     if (want <= have) return;
   }

@@ -135,6 +135,8 @@ struct ScaleRequested {
   RoleIndex role;  ///< None: every role by the same number (DI-engine's "+1 per task").
   ScaleMode mode = ScaleMode::Set;
   std::int32_t replicas = 0;
+  /// Also a preemptible job of a fixed size takes another number; older journals have refused that.
+  bool any_fixed_size = false;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -143,6 +145,7 @@ struct ScaleRequested {
     v.field("role", self.role);
     v.field("mode", self.mode);
     v.field("replicas", self.replicas);
+    v.field_since(4, "any_fixed_size", self.any_fixed_size);
   }
 };
 
@@ -168,6 +171,22 @@ struct DeleteRequested {
   static void fields(Self& self, Visitor& v) {
     v.field("request", self.request);
     v.field("job", self.job);
+  }
+};
+
+/// A user wants a live job to be as `spec` says. Taken over where it differs only in what can
+/// change in place (core/control/job_changes.hpp); numbers of replicas that were set before count
+/// no more.
+struct JobChanged {
+  std::uint64_t request = 0;
+  JobId job;
+  std::shared_ptr<const JobSpec> spec;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("job", self.job);
+    v.field("spec", self.spec);
   }
 };
 
@@ -457,7 +476,8 @@ using EventBody = std::variant<EpochStarted,
                                NodeLeaving,
                                DevicesLost,
                                WorkerSuspected,
-                               DeleteRequested>;
+                               DeleteRequested,
+                               JobChanged>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

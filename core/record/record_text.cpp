@@ -13,7 +13,8 @@ std::string_view event_kind_name(std::size_t index) {
       "scale_requested", "stop_requested",  "profiling_changed", "progress_reported",
       "workers_changed", "node_silent",     "node_returned",     "time_reached",
       "plan_proposed",   "sub_master_said", "nodes_relaunched",  "exclusion_requested",
-      "node_leaving",    "devices_lost",    "worker_suspected",  "delete_requested"};
+      "node_leaving",    "devices_lost",    "worker_suspected",  "delete_requested",
+      "job_changed"};
   return kNames[index];
 }
 

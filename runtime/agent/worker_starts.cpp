@@ -251,6 +251,10 @@ Status WorkerStarts::add_volumes(const SpawnWorker& order,
                             jobs_.volumes_of(order.worker.job),
                             may_mount(),
                             !launch.as_user};
+  if (const JobSpec* spec = jobs_.spec(order.worker.job); spec != nullptr) {
+    const Status written = write_job_files(spec->files, *volumes, places.job);
+    if (!written) return written.errors();
+  }
   if (!role.image.empty() && !config_.container_runtime.empty()) {
     const Status made = make_job_folders(*volumes, places.job, false);
     if (!made) return made.errors();

@@ -139,7 +139,7 @@ void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mod
     }
     const bool conflict = is_final(job.row.phase) || is_fixed_by_placement(job);
     const ScaleRequested request{
-        0, job.row.id, RoleIndex::none(), mode, static_cast<std::int32_t>(*replicas)};
+        0, job.row.id, RoleIndex::none(), mode, static_cast<std::int32_t>(*replicas), true};
     return [=] {
       door.ask(call, request, [=](const RequestOutcome& outcome) {
         if (outcome.kind == RequestOutcome::Kind::Refused)

@@ -35,6 +35,7 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(ScaleRequested{1, JobId{2}, RoleIndex::none(), ScaleMode::Remove, -3});
   bodies.emplace_back(StopRequested{1, JobId::none()});
   bodies.emplace_back(DeleteRequested{1, JobId{2}});
+  bodies.emplace_back(JobChanged{1, JobId{2}, std::make_shared<JobSpec>(builder.spec())});
   bodies.emplace_back(ProfilingChanged{JobId{1}, Generation{2}, Rank{3}, {{"throughput", -0.0}}});
   ProgressReported progress;
   progress.done = 1e300;
