@@ -16,6 +16,7 @@ using runtime::RequestOutcome;
 using Then = ControlDoor::Then;
 
 constexpr std::size_t kKeyBytesMax = 256;
+constexpr std::size_t kUserBytesMax = 64;
 
 /// One submission on its way.
 struct Submission {
@@ -24,6 +25,7 @@ struct Submission {
   std::vector<std::shared_ptr<const JobSpec>> specs;
   std::vector<std::string> warnings;
   std::string key;  ///< Of the client; empty: each try is another one.
+  std::string user;
   std::size_t done = 0;
 
   std::uint64_t number(std::size_t index) const {
@@ -82,7 +84,9 @@ void ask_next(const SubmissionPtr& submission) {
   if (submission->done == submission->specs.size()) return answer_accepted(*submission, false);
   submission->door.ask(
       submission->call,
-      JobSubmitted{submission->number(submission->done), submission->specs[submission->done]},
+      JobSubmitted{submission->number(submission->done),
+                   submission->specs[submission->done],
+                   submission->user},
       [submission](const RequestOutcome& outcome) { on_outcome(submission, outcome); });
 }
 
@@ -106,6 +110,16 @@ void begin(const SubmissionPtr& submission, bool dry) {
       ask_next(submission);
     };
   });
+}
+
+// Who submits, for people: whom the token or the certificate names; where everybody who can connect
+// is an administrator, whom the client says it is.
+std::string user_of(const Call& call) {
+  if (call.who.name != kLocalName) return call.who.name;
+  std::string said(call.request.header("Orrery-User").substr(0, kUserBytesMax));
+  const bool plain =
+      std::all_of(said.begin(), said.end(), [](char c) { return c > ' ' && c <= '~'; });
+  return plain ? said : std::string();
 }
 
 // Leaves out the jobs that are not named; false where the call was answered: there is none of a
@@ -157,7 +171,7 @@ void submit(const CallPtr& call, const ControlDoor& door, const ReadJobText& rea
   if (!keep_only(call, *jobs, only)) return;
   if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
   const auto submission = std::make_shared<Submission>(
-      Submission{call, door, {}, std::move(jobs->warnings), std::move(key)});
+      Submission{call, door, {}, std::move(jobs->warnings), std::move(key), user_of(*call)});
   for (JobSpec& spec : jobs->jobs)
     submission->specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
   begin(submission, dry);

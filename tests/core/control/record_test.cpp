@@ -12,7 +12,7 @@
 namespace orrery::tests {
 namespace {
 
-std::string bytes_of(const Event& event) {
+std::string event_bytes_of(const Event& event) {
   ByteWriter out;
   encode(event, out);
   return std::string(out.text());
@@ -31,7 +31,7 @@ std::vector<Event> one_of_each() {
   builder.raw().roles[0].command = {"python", "train.py"};
   builder.raw().roles[0].environment = {{"KEY", "value"}};
   builder.raw().drain_grace = Duration::forever();
-  bodies.emplace_back(JobSubmitted{77, std::make_shared<JobSpec>(builder.spec())});
+  bodies.emplace_back(JobSubmitted{77, std::make_shared<JobSpec>(builder.spec()), "ada"});
   bodies.emplace_back(ScaleRequested{1, JobId{2}, RoleIndex::none(), ScaleMode::Remove, -3});
   bodies.emplace_back(StopRequested{1, JobId::none()});
   bodies.emplace_back(DeleteRequested{1, JobId{2}});
@@ -56,6 +56,8 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(DevicesLost{NodeId{8}, 0x81});
   bodies.emplace_back(
       WorkerSuspected{JobId{1}, Generation{2}, Incarnation{3}, Rank{4}, Suspicion::Straggling});
+  bodies.emplace_back(
+      FailureExplained{JobId{1}, Incarnation{3}, Rank{4}, "it ended with 7", "one\ntwo\n"});
   std::vector<Event> events;
   for (EventBody& body : bodies)
     events.push_back({Instant{1'000'000'007}, Instant{5}, Origin::Reaction, std::move(body)});
@@ -66,21 +68,21 @@ TEST(Records, EveryKindComesBackAsItWas) {
   const std::vector<Event> events = one_of_each();
   ASSERT_EQ(events.size(), std::variant_size_v<EventBody>);
   for (const Event& event : events) {
-    const std::string bytes = bytes_of(event);
+    const std::string bytes = event_bytes_of(event);
     ByteReader in(bytes);
     Event back;
     ASSERT_TRUE(decode(in, kRecordVersion, back)) << kind_name(event.body);
     EXPECT_TRUE(in.finished());
     EXPECT_EQ(back.at, event.at);
     EXPECT_EQ(back.occurred_at, event.occurred_at);
-    EXPECT_TRUE(bytes_of(back) == bytes) << kind_name(event.body);
+    EXPECT_TRUE(event_bytes_of(back) == bytes) << kind_name(event.body);
     EXPECT_EQ(event_json(1, back), event_json(1, event));
   }
 }
 
 TEST(Records, ATruncatedRecordIsNoRecord) {
   for (const Event& event : one_of_each()) {
-    const std::string bytes = bytes_of(event);
+    const std::string bytes = event_bytes_of(event);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       ByteReader in(std::string_view(bytes).substr(0, size));
       Event back;
@@ -95,18 +97,18 @@ TEST(Records, DamagedBytesAreRefusedOrAreAnotherRecord) {
   Random random(kSeed);
   const std::vector<Event> events = one_of_each();
   for (int round = 0; round < 50'000; ++round) {
-    std::string bytes = bytes_of(events[random.below(events.size())]);
+    std::string bytes = event_bytes_of(events[random.below(events.size())]);
     for (std::uint64_t n = 1 + random.below(3); n > 0; --n)
       bytes[random.below(bytes.size())] = static_cast<char>(random.bits());
     ByteReader in(bytes);
     Event back;
     if (!decode(in, kRecordVersion, back)) continue;
     // What was read has one encoding, which reads as the same.
-    const std::string again = bytes_of(back);
+    const std::string again = event_bytes_of(back);
     ByteReader second(again);
     Event same;
     ASSERT_TRUE(decode(second, kRecordVersion, same));
-    EXPECT_TRUE(bytes_of(same) == again);
+    EXPECT_TRUE(event_bytes_of(same) == again);
   }
 }
 
@@ -126,7 +128,7 @@ TEST(Records, NoiseIsRefusedWithoutHarm) {
 TEST(Records, AWriterInAnImpossibleHurryStillReads) {
   // The lag of these two does not fit into the number that holds it.
   const Event event{Instant::never(), Instant{-5}, Origin::External, TimeReached{}};
-  const std::string bytes = bytes_of(event);
+  const std::string bytes = event_bytes_of(event);
   ByteReader in(bytes);
   Event back;
   ASSERT_TRUE(decode(in, kRecordVersion, back));
