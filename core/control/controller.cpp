@@ -5,6 +5,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/control/allocator.hpp"
+#include "core/control/failure_notes.hpp"
 #include "core/control/lifecycle.hpp"
 #include "core/control/node_health.hpp"
 #include "core/control/recovery.hpp"

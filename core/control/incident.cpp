@@ -6,6 +6,7 @@
 #include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
 #include "core/base/random.hpp"
+#include "core/control/failure_notes.hpp"
 
 namespace orrery {
 namespace {
@@ -70,6 +71,7 @@ void open_incident(
     open.local_rank = worker.local_rank;
     open.node = worker.node;
     // A sub-master has a budget of its own.
+    if (cause != Reason::WorkerStraggling) note_failure(step, job, root, cause);
     open.charged = is_charged(cause) && job.spec->roles[worker.role.index()].master_of.is_none();
   }
   failover.last_incident = step.at;

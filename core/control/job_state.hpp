@@ -86,6 +86,36 @@ struct Condition {
   }
 };
 
+/// A worker that failed first in an incident of its job, and what it left for people.
+struct WorkerFailure {
+  Instant at;
+  Reason reason = Reason::WorkerFailed;
+  RoleIndex role;
+  std::int32_t local_rank = 0;
+  Rank rank;  ///< In the job, then.
+  NodeId node;
+  Incarnation incarnation;
+  Rank birth_rank;
+  std::int32_t exit_code = 0;  ///< 0: it did not end by itself.
+  std::string sentence;        ///< Of its agent; may be empty.
+  std::string last_lines;      ///< The end of what it wrote; may be empty.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("at", self.at);
+    v.field("reason", self.reason);
+    v.field("role", self.role);
+    v.field("local_rank", self.local_rank);
+    v.field("rank", self.rank);
+    v.field("node", self.node);
+    v.field("incarnation", self.incarnation);
+    v.field("birth_rank", self.birth_rank);
+    v.field("exit_code", self.exit_code);
+    v.field("sentence", self.sentence);
+    v.field("last_lines", self.last_lines);
+  }
+};
+
 /// One measured value.
 struct ProfilingSample {
   Instant at;
@@ -167,11 +197,13 @@ struct JobState {
   Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
 
   JobFailover failover;
-  std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
-  bool deleted = false;           ///< To be forgotten as soon as its last worker is gone.
-  bool sized_by_user = false;     ///< Preemptible and of a fixed size that its user has changed.
-  JobId
-      before;  ///< In state: who had its name before it. Derived: neither saved nor in the digest.
+  std::vector<SizedSeats> seats;        ///< Of roles with placements, at each size that is named.
+  bool deleted = false;                 ///< To be forgotten as soon as its last worker is gone.
+  bool sized_by_user = false;           ///< Preemptible and of a fixed size that its user has changed.
+  std::string user;                     ///< Who submitted it; may be empty.
+  std::vector<WorkerFailure> failures;  ///< The latest, oldest first; see failure_notes.hpp.
+  /// In state: who had its name before it. Derived: neither saved nor in the digest.
+  JobId before;
 
   /// Deleted, and its last worker is gone: the next step drops it.
   bool is_forgotten() const { return deleted && retained; }
@@ -214,6 +246,8 @@ struct JobState {
     v.field_since(3, "seats", self.seats);
     v.field_since(4, "deleted", self.deleted);
     v.field_since(4, "sized_by_user", self.sized_by_user);
+    v.field_since(4, "user", self.user);
+    v.field_since(4, "failures", self.failures);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/control/failure_notes.hpp"
 #include "core/control/incident.hpp"
 #include "core/control/node_health.hpp"
 #include "core/control/seating.hpp"
@@ -213,6 +214,7 @@ void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
   const Worker root = rank == kNobody ? Worker{} : job.workers[rank];
   const bool erred = reason == Reason::WorkerFailed && is_program_error(root);
   if (erred && job.spec->failover.response == FailureResponse::Stop) {
+    note_failure(step, job, rank, reason);
     finish(step, job, JobPhase::Failed, Reason::WorkerErred);
     return;
   }
@@ -292,8 +294,10 @@ void settle_failures(Step& step, JobState& job) {
       }
   // Strict recovery counts what fails while Running only; the start deadline bounds the rest.
   if ((any_failed || any_lost) && job.row.phase == JobPhase::Starting &&
-      job.spec->failover.mode == RecoveryMode::Strict)
+      job.spec->failover.mode == RecoveryMode::Strict) {
+    if (any_failed) note_failure(step, job, root_of(job, failed), Reason::WorkerFailed);
     return start_again(step, job);
+  }
   if (any_failed) {
     on_failures(step, job, std::move(failed), Reason::WorkerFailed);
   } else if (any_lost) {

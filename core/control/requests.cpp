@@ -444,6 +444,7 @@ void on_event(Step& step, const JobSubmitted& event) {
   JobState& job = state.add_job(event.spec);
   ++state.totals.submitted;
   job.request = event.request;
+  job.user = event.user;
   job.row.submitted = state.now;
   answer(step, event.request, job.row.id, true, {});
   set_phase(step, job, JobPhase::Pending, Reason::Submitted);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/control/failure_notes.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
@@ -51,6 +52,25 @@ std::string limit_message(const JobState& job) {
          " is passed: " + std::to_string(failover.limit_count) + " " +
          std::string(counted_by(failover.limit)) + ", " + std::to_string(failover.limit_value) +
          " are allowed";
+}
+
+// What failed last, behind what it led to: "; the last: main 0 on node-1 ended with exit code 7".
+std::string last_failure(const State& state, const JobState& job, std::string_view before) {
+  if (job.failures.empty()) return {};
+  return std::string(before) + failure_in_words(state, job, job.failures.back());
+}
+
+// Whether a limit counts failures of single workers.
+bool counts_workers(Limit limit) {
+  return limit == Limit::Backoff || limit == Limit::WorkerFailures ||
+         limit == Limit::RoleRestarts || limit == Limit::JobRestarts;
+}
+
+// Whether a reason speaks of one worker's failure.
+bool is_of_a_worker(Reason reason) {
+  return reason == Reason::WorkerFailed || reason == Reason::WorkerErred ||
+         reason == Reason::WorkerHung || reason == Reason::WorkerLost ||
+         reason == Reason::StartDeadline;
 }
 
 // The reason, and for each role below what its user asked for what it waits for: "all workers are
@@ -131,17 +151,22 @@ std::string message_of(const State& state, const JobState& job) {
                        : waiting_message(state, job);
     case JobPhase::Failed:
       if (job.reason == Reason::CannotStart) return refusal_message(state, job);
-      if (job.failover.limit != Limit::None) return limit_message(job);
+      if (job.failover.limit != Limit::None)
+        return limit_message(job) +
+               (counts_workers(job.failover.limit) ? last_failure(state, job, "; the last: ") : "");
       if (job.reason == Reason::WaitDeadline && is_seated(*job.spec))
         if (const std::string why = why_not_seated(state, job); !why.empty())
           return std::string(in_words(job.reason)) + ": " + why;
+      if (is_of_a_worker(job.reason))
+        return std::string(in_words(job.reason)) + last_failure(state, job, ": ");
       break;
     case JobPhase::Succeeded:
       if (std::string said = set_aside_message(job); !said.empty()) return said;
       break;
     case JobPhase::Restarting:
-      return std::string(in_words(job.reason)) + "; restart " + std::to_string(row.restarts) +
-             " of " + std::to_string(job.spec->backoff_limit);
+      return std::string(in_words(job.reason)) +
+             (is_of_a_worker(job.reason) ? last_failure(state, job, ": ") : "") + "; restart " +
+             std::to_string(row.restarts) + " of " + std::to_string(job.spec->backoff_limit);
     case JobPhase::Starting:
     case JobPhase::Running:
       return wanting_message(state, job);
@@ -192,6 +217,23 @@ ProfilingStatus latest_of(const ProfilingSeries& series, Generation generation) 
   return status;
 }
 
+FailureStatus failure_status_of(const State& state,
+                                const JobState& job,
+                                const WorkerFailure& failure) {
+  FailureStatus out;
+  out.at = failure.at;
+  out.reason = failure.reason;
+  out.role = job.spec->roles[failure.role.index()].name;
+  out.local_rank = failure.local_rank;
+  out.rank = failure.rank;
+  if (failure.node.index() < state.nodes.size()) out.node = state.nodes[failure.node.index()].name;
+  out.exit_code = failure.exit_code;
+  out.message = failure_in_words(state, job, failure);
+  out.sentence = failure.sentence;
+  out.last_lines = failure.last_lines;
+  return out;
+}
+
 }  // namespace
 
 JobStatus status_of(const State& state, const JobState& job) {
@@ -209,6 +251,14 @@ JobStatus status_of(const State& state, const JobState& job) {
   status.preemptions = row.preemptions;
   status.node_losses = row.node_losses;
   status.conditions = job.conditions;
+  const bool measures =
+      std::any_of(job.profilings.begin(), job.profilings.end(), [](const ProfilingSeries& series) {
+        return series.key == "throughput";
+      });
+  if (measures && row.phase == JobPhase::Running) status.throughput = row.progress.rate;
+  status.user = job.user;
+  for (const WorkerFailure& failure : job.failures)
+    status.failures.push_back(failure_status_of(state, job, failure));
   status.submitted = row.submitted;
   status.completed = job.finished_at;
   for (const ProfilingSeries& series : job.profilings)

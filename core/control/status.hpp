@@ -46,6 +46,34 @@ struct ProfilingStatus {
   }
 };
 
+/// A worker's failure, as a user sees it.
+struct FailureStatus {
+  Instant at;
+  Reason reason = Reason::WorkerFailed;
+  std::string role;
+  std::int32_t local_rank = 0;  ///< Index inside the role.
+  Rank rank;                    ///< In the job, then.
+  std::string node;             ///< Its name; empty where it has none.
+  std::int32_t exit_code = 0;   ///< 0: it did not end by itself.
+  std::string message;          ///< In words, on one line.
+  std::string sentence;         ///< What its agent says; may be empty.
+  std::string last_lines;       ///< The end of what it wrote; only of the latest failure.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("at", self.at);
+    v.field("reason", self.reason);
+    v.field("role", self.role);
+    v.field("local_rank", self.local_rank);
+    v.field("rank", self.rank);
+    v.field("node", self.node);
+    v.field("exit_code", self.exit_code);
+    v.field("message", self.message);
+    v.field("sentence", self.sentence);
+    v.field("last_lines", self.last_lines);
+  }
+};
+
 /// A job as a user sees it. Derived from the state whenever it is asked for.
 struct JobStatus {
   std::string name;
@@ -65,6 +93,9 @@ struct JobStatus {
   std::vector<RoleStatus> roles;  ///< Empty in a final phase.
   std::vector<Condition> conditions;
   std::vector<ProfilingStatus> profilings;
+  double throughput = 0;                ///< Of the whole job, per second; 0: not known.
+  std::vector<FailureStatus> failures;  ///< The latest, oldest first.
+  std::string user;                     ///< Who submitted it; may be empty.
   Instant submitted;
   Instant completed = Instant::never();
 
@@ -87,6 +118,9 @@ struct JobStatus {
     v.field("roles", self.roles);
     v.field("conditions", self.conditions);
     v.field("profilings", self.profilings);
+    v.field("throughput", self.throughput);
+    v.field("failures", self.failures);
+    v.field("user", self.user);
     v.field("submitted", self.submitted);
     v.field("completed", self.completed);
   }

@@ -120,11 +120,13 @@ struct QuotasDeclared {
 struct JobSubmitted {
   std::uint64_t request = 0;  ///< The client's id, 0 where none; answers carry it back.
   std::shared_ptr<const JobSpec> spec;
+  std::string user = {};  ///< Who submitted it, as far as is known; may be empty.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("request", self.request);
     v.field("spec", self.spec);
+    v.field_since(4, "user", self.user);
   }
 };
 
@@ -456,6 +458,25 @@ struct WorkerSuspected {
   }
 };
 
+/// What is known of a worker's failure beyond the report of its end, for people: it decides
+/// nothing.
+struct FailureExplained {
+  JobId job;
+  Incarnation incarnation;
+  Rank birth_rank;
+  std::string sentence;    ///< Why it did not start, or how it ended; may be empty.
+  std::string last_lines;  ///< The end of what it wrote; may be empty.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("incarnation", self.incarnation);
+    v.field("birth_rank", self.birth_rank);
+    v.field("sentence", self.sentence);
+    v.field("last_lines", self.last_lines);
+  }
+};
+
 /// Alternatives are appended, never reordered: the index is the record's tag in the journal.
 using EventBody = std::variant<EpochStarted,
                                NodesDeclared,
@@ -477,7 +498,8 @@ using EventBody = std::variant<EpochStarted,
                                DevicesLost,
                                WorkerSuspected,
                                DeleteRequested,
-                               JobChanged>;
+                               JobChanged,
+                               FailureExplained>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

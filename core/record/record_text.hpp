@@ -1,6 +1,7 @@
 // From the one field list of each record type to JSON, for people and for `journal dump`.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -11,19 +12,31 @@
 #include "core/base/ids.hpp"
 #include "core/base/json_text.hpp"
 #include "core/base/units.hpp"
+#include "core/base/utc_text.hpp"
 
 namespace orrery {
+
+/// How a field that is an instant is written.
+enum class TimesAs : std::uint8_t {
+  Nanoseconds,  ///< One number.
+  /// That number, which is more than a double holds exactly, and beside it "NAME_utc" as text, for
+  /// readers whose numbers are doubles. Both are null where there is no time.
+  WithUtc,
+};
 
 /// Writes records as JSON objects with the names of their field list. Times are in nanoseconds,
 /// absent ids are null.
 class JsonFields {
  public:
-  explicit JsonFields(JsonText& out) : out_(out) {}
+  explicit JsonFields(JsonText& out, TimesAs times = TimesAs::Nanoseconds)
+      : out_(out), times_(times) {}
 
   template <class T>
   void field(std::string_view name, const T& value) {
     out_.key(name);
     put(value);
+    if constexpr (std::is_same_v<T, Instant>)
+      if (times_ == TimesAs::WithUtc) put_utc(name, value);
   }
 
   template <class T>
@@ -106,7 +119,18 @@ class JsonFields {
   }
 
  private:
+  // Zero is the default of instants that have not come.
+  void put_utc(std::string_view name, Instant at) {
+    out_.key(std::string(name) + "_utc");
+    if (at.is_never() || at == Instant::zero()) {
+      out_.null();
+    } else {
+      out_.value(utc_text(at));
+    }
+  }
+
   JsonText& out_;
+  TimesAs times_;
 };
 
 struct Event;

@@ -8,6 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "runtime/shim/stored_record.hpp"
+#include "runtime/shim/worker_files.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -45,6 +48,16 @@ std::int64_t size_of(int file) {
   return fstat(file, &found) == 0 ? found.st_size : 0;
 }
 
+// Of a worker that does not run; empty where its program has run, whatever it wrote.
+std::string why_it_never_ran(const std::string& folder, bool has_log) {
+  const auto status = restored<WorkerStatus>(read_file(folder + "/status").value_or(""));
+  if (!status)
+    return has_log ? "" : "the worker has not started yet; ask again, or follow its events";
+  if (status->kind == EndKind::Exited || status->started_at != 0) return "";
+  return "the worker never started: " +
+         (status->reason.empty() ? "its node does not know why" : status->reason);
+}
+
 }  // namespace
 
 void LogSender::request(const LogRequest& request, Instant now) {
@@ -55,7 +68,14 @@ void LogSender::request(const LogRequest& request, Instant now) {
   Open open;
   open.worker = {request.job, request.incarnation, request.birth_rank};
   open.follow = request.follow;
-  std::string refusal = open_files(request, open);
+  std::string refusal;
+  if (request.previous) {
+    const std::optional<WorkerName> before = predecessor_of_(request);
+    if (before) open.worker = *before;
+    if (!before)
+      refusal = "no earlier start of this worker is kept on its node: it may be its first";
+  }
+  if (refusal.empty()) refusal = open_files(request, open);
   if (refusal.empty() && open_.size() >= kRequestsMax)
     refusal = "this node shows " + std::to_string(kRequestsMax) + " logs already; end one of them";
   // A refusal is the last piece of a request that has no files.
@@ -77,6 +97,8 @@ std::string LogSender::open_files(const LogRequest& request, Open& open) const {
     if (file.is_open() && seen.insert(name_of(file.get())).second)
       open.files.push_front(std::move(file));
   }
+  if (!runs_(open.worker))
+    if (std::string why = why_it_never_ran(folder, !open.files.empty()); !why.empty()) return why;
   if (open.files.empty() || request.tail_bytes == 0) return {};
   std::int64_t total = 0;
   for (const Descriptor& file : open.files) total += size_of(file.get());

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,15 @@ namespace orrery::runtime {
 class LogSender {
  public:
   /// `folder_of`: of a worker that is known, else empty. `runs`: whether it may still write.
+  /// `predecessor_of`: the start before it of the replica that a request names.
   LogSender(std::function<std::string(const WorkerName&)> folder_of,
             std::function<bool(const WorkerName&)> runs,
+            std::function<std::optional<WorkerName>(const LogRequest&)> predecessor_of,
             std::int32_t log_files)
-      : folder_of_(std::move(folder_of)), runs_(std::move(runs)), log_files_(log_files) {}
+      : folder_of_(std::move(folder_of)),
+        runs_(std::move(runs)),
+        predecessor_of_(std::move(predecessor_of)),
+        log_files_(log_files) {}
 
   /// Takes on, or cancels, a request.
   void request(const LogRequest& request, Instant now);
@@ -51,6 +57,7 @@ class LogSender {
 
   std::function<std::string(const WorkerName&)> folder_of_;
   std::function<bool(const WorkerName&)> runs_;
+  std::function<std::optional<WorkerName>(const LogRequest&)> predecessor_of_;
   std::int32_t log_files_;
   std::map<std::uint64_t, Open> open_;
   std::vector<LogChunk> refusals_;

@@ -23,6 +23,9 @@ constexpr Duration kCollectPeriod = Duration::seconds(30);
 // From asking to killing, and between two kills, where workers end with the agent.
 constexpr Duration kStopGrace = Duration::seconds(2);
 
+// Sentences about workers that are kept while no controller is there; each has up to 64 KiB.
+constexpr std::size_t kTroublesMax = 64;
+
 }  // namespace
 
 Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,
@@ -60,6 +63,11 @@ NodeAgent::NodeAgent(const AgentConfig& config,
       socket_(std::move(socket)),
       logs_([this](const WorkerName& worker) { return table_.folder_of(worker); },
             [this](const WorkerName& worker) { return table_.runs(worker); },
+            [this](const LogRequest& request) {
+              return table_.predecessor_of({request.job, request.incarnation, request.birth_rank},
+                                           request.role,
+                                           request.local_rank);
+            },
             config.log_files),
       line_(*host.dialer,
             config.controllers,
@@ -262,6 +270,8 @@ void NodeAgent::carry_out() {
   out_.clear();
   if (welcomed_ && !reports.empty()) line_.send(Reports{std::move(reports)});
   for (const SubMasterSaid& each : said) say_fact(each);
+  if (welcomed_)
+    for (const WorkerTrouble& trouble : std::exchange(troubles_, {})) line_.send(trouble);
   if (welcomed_ && beat) say_beat(*beat);
 }
 
@@ -283,7 +293,7 @@ void NodeAgent::run_actions() {
 void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) {
   const std::optional<FailedStart> failed =
       stopping_ ? FailedStart{order.worker, "its node is about to end"} : starts_.begin(order);
-  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning);
+  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
   if (!failed) return;
   tell_trouble(*failed);
   answers.emplace_back(SpawnFailed{order.worker, 0, failed->reason});
@@ -301,7 +311,7 @@ void NodeAgent::take_starts(const std::vector<int>& readable) {
     tell_trouble(failed);
     step(SpawnFailed{failed.worker, 0, failed.reason});
   }
-  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning);
+  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
 }
 
 bool NodeAgent::was_told_to_end(const WorkerName& worker) const {
@@ -315,20 +325,29 @@ void NodeAgent::tell_trouble(const WorkerEnd& end) {
   const bool failed = end.status.kind != EndKind::Exited || end.status.exit_code != 0;
   if (!failed || (end.status.kind == EndKind::Exited && was_told_to_end(end.record.name()))) return;
   WorkerTrouble trouble{
-      end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}};
+      end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}, true};
   if (trouble.sentence.empty())
     trouble.sentence = "it ended with " + std::to_string(end.status.exit_code);
   trouble.log_tail =
       read_file(table_.folder_of(end.record.name()) + "/tail", kLogTailBytes).value_or("");
   say("worker " + folder_name_of(end.record.name()) + ": " + trouble.sentence);
-  if (welcomed_) line_.send(trouble);
+  tell_later(std::move(trouble));
 }
 
-void NodeAgent::tell_trouble(const FailedStart& failed) {
+void NodeAgent::tell_trouble(const FailedStart& failed, bool is_warning) {
   say("worker " + folder_name_of(failed.worker) + ": " + failed.reason);
-  if (welcomed_)
-    line_.send(WorkerTrouble{
-        failed.worker.job, failed.worker.incarnation, failed.worker.birth_rank, failed.reason, {}});
+  tell_later({failed.worker.job,
+              failed.worker.incarnation,
+              failed.worker.birth_rank,
+              failed.reason,
+              {},
+              !is_warning});
+}
+
+/// Keeps it until the controller has heard the report that it explains, also while there is none.
+void NodeAgent::tell_later(WorkerTrouble trouble) {
+  troubles_.push_back(std::move(trouble));
+  if (troubles_.size() > kTroublesMax) troubles_.pop_front();
 }
 
 int run_agent(const AgentConfig& config, const AgentHost& host) {

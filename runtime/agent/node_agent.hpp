@@ -121,7 +121,8 @@ class NodeAgent {
   void take_starts(const std::vector<int>& readable);
   bool was_told_to_end(const WorkerName& worker) const;
   void tell_trouble(const WorkerEnd& end);
-  void tell_trouble(const FailedStart& failed);
+  void tell_trouble(const FailedStart& failed, bool is_warning = false);
+  void tell_later(WorkerTrouble trouble);
 
   // The workers.
   void take_worker_words(const std::vector<int>& readable);
@@ -183,7 +184,8 @@ class NodeAgent {
   bool stopping_ = false;
   Instant kill_at_ = Instant::never();  ///< Stopping: when those who were asked are killed.
   std::optional<AgentEnd> end_;
-  std::deque<WaitingFact> facts_;  ///< Not told yet, bounded.
+  std::deque<WaitingFact> facts_;       ///< Not told yet, bounded.
+  std::deque<WorkerTrouble> troubles_;  ///< Likewise; told after the reports that they explain.
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   std::uint64_t lost_devices_ = 0;

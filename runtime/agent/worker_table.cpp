@@ -265,6 +265,22 @@ void WorkerTable::forget_all() {
   cleaned_.clear();
 }
 
+std::optional<WorkerName> WorkerTable::predecessor_of(const WorkerName& worker,
+                                                      RoleIndex role,
+                                                      std::int32_t local_rank) const {
+  std::optional<WorkerName> out;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+    const auto name = worker_named(entry.path().filename().string());
+    if (!name || name->job != worker.job || name->incarnation >= worker.incarnation) continue;
+    if (out && name->incarnation < out->incarnation) continue;
+    const auto record =
+        restored<WorkerRecord>(read_file(entry.path().string() + "/agent").value_or(""));
+    if (record && record->role == role && record->local_rank == local_rank) out = name;
+  }
+  return out;
+}
+
 std::string WorkerTable::folder_of(const WorkerName& worker) const {
   const std::string path = path_of(worker);
   return exists(path + "/agent") ? path : std::string();

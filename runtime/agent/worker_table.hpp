@@ -106,6 +106,11 @@ class WorkerTable {
   /// Of a worker that lives or whose folder is still kept; empty otherwise.
   std::string folder_of(const WorkerName& worker) const;
 
+  /// The latest start of the replica before `worker`, whose folder is still kept.
+  std::optional<WorkerName> predecessor_of(const WorkerName& worker,
+                                           RoleIndex role,
+                                           std::int32_t local_rank) const;
+
  private:
   struct Living {
     WorkerRecord record;

@@ -100,6 +100,7 @@ struct LogQuery {
   std::int32_t rank = 0;         ///< Index inside the role, or in the job.
   std::uint64_t tail_bytes = 0;  ///< 0: all that is kept.
   bool follow = false;
+  bool previous = false;  ///< Of the worker that had this place before the present one.
 };
 
 /// Ends what it stands for when it is destroyed: a log that is followed, a subscription. Any

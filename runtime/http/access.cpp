@@ -35,7 +35,7 @@ Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
   }
   const Connection& connection = request.connection;
   if (!connection.encrypted) {
-    who = {Role::Admin, "local"};
+    who = {Role::Admin, std::string(kLocalName)};
     return {};
   }
   if (!connection.has_certificate) {

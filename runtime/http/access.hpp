@@ -20,6 +20,9 @@ enum class Role : std::uint8_t {
   Admin,  ///< Nodes too.
 };
 
+/// The name of whoever is not asked for one.
+inline constexpr std::string_view kLocalName = "local";
+
 struct Identity {
   Role role = Role::Nobody;
   std::string name;

@@ -113,7 +113,7 @@ Then submit_it(const ApplicationPtr& application, const ControlView& view) {
     const WantedJobs& wanted = application->wanted;
     const std::uint64_t number =
         wanted.key.empty() ? 0 : request_number(wanted.key, application->done.size());
-    ask(application, JobSubmitted{number, application->spec()}, "submitted", "");
+    ask(application, JobSubmitted{number, application->spec(), wanted.user}, "submitted", "");
   };
 }
 

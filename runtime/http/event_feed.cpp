@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/base/utc_text.hpp"
 
 namespace orrery::http {
 namespace {
@@ -24,6 +25,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
 std::string event_line_json(const runtime::EventLine& line) {
   JsonText json;
   json.begin_object().field("number", line.number).field("at", line.at.ns);
+  json.field("at_utc", utc_text(line.at));
   json.field("job", line.job).field("node", line.node);
   json.field("severity", to_string(line.event.severity)).field("name", line.event.name);
   json.field("message", line.event.message).end_object();

@@ -78,7 +78,7 @@ JobPicture picture_of(const ControlView& view, const JobState& job, bool with_me
 }
 
 void write_job(JsonText& json, const JobPicture& job) {
-  JsonFields fields(json);
+  JsonFields fields(json, TimesAs::WithUtc);
   json.begin_object();
   write_common(fields, job);
   json.end_object();
@@ -86,7 +86,7 @@ void write_job(JsonText& json, const JobPicture& job) {
 
 std::string job_json(const JobPicture& job, const std::vector<std::string>& events) {
   JsonText json;
-  JsonFields fields(json);
+  JsonFields fields(json, TimesAs::WithUtc);
   json.begin_object();
   write_common(fields, job);
   fields.field("members", job.members);
@@ -99,7 +99,7 @@ std::string job_json(const JobPicture& job, const std::vector<std::string>& even
 
 std::string membership_json(const Membership& membership) {
   JsonText json;
-  JsonFields(json).put(membership);
+  JsonFields(json, TimesAs::WithUtc).put(membership);
   return json.take();
 }
 

@@ -117,6 +117,7 @@ void open_log(const CallPtr& call,
 
 // Finds the worker that is meant; answers and says false where there is none.
 bool choose_worker(const CallPtr& call,
+                   const State& state,
                    const JobState& job,
                    const std::string& role,
                    LogQuery& query) {
@@ -134,7 +135,15 @@ bool choose_worker(const CallPtr& call,
   }
   for (const Worker& worker : job.workers)
     if (!role.empty() && worker.role == query.role) ++workers;
-  if (query.rank < workers) return true;
+  if (query.rank < workers || query.previous) return true;
+  if (job.workers.empty()) {
+    const JobStatus status = status_of(state, job);
+    fail(call,
+         404,
+         job.spec->name + " has no worker, so there is no log: it is " +
+             std::string(to_string(status.phase)) + ", " + status.message);
+    return false;
+  }
   fail(call,
        404,
        job.spec->name + " has no worker of rank " + std::to_string(query.rank) +
@@ -149,16 +158,18 @@ void logs(const CallPtr& call, const ControlDoor& door) {
   query.tail_bytes = call->query.take_number("tail_bytes", 0, 0, UINT32_MAX);
   const std::uint64_t lines = call->query.take_number("tail_lines", 0, 0, 100'000);
   query.follow = call->query.take_flag("follow");
-  if (!query_is_sound(call, "role, rank, tail_bytes, tail_lines, follow")) return;
+  query.previous = call->query.take_flag("previous");
+  if (!query_is_sound(call, "role, rank, tail_bytes, tail_lines, follow, previous")) return;
   if (lines > 0) query.tail_bytes = kTailOfLines;
   const bool framed =
       call->request.header("Accept").find("text/event-stream") != std::string_view::npos;
   const auto stream = std::make_shared<LogStream>(call, lines, query.follow, framed);
-  door.look_at_job(call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
-    LogQuery chosen = query;
-    if (!choose_worker(call, job, role, chosen)) return {};
-    return [=] { open_log(call, door, chosen, stream); };
-  });
+  door.look_at_job(
+      call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
+        LogQuery chosen = query;
+        if (!choose_worker(call, view.state, job, role, chosen)) return {};
+        return [=] { open_log(call, door, chosen, stream); };
+      });
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void get_profilings(const CallPtr& call, const ControlDoor& door) {
         return [call, status = status_of(view.state, job), numbers = latest_profilings(job)] {
           JsonText json;
           json.begin_object().key("latest").raw(numbers_json(numbers));
-          JsonFields(json).field("profilings", status.profilings);
+          JsonFields(json, TimesAs::WithUtc).field("profilings", status.profilings);
           json.end_object();
           call->exchange->respond(json_response(json.take()));
         };

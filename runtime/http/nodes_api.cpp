@@ -36,7 +36,7 @@ void list(const CallPtr& call, const ControlDoor& door) {
     return [call, nodes = std::move(nodes)] {
       JsonText json;
       json.begin_object();
-      JsonFields(json).field("nodes", nodes);
+      JsonFields(json, TimesAs::WithUtc).field("nodes", nodes);
       json.end_object();
       call->exchange->respond(json_response(json.take()));
     };
@@ -61,7 +61,7 @@ void get(const CallPtr& call, const ControlDoor& door) {
     return [call, node = picture_of(view, id), guests = guests_of(view, id)] {
       JsonText json;
       json.begin_object();
-      JsonFields fields(json);
+      JsonFields fields(json, TimesAs::WithUtc);
       NodePicture::fields(node, fields);
       fields.field("members", guests);
       json.end_object();
@@ -127,7 +127,7 @@ void cluster(const CallPtr& call, const ControlDoor& door) {
   door.look(call, [call](const ControlView& view) -> Then {
     return [call, cluster = cluster_of(view)] {
       JsonText json;
-      JsonFields fields(json);
+      JsonFields fields(json, TimesAs::WithUtc);
       json.begin_object().field("controller", cluster.facts.name);
       json.field("admission", to_string(cluster.facts.admission)).field("why", cluster.facts.why);
       fields.field("epoch", cluster.facts.epoch);

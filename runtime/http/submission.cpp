@@ -18,6 +18,7 @@ using runtime::RequestOutcome;
 using Then = ControlDoor::Then;
 
 constexpr std::size_t kKeyBytesMax = 256;
+constexpr std::size_t kUserBytesMax = 64;
 
 /// One submission on its way.
 struct Submission {
@@ -26,6 +27,7 @@ struct Submission {
   std::vector<std::shared_ptr<const JobSpec>> specs;
   std::vector<std::string> warnings;
   std::string key;  ///< Of the client; empty: each try is another one.
+  std::string user;
   std::size_t done = 0;
 
   std::uint64_t number(std::size_t index) const {
@@ -84,7 +86,9 @@ void ask_next(const SubmissionPtr& submission) {
   if (submission->done == submission->specs.size()) return answer_accepted(*submission, false);
   submission->door.ask(
       submission->call,
-      JobSubmitted{submission->number(submission->done), submission->specs[submission->done]},
+      JobSubmitted{submission->number(submission->done),
+                   submission->specs[submission->done],
+                   submission->user},
       [submission](const RequestOutcome& outcome) { on_outcome(submission, outcome); });
 }
 
@@ -117,6 +121,16 @@ void begin(const SubmissionPtr& submission, bool dry) {
       ask_next(submission);
     };
   });
+}
+
+// Who submits, for people: whom the token or the certificate names; where everybody who can connect
+// is an administrator, whom the client says it is.
+std::string user_of(const Call& call) {
+  if (call.who.name != kLocalName) return call.who.name;
+  std::string said(call.request.header("Orrery-User").substr(0, kUserBytesMax));
+  const bool plain =
+      std::all_of(said.begin(), said.end(), [](char c) { return c > ' ' && c <= '~'; });
+  return plain ? said : std::string();
 }
 
 // Leaves out the jobs that are not named; false where the call was answered: there is none of a
@@ -158,9 +172,10 @@ void take(const CallPtr& call, const ControlDoor& door, const Wish& wish, Result
     specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
   if (wish.apply)
     return apply_jobs(
-        call, door, {std::move(specs), std::move(jobs->warnings), wish.key, wish.dry});
+        call, door, {std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call), wish.dry});
   begin(std::make_shared<Submission>(
-            Submission{call, door, std::move(specs), std::move(jobs->warnings), wish.key}),
+            Submission{
+                call, door, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
         wish.dry);
 }
 

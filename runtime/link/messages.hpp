@@ -152,6 +152,7 @@ struct WorkerTrouble {
   Rank birth_rank;
   std::string sentence;
   std::string log_tail;  ///< At most 64 KiB; may be empty.
+  bool failed = true;    ///< Whether it explains a failure; false: a warning.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -160,6 +161,7 @@ struct WorkerTrouble {
     v.field("birth_rank", self.birth_rank);
     v.field("sentence", self.sentence);
     v.field("log_tail", self.log_tail);
+    v.field("failed", self.failed);
   }
 };
 
@@ -324,6 +326,9 @@ struct LogRequest {
   std::uint64_t tail_bytes = 0;  ///< 0: all that is kept.
   bool follow = false;
   bool cancel = false;
+  bool previous = false;        ///< Not that start of the worker, but the one before it there:
+  RoleIndex role;               ///< of the replica with this role
+  std::int32_t local_rank = 0;  ///< and this index inside it.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -334,6 +339,9 @@ struct LogRequest {
     v.field("tail_bytes", self.tail_bytes);
     v.field("follow", self.follow);
     v.field("cancel", self.cancel);
+    v.field("previous", self.previous);
+    v.field("role", self.role);
+    v.field("local_rank", self.local_rank);
   }
 };
 

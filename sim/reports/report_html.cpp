@@ -81,8 +81,10 @@ class RunPageWriter {
 
   void put_cluster() {
     json_.key("cluster").begin_object();
-    put_column("node", shown_.nodes, json_, [](NodeId node) {
-      return "node " + std::to_string(node.value);
+    put_column("node", shown_.nodes, json_, [&](NodeId node) {
+      const bool named =
+          node.index() < run_.node_names.size() && !run_.node_names[node.index()].empty();
+      return named ? run_.node_names[node.index()] : "node " + std::to_string(node.value);
     });
     put_column("devices", shown_.nodes, json_, [&](NodeId node) {
       return run_.timeline.devices_of(node);

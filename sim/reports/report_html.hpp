@@ -28,8 +28,9 @@ struct RunPage {
   const JobTable& jobs;
   const Timeline& timeline;
   const JobNotes& notes;
-  std::vector<std::string> approximated;  ///< Sentences.
-  std::vector<StrikeWords> faults;        ///< [fault of the scenario].
+  std::vector<std::string> approximated;     ///< Sentences.
+  std::vector<StrikeWords> faults;           ///< [fault of the scenario].
+  std::vector<std::string> node_names = {};  ///< [node]; "node 3" where there is none.
 };
 
 /// How much of a run a page shows in full. Above, a part is shown, and the page says which.

@@ -114,7 +114,9 @@ VerbSpec certs_show_spec() {
   spec.operands_min = 1;
   spec.operands_max = -1;
   spec.summary = "show whose certificates these are and when they end";
-  spec.examples = {{"orrery certs show certs/*.pem", "role, name and last day of each"}};
+  spec.options = {{"--json", "", "print one JSON document, and nothing else"}};
+  spec.examples = {{"orrery certs show certs/*.pem", "role, name and last day of each"},
+                   {"orrery certs show certs/*.pem --json", "the same for a script"}};
   return spec;
 }
 

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/json_text.hpp"
+#include "core/base/utc_text.hpp"
 #include "runtime/config/node_names.hpp"
 #include "runtime/security/authority.hpp"
 #include "runtime/security/secret_files.hpp"
@@ -257,6 +259,8 @@ ExitCode run_certs_token(const Arguments& arguments, Console& console) {
 ExitCode run_certs_show(const Arguments& arguments, Console& console) {
   Errors errors;
   const Instant now = days_from_now(0).now;
+  JsonText json(JsonText::Layout::Indented);
+  json.begin_object().key("certificates").begin_array();
   for (const std::string& path : arguments.operands()) {
     const auto text = runtime::read_whole_file(path);
     const auto facts =
@@ -267,10 +271,17 @@ ExitCode run_certs_show(const Arguments& arguments, Console& console) {
       errors.push_back(std::move(error));
       continue;
     }
-    console.out(path + ": " + (facts->role.empty() ? "authority" : facts->role) + " " +
-                facts->name + (facts->expires < now ? ", ended " : ", until ") +
+    const std::string role = facts->role.empty() ? "authority" : facts->role;
+    const bool has_ended = facts->expires < now;
+    json.begin_object().field("file", path).field("role", role).field("name", facts->name);
+    json.field("expires", facts->expires.ns).field("expires_utc", utc_text(facts->expires));
+    json.field("ended", has_ended).end_object();
+    if (arguments.has("--json")) continue;
+    console.out(path + ": " + role + " " + facts->name + (has_ended ? ", ended " : ", until ") +
                 day_of(facts->expires) + "\n");
   }
+  json.end_array().end_object();
+  if (arguments.has("--json")) console.out(json.take() + "\n");
   if (!errors.empty()) return refuse(console, errors);
   return ExitCode::Met;
 }

@@ -21,6 +21,7 @@ std::string request_text(const HttpRequest& request, const ClientOptions& option
       request.method + " " + request.target + " HTTP/1.1\r\nHost: " + options.server.host_header() +
       "\r\nAccept: " + request.accept + "\r\nUser-Agent: orrery\r\nConnection: close\r\n";
   if (!options.token.empty()) out += "Authorization: Bearer " + options.token + "\r\n";
+  if (!options.user.empty()) out += "Orrery-User: " + options.user + "\r\n";
   if (!request.body.empty()) out += "Content-Type: " + request.content_type + "\r\n";
   if (!request.body.empty() || request.method != "GET")
     out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
@@ -58,8 +59,16 @@ std::string url_escaped(std::string_view text) {
 Result<HttpReply> Client::once(const HttpRequest& request,
                                const std::function<bool(std::string_view)>* on_text,
                                Deadline deadline) {
-  const auto stream = open_stream(options_.server, options_.tls, deadline);
-  if (!stream) return stream.errors();
+  const auto stream = open_stream(
+      options_.server,
+      options_.tls,
+      connect_deadline(deadline,
+                       options_.others.size() + 1 - std::min(unreached_, options_.others.size())));
+  if (!stream) {
+    if (stream.errors().front().code == ErrorCode::Unavailable) ++unreached_;
+    return stream.errors();
+  }
+  unreached_ = 0;
   const Status sent = (*stream)->write(request_text(request, options_), deadline);
   if (!sent) return sent.errors();
   ResponseReader reader(**stream);
@@ -83,6 +92,19 @@ Result<HttpReply> Client::once(const HttpRequest& request,
   }
 }
 
+// An address that swallows what is sent to it must not take the time of the others.
+Deadline Client::connect_deadline(Deadline deadline, std::size_t left) const {
+  const auto now = std::chrono::steady_clock::now();
+  return left <= 1 ? deadline : now + (deadline - now) / static_cast<int>(left);
+}
+
+void Client::turn_to_next() {
+  if (options_.others.empty()) return;
+  options_.others.push_back(options_.server);
+  options_.server = options_.others.front();
+  options_.others.erase(options_.others.begin());
+}
+
 bool Client::follow_leader(const HttpReply& reply) {
   if (reply.status != 503 && reply.status != 307 && reply.status != 308) return false;
   const std::string leader = leader_of(reply);
@@ -104,6 +126,7 @@ Errors Client::in_words(const Errors& errors) const {
   for (Error& error : out) {
     if (error.code != ErrorCode::Unavailable) continue;
     error.subject = options_.server.text();
+    for (const ServerAddress& other : options_.others) error.subject += ", " + other.text();
     error.message = "no controller answers: " + error.message +
                     "; start one with orrery up, or name another with --server or ORRERY_SERVER";
   }
@@ -115,8 +138,18 @@ Result<HttpReply> Client::led(const HttpRequest& request,
   const Deadline deadline = std::chrono::steady_clock::now() + options_.timeout;
   int leaders = 0;
   while (true) {
+    const std::size_t unreached = unreached_;
     Result<HttpReply> reply = once(request, on_text, deadline);
-    if (!reply) return in_words(reply.errors());
+    if (!reply) {
+      // Only who was not reached has certainly not heard the request.
+      const bool again = unreached_ > unreached && unreached_ <= options_.others.size();
+      if (!again || interrupted()) {
+        unreached_ = 0;
+        return in_words(reply.errors());
+      }
+      turn_to_next();
+      continue;
+    }
     if (leaders < kLeadersMax && follow_leader(*reply)) {
       ++leaders;
       continue;
@@ -125,6 +158,7 @@ Result<HttpReply> Client::led(const HttpRequest& request,
     if (!is_early || interrupted() ||
         std::chrono::steady_clock::now() + std::chrono::milliseconds(kAgainAfterMs) > deadline)
       return reply;
+    turn_to_next();
     ::poll(nullptr, 0, kAgainAfterMs);
   }
 }

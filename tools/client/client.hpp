@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.hpp"
 #include "tools/client/event_stream.hpp"
@@ -16,8 +17,10 @@ namespace orrery::cli {
 /// Whom to ask, and as who.
 struct ClientOptions {
   ServerAddress server;
+  std::vector<ServerAddress> others;  ///< Asked in turn where `server` cannot be reached.
   TlsIdentity tls;
   std::string token;                          ///< Bearer token; empty: none.
+  std::string user;                           ///< Whoever runs this; empty: not known.
   std::chrono::milliseconds timeout{10'000};  ///< Of a whole request.
   std::chrono::milliseconds stream_silence{
       60'000};  ///< A stream that says nothing so long is lost.
@@ -41,7 +44,8 @@ struct HttpReply {
 };
 
 /// Every request is a connection of its own. Another controller that leads is followed; one that
-/// does not take requests yet is asked again until the time is over.
+/// does not take requests yet, or follows a leader that it does not know, is asked again, in turn
+/// with the others, until the time is over. The one that was reached last is asked first.
 class Client {
  public:
   explicit Client(ClientOptions options) : options_(std::move(options)) {}
@@ -64,9 +68,12 @@ class Client {
   Result<HttpReply> led(const HttpRequest& request,
                         const std::function<bool(std::string_view)>* on_text);
   bool follow_leader(const HttpReply& reply);
+  Deadline connect_deadline(Deadline deadline, std::size_t left) const;
+  void turn_to_next();
   Errors in_words(const Errors& errors) const;
 
   ClientOptions options_;
+  std::size_t unreached_ = 0;  ///< Addresses in a row that could not be reached.
 };
 
 /// `text` for use inside a path or a query.

@@ -36,6 +36,16 @@ std::string names_of(const json& list, bool jobs) {
   return out;
 }
 
+/// What the failed ones of some jobs died of.
+std::string failures_of(const json& jobs) {
+  std::string out;
+  for (const json& job : jobs) {
+    const std::string text = text_of(job, "phase") == "Failed" ? failure_text(job) : "";
+    if (!text.empty()) out += "\n" + short_name(text_of(job, "name")) + " failed:\n" + text;
+  }
+  return out;
+}
+
 }  // namespace
 
 ExitCode run_get(const Arguments& arguments, Console& console) {
@@ -64,6 +74,8 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
   } else if (!list.empty()) {
     console.out(nodes ? nodes_table(list, console.traits())
                       : jobs_table(list, console.traits(), history));
+    // Who asks for a job by name wants to know why it failed.
+    if (!nodes && !names.empty()) console.out(failures_of(list));
   }
   return session.code();
 }

@@ -72,7 +72,10 @@ class Waiting {
       job.phase = phase;
     }
     job.ended = phase == "Succeeded" || phase == "Failed";
-    if (phase == "Failed") session_.note(ExitCode::Unmet);
+    if (phase == "Failed") {
+      session_.note(ExitCode::Unmet);
+      session_.console().err(failure_text(job.document));
+    }
     return true;
   }
 

@@ -1,5 +1,6 @@
 #include "tools/client/session.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,9 @@ Result<std::string> token_in(const std::string& path) {
   return token;
 }
 
+/// Whether it may stand in a header.
+bool is_plain(char c) { return c > ' ' && c <= '~'; }
+
 /// What the controller gives as reason: one line or several.
 std::vector<std::string> reasons_of(const HttpReply& reply) {
   const auto document = nlohmann::json::parse(reply.body, nullptr, false);
@@ -53,10 +57,22 @@ Result<ClientOptions> client_options(const Arguments& arguments) {
     errors.insert(errors.end(), more.begin(), more.end());
   };
   if (const std::string server = setting(arguments, "--server", "ORRERY_SERVER"); !server.empty()) {
-    if (const auto address = server_address(server)) {
-      out.server = *address;
-    } else {
-      keep(address.errors());
+    std::vector<ServerAddress> all;
+    for (std::size_t begin = 0; begin <= server.size();) {
+      const std::size_t end = std::min(server.find(',', begin), server.size());
+      std::string_view each = std::string_view(server).substr(begin, end - begin);
+      while (each.starts_with(' ')) each.remove_prefix(1);
+      while (each.ends_with(' ')) each.remove_suffix(1);
+      if (const auto address = server_address(each)) {
+        all.push_back(*address);
+      } else {
+        keep(address.errors());
+      }
+      begin = end + 1;
+    }
+    if (!all.empty()) {
+      out.server = all.front();
+      out.others.assign(all.begin() + 1, all.end());
     }
   }
   out.tls = {setting(arguments, "--ca", "ORRERY_CA"),
@@ -73,11 +89,17 @@ Result<ClientOptions> client_options(const Arguments& arguments) {
       keep(token.errors());
     }
   }
-  if (!out.token.empty() && out.server.kind == ServerAddress::Kind::Http && !out.server.is_local())
-    errors.push_back(
-        {.subject = "--token-file",
-         .message = "the token would travel in clear to " + out.server.text() +
-                    ", needed TLS; name the controller with https://, or use no token"});
+  std::vector<ServerAddress> asked = out.others;
+  asked.insert(asked.begin(), out.server);
+  for (const ServerAddress& each : asked)
+    if (!out.token.empty() && each.kind == ServerAddress::Kind::Http && !each.is_local())
+      errors.push_back(
+          {.subject = "--token-file",
+           .message = "the token would travel in clear to " + each.text() +
+                      ", needed TLS; name the controller with https://, or use no token"});
+  for (const char* variable : {"LOGNAME", "USER"})
+    if (const char* name = std::getenv(variable); out.user.empty() && name != nullptr)
+      if (const std::string_view text(name); std::ranges::all_of(text, is_plain)) out.user = text;
   if (const auto timeout = arguments.value("--timeout")) {
     if (const auto seconds = whole_number("--timeout", *timeout, 1, kTimeoutMaxS)) {
       out.timeout = std::chrono::seconds(*seconds);

@@ -25,18 +25,10 @@ bool has_ended(const json& job) {
   return phase == "Succeeded" || phase == "Failed";
 }
 
-/// What the workers say they do a second, together; "-" where they say nothing.
+/// What the job does a second, as its controller counts it; "-" where that is not known.
 std::string throughput_of(const json& job) {
-  double sum = 0;
-  bool any = false;
-  for (const json& profiling : list_of(job, "profilings")) {
-    if (text_of(profiling, "key") != "throughput") continue;
-    for (const json& sample : list_of(profiling, "latest")) {
-      sum += real_of(sample, "value");
-      any = true;
-    }
-  }
-  return any ? with_commas(sum, 1) : "-";
+  const double throughput = real_of(job, "throughput");
+  return throughput > 0 ? with_commas(throughput, 1) : "-";
 }
 
 std::string head_line(const json& nodes, const json& jobs) {

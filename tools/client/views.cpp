@@ -1,6 +1,7 @@
 #include "tools/client/views.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -79,6 +80,73 @@ std::string roles_table(const json& roles, const ConsoleTraits& console) {
                    number_cell(number_of(role, "succeeded")),
                    number_cell(number_of(role, "failed"))});
   return table.text(console.colour, console.table_width());
+}
+
+/// "python train.py --lr '1 e'": words that a shell would take apart are quoted.
+std::string command_text(const json& words) {
+  std::string out;
+  for (const json& word : words) {
+    const std::string text = word.is_string() ? word.get<std::string>() : word.dump();
+    const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+             std::string_view("_-+=./:,@%").find(c) != std::string_view::npos;
+    });
+    std::string quoted = text;
+    for (std::size_t at = 0; !plain && (at = quoted.find('\'', at)) != quoted.npos; at += 4)
+      quoted.replace(at, 1, "'\\''");
+    out += (out.empty() ? "" : " ") + (plain ? text : "'" + quoted + "'");
+  }
+  return out;
+}
+
+/// What each replica of a role takes: "1 device (h200), 8 CPUs, 32.0 GiB".
+std::string bundle_text(const json& bundle) {
+  const std::int64_t devices = number_of(bundle, "devices");
+  const std::int64_t share = number_of(bundle, "share");
+  const std::string model = text_of(bundle, "device_model");
+  std::string out = std::to_string(devices) + (devices == 1 ? " device" : " devices");
+  if (devices == 1 && share > 0 && share < 1000)
+    out = with_commas(static_cast<double>(share) / 1000, 3) + " of a device";
+  if (!model.empty()) out += " (" + model + ")";
+  out += ", " + with_commas(real_of(bundle, "cpu") / 1000, 1) + " CPUs";
+  return out + ", " + with_commas(real_of(bundle, "memory") / kGib, 1) + " GiB";
+}
+
+/// What runs, role by role.
+std::string workload_text(const json& spec) {
+  std::string out;
+  for (const json& role : list_of(spec, "roles")) {
+    const std::string low = text_of(role, "min_replicas");
+    const std::string high = text_of(role, "max_replicas");
+    out += "  " + text_of(role, "name") + ": " + (low == high ? low : low + " to " + high) +
+           " replicas, each with " + bundle_text(member_of(role, "bundle")) + "\n";
+    for (const char* key : {"image", "working_directory"})
+      if (const std::string value = text_of(role, key); !value.empty())
+        out += "    " + std::string(key == std::string_view("image") ? "image" : "in") + ": " +
+               value + "\n";
+    out += "    command: " + command_text(list_of(role, "command")) + "\n";
+  }
+  return out;
+}
+
+std::string indented(std::string text, std::string_view indent) {
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.empty()) return "";
+  std::string out(indent);
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += indent;
+  }
+  return out + "\n";
+}
+
+/// One line for each failure that is known, and the end of what the latest worker wrote.
+std::string failures_text(const json& job) {
+  std::string out;
+  for (const json& each : list_of(job, "failures"))
+    out += "  " + time_in_utc(number_of(each, "at")) + "  " + text_of(each, "message") + "\n" +
+           indented(text_of(each, "last_lines"), "    ");
+  return out;
 }
 
 std::string conditions_text(const json& conditions) {
@@ -225,6 +293,14 @@ std::string event_line(const json& event, bool colour) {
          "  " + (colour && warns ? "\x1b[33m" + name + "\x1b[0m" : name) + "  " + message;
 }
 
+std::string failure_text(const json& job) {
+  const json& failures = list_of(job, "failures");
+  if (failures.empty()) return "";
+  const json& last = failures.back();
+  const std::string lines = indented(text_of(last, "last_lines"), "    ");
+  return "  " + text_of(last, "message") + (lines.empty() ? "\n" : "; it wrote last:\n" + lines);
+}
+
 std::string job_page(const json& job, const ConsoleTraits& console) {
   const std::int64_t submitted = number_of(job, "submitted");
   const std::int64_t completed = number_of(job, "completed");
@@ -235,6 +311,7 @@ std::string job_page(const json& job, const ConsoleTraits& console) {
   out += fact("ready", of(number_of(job, "ready_replicas"), target) + " replicas");
   out += fact("devices", text_of(job, "devices"));
   out += fact("generation", text_of(job, "generation"));
+  out += fact("user", text_of(job, "user"));
   out += fact("group", text_of(job, "group"));
   out += fact("priority", text_of(job, "priority"));
   out += fact("so far", counts(job));
@@ -242,6 +319,8 @@ std::string job_page(const json& job, const ConsoleTraits& console) {
               time_in_utc(submitted) + ", " + span_in_words(submitted, now_ns()) + " ago");
   if (completed > 0)
     out += fact("ended", time_in_utc(completed) + ", after " + span_in_words(submitted, completed));
+  out += section("workload", workload_text(member_of(job, "spec")));
+  out += section("failures, the latest last", failures_text(job));
   const json& roles = list_of(job, "roles");
   if (!roles.empty()) out += "\n" + roles_table(roles, console);
   const json& members = list_of(job, "members");

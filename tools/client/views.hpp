@@ -33,6 +33,10 @@ std::string members_table(const nlohmann::json& members, const ConsoleTraits& co
 /// One line per event, without its end: time, job or node, name, message.
 std::string event_line(const nlohmann::json& event, bool colour);
 
+/// The latest failure of a job with the last lines that its worker wrote, indented; empty where
+/// none is known.
+std::string failure_text(const nlohmann::json& job);
+
 /// Everything about one job, in sections.
 std::string job_page(const nlohmann::json& job, const ConsoleTraits& console);
 

@@ -106,13 +106,6 @@ std::string with_commas(double value, int decimals) {
   return text;
 }
 
-TimeUnit time_unit_for(double largest_s) {
-  if (largest_s < 600) return {"s", 1};
-  if (largest_s < 36000) return {"min", 60};
-  if (largest_s < 30 * 86400.0) return {"h", 3600};
-  return {"d", 86400};
-}
-
 std::string time_in_words(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
   const auto two =

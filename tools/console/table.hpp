@@ -51,15 +51,6 @@ class Table {
 /// A number with `decimals` digits after the point and commas between thousands: "12,345.6".
 std::string with_commas(double value, int decimals);
 
-/// The unit in which the largest of some times reads best.
-struct TimeUnit {
-  std::string_view name;  ///< "s", "min", "h" or "d".
-  double seconds = 1;
-};
-
-/// s below 10 minutes, min below 10 hours, h below 30 days, d above.
-TimeUnit time_unit_for(double largest_s);
-
 /// A time in words of its size: "42 s", "3 min 20 s", "5 h 12 min", "12 d 3 h".
 std::string time_in_words(double seconds);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <fstream>
 
 #include "runtime/config/address.hpp"
+#include "runtime/devices/host.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -84,6 +86,21 @@ std::string controller_settings(const UpOptions& options, const std::string& fol
   return out;
 }
 
+/// What one of several agents offers of this machine.
+struct HostShare {
+  MilliCpu cpu;
+  Bytes memory;
+};
+
+/// An equal part for each, for what one offers no other one has; but a whole core at least, which
+/// is what a worker asks for unless it says otherwise.
+HostShare share_of_host(int agents) {
+  constexpr std::int64_t kCore = 1000;
+  const runtime::HostResources host = runtime::read_host(runtime::read_topology());
+  return {MilliCpu{std::max(host.cpu.count / agents, std::min(host.cpu.count, kCore))},
+          Bytes{host.memory.count / agents}};
+}
+
 std::string agent_settings(const UpOptions& options, const std::string& folder, int agent) {
   const std::string name = UpFolder::node_name(agent);
   std::string out = "node: " + name + "\ncontrollers: [" +
@@ -93,9 +110,11 @@ std::string agent_settings(const UpOptions& options, const std::string& folder, 
                     "\nkill_workers_at_exit: true\n";
   // The machine's own devices are one node's.
   const int devices = options.devices >= 0 || agent == 1 ? options.devices : 0;
-  if (devices >= 0)
-    out += "inventory: {devices: " + std::to_string(devices) +
-           (devices > 0 ? ", device_model: gpu}\n" : "}\n");
+  const HostShare share = share_of_host(options.agents);
+  out += "inventory: {cpu: " + std::to_string(share.cpu.count) +
+         "m, memory: " + std::to_string(share.memory.count >> 20) + "MiB";
+  if (devices >= 0) out += ", devices: " + std::to_string(devices);
+  out += devices > 0 ? ", device_model: gpu}\n" : "}\n";
   std::string roots;
   for (const std::string& root : options.volume_roots)
     roots += (roots.empty() ? "" : ", ") + quoted(root);
@@ -153,6 +172,7 @@ Result<UpOptions> up_options(const Arguments& arguments) {
   out.policy = arguments.value("--policy").value_or("");
   out.state = arguments.value("--state").value_or("");
   out.sets = arguments.values("--set");
+  out.agent_sets = arguments.values("--agent-set");
   out.files = arguments.operands();
   if (!errors.empty()) return errors;
   return out;

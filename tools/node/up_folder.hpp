@@ -19,6 +19,7 @@ struct UpOptions {
   std::string state;   ///< Folder; empty: one that is removed in the end.
   std::vector<std::string> volume_roots;  ///< Absolute; folders that jobs may mount.
   std::vector<std::string> sets;          ///< "path=value" for the controller's settings.
+  std::vector<std::string> agent_sets;    ///< The same for those of every agent.
   std::vector<std::string> files;         ///< Jobs that are submitted at once.
 };
 

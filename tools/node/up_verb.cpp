@@ -28,10 +28,10 @@ std::vector<ChildProcess> children_of(const UpOptions& options, const UpFolder& 
   out.emplace_back("controller", std::move(words), folder.log("controller"));
   for (int agent = 1; agent <= options.agents; ++agent) {
     const std::string name = UpFolder::node_name(agent);
-    out.emplace_back(
-        "agent of " + name,
-        std::vector<std::string>{self, "agent", "--config", folder.agent_config(agent)},
-        folder.log(name));
+    std::vector<std::string> agent_words{self, "agent", "--config", folder.agent_config(agent)};
+    for (const std::string& set : options.agent_sets)
+      agent_words.insert(agent_words.end(), {"--set", set});
+    out.emplace_back("agent of " + name, std::move(agent_words), folder.log(name));
   }
   return out;
 }

@@ -15,7 +15,8 @@ std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
       own.end(),
       {{.name = "--server",
         .value = "URL",
-        .help = "the controller (default: $ORRERY_SERVER, else http://127.0.0.1:22100)"},
+        .help = "the controller, or several, A,B,... (default: $ORRERY_SERVER, else "
+                "http://127.0.0.1:22100)"},
        {.name = "--token-file",
         .value = "FILE",
         .help = "the bearer token to show (default: $ORRERY_TOKEN_FILE)",
@@ -129,15 +130,24 @@ VerbSpec logs_spec() {
           .operands_min = 1,
           .operands_max = 1,
           .summary = "print what a worker of a job wrote",
-          .details = "Without --rank it is rank 0, of the job or of --role.",
+          .details =
+              "Without --rank it is rank 0, of the job or of --role. With --follow it goes on with "
+              "the next worker\nwhere this one is started again, and over a restart of the "
+              "controller, until the job is over.\nThe node keeps the logs of earlier starts until "
+              "some time after the end of the job.",
           .options = with_client_options(
               {{.name = "--role", .value = "R", .help = "count ranks inside this role"},
                {.name = "--rank", .value = "N", .help = "the worker's rank (default: 0)"},
+               {.name = "--all", .help = "of all workers, of the job or of --role"},
+               {.name = "--previous", .help = "of the start before the present one"},
                kFollow,
-               {.name = "--tail", .value = "N", .help = "only the last N lines"}}),
+               {.name = "--tail", .value = "N", .help = "only the last N lines"},
+               {.name = "--json", .help = "print one JSON document, with --follow one a line"}}),
           .examples = {{"orrery logs train -f", "rank 0, as it writes"},
                        {"orrery logs train --role actor --rank 3 --tail 20",
-                        "the last lines of the fourth actor"}},
+                        "the last lines of the fourth actor"},
+                       {"orrery logs train --all -f", "every worker, a line at a time"},
+                       {"orrery logs train --previous", "why was it started again?"}},
           .operand_kind = OperandKind::Job};
 }
 
@@ -188,13 +198,19 @@ VerbSpec events_spec() {
       .name = "events",
       .operands = "",
       .summary = "what was decided and what happened, in words",
-      .details = "",
+      .details =
+          "A controller keeps the last 4,096 events of its life. The latest 1,000 are listed; with "
+          "--follow the\nlatest 20 come first. orrery history knows what ended in earlier lives.",
       .options = with_client_options(
           {kFollow,
            {.name = "--job", .value = "JOB", .help = "only of this job"},
+           {.name = "--since",
+            .value = "TIME",
+            .help = "all from then on that are kept: 10min, 2h, 2026-11-22T10:30:00Z"},
            {.name = "--json", .help = "print one JSON document, with --follow one on each line"}}),
       .examples = {{"orrery events -f", "as it happens"},
-                   {"orrery events --job train", "one job's story"}}};
+                   {"orrery events --job train", "one job's story"},
+                   {"orrery events --since 10min", "what happened lately"}}};
 }
 
 VerbSpec top_spec() {

@@ -72,7 +72,8 @@ VerbSpec up_spec() {
       .summary = "run a controller and agents on this machine, until Ctrl-C",
       .details =
           "Everything that is needed lies in one folder, which is removed in the end unless "
-          "--state names it;\nwith --state the next up goes on where this one ended. FILE: jobs "
+          "--state names it;\nwith --state the next up goes on where this one ended. The nodes "
+          "share the machine's cores and memory\nequally, with a core each at least. FILE: jobs "
           "that are submitted at once. A daemon\nthat dies is started again. Ctrl-C ends the "
           "workers too, and leaves nothing behind; a second one kills.",
       .options = {{.name = "--agents", .value = "N", .help = "nodes to play (default: 1)"},
@@ -95,12 +96,18 @@ VerbSpec up_spec() {
                   {.name = "--set",
                    .value = "path=value",
                    .help = "replace one value of the controller's settings",
+                   .repeatable = true},
+                  {.name = "--agent-set",
+                   .value = "path=value",
+                   .help = "replace one value of every agent's settings",
                    .repeatable = true}},
       .examples = {{"orrery up", "one node, all defaults"},
                    {"orrery up --volume-root /data --volume-root /src",
                     "jobs may mount what lies in these folders"},
                    {"orrery up --agents 3 --devices 8 --policy easy train.yaml",
-                    "three nodes with 8 pretended devices each, and a job"}}};
+                    "three nodes with 8 pretended devices each, and a job"},
+                   {"orrery up --agents 2 --agent-set inventory.cpu=64 --agent-set log_size=1MiB",
+                    "two nodes that pretend to have 64 cores each, and small logs"}}};
 }
 
 }  // namespace orrery::cli

@@ -7,9 +7,8 @@
 namespace orrery::cli {
 namespace {
 
-std::string in_unit(std::string_view title, TimeUnit unit) {
-  return std::string(title) + " (" + std::string(unit.name) + ")";
-}
+// Always seconds, as in --json: tables of two calls can be laid side by side.
+std::string in_seconds(std::string_view title) { return std::string(title) + " (s)"; }
 
 Cell text_cell(std::string text) { return {std::move(text), 0}; }
 
@@ -18,9 +17,7 @@ Cell count_cell(std::uint64_t count) {
   return {with_commas(value, 0), value};
 }
 
-Cell time_cell(double seconds, TimeUnit unit) {
-  return {with_commas(seconds / unit.seconds, unit.seconds > 1 ? 2 : 1), seconds};
-}
+Cell time_cell(double seconds) { return {with_commas(seconds, 1), seconds}; }
 
 /// "12.3 ±0.4"; without the interval where there is one value only.
 Cell estimate_cell(const Estimate& estimate, double scale, int decimals, bool interval) {
@@ -35,13 +32,6 @@ bool any(const Range& runs, Get&& get) {
   return std::ranges::any_of(runs, [&](const auto& run) { return get(run) > 0; });
 }
 
-template <class Range, class Get>
-double largest(const Range& runs, Get&& get) {
-  double out = 0;
-  for (const auto& run : runs) out = std::max(out, get(run));
-  return out;
-}
-
 void append_counts(const char* verb,
                    const std::vector<sim::ReasonCount>& counts,
                    std::string& out) {
@@ -54,10 +44,6 @@ void append_counts(const char* verb,
 
 std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::size_t width_max) {
   using sim::Summary;
-  const TimeUnit jct = time_unit_for(largest(runs, [](const Summary& s) { return s.jct_avg_s; }));
-  const TimeUnit queue =
-      time_unit_for(largest(runs, [](const Summary& s) { return s.queue_avg_s; }));
-  const TimeUnit span = time_unit_for(largest(runs, [](const Summary& s) { return s.makespan_s; }));
   const bool seeds =
       std::ranges::any_of(runs, [&](const Summary& s) { return s.seed != runs.front().seed; });
   const bool failed = any(runs, [](const Summary& s) { return s.jobs_failed; });
@@ -69,12 +55,12 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::siz
   columns.push_back({"finished"});
   if (failed) columns.push_back({"failed", Better::Lower});
   if (unfinished) columns.push_back({"unfinished", Better::Lower});
-  columns.push_back({in_unit("JCT avg", jct), Better::Lower});
-  columns.push_back({in_unit("p50", jct), Better::Lower, false, 5});
-  columns.push_back({in_unit("p99", jct), Better::Lower});
-  columns.push_back({in_unit("queue avg", queue), Better::Lower});
+  columns.push_back({in_seconds("JCT avg"), Better::Lower});
+  columns.push_back({in_seconds("p50"), Better::Lower, false, 5});
+  columns.push_back({in_seconds("p99"), Better::Lower});
+  columns.push_back({in_seconds("queue avg"), Better::Lower});
   columns.push_back({"queue max", Better::Lower, false, 4});
-  columns.push_back({in_unit("makespan", span), Better::Lower, false, 2});
+  columns.push_back({in_seconds("makespan"), Better::Lower, false, 2});
   columns.push_back({"GPU use (%)", Better::Higher});
   if (restarts) columns.push_back({"restarts", Better::Lower});
   columns.push_back({"realloc.", Better::Neither, false, 6});
@@ -89,12 +75,12 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::siz
     row.push_back(count_cell(run.jobs_finished));
     if (failed) row.push_back(count_cell(run.jobs_failed));
     if (unfinished) row.push_back(count_cell(run.jobs_unfinished));
-    row.push_back(time_cell(run.jct_avg_s, jct));
-    row.push_back(time_cell(run.jct_p50_s, jct));
-    row.push_back(time_cell(run.jct_p99_s, jct));
-    row.push_back(time_cell(run.queue_avg_s, queue));
+    row.push_back(time_cell(run.jct_avg_s));
+    row.push_back(time_cell(run.jct_p50_s));
+    row.push_back(time_cell(run.jct_p99_s));
+    row.push_back(time_cell(run.queue_avg_s));
     row.push_back(count_cell(run.queue_max));
-    row.push_back(time_cell(run.makespan_s, span));
+    row.push_back(time_cell(run.makespan_s));
     row.push_back({with_commas(run.gpu_utilization * 100, 1), run.gpu_utilization});
     if (restarts) row.push_back(count_cell(run.restarts));
     row.push_back(count_cell(run.reallocations));
@@ -110,21 +96,15 @@ std::string policies_table(std::span<const PolicyStatistics> policies,
                            bool colour,
                            std::size_t width_max) {
   using P = PolicyStatistics;
-  const TimeUnit jct =
-      time_unit_for(largest(policies, [](const P& p) { return p.jct_avg_s.mean; }));
-  const TimeUnit queue =
-      time_unit_for(largest(policies, [](const P& p) { return p.queue_avg_s.mean; }));
-  const TimeUnit span =
-      time_unit_for(largest(policies, [](const P& p) { return p.makespan_s.mean; }));
   const bool failed = any(policies, [](const P& p) { return p.jobs_failed.mean; });
 
   std::vector<Column> columns{{.title = "policy", .left = true}, {"seeds"}};
   if (failed) columns.push_back({"failed", Better::Lower});
-  columns.push_back({in_unit("JCT avg", jct), Better::Lower});
-  columns.push_back({in_unit("p50", jct), Better::Lower, false, 4});
-  columns.push_back({in_unit("p99", jct), Better::Lower});
-  columns.push_back({in_unit("queue avg", queue), Better::Lower});
-  columns.push_back({in_unit("makespan", span), Better::Lower, false, 1});
+  columns.push_back({in_seconds("JCT avg"), Better::Lower});
+  columns.push_back({in_seconds("p50"), Better::Lower, false, 4});
+  columns.push_back({in_seconds("p99"), Better::Lower});
+  columns.push_back({in_seconds("queue avg"), Better::Lower});
+  columns.push_back({in_seconds("makespan"), Better::Lower, false, 1});
   columns.push_back({"GPU use (%)", Better::Higher});
   columns.push_back({"realloc.", Better::Neither, false, 3});
   columns.push_back({"preempt.", Better::Neither, false, 2});
@@ -134,11 +114,11 @@ std::string policies_table(std::span<const PolicyStatistics> policies,
     const bool several = policy.seeds > 1;
     std::vector<Cell> row{text_cell(policy.policy), count_cell(policy.seeds)};
     if (failed) row.push_back(estimate_cell(policy.jobs_failed, 1, 1, several));
-    row.push_back(estimate_cell(policy.jct_avg_s, jct.seconds, 2, several));
-    row.push_back(estimate_cell(policy.jct_p50_s, jct.seconds, 2, several));
-    row.push_back(estimate_cell(policy.jct_p99_s, jct.seconds, 2, several));
-    row.push_back(estimate_cell(policy.queue_avg_s, queue.seconds, 2, several));
-    row.push_back(estimate_cell(policy.makespan_s, span.seconds, 2, several));
+    row.push_back(estimate_cell(policy.jct_avg_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.jct_p50_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.jct_p99_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.queue_avg_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.makespan_s, 1, 1, several));
     row.push_back(estimate_cell(policy.gpu_utilization, 0.01, 1, several));
     row.push_back(estimate_cell(policy.reallocations, 1, 0, several));
     row.push_back(estimate_cell(policy.preemptions, 1, 0, several));

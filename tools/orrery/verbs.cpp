@@ -233,6 +233,52 @@ Verb journal_verify_verb() {
       run_journal_verify};
 }
 
+Verb history_verb() {
+  return {
+      {.name = "history",
+       .operands = "JOURNAL",
+       .operands_min = 1,
+       .operands_max = 1,
+       .summary = "list the jobs that have ended, from a controller's journal",
+       .details =
+           "JOURNAL is the file of store.sqlite, or journal.db in the folder of orrery up --state; "
+           "it may be read\nwhile its controller writes it. A controller forgets ended jobs after "
+           "a while (retain_finished), its\njournal does not. With --json each job has its latest "
+           "failures, with exit codes and the last lines that\ntheir workers wrote.",
+       .options =
+           {{.name = "--state",
+             .value = "STATE",
+             .help = "only jobs that ended so; stopped ones are failed",
+             .choices = {"succeeded", "failed"}},
+            {.name = "--user", .value = "NAME", .help = "only jobs that this user submitted"},
+            {.name = "--job", .value = "JOB", .help = "only jobs of this name"},
+            {.name = "--since",
+             .value = "TIME",
+             .help = "only jobs that ended then or later: 2h, 7d, 2026-11-22T10:30:00Z"},
+            {.name = "--until", .value = "TIME", .help = "only jobs that ended before: as --since"},
+            kJson},
+       .examples = {{"orrery history journal.db --since 1d", "what ended within a day"},
+                    {"orrery history journal.db --state failed --user ada --json",
+                     "somebody's failures, with what their workers wrote last"}}},
+      run_history};
+}
+
+Verb report_verb() {
+  return {{.name = "report",
+           .operands = "JOURNAL",
+           .operands_min = 1,
+           .operands_max = 1,
+           .summary = "make the page of a run from a controller's journal",
+           .details = "The same page as of a simulated run: who held which devices when, the "
+                      "queue, failures, every job.\nJOURNAL is as for orrery history.",
+           .options = {{.name = "--out",
+                        .value = "FILE",
+                        .help = "where the page is written (default: report.html)",
+                        .takes_path = true}},
+           .examples = {{"orrery report journal.db --out week.html", "open it with any browser"}}},
+          run_report};
+}
+
 }  // namespace
 
 std::span<const Verb> verbs() {
@@ -247,7 +293,9 @@ std::span<const Verb> verbs() {
                           trace_convert_verb(),
                           policies_verb(),
                           journal_dump_verb(),
-                          journal_verify_verb()};
+                          journal_verify_verb(),
+                          history_verb(),
+                          report_verb()};
     for (const Verb& verb : node_verbs_run_beside()) all.push_back(verb);
     for (const Verb& verb : {version_verb(), completion_verb(), help_verb()}) all.push_back(verb);
     return all;

@@ -31,7 +31,7 @@ std::vector<Event> one_of_each() {
   builder.raw().roles[0].command = {"python", "train.py"};
   builder.raw().roles[0].environment = {{"KEY", "value"}};
   builder.raw().drain_grace = Duration::forever();
-  bodies.emplace_back(JobSubmitted{77, std::make_shared<JobSpec>(builder.spec())});
+  bodies.emplace_back(JobSubmitted{77, std::make_shared<JobSpec>(builder.spec()), "ada"});
   bodies.emplace_back(ScaleRequested{1, JobId{2}, RoleIndex::none(), ScaleMode::Remove, -3});
   bodies.emplace_back(StopRequested{1, JobId::none()});
   bodies.emplace_back(DeleteRequested{1, JobId{2}});
@@ -57,6 +57,8 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(DevicesLost{NodeId{8}, 0x81});
   bodies.emplace_back(
       WorkerSuspected{JobId{1}, Generation{2}, Incarnation{3}, Rank{4}, Suspicion::Straggling});
+  bodies.emplace_back(
+      FailureExplained{JobId{1}, Incarnation{3}, Rank{4}, "it ended with 7", "one\ntwo\n"});
   std::vector<Event> events;
   for (EventBody& body : bodies)
     events.push_back({Instant{1'000'000'007}, Instant{5}, Origin::Reaction, std::move(body)});

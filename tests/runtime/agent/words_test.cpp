@@ -226,6 +226,43 @@ TEST_F(LogsTest, AFollowedLogGoesOnThroughRotationsToTheEnd) {
   EXPECT_EQ(log(4), log(2));
 }
 
+TEST_F(LogsTest, AWorkerThatNeverStartedSaysWhyInPlaceOfAnEmptyLog) {
+  RoleSpec role = role_of("true");
+  role.command = {"/no/such/program"};
+  controller_.start_job(kJob, role, 1, Incarnation{1});
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  ask(1, 0, false);
+  ask(2, 0, true);
+  ASSERT_TRUE(has_ended(1) && has_ended(2));
+  controller_.set([](StubController& c) {
+    for (const std::uint64_t request : {1, 2}) {
+      EXPECT_THAT(c.log_ends_[request], testing::HasSubstr("the worker never started: "));
+      EXPECT_THAT(c.log_ends_[request], testing::HasSubstr("/no/such/program"));
+    }
+  });
+}
+
+TEST_F(LogsTest, TheStartBeforeThePresentOneCanBeRead) {
+  controller_.start_job(kJob, role_of("echo first"), 1, Incarnation{1});
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+  LogRequest before;
+  before.request = 1;
+  before.job = kJob;
+  before.incarnation = Incarnation{2};
+  before.birth_rank = Rank{0};
+  before.previous = true;
+  before.role = RoleIndex{0};
+  controller_.send(before);
+  before.request = 2;
+  before.incarnation = Incarnation{1};
+  controller_.send(before);
+  ASSERT_TRUE(has_ended(1) && has_ended(2));
+  EXPECT_EQ(log(1), "first\n");
+  controller_.set([](StubController& c) {
+    EXPECT_THAT(c.log_ends_[2], testing::HasSubstr("no earlier start of this worker is kept"));
+  });
+}
+
 TEST_F(LogsTest, ALogOfNobodyIsRefused) {
   ask(1, 0, true, JobId{99});
   ASSERT_TRUE(has_ended(1));

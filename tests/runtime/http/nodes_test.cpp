@@ -150,5 +150,18 @@ TEST_F(NodesTest, TheDescriptionNamesEveryRouteAndEveryPathOfItIsRouted) {
   EXPECT_EQ(described, routed);
 }
 
+TEST_F(NodesTest, EveryOperationOfTheDescriptionHasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (const auto& path : YAML::Load(get("/api/v1/openapi.yaml").body)["paths"])
+    for (const auto& method : path.second) {
+      const std::string name = method.first.as<std::string>();
+      if (name == "parameters") continue;
+      const YAML::Node id = method.second["operationId"];
+      ASSERT_TRUE(id) << name << " " << path.first.as<std::string>() << " has no operationId";
+      EXPECT_TRUE(names.insert(id.as<std::string>()).second) << id.as<std::string>() << " twice";
+    }
+  EXPECT_GT(names.size(), 20u);
+}
+
 }  // namespace nodes_tests
 }  // namespace orrery::tests

@@ -172,6 +172,40 @@ class ListsTest(VerbTest):
         both = json.loads(self.expect(0, "top", "--json").stdout)
         self.assertEqual((len(both["nodes"]), len(both["jobs"])), (1, 2))
 
+    def failed(self, **more):
+        failures = [{"at": NOW_NS, "role": "main", "local_rank": 1, "rank": 1, "node": "n0",
+                     "exit_code": 7, "message": "main 1 on n0 ended with exit code 7",
+                     "sentence": "", "last_lines": "Traceback\nno such file\n"}]
+        return status("broken", "Failed", message="4 failures", failures=failures, **more)
+
+    def test_a_failed_job_that_is_named_shows_its_exit_code_and_last_lines(self):
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": [self.failed()], "next": None})
+        text = self.expect(0, "get", "jobs", "broken").stdout
+        self.assertIn("broken failed:\n  main 1 on n0 ended with exit code 7; it wrote last:\n"
+                      "    Traceback\n    no such file\n", text)
+        self.assertNotIn("Traceback", self.expect(0, "get").stdout)
+
+    def test_describe_shows_what_runs_and_what_failed(self):
+        spec = {"roles": [{"name": "main", "min_replicas": 1, "max_replicas": 4, "image": "",
+                           "command": ["python", "train.py", "--note", "it's new"],
+                           "bundle": {"devices": 1, "share": 1000, "device_model": "h200",
+                                      "cpu": 2500, "memory": 8 << 30}}]}
+        self.fake.answers[("GET", "/api/v1/jobs/default.broken")] = (
+            200, self.failed(spec=spec, user="ada"))
+        page = self.expect(0, "describe", "broken").stdout
+        for part in ["main: 1 to 4 replicas, each with 1 device (h200), 2.5 CPUs, 8.0 GiB",
+                     "command: python train.py --note 'it'\\''s new'", "ada",
+                     "main 1 on n0 ended with exit code 7", "    no such file"]:
+            self.assertIn(part, page)
+
+    def test_top_shows_the_throughput_of_the_job_once(self):
+        ranks = [{"rank": rank, "value": 500} for rank in range(4)]
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"next": None, "jobs": [status(
+            "train", throughput=500.0, profilings=[{"key": "throughput", "latest": ranks}])]})
+        top = self.expect(0, "top").stdout
+        self.assertRegex(top, r"(?m)^train .* 500\.0 ")
+        self.assertNotIn("2,000", top)
+
     def test_describe_shows_why(self):
         job = status("train", members=[{"rank": 1, "role": "main", "local_rank": 1, "node": "n0",
                                         "state": "Running", "devices": [4, 5],
@@ -283,6 +317,17 @@ class ChangesTest(VerbTest):
             done = self.expect(code, "submit", path, "--wait", "--json")
             self.assertEqual(json.loads(done.stdout)["jobs"][0]["phase"], phase)
             self.assertIn("train: Running", done.stderr)
+
+    def test_submit_shows_what_a_job_failed_of(self):
+        path = self.write("job.yaml", JOB_FILE)
+        failure = {"message": "main 0 on n0 ended with exit code 7", "last_lines": "no such file\n"}
+        self.fake.answers = {
+            ("POST", "/api/v1/jobs"): (200, {"jobs": [{"name": "default.train"}]}),
+            ("GET", "/api/v1/jobs/default.train"):
+                (200, status("train", "Failed", failures=[failure]))}
+        done = self.expect(1, "submit", path, "--wait")
+        self.assertIn("main 0 on n0 ended with exit code 7; it wrote last:\n    no such file\n",
+                      done.stderr)
 
     def test_ctrl_c_ends_the_waiting(self):
         path = self.write("job.yaml", JOB_FILE)
@@ -441,7 +486,84 @@ class FollowTest(VerbTest):
         self.fake.answers[("GET", "/api/v1/jobs/default.train/logs")] = (
             200, stream, ("Content-Type", "text/event-stream"))
         self.assertEqual(self.expect(0, "logs", "train", "-f").stdout, "one\ntwo\n")
-        self.assertEqual(self.fake.asked[-1][4]["Accept"], "text/event-stream")
+        streams = [each for each in self.fake.asked if each[1].endswith("/logs")]
+        self.assertEqual(len(streams), 1)
+        self.assertEqual(streams[0][4]["Accept"], "text/event-stream")
+
+    def member(self, incarnation, state="Ready", rank=0):
+        return {"rank": rank, "role": "main", "local_rank": rank, "node": "n0", "state": state,
+                "devices": [], "incarnation": incarnation}
+
+    def test_a_followed_log_goes_on_with_the_next_start_until_the_job_is_over(self):
+        said = {1: "first", 2: "second"}
+        read = []
+
+        def stream(url):
+            read.append(urllib.parse.parse_qs(url.query))
+            return (200, f"event: log\ndata: {said[len(read)]}\n\nevent: end\ndata: \n\n",
+                    ("Content-Type", "text/event-stream"))
+
+        def job(_):
+            begun = max(len(read), 1) if len(read) < 2 else 2
+            # After the first log the worker has started again; after the second the job is over.
+            return 200, status("train", "Failed" if len(read) == 2 else "Running",
+                               members=[self.member(begun + (len(read) == 1))])
+        self.fake.answers = {("GET", "/api/v1/jobs/default.train/logs"): stream,
+                             ("GET", "/api/v1/jobs/default.train"): job}
+        done = self.expect(0, "logs", "train", "-f", "--tail", "5")
+        self.assertEqual(done.stdout, "first\nsecond\n")
+        self.assertIn("main 0 has started again on n0", done.stderr)
+        self.assertEqual(read[0]["tail_lines"], ["5"])
+        self.assertNotIn("tail_lines", read[1])
+
+    def test_a_followed_log_that_breaks_off_goes_on_where_it_was(self):
+        bodies = iter(["data: one\n\ndata: two\n\nevent: error\ndata: the controller ended\n\n",
+                       "data: one\n\ndata: two\n\ndata: three\n\nevent: end\ndata: \n\n"])
+        self.fake.answers = {
+            ("GET", "/api/v1/jobs/default.train/logs"):
+                lambda _: (200, next(bodies), ("Content-Type", "text/event-stream")),
+            ("GET", "/api/v1/jobs/default.train"):
+                (200, status("train", "Succeeded", members=[self.member(1, "Succeeded")]))}
+        done = self.expect(0, "logs", "train", "-f")
+        self.assertEqual(done.stdout, "one\ntwo\nthree\n")
+        self.assertIn("waiting for the controller", done.stderr)
+
+    def test_logs_of_all_workers_have_their_names(self):
+        def log(url):
+            query = urllib.parse.parse_qs(url.query)
+            return 200, f"from {query['role'][0]} {query['rank'][0]}\n", ("Content-Type", "text/plain")
+        self.fake.answers = {
+            ("GET", "/api/v1/jobs/default.train/logs"): log,
+            ("GET", "/api/v1/jobs/default.train"):
+                (200, status("train", members=[self.member(1), self.member(1, rank=1)]))}
+        self.assertEqual(self.expect(0, "logs", "train", "--all").stdout,
+                         "main 0 | from main 0\nmain 1 | from main 1\n")
+        logs = json.loads(self.expect(0, "logs", "train", "--all", "--json").stdout)["logs"]
+        self.assertEqual([(each["role"], each["rank"], each["lines"]) for each in logs],
+                         [("main", 0, ["from main 0"]), ("main", 1, ["from main 1"])])
+        self.assertIn("--all", self.expect(2, "logs", "train", "--all", "--rank", "1").stderr)
+
+    def test_logs_of_the_start_before(self):
+        self.fake.answers[("GET", "/api/v1/jobs/default.train/logs")] = (
+            200, "old\n", ("Content-Type", "text/plain"))
+        self.assertEqual(self.expect(0, "logs", "train", "--previous").stdout, "old\n")
+        self.assertEqual(self.fake.asked[-1][2]["previous"], ["1"])
+        self.expect(2, "logs", "train", "--previous", "-f")
+
+    def test_a_log_that_is_none_says_why(self):
+        self.fake.answers[("GET", "/api/v1/jobs/default.train/logs")] = (404, {"error": {
+            "message": "there is no log: the worker never started: /no/program"}})
+        done = self.expect(1, "logs", "train")
+        self.assertEqual(done.stdout, "")
+        self.assertIn("the worker never started: /no/program", done.stderr)
+
+    def test_events_since_a_time(self):
+        events = [{"number": n, "at": NOW_NS + n * 1_000_000_000, "job": "", "node": "",
+                   "severity": "Normal", "name": f"E{n}", "message": ""} for n in range(3)]
+        self.fake.answers[("GET", "/api/v1/events")] = (200, {"events": events})
+        text = self.expect(0, "events", "--since", "2023-11-14T22:13:21Z").stdout
+        self.assertEqual([line.split()[3] for line in text.splitlines()], ["E1", "E2"])
+        self.assertIn("2h, 7d", self.expect(2, "events", "--since", "lately").stderr)
 
     def test_events_once(self):
         event = {"number": 1, "at": NOW_NS, "job": "default.train", "node": "", "severity":
@@ -479,6 +601,30 @@ class FollowTest(VerbTest):
 
 
 class ReachingTest(VerbTest):
+    def test_of_several_controllers_the_one_that_answers_is_asked(self):
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": [status("there")]})
+        gone = Fake()
+        gone.close()
+        for servers in [f"{gone.url},{self.fake.url}", f"{self.fake.url}, {gone.url}"]:
+            self.assertEqual(self.expect(0, "get", "--names", "--server", servers).stdout, "there\n")
+        error = self.expect(5, "get", "--server", f"{gone.url},{gone.url}").stderr
+        self.assertIn(f"{gone.url}, {gone.url}: no controller answers", error)
+        self.assertIn("ftp", self.expect(2, "get", "--server", f"{gone.url},ftp://x").stderr)
+
+    def test_one_of_several_that_does_not_lead_is_passed_over(self):
+        leader = Fake()
+        self.addCleanup(leader.close)
+        leader.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": [status("led")]})
+        self.fake.answers[("GET", "/api/v1/jobs")] = (503, {"error": {"message": "not known"}})
+        self.assertEqual(self.expect(0, "get", "--names", "--server",
+                                     f"{self.fake.url},{leader.url}").stdout, "led\n")
+
+    def test_who_asks_is_told(self):
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": []})
+        self.environment["LOGNAME"] = "ada"
+        self.expect(0, "get")
+        self.assertEqual(self.fake.asked[-1][4]["Orrery-User"], "ada")
+
     def test_nobody_there_is_code_5_with_what_to_do(self):
         self.fake.close()
         done = self.expect(5, "get")

@@ -49,10 +49,6 @@ TEST(Table, NumbersHaveCommasBetweenThousands) {
 }
 
 TEST(Table, TimesReadInTheUnitOfTheirSize) {
-  EXPECT_EQ(time_unit_for(59).name, "s");
-  EXPECT_EQ(time_unit_for(3600).name, "min");
-  EXPECT_EQ(time_unit_for(86400).name, "h");
-  EXPECT_EQ(time_unit_for(86400.0 * 60).name, "d");
   EXPECT_EQ(time_in_words(0.4), "0 s");
   EXPECT_EQ(time_in_words(200), "3 min 20 s");
   EXPECT_EQ(time_in_words(3600 * 5 + 720), "5 h 12 min");

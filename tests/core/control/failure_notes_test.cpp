@@ -1,0 +1,141 @@
+// What a job remembers of its failures for people.
+#include "core/control/failure_notes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/control/status.hpp"
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+JobStatus status(const ControllerHarness& h, JobId id) {
+  return status_of(h.controller.state(), h.job(id));
+}
+
+/// The worker ends with this code.
+void end_with(ControllerHarness& h, JobId id, std::uint32_t rank, std::int32_t exit_code) {
+  h.step(h.cluster.end(h.process(id, rank), WorkerFact::Exited, exit_code));
+}
+
+FailureExplained explained(JobId id, const Worker& worker, const std::string& lines) {
+  return {id, worker.incarnation, worker.birth_rank, "it ended", lines};
+}
+
+TEST(FailureNotes, AJobThatFailedNamesTheWorkerItsExitCodeAndItsLastLines) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2).limit(0), 2);
+  const Worker worker = h.job(id).workers[1];
+  end_with(h, id, 1, 7);
+  h.step(explained(id, worker, "no such file\n"));
+  ASSERT_EQ(h.phase(id), JobPhase::Failed);
+  const JobStatus told = status(h, id);
+  EXPECT_THAT(told.message, HasSubstr("1 failures, 0 are allowed; the last: "));
+  EXPECT_THAT(told.message, HasSubstr(" 1 on node-0 ended with exit code 7"));
+  ASSERT_THAT(told.failures, SizeIs(1));
+  EXPECT_EQ(told.failures[0].exit_code, 7);
+  EXPECT_EQ(told.failures[0].local_rank, 1);
+  EXPECT_EQ(told.failures[0].last_lines, "no such file\n");
+}
+
+TEST(FailureNotes, TheyOutliveTheControllerThatSawThem) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").limit(0), 1);
+  const Worker worker = h.job(id).workers[0];
+  end_with(h, id, 0, 7);
+  h.step(explained(id, worker, "last words\n"));
+  ByteWriter out;
+  h.controller.state().save(out);
+  ByteReader in(out.bytes());
+  State again;
+  ASSERT_TRUE(again.load(in, kRecordVersion));
+  const JobStatus told = status_of(again, again.job(id));
+  EXPECT_EQ(told.message, status(h, id).message);
+  ASSERT_THAT(told.failures, SizeIs(1));
+  EXPECT_EQ(told.failures[0].last_lines, "last words\n");
+}
+
+TEST(FailureNotes, OnlyTheLatestAreKeptAndOnlyOneWithItsLines) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").limit(10);
+  builder.raw().backoff_max = Duration::seconds(1);
+  const JobId id = h.running(builder, 1);
+  for (std::int32_t code = 1; code <= 5; ++code) {
+    const Worker worker = h.job(id).workers[0];
+    end_with(h, id, 0, code);
+    h.step(explained(id, worker, "code " + std::to_string(code)));
+    h.pass(Duration::seconds(1));
+    h.settle();
+    ASSERT_EQ(h.phase(id), JobPhase::Running);
+  }
+  const JobStatus told = status(h, id);
+  ASSERT_THAT(told.failures, SizeIs(kFailuresKept));
+  EXPECT_EQ(told.failures.front().exit_code, 3);
+  EXPECT_THAT(told.failures.front().last_lines, IsEmpty());
+  EXPECT_EQ(told.failures.back().last_lines, "code 5");
+}
+
+TEST(FailureNotes, WordsThatComeBeforeTheReportBelongToIt) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").limit(0), 1);
+  const Worker worker = h.job(id).workers[0];
+  h.step(explained(id, worker, "early"));
+  end_with(h, id, 0, 9);
+  const JobStatus told = status(h, id);
+  ASSERT_THAT(told.failures, SizeIs(1));
+  EXPECT_EQ(told.failures[0].exit_code, 9);
+  EXPECT_EQ(told.failures[0].last_lines, "early");
+}
+
+TEST(FailureNotes, WordsOfSomebodyElseChangeNothing) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a"), 1);
+  h.forget();
+  h.step(FailureExplained{id, Incarnation{77}, Rank{0}, "who", "what"});
+  h.step(FailureExplained{JobId{99}, Incarnation{1}, Rank{0}, "who", "what"});
+  EXPECT_THAT(status(h, id).failures, IsEmpty());
+  EXPECT_EQ(h.reports_ignored(Ignored::StaleIncarnation), 1u);
+  EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
+}
+
+TEST(FailureNotes, ASignalIsNamedAndAStartThatFailedSaysWhy) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId killed = h.running(job("a").limit(0), 1);
+  end_with(h, killed, 0, 137);
+  EXPECT_THAT(status(h, killed).message, HasSubstr("was ended by signal 9 (SIGKILL"));
+  const JobId unstarted = h.submit(job("b").limit(0));
+  h.plan(grant(unstarted, 1));
+  const Worker worker = h.job(unstarted).workers[0];
+  h.step(h.cluster.end(h.process(unstarted, 0), WorkerFact::LaunchFailed));
+  h.step(FailureExplained{
+      unstarted, worker.incarnation, worker.birth_rank, "/no/program: not found\nmore", {}});
+  EXPECT_THAT(status(h, unstarted).message, HasSubstr("did not start: /no/program: not found"));
+}
+
+TEST(FailureNotes, TextsAreBounded) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").limit(0), 1);
+  const Worker worker = h.job(id).workers[0];
+  end_with(h, id, 0, 1);
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += "line " + std::to_string(i) + "\n";
+  h.step(explained(id, worker, lines));
+  const std::string kept = status(h, id).failures.at(0).last_lines;
+  EXPECT_LE(kept.size(), kFailureTextMax);
+  EXPECT_TRUE(kept.starts_with("line "));
+  EXPECT_TRUE(kept.ends_with("line 999\n"));
+}
+
+TEST(FailureNotes, WhoSubmittedAJobIsRemembered) {
+  ControllerHarness h({nodes_of(1, 4)});
+  h.step(JobSubmitted{5, std::make_shared<JobSpec>(job("a").spec()), "ada"});
+  EXPECT_EQ(status(h, JobId{0}).user, "ada");
+}
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,378 @@
+// logs: what workers wrote, once or as they write it.
+#include <poll.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "tools/client/event_stream.hpp"
+#include "tools/client/json_reading.hpp"
+#include "tools/client/session.hpp"
+#include "tools/client/verbs.hpp"
+#include "tools/client/views.hpp"
+#include "tools/console/interrupt.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kRankMax = 1'000'000;
+constexpr std::uint64_t kTailMax = 1'000'000;
+constexpr int kAskAgainMs = 300;
+constexpr std::size_t kFollowedMax = 256;  // Logs at once: a thread and a connection each.
+
+/// The last `lines` lines of a text.
+std::string_view last_lines(std::string_view text, std::uint64_t lines) {
+  if (lines == 0) return {};
+  std::size_t at = text.size();
+  if (text.ends_with('\n')) --at;
+  while (at > 0) {
+    const std::size_t before = text.rfind('\n', at - 1);
+    if (before == text.npos) return text;
+    if (--lines == 0) return text.substr(before + 1);
+    at = before;
+  }
+  return text;
+}
+
+/// Which logs, and how.
+struct LogWish {
+  std::string job;   ///< As it was given.
+  std::string role;  ///< Empty: ranks are those in the job.
+  std::uint64_t rank = 0;
+  std::optional<std::uint64_t> tail;
+  bool follow = false;
+  bool previous = false;
+  bool all = false;
+  bool as_json = false;
+
+  std::string subject() const { return "job " + full_name(job); }
+};
+
+Result<LogWish> log_wish(const Arguments& arguments) {
+  LogWish out;
+  Errors errors;
+  const auto number = [&](const char* option, std::uint64_t most) -> std::optional<std::uint64_t> {
+    const auto text = arguments.value(option);
+    if (!text) return std::nullopt;
+    const auto value = whole_number(std::string("orrery logs: ") + option, *text, 0, most);
+    if (value) return *value;
+    errors.insert(errors.end(), value.errors().begin(), value.errors().end());
+    return std::nullopt;
+  };
+  out.job = arguments.operands().front();
+  out.role = arguments.value("--role").value_or("");
+  out.rank = number("--rank", kRankMax).value_or(0);
+  out.tail = number("--tail", kTailMax);
+  out.follow = arguments.has("--follow");
+  out.previous = arguments.has("--previous");
+  out.all = arguments.has("--all");
+  out.as_json = arguments.has("--json");
+  if (out.all && arguments.has("--rank"))
+    errors.push_back({.subject = "orrery logs: --all",
+                      .message = "found beside --rank, needed one of them; leave one out"});
+  if (out.follow && out.previous)
+    errors.push_back({.subject = "orrery logs: --follow",
+                      .message = "found beside --previous, whose worker writes no more; leave one "
+                                 "of them out"});
+  if (!errors.empty()) return errors;
+  return out;
+}
+
+/// One worker whose log is wanted.
+struct LogSource {
+  std::string role;              ///< Empty: `rank` is the one in the job.
+  std::uint64_t rank = 0;        ///< In the role, else in the job.
+  std::string prefix;            ///< Before each line of several logs.
+  std::int64_t incarnation = 0;  ///< Of the start that is being read; 0: not known.
+};
+
+std::string target_of(const LogWish& wish, const LogSource& source) {
+  std::string out = job_target(wish.job, "/logs?rank=" + std::to_string(source.rank));
+  if (!source.role.empty()) out += "&role=" + url_escaped(source.role);
+  if (wish.previous) out += "&previous=1";
+  return out;
+}
+
+/// The member of a job's document that a source names; null where there is none now.
+const json& member_for(const json& job, const LogSource& source) {
+  for (const json& member : list_of(job, "members")) {
+    const bool is_it =
+        source.role.empty()
+            ? number_of(member, "rank") == static_cast<std::int64_t>(source.rank)
+            : text_of(member, "role") == source.role &&
+                  number_of(member, "local_rank") == static_cast<std::int64_t>(source.rank);
+    if (is_it) return member;
+  }
+  static const json kNobody;
+  return kNobody;
+}
+
+json line_json(const LogSource& source, std::string_view line) {
+  json out;
+  if (!source.role.empty()) out["role"] = source.role;
+  out["rank"] = source.rank;
+  out["line"] = line;
+  return out;
+}
+
+/// One line of a followed log, or of one of several. Whole lines are one write.
+void print_line(Console& console,
+                const LogWish& wish,
+                const LogSource& source,
+                std::string_view line) {
+  console.out(wish.as_json
+                  ? line_json(source, line).dump(-1, ' ', false, json::error_handler_t::replace) +
+                        "\n"
+                  : source.prefix + std::string(line) + "\n");
+}
+
+// --- once ---
+
+void print_text(Console& console,
+                const LogWish& wish,
+                const LogSource& source,
+                std::string_view text) {
+  if (source.prefix.empty()) return console.out(text);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    print_line(console, wish, source, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+/// The lines of a text, as a document.
+json lines_json(std::string_view text) {
+  json out = json::array();
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out.push_back(std::string(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+/// Prints one log, or adds it to `documents`.
+void print_log(Session& session, const LogWish& wish, const LogSource& source, json& documents) {
+  std::string target = target_of(wish, source);
+  if (wish.tail) target += "&tail_lines=" + std::to_string(*wish.tail);
+  const Result<HttpReply> reply = session.client().send({.target = target, .accept = "text/plain"});
+  const std::string subject =
+      wish.subject() +
+      (source.prefix.empty() ? "" : ", " + source.role + " " + std::to_string(source.rank));
+  if (!reply) {
+    session.tell(reply.errors());
+  } else if (!reply->is_good()) {
+    session.tell(*reply, subject);
+  } else {
+    const std::string_view text =
+        wish.tail ? last_lines(reply->body, *wish.tail) : std::string_view(reply->body);
+    if (!wish.as_json) return print_text(session.console(), wish, source, text);
+    json log = {{"rank", source.rank}, {"lines", lines_json(text)}};
+    if (!source.role.empty()) log["role"] = source.role;
+    documents.push_back(std::move(log));
+  }
+}
+
+// --- as it comes ---
+
+/// Follows the log of one replica over restarts of its worker, its job and the controller, until
+/// the job is over.
+class LogFollower {
+ public:
+  LogFollower(const ClientOptions& options, Console& console, const LogWish& wish, LogSource source)
+      : session_(options, console), wish_(wish), source_(std::move(source)) {}
+
+  ExitCode run() {
+    source_.incarnation = number_of(member_for(job_now(), source_), "incarnation");
+    while (!interrupted()) {
+      const Ending ending = follow();
+      if (ending == Ending::Refused || interrupted()) break;
+      if (ending == Ending::Lost) {
+        if (!waits_) session_.console().err("the log broke off; waiting for the controller\n");
+        waits_ = true;
+        ::poll(nullptr, 0, kAskAgainMs);
+      } else if (!await_next_start()) {
+        break;
+      }
+    }
+    return interrupted() ? ExitCode::Interrupted : session_.code();
+  }
+
+ private:
+  enum class Ending : std::uint8_t {
+    Ended,    ///< The worker has ended, and all that it wrote has come.
+    Lost,     ///< It broke off.
+    Refused,  ///< There is none; told.
+  };
+
+  /// The job's document; null where nobody answers, or there is no such job.
+  json job_now() {
+    const Result<HttpReply> reply = session_.client().send({.target = job_target(wish_.job)});
+    is_gone_ = reply && reply->status == 404;
+    if (!reply || !reply->is_good()) return nullptr;
+    json out = json::parse(reply->body, nullptr, false);
+    return out.is_object() ? out : json();
+  }
+
+  std::string target() const {
+    std::string out = target_of(wish_, source_) + "&follow=1";
+    if (!has_begun_ && wish_.tail) return out + "&tail_lines=" + std::to_string(*wish_.tail);
+    // Where it began at its end, it goes on at the end: the byte before stands for a line.
+    return has_begun_ && !is_whole_ ? out + "&tail_bytes=1" : out;
+  }
+
+  Ending follow() {
+    EventStreamParser parser;
+    Ending ending = Ending::Lost;
+    std::uint64_t skipped = !has_begun_ ? 0 : is_whole_ ? lines_ : 1;
+    if (!has_begun_) is_whole_ = !wish_.tail;
+    bool ended = false;
+    const Result<HttpReply> reply = session_.client().follow(
+        {.target = target(), .accept = "text/event-stream"}, [&](std::string_view text) {
+          has_begun_ = true;
+          waits_ = false;
+          parser.feed(text);
+          while (const auto event = parser.next()) {
+            if (event->name == "end" || event->name == "error") {
+              ending = event->name == "end" ? Ending::Ended : Ending::Lost;
+              ended = true;
+            } else if (skipped > 0) {
+              --skipped;
+            } else {
+              ++lines_;
+              print_line(session_.console(), wish_, source_, event->data);
+            }
+          }
+          return !ended;
+        });
+    if (reply && reply->is_good()) has_begun_ = true;
+    if (has_begun_ && (!reply || reply->is_good() || reply->status == 503)) return ending;
+    if (has_begun_ && reply->status == 404) return Ending::Ended;  // It is forgotten meanwhile.
+    if (interrupted()) return Ending::Refused;
+    reply ? session_.tell(*reply, wish_.subject()) : session_.tell(reply.errors());
+    return Ending::Refused;
+  }
+
+  /// Waits for the next start of the replica; false where none will come.
+  bool await_next_start() {
+    while (!interrupted()) {
+      const json job = job_now();
+      if (is_gone_) return false;
+      const json& member = member_for(job, source_);
+      const std::int64_t incarnation = number_of(member, "incarnation");
+      const std::string state = text_of(member, "state");
+      const bool has_begun = !state.empty() && state != "Claimed" && state != "Starting";
+      if (incarnation > source_.incarnation && has_begun) {
+        source_.incarnation = incarnation;
+        lines_ = 0;
+        is_whole_ = true;
+        session_.console().err(wish_.job + ": " + text_of(member, "role") + " " +
+                               text_of(member, "local_rank") + " has started again on " +
+                               text_of(member, "node") + "\n");
+        return true;
+      }
+      const std::string phase = text_of(job, "phase");
+      // One that has ended well stays as it is while others run on.
+      if (phase == "Succeeded" || phase == "Failed" ||
+          (incarnation == source_.incarnation && state == "Succeeded"))
+        return false;
+      ::poll(nullptr, 0, kAskAgainMs);
+    }
+    return false;
+  }
+
+  Session session_;
+  const LogWish& wish_;
+  LogSource source_;
+  std::uint64_t lines_ = 0;  ///< Printed, of this start.
+  bool has_begun_ = false;
+  bool is_whole_ = true;  ///< Printed from its first line on.
+  bool waits_ = false;
+  bool is_gone_ = false;
+};
+
+/// The workers of the job, or of one of its roles. Empty where that was told.
+std::vector<LogSource> all_sources(Session& session, const LogWish& wish) {
+  std::vector<LogSource> out;
+  const json job = session.ask({.target = job_target(wish.job)}, wish.subject());
+  if (job.is_null()) return out;
+  std::size_t width = 0;
+  for (const json& member : list_of(job, "members")) {
+    const std::string role = text_of(member, "role");
+    if (!wish.role.empty() && role != wish.role) continue;
+    LogSource source;
+    source.role = role;
+    source.rank =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(number_of(member, "local_rank"), 0));
+    source.prefix = role + " " + std::to_string(source.rank);
+    width = std::max(width, source.prefix.size());
+    out.push_back(std::move(source));
+  }
+  for (LogSource& source : out) {
+    source.prefix.resize(width, ' ');
+    source.prefix += " | ";
+  }
+  return out;
+}
+
+/// A thread for each log; Ctrl-C ends the program, whatever they wait for.
+ExitCode follow_all(const ClientOptions& options,
+                    Console& console,
+                    const LogWish& wish,
+                    std::vector<LogSource> sources) {
+  std::atomic<std::size_t> left = sources.size();
+  std::atomic<int> code = 0;
+  std::vector<std::thread> threads;
+  for (LogSource& source : sources)
+    threads.emplace_back([&, source = std::move(source)]() mutable {
+      const ExitCode own = LogFollower(options, console, wish, std::move(source)).run();
+      if (own != ExitCode::Met) code = static_cast<int>(own);
+      --left;
+    });
+  while (left > 0 && !interrupted()) ::poll(nullptr, 0, kAskAgainMs);
+  if (interrupted()) std::_Exit(static_cast<int>(ExitCode::Interrupted));
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<ExitCode>(code.load());
+}
+
+}  // namespace
+
+ExitCode run_logs(const Arguments& arguments, Console& console) {
+  const auto options = client_options(arguments);
+  const auto wish = log_wish(arguments);
+  if (!options) console.errors(options.errors());
+  if (!wish) console.errors(wish.errors());
+  if (!options || !wish) return ExitCode::BadInput;
+  Session session(*options, console);
+  std::vector<LogSource> sources;
+  if (wish->all) sources = all_sources(session, *wish);
+  if (session.code() != ExitCode::Met) return session.code();
+  // Without workers the answer to rank 0 says why there are none.
+  if (sources.empty()) sources.push_back({.role = wish->role, .rank = wish->rank});
+  if (wish->follow && sources.size() == 1)
+    return LogFollower(*options, console, *wish, std::move(sources.front())).run();
+  if (wish->follow && sources.size() > kFollowedMax) {
+    console.err(wish->subject() + ": " + std::to_string(sources.size()) +
+                " workers found, at most 256 logs can be followed at once; name a --role or a "
+                "--rank\n");
+    return ExitCode::BadInput;
+  }
+  if (wish->follow) return follow_all(*options, console, *wish, std::move(sources));
+  json documents = json::array();
+  for (const LogSource& source : sources) {
+    print_log(session, *wish, source, documents);
+    if (session.code() == ExitCode::Unreachable || session.code() == ExitCode::Interrupted) break;
+  }
+  if (wish->as_json)
+    console.out(json{{"job", full_name(wish->job)}, {"logs", documents}}.dump(
+                    2, ' ', false, json::error_handler_t::replace) +
+                "\n");
+  return session.code();
+}
+
+}  // namespace orrery::cli
