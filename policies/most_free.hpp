@@ -41,6 +41,12 @@ class MostFreePlacer {
   bool ranked_ = false;  ///< Whether `order_` tells the trial's state.
 };
 
+/// Whether the job's turn is before the other's: the higher priority first, then the older one.
+bool comes_before(const JobRow& a, const JobRow& b);
+
+/// Jobs that hold devices, in that order.
+std::vector<JobId> holders_in_order(const ClusterView& view);
+
 /// Jobs that a policy may grant or change: those that wait and those that hold devices, the higher
 /// priority first, then the older one.
 std::vector<JobId> jobs_in_order(const ClusterView& view);

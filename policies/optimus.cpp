@@ -39,20 +39,41 @@ Triggers Optimus::triggers() const {
 
 Plan Optimus::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
 
-/// Every job's minimum while devices are left; jobs that get nothing stay in the list.
+/// Gives the job its minimum if as much is left; whether it got it.
+bool Optimus::size_one(const ClusterView& view,
+                       const JobRow& row,
+                       std::int64_t& left,
+                       std::vector<Sized>& sized) {
+  // Of a fixed job the number that its user asked for last.
+  const std::int64_t devices = devices_at(row, row.min_replicas);
+  if (devices > left || !view.quota_allows(row.id, static_cast<std::int32_t>(devices)))
+    return false;
+  left -= devices;
+  sized.push_back({row.id, row.min_replicas});
+  return true;
+}
+
+/// Every job's minimum while devices are left; of those that get nothing, only those that hold
+/// something. The queue may be thousands of jobs long where a few can be served, so it is read in
+/// its own order, and of a job that needs more than is left nothing is read but its entry.
 std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
                                                    std::int64_t& left) const {
   std::vector<Sized> sized;
-  for (const JobId id : jobs_in_order(view)) {
-    const JobView job = view.job(id);
-    if (job.row.holds && job.row.is_fixed()) continue;
-    // Of a fixed job the number that its user asked for last.
-    const std::int32_t least = job.row.min_replicas;
-    const std::int64_t devices = devices_at(job.row, least);
-    const bool fits = devices <= left && view.quota_allows(id, static_cast<std::int32_t>(devices));
-    if (fits) left -= devices;
-    sized.push_back({id, fits ? least : 0});
-  }
+  const std::vector<JobId> holders = holders_in_order(view);
+  auto next = holders.begin();
+  const auto size_holder = [&] {
+    const JobRow& row = view.row(*next++);
+    if (!row.is_fixed() && !size_one(view, row, left, sized)) sized.push_back({row.id, 0});
+  };
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    // What is left never grows.
+    if (entry.devices > left) return true;
+    const JobRow& row = view.row(entry.job);
+    while (next != holders.end() && comes_before(view.row(*next), row)) size_holder();
+    size_one(view, row, left, sized);
+    return true;
+  });
+  while (next != holders.end()) size_holder();
   return sized;
 }
 

@@ -48,6 +48,10 @@ class Optimus : public Policy {
     std::int32_t replicas = 0;
   };
 
+  static bool size_one(const ClusterView& view,
+                       const JobRow& row,
+                       std::int64_t& left,
+                       std::vector<Sized>& sized);
   std::vector<Sized> minimum_sizes(const ClusterView& view, std::int64_t& left) const;
   void grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized);
   Duration gain(const ClusterView& view, const Sized& sized);
