@@ -197,10 +197,10 @@ struct JobState {
   Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
 
   JobFailover failover;
-  std::vector<SizedSeats> seats;        ///< Of roles with placements, at each size that is named.
-  bool deleted = false;                 ///< To be forgotten as soon as its last worker is gone.
-  bool sized_by_user = false;           ///< Preemptible and of a fixed size that its user has changed.
-  std::string user;                     ///< Who submitted it; may be empty.
+  std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
+  bool deleted = false;           ///< To be forgotten as soon as its last worker is gone.
+  bool sized_by_user = false;     ///< Preemptible and of a fixed size that its user has changed.
+  std::string user;               ///< Who submitted it; may be empty.
   std::vector<WorkerFailure> failures;  ///< The latest, oldest first; see failure_notes.hpp.
   /// In state: who had its name before it. Derived: neither saved nor in the digest.
   JobId before;

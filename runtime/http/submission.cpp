@@ -172,10 +172,11 @@ void take(const CallPtr& call, const ControlDoor& door, const Wish& wish, Result
     specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
   if (wish.apply)
     return apply_jobs(
-        call, door, {std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call), wish.dry});
-  begin(std::make_shared<Submission>(
-            Submission{
-                call, door, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
+        call,
+        door,
+        {std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call), wish.dry});
+  begin(std::make_shared<Submission>(Submission{
+            call, door, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
         wish.dry);
 }
 
