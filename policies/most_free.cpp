@@ -104,13 +104,15 @@ bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes) {
   return std::equal(nodes.begin(), nodes.end(), job.nodes.begin(), job.nodes.end());
 }
 
-std::int64_t devices_to_share(const ClusterView& view) {
-  std::int64_t devices = view.devices_usable();
+std::int64_t thousandths_to_share(const ClusterView& view) {
+  std::int64_t left = view.devices_usable() * 1000;
   for (const JobId id : view.holding()) {
     const JobRow& row = view.row(id);
-    if (row.is_fixed()) devices -= row.devices_held;
+    if (!row.is_fixed()) continue;
+    left -=
+        row.has_parts() ? row.thousandths_at(row.replicas) : std::int64_t{row.devices_held} * 1000;
   }
-  return devices;
+  return left;
 }
 
 }  // namespace orrery::policies

@@ -57,7 +57,8 @@ void grant_on(JobId job, std::int32_t replicas, const std::vector<NodeCount>& no
 /// Whether the job already has exactly these nodes, in whatever order.
 bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes);
 
-/// Devices of all usable nodes, less those of the jobs that hold some and may not be changed.
-std::int64_t devices_to_share(const ClusterView& view);
+/// Devices of all usable nodes in thousandths, less those of the jobs that hold some and may not be
+/// changed.
+std::int64_t thousandths_to_share(const ClusterView& view);
 
 }  // namespace orrery::policies

@@ -75,6 +75,14 @@ Demand demand_of(Step& step, const JobState& job, RoleIndex role);
 /// Whether every node has ports for the new workers that it is to take (core/discovery).
 bool ports_fit(const Ledger& ledger, const JobSpec& spec, std::span<const Placed> added);
 
+/// The order in which new workers claim their places, as indices: seats before all else, so that
+/// whoever sits wherever it fits leaves them free; then, where parts of devices are asked for, the
+/// role that a policy sizes. The search for places goes the same way: which parts are broken off
+/// first decides whether the others still fit.
+std::vector<std::size_t> claim_order(const State& state,
+                                     const JobState& job,
+                                     std::span<const Placed> added);
+
 /// Whether all of it can be claimed one after the other, not only each by itself.
 bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added);
 

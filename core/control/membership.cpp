@@ -30,21 +30,15 @@ Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   return worker;
 }
 
-// Claims what is to be added. Seats before all else, as they were found: whoever sits wherever it
-// fits must leave them free.
+// Claims what is to be added; the workers come in the order of `placed`.
 std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
-  std::size_t workers = 0;
-  for (const Placed& each : placed) workers += static_cast<std::size_t>(each.at.replicas);
-  std::vector<Worker> added(workers);
-  for (const bool seated : {true, false}) {
-    auto next = added.begin();
-    for (const Placed& each : placed) {
-      const auto end = next + each.at.replicas;
-      if (each.seat.has_value() == seated)
-        std::generate(next, end, [&] { return claim_worker(step, job, each); });
-      next = end;
-    }
-  }
+  std::vector<std::size_t> first(placed.size() + 1, 0);
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    first[i + 1] = first[i] + static_cast<std::size_t>(placed[i].at.replicas);
+  std::vector<Worker> added(first.back());
+  for (const std::size_t i : claim_order(step.state, job, placed))
+    for (std::size_t w = first[i]; w < first[i + 1]; ++w)
+      added[w] = claim_worker(step, job, placed[i]);
   return added;
 }
 

@@ -42,15 +42,20 @@ void set_bounds(JobState& job) {
   if (is_seated(*job.spec)) {
     // Devices that roles share count once, so that what is left beside the elastic role can be
     // negative.
-    row.rest_devices =
-        devices_at_size(job, row.min_replicas) - row.min_replicas * row.demand.devices;
+    const std::int32_t devices = devices_at_size(job, row.min_replicas);
+    row.rest_devices = devices - row.min_replicas * row.demand.devices;
+    row.rest_thousandths =
+        std::int64_t{devices} * 1000 - row.min_replicas * row.demand.thousandths();
     return;
   }
   row.rest_devices = 0;
+  row.rest_thousandths = 0;
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     const RoleIndex index{static_cast<std::uint16_t>(r)};
-    if (index != row.elastic)
-      row.rest_devices += job.target(index) * job.spec->roles[r].bundle.devices;
+    if (index == row.elastic) continue;
+    const Bundle& bundle = job.spec->roles[r].bundle;
+    row.rest_devices += job.target(index) * bundle.devices;
+    row.rest_thousandths += job.target(index) * bundle.thousandths();
   }
 }
 
@@ -338,6 +343,7 @@ void on_event(Step& step, const EpochStarted& event) {
                   EventBody(std::in_place_type<EpochStarted>).index());
   state.epoch = event.epoch;
   state.settings = event.settings;
+  state.ledger.count_parts(state.settings.rules >= 1);
   if (!takeover) return;
   stop_strict_jobs(step);
   // Nothing is known of workers until their nodes have given complete lists under this epoch.

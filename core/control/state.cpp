@@ -99,7 +99,7 @@ void State::drop_retired_ids() {
 
 void State::enqueue(JobState& job) {
   if (job.row.infeasible) return;
-  waiting.insert(job.row.priority, {job.row.id, job.row.gang_devices(), job.row.estimate});
+  waiting.insert(job.row.priority, {job.row.id, job.row.gang_room(), job.row.estimate});
 }
 
 void State::dequeue(JobState& job) { waiting.erase(job.row.priority, job.row.id); }
@@ -270,6 +270,7 @@ bool State::load(ByteReader& in, std::uint16_t version) {
 
 // Fills in what is derived from the saved fields.
 void State::rebuild() {
+  ledger.count_parts(settings.rules >= 1);
   ledger.rebuild();
   rebuild_node_timer();
   for_each_job([&](JobState& job) {
