@@ -355,6 +355,8 @@ void Term::on(NodeId node, const Fact& fact) {
   ear_.told(origin, std::move(body), now - fact.age, now);
 }
 
+void Term::on(NodeId node, const WorkerTokens& told) { credentials_.learn(node, told, state()); }
+
 void Term::on(NodeId node, const WorkerTrouble& trouble) {
   UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};
   if (!trouble.log_tail.empty()) event.message += "\n" + trouble.log_tail;
