@@ -73,7 +73,11 @@ NodeAgent::NodeAgent(const AgentConfig& config,
             config.controllers,
             state_.record().session ^ static_cast<std::uint64_t>(boot_time().ns),
             host.line),
-      inbox_(std::make_shared<Inbox<Word>>()) {}
+      inbox_(std::make_shared<Inbox<Word>>()) {
+  starts_.on_token([this](const WorkerToken& token) {
+    if (welcomed_) line_.send(WorkerTokens{{token}});
+  });
+}
 
 AgentEnd NodeAgent::run(int signals) {
   signals_ = signals;

@@ -29,6 +29,7 @@ struct WorkerRecord {
   std::int32_t first_port = 0;
   Generation environment;   ///< Whose membership the worker's environment has.
   bool said_hello = false;  ///< On the agent's socket; it is told of memberships since.
+  std::string token;        ///< By which the controller's HTTP server knows it.
 
   WorkerName name() const { return {job, incarnation, birth_rank}; }
 
@@ -49,6 +50,7 @@ struct WorkerRecord {
     v.field("first_port", self.first_port);
     v.field_since(4, "environment", self.environment);
     v.field_since(4, "said_hello", self.said_hello);
+    v.field_since(4, "token", self.token);
   }
 };
 

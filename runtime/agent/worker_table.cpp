@@ -101,14 +101,18 @@ Status WorkerTable::make_folder(const SpawnWorker& order) {
   return Done{};
 }
 
-Status WorkerTable::start(const SpawnWorker& order, const WorkerLaunch& launch) {
+Status WorkerTable::start(const SpawnWorker& order,
+                          const WorkerLaunch& launch,
+                          const std::string& token) {
   // While it waited it may have been given another place than its folder was made with.
   const std::string path = path_of(order.worker);
-  if (!replace_file(path + "/agent", stored(record_of(order)), Survives::Kill))
+  WorkerRecord record = record_of(order);
+  record.token = token;
+  if (!replace_file(path + "/agent", stored(record), Survives::Kill))
     return table_refused(path, "it cannot be written");
   Result<ShimProcess> shim = ShimProcess::start(shim_program_, path, launch);
   if (!shim) return shim.errors();
-  living_.emplace(order.worker, Living{record_of(order), std::move(shim).value()});
+  living_.emplace(order.worker, Living{std::move(record), std::move(shim).value()});
   return Done{};
 }
 

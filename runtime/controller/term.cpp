@@ -376,6 +376,8 @@ void Term::on(NodeId node, const Fact& fact) {
   ear_.told(origin, std::move(body), now - fact.age, now);
 }
 
+void Term::on(NodeId node, const WorkerTokens& told) { credentials_.learn(node, told, state()); }
+
 void Term::on(NodeId node, const WorkerTrouble& trouble) {
   const Instant now = clock_.now();
   UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};

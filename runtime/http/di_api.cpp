@@ -173,19 +173,19 @@ void add_profilings(const CallPtr& call, const ControlDoor& door) {
 
 void add_di_api(Router& router, const ControlDoor& door) {
   for (const std::string prefix : {"/v2alpha1/{id}", "/v2alpha1/job/{id}"}) {
-    router.add("GET", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
+    router.add_for_workers("GET", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
       get_replicas(call, door);
     });
-    router.add("POST", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
+    router.add_for_workers("POST", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
       change_replicas(call, door, ScaleMode::Add);
     });
-    router.add("DELETE", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
+    router.add_for_workers("DELETE", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
       change_replicas(call, door, ScaleMode::Remove);
     });
-    router.add("GET", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
+    router.add_for_workers("GET", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
       get_di_profilings(call, door);
     });
-    router.add("POST", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
+    router.add_for_workers("POST", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
       add_profilings(call, door);
     });
   }

@@ -28,10 +28,10 @@ using testing::JobBuilder;
 class PlainOptimus {
  public:
   Plan optimize(const ClusterView& view) {
-    std::int64_t left = policies::devices_to_share(view);
+    std::int64_t left = policies::thousandths_to_share(view);
     std::vector<Sized> jobs = minimums(view, left);
     while (Sized* best = most_gaining(view, jobs, left)) {
-      left -= view.row(best->id).demand.devices;
+      left -= view.row(best->id).demand.thousandths();
       ++best->replicas;
     }
     return placed(view, jobs);
@@ -62,8 +62,8 @@ class PlainOptimus {
       const JobRow& row = view.row(id);
       if (row.holds && row.is_fixed()) continue;
       const bool fits =
-          devices_at(row, row.min_replicas) <= left && allowed(view, row, row.min_replicas);
-      if (fits) left -= devices_at(row, row.min_replicas);
+          row.thousandths_at(row.min_replicas) <= left && allowed(view, row, row.min_replicas);
+      if (fits) left -= row.thousandths_at(row.min_replicas);
       jobs.push_back({id, fits ? row.min_replicas : 0});
     }
     return jobs;
@@ -86,7 +86,7 @@ class PlainOptimus {
     Duration most = Duration::zero();
     for (Sized& job : jobs) {
       const Duration worth = gain(view, job);
-      if (worth <= most || view.row(job.id).demand.devices > left) continue;
+      if (worth <= most || view.row(job.id).demand.thousandths() > left) continue;
       most = worth;
       best = &job;
     }

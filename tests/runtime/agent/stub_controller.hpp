@@ -56,6 +56,7 @@ class StubController final : public LinkListener {
   std::vector<WorkersChanged> reports_;
   std::vector<Fact> facts_;
   std::vector<WorkerTrouble> troubles_;
+  std::vector<WorkerToken> tokens_;
   std::map<std::uint64_t, std::string> logs_;  ///< By request.
   std::map<std::uint64_t, std::string> log_ends_;
   int closed_ = 0;
@@ -176,6 +177,10 @@ class StubController final : public LinkListener {
   }
 
   void take(LinkId, const CheckResult&) {}
+
+  void take(LinkId, const WorkerTokens& told) {
+    tokens_.insert(tokens_.end(), told.tokens.begin(), told.tokens.end());
+  }
 
   std::mutex mutex_;
   LinkId link_;
