@@ -32,7 +32,7 @@ class Apply {
       if (!as_json_) tell(job);
     }
     // Where some jobs were left as they are the rest is done, and told above.
-    if (!reply->is_good()) session_.tell(*reply, jobs.empty() ? source.path : "job");
+    if (!reply->is_good()) session_.tell(*reply, jobs.empty() ? source.path : "");
   }
 
   json take_results() { return std::move(results_); }

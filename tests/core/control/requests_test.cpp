@@ -120,7 +120,7 @@ ScaleRequested any_size(JobId id, ScaleMode mode, std::int32_t replicas) {
 }
 
 TEST(Scaling, APreemptibleJobOfAFixedSizeTakesAnotherOne) {
-  ControllerHarness h({nodes_of(2, 4)});
+  ControllerHarness h({nodes_of(1, 8)});
   const JobId id = h.running(job("a").replicas(2).role("b", 1).preemptible(), 2);
   h.step(any_size(id, ScaleMode::Add, 1));
   ASSERT_TRUE(h.last_answer().accepted) << h.last_answer().message;

@@ -210,14 +210,14 @@ spec:
         spec:
           volumes: [{name: conf, configMap: {name: settings, defaultMode: 420}}]
           containers:
-            - {name: di-container, command: [x], volumeMounts: [{name: conf, mountPath: conf}]}
+            - {name: di-container, command: [x], volumeMounts: [{name: conf, mountPath: /conf}]}
     - type: collector
       template:
         spec:
           volumes:
             - {name: conf, configMap: {name: settings, items: [{key: b.py, path: main.py}]}}
           containers:
-            - {name: di-container, command: [x], volumeMounts: [{name: conf, mountPath: conf}]}
+            - {name: di-container, command: [x], volumeMounts: [{name: conf, mountPath: /conf}]}
 ---
 apiVersion: v1
 kind: ConfigMap
@@ -230,8 +230,8 @@ data:
 
 TEST(PodTemplate, AConfigMapOfTheFileIsMountedAsFiles) {
   const JobSpec spec = read_job(kWithConfigMap);
-  EXPECT_THAT(spec.roles[0].volumes, ElementsAre("conf:conf"));
-  EXPECT_THAT(spec.roles[1].volumes, ElementsAre("conf-2:conf")) << "other files, another folder";
+  EXPECT_THAT(spec.roles[0].volumes, ElementsAre("conf:/conf"));
+  EXPECT_THAT(spec.roles[1].volumes, ElementsAre("conf-2:/conf")) << "other files, another folder";
   EXPECT_THAT(spec.files,
               ElementsAre(JobFileSpec{"conf", "a.yaml", "rate: 0.1\n"},
                           JobFileSpec{"conf", "b.py", "print()"},

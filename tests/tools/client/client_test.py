@@ -407,7 +407,7 @@ class ApplyTest(VerbTest):
                                       "details": ["default.train: differs in x; delete it"]})
         done = self.expect(1, "apply", self.path)
         self.assertEqual(done.stdout, "b: submitted\n")
-        self.assertEqual(done.stderr, "job default.train: differs in x; delete it\n")
+        self.assertEqual(done.stderr, "default.train: differs in x; delete it\n")
         self.assertEqual(json.loads(self.expect(1, "apply", self.path, "--json").stdout),
                          {"jobs": jobs})
 
