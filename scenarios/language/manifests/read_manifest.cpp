@@ -128,9 +128,8 @@ bool is_dijob(Reading& reading, const YamlNode& node, const std::string& subject
   };
   const YamlNode* version = node.find("apiVersion");
   const bool older = version != nullptr && version->scalar == "diengine.opendilab.org/v1alpha1";
-  return !is_other("kind",
-                   "DIJob",
-                   "only DIJobs, and ConfigMaps that they mount, are read; remove it") &&
+  return !is_other(
+             "kind", "DIJob", "only DIJobs, and ConfigMaps that they mount, are read; remove it") &&
          !is_other("apiVersion",
                    "diengine.opendilab.org/v2alpha1",
                    older ? "write its coordinator, collector and learner as spec.tasks of that "
