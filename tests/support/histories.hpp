@@ -14,6 +14,7 @@
 
 #include "core/base/random.hpp"
 #include "core/control/controller.hpp"
+#include "core/control/job_changes.hpp"
 #include "core/record/codec.hpp"
 #include "core/record/record_text.hpp"
 #include "tests/support/fake_cluster.hpp"
@@ -327,13 +328,32 @@ class History {
   void ask() {
     const JobId id = some_job();
     if (random_.chance(0.15)) return step(StopRequested{++requests_, id});
+    if (random_.chance(0.3)) return change(id);
     RoleIndex role;
     if (random_.chance(0.5)) role = RoleIndex{static_cast<std::uint16_t>(random_.below(3))};
     step(ScaleRequested{++requests_,
                         id,
                         role,
                         static_cast<ScaleMode>(random_.below(4)),
-                        static_cast<std::int32_t>(random_.between(-1, 5))});
+                        static_cast<std::int32_t>(random_.between(-1, 5)),
+                        random_.chance(0.7)});
+  }
+
+  // Another file of a job: mostly one that it can follow.
+  void change(JobId id) {
+    const JobState* job = controller_.state().find(id);
+    if (job == nullptr) return step(JobChanged{++requests_, id, std::make_shared<JobSpec>()});
+    JobSpec spec = effective_spec(*job);
+    RoleSpec& role = spec.roles[random_.below(spec.roles.size())];
+    if (random_.chance(0.6)) {
+      role.min_replicas = static_cast<std::int32_t>(random_.between(0, 4));
+      role.max_replicas = role.min_replicas + static_cast<std::int32_t>(random_.below(3));
+    }
+    if (random_.chance(0.3)) spec.priority = static_cast<std::int32_t>(random_.between(-2, 2));
+    if (random_.chance(0.2)) spec.run_deadline = Duration::seconds(random_.between(1, 500));
+    if (random_.chance(0.2)) spec.group = random_.chance(0.5) ? "" : "g";
+    if (random_.chance(0.05)) spec.preemptible = !spec.preemptible;
+    step(JobChanged{++requests_, id, std::make_shared<JobSpec>(std::move(spec))});
   }
 
   // The new leader knows the journal; the orders that were not out yet are lost. Nodes register.

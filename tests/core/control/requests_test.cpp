@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/control/job_changes.hpp"
 #include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -151,118 +150,6 @@ TEST(Scaling, OlderJournalsRefuseItForPreemptibleJobsOfAFixedSize) {
   const JobId id = h.running(job("a").replicas(2).preemptible(), 2);
   h.step(scale(id, ScaleMode::Add, 1));
   EXPECT_FALSE(h.last_answer().accepted);
-}
-
-JobChanged changed(JobId id, const JobBuilder& wanted) {
-  return {7, id, std::make_shared<JobSpec>(wanted.spec())};
-}
-
-TEST(Change, WhatTheControllerAloneActsByIsTakenOverAtOnce) {
-  Settings settings;
-  ControllerHarness h({nodes_of(1, 4)}, settings);
-  h.step(QuotasDeclared{{{"group/x", 1}, {"group/y", 4}}});
-  JobBuilder before = job("a").replicas(1).group("x");
-  const JobId id = h.running(before, 1);
-  EXPECT_EQ(h.controller.state().quotas[0].held, 1);
-  JobBuilder after = job("a").replicas(1).group("y").priority(100).limit(9);
-  after.raw().labels = {{"tier", "gold"}};
-  after.raw().drain_grace = Duration::seconds(5);
-  after.raw().failover.job_restarts_max = 2;
-  h.step(changed(id, after));
-  ASSERT_TRUE(h.last_answer().accepted) << h.last_answer().message;
-  EXPECT_TRUE(*h.job(id).spec == after.spec());
-  EXPECT_EQ(h.row(id).priority, 100);
-  EXPECT_EQ(h.controller.state().quotas[0].held, 0);
-  EXPECT_EQ(h.controller.state().quotas[1].held, 1);
-  EXPECT_EQ(h.phase(id), JobPhase::Running);
-  EXPECT_EQ(h.row(id).reschedules, 0u) << "its workers know nothing of it";
-}
-
-TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
-  ControllerHarness h({nodes_of(1, 4)});
-  const JobId first = h.submit(job("a"));
-  const JobId second = h.submit(job("b"));
-  EXPECT_EQ(h.controller.state().waiting.front(), first);
-  h.step(changed(second, job("b").priority(100)));
-  EXPECT_EQ(h.controller.state().waiting.front(), second);
-}
-
-TEST(Change, GoesBackToAnOlderFileAfterScaling) {
-  ControllerHarness h({nodes_of(1, 4)});
-  const JobId id = h.running(job("a").replicas(2), 2);
-  h.step(any_size(id, ScaleMode::Set, 4));
-  h.settle();
-  EXPECT_EQ(effective_spec(h.job(id)).roles[0].min_replicas, 4);
-  const auto changes = changes_between(effective_spec(h.job(id)), job("a").replicas(2).spec());
-  ASSERT_EQ(changes.size(), 1U);
-  EXPECT_EQ(changes[0].field, "roles.worker.replicas");
-  EXPECT_TRUE(changes[0].in_place);
-  h.step(changed(id, job("a").replicas(2)));
-  h.settle();
-  EXPECT_EQ(h.row(id).replicas, 2);
-  EXPECT_TRUE(effective_spec(h.job(id)) == job("a").replicas(2).spec());
-}
-
-TEST(Change, BoundsOfAnElasticJobAreThoseOfItsPolicy) {
-  ControllerHarness h({nodes_of(1, 8)});
-  const JobId id = h.running(job("a").elastic(1, 8), 4);
-  h.step(changed(id, job("a").elastic(1, 2)));
-  h.settle();
-  EXPECT_EQ(h.row(id).replicas, 2) << "what is above the bound goes";
-  h.step(changed(id, job("a").elastic(2, 6)));
-  EXPECT_EQ(h.row(id).min_replicas, 2);
-  EXPECT_EQ(h.row(id).max_replicas, 6);
-  h.step(changed(id, job("a").elastic(5, 6)));
-  EXPECT_FALSE(h.last_answer().accepted);
-  EXPECT_THAT(h.last_answer().message, HasSubstr("has 2 replicas and would need 5 at least"));
-}
-
-TEST(Change, WhatWorkersWereStartedWithIsRefusedByName) {
-  ControllerHarness h({nodes_of(1, 4)});
-  JobBuilder before = job("a").replicas(1);
-  before.raw().roles[0].command = {"x"};
-  const JobId id = h.running(before, 1);
-  JobBuilder after = job("a").replicas(2).priority(5);
-  after.raw().roles[0].command = {"y"};
-  after.raw().roles[0].environment = {{"A", "b"}};
-  h.step(changed(id, after));
-  EXPECT_FALSE(h.last_answer().accepted);
-  EXPECT_THAT(h.last_answer().message,
-              HasSubstr("roles.worker.command, roles.worker.env would change"));
-  EXPECT_TRUE(*h.job(id).spec == before.spec()) << "refused whole";
-  h.step(changed(id, job("a").replicas(0)));
-  EXPECT_FALSE(h.last_answer().accepted);
-  h.step(changed(JobId{77}, before));
-  EXPECT_EQ(h.last_answer().message, "no such job");
-  h.succeed(id, 0);
-  h.step(changed(id, before));
-  EXPECT_THAT(h.last_answer().message, HasSubstr("has ended"));
-}
-
-TEST(Change, ADeadlineCountsFromTheBeginOfThePhase) {
-  ControllerHarness h({nodes_of(1, 4)});
-  const JobId id = h.running(job("a"), 1);
-  h.pass(Duration::seconds(100));
-  JobBuilder after = job("a");
-  after.raw().run_deadline = Duration::seconds(150);
-  h.step(changed(id, after));
-  h.pass(Duration::seconds(40));
-  EXPECT_EQ(h.phase(id), JobPhase::Running);
-  h.pass(Duration::seconds(60));
-  EXPECT_EQ(h.phase(id), JobPhase::Failed);
-  EXPECT_EQ(h.job(id).reason, Reason::RunDeadline);
-}
-
-TEST(Change, InTheMiddleOfARescaleIsMetAfterIt) {
-  ControllerHarness h({nodes_of(1, 8)});
-  const JobId id = h.running(job("a").replicas(4), 4);
-  h.step(any_size(id, ScaleMode::Set, 2));
-  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
-  h.step(changed(id, job("a").replicas(6)));
-  EXPECT_TRUE(h.last_answer().accepted);
-  h.settle();
-  h.settle();
-  EXPECT_EQ(h.row(id).replicas, 6);
 }
 
 TEST(Names, AnOlderJobHasItsNameAgainOnceTheYoungerIsGone) {

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "runtime/agent/volumes.hpp"
 #include "runtime/agent/worker_user.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace orrery::runtime {
 namespace role_demands_tests {
@@ -334,6 +338,32 @@ TEST(WorkerUserTest, NumbersNeedNoEntry) {
   EXPECT_EQ(user->user, 4711u);
   EXPECT_EQ(user->group, 4712u);
   EXPECT_FALSE(find_worker_user("4711:x").has_value());
+}
+
+TEST(JobFiles, AreWrittenOnceAndFollowNoLinkOfAWorker) {
+  const TemporaryFolder folder;
+  const std::string conf = folder.file("conf");
+  const std::vector<JobFileSpec> files{
+      {"conf", "a.yaml", "rate: 1\n"}, {"conf", "b.yaml", ""}, {"unused", "c.yaml", "nobody"}};
+  const auto volumes = find_volumes({"conf:/conf"}, {});
+  ASSERT_TRUE(volumes);
+  ASSERT_TRUE(write_job_files(files, *volumes, folder.path()));
+  EXPECT_EQ(text_of_file(conf + "/a.yaml"), "rate: 1\n");
+  EXPECT_TRUE(std::filesystem::exists(conf + "/b.yaml"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("unused"))) << "no role mounts it";
+  std::ofstream(conf + "/a.yaml") << "changed";
+  std::ofstream(folder.file("outside")) << "safe";
+  std::filesystem::remove(conf + "/b.yaml");
+  std::filesystem::create_symlink(folder.file("outside"), conf + "/.b.yaml.new");
+  ASSERT_TRUE(write_job_files(files, *volumes, folder.path()));
+  EXPECT_EQ(text_of_file(conf + "/a.yaml"), "changed") << "it is the job's";
+  EXPECT_EQ(text_of_file(folder.file("outside")), "safe");
+  EXPECT_FALSE(std::filesystem::is_symlink(conf + "/b.yaml"));
+  std::filesystem::remove_all(conf);
+  std::filesystem::create_symlink(folder.file("elsewhere"), conf);
+  const auto refused = write_job_files(files, *volumes, folder.path());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.errors().front().text(), HasSubstr("cannot be written"));
 }
 
 }  // namespace role_demands_tests
