@@ -34,6 +34,7 @@ std::optional<ModePlan> ModeChoice::choose() {
   check_presence();
   check_sizes();
   read_pools();
+  if (sizes_.evaluation) return evaluated();
   if (!sound_ || !actor_ || !rollout_) return std::nullopt;
   // As in RLinf, a critic keeps the dynamic mode off.
   if (sizes_.auto_scheduler && !critic_) return automatic();
@@ -44,7 +45,7 @@ std::optional<ModePlan> ModeChoice::choose() {
 void ModeChoice::check_presence() {
   const TextPosition at =
       rules_.rules.empty() ? TextPosition{} : rules_.rules.front().rule->components.at;
-  if (rules_.find(kActor) == nullptr) {
+  if (rules_.find(kActor) == nullptr && !sizes_.evaluation) {
     tell(ErrorKind::ActorMissing,
          at,
          {"no component actor", "the component actor", "place actor on the devices that train"});
@@ -101,8 +102,10 @@ std::optional<DevicePool> ModeChoice::pool_of(std::string_view name, const ReadR
 }
 
 void ModeChoice::read_pools() {
-  actor_ = pool_of(kActor, rules_.find(kActor));
+  // In an evaluation whoever else is placed follows its text: nobody trains.
+  if (!sizes_.evaluation) actor_ = pool_of(kActor, rules_.find(kActor));
   rollout_ = pool_of(kRollout, rules_.find(kRollout));
+  if (sizes_.evaluation) return;
   inference_ = pool_of(kInference, inference_rule());
   critic_inference_ = pool_of(kCriticInference, rules_.find(kCriticInference));
   critic_ = pool_of(kCritic, rules_.find(kCritic));
@@ -176,6 +179,15 @@ bool ModeChoice::check_engines(const DevicePool& pool, std::int64_t stride, std:
         "a multiple of " + std::to_string(engine * stride) + " devices",
         "change the devices of " + pool.name + " or the parallel sizes of rollout"});
   return false;
+}
+
+std::optional<ModePlan> ModeChoice::evaluated() {
+  const std::int64_t engine = sizes_.rollout_tensor;
+  if (!sound_ || !rollout_ || !check_engines(*rollout_, 1, engine)) return std::nullopt;
+  ModePlan plan;
+  plan.mode = Mode::Collocated;
+  plan.rollout = PackingPlan{&rollout_->selection(), {rollout_->ranks, engine, 1}};
+  return plan;
 }
 
 std::optional<ModePlan> ModeChoice::collocated() {

@@ -62,6 +62,7 @@ class ModeChoice {
   bool check_engines(const DevicePool& pool, std::int64_t stride, std::int64_t engine);
   bool check_tensor_fits();
 
+  std::optional<ModePlan> evaluated();
   std::optional<ModePlan> collocated();
   std::optional<ModePlan> disaggregated();
   std::optional<ModePlan> automatic();

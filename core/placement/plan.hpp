@@ -119,6 +119,8 @@ struct ParallelSizes {
   bool recompute_logprobs = true;
   bool auto_scheduler = false;
   bool use_pre_process_policy = false;
+  bool evaluation =
+      false;  ///< Nobody trains: rollout alone decides, and an actor is not asked for.
 };
 
 /// Rules P1-P19: every component of every rule that is sound, in the order in which they are named;

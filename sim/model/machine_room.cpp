@@ -10,6 +10,13 @@ MachineRoom::MachineRoom(const scenarios::Scenario& scenario,
                          Fabric* fabric)
     : scenario_(scenario), source_(source), listener_(listener), processes_(scenario) {
   if (fabric != nullptr) staged_.emplace(scenario, *fabric);
+  for (const NodeGroup& group : scenario.groups) {
+    Node node;
+    if (group.devices > 0)
+      node.speed = scenarios::speed_of(scenario.device_models, group.device_model);
+    nodes_.insert(nodes_.end(), static_cast<std::size_t>(group.count), node);
+    speeds_differ_ = speeds_differ_ || node.speed != 1;
+  }
   nodes_.resize(static_cast<std::size_t>(scenario.node_count()));
   const auto& faults = scenario.faults;
   speaks_of_names_ = !scenario.requests.empty() || !scenario.profilings.empty() ||

@@ -174,7 +174,8 @@ class MachineRoom {
   struct Node {
     bool down = false;
     bool mute = false;
-    double slow = 1;  ///< Of every process here.
+    double slow = 1;   ///< Of every process here.
+    double speed = 1;  ///< Of its devices, by their model.
     std::uint64_t lost_devices = 0;
     Instant up_at;          ///< Down: when it comes back.
     Instant whole_at;       ///< Devices lost: when they work again.
@@ -269,6 +270,8 @@ class MachineRoom {
   void suspect(LiveJob& job, ModelWorker& worker, Suspicion suspicion);
   void push_for(FutureKind kind, Duration after, const LiveJob& job, const ModelWorker& worker);
   double hamper(LiveJob& job);
+  double device_speed(const LiveJob& job) const;
+  double pace_factor(LiveJob& job);
   void suspect_again(LiveJob& job);
   void look_for_stragglers(LiveJob& job);
 
@@ -323,6 +326,7 @@ class MachineRoom {
   std::int64_t named_futures_ = 0;  ///< Faults and requests of the scenario still to come.
   std::int64_t comebacks_ = 0;      ///< Nodes and devices that will be back.
   bool tick_scheduled_ = false;
+  bool speeds_differ_ = false;  ///< Some node's devices are not as fast as the times say.
   bool speaks_of_names_ = false;
 };
 

@@ -231,6 +231,25 @@ double MachineRoom::hamper(LiveJob& job) {
   return stands ? 0 : 1 / slowest;
 }
 
+// How fast the devices of the job's elastic role are by their models: a step takes as long as on
+// the slowest.
+double MachineRoom::device_speed(const LiveJob& job) const {
+  if (!speeds_differ_ || !job.job.work.follows_model) return 1;
+  const RoleIndex elastic = elastic_role(*job.job.spec);
+  double slowest = 0;
+  for (const ModelWorker& worker : job.workers) {
+    if (worker.role != elastic || !job.counts(worker) || worker.devices == 0) continue;
+    const double speed = nodes_[worker.node.index()].speed;
+    slowest = slowest > 0 ? std::min(slowest, speed) : speed;
+  }
+  return slowest > 0 ? slowest : 1;
+}
+
+// Of the rate that the job would have on the devices that its work was measured on.
+double MachineRoom::pace_factor(LiveJob& job) {
+  return device_speed(job) * (job.hampered ? hamper(job) : 1);
+}
+
 // Compares the step times of each role as the controller's ear would; each is told once.
 void MachineRoom::look_for_stragglers(LiveJob& job) {
   const double factor = job.job.spec->failover.straggler_factor;

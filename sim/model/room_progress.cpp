@@ -83,8 +83,7 @@ void MachineRoom::pace(LiveJob& job, bool told) {
   if (has_stages(job) && job.running && job.is_whole()) form_stages(job);
   if (job.stages != nullptr && job.stages->on_fabric) return pace_stages(job, told);
   const double before = job.rate;
-  job.rate = rate_now(job);
-  if (job.hampered) job.rate *= hamper(job);
+  job.rate = rate_now(job) * pace_factor(job);
   ++job.stamp;
   if (job.rate > 0 && job.job.work.units > 0) {
     const Duration left = Duration::from_seconds((job.job.work.units - job.done) / job.rate);

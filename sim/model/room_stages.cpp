@@ -72,7 +72,7 @@ void MachineRoom::pace_stages(LiveJob& job, bool told) {
 void MachineRoom::go_on(LiveJob& job, bool told) {
   StageRun& run = *job.stages;
   const double before = job.rate;
-  const double speed = job.hampered ? hamper(job) : 1;
+  const double speed = pace_factor(job);
   if (now_ < job.paused_until) {
     future_.push(job.paused_until, FutureKind::Resume, job.id.value, job.stamp);
   } else if (speed > 0) {

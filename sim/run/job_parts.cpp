@@ -43,6 +43,7 @@ scenarios::WorkSpec work_for(Duration duration, std::int32_t replicas) {
   scenarios::WorkSpec work;
   work.units = duration.in_seconds();
   work.base_replicas = replicas;
+  work.follows_model = true;
   return work;
 }
 

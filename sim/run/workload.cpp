@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenarios/language/spec/approximated.hpp"
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
 #include "sim/pollux/profiles.hpp"
@@ -181,6 +182,8 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     if (!records) return records.errors();
     out.failures_ = std::move(*records);
   }
+  for (const scenarios::Approximated& each : scenarios::approximated(scenario))
+    out.account_.notes.push_back(each.subject + ": " + each.sentence);
   return out;
 }
 

@@ -13,7 +13,10 @@ double rate_max(const scenarios::Scenario& scenario, const scenarios::ScenarioJo
   double most = 0;
   for (std::int32_t n = 1; n <= replicas; ++n)
     most = std::max(most, scenarios::rate_of(job.work, n));
-  return most;
+  double fastest = 1;
+  for (const NodeGroup& group : scenario.groups)
+    fastest = std::max(fastest, scenarios::speed_of(scenario.device_models, group.device_model));
+  return job.work.follows_model ? most * fastest : most;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "scenarios/language/spec/approximated.hpp"
+
 namespace orrery::cli {
 namespace {
 
@@ -34,6 +36,8 @@ std::vector<std::string> approximations(const scenarios::Scenario& scenario,
   std::vector<std::string> sentences;
   if (scenario.world != scenarios::World::Cluster)
     sentences.emplace_back(left_out_at(scenario.fidelity));
+  for (const scenarios::Approximated& each : scenarios::approximated(scenario))
+    sentences.push_back(each.subject + ": " + each.sentence + ".");
   sentences.insert(sentences.end(), troubles.begin(), troubles.end());
   return sentences;
 }

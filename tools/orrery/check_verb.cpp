@@ -8,6 +8,7 @@
 #include "core/base/json_text.hpp"
 #include "scenarios/language/jobs/job_file.hpp"
 #include "scenarios/language/loader.hpp"
+#include "scenarios/language/spec/approximated.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/verb_functions.hpp"
@@ -49,6 +50,9 @@ void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checke
   if (!scenario) return checked.take(scenario.errors());
   if (const auto policy = fresh_policy(*scenario, nullptr); !policy)
     return checked.take(policy.errors());
+  for (const scenarios::Approximated& each : scenarios::approximated(*scenario))
+    checked.warnings.push_back(
+        {.file = scenario->file, .subject = each.subject, .message = each.sentence});
 }
 
 std::string text_of(const std::vector<CheckedFile>& files) {

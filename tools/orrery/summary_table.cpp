@@ -129,10 +129,10 @@ std::string policies_table(std::span<const PolicyStatistics> policies,
 
 std::string account_lines(const sim::Summary& summary) {
   const sim::WorkloadAccount& workload = summary.workload;
-  if (workload.rows_read == 0) return {};
-  std::string out = "workload: " + with_commas(static_cast<double>(workload.rows_read), 0) +
-                    " rows read, " + with_commas(static_cast<double>(summary.jobs_total), 0) +
-                    " jobs submitted\n";
+  std::string out;
+  if (workload.rows_read > 0)
+    out = "workload: " + with_commas(static_cast<double>(workload.rows_read), 0) + " rows read, " +
+          with_commas(static_cast<double>(summary.jobs_total), 0) + " jobs submitted\n";
   append_counts("dropped", workload.dropped, out);
   append_counts("altered", workload.altered, out);
   for (const std::string& note : workload.notes) out += "  approximated: " + note + "\n";

@@ -163,7 +163,9 @@ void read_device_models(const MapReader& cluster, Scenario& scenario) {
     reader.read_compute("compute", model.flops);
     reader.read_size("memory", model.memory);
     reader.read_bandwidth("bandwidth", model.bandwidth);
-    if (model.flops <= 0 && !reader.has("compute")) reader.missing("compute", "compute: 989TFLOPS");
+    reader.read_number("speed", model.speed, 1e-6, 1e6);
+    if (model.flops <= 0 && !reader.has("compute") && !reader.has("speed"))
+      reader.missing("compute", "compute: 989TFLOPS");
     const auto same = [&](const DeviceModel& other) { return other.name == model.name; };
     if (std::any_of(scenario.device_models.begin(), scenario.device_models.end(), same))
       reader.reading().fail(

@@ -81,6 +81,7 @@ void set_duration(const MapReader& reader,
     return;
   }
   work.units = duration.in_seconds();
+  work.follows_model = true;
   work.base_rate = 1;
   work.base_replicas =
       spec.roles.empty() ? 1 : std::max(1, spec.roles[elastic_role(spec).index()].min_replicas);
@@ -101,7 +102,8 @@ const DeviceModel* model_of(const MapReader& reader,
     }
     name = group.device_model;
   }
-  if (const DeviceModel* model = find_device_model(scenario.device_models, name)) return model;
+  const DeviceModel* model = find_device_model(scenario.device_models, name);
+  if (model != nullptr && model->flops > 0) return model;
   reader.fail("flops_per_unit",
               "needs the speed of device model '" + name +
                   "', which nobody tells; describe it under cluster.devices, or use one of " +
@@ -141,6 +143,7 @@ void set_units(const MapReader& reader,
   if (!reader.has("units")) reader.missing("units", "{units: 90000, throughput: 120}");
   if (reader.has("units") && work.units <= 0)
     reader.fail("units", "is not above 0, some work is needed; correct it");
+  work.follows_model = !reader.has("flops_per_unit");
   if (work.scaling == ScalingKind::Table) {
     work.base_replicas = work.table.front().replicas;
     work.base_rate = work.table.front().throughput;
@@ -168,6 +171,7 @@ void set_loop(const MapReader& reader, const JobSpec& spec, WorkSpec& work, Loop
   if (reader.has("units") && work.units <= 0)
     reader.fail("units", "is not above 0, some turns are needed; correct it");
   if (spec.roles.empty()) return;
+  work.follows_model = true;
   work.base_replicas = std::max(1, spec.roles[elastic_role(spec).index()].min_replicas);
   const double turn_s = rough_turn_s(loop, spec);
   if (turn_s > 0) work.base_rate = 1 / turn_s;

@@ -108,6 +108,10 @@ placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
     reader.read("critic.model.tensor_model_parallel_size", sizes.critic_inference_tensor);
   reader.read("critic_inference.model.tensor_model_parallel_size", sizes.critic_inference_tensor);
   reader.read("algorithm.recompute_logprobs", sizes.recompute_logprobs);
+  for (const YamlNode* root : {&parts.root(), &config}) {
+    const YamlNode* task = at_path(*root, "runner.task_type");
+    if (task != nullptr && task->is_scalar()) sizes.evaluation = task->scalar == "reasoning_eval";
+  }
   for (const YamlNode* cluster : {value_of(parts.root(), "cluster"), value_of(config, "cluster")}) {
     if (cluster == nullptr) continue;
     const SizesReader own(reading, *cluster);

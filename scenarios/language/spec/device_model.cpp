@@ -36,6 +36,11 @@ const DeviceModel* find_device_model(const std::vector<DeviceModel>& written,
   return model != nullptr ? model : find_in(built_in(), name);
 }
 
+double speed_of(const std::vector<DeviceModel>& written, std::string_view name) {
+  const DeviceModel* model = find_in(written, name);
+  return model != nullptr && model->speed > 0 ? model->speed : 1;
+}
+
 std::string known_device_models() {
   std::string names;
   for (const DeviceModel& model : built_in()) names += (names.empty() ? "" : ", ") + model.name;

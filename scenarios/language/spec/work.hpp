@@ -35,6 +35,8 @@ struct WorkSpec {
   double serial = 0;                           ///< Amdahl: the serial part, 0 to 1.
   std::vector<ScalingPoint> table;             ///< Table: at least one point.
   std::shared_ptr<const TrafficSpec> traffic;  ///< What it sends; null: nothing.
+  /// Said for one model of device, so on others it goes on by `DeviceModel::speed`.
+  bool follows_model = false;
 };
 
 /// Throughput of `replicas` relative to one replica (Table: in the table's own unit).

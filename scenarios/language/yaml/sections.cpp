@@ -30,7 +30,7 @@ constexpr Keys kCluster[]{"nodes",
                           "groups",
                           "devices",
                           "network"};
-constexpr Keys kDeviceModel[]{"compute", "memory", "bandwidth"};
+constexpr Keys kDeviceModel[]{"compute", "memory", "bandwidth", "speed"};
 constexpr Keys kNetwork[]{"topology",
                           "nic_bandwidth",
                           "latency",

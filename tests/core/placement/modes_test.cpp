@@ -188,6 +188,57 @@ ParallelSizes dynamic(std::int32_t rollout, bool pre_process) {
   return out;
 }
 
+ParallelSizes evaluation(std::int32_t rollout) {
+  ParallelSizes out = sizes(1, rollout);
+  out.evaluation = true;
+  return out;
+}
+
+TEST(Evaluation, NeedsNoActorAndPacksRolloutFromItsFirstDeviceOn) {
+  const auto rules = std::vector{rule("rollout,reward", "2-5")};
+  const Outcome out = resolve(cluster_of({8}), rules, evaluation(2));
+  EXPECT_THAT(out.told(), IsEmpty());
+  EXPECT_EQ(out.plan.mode, Mode::Collocated);
+  EXPECT_EQ(out.of("rollout"), "0@0:2,3 1@0:4,5");
+  EXPECT_EQ(out.of("reward"), "0@0:2 1@0:3 2@0:4 3@0:5");
+}
+
+TEST(Evaluation, LooksAtNoOtherPool) {
+  const auto rules = std::vector{
+      rule("rollout,reward", "0-3"), rule("actor", "2-5"), rule("rollout_judge", "4-7")};
+  const Outcome out = resolve(cluster_of({8}), rules, evaluation(4));
+  EXPECT_THAT(out.told(), IsEmpty());
+  EXPECT_EQ(out.of("rollout"), "0@0:0,1,2,3");
+  EXPECT_EQ(out.of("actor"), "0@0:2 1@0:3 2@0:4 3@0:5");
+}
+
+TEST(Evaluation, WhatSpeaksAgainstIt) {
+  const Inventory one = cluster_of({8});
+  EXPECT_THAT(resolve(one, {rule("rollout", "0-3")}, evaluation(1)).told(),
+              ElementsAre("parse reward_missing@3:5"));
+  EXPECT_THAT(resolve(one, {rule("rollout,reward", "0-4")}, evaluation(2)).told(),
+              ElementsAre("parse not_divisible@5:20"));
+}
+
+TEST(Disaggregated, ACriticHasDevicesOfItsOwn) {
+  const auto rules = std::vector{rule("actor", "0-1"),
+                                 rule("rollout,reward", "2-3"),
+                                 rule("inference", "4-5"),
+                                 rule("critic", "5-6")};
+  EXPECT_THAT(resolve(cluster_of({8}), rules, sizes(1, 1)).told(),
+              ElementsAre("parse mode_ambiguous@5:20"));
+}
+
+TEST(Auto, AnInferencePoolIsJudgedAsInOtherModes) {
+  ParallelSizes wide = sizes(1, 1);
+  wide.auto_scheduler = true;
+  wide.recompute_logprobs = false;
+  const auto rules =
+      std::vector{rule("actor", "0-3"), rule("rollout,reward", "4-6"), rule("inference", "7")};
+  EXPECT_THAT(resolve(cluster_of({8}), rules, wide).told(),
+              ElementsAre("parse inference_without_recompute@5:20"));
+}
+
 TEST(Auto, ActorRunsEverywhere) {
   const auto rules = std::vector{rule("actor", "0-3"),
                                  rule("rollout", "4-9"),

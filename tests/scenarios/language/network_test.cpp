@@ -1,3 +1,4 @@
+#include "scenarios/language/spec/approximated.hpp"
 #include "tests/scenarios/language/loading.hpp"
 
 namespace orrery::scenarios {
@@ -81,6 +82,47 @@ TEST(DeviceModels, OwnOnesGoBeforeThoseBuiltIn) {
   EXPECT_EQ(find_device_model(scenario.device_models, "mine")->flops, 1e15);
   EXPECT_EQ(find_device_model(scenario.device_models, "b200")->flops, 2250e12);
   EXPECT_EQ(find_device_model(scenario.device_models, "abacus"), nullptr);
+}
+
+TEST(DeviceModels, HaveASpeedWithoutKnowingTheirCompute) {
+  const Scenario scenario = load("cluster: {nodes: 2, gpu: mine, devices: {mine: {speed: 2.5}}}\n" +
+                                 std::string(kOneJob));
+  EXPECT_EQ(speed_of(scenario.device_models, "mine"), 2.5);
+  EXPECT_EQ(speed_of(scenario.device_models, "h200"), 1);
+}
+
+/// What is said of a scenario with these lines: the keys.
+std::vector<std::string> approximated_in(const std::string& text) {
+  std::vector<std::string> keys;
+  for (const Approximated& each : approximated(load(text))) keys.push_back(each.subject);
+  return keys;
+}
+
+TEST(Approximated, ModelsThatAreTakenAsEqual) {
+  const std::string two = "cluster:\n  groups: [{nodes: 1, gpu: a100}, {nodes: 1, gpu: h100}]\n";
+  const std::vector<std::string> told{"cluster.devices"};
+  EXPECT_EQ(approximated_in(two + "jobs: [{name: a, work: 60s}]\n"), told);
+  EXPECT_EQ(approximated_in(two + "jobs: [{name: a, work: {units: 1, throughput: 1}}]\n"), told);
+  EXPECT_EQ(approximated_in(two + "workload: {generator: {jobs: 3, arrivals: {load: 1}}}\n"), told);
+  // Those that say their model, need no device, or where a speed is said.
+  EXPECT_TRUE(approximated_in(two + "jobs: [{name: a, gpu: h100, work: 60s}]\n").empty());
+  EXPECT_TRUE(approximated_in(two + "jobs: [{name: a, gpus: 0, work: 60s}]\n").empty());
+  EXPECT_TRUE(approximated_in(two + "  devices: {h100: {speed: 1}}\njobs: [{name: a, work: 60s}]\n")
+                  .empty());
+  EXPECT_TRUE(
+      approximated_in("cluster: {nodes: 2, gpu: a100}\njobs: [{name: a, work: 60s}]\n").empty());
+}
+
+TEST(Approximated, OversubscriptionThatNoWholeNumberOfLinksGives) {
+  const auto fat_tree = [](const std::string& leaf) {
+    return "cluster: {nodes: 32, network: {topology: fat-tree, " + leaf +
+           "}}\njobs: [{name: a, work: 60s}]\n";
+  };
+  EXPECT_TRUE(approximated_in(fat_tree("nodes_per_leaf: 16, oversubscription: 2")).empty());
+  const auto told = approximated(load(fat_tree("nodes_per_leaf: 4, oversubscription: 1.34")));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].sentence.find("the oversubscription is 2 in place of 1.34"), std::string::npos)
+      << told[0].sentence;
 }
 
 TEST(Control, ABandwidthFaultIsOfTheDataNetworkWhereThatIsModelled) {

@@ -173,9 +173,12 @@ COMES = {
         r'^\{"jobs":\[\{.*"name":"default.train"(.|\n)*"phase":"Running"', job=ROLES),
     "curl http://127.0.0.1:22100/api/v1/jobs/train": Comes('"default.train"', job=ROLES),
     "curl -X POST -d '{\"role\":\"actor\",\"replicas\":8}' "
-    "http://127.0.0.1:22100/api/v1/jobs/train/scale": Comes("8", job=ROLES, changes=True),
-    "curl -X POST http://127.0.0.1:22100/api/v1/jobs/train/stop": Comes("train", job=ROLES, changes=True),
-    "curl -X DELETE http://127.0.0.1:22100/api/v1/jobs/train": Comes("train", job=ROLES, changes=True),
+    "http://127.0.0.1:22100/api/v1/jobs/train/scale": Comes(
+        '"name":"default.train"', job=ROLES, changes=True),
+    "curl -X POST http://127.0.0.1:22100/api/v1/jobs/train/stop": Comes(
+        '"name":"default.train"', job=ROLES, changes=True),
+    "curl -X DELETE http://127.0.0.1:22100/api/v1/jobs/train": Comes(
+        '"name":"default.train"', job=ROLES, changes=True),
     "curl 'http://127.0.0.1:22100/api/v1/jobs/train/members?generation=3&timeout_s=30'": Comes(
         r'"job":"default.train".*"world_size":5.*"first_port":', job=ROLES,
         instead=(("generation=3", "generation=0"),), why="the job is in its first generation"),
