@@ -117,6 +117,9 @@ struct JobFailover {
   Limit limit = Limit::None;            ///< What ended the job,
   std::uint32_t limit_count = 0;        ///< with the count reached
   std::int32_t limit_value = 0;         ///< and the limit itself.
+  RoleIndex limit_role;                 ///< The worker whose failure passed it; none: no worker.
+  std::int32_t limit_rank = 0;          ///< Inside that role.
+  NodeId limit_node;                    ///< Where it ran, or the node that was lost.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -139,6 +142,9 @@ struct JobFailover {
     v.field("limit", self.limit);
     v.field("limit_count", self.limit_count);
     v.field("limit_value", self.limit_value);
+    v.field_since(4, "limit_role", self.limit_role);
+    v.field_since(4, "limit_rank", self.limit_rank);
+    v.field_since(4, "limit_node", self.limit_node);
   }
 };
 

@@ -69,7 +69,10 @@ TEST(Status, CountsWorkersByRole) {
 TEST(Status, NamesTheLimitThatEndedAJob) {
   StatusKeeper keeper = run(kOneWaitsOneFails);
   const JobStatus& failed = keeper.seen[{"default.second", JobPhase::Failed}];
-  EXPECT_EQ(failed.message, "the limit backoff_limit is passed: 2 failures, 1 are allowed");
+  EXPECT_EQ(
+      failed.message,
+      "the limit backoff_limit is passed: 2 failures, 1 are allowed; the last was of worker/0 on "
+      "node 0, with exit code 7");
   EXPECT_EQ(failed.ready_replicas, 0);
   EXPECT_TRUE(failed.roles.empty());
   EXPECT_FALSE(failed.completed.is_never());
