@@ -124,6 +124,7 @@ std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
 NodeId FreeIndex::add(const NodeFree& free) {
   const NodeId node{static_cast<std::uint32_t>(nodes_.size())};
   nodes_.push_back(free);
+  count(free, 1);
   insert(node);
   note_change(node);
   return node;
@@ -134,8 +135,9 @@ void FreeIndex::set(NodeId node, const NodeFree& free) {
   const bool same_bucket =
       now.usable == free.usable && now.devices == free.devices && now.model == free.model;
   if (!same_bucket) erase(node);
-  if (same_bucket && now.usable) free_thousandths_ += free.thousandths() - now.thousandths();
+  count(now, -1);
   now = free;
+  count(now, 1);
   if (!same_bucket) insert(node);
   note_change(node);
 }
@@ -155,8 +157,6 @@ void FreeIndex::insert(NodeId node) {
   if (set.size() <= node.index()) set.resize(std::max<std::size_t>(64, (node.index() + 1) * 2));
   set.insert(node.index());
   ++buckets.count[level];
-  free_devices_ += free.devices;
-  free_thousandths_ += free.thousandths();
 }
 
 void FreeIndex::erase(NodeId node) {
@@ -166,8 +166,14 @@ void FreeIndex::erase(NodeId node) {
   const auto level = static_cast<std::size_t>(free.devices);
   buckets.by_free[level].erase(node.index());
   --buckets.count[level];
-  free_devices_ -= free.devices;
-  free_thousandths_ -= free.thousandths();
+}
+
+void FreeIndex::count(const NodeFree& free, int sign) {
+  if (!free.usable) return;
+  free_devices_ += sign * free.devices;
+  free_thousandths_ += sign * free.thousandths();
+  free_cpu_.count += sign * free.cpu.count;
+  free_memory_.count += sign * free.memory.count;
 }
 
 void FreeIndex::note_change(NodeId node) {

@@ -79,6 +79,14 @@ class FreeIndex {
   /// Wholly free devices of all usable nodes.
   std::int64_t free_devices() const { return free_devices_; }
 
+  /// CPU and memory that all usable nodes have free.
+  MilliCpu free_cpu() const { return free_cpu_; }
+
+  Bytes free_memory() const { return free_memory_; }
+
+  /// Free devices of all usable nodes in thousandths, parts added up.
+  std::int64_t free_thousandths() const { return free_thousandths_; }
+
   /// Free devices of all usable nodes with the parts of others added up, rounded up. What is asked
   /// for in parts can fit where no device is wholly free.
   std::int64_t device_room() const { return (free_thousandths_ + 999) / 1000; }
@@ -122,6 +130,7 @@ class FreeIndex {
 
   void insert(NodeId node);
   void erase(NodeId node);
+  void count(const NodeFree& free, int sign);
   void note_change(NodeId node);
   NodeId tightest(const Demand& demand, std::int32_t at_least, std::int32_t at_most) const;
   NodeId pick(const Demand& demand, std::int32_t replicas) const;
@@ -130,6 +139,8 @@ class FreeIndex {
   std::vector<ModelBuckets> models_;  ///< [0]: nodes without devices, [m + 1]: model m.
   std::int64_t free_devices_ = 0;
   std::int64_t free_thousandths_ = 0;
+  MilliCpu free_cpu_;
+  Bytes free_memory_;
   std::uint64_t version_ = 0;
   std::vector<NodeId> log_;      ///< Ring: change v is at v modulo its size.
   std::uint64_t log_begin_ = 0;  ///< The first version that the ring may hold.

@@ -90,6 +90,11 @@ void fail_at_limit(
   job.failover.limit = limit;
   job.failover.limit_count = count;
   job.failover.limit_value = value;
+  if (const Incident& open = job.failover.open; open.is_open()) {
+    job.failover.limit_role = open.role;
+    job.failover.limit_rank = open.local_rank;
+    job.failover.limit_node = open.node;
+  }
   finish(step,
          job,
          JobPhase::Failed,

@@ -122,6 +122,9 @@ struct JobFailover {
   std::int32_t refused_rank = 0;        ///< its index in the role,
   NodeId refused_by;                    ///< on which node,
   std::string refused_why;              ///< and why, in the node's words.
+  RoleIndex limit_role;                 ///< The worker whose failure passed it; none: no worker.
+  std::int32_t limit_rank = 0;          ///< Inside that role.
+  NodeId limit_node;                    ///< Where it ran, or the node that was lost.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -148,6 +151,9 @@ struct JobFailover {
     v.field_since(4, "refused_rank", self.refused_rank);
     v.field_since(4, "refused_by", self.refused_by);
     v.field_since(4, "refused_why", self.refused_why);
+    v.field_since(4, "limit_role", self.limit_role);
+    v.field_since(4, "limit_rank", self.limit_rank);
+    v.field_since(4, "limit_node", self.limit_node);
   }
 };
 

@@ -1,6 +1,7 @@
 // The next membership of a job: its claims, its ranks, and what it holds.
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 #include "core/control/lifecycle.hpp"
@@ -82,6 +83,25 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   advance(step, job);
 }
 
+namespace {
+
+// Role and node of each worker, in order.
+std::vector<std::pair<RoleIndex, NodeId>> places_of(const std::vector<Worker>& workers) {
+  std::vector<std::pair<RoleIndex, NodeId>> places;
+  places.reserve(workers.size());
+  for (const Worker& worker : workers) places.emplace_back(worker.role, worker.node);
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+// Whether the membership to come has workers of some role elsewhere, or another number of them.
+bool moves_a_role(const JobState& job) {
+  return job.role_count() > 1 && job.after_drain == AfterDrain::Start &&
+         places_of(job.next) != places_of(job.workers);
+}
+
+}  // namespace
+
 void note_allocation(Step& step, JobState& job) {
   const std::vector<Worker>& members =
       job.after_drain == AfterDrain::Start ? job.next : job.workers;
@@ -101,7 +121,8 @@ void note_allocation(Step& step, JobState& job) {
     }
   }
   nodes = merged(nodes);
-  const bool changed = nodes != job.elastic_nodes || devices != job.row.devices_held;
+  const bool changed =
+      nodes != job.elastic_nodes || devices != job.row.devices_held || moves_a_role(job);
   job.elastic_nodes = std::move(nodes);
   job.row.replicas = replicas;
   step.state.set_held(job, !members.empty(), devices);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/amount_text.hpp"
 #include "core/control/failure_notes.hpp"
 #include "core/control/recovery.hpp"
+#include "core/control/room_reasons.hpp"
 #include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
 
@@ -16,10 +18,18 @@ std::string waiting_message(const State& state, const JobState& job) {
     const std::string why = why_not_seated(state, job);
     if (!why.empty()) return job.reason == Reason::Preempted ? "preempted; " + why : why;
   }
-  std::string text = "needs " + std::to_string(row.gang_devices()) + " devices at once, ";
-  if (row.infeasible) return text + "more than the declared nodes can ever give together";
-  if (!state.quota_allows(job, row.gang_devices())) return text + "its quota is used up";
-  text += std::to_string(state.ledger.free().free_devices()) + " are free";
+  std::string text;
+  if (const std::string quota = why_over_quota(state, job, row.gang_devices());
+      !quota.empty() && !row.infeasible) {
+    text = "needs " + counted(row.gang_devices(), "device") +
+           " at once, its quota is used up: " + quota;
+  } else {
+    text = why_no_room(state, job);
+  }
+  if (text.empty())
+    text = row.infeasible ? "its roles find no room side by side on the declared nodes"
+                          : "there is room for it; it waits for its turn under policy " +
+                                state.settings.policy;
   return job.reason == Reason::Preempted ? "preempted; " + text : text;
 }
 
@@ -45,13 +55,19 @@ std::string_view counted_by(Limit limit) {
   return "";
 }
 
-// "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed".
-std::string limit_message(const JobState& job) {
+std::string name_of(const State& state, NodeId node) {
+  const std::string& name = state.nodes[node.index()].name;
+  return name.empty() ? "node " + std::to_string(node.value) : "node " + name;
+}
+
+// Whose failure passed the limit, where no note of it is kept: "; the last was of learner/0 on node n3".
+std::string last_of(const State& state, const JobState& job) {
   const JobFailover& failover = job.failover;
-  return "the limit " + std::string(to_string(failover.limit)) +
-         " is passed: " + std::to_string(failover.limit_count) + " " +
-         std::string(counted_by(failover.limit)) + ", " + std::to_string(failover.limit_value) +
-         " are allowed";
+  const bool known = !failover.limit_node.is_none();
+  const std::string node = known ? name_of(state, failover.limit_node) : "";
+  if (failover.limit_role.is_none()) return known ? "; the last was of " + node : "";
+  return "; the last was of " + job.spec->roles[failover.limit_role.index()].name + "/" +
+         std::to_string(failover.limit_rank) + (known ? " on " + node : "");
 }
 
 // What failed last, behind what it led to: "; the last: main 0 on node-1 ended with exit code 7".
@@ -64,6 +80,17 @@ std::string last_failure(const State& state, const JobState& job, std::string_vi
 bool counts_workers(Limit limit) {
   return limit == Limit::Backoff || limit == Limit::WorkerFailures ||
          limit == Limit::RoleRestarts || limit == Limit::JobRestarts;
+}
+
+// "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed; the last: learner 0 on
+// n3 ended with exit code 7".
+std::string limit_message(const State& state, const JobState& job) {
+  const JobFailover& failover = job.failover;
+  const bool noted = counts_workers(failover.limit) && !job.failures.empty();
+  return "the limit " + std::string(to_string(failover.limit)) +
+         " is passed: " + std::to_string(failover.limit_count) + " " +
+         std::string(counted_by(failover.limit)) + ", " + std::to_string(failover.limit_value) +
+         " are allowed" + (noted ? last_failure(state, job, "; the last: ") : last_of(state, job));
 }
 
 // Whether a reason speaks of one worker's failure.
@@ -91,17 +118,17 @@ std::string wanting_message(const State& state, const JobState& job) {
               "and policy " + state.settings.policy + " decides whether it gets more";
       continue;
     }
-    const std::int32_t devices = (target - have) * spec.bundle.devices;
-    const auto free = static_cast<std::int32_t>(state.ledger.free().free_devices());
     text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
             std::to_string(target) + " replicas and waits for ";
-    if (!state.quota_allows(job, job.row.devices_held + spec.bundle.devices)) {
-      text += "its quota, which is used up";
-    } else if (devices == 0) {
-      text += "CPU or memory";
+    const std::string quota =
+        why_over_quota(state, job, job.row.devices_held + spec.bundle.devices);
+    const std::string room = why_no_more(state, job, role, target - have);
+    if (spec.is_seated()) {
+      text += "the places of its next size";
+    } else if (!quota.empty()) {
+      text += "its quota: " + quota;
     } else {
-      text += std::to_string(devices) + " devices, " + std::to_string(free) + " are free";
-      if (free >= devices) text += ", but not with the model, CPU or memory that it needs";
+      text += room.empty() ? "room beside its other roles" : room;
     }
   }
   return text;
@@ -151,9 +178,7 @@ std::string message_of(const State& state, const JobState& job) {
                        : waiting_message(state, job);
     case JobPhase::Failed:
       if (job.reason == Reason::CannotStart) return refusal_message(state, job);
-      if (job.failover.limit != Limit::None)
-        return limit_message(job) +
-               (counts_workers(job.failover.limit) ? last_failure(state, job, "; the last: ") : "");
+      if (job.failover.limit != Limit::None) return limit_message(state, job);
       if (job.reason == Reason::WaitDeadline && is_seated(*job.spec))
         if (const std::string why = why_not_seated(state, job); !why.empty())
           return std::string(in_words(job.reason)) + ": " + why;
@@ -234,6 +259,26 @@ FailureStatus failure_status_of(const State& state,
   return out;
 }
 
+// Who is where, of the membership to come where there is one.
+std::vector<PlaceStatus> allocation_of(const State& state, const JobState& job) {
+  std::vector<PlaceStatus> places;
+  if (is_final(job.row.phase)) return places;
+  for (const Worker& worker : job.after_drain == AfterDrain::Start ? job.next : job.workers) {
+    const std::string& role = job.spec->roles[worker.role.index()].name;
+    const auto same = std::find_if(places.begin(), places.end(), [&](const PlaceStatus& place) {
+      return place.number == worker.node && place.role == role;
+    });
+    if (same != places.end()) {
+      ++same->replicas;
+      continue;
+    }
+    const std::string& name = state.nodes[worker.node.index()].name;
+    places.push_back(
+        {role, name.empty() ? std::to_string(worker.node.value) : name, worker.node, 1});
+  }
+  return places;
+}
+
 }  // namespace
 
 JobStatus status_of(const State& state, const JobState& job) {
@@ -243,7 +288,7 @@ JobStatus status_of(const State& state, const JobState& job) {
   status.phase = row.phase;
   status.reason = job.reason;
   status.message = message_of(state, job);
-  status.allocation = job.elastic_nodes;
+  status.allocation = allocation_of(state, job);
   status.devices = row.devices_held;
   status.generation = row.generation;
   status.restarts = row.restarts;

@@ -74,16 +74,33 @@ struct FailureStatus {
   }
 };
 
+/// Workers of one role on one node.
+struct PlaceStatus {
+  std::string role;
+  std::string node;  ///< Its name; the number where none was declared.
+  NodeId number;
+  std::int32_t replicas = 0;  ///< At least 1.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("role", self.role);
+    v.field("node", self.node);
+    v.field("number", self.number);
+    v.field("replicas", self.replicas);
+  }
+};
+
 /// A job as a user sees it. Derived from the state whenever it is asked for.
 struct JobStatus {
   std::string name;
   JobPhase phase = JobPhase::Pending;
   Reason reason = Reason::Submitted;
-  std::string message;                ///< The reason in words.
-  std::int32_t replicas = 0;          ///< Workers of the job.
-  std::int32_t ready_replicas = 0;    ///< 0 in a final phase.
-  std::int32_t target = 0;            ///< Workers that it shall have at least.
-  std::vector<NodeCount> allocation;  ///< Elastic replicas per node.
+  std::string message;                  ///< The reason in words.
+  std::int32_t replicas = 0;            ///< Workers of the job.
+  std::int32_t ready_replicas = 0;      ///< 0 in a final phase.
+  std::int32_t target = 0;              ///< Workers that it shall have at least.
+  std::vector<PlaceStatus> allocation;  ///< Of all roles, by rank of the first of each; of the
+                                        ///< membership to come where there is one.
   std::int32_t devices = 0;
   Generation generation;
   std::uint32_t restarts = 0;

@@ -5,44 +5,13 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/amount_text.hpp"
 #include "core/vcluster/need.hpp"
 
 namespace orrery::vcluster {
 namespace {
 
 std::string number(std::int64_t n) { return std::to_string(n); }
-
-std::string plural(std::int64_t n, const std::string& one) {
-  return number(n) + " " + one + (n == 1 ? "" : "s");
-}
-
-std::string cores(std::int64_t thousandths) {
-  std::string out = number(thousandths / 1000);
-  if (const std::int64_t part = thousandths % 1000; part != 0) {
-    std::string digits = number(1000 + part).substr(1);
-    while (digits.back() == '0') digits.pop_back();
-    out += "." + digits;
-  }
-  return out + (thousandths == 1000 ? " core" : " cores");
-}
-
-std::string memory(std::int64_t bytes) {
-  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-  if (bytes % kGiB == 0) return number(bytes / kGiB) + " GiB of memory";
-  if (bytes % kMiB == 0) return number(bytes / kMiB) + " MiB of memory";
-  return number(bytes) + " bytes of memory";
-}
-
-// "a, b and c".
-std::string listed(const std::vector<std::string>& parts) {
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out += i + 1 == parts.size() ? " and " : ", ";
-    out += parts[i];
-  }
-  return out;
-}
 
 std::string name_of(const Need& need) { return "virtual cluster " + need.spec->name + ": "; }
 
@@ -55,9 +24,9 @@ std::string amount(const Need& need, std::int64_t bundles, Capacity capacity) {
   const std::string free = capacity == Capacity::Free ? "free " : "";
   std::vector<std::string> parts;
   if (need.devices > 0)
-    parts.push_back(plural(bundles * need.devices, free + model_text(need) + "device"));
-  if (need.cpu > 0) parts.push_back(cores(times(need.cpu, bundles)));
-  if (need.memory > 0) parts.push_back(memory(times(need.memory, bundles)));
+    parts.push_back(counted(bundles * need.devices, free + model_text(need) + "device"));
+  if (need.cpu > 0) parts.push_back(cores_text(times(need.cpu, bundles)));
+  if (need.memory > 0) parts.push_back(bytes_text(times(need.memory, bundles)) + " of memory");
   return listed(parts);
 }
 
@@ -120,12 +89,16 @@ void count_zones(const Need& need,
   }
 }
 
-Count count_model(const Need& need, std::span<const Room> rooms, DeviceModelId model) {
+// Where `any_model`, as if the devices of all models were alike.
+Count count_model(const Need& need,
+                  std::span<const Room> rooms,
+                  DeviceModelId model,
+                  bool any_model = false) {
   Count count;
   const std::int32_t piece = largest_piece(need);
   std::vector<std::pair<std::int32_t, std::int64_t>> zones;
   for (const Room& room : rooms) {
-    if (need.devices > 0 && room.model != model) continue;
+    if (need.devices > 0 && !any_model && room.model != model) continue;
     if (need.zone(room) < 0) {
       ++count.outside;
       continue;
@@ -164,8 +137,8 @@ std::string no_node(const Need& need, const Count& count, Capacity capacity) {
     return needs + "; the most on one node is " + number(count.devices_most);
   const std::string of =
       need.devices > 0
-          ? "; of " + plural(count.with_devices, "node") + " with the devices none has "
-          : "; of " + plural(count.with_devices, node_word(capacity)) + " none has ";
+          ? "; of " + counted(count.with_devices, "node") + " with the devices none has "
+          : "; of " + counted(count.with_devices, node_word(capacity)) + " none has ";
   if (count.with_cores == 0) return needs + of + "the cores";
   return needs + of + (count.with_cores < count.with_devices ? "the cores and " : "") +
          "the memory";
@@ -179,7 +152,7 @@ std::string piece_word(const Need& need) {
 std::string by_segments(const Need& need, const Count& count, Capacity capacity) {
   const std::int32_t each = need.pieces / need.segments;
   const std::string zone = zone_word(need);
-  const std::string what = plural(each, piece_word(need)) + " with " +
+  const std::string what = counted(each, piece_word(need)) + " with " +
                            amount(need, need.piece, capacity) + (each == 1 ? "" : " each");
   if (need.segments == 1)
     return "needs " + what + " in one " + zone + "; the best " + zone + " has " +
@@ -189,12 +162,12 @@ std::string by_segments(const Need& need, const Count& count, Capacity capacity)
 }
 
 std::string by_count(const Need& need, const Count& count, Capacity capacity) {
-  std::string out = "needs " + plural(need.pieces, piece_word(need)) + " with " +
+  std::string out = "needs " + counted(need.pieces, piece_word(need)) + " with " +
                     amount(need, need.piece, capacity) + (need.pieces == 1 ? "" : " each");
   out += "; there is room for " + number(count.slots);
   if (count.with_all == count.with_devices) return out;
   std::vector<std::string> parts;
-  if (need.devices > 0) parts.push_back(plural(count.with_devices, "node") + " have the devices");
+  if (need.devices > 0) parts.push_back(counted(count.with_devices, "node") + " have the devices");
   if (need.cpu > 0)
     parts.push_back(number(count.with_cores) + (parts.empty() ? " nodes have" : " also") +
                     " the cores");
@@ -207,7 +180,7 @@ std::string by_count(const Need& need, const Count& count, Capacity capacity) {
 std::string by_sizes(const Need& need, const Count& count, Capacity capacity) {
   const std::string each = amount(need, 1, capacity);
   if (count.bundles < need.bundles)
-    return "needs " + plural(need.bundles, "bundle") + " with " + each +
+    return "needs " + counted(need.bundles, "bundle") + " with " + each +
            " each; there is room for " + number(count.bundles);
   std::vector<std::string> sizes;
   for (std::size_t i = 0; i < need.logical_nodes.size() && i < 8; ++i)
@@ -218,6 +191,16 @@ std::string by_sizes(const Need& need, const Count& count, Capacity capacity) {
     out += ", " + number(need.segment_nodes) + " in one " + zone_word(need) + ",";
   return out + " find no place together though there is room for " + number(count.bundles) +
          " bundles";
+}
+
+// Where more would fit if models could be mixed; else empty.
+std::string by_model(const Need& need, std::span<const Room> rooms, const Count& best) {
+  if (need.devices == 0 || !need.model.is_none()) return {};
+  const Count all = count_model(need, rooms, DeviceModelId::none(), true);
+  if (all.slots <= best.slots && all.bundles <= best.bundles) return {};
+  return " on devices of one model, and all devices of a virtual cluster are of one; of all models "
+         "together there is room for " +
+         (need.alike ? number(all.slots) : number(all.bundles) + " bundles");
 }
 
 }  // namespace
@@ -232,27 +215,56 @@ std::string why_not(const Need& need, std::span<const Room> rooms, Capacity capa
     return name + "needs " + amount(need, need.bundles, capacity) + "; no " + node_word(capacity) +
            " has such devices";
   if (count.with_all == 0) return name + no_node(need, count, capacity);
-  if (!need.alike) return name + by_sizes(need, count, capacity);
-  if (need.is_segmented()) return name + by_segments(need, count, capacity);
-  return name + by_count(need, count, capacity);
+  const std::string mixed = by_model(need, rooms, count);
+  if (!need.alike) return name + by_sizes(need, count, capacity) + mixed;
+  if (need.is_segmented()) return name + by_segments(need, count, capacity) + mixed;
+  return name + by_count(need, count, capacity) + mixed;
 }
+
+namespace {
+
+// Devices that needs of one model ask for together, and rooms of it have; of all where `model` is
+// null.
+struct Devices {
+  std::int64_t wanted = 0;
+  std::int64_t there = 0;
+};
+
+Devices count_devices(std::span<const Need> needs,
+                      std::span<const Room> rooms,
+                      const DeviceModelId* model) {
+  Devices devices;
+  for (const Need& need : needs)
+    if (model == nullptr || need.model == *model)
+      devices.wanted += std::int64_t{need.bundles} * need.devices;
+  for (const Room& room : rooms)
+    if (model == nullptr || room.model == *model) devices.there += room.devices;
+  return devices;
+}
+
+}  // namespace
 
 std::string why_not_together(std::span<const Need> needs,
                              std::span<const Room> rooms,
                              Capacity capacity,
                              Answer answer) {
   std::vector<std::string> names;
-  std::int64_t wanted = 0;
+  for (const Need& need : needs) names.push_back(need.spec->name);
+  Devices devices = count_devices(needs, rooms, nullptr);
+  std::string model;
+  // Of one model there may be too few, however many there are of others.
   for (const Need& need : needs) {
-    names.push_back(need.spec->name);
-    wanted += std::int64_t{need.bundles} * need.devices;
+    if (need.model.is_none() || need.devices == 0) continue;
+    const Devices of_model = count_devices(needs, rooms, &need.model);
+    if (of_model.wanted <= of_model.there) continue;
+    devices = of_model;
+    model = model_text(need);
+    break;
   }
-  std::int64_t there = 0;
-  for (const Room& room : rooms) there += room.devices;
-  const std::string of = capacity == Capacity::Free ? " are free" : " are declared";
   std::string out = "virtual clusters " + listed(names) +
                     ": each finds a place by itself, not side by side; together they need " +
-                    plural(wanted, "device") + ", " + number(there) + of;
+                    counted(devices.wanted, model + "device") + ", " + number(devices.there) +
+                    (capacity == Capacity::Free ? " are free" : " are declared");
   if (answer == Answer::Unknown) out += "; not every layout could be tried";
   return out;
 }

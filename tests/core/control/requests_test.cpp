@@ -261,7 +261,7 @@ TEST(Scaling, TheStatusSaysWhatAJobBelowItsTargetWaitsFor) {
   h.step(scale(id, ScaleMode::Set, 3));
   EXPECT_EQ(message(),
             "all workers are ready; role worker has 1 of 3 replicas and waits for 2 devices, "
-            "1 are free");
+            "1 is free");
   h.succeed(other, 0);
   h.succeed(other, 1);
   h.settle();

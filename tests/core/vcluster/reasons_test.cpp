@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/core/vcluster/builders.hpp"
 
 namespace orrery::vcluster {
@@ -62,6 +64,37 @@ TEST(Reasons, NoSuchModel) {
   expect(form_one(offers, spec, DeviceModelId{0}),
          Outcome::Waiting,
          "virtual cluster train: needs 8 free b200 devices; no usable node has such devices");
+}
+
+TEST(Reasons, OneModelForAVirtualCluster) {
+  std::vector<NodeOffer> offers = nodes(2, 4);
+  add_nodes(offers, 2, 4, 0, 1);
+  expect(form_one(offers, cluster({4, 4, 4})),
+         Outcome::Infeasible,
+         "virtual cluster train: needs 3 logical nodes with 4 devices each; there is room for 2 on "
+         "devices of one model, and all devices of a virtual cluster are of one; of all models "
+         "together there is room for 4");
+  expect(form_one(offers, cluster({1, 4, 4})),
+         Outcome::Infeasible,
+         "virtual cluster train: needs 9 bundles with 1 device each; there is room for 8 on "
+         "devices of one model, and all devices of a virtual cluster are of one; of all models "
+         "together there is room for 16 bundles");
+}
+
+TEST(Reasons, TooFewOfOneModelForSeveralVirtualClusters) {
+  std::vector<NodeOffer> offers = nodes(2, 4);
+  add_nodes(offers, 2, 4, 0, 1);
+  VirtualClusterSpec one = cluster({4, 4});
+  one.device_model = "h100";
+  VirtualClusterSpec two = cluster({4});
+  two.name = "generate";
+  two.device_model = "h100";
+  const std::array<BundleRequest, 2> requests{BundleRequest{&one, DeviceModelId{0}},
+                                              BundleRequest{&two, DeviceModelId{0}}};
+  expect(form(offers, requests),
+         Outcome::Infeasible,
+         "virtual clusters train and generate: each finds a place by itself, not side by side; "
+         "together they need 12 h100 devices, 8 are declared");
 }
 
 TEST(Reasons, NoNodeIsLargeEnough) {

@@ -71,6 +71,7 @@ class ElasticTest(unittest.TestCase):
         worker = cluster.write("worker.py", WORKER)
         self.submit(cluster, "flat", f"exec {sys.executable} {worker}")
         self.wait_for_sizes(cluster, flat=4)
+        wait_until("its speed with four to be known", lambda: cluster.job("flat")["profilings"])
         self.submit(cluster, "scales", "exec sleep 600")
         # Two each at first; then the speed of the first is known at two sizes, and it is the same.
         self.wait_for_sizes(cluster, flat=1, scales=3)
