@@ -53,7 +53,9 @@ std::string why_it_never_ran(const std::string& folder, bool has_log) {
   const auto status = restored<WorkerStatus>(read_file(folder + "/status").value_or(""));
   if (!status)
     return has_log ? "" : "the worker has not started yet; ask again, or follow its events";
-  if (status->kind == EndKind::Exited || status->started_at != 0) return "";
+  const bool never_ran = status->kind == EndKind::NotStarted ||
+                         (status->kind != EndKind::Exited && status->started_at == 0);
+  if (!never_ran) return "";
   return "the worker never started: " +
          (status->reason.empty() ? "its node does not know why" : status->reason);
 }

@@ -53,4 +53,12 @@ class LogRequests {
   std::shared_ptr<Table> table_;
 };
 
+/// Which start of which worker a query means, and on which node. Returns why there is none, else
+/// nothing.
+std::string find_log(const JobState& job, const LogQuery& query, LogRequest& out, NodeId& node);
+
+/// The end of a text: at most so many lines, and bytes from the begin of a line on where it has
+/// several.
+std::string last_lines(std::string_view text, int lines, std::size_t bytes);
+
 }  // namespace orrery::runtime

@@ -60,20 +60,6 @@ NodeGroup group_of(const Hello& hello) {
   return group;
 }
 
-/// The end of a text: at most so many lines and bytes, as a text that is UTF-8 or becomes it.
-std::string last_lines(std::string_view text, int lines, std::size_t bytes) {
-  if (text.size() > bytes) {
-    text.remove_prefix(text.size() - bytes);
-    if (const std::size_t line = text.find('\n'); line + 1 < text.size())
-      text.remove_prefix(line + 1);
-  }
-  std::size_t begin = text.size();
-  if (begin > 0 && text[begin - 1] == '\n') --begin;
-  for (; begin > 0; --begin)
-    if (text[begin - 1] == '\n' && --lines == 0) break;
-  return std::string(text.substr(begin));
-}
-
 /// The job that an event is about; none for others.
 JobId job_of(const EventBody& body) {
   return std::visit(
@@ -436,50 +422,6 @@ std::unique_ptr<Subscription> Term::read_log(const LogQuery& query, LogRequests:
   asked.request = request;
   if (!links_.send(node, asked)) logs_.lost(node);
   return reading;
-}
-
-// Which start of which worker, on which node. Why there is none, else empty.
-std::string Term::find_log(const JobState& job,
-                           const LogQuery& query,
-                           LogRequest& out,
-                           NodeId& node) {
-  const Worker* worker = nullptr;
-  for (std::size_t rank = 0; rank < job.workers.size(); ++rank) {
-    const Worker& each = job.workers[rank];
-    const bool is_it = query.role.is_none()
-                           ? static_cast<std::int32_t>(rank) == query.rank
-                           : each.role == query.role && each.local_rank == query.rank;
-    if (is_it) worker = &each;
-  }
-  out.job = query.job;
-  out.tail_bytes = query.tail_bytes;
-  out.follow = query.follow && !query.previous;
-  if (worker != nullptr) {
-    out.incarnation = worker->incarnation;
-    out.birth_rank = worker->birth_rank;
-    out.role = worker->role;
-    out.local_rank = worker->local_rank;
-    node = worker->node;
-  }
-  if (!query.previous)
-    return worker != nullptr ? "" : job.spec->name + ": no such worker; see orrery describe";
-  // A failure is remembered with its place, also where the replica starts on another node now.
-  for (auto failure = job.failures.rbegin(); failure != job.failures.rend(); ++failure) {
-    const bool is_it = worker != nullptr ? failure->role == worker->role &&
-                                               failure->local_rank == worker->local_rank &&
-                                               failure->incarnation < worker->incarnation
-                       : query.role.is_none()
-                           ? static_cast<std::int32_t>(failure->rank.value) == query.rank
-                           : failure->role == query.role && failure->local_rank == query.rank;
-    if (!is_it) continue;
-    out.incarnation = failure->incarnation;
-    out.birth_rank = failure->birth_rank;
-    node = failure->node;
-    return "";
-  }
-  if (worker == nullptr) return job.spec->name + ": no worker of this rank has failed";
-  out.previous = true;
-  return "";
 }
 
 // --- the loop ---

@@ -149,7 +149,6 @@ class Term final : private World, private RunObserver {
     Hello hello;
   };
 
-  std::string find_log(const JobState& job, const LogQuery& query, LogRequest& out, NodeId& node);
   void refuse(LinkId link, std::string reason, bool again);
   void declare_guests();
   bool hold_back(std::size_t first);

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kAbsenceMax{60};
 constexpr int kFirstPauseMs = 50;
 constexpr int kLastPauseMs = 500;
+constexpr int kWordsLooks = 20;  // For a second.
 
 class Waiting {
  public:
@@ -74,9 +75,22 @@ class Waiting {
     job.ended = phase == "Succeeded" || phase == "Failed";
     if (phase == "Failed") {
       session_.note(ExitCode::Unmet);
+      await_words(job);
       session_.console().err(failure_text(job.document));
     }
     return true;
+  }
+
+  /// What the worker of a failure wrote comes a moment after the report of its end, if at all.
+  void await_words(Watched& job) {
+    for (int i = 0; i < kWordsLooks && !interrupted(); ++i) {
+      const json& failures = list_of(job.document, "failures");
+      if (failures.empty() || !text_of(failures.back(), "sentence").empty()) return;
+      ::poll(nullptr, 0, kFirstPauseMs);
+      const Result<HttpReply> reply = session_.client().send({.target = job_target(job.name)});
+      if (!reply || !reply->is_good()) return;
+      job.document = json::parse(reply->body, nullptr, false);
+    }
   }
 
   void be_patient(const Errors& errors) {

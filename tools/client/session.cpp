@@ -1,5 +1,7 @@
 #include "tools/client/session.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -100,6 +102,7 @@ Result<ClientOptions> client_options(const Arguments& arguments) {
   for (const char* variable : {"LOGNAME", "USER"})
     if (const char* name = std::getenv(variable); out.user.empty() && name != nullptr)
       if (const std::string_view text(name); std::ranges::all_of(text, is_plain)) out.user = text;
+  if (out.user.empty()) out.user = "uid-" + std::to_string(getuid());
   if (const auto timeout = arguments.value("--timeout")) {
     if (const auto seconds = whole_number("--timeout", *timeout, 1, kTimeoutMaxS)) {
       out.timeout = std::chrono::seconds(*seconds);

@@ -1,4 +1,5 @@
 // /api/v1/jobs.
+#include "core/base/utc_text.hpp"
 #include "tests/runtime/http/http_fixture.hpp"
 
 namespace orrery::tests {
@@ -68,6 +69,31 @@ TEST_F(JobsTest, ARepeatedSubmissionIsTakenOnce) {
   EXPECT_EQ(post("/api/v1/jobs?request=7", "c").status, 200);
   EXPECT_EQ(post("/api/v1/jobs?request=7", "c").status, 200);
   EXPECT_EQ(submitted(), 3u);
+}
+
+TEST_F(JobsTest, WhoSubmittedIsToldAndTimesHaveATextBesideTheNumber) {
+  ASSERT_EQ(post("/api/v1/jobs", "a", "Orrery-User: ada\r\n").status, 200);
+  ASSERT_EQ(post("/api/v1/jobs", "b", "Orrery-User: a b\r\n").status, 200);
+  const auto job = get("/api/v1/jobs/a").json();
+  EXPECT_EQ(job["user"], "ada");
+  EXPECT_EQ(get("/api/v1/jobs/b").json()["user"], "") << "no name has a space";
+  EXPECT_EQ(job["submitted_utc"], utc_text(Instant{job["submitted"].get<std::int64_t>()}));
+  EXPECT_TRUE(job["completed_utc"].is_null());
+  EXPECT_TRUE(job["conditions"][0]["since_utc"].is_string());
+}
+
+TEST_F(JobsTest, AFailureHasItsWorkerExitCodeAndLastLines) {
+  const JobId id = control.running(JobBuilder("a").limit(0).spec(), 1);
+  const Worker worker = control.with([&](const State& state) { return state.job(id).workers[0]; });
+  control.end_worker(id, 0, 7);
+  control.step(
+      FailureExplained{id, worker.incarnation, worker.birth_rank, "it ended with 7", "no file\n"});
+  const auto job = get("/api/v1/jobs/a").json();
+  EXPECT_THAT(job["message"].get<std::string>(), HasSubstr("ended with exit code 7"));
+  ASSERT_EQ(job["failures"].size(), 1u);
+  EXPECT_EQ(job["failures"][0]["exit_code"], 7);
+  EXPECT_EQ(job["failures"][0]["last_lines"], "no file\n");
+  EXPECT_EQ(job["failures"][0]["node"], "n0");
 }
 
 TEST_F(JobsTest, ATrialChangesNothing) {

@@ -57,6 +57,21 @@ TEST_F(LogsTest, WorkersThatThereAreNotAreNotFound) {
   EXPECT_EQ(get("/api/v1/jobs/a/logs?rank=-1").status, 400);
 }
 
+TEST_F(LogsTest, AJobWithoutWorkersSaysWhatItWaitsFor) {
+  ASSERT_EQ(post("/api/v1/jobs", "wide 64").status, 200);
+  const Answer answer = get("/api/v1/jobs/wide/logs");
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_THAT(message(answer),
+              HasSubstr("has no worker, so there is no log: it is Pending, needs"));
+}
+
+TEST_F(LogsTest, TheStartBeforeIsAskedForToo) {
+  HttpClient client = open("rank=1&previous=1");
+  control.tell_log("old", true);
+  EXPECT_EQ(client.receive().body, "old");
+  EXPECT_TRUE(control.log_queries().back().previous);
+}
+
 TEST_F(LogsTest, TheLastLinesAreChosen) {
   HttpClient client = open("tail_lines=2");
   control.tell_log("one\ntw");

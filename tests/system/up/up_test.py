@@ -3,6 +3,7 @@
 Usage: up_test.py PROGRAM ROOT
 """
 
+import os
 import pathlib
 import signal
 import socket
@@ -68,6 +69,23 @@ class UpTest(unittest.TestCase):
         self.assertEqual(cluster.wait(), 130)
         self.assertTrue(cluster.line("everything has ended"), cluster.said)
         self.expect_nothing_left(cluster)
+
+    def test_the_nodes_share_the_machine(self):
+        cluster = self.cluster("--agents", 2)
+        nodes = cluster.json("get", "nodes")["nodes"]
+        cores = len(os.sched_getaffinity(0))
+        # A whole core each at least.
+        self.assertLessEqual(sum(node["cpu_millis"] for node in nodes), max(cores, 2) * 1000)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self.assertLessEqual(sum(node["memory_bytes"] for node in nodes), memory)
+        self.assertEqual(len({node["cpu_millis"] for node in nodes}), 1)
+
+    def test_settings_of_every_agent(self):
+        cluster = self.cluster("--agents", 2, "--agent-set", "inventory.cpu=64", "--agent-set",
+                               "group=tried")
+        nodes = cluster.json("get", "nodes")["nodes"]
+        self.assertEqual([(node["cpu_millis"], node["group"]) for node in nodes],
+                         [(64000, "tried")] * 2)
 
     def test_pretended_devices(self):
         cluster = self.cluster("--devices", 2)

@@ -117,6 +117,13 @@ TEST_F(CertsVerbs, AgentsUsersAndAdminsGetTheirs) {
   EXPECT_EQ(shown.code, ExitCode::BadInput);
   EXPECT_THAT(shown.out, HasSubstr("user-ann.pem: user ann, until 20"));
   EXPECT_THAT(shown.err, HasSubstr("ca.key: certificate: is none"));
+  const Outcome document =
+      run(certs_show_spec(), run_certs_show, {certs() + "/user-ann.pem", "--json"});
+  EXPECT_EQ(document.code, ExitCode::Met);
+  EXPECT_THAT(document.out, HasSubstr("\"role\": \"user\""));
+  EXPECT_THAT(document.out, HasSubstr("\"name\": \"ann\""));
+  EXPECT_THAT(document.out, HasSubstr("\"expires_utc\": \"20"));
+  EXPECT_THAT(document.out, HasSubstr("\"ended\": false"));
 }
 
 TEST_F(CertsVerbs, SeveralAtOnceAreMadeAllOrNone) {

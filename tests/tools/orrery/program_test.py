@@ -34,7 +34,7 @@ workload:
   generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
 """
 VERBS = ["sim", "compare", "test", "check", "place", "trace info", "trace convert", "policies",
-         "journal dump", "journal verify", "up", "controller", "agent", "submit", "apply", "get", "describe", "logs", "scale",
+         "journal dump", "journal verify", "history", "report", "up", "controller", "agent", "submit", "apply", "get", "describe", "logs", "scale",
          "stop", "delete", "events", "top", "certs init",
          "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
          "version", "completion", "help"]
@@ -603,6 +603,27 @@ spec:
         self.assertEqual(report["records"], summary["events"])
         self.assertGreater(report["recomputed"]["plans"], 0)
         self.assertEqual(report["recomputed"]["different"], 0)
+
+    def test_the_history_and_the_page_of_a_journal(self):
+        out = self.folder / "kept"
+        self.expect(0, "sim", self.scenario, "--out", out, "--journal")
+        summary = json.loads((out / "summary.json").read_text())
+        jobs = json.loads(self.expect(0, "history", out / "journal.db", "--json").stdout)["jobs"]
+        self.assertEqual(len(jobs), summary["jobs_finished"] + summary["jobs_failed"])
+        self.assertAlmostEqual(sum(job["device_seconds"] for job in jobs),
+                               summary["gpu_seconds_allocated"],
+                               delta=0.01 * summary["gpu_seconds_allocated"])
+        self.assertEqual([job["ended"] for job in jobs], sorted(job["ended"] for job in jobs))
+        table = self.expect(0, "history", out / "journal.db", "--state", "succeeded").stdout
+        self.assertEqual(len(table.splitlines()), 1 + summary["jobs_finished"])
+        self.assertIn("needed a time in UTC",
+                      self.expect(2, "history", out / "journal.db", "--since", "lately").stderr)
+        page = self.folder / "page.html"
+        done = orrery("report", out / "journal.db", "--out", page)
+        if done.returncode == 0:  # Else it was built without the page, and says so.
+            self.assertIn("journal from 1970", page.read_text())
+        else:
+            self.assertIn("orrery report: ", done.stderr)
 
     def test_a_journal_with_snapshots_of_an_older_version(self):
         kept = ROOT / "tests" / "system" / "journals" / "version_1.db"
