@@ -21,6 +21,7 @@ WorkersChanged report_of(const EndedWorker& ended) {
   WorkersChanged report{
       name.job, ended.born, name.incarnation, ended.fact, name.birth_rank, 1, ended.exit_code};
   report.why = ended.why;
+  report.busy_port = ended.busy_port;
   return report;
 }
 
@@ -35,9 +36,16 @@ WorkersChanged up_report_of(const AgentWorker& worker) {
 EndedWorker ended_as(const AgentWorker& worker,
                      WorkerFact fact,
                      std::int32_t exit_code,
-                     const std::string& why = {}) {
-  return {
-      worker.name, worker.slot, worker.born, worker.generation, worker.rank, fact, exit_code, why};
+                     const SpawnFailed& refusal = {}) {
+  return {worker.name,
+          worker.slot,
+          worker.born,
+          worker.generation,
+          worker.rank,
+          fact,
+          exit_code,
+          refusal.why,
+          refusal.busy_port};
 }
 
 SpawnWorker spawn_of(const AgentWorker& worker) {
@@ -207,7 +215,7 @@ void Agent::on(const SpawnFailed& event, Instant, AgentOutput& out) {
     out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
-  end(event.worker, WorkerFact::LaunchFailed, event.exit_code, out, event.why);
+  end(event.worker, WorkerFact::LaunchFailed, event.exit_code, out, event);
 }
 
 void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
@@ -442,9 +450,9 @@ void Agent::end(WorkerName name,
                 WorkerFact fact,
                 std::int32_t exit_code,
                 AgentOutput& out,
-                const std::string& why) {
+                const SpawnFailed& refusal) {
   const AgentWorker worker = workers_.at(name);
-  const EndedWorker ended = ended_as(worker, fact, exit_code, why);
+  const EndedWorker ended = ended_as(worker, fact, exit_code, refusal);
   workers_.erase(name);
   list_is_old_ = true;
   if (!planted(Bug::SwallowExit)) out.reports.push_back(report_of(ended));

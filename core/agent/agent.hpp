@@ -84,7 +84,8 @@ struct EndedWorker {
   Rank rank;              ///< and its rank in it.
   WorkerFact fact = WorkerFact::Exited;
   std::int32_t exit_code = 0;
-  std::string why;  ///< With LaunchFailed: the reason, for people.
+  std::string why;             ///< With LaunchFailed: the reason, for people.
+  std::int32_t busy_port = 0;  ///< With LaunchFailed: see WorkersChanged.
 };
 
 /// An order from the controller. Only the parts for this node are looked at.
@@ -131,6 +132,7 @@ struct SpawnFailed {
   WorkerName worker;
   std::int32_t exit_code = 0;  ///< kCannotRun, kNotFound: no other try can help. 0: one may.
   std::string why;             ///< For people.
+  std::int32_t busy_port = 0;  ///< A port of its own that is in use; 0: that is not the reason.
 };
 
 /// First event of an agent that finds workers of an earlier life of its node's agent.
@@ -345,7 +347,7 @@ class Agent {
            WorkerFact fact,
            std::int32_t exit_code,
            AgentOutput& out,
-           const std::string& why = {});
+           const SpawnFailed& refusal = {});
   void spawn_waiting(const AgentWorker& gone, AgentOutput& out);
   void adopt(AgentWorker found, Instant now, AgentOutput& out);
   void act_on_time(Instant now, AgentOutput& out);

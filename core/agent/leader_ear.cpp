@@ -149,6 +149,11 @@ void LeaderEar::reported(NodeId node,
 void LeaderEar::told(Origin origin, EventBody body, Instant occurred_at, Instant now) {
   if (const auto* progress = std::get_if<ProgressReported>(&body))
     suspicions_.progressed(*progress, now);
+  // The controller takes a replaced node for silent until it registers. So does its ear: else a
+  // node that has registered before the answer came, or runs on as it was, would be heard and never
+  // be used again.
+  if (const auto* answer = std::get_if<NodesRelaunched>(&body))
+    for (const NodeId node : answer->replaced) liveness_.replaced(node);
   note(origin, occurred_at, now, std::move(body));
 }
 

@@ -176,6 +176,17 @@ void Liveness::forget(JobId job) {
   nodes_asked_.erase(asked);
 }
 
+// Its deadline stays: where nobody registers in time, the node is told to be silent as any other.
+void Liveness::replaced(NodeId id) {
+  if (id.index() >= nodes_.size() || !is_heard(id)) return;
+  Node& node = nodes_[id.index()];
+  node.standing = Standing::Awaited;
+  node.known = {};
+  node.ended.clear();
+  node.ordered.clear();
+  node.doubted.clear();
+}
+
 void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
   while (next_deadline() <= now) {
     const NodeId id = deadlines_.front();

@@ -59,6 +59,10 @@ class Liveness {
   /// returns with its next registration. A host whose orders cannot be lost never calls this.
   void connected(NodeId node);
 
+  /// The node is a new machine: nothing that was known of it holds any more. Whoever speaks for it
+  /// has to register with the complete list of what runs there, within the lease of before.
+  void replaced(NodeId node);
+
   /// Takes one heartbeat, heard at `now`, and appends edges. The caller answers Renewed with
   /// LeaseRenewed, and StaleEpoch with EpochAnnounced, so that the agent registers.
   HeartbeatVerdict heard(const Heartbeat& beat, Instant now, std::vector<EventBody>& edges);
@@ -100,7 +104,7 @@ class Liveness {
   static constexpr std::size_t kProfilingKeysMax = 64;
 
   enum class Standing : std::uint8_t {
-    Awaited,  ///< Not heard in this epoch, within its grace.
+    Awaited,  ///< Not heard in this epoch, or not since it was replaced; within its time.
     Heard,
     Silent,
   };

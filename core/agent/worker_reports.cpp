@@ -13,7 +13,8 @@ auto group_of(const WorkersChanged& report) {
                   report.fact,
                   report.exit_code,
                   report.environment,
-                  report.why);
+                  report.why,
+                  report.busy_port);
 }
 
 // A worker's story: it came up, then it said hello, then it ended.

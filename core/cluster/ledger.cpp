@@ -323,6 +323,15 @@ bool Ledger::take_ports(LeaseId id, std::int32_t count) {
   return !block.is_none();
 }
 
+bool Ledger::exchange_ports(LeaseId id, std::int32_t port) {
+  Lease& lease = leases_[id.index()];
+  const PortRange old = lease.ports;
+  if (lease.owner.is_none() || port < old.first || port >= old.end()) return false;
+  const PortLedger::Exchange exchange = ports_.exchange({lease.node, old.first, old.count}, port);
+  lease.ports = {exchange.block.first, exchange.block.count};
+  return exchange.avoids;
+}
+
 // Which of these devices a claim may take whole, and which nobody uses, after a lease changed.
 void Ledger::recompute_masks(NodeId id, std::uint64_t devices) {
   LedgerNode& node = nodes_[id.index()];
@@ -410,12 +419,13 @@ void Ledger::check_ports(NodeId id) const {
   std::vector<PortRange> of_leases;
   for (LeaseId l = nodes_[id.index()].first; !l.is_none(); l = leases_[l.index()].next)
     if (leases_[l.index()].ports.count > 0) of_leases.push_back(leases_[l.index()].ports);
+  for (const std::int32_t port : ports_.avoided(id)) of_leases.push_back({port, 1});
   std::sort(of_leases.begin(), of_leases.end(), [](const PortRange& a, const PortRange& b) {
     return a.first < b.first;
   });
   const std::span<const PortRange> taken = ports_.taken(id);
   invariant(std::equal(of_leases.begin(), of_leases.end(), taken.begin(), taken.end()),
-            "the ports taken are those of the node's leases");
+            "the ports taken are those of the node's leases, or avoided");
 }
 
 void Ledger::check() const {

@@ -121,6 +121,13 @@ class Ledger {
   /// has no such gap; `ports().refusal` says why.
   bool take_ports(LeaseId lease, std::int32_t count);
 
+  /// Something else on the host listens at `port` of the lease's block: the lease gets another
+  /// block. False where the port is not its own, or no block without it is to be had.
+  bool exchange_ports(LeaseId lease, std::int32_t port);
+
+  /// Ports of the node that were in use by something else may be given again.
+  void forget_avoided_ports(NodeId node) { ports_.forget_avoided(node); }
+
   /// The worker was told to stop: its capacity may be claimed anew. A Claimed lease ends at once.
   /// `ready` receives the owners of leases that became Held.
   void begin_release(LeaseId lease, std::vector<JobId>& ready);

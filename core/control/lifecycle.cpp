@@ -244,8 +244,9 @@ WorkerStop stop_of(const Worker& worker, std::uint32_t rank) {
   return {Rank{rank}, worker.node, worker.incarnation, worker.birth_rank};
 }
 
-Worker successor_of(Worker& worker) {
+Worker successor_of(const Ledger& ledger, Worker& worker) {
   Worker again = worker;
+  if (!worker.lease.is_none()) again.first_port = ledger.lease(worker.lease).ports.first;
   again.state = WorkerState::Claimed;
   again.exit_code = 0;
   again.recover = true;

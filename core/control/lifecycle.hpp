@@ -108,8 +108,8 @@ WorkerStart start_of(const JobState& job, std::uint32_t rank);
 /// The order that stops a worker of this rank.
 WorkerStop stop_of(const Worker& worker, std::uint32_t rank);
 
-/// The successor of a worker, started in place: the lease goes over to it.
-Worker successor_of(Worker& worker);
+/// The successor of a worker, started in place: the lease goes over to it, with its ports of now.
+Worker successor_of(const Ledger& ledger, Worker& worker);
 
 /// Whether the worker, if it stays in a membership that changes by decision, has to start anew: all
 /// do under `rescale: restart`, and under `auto` those that cannot be told of the change.

@@ -63,7 +63,7 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     Worker& worker = job.workers[rank];
     if (change.replace[rank] != 0) {
-      job.next.push_back(successor_of(worker));
+      job.next.push_back(successor_of(step.state.ledger, worker));
       job.next_from.push_back(kNew);
     } else if (change.keep[rank] != 0) {
       job.next.push_back(worker);

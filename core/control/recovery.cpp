@@ -337,7 +337,7 @@ void join_recovery(Step& step, JobState& job) {
     if (!failed && job.spec->recovery == RecoveryScope::Worker) continue;
     if (!failed && worker->is_alive()) peers.push_back(job.next_from[i]);
     const std::int32_t local_rank = job.next[i].local_rank;
-    job.next[i] = successor_of(*worker);
+    job.next[i] = successor_of(step.state.ledger, *worker);
     job.next[i].local_rank = local_rank;
     job.next_from[i] = kNew;
   }
@@ -345,15 +345,18 @@ void join_recovery(Step& step, JobState& job) {
 }
 
 void on_losses(Step& step, JobState& job, RankFlags lost) {
-  open_incident(step, job, IncidentScope::Worker, Reason::WorkerLost, first_of(lost));
+  const std::uint32_t first = first_of(lost);
+  const bool by_its_port = job.workers[first].exit_code == kPortInUse;
+  const Reason reason = by_its_port ? Reason::PortInUse : Reason::WorkerLost;
+  open_incident(step, job, IncidentScope::Worker, reason, first);
   if (job.spec->family != JobFamily::Group) {
     ++job.row.reschedules;
-    set_phase(step, job, JobPhase::Rescheduling, Reason::WorkerLost);
+    set_phase(step, job, JobPhase::Rescheduling, reason);
     count(step, job, Counter::Reschedules);
   } else {
     lost.assign(lost.size(), 1);
   }
-  recover(step, job, std::move(lost), Reason::WorkerLost, job.spec->recovery);
+  recover(step, job, std::move(lost), reason, job.spec->recovery);
 }
 
 void fail_start(Step& step, JobState& job) {

@@ -76,6 +76,13 @@ void note_refusal(JobState& job, const Worker& worker, const WorkersChanged& eve
   failover.refused_why = event.why;
 }
 
+// A port of the worker's own is in use by something else on its host: whoever starts in its place
+// gets others. False where that is not the reason, or no other ports are to be had.
+bool exchange_ports(Step& step, const Worker& worker, const WorkersChanged& event) {
+  return event.busy_port != 0 && !worker.lease.is_none() &&
+         step.state.ledger.exchange_ports(worker.lease, event.busy_port);
+}
+
 // Why the fact changes nothing; empty where it was applied.
 std::optional<Ignored> apply(Step& step,
                              JobState& job,
@@ -95,7 +102,10 @@ std::optional<Ignored> apply(Step& step,
            event.exit_code);
       break;
     case WorkerFact::LaunchFailed:
-      gone(step, job, worker, WorkerState::Failed, event.exit_code);
+      if (exchange_ports(step, worker, event))
+        gone(step, job, worker, WorkerState::Lost, kPortInUse);
+      else
+        gone(step, job, worker, WorkerState::Failed, event.exit_code);
       break;
     case WorkerFact::Lost:
       gone(step, job, worker, WorkerState::Lost, 0);
@@ -372,7 +382,10 @@ void on_event(Step& step, const NodeReturned& event) {
   const bool was_silent = std::exchange(node.silent, false);
   node.heard = state.epoch;
   // Who comes back from silence, or after the time of his leaving, has begun anew.
-  if (was_silent) node.lost_device = false;
+  if (was_silent) {
+    node.lost_device = false;
+    state.ledger.forget_avoided_ports(event.node);
+  }
   const bool left = node.leaves_at <= step.at;
   if (was_silent || left) {
     node.leaves_at = Instant::never();

@@ -386,6 +386,8 @@ std::string_view in_words(Reason reason) {
       return "it waited longer than its deadline allows";
     case Reason::RunDeadline:
       return "it ran longer than its deadline allows";
+    case Reason::PortInUse:
+      return "a port of a worker is in use by something else on its host; it starts with others";
     case Reason::CannotStart:
       return "a worker's program cannot be run";
   }

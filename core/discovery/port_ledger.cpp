@@ -1,6 +1,7 @@
 #include "core/discovery/port_ledger.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 
@@ -46,6 +47,10 @@ void check_node(const NodePorts& ports) {
     taken += block.count;
   }
   invariant(taken + ports.free == kPortsPerNode, "ports taken and ports free are all there are");
+  for (const std::int32_t port : ports.avoided)
+    invariant(
+        std::find(ports.taken.begin(), ports.taken.end(), PortRange{port, 1}) != ports.taken.end(),
+        "an avoided port is not free");
 }
 
 }  // namespace
@@ -92,6 +97,43 @@ void PortLedger::give(const PortBlock& block) {
             "a block given back is one that was taken, whole");
   ports.taken.erase(found);
   ports.free += block.count;
+}
+
+bool PortLedger::avoid(NodeId node, std::int32_t port) {
+  if (port < kPortFirst || port >= kPortEnd) return false;
+  if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);
+  NodePorts& ports = nodes_[node.index()];
+  if (ports.avoided.size() >= kAvoidedMax) return false;
+  const auto next = std::find_if(ports.taken.begin(),
+                                 ports.taken.end(),
+                                 [&](const PortRange& block) { return block.end() > port; });
+  if (next != ports.taken.end() && next->first <= port) return false;
+  ports.taken.insert(next, PortRange{port, 1});
+  ports.avoided.push_back(port);
+  --ports.free;
+  return true;
+}
+
+PortLedger::Exchange PortLedger::exchange(const PortBlock& block, std::int32_t port) {
+  give(block);
+  const bool avoids = avoid(block.node, port);
+  if (avoids && fits(block.node, block.count)) return {take(block.node, block.count), true};
+  if (avoids) {
+    nodes_[block.node.index()].avoided.pop_back();
+    give({block.node, port, 1});
+  }
+  return {take(block.node, block.count), false};
+}
+
+void PortLedger::forget_avoided(NodeId node) {
+  if (node.index() >= nodes_.size()) return;
+  for (const std::int32_t port : std::exchange(nodes_[node.index()].avoided, {}))
+    give({node, port, 1});
+}
+
+std::span<const std::int32_t> PortLedger::avoided(NodeId node) const {
+  if (node.index() >= nodes_.size()) return {};
+  return nodes_[node.index()].avoided;
 }
 
 std::string PortLedger::refusal(NodeId node, std::int32_t count) const {

@@ -18,6 +18,10 @@ inline constexpr std::int32_t kPortFirst = 22270;
 /// (net.ipv4.ip_local_port_range), which would collide with ours.
 inline constexpr std::int32_t kPortEnd = 32768;
 
+/// Ports of a node that are avoided at most. Who finds more of them in use is short of luck, not of
+/// ports, and its failures are counted.
+inline constexpr std::size_t kAvoidedMax = 256;
+
 /// Ports that each node has to give.
 inline constexpr std::int32_t kPortsPerNode = kPortEnd - kPortFirst;
 
@@ -60,7 +64,8 @@ struct PortRange {
 /// The ports of one node.
 struct NodePorts {
   std::int32_t free = kPortsPerNode;
-  std::vector<PortRange> taken;  ///< Ascending, disjoint; neighbours are not merged.
+  std::vector<PortRange> taken;  ///< Ascending, disjoint; neighbours are not merged. `avoided` too.
+  std::vector<std::int32_t> avoided;  ///< In use by something else on the host; in order of report.
 
   friend bool operator==(const NodePorts&, const NodePorts&) = default;
 
@@ -68,14 +73,16 @@ struct NodePorts {
   static void fields(Self& self, Visitor& v) {
     v.field("free", self.free);
     v.field("taken", self.taken);
+    v.field_since(4, "avoided", self.avoided);
   }
 };
 
 /// Blocks of ports, taken and given back like leases. Lowest fit: a block lies at the lowest free
 /// place of its node that holds it, so the first worker on a node starts at 22270 and equal
-/// histories give equal ports. Conservation is an invariant: on every node, ports taken plus ports
-/// free are `kPortsPerNode`, and no port is taken twice. Nodes need no declaration; a cluster in
-/// which nobody asks for ports costs nothing. Plain data: part of the controller's digested state.
+/// histories give equal ports. Conservation is an invariant: on every node, ports taken (or
+/// avoided) plus ports free are `kPortsPerNode`, and no port is taken twice. Nodes need no
+/// declaration; a cluster in which nobody asks for ports costs nothing. Plain data: part of the
+/// controller's digested state.
 class PortLedger {
  public:
   /// Whether `take` would succeed. `count` is at least 1. O(blocks on the node).
@@ -91,6 +98,25 @@ class PortLedger {
 
   /// Gives back a whole block that `take` gave; none is ignored. O(blocks on the node).
   void give(const PortBlock& block);
+
+  /// Something else on the host listens at the port: nobody is given it until `forget_avoided`.
+  /// False, and nothing has changed, where it is taken, or kAvoidedMax of the node are avoided.
+  bool avoid(NodeId node, std::int32_t port);
+
+  /// What an exchange gave.
+  struct Exchange {
+    PortBlock block;      ///< As many ports as before.
+    bool avoids = false;  ///< Whether the port is avoided, and not in the block.
+  };
+
+  /// Gives a block back, avoids one of its ports, and takes a block of the same length.
+  Exchange exchange(const PortBlock& block, std::int32_t port);
+
+  /// The host has begun anew: all its ports may be given again.
+  void forget_avoided(NodeId node);
+
+  /// Ports of the node that are avoided.
+  std::span<const std::int32_t> avoided(NodeId node) const;
 
   /// Why `take` refuses: what was asked, what is free, how to mend it. Empty where it would not.
   std::string refusal(NodeId node, std::int32_t count) const;

@@ -95,6 +95,7 @@ enum class Reason : std::uint8_t {
   WaitDeadline,
   RunDeadline,
   CannotStart,  ///< A worker's program or folder is not there or cannot be used: no retry helps.
+  PortInUse,    ///< Something else on the host listens at a port of a worker: it gets others.
 };
 
 /// What one worker is doing, as last reported.
@@ -201,7 +202,8 @@ struct EnumNames<Reason> {
                                      "RecoveryRefused",
                                      "WaitDeadline",
                                      "RunDeadline",
-                                     "CannotStart"};
+                                     "CannotStart",
+                                     "PortInUse"};
 };
 
 template <>
@@ -224,6 +226,9 @@ constexpr bool is_up(WorkerFact fact) {
 /// it is there but cannot be used, or it is not there.
 inline constexpr std::int32_t kCannotRun = 126;
 inline constexpr std::int32_t kNotFound = 127;
+
+/// Exit code of a worker that was lost before it started, since a port of its own was in use.
+inline constexpr std::int32_t kPortInUse = 98;
 
 /// Succeeded and Failed are final.
 constexpr bool is_final(JobPhase phase) {

@@ -261,6 +261,8 @@ struct WorkersChanged {
                                ///< other try can help; anything else: another one may.
   Generation environment;      ///< With Running: whose membership its environment has.
   std::string why;             ///< With LaunchFailed: the reason, for people.
+  std::int32_t busy_port = 0;  ///< With LaunchFailed: a port of the worker's own at which something
+                               ///< else on its host listens. 0: that is not the reason.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -273,6 +275,7 @@ struct WorkersChanged {
     v.field("exit_code", self.exit_code);
     v.field_since(4, "environment", self.environment);
     v.field_since(4, "why", self.why);
+    v.field_since(4, "busy_port", self.busy_port);
   }
 };
 

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/discovery/port_demand.hpp"
 #include "runtime/agent/container_command.hpp"
 #include "runtime/agent/membership_text.hpp"
+#include "runtime/agent/ports_in_use.hpp"
 #include "runtime/agent/volumes.hpp"
 #include "runtime/shim/cgroup.hpp"
 #include "runtime/shim/lease_file.hpp"
@@ -143,6 +145,14 @@ FailedStart WorkerStarts::failed(const SpawnWorker& order, const std::string& re
 }
 
 std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const JobSpec& job) {
+  if (const std::int32_t port = first_busy_port(order.first_port, ports_of(job, order.slot.role))) {
+    FailedStart refusal =
+        failed(order,
+               "port " + std::to_string(port) +
+                   " of its own is in use by something else on this host; it is given another");
+    refusal.busy_port = port;
+    return refusal;
+  }
   const std::string token = std::string(kWorkerTokenPrefix) + random_token() + random_token();
   const Result<WorkerLaunch> launch = launch_of(order, job, token);
   if (!launch) return failed(order, all_of(launch.errors()));

@@ -22,6 +22,7 @@ namespace orrery::runtime {
 struct FailedStart {
   WorkerName worker;
   std::string reason;
+  std::int32_t busy_port = 0;  ///< One of its own that is in use on this host; 0: none.
 };
 
 /// Makes folders, environments and command lines of workers and starts their shims. Used by one

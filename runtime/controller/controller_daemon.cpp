@@ -248,12 +248,16 @@ void ControllerDaemon::begin_term() {
                     [this](std::function<void()> task) { tasks_.post(std::move(task)); },
                     {}};
     parts.relaunch = [this](std::vector<std::string> nodes,
+                            std::string description,
                             Duration timeout,
                             std::function<void(std::vector<std::string>, std::string)> done) {
       if (!parts_.relaunch) return done({}, "no relaunch_command is configured");
-      parts_.relaunch(std::move(nodes), timeout, [this, done](auto replaced, auto error) {
-        tasks_.post([done, replaced, error] { done(replaced, error); });
-      });
+      parts_.relaunch(std::move(nodes),
+                      std::move(description),
+                      timeout,
+                      [this, done](auto replaced, auto error) {
+                        tasks_.post([done, replaced, error] { done(replaced, error); });
+                      });
     };
     Result<std::unique_ptr<Term>> begun = Term::begin(std::move(parts));
     if (begun) {

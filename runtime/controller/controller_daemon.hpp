@@ -33,8 +33,10 @@ struct ControllerParts {
   std::function<Result<std::unique_ptr<StateStore>>(const Leadership&)> open_store;
   /// A fresh policy for each term.
   std::function<std::unique_ptr<Policy>()> policy;
-  /// Replaces nodes; null: none can be. `done` may be called on any thread.
+  /// Replaces nodes; null: none can be. `description`: see RelaunchRunner. `done` may be called on
+  /// any thread.
   std::function<void(std::vector<std::string> nodes,
+                     std::string description,
                      Duration timeout,
                      std::function<void(std::vector<std::string>, std::string)> done)>
       relaunch;

@@ -101,6 +101,15 @@ void NodeLinks::registered(NodeId id) {
   }
 }
 
+void NodeLinks::replaced(NodeId id) {
+  given_up(id);
+  Node& node = at(id);
+  if (!node.link) return;
+  const LinkId link = *node.link;
+  detach(link);
+  server_.close(link, "the node was replaced: its agent is to register anew");
+}
+
 void NodeLinks::given_up(NodeId id) {
   Node& node = at(id);
   node.waiting.clear();

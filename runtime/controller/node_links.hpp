@@ -49,6 +49,9 @@ class NodeLinks {
   /// The node was given up: nothing waits for it any more.
   void given_up(NodeId node);
 
+  /// The node is a new machine: its stream is closed, so that its agent registers anew.
+  void replaced(NodeId node);
+
   /// Sends an order of the core to every node that it is about.
   void order(const Command& command);
 

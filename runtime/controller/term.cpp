@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/control/failure_notes.hpp"
+#include "runtime/controller/relaunch_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -362,8 +363,6 @@ void Term::on(NodeId node, const Fact& fact) {
   ear_.told(origin, std::move(body), now - fact.age, now);
 }
 
-void Term::on(NodeId node, const WorkerTokens& told) { credentials_.learn(node, told, state()); }
-
 void Term::on(NodeId node, const WorkerTrouble& trouble) {
   const Instant now = clock_.now();
   UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};
@@ -539,6 +538,7 @@ void Term::relaunch(const RelaunchNodes& order) {
   std::vector<std::string> names;
   for (const NodeId node : order.nodes) names.push_back(state().nodes[node.index()].name);
   parts_.relaunch(std::move(names),
+                  relaunch_text(order, state(), links_.facts()),
                   order.timeout,
                   [weak = std::weak_ptr(self_), job = order.job, incident = order.incident](
                       std::vector<std::string> replaced, std::string error) {
@@ -556,7 +556,15 @@ void Term::relaunched(JobId job,
     if (const auto known = names_.find(name); known != names_.end())
       answer.replaced.push_back(known->second);
   const Instant now = clock_.now();
+  const std::vector<NodeId> new_machines = answer.replaced;
   ear_.told(Origin::Reaction, std::move(answer), now, now);
+  // What runs there under the old name is not asked for any more: the list of the new registration
+  // tells, and it is ended.
+  for (const NodeId node : new_machines) {
+    links_.replaced(node);
+    logs_.lost(node);
+    checks_.lost(node, now);
+  }
 }
 
 bool Term::wait_events(Instant, std::vector<Event>& events) {

@@ -47,8 +47,10 @@ struct TermParts {
   std::function<void()> wake;
   /// Any thread: has the core thread carry a task out.
   std::function<void(std::function<void()>)> post;
-  /// Replaces nodes by name; answers on the core thread with the names replaced, or an error.
+  /// Replaces nodes by name (`description`: see RelaunchRunner); answers on the core thread with
+  /// the names replaced, or an error.
   std::function<void(std::vector<std::string> nodes,
+                     std::string description,
                      Duration timeout,
                      std::function<void(std::vector<std::string>, std::string)> done)>
       relaunch;
@@ -136,7 +138,8 @@ class Term final : private World, private RunObserver {
   void on(NodeId node, const Reports& reports);
   void on(NodeId node, const Fact& fact);
   void on(NodeId node, const WorkerTrouble& trouble);
-  void on(NodeId node, const WorkerTokens& told);
+
+  void on(NodeId node, const WorkerTokens& told) { credentials_.learn(node, told, state()); }
 
   void on(NodeId node, const LogChunk& chunk) { logs_.chunk(node, chunk); }
 

@@ -63,7 +63,10 @@ RelaunchRunner::RelaunchRunner(std::vector<std::string> command) : command_(std:
 
 RelaunchRunner::~RelaunchRunner() { stop(); }
 
-void RelaunchRunner::run(const std::vector<std::string>& nodes, Duration timeout, Done done) {
+void RelaunchRunner::run(const std::vector<std::string>& nodes,
+                         const std::string& description,
+                         Duration timeout,
+                         Done done) {
   std::unique_lock lock(mutex_);
   if (stopping_) return;
   forget_ended();
@@ -74,16 +77,18 @@ void RelaunchRunner::run(const std::vector<std::string>& nodes, Duration timeout
   std::vector<std::string> words = command_;
   words.insert(words.end(), nodes.begin(), nodes.end());
   auto ended = std::make_shared<std::atomic<bool>>(false);
-  runs_.push_back({std::thread([this, words, nodes, timeout, ended, done = std::move(done)] {
-                     const ProcessEnd end = run_watched(words, timeout, stopping_);
-                     const std::string program = words.empty() ? "" : words.front();
-                     std::string error = failure(end, program, timeout);
-                     std::vector<std::string> replaced;
-                     if (error.empty()) replaced = names_in(end.output, nodes, program, error);
-                     if (!stopping_) done(std::move(replaced), std::move(error));
-                     *ended = true;
-                   }),
-                   ended});
+  runs_.push_back(
+      {std::thread([this, words, nodes, description, timeout, ended, done = std::move(done)] {
+         const ProcessEnd end =
+             run_watched(words, timeout, stopping_, {"ORRERY_RELAUNCH=" + description});
+         const std::string program = words.empty() ? "" : words.front();
+         std::string error = failure(end, program, timeout);
+         std::vector<std::string> replaced;
+         if (error.empty()) replaced = names_in(end.output, nodes, program, error);
+         if (!stopping_) done(std::move(replaced), std::move(error));
+         *ended = true;
+       }),
+       ended});
 }
 
 void RelaunchRunner::forget_ended() {

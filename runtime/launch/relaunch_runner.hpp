@@ -1,10 +1,18 @@
 // Runs the program that replaces nodes: ControllerConfig.relaunch_command.
 //
-// The names of the nodes follow the command's own arguments. The program answers when new machines
-// have taken their places: exit code 0, and on standard output the names of those that were
-// replaced, in words or lines. Any other exit code, other words, and silence beyond the time limit
-// mean that none was; what it said last on standard error is the reason. No shell is involved, and
-// standard input is empty.
+// The names of the nodes follow the command's own arguments; what is known of them is in the
+// variable ORRERY_RELAUNCH:
+//
+//     {"job": "default.train", "incident": 3, "nodes": [{"name": "gpu-1", "address": "10.0.0.1",
+//      "host": "ipv4:10.0.0.1:40312", "connected": true, "devices": ["h200"],
+//      "labels": {"group": "main", "rack": 0, "nvlink_domain": 0}}]}
+//
+// `address` is where workers of the node are reached, `host` where its agent's connection came
+// from; both are empty, and `connected` false, of a node that this leader has not heard. The
+// program answers when new machines have taken their places: exit code 0, and on standard output
+// the names of those that were replaced, in words or lines. Any other exit code, other words, and
+// silence beyond the time limit mean that none was; what it said last on standard error is the
+// reason. No shell is involved, and standard input is empty.
 #pragma once
 
 #include <atomic>
@@ -39,7 +47,10 @@ class RelaunchRunner {
   /// Returns at once; `done` is called once, on a thread of this object (on the caller's where
   /// there are too many), or never after stop(). The program and its children are killed after
   /// `timeout`. Any thread.
-  void run(const std::vector<std::string>& nodes, Duration timeout, Done done);
+  void run(const std::vector<std::string>& nodes,
+           const std::string& description,
+           Duration timeout,
+           Done done);
 
   /// Kills what runs and waits for it: no `done` is under way or called from here on.
   void stop();

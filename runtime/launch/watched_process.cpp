@@ -93,7 +93,15 @@ struct SpawnSettings {
 };
 
 /// The child's number, or 0 with errno's number in `reason`.
-pid_t spawn(const std::vector<std::string>& command, int output, int complaints, int& reason) {
+pid_t spawn(const std::vector<std::string>& command,
+            const std::vector<std::string>& extra,
+            int output,
+            int complaints,
+            int& reason) {
+  std::vector<char*> environment;
+  for (const std::string& each : extra) environment.push_back(const_cast<char*>(each.c_str()));
+  for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
+  environment.push_back(nullptr);
   std::vector<char*> words;
   words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
@@ -105,7 +113,7 @@ pid_t spawn(const std::vector<std::string>& command, int output, int complaints,
   posix_spawn_file_actions_addclosefrom_np(&settings.actions, 3);
   pid_t child = 0;
   reason = ::posix_spawnp(
-      &child, words[0], &settings.actions, &settings.attributes, words.data(), environ);
+      &child, words[0], &settings.actions, &settings.attributes, words.data(), environment.data());
   return reason == 0 ? child : 0;
 }
 
@@ -140,15 +148,17 @@ bool has_ended(pid_t child, siginfo_t& info) {
 
 ProcessEnd run_watched(const std::vector<std::string>& command,
                        Duration timeout,
-                       const std::atomic<bool>& stopping) {
+                       const std::atomic<bool>& stopping,
+                       const std::vector<std::string>& extra) {
   constexpr int kTickMs = 50;
   ProcessEnd end;
   auto output = make_pipe();
   auto complaints = make_pipe();
   int reason = errno;
-  const pid_t child = output && complaints && !command.empty()
-                          ? spawn(command, output->to.number(), complaints->to.number(), reason)
-                          : 0;
+  const pid_t child =
+      output && complaints && !command.empty()
+          ? spawn(command, extra, output->to.number(), complaints->to.number(), reason)
+          : 0;
   if (child == 0) {
     end.complaint = command.empty() ? "no program is named" : std::strerror(reason);
     return end;

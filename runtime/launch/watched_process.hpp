@@ -30,11 +30,12 @@ struct ProcessEnd {
   std::string complaint;  ///< The end of standard error.
 };
 
-/// Runs `command` in a process group of its own, with this process's environment and an empty
-/// standard input, and waits for it. What is left of the group when it ends, or is to end, is
-/// killed. `stopping` is looked at 20 times a second.
+/// Runs `command` in a process group of its own, with this process's environment, `extra`
+/// ("KEY=value") and an empty standard input, and waits for it. What is left of the group when it
+/// ends, or is to end, is killed. `stopping` is looked at 20 times a second.
 ProcessEnd run_watched(const std::vector<std::string>& command,
                        Duration timeout,
-                       const std::atomic<bool>& stopping);
+                       const std::atomic<bool>& stopping,
+                       const std::vector<std::string>& extra = {});
 
 }  // namespace orrery::runtime

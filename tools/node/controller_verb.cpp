@@ -96,8 +96,11 @@ runtime::ControllerParts parts_of(const ControllerConfig& config,
   };
   if (!config.relaunch_command.empty())
     parts.relaunch = [&relauncher, longest = config.relaunch_command_timeout](
-                         const std::vector<std::string>& nodes, Duration timeout, auto done) {
-      relauncher.run(nodes, std::min(timeout, longest), std::move(done));
+                         const std::vector<std::string>& nodes,
+                         const std::string& description,
+                         Duration timeout,
+                         auto done) {
+      relauncher.run(nodes, description, std::min(timeout, longest), std::move(done));
     };
   return parts;
 }

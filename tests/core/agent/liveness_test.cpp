@@ -54,6 +54,27 @@ TEST_F(LivenessTest, ANewEpochWaitsALeaseAndTheGraceForEachNode) {
   EXPECT_TRUE(liveness_.next_deadline().is_never());
 }
 
+TEST_F(LivenessTest, AReplacedNodeHasToRegisterAndReturnsWithItsWholeList) {
+  hear(5, {running(0)}, true);
+  liveness_.replaced(NodeId{0});
+  EXPECT_EQ(hear(6, {running(0)}), HeartbeatVerdict::NotRegistered);
+  EXPECT_EQ(hear(7, {running(0)}, true), HeartbeatVerdict::Renewed);
+  const auto* returned = only_edge<NodeReturned>();
+  ASSERT_NE(returned, nullptr);
+  EXPECT_THAT(returned->workers, SizeIs(1)) << "what is an orphan is found in it";
+}
+
+TEST_F(LivenessTest, AReplacedNodeOfWhichNobodyRegistersIsSilentAtTheEndOfItsLease) {
+  hear(5, {running(0)}, true);
+  liveness_.replaced(NodeId{0});
+  edges_.clear();
+  liveness_.time_reached(at(15), edges_);
+  EXPECT_NE(only_edge<NodeSilent>(), nullptr);
+  liveness_.replaced(NodeId{0});
+  EXPECT_FALSE(liveness_.is_heard(NodeId{0}));
+  EXPECT_EQ(liveness_.next_deadline(), at(70)) << "of the other one";
+}
+
 TEST_F(LivenessTest, ANodeReturnsWithItsListAndGoesSilentWithItsLease) {
   EXPECT_EQ(hear(5, {running(0)}, true), HeartbeatVerdict::Renewed);
   const auto* returned = only_edge<NodeReturned>();

@@ -54,6 +54,71 @@ TEST(Ports, AProgramOfANativeJobCanLeadItsProcessGroup) {
   EXPECT_THAT(ports_of_workers(h, h.running(builder, 2)), ElementsAre(22270, 22271, 0));
 }
 
+// The process of a rank cannot start, since something else listens at a port of its own.
+WorkersChanged refused_by_port(ControllerHarness& h, JobId id, std::uint32_t rank, int port) {
+  WorkersChanged out = h.cluster.end(h.process(id, rank), WorkerFact::LaunchFailed);
+  out.busy_port = port;
+  return out;
+}
+
+TEST(Ports, OneThatSomethingElseUsesIsExchangedWithoutACharge) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().roles[0].command = {"train"};
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 2));
+  EXPECT_THAT(ports_of_workers(h, id), ElementsAre(22270, 22271));
+  h.make_ready(id, 1);
+  h.step(refused_by_port(h, id, 0, 22270));
+  EXPECT_EQ(h.job(id).reason, Reason::PortInUse);
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(ports_of_workers(h, id).front(), 22272);
+  EXPECT_THAT(h.controller.state().ledger.ports().avoided(NodeId{0}), ElementsAre(22270));
+  h.controller.state().ledger.check();
+}
+
+TEST(Ports, WhoWasToMeetAtTheOldPortAndCannotBeToldStartsAnew) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(2).rescale(RescaleMode::Auto);
+  builder.raw().roles[0].command = {"train"};
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 2));
+  h.step(h.cluster.runs(h.process(id, 1)));
+  h.step(refused_by_port(h, id, 0, 22270));
+  h.step(h.cluster.runs(h.process(id, 0)));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers[1].born, Generation{3});
+  EXPECT_EQ(h.row(id).restarts, 0u);
+}
+
+TEST(Ports, AHostThatBeginsAnewHasAllOfThemAgain) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder builder = job("a").replicas(1);
+  builder.raw().roles[0].command = {"train"};
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 1, {on(0, 1)}));
+  h.step(refused_by_port(h, id, 0, 22270));
+  h.settle();
+  h.node_down(0);
+  h.node_up(0);
+  EXPECT_TRUE(h.controller.state().ledger.ports().avoided(NodeId{0}).empty());
+  h.controller.state().ledger.check();
+}
+
+TEST(Ports, APortThatIsNotTheWorkersOwnIsAFailureAsAnyOther) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder builder = job("a").replicas(1);
+  builder.raw().roles[0].command = {"train"};
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 1));
+  h.step(refused_by_port(h, id, 0, 22300));
+  EXPECT_EQ(h.row(id).restarts, 1u);
+  EXPECT_THAT(ports_of_workers(h, id), ElementsAre(22270));
+}
+
 TEST(Ports, TheyAreHeldUntilTheWorkerIsGone) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId a = h.running(group_of("a", 1).elastic(2, 4), 2);

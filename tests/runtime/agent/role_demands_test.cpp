@@ -1,10 +1,13 @@
 // What roles ask of a node beside a process: environments, volumes, users, images.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "runtime/agent/ports_in_use.hpp"
 #include "runtime/agent/volumes.hpp"
 #include "runtime/agent/worker_user.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
@@ -199,6 +202,43 @@ TEST_F(RoleDemandsTest, AProgramOrAFolderThatIsNotThereIsToldAsFinalWithTheSyste
       ASSERT_FALSE(c.reports_.empty());
       EXPECT_EQ(c.reports_.back().exit_code, each.code);
       EXPECT_EQ(c.reports_.back().why, each.why);
+    });
+  }
+}
+
+TEST_F(RoleDemandsTest, APortThatSomethingElseListensAtIsTold) {
+  start_agent();
+  for (const int family : {AF_INET, AF_INET6}) {
+    const Descriptor listener(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage address{};
+    address.ss_family = static_cast<sa_family_t>(family);
+    socklen_t size = sizeof address;
+    // Port 0: the system chooses one, which nobody else has.
+    if (!listener.is_open() ||
+        bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
+      continue;  // A machine without IPv6.
+    ASSERT_EQ(listen(listener.get(), 1), 0);
+    ASSERT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    const int port = ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+    EXPECT_EQ(first_busy_port(port, 1), port);
+    EXPECT_EQ(first_busy_port(0, 1), 0);
+    const JobId id{static_cast<std::uint32_t>(100 + family)};
+    JobSpec spec;
+    spec.name = "default.port";
+    spec.roles = {role_of("exit 0")};
+    controller_.send(JobKnown{id, std::make_shared<const JobSpec>(spec)});
+    WorkerStart start;
+    start.rank = start.birth_rank = Rank{0};
+    start.role = RoleIndex{0};
+    start.node = NodeId{0};
+    start.incarnation = Incarnation{1};
+    start.first_port = port;
+    controller_.send(Members{id, Generation{1}, {start}, {{NodeId{0}, "n0", "127.0.0.1"}}});
+    controller_.order(StartWorkers{id, Generation{1}, 1, {start}});
+    ASSERT_TRUE(controller_.until_report(id, WorkerFact::LaunchFailed));
+    controller_.set([&](const StubController& c) {
+      EXPECT_EQ(c.reports_.back().busy_port, port);
+      EXPECT_THAT(c.reports_.back().why, HasSubstr("is in use by something else on this host"));
     });
   }
 }

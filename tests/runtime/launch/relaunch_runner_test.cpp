@@ -29,7 +29,7 @@ std::future<Answer> asked(RelaunchRunner& runner,
                           Duration timeout = kLong) {
   const auto promise = std::make_shared<std::promise<Answer>>();
   auto answer = promise->get_future();
-  runner.run(nodes, timeout, [promise](std::vector<std::string> replaced, std::string error) {
+  runner.run(nodes, "{}", timeout, [promise](std::vector<std::string> replaced, std::string error) {
     promise->set_value({std::move(replaced), std::move(error)});
   });
   return answer;
@@ -147,10 +147,10 @@ TEST(RelaunchRunner, StoppingKillsAndNeverAnswers) {
   const TemporaryFolder folder;
   std::atomic<bool> answered = false;
   RelaunchRunner runner({"sh", "-c", "touch $0; sleep 600", folder.file("begun")});
-  runner.run({"gpu-1"}, kLong, [&](auto, auto) { answered = true; });
+  runner.run({"gpu-1"}, "{}", kLong, [&](auto, auto) { answered = true; });
   ASSERT_TRUE(comes([&] { return std::filesystem::exists(folder.file("begun")); }));
   runner.stop();
-  runner.run({"gpu-1"}, kLong, [&](auto, auto) { answered = true; });
+  runner.run({"gpu-1"}, "{}", kLong, [&](auto, auto) { answered = true; });
   EXPECT_FALSE(answered);
 }
 

@@ -1,14 +1,17 @@
-"""A program or a folder that is not there ends its job at the first try, and says what and where.
+"""A program or a folder that is not there ends its job at the first try, and says what and where; a
+port that something else uses ends nothing.
 
 Usage: launch_errors_test.py ORRERY_NODE
 """
 
 import pathlib
+import socket
 import sys
 import unittest
 
 from cluster import Cluster, wait_until
 
+FIRST_PORT = 22270  # Of the port ledger of each node.
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 
 JOB = """\
@@ -52,6 +55,22 @@ class LaunchErrorsTest(unittest.TestCase):
     def test_a_working_directory_that_is_not_there(self):
         self.assertIn("/no/such: its working directory cannot be entered: No such file or directory",
                       self.failed("homeless", '["true"]', "/no/such"))
+
+    def test_a_port_that_something_else_listens_at(self):
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                other.bind(("127.0.0.1", FIRST_PORT))
+                other.listen()
+            except OSError:
+                pass  # Somebody else on this machine listens there: just what is needed.
+            out = self.cluster.folder / "port"
+            path = self.cluster.write("meets.yaml", JOB.format(
+                name="meets", folder=".", command=f"'echo $MASTER_PORT > {out}'"))
+            done = self.cluster.orrery("submit", path, "--wait")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(int(out.read_text()), FIRST_PORT)
+            self.assertEqual(self.cluster.job("meets")["restarts"], 0, "no failure of the job's")
 
 
 if __name__ == "__main__":
