@@ -60,7 +60,8 @@ std::string name_of(const State& state, NodeId node) {
   return name.empty() ? "node " + std::to_string(node.value) : "node " + name;
 }
 
-// Whose failure passed the limit, where no note of it is kept: "; the last was of learner/0 on node n3".
+// Whose failure passed the limit, where no note of it is kept: "; the last was of learner/0 on node
+// n3".
 std::string last_of(const State& state, const JobState& job) {
   const JobFailover& failover = job.failover;
   const bool known = !failover.limit_node.is_none();
@@ -82,8 +83,8 @@ bool counts_workers(Limit limit) {
          limit == Limit::RoleRestarts || limit == Limit::JobRestarts;
 }
 
-// "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed; the last: learner 0 on
-// n3 ended with exit code 7".
+// "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed; the last: learner 0
+// on n3 ended with exit code 7".
 std::string limit_message(const State& state, const JobState& job) {
   const JobFailover& failover = job.failover;
   const bool noted = counts_workers(failover.limit) && !job.failures.empty();

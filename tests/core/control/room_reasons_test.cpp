@@ -106,10 +106,9 @@ TEST(LimitReached, NamesTheWorkerAndItsNode) {
   const std::uint32_t rank = h.job(id).workers[0].node == NodeId{1} ? 0 : 1;
   h.fail(id, rank);
   EXPECT_EQ(h.phase(id), JobPhase::Failed);
-  EXPECT_EQ(
-      message_of(h, id),
-      "the limit backoff_limit is passed: 1 failures, 0 are allowed; the last: worker " +
-          std::to_string(rank) + " on n1 ended with exit code 1");
+  EXPECT_EQ(message_of(h, id),
+            "the limit backoff_limit is passed: 1 failures, 0 are allowed; the last: worker " +
+                std::to_string(rank) + " on n1 ended with exit code 1");
 }
 
 TEST(Allocation, HasAllRolesByTheNamesOfNodes) {
