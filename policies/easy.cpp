@@ -23,7 +23,7 @@ void reduce_to(CapacityTrial& trial, NodeId node, const NodeFree& most) {
 }
 
 // Never for a job without devices, and for one that is giving them back: they count as free now.
-Instant expected_end(const JobRow& row) {
+Instant estimated_end(const JobRow& row) {
   const bool stays =
       row.holds && row.phase != JobPhase::Pending && row.phase != JobPhase::Rescheduling;
   if (!stays || row.estimate_source == EstimateSource::None) return Instant::never();
@@ -64,7 +64,7 @@ void Easy::refresh(const ClusterView& view, JobId id) {
   lower_.refresh(view, id);
   const bool live = view.is_live(id);
   if (live && waits(view.row(id))) learn_shape(view, id);
-  ends_.set(view, id, live ? expected_end(view.row(id)) : Instant::never());
+  ends_.set(view, id, live ? estimated_end(view.row(id)) : Instant::never());
 }
 
 void Easy::absorb(const ClusterView& view) {
@@ -93,13 +93,13 @@ Plan Easy::allocate(const JobView& job, const ClusterView& view) {
   gang_.begin(view);
   const JobRow& row = job.row;
   // Only the new job can start: whatever else could was started when it became possible.
-  if (row.gang_devices() > gang_.free_devices() && !lower_.any_below(row.priority)) return plan;
+  if (row.gang_room() > gang_.device_room() && !lower_.any_below(row.priority)) return plan;
   const auto within = static_cast<std::size_t>(options_.backfill_depth) + 1;
   if (options_.backfill_depth > 0 && !view.waiting().among_first(within, row.priority, row.id))
     return plan;
   JobId head;
   view.waiting().for_each([&](const WaitEntry& entry) {
-    if (entry.job == row.id || gang_.quota_allows(entry.job, entry.devices)) head = entry.job;
+    if (entry.job == row.id || gang_.quota_allows(entry.job)) head = entry.job;
     return head.is_none();
   });
   if (head == row.id || lower_.any_below(row.priority)) {
@@ -110,7 +110,7 @@ Plan Easy::allocate(const JobView& job, const ClusterView& view) {
   Reservation reserved = reserve(view, view.job(head));
   const bool stated = row.estimate_source != EstimateSource::None;
   const Duration estimate = stated ? row.estimate : Duration::zero();
-  start_beside(view, {row.id, row.gang_devices(), estimate}, reserved, plan);
+  start_beside(view, {row.id, row.gang_room(), estimate}, reserved, plan);
   gang_.finish(plan);
   return plan;
 }
@@ -122,7 +122,7 @@ Plan Easy::optimize(const ClusterView& view) {
   JobId head;
   view.waiting().for_each([&](const WaitEntry& entry) {
     if (start_or_push(view, entry.job, plan)) return true;
-    if (gang_.quota_allows(entry.job, entry.devices)) head = entry.job;
+    if (gang_.quota_allows(entry.job)) head = entry.job;
     return head.is_none();
   });
   if (!head.is_none()) backfill(view, head, plan);
@@ -141,7 +141,7 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
   bool behind = false;
   std::optional<Reservation> reserved;
   std::int64_t looked_at = 0;
-  std::int64_t free = gang_.free_devices();
+  std::int64_t free = gang_.device_room();
   if (free == 0) return;
   view.waiting().for_each([&](const WaitEntry& entry) {
     if (!behind) {
@@ -153,7 +153,7 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
       if (!reserved) reserved = reserve(view, view.job(head));
       if (reserved->shadow.is_never()) return false;
       if (start_beside(view, entry, *reserved, plan)) {
-        free = gang_.free_devices();
+        free = gang_.device_room();
         return free > 0;
       }
     }
@@ -179,7 +179,8 @@ Easy::Reservation Easy::reserve(const ClusterView& view, const JobView& head) {
   foresee(view);
   // Where any device will do, counting is exact; else nodes have to come free as a whole.
   const bool counts = !options_.reserve_nodes && head.spec.roles.size() == 1 &&
-                      head.row.demand.devices == 1 && head.row.demand.model.is_none() &&
+                      head.row.demand.devices == 1 && head.row.demand.share.is_whole() &&
+                      head.row.demand.model.is_none() &&
                       gang_.free_devices() < head.row.gang_devices();
   return counts ? reserve_by_count(view, head) : reserve_by_node(view, head);
 }
@@ -228,8 +229,10 @@ bool Easy::start_beside(const ClusterView& view,
   if (reserved.shadow.is_never()) return false;
   if (reserved.is_short(entry)) return start_short(entry, reserved, plan);
   if (reserved.by_node) return start_long(view, entry, reserved, plan);
-  if (entry.devices > reserved.extra || !gang_.start(entry.job, plan)) return false;
-  reserved.extra -= entry.devices;
+  // A part may break up a whole device.
+  const std::int32_t devices = view.row(entry.job).gang_devices();
+  if (devices > reserved.extra || !gang_.start(entry.job, plan)) return false;
+  reserved.extra -= devices;
   return true;
 }
 
@@ -237,7 +240,7 @@ bool Easy::start_short(const WaitEntry& entry, const Reservation& reserved, Plan
   const std::size_t mark = gang_.trial().touched().size();
   if (!gang_.start(entry.job, plan)) {
     Shape* shape = shape_in_call(entry.job);
-    if (shape != nullptr && gang_.quota_allows(entry.job, entry.devices))
+    if (shape != nullptr && gang_.quota_allows(entry.job))
       shape->fits_now = shape->fits_beside = false;
     return false;
   }
@@ -254,11 +257,11 @@ bool Easy::start_long(const ClusterView& view,
   Shape* shape = shape_in_call(entry.job);
   if (shape != nullptr && !shape->fits_beside) return false;
   look_beside(view, reserved);
-  if (entry.devices > beside_.index().free_devices()) {
+  if (entry.devices > beside_.index().device_room()) {
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
-  if (!gang_.quota_allows(entry.job, entry.devices)) return false;
+  if (!gang_.quota_allows(entry.job)) return false;
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
   if (job.spec.roles.size() > 1) return false;

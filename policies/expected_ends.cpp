@@ -119,13 +119,18 @@ void ExpectedEnds::add(Prefix& prefix, const End& end, std::int32_t times) {
   spare_ = nullptr;
 }
 
-// Shares add up as FreeIndex::give adds them: parts to a whole device, one after the other.
+// On which device parts come free is not known: they are added to the emptiest one of the node.
 NodeFree ExpectedEnds::sum(NodeFree free, const Amount& more) {
   free.cpu.count += more.cpu;
   free.memory.count += more.memory;
-  const std::int32_t parts = free.partial_max + more.thousandths;
-  free.devices += more.devices + (more.thousandths > 0 ? parts / 1000 : 0);
-  free.partial_max = more.thousandths > 0 ? parts % 1000 : free.partial_max;
+  free.devices += more.devices;
+  if (more.thousandths <= 0) return free;
+  DeviceParts parts = free.parts ? *free.parts : DeviceParts{};
+  if (!parts.empty()) parts.pop_back();
+  const std::int32_t sum = free.partial_max + more.thousandths;
+  free.devices += sum / 1000;
+  if (sum % 1000 > 0) parts.push_back(static_cast<std::int16_t>(sum % 1000));
+  set_parts(free, std::move(parts));
   return free;
 }
 

@@ -37,6 +37,8 @@ class Fit : public Policy {
 
   Triggers triggers() const override { return {.period = options_.period}; }
 
+  bool sizes_jobs() const override { return true; }
+
   Plan allocate(const JobView& job, const ClusterView& view) override;
   Plan optimize(const ClusterView& view) override;
   void save(ByteWriter& out) const override;

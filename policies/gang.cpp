@@ -68,7 +68,7 @@ bool Gang::quota_allows(JobId id, std::int32_t devices) const {
 
 bool Gang::start(JobId id, Plan& plan) {
   const JobView job = view_->job(id);
-  if (job.row.gang_devices() > free_devices()) return false;
+  if (job.row.gang_room() > device_room()) return false;
   if (!quota_allows(id, job.row.gang_devices()) || !may_start_rest(id, names_nodes())) return false;
   nodes_.clear();
   if (!try_start(*view_, job, job.row.min_replicas, trial(), &nodes_)) return false;
@@ -121,14 +121,13 @@ bool Gang::put_back(JobId id) {
     view_->append_nodes(id, role, nodes);
     for (const NodeCount& n : nodes) all.push_back({view_->demand_of(job.spec, role), n});
   }
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (replicas_that_fit(trial().index().at(all[i].at.node), all[i].demand) >=
-        all[i].at.replicas) {
-      trial().take(all[i].at.node, all[i].demand, all[i].at.replicas);
-      continue;
+  const std::size_t mark = trial().mark();
+  for (const Taken& each : all) {
+    if (replicas_that_fit(trial().index().at(each.at.node), each.demand) < each.at.replicas) {
+      trial().undo(mark);
+      return false;
     }
-    while (i-- > 0) trial().give(all[i].at.node, all[i].demand, all[i].at.replicas);
-    return false;
+    trial().take(each.at.node, each.demand, each.at.replicas);
   }
   return true;
 }

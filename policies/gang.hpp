@@ -37,12 +37,16 @@ class Gang {
   }
 
   /// Devices that no job holds, less what this call has given away.
-  std::int64_t free_devices() const {
-    return synced_ ? trial_.index().free_devices() : view_->capacity().free_devices();
-  }
+  std::int64_t free_devices() const { return index().free_devices(); }
+
+  /// As above with parts of devices added up: nobody who needs more (JobRow::gang_room) can start.
+  std::int64_t device_room() const { return index().device_room(); }
 
   /// Whether quotas let the job hold so much beside what this call has started.
   bool quota_allows(JobId id, std::int32_t devices) const;
+
+  /// The same for the job's minimum.
+  bool quota_allows(JobId id) const { return quota_allows(id, view_->row(id).gang_devices()); }
 
   /// Grants the job its minimum if quota and capacity allow; the placer chooses the nodes.
   bool start(JobId id, Plan& plan);
@@ -50,23 +54,25 @@ class Gang {
   /// What came of an attempt to make room.
   enum class Room { Started, NotEnough, NobodyGivesWay };
 
-  /// As `start`, after taking back from other jobs what it needs; `devices` is the job's gang.
+  /// As `start`, after taking back from other jobs what it needs.
   /// `victims(visit)` calls `visit(JobId)` for each job that may be taken from, the first to go
   /// first, until it answers false. Takes no more than needed: a job that turns out not to stand in
   /// the way keeps its nodes. Unless it started the job, nothing changed.
   template <class Victims>
-  Room start_over(JobId id, std::int32_t devices, Victims&& victims, Plan& plan) {
+  Room start_over(JobId id, Victims&& victims, Plan& plan) {
+    const JobRow& row = view_->row(id);
     // Counting first: most candidates are refused here, without touching the trial.
-    std::int64_t within_reach = free_devices();
+    const std::int32_t needed = row.gang_room();
+    std::int64_t within_reach = device_room();
     bool any = false;
     victims([&](JobId victim) {
       if (is_removed(victim)) return true;
       any = true;
       within_reach += devices_of(victim);
-      return within_reach < devices;
+      return within_reach < needed;
     });
     if (!any) return Room::NobodyGivesWay;
-    if (within_reach < devices || !quota_allows(id, devices) || !may_start_rest(id, true))
+    if (within_reach < needed || !quota_allows(id, row.gang_devices()) || !may_start_rest(id, true))
       return Room::NotEnough;
     const bool started = take_from(view_->job(id), std::forward<Victims>(victims), plan);
     return started ? Room::Started : Room::NotEnough;
@@ -106,21 +112,24 @@ class Gang {
   }
 
  private:
+  const FreeIndex& index() const { return synced_ ? trial_.index() : view_->capacity(); }
+
   template <class Victims>
   bool take_from(const JobView& job, Victims&& victims, Plan& plan) {
     std::vector<JobId> taken;
+    const std::size_t mark = trial().mark();
     nodes_.clear();
     bool fits = false;
     victims([&](JobId victim) {
       if (is_removed(victim)) return true;
       give_back(*view_, held_by(victim), trial());
       taken.push_back(victim);
-      fits = trial().index().free_devices() >= job.row.gang_devices() &&
+      fits = device_room() >= job.row.gang_room() &&
              try_start(*view_, job, job.row.min_replicas, trial(), &nodes_);
       return !fits;
     });
     if (!fits) {
-      for (const JobId victim : taken) put_back(victim);
+      trial().undo(mark);
       return false;
     }
     // The last one made the difference; of the others, the last to go is the first to be spared.

@@ -11,7 +11,7 @@ namespace orrery::policies {
 /// Where one of two jobs of equal shape fits nowhere, the other does not either. A job of several
 /// roles is a shape of its own.
 struct GangShape {
-  std::int32_t devices = 0;  ///< Of the whole gang.
+  std::int32_t devices = 0;  ///< Of the whole gang, parts added up (JobRow::gang_room).
   std::int32_t replicas = 0;
   std::int32_t devices_each = 0;
   std::int32_t share = 0;
@@ -25,7 +25,7 @@ struct GangShape {
 
 inline GangShape shape_of(const JobView& job) {
   const Demand& d = job.row.demand;
-  return {job.row.gang_devices(),
+  return {job.row.gang_room(),
           job.row.min_replicas,
           d.devices,
           d.share.thousandths,

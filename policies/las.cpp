@@ -39,7 +39,7 @@ void Las::list_runners(const ClusterView& view) {
   });
 }
 
-Gang::Room Las::swap(const OrderKey& place, std::int32_t devices, Plan& plan) {
+Gang::Room Las::swap(const OrderKey& place, Plan& plan) {
   const auto victims = [&](auto&& visit) {
     for (const Runner& runner : runners_) {
       if (runner.priority > place.priority) return;
@@ -48,7 +48,7 @@ Gang::Room Las::swap(const OrderKey& place, std::int32_t devices, Plan& plan) {
       if (gives_way && !visit(runner.job)) return;
     }
   };
-  return gang_.start_over(place.job, devices, victims, plan);
+  return gang_.start_over(place.job, victims, plan);
 }
 
 Plan Las::allocate(const JobView& job, const ClusterView& view) {
@@ -68,8 +68,8 @@ Plan Las::optimize(const ClusterView& view) {
   const bool swaps = cycle > cycle_;
   cycle_ = cycle;
   if (swaps) list_runners(view);
-  waiting_.start_all(gang_, plan, [&](const OrderKey& place, std::int32_t devices) {
-    return swaps ? swap(place, devices, plan) : lower_.push_out(view.row(place.job), gang_, plan);
+  waiting_.start_all(gang_, plan, [&](const OrderKey& place) {
+    return swaps ? swap(place, plan) : lower_.push_out(view.row(place.job), gang_, plan);
   });
   gang_.finish(plan);
   return plan;

@@ -47,7 +47,7 @@ class Las : public Policy {
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void list_runners(const ClusterView& view);
-  Gang::Room swap(const OrderKey& place, std::int32_t devices, Plan& plan);
+  Gang::Room swap(const OrderKey& place, Plan& plan);
 
   Options options_;
   OrderedJobs waiting_;

@@ -45,7 +45,7 @@ class LowerPriority {
       for (const Key& key : jobs_)
         if (key.priority >= row.priority || !visit(key.job)) return;
     };
-    return gang.start_over(row.id, row.gang_devices(), victims, plan);
+    return gang.start_over(row.id, victims, plan);
   }
 
  private:

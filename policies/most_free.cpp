@@ -59,18 +59,32 @@ bool MostFreePlacer::place(const ClusterView& view,
   return true;
 }
 
+bool comes_before(const JobRow& a, const JobRow& b) {
+  return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
+}
+
+std::vector<JobId> holders_in_order(const ClusterView& view) {
+  std::vector<JobId> jobs(view.holding().begin(), view.holding().end());
+  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
+    return comes_before(view.row(a), view.row(b));
+  });
+  return jobs;
+}
+
 std::vector<JobId> jobs_in_order(const ClusterView& view) {
+  const std::vector<JobId> holders = holders_in_order(view);
+  auto next = holders.begin();
   std::vector<JobId> jobs;
+  jobs.reserve(view.waiting().size() + holders.size());
+  // Both are in order: merged, they need no sorting.
   view.waiting().for_each([&](const WaitEntry& entry) {
+    const JobRow& row = view.row(entry.job);
+    for (; next != holders.end() && comes_before(view.row(*next), row); ++next)
+      jobs.push_back(*next);
     jobs.push_back(entry.job);
     return true;
   });
-  jobs.insert(jobs.end(), view.holding().begin(), view.holding().end());
-  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
-    const std::int32_t priority_a = view.row(a).priority;
-    const std::int32_t priority_b = view.row(b).priority;
-    return priority_a != priority_b ? priority_a > priority_b : a < b;
-  });
+  jobs.insert(jobs.end(), next, holders.end());
   return jobs;
 }
 
@@ -90,13 +104,15 @@ bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes) {
   return std::equal(nodes.begin(), nodes.end(), job.nodes.begin(), job.nodes.end());
 }
 
-std::int64_t devices_to_share(const ClusterView& view) {
-  std::int64_t devices = view.devices_usable();
+std::int64_t thousandths_to_share(const ClusterView& view) {
+  std::int64_t left = view.devices_usable() * 1000;
   for (const JobId id : view.holding()) {
     const JobRow& row = view.row(id);
-    if (row.is_fixed()) devices -= row.devices_held;
+    if (!row.is_fixed()) continue;
+    left -=
+        row.has_parts() ? row.thousandths_at(row.replicas) : std::int64_t{row.devices_held} * 1000;
   }
-  return devices;
+  return left;
 }
 
 }  // namespace orrery::policies

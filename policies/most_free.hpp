@@ -41,6 +41,12 @@ class MostFreePlacer {
   bool ranked_ = false;  ///< Whether `order_` tells the trial's state.
 };
 
+/// Whether the job's turn is before the other's: the higher priority first, then the older one.
+bool comes_before(const JobRow& a, const JobRow& b);
+
+/// Jobs that hold devices, in that order.
+std::vector<JobId> holders_in_order(const ClusterView& view);
+
 /// Jobs that a policy may grant or change: those that wait and those that hold devices, the higher
 /// priority first, then the older one.
 std::vector<JobId> jobs_in_order(const ClusterView& view);
@@ -51,7 +57,8 @@ void grant_on(JobId job, std::int32_t replicas, const std::vector<NodeCount>& no
 /// Whether the job already has exactly these nodes, in whatever order.
 bool holds_exactly(const JobView& job, std::vector<NodeCount> nodes);
 
-/// Devices of all usable nodes, less those of the jobs that hold some and may not be changed.
-std::int64_t devices_to_share(const ClusterView& view);
+/// Devices of all usable nodes in thousandths, less those of the jobs that hold some and may not be
+/// changed.
+std::int64_t thousandths_to_share(const ClusterView& view);
 
 }  // namespace orrery::policies

@@ -10,9 +10,9 @@ namespace orrery::policies {
 
 namespace {
 
-/// Devices of the whole job at `replicas`.
-std::int64_t devices_at(const JobRow& row, std::int32_t replicas) {
-  return std::int64_t{replicas} * row.demand.devices + row.rest_devices;
+/// Devices of the whole job at `replicas`, as quotas count them.
+std::int32_t devices_at(const JobRow& row, std::int32_t replicas) {
+  return replicas * row.demand.devices + row.rest_devices;
 }
 
 /// What the next replica of a job is worth; equal ones in the order of the jobs.
@@ -39,20 +39,40 @@ Triggers Optimus::triggers() const {
 
 Plan Optimus::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
 
-/// Every job's minimum while devices are left; jobs that get nothing stay in the list.
+/// Gives the job its minimum if as much is left, in thousandths; whether it got it.
+bool Optimus::size_one(const ClusterView& view,
+                       const JobRow& row,
+                       std::int64_t& left,
+                       std::vector<Sized>& sized) {
+  // Of a fixed job the number that its user asked for last.
+  const std::int64_t room = row.thousandths_at(row.min_replicas);
+  if (room > left || !view.quota_allows(row.id, devices_at(row, row.min_replicas))) return false;
+  left -= room;
+  sized.push_back({row.id, row.min_replicas});
+  return true;
+}
+
+/// Every job's minimum while devices are left; of those that get nothing, only those that hold
+/// something. The queue may be thousands of jobs long where a few can be served, so it is read in
+/// its own order, and of a job that needs more than is left nothing is read but its entry.
 std::vector<Optimus::Sized> Optimus::minimum_sizes(const ClusterView& view,
                                                    std::int64_t& left) const {
   std::vector<Sized> sized;
-  for (const JobId id : jobs_in_order(view)) {
-    const JobView job = view.job(id);
-    if (job.row.holds && job.row.is_fixed()) continue;
-    // Of a fixed job the number that its user asked for last.
-    const std::int32_t least = job.row.min_replicas;
-    const std::int64_t devices = devices_at(job.row, least);
-    const bool fits = devices <= left && view.quota_allows(id, static_cast<std::int32_t>(devices));
-    if (fits) left -= devices;
-    sized.push_back({id, fits ? least : 0});
-  }
+  const std::vector<JobId> holders = holders_in_order(view);
+  auto next = holders.begin();
+  const auto size_holder = [&] {
+    const JobRow& row = view.row(*next++);
+    if (!row.is_fixed() && !size_one(view, row, left, sized)) sized.push_back({row.id, 0});
+  };
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    // What is left never grows. The entry's devices are thousandths rounded up.
+    if ((std::int64_t{entry.devices} - 1) * 1000 >= left) return true;
+    const JobRow& row = view.row(entry.job);
+    while (next != holders.end() && comes_before(view.row(*next), row)) size_holder();
+    size_one(view, row, left, sized);
+    return true;
+  });
+  while (next != holders.end()) size_holder();
   return sized;
 }
 
@@ -63,8 +83,7 @@ Duration Optimus::gain(const ClusterView& view, const Sized& sized) {
   if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas) {
     return Duration::zero();
   }
-  const auto devices = static_cast<std::int32_t>(devices_at(job.row, more));
-  if (!view.quota_allows(sized.id, devices)) return Duration::zero();
+  if (!view.quota_allows(sized.id, devices_at(job.row, more))) return Duration::zero();
   const auto now = estimates_->iteration_time(job.spec, sized.replicas);
   const auto then = estimates_->iteration_time(job.spec, more);
   if (!now || !then || *then >= *now) return Duration::zero();
@@ -84,10 +103,10 @@ void Optimus::grow(const ClusterView& view, std::int64_t left, std::vector<Sized
   while (left > 0 && !offers.empty()) {
     const std::size_t position = offers.top().position;
     offers.pop();
-    const std::int64_t devices = view.row(sized[position].id).demand.devices;
-    if (devices > left) continue;
+    const std::int64_t room = view.row(sized[position].id).demand.thousandths();
+    if (room > left) continue;
     ++sized[position].replicas;
-    left -= devices;
+    left -= room;
     offer(position);
   }
 }
@@ -128,7 +147,7 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
 }
 
 Plan Optimus::optimize(const ClusterView& view) {
-  std::int64_t left = devices_to_share(view);
+  std::int64_t left = thousandths_to_share(view);
   std::vector<Sized> sized = minimum_sizes(view, left);
   grow(view, left, sized);
   return place(view, std::move(sized));

@@ -31,6 +31,8 @@ class Optimus : public Policy {
 
   Triggers triggers() const override;
 
+  bool sizes_jobs() const override { return true; }
+
   /// Nothing: a job starts at a cycle.
   Plan allocate(const JobView& job, const ClusterView& view) override;
 
@@ -46,6 +48,10 @@ class Optimus : public Policy {
     std::int32_t replicas = 0;
   };
 
+  static bool size_one(const ClusterView& view,
+                       const JobRow& row,
+                       std::int64_t& left,
+                       std::vector<Sized>& sized);
   std::vector<Sized> minimum_sizes(const ClusterView& view, std::int64_t& left) const;
   void grow(const ClusterView& view, std::int64_t left, std::vector<Sized>& sized);
   Duration gain(const ClusterView& view, const Sized& sized);

@@ -42,7 +42,7 @@ class OrderedJobs {
   const OrderKey& place_of(JobId id) const { return records_[id.index()].place; }
 
   /// Starts waiting jobs in order, each at its minimum. One that does not fit, not even when
-  /// `start_over(const OrderKey&, devices)` has tried to make room (it returns a Gang::Room), is
+  /// `start_over(const OrderKey&)` has tried to make room (it returns a Gang::Room), is
   /// passed over.
   template <class StartOver>
   void start_all(Gang& gang, Plan& plan, StartOver&& start_over) const {
@@ -57,13 +57,12 @@ class OrderedJobs {
       Cursor& first = heap.back();
       const OrderKey& place = *first.next;
       Gang::Room room = Gang::Room::Started;
-      if (first.devices > gang.free_devices() || !gang.start(place.job, plan))
-        room = start_over(place, first.devices);
+      if (first.devices > gang.device_room() || !gang.start(place.job, plan))
+        room = start_over(place);
       const bool started = room == Gang::Room::Started;
       // Where nobody gives way to this one, nobody does to those behind it.
-      if (room == Gang::Room::NobodyGivesWay && all_need_devices && gang.free_devices() == 0)
-        return;
-      if ((started || !gang.quota_allows(place.job, first.devices)) && ++first.next != first.end) {
+      if (room == Gang::Room::NobodyGivesWay && all_need_devices && gang.device_room() == 0) return;
+      if ((started || !gang.quota_allows(place.job)) && ++first.next != first.end) {
         std::push_heap(heap.begin(), heap.end(), later);
       } else {
         heap.pop_back();

@@ -26,7 +26,7 @@ Duration remaining_of_waiting(const JobRow& row) {
 
 // For one that holds: the instant at which its remaining time is used up. A report from before the
 // present allocation says what was left when the job stopped.
-Instant expected_end(const JobRow& row) {
+Instant reported_end(const JobRow& row) {
   if (has_report(row))
     return std::max(row.progress.as_of, row.allocated_at) + row.progress.remaining;
   return row.attained_as_of + estimate_left(row);
@@ -40,7 +40,7 @@ void Srtf::refresh(const ClusterView& view, JobId id) {
   Known now;
   if (view.is_live(id)) {
     const JobRow& row = view.row(id);
-    if (may_be_taken_from(row)) now = {true, {row.priority, expected_end(row), id}};
+    if (may_be_taken_from(row)) now = {true, {row.priority, reported_end(row), id}};
     if (waits(row)) {
       waiting_.put(view, id, remaining_of_waiting(row).ns);
     } else {
@@ -64,10 +64,7 @@ void Srtf::absorb(const ClusterView& view) {
   absorb_changes(view, reset, [&](JobId id) { refresh(view, id); });
 }
 
-Gang::Room Srtf::start_over(const ClusterView& view,
-                            const OrderKey& place,
-                            std::int32_t devices,
-                            Plan& plan) {
+Gang::Room Srtf::start_over(const ClusterView& view, const OrderKey& place, Plan& plan) {
   const Instant own_end = view.now() + Duration{place.key};
   const auto victims = [&](auto&& visit) {
     for (const Runner& runner : runners_) {
@@ -76,7 +73,7 @@ Gang::Room Srtf::start_over(const ClusterView& view,
       if (!gives_way || !visit(runner.job)) return;
     }
   };
-  return gang_.start_over(place.job, devices, victims, plan);
+  return gang_.start_over(place.job, victims, plan);
 }
 
 Plan Srtf::allocate(const JobView& job, const ClusterView& view) {
@@ -84,7 +81,7 @@ Plan Srtf::allocate(const JobView& job, const ClusterView& view) {
   Plan plan;
   gang_.begin(view);
   const OrderKey place{job.row.priority, remaining_of_waiting(job.row).ns, job.row.id};
-  if (!gang_.start(job.row.id, plan)) start_over(view, place, job.row.gang_devices(), plan);
+  if (!gang_.start(job.row.id, plan)) start_over(view, place, plan);
   gang_.finish(plan);
   return plan;
 }
@@ -93,9 +90,8 @@ Plan Srtf::optimize(const ClusterView& view) {
   absorb(view);
   Plan plan;
   gang_.begin(view);
-  waiting_.start_all(gang_, plan, [&](const OrderKey& place, std::int32_t devices) {
-    return start_over(view, place, devices, plan);
-  });
+  waiting_.start_all(
+      gang_, plan, [&](const OrderKey& place) { return start_over(view, place, plan); });
   gang_.finish(plan);
   return plan;
 }

@@ -52,10 +52,7 @@ class Srtf : public Policy {
 
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
-  Gang::Room start_over(const ClusterView& view,
-                        const OrderKey& place,
-                        std::int32_t devices,
-                        Plan& plan);
+  Gang::Room start_over(const ClusterView& view, const OrderKey& place, Plan& plan);
 
   OrderedJobs waiting_;
   std::set<Runner> runners_;

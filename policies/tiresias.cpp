@@ -13,10 +13,14 @@ std::int32_t rigid_size(const JobView& job) {
   return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
 }
 
-/// Devices of the whole job at its rigid size.
-std::int64_t devices_wanted(const JobView& job) {
-  const std::int64_t replicas = job.row.holds ? job.row.replicas : rigid_size(job);
-  return replicas * job.row.demand.devices + job.row.rest_devices;
+/// Replicas of the elastic role that the job has, or starts with.
+std::int32_t size_of(const JobView& job) {
+  return job.row.holds ? job.row.replicas : rigid_size(job);
+}
+
+/// Devices of the whole job at its rigid size, as quotas count them.
+std::int32_t devices_wanted(const JobView& job) {
+  return size_of(job) * job.row.demand.devices + job.row.rest_devices;
 }
 
 }  // namespace
@@ -63,13 +67,13 @@ Tiresias::Choice Tiresias::choose(const ClusterView& view,
                                   const std::vector<JobId>& queue,
                                   const std::vector<JobId>& blocked) const {
   Choice choice;
-  std::int64_t left = devices_to_share(view);
+  std::int64_t left = thousandths_to_share(view);
   for (const JobId id : queue) {
     const JobView job = view.job(id);
     if (job.row.holds && job.row.is_fixed()) continue;
-    const std::int64_t wanted = devices_wanted(job);
+    const std::int64_t wanted = job.row.thousandths_at(size_of(job));
     const bool runs = wanted <= left && !std::binary_search(blocked.begin(), blocked.end(), id) &&
-                      (job.row.holds || view.quota_allows(id, static_cast<std::int32_t>(wanted)));
+                      (job.row.holds || view.quota_allows(id, devices_wanted(job)));
     if (runs) left -= wanted;
     if (runs && !job.row.holds) choice.starting.push_back(id);
     if (!runs && job.row.holds) choice.preempted.push_back(id);

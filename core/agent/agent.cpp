@@ -18,11 +18,26 @@ WorkersChanged report_of(const AgentWorker& worker, WorkerFact fact, std::int32_
 
 WorkersChanged report_of(const EndedWorker& ended) {
   const WorkerName& name = ended.name;
-  return {name.job, ended.born, name.incarnation, ended.fact, name.birth_rank, 1, ended.exit_code};
+  WorkersChanged report{
+      name.job, ended.born, name.incarnation, ended.fact, name.birth_rank, 1, ended.exit_code};
+  report.why = ended.why;
+  return report;
 }
 
-EndedWorker ended_as(const AgentWorker& worker, WorkerFact fact, std::int32_t exit_code) {
-  return {worker.name, worker.slot, worker.born, worker.generation, worker.rank, fact, exit_code};
+// Of a worker that is up: whether it can be told of changes.
+WorkersChanged up_report_of(const AgentWorker& worker) {
+  if (worker.environment.value == 0) return report_of(worker, WorkerFact::Ready, 0);
+  WorkersChanged report = report_of(worker, WorkerFact::Running, 0);
+  report.environment = worker.environment;
+  return report;
+}
+
+EndedWorker ended_as(const AgentWorker& worker,
+                     WorkerFact fact,
+                     std::int32_t exit_code,
+                     const std::string& why = {}) {
+  return {
+      worker.name, worker.slot, worker.born, worker.generation, worker.rank, fact, exit_code, why};
 }
 
 SpawnWorker spawn_of(const AgentWorker& worker) {
@@ -145,9 +160,24 @@ void Agent::on(const WorkerReady& event, Instant, AgentOutput& out) {
     return;
   }
   // One that is ending already is of no use to anybody as ready.
+  const bool late_hello =
+      worker->state == AgentWorkerState::Ready && worker->environment.value != 0;
+  if (worker->state != AgentWorkerState::Starting && !late_hello) return;
+  worker->state = AgentWorkerState::Ready;
+  worker->environment = Generation{0};
+  out.reports.push_back(up_report_of(*worker));
+}
+
+void Agent::on(const WorkerRuns& event, Instant, AgentOutput& out) {
+  AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || !has_process(worker->state)) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
   if (worker->state != AgentWorkerState::Starting) return;
   worker->state = AgentWorkerState::Ready;
-  out.reports.push_back(report_of(*worker, WorkerFact::Ready, 0));
+  worker->environment = event.environment;
+  out.reports.push_back(up_report_of(*worker));
 }
 
 void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
@@ -177,7 +207,7 @@ void Agent::on(const SpawnFailed& event, Instant, AgentOutput& out) {
     out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
-  end(event.worker, WorkerFact::LaunchFailed, 0, out);
+  end(event.worker, WorkerFact::LaunchFailed, event.exit_code, out, event.why);
 }
 
 void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
@@ -314,8 +344,7 @@ bool Agent::accept_epoch(Epoch epoch, Instant now, AgentOutput& out) {
 void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
   if (const AgentWorker* worker = find(wanted.name)) {
     out.remarks.push_back({AgentNote::AlreadyRunning, wanted.name});
-    if (worker->state == AgentWorkerState::Ready)
-      out.reports.push_back(report_of(*worker, WorkerFact::Ready, 0));
+    if (worker->state == AgentWorkerState::Ready) out.reports.push_back(up_report_of(*worker));
     return;
   }
   if (const auto ended = ended_.find(wanted.name); ended != ended_.end()) {
@@ -409,12 +438,17 @@ void Agent::kill(AgentWorker& worker, Instant now, AgentOutput& out) {
 }
 
 // Takes the name by value: it usually is that of the entry which goes away.
-void Agent::end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentOutput& out) {
+void Agent::end(WorkerName name,
+                WorkerFact fact,
+                std::int32_t exit_code,
+                AgentOutput& out,
+                const std::string& why) {
   const AgentWorker worker = workers_.at(name);
+  const EndedWorker ended = ended_as(worker, fact, exit_code, why);
   workers_.erase(name);
   list_is_old_ = true;
-  if (!planted(Bug::SwallowExit)) out.reports.push_back(report_of(worker, fact, exit_code));
-  if (!worker.job_cleaned) remember_end(ended_as(worker, fact, exit_code));
+  if (!planted(Bug::SwallowExit)) out.reports.push_back(report_of(ended));
+  if (!worker.job_cleaned) remember_end(ended);
   spawn_waiting(worker, out);
 }
 
@@ -498,8 +532,7 @@ void Agent::send_heartbeat(Instant now, AgentOutput& out) {
 void Agent::repeat_reports(AgentOutput& out) const {
   for (const auto& [name, ended] : ended_) out.reports.push_back(report_of(ended));
   for (const auto& [name, worker] : workers_)
-    if (worker.state == AgentWorkerState::Ready)
-      out.reports.push_back(report_of(worker, WorkerFact::Ready, 0));
+    if (worker.state == AgentWorkerState::Ready) out.reports.push_back(up_report_of(worker));
 }
 
 void Agent::remember_end(const EndedWorker& ended) {

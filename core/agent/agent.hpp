@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -65,6 +66,8 @@ struct AgentWorker {
   Share share;
   std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
   std::int32_t first_port = 0;  ///< Of its block of ports; 0: it has none.
+  Generation environment;  ///< It has said no hello: whose membership its environment has. 0: it is
+                           ///< told of memberships, or is not up.
   AgentWorkerState state = AgentWorkerState::Starting;
   bool fenced = false;                ///< Killed by the fence: reported Lost, not Exited.
   bool job_cleaned = false;           ///< Its end need not be remembered.
@@ -81,6 +84,7 @@ struct EndedWorker {
   Rank rank;              ///< and its rank in it.
   WorkerFact fact = WorkerFact::Exited;
   std::int32_t exit_code = 0;
+  std::string why;  ///< With LaunchFailed: the reason, for people.
 };
 
 /// An order from the controller. Only the parts for this node are looked at.
@@ -99,9 +103,16 @@ struct EpochAnnounced {
   Epoch epoch;
 };
 
-/// The worker is up and able to work.
+/// The worker is up and able to work, and is told of changes of membership.
 struct WorkerReady {
   WorkerName worker;
+};
+
+/// The worker's program runs. Nothing was heard of it, so it knows the membership of its
+/// environment and cannot be told of another; WorkerReady may follow.
+struct WorkerRuns {
+  WorkerName worker;
+  Generation environment;  ///< Of that membership.
 };
 
 /// The worker's process is gone. `exit_code`: 0 to 255, or 128 plus the signal that ended it.
@@ -115,9 +126,11 @@ struct WorkerVanished {
   WorkerName worker;
 };
 
-/// The process could not be created.
+/// The process could not be created, or not be made to run its program.
 struct SpawnFailed {
   WorkerName worker;
+  std::int32_t exit_code = 0;  ///< kCannotRun, kNotFound: no other try can help. 0: one may.
+  std::string why;             ///< For people.
 };
 
 /// First event of an agent that finds workers of an earlier life of its node's agent.
@@ -146,6 +159,7 @@ using AgentEvent = std::variant<CommandReceived,
                                 LeaseRenewed,
                                 EpochAnnounced,
                                 WorkerReady,
+                                WorkerRuns,
                                 WorkerExited,
                                 WorkerVanished,
                                 SpawnFailed,
@@ -304,6 +318,7 @@ class Agent {
   void on(const LeaseRenewed& event, Instant now, AgentOutput& out);
   void on(const EpochAnnounced& event, Instant now, AgentOutput& out);
   void on(const WorkerReady& event, Instant now, AgentOutput& out);
+  void on(const WorkerRuns& event, Instant now, AgentOutput& out);
   void on(const WorkerExited& event, Instant now, AgentOutput& out);
   void on(const WorkerVanished& event, Instant now, AgentOutput& out);
   void on(const SpawnFailed& event, Instant now, AgentOutput& out);
@@ -326,7 +341,11 @@ class Agent {
   bool make_room(const AgentWorker& wanted, Instant now, AgentOutput& out);
   void stop(WorkerName name, Instant kill_at, Instant now, AgentOutput& out);
   void kill(AgentWorker& worker, Instant now, AgentOutput& out);
-  void end(WorkerName name, WorkerFact fact, std::int32_t exit_code, AgentOutput& out);
+  void end(WorkerName name,
+           WorkerFact fact,
+           std::int32_t exit_code,
+           AgentOutput& out,
+           const std::string& why = {});
   void spawn_waiting(const AgentWorker& gone, AgentOutput& out);
   void adopt(AgentWorker found, Instant now, AgentOutput& out);
   void act_on_time(Instant now, AgentOutput& out);

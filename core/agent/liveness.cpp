@@ -123,7 +123,7 @@ void Liveness::reported(NodeId node_id,
                         const WorkersChanged& report,
                         std::vector<EventBody>& edges) {
   edges.push_back(report);
-  if (node_id.index() >= nodes_.size() || report.fact == WorkerFact::Ready) return;
+  if (node_id.index() >= nodes_.size() || is_up(report.fact)) return;
   Node& node = nodes_[node_id.index()];
   for (std::uint32_t i = 0; i < report.count; ++i) {
     const RunningWorker ended{

@@ -71,7 +71,7 @@ void Suspicions::reported(const WorkersChanged& report, Instant now) {
     Watched* worker =
         by_birth(job, report.generation, report.incarnation, Rank{report.first.value + i});
     if (worker == nullptr) continue;
-    if (report.fact == WorkerFact::Ready) {
+    if (is_up(report.fact)) {
       if (worker->ready) continue;
       worker->ready = true;
       // While one comes up the others wait for him, and what was suspected of them was in vain.

@@ -8,9 +8,10 @@
 
 namespace orrery {
 
-/// Sorts `reports` by job, generation, incarnation, fact, exit code and rank, and joins those that
-/// differ in nothing but adjoining or overlapping ranks: a repeated report appears once. The order
-/// keeps a worker's story: Ready comes before Exited, and an older incarnation before a newer one.
+/// Sorts `reports` by job, generation, incarnation, fact, the fact's details and rank, and joins
+/// those that differ in nothing but adjoining or overlapping ranks: a repeated report appears once.
+/// The order keeps a worker's story: Running comes before Ready, Ready before Exited, and an older
+/// incarnation before a newer one.
 void pack_reports(std::vector<WorkersChanged>& reports);
 
 }  // namespace orrery

@@ -13,17 +13,18 @@ constexpr std::int32_t kMany = 1'000'000;
 
 bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
 
-// One replica of a share: from the emptiest partly taken device if it fits there, else a new one.
-void move_share(NodeFree& free, std::int32_t thousandths, bool take) {
-  if (take) {
-    if (free.partial_max >= thousandths) {
-      free.partial_max -= thousandths;
-    } else {
-      --free.devices;
-      free.partial_max = std::max(free.partial_max, 1000 - thousandths);
-    }
-    return;
+// One replica of a share where only the emptiest partly taken device is known: from that if it fits
+// there, else from a new one.
+void take_by_estimate(NodeFree& free, std::int32_t thousandths) {
+  if (free.partial_max >= thousandths) {
+    free.partial_max -= thousandths;
+  } else {
+    --free.devices;
+    free.partial_max = std::max(free.partial_max, 1000 - thousandths);
   }
+}
+
+void give_by_estimate(NodeFree& free, std::int32_t thousandths) {
   free.partial_max += thousandths;
   if (free.partial_max >= 1000) {
     free.partial_max -= 1000;
@@ -31,7 +32,75 @@ void move_share(NodeFree& free, std::int32_t thousandths, bool take) {
   }
 }
 
+bool is_estimate(const NodeFree& free) { return free.parts == nullptr && free.partial_max > 0; }
+
+DeviceParts parts_of(const NodeFree& free) { return free.parts ? *free.parts : DeviceParts{}; }
+
+void take_shares(NodeFree& free, std::int32_t thousandths, std::int32_t replicas) {
+  if (is_estimate(free)) {
+    for (std::int32_t i = 0; i < replicas; ++i) take_by_estimate(free, thousandths);
+    return;
+  }
+  DeviceParts parts = parts_of(free);
+  for (std::int32_t i = 0; i < replicas; ++i) {
+    auto from = std::lower_bound(parts.begin(), parts.end(), thousandths);
+    std::int32_t left = 1000;
+    if (from == parts.end()) {
+      --free.devices;
+    } else {
+      left = *from;
+      parts.erase(from);
+    }
+    left -= thousandths;
+    const auto part = static_cast<std::int16_t>(left);
+    if (left > 0) parts.insert(std::lower_bound(parts.begin(), parts.end(), part), part);
+  }
+  set_parts(free, std::move(parts));
+}
+
+void give_shares(NodeFree& free, std::int32_t thousandths, std::int32_t replicas) {
+  if (is_estimate(free)) {
+    for (std::int32_t i = 0; i < replicas; ++i) give_by_estimate(free, thousandths);
+    return;
+  }
+  DeviceParts parts = parts_of(free);
+  for (std::int32_t i = 0; i < replicas; ++i) {
+    const auto above = std::upper_bound(parts.begin(), parts.end(), 1000 - thousandths);
+    std::int32_t left = thousandths;
+    if (above != parts.begin()) {
+      left += *(above - 1);
+      parts.erase(above - 1);
+    }
+    const auto part = static_cast<std::int16_t>(left);
+    if (left == 1000) {
+      ++free.devices;
+    } else {
+      parts.insert(std::lower_bound(parts.begin(), parts.end(), part), part);
+    }
+  }
+  set_parts(free, std::move(parts));
+}
+
 }  // namespace
+
+bool operator==(const NodeFree& a, const NodeFree& b) {
+  return a.cpu == b.cpu && a.memory == b.memory && a.devices == b.devices &&
+         a.partial_max == b.partial_max && a.model == b.model && a.usable == b.usable &&
+         (a.parts == b.parts || (a.parts && b.parts && *a.parts == *b.parts));
+}
+
+std::int64_t NodeFree::thousandths() const {
+  std::int64_t sum = std::int64_t{devices} * 1000;
+  if (parts == nullptr) return sum + partial_max;
+  for (const std::int16_t part : *parts) sum += part;
+  return sum;
+}
+
+void set_parts(NodeFree& free, DeviceParts parts) {
+  std::sort(parts.begin(), parts.end());
+  free.partial_max = parts.empty() ? 0 : parts.back();
+  free.parts = parts.empty() ? nullptr : std::make_shared<const DeviceParts>(std::move(parts));
+}
 
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
   if (!free.usable) return 0;
@@ -41,7 +110,11 @@ std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
   if (demand.memory.count > 0) fit = std::min(fit, free.memory.count / demand.memory.count);
   if (is_share(demand)) {
     const std::int64_t s = demand.share.thousandths;
-    fit = std::min<std::int64_t>(fit, free.devices * (1000 / s) + free.partial_max / s);
+    std::int64_t shares = free.devices * (1000 / s);
+    if (is_estimate(free)) shares += free.partial_max / s;
+    if (free.parts != nullptr)
+      for (const std::int16_t part : *free.parts) shares += part / s;
+    fit = std::min(fit, shares);
   } else if (demand.devices > 0) {
     fit = std::min<std::int64_t>(fit, free.devices / demand.devices);
   }
@@ -61,6 +134,7 @@ void FreeIndex::set(NodeId node, const NodeFree& free) {
   const bool same_bucket =
       now.usable == free.usable && now.devices == free.devices && now.model == free.model;
   if (!same_bucket) erase(node);
+  if (same_bucket && now.usable) free_thousandths_ += free.thousandths() - now.thousandths();
   now = free;
   if (!same_bucket) insert(node);
   note_change(node);
@@ -82,6 +156,7 @@ void FreeIndex::insert(NodeId node) {
   set.insert(node.index());
   ++buckets.count[level];
   free_devices_ += free.devices;
+  free_thousandths_ += free.thousandths();
 }
 
 void FreeIndex::erase(NodeId node) {
@@ -92,6 +167,7 @@ void FreeIndex::erase(NodeId node) {
   buckets.by_free[level].erase(node.index());
   --buckets.count[level];
   free_devices_ -= free.devices;
+  free_thousandths_ -= free.thousandths();
 }
 
 void FreeIndex::note_change(NodeId node) {
@@ -174,22 +250,27 @@ NodeId FreeIndex::pick(const Demand& demand, std::int32_t replicas) const {
 
 bool FreeIndex::take_gang(const Demand& demand,
                           std::int32_t replicas,
-                          std::vector<NodeCount>& out) {
+                          std::vector<NodeCount>& out,
+                          std::vector<NodeFree>* before) {
   if (replicas_by_devices(demand) < replicas) return false;
   const std::size_t mark = out.size();
-  // Taking shares forgets what is left on all but the emptiest device, so giving cannot undo it.
-  std::vector<NodeFree> before;
+  // Giving a share back cannot undo its taking: its device is not known any more.
+  std::vector<NodeFree> own;
+  std::vector<NodeFree>& kept = before == nullptr ? own : *before;
+  const bool keeps = before != nullptr || is_share(demand);
+  const std::size_t kept_mark = kept.size();
   while (replicas > 0) {
     const NodeId node = pick(demand, replicas);
     if (node.is_none()) {
       for (std::size_t i = out.size(); i-- > mark;)
-        before.empty() ? give(out[i].node, demand, out[i].replicas)
-                       : set(out[i].node, before[i - mark]);
+        keeps ? set(out[i].node, kept[kept_mark + i - mark])
+              : give(out[i].node, demand, out[i].replicas);
+      kept.resize(kept_mark);
       out.resize(mark);
       return false;
     }
     const std::int32_t here = std::min(replicas, replicas_that_fit(at(node), demand));
-    if (is_share(demand)) before.push_back(at(node));
+    if (keeps) kept.push_back(at(node));
     take(node, demand, here);
     out.push_back({node, here});
     replicas -= here;
@@ -202,7 +283,7 @@ void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
   free.cpu = free.cpu - MilliCpu{demand.cpu.count * replicas};
   free.memory = free.memory - Bytes{demand.memory.count * replicas};
   if (is_share(demand)) {
-    for (std::int32_t i = 0; i < replicas; ++i) move_share(free, demand.share.thousandths, true);
+    take_shares(free, demand.share.thousandths, replicas);
   } else {
     free.devices -= demand.devices * replicas;
   }
@@ -215,7 +296,7 @@ void FreeIndex::give(NodeId node, const Demand& demand, std::int32_t replicas) {
   free.cpu = free.cpu + MilliCpu{demand.cpu.count * replicas};
   free.memory = free.memory + Bytes{demand.memory.count * replicas};
   if (is_share(demand)) {
-    for (std::int32_t i = 0; i < replicas; ++i) move_share(free, demand.share.thousandths, false);
+    give_shares(free, demand.share.thousandths, replicas);
   } else {
     free.devices += demand.devices * replicas;
   }
@@ -237,6 +318,7 @@ void CapacityTrial::sync(const FreeIndex& base) {
   copy_.become(base);
   base_version_ = base.version();
   touched_.clear();
+  before_.clear();
 }
 
 void CapacityTrial::rollback() {
@@ -244,25 +326,38 @@ void CapacityTrial::rollback() {
   for (const NodeId node : touched_)
     if (!(copy_.at(node) == base_->at(node))) copy_.set(node, base_->at(node));
   touched_.clear();
+  before_.clear();
+}
+
+void CapacityTrial::undo(std::size_t mark) {
+  for (std::size_t i = touched_.size(); i-- > mark;)
+    if (!(copy_.at(touched_[i]) == before_[i])) copy_.set(touched_[i], before_[i]);
+  touched_.resize(mark);
+  before_.resize(mark);
+}
+
+void CapacityTrial::touch(NodeId node) {
+  touched_.push_back(node);
+  before_.push_back(copy_.at(node));
 }
 
 bool CapacityTrial::take_gang(const Demand& demand,
                               std::int32_t replicas,
                               std::vector<NodeCount>& out) {
-  const std::size_t mark = out.size();
-  if (!copy_.take_gang(demand, replicas, out)) return false;
-  for (std::size_t i = mark; i < out.size(); ++i) touched_.push_back(out[i].node);
+  const std::size_t begin = out.size();
+  if (!copy_.take_gang(demand, replicas, out, &before_)) return false;
+  for (std::size_t i = begin; i < out.size(); ++i) touched_.push_back(out[i].node);
   return true;
 }
 
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
+  touch(node);
   copy_.take(node, demand, replicas);
-  touched_.push_back(node);
 }
 
 void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replicas) {
+  touch(node);
   copy_.give(node, demand, replicas);
-  touched_.push_back(node);
 }
 
 }  // namespace orrery

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/base/bitset_index.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/cluster/resources.hpp"
 
 namespace orrery {
 
@@ -21,6 +23,9 @@ struct Demand {
   Share share;          ///< Whole unless `devices` is 1.
   DeviceModelId model;  ///< None: any model.
 
+  /// Of devices, whole ones and parts.
+  std::int64_t thousandths() const { return thousandths_of(devices, share); }
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("cpu", self.cpu);
@@ -31,6 +36,9 @@ struct Demand {
   }
 };
 
+/// Thousandths left on each of a node's partly taken devices that have some left, ascending.
+using DeviceParts = std::vector<std::int16_t>;
+
 /// What one node can still give.
 struct NodeFree {
   MilliCpu cpu;
@@ -39,9 +47,18 @@ struct NodeFree {
   std::int32_t partial_max = 0;  ///< Thousandths left on its emptiest partly taken device.
   DeviceModelId model;           ///< None: the node has no device.
   bool usable = true;            ///< Up, not cordoned.
+  /// Null where nothing is left in parts: what takes whole devices costs nothing for it. Where
+  /// `partial_max` is above 0 beside it, nothing else is known (Ledger::count_parts).
+  std::shared_ptr<const DeviceParts> parts = nullptr;
 
-  friend bool operator==(const NodeFree&, const NodeFree&) = default;
+  /// Thousandths of devices that are free, whole ones and parts.
+  std::int64_t thousandths() const;
+
+  friend bool operator==(const NodeFree& a, const NodeFree& b);
 };
+
+/// Sets both members that tell of parts; sorts them first.
+void set_parts(NodeFree& free, DeviceParts parts);
 
 /// How many replicas of `demand` fit on a node with this much free.
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand);
@@ -62,15 +79,24 @@ class FreeIndex {
   /// Wholly free devices of all usable nodes.
   std::int64_t free_devices() const { return free_devices_; }
 
+  /// Free devices of all usable nodes with the parts of others added up, rounded up. What is asked
+  /// for in parts can fit where no device is wholly free.
+  std::int64_t device_room() const { return (free_thousandths_ + 999) / 1000; }
+
   /// Upper bound on how many replicas of `demand` fit by device counts alone; O(distinct counts).
   std::int64_t replicas_by_devices(const Demand& demand) const;
 
   /// Chooses nodes for `replicas` of `demand`: as few nodes as possible, the last one the tightest
   /// fit, lowest id on ties. Appends to `out` and takes the capacity, or changes nothing and
-  /// returns false.
-  bool take_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
+  /// returns false. `before`, where not null, gets what each node had before it was taken from.
+  bool take_gang(const Demand& demand,
+                 std::int32_t replicas,
+                 std::vector<NodeCount>& out,
+                 std::vector<NodeFree>* before = nullptr);
 
-  /// Takes or gives back `replicas` of `demand` on one node; a share by the index's own estimate.
+  /// Takes or gives back `replicas` of `demand` on one node. A share is taken as a claim takes it:
+  /// from the fullest device that has so much left, else from a whole one. Where a share is given
+  /// back, its device is not known: it is taken to be the emptiest that can have held it.
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);
 
@@ -103,6 +129,7 @@ class FreeIndex {
   std::vector<NodeFree> nodes_;
   std::vector<ModelBuckets> models_;  ///< [0]: nodes without devices, [m + 1]: model m.
   std::int64_t free_devices_ = 0;
+  std::int64_t free_thousandths_ = 0;
   std::uint64_t version_ = 0;
   std::vector<NodeId> log_;      ///< Ring: change v is at v modulo its size.
   std::uint64_t log_begin_ = 0;  ///< The first version that the ring may hold.
@@ -127,12 +154,21 @@ class CapacityTrial {
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);
 
+  /// Remembers what was tried so far, for `undo`.
+  std::size_t mark() const { return touched_.size(); }
+
+  /// Undoes exactly what was tried since `mark` was called.
+  void undo(std::size_t mark);
+
  private:
+  void touch(NodeId node);
+
   const FreeIndex* base_ = nullptr;
   FreeIndex copy_;
   std::uint64_t base_version_ = 0;
   std::vector<NodeId> touched_;
-  std::vector<NodeId> changed_;  ///< Scratch of `sync`.
+  std::vector<NodeFree> before_;  ///< Of each entry of `touched_`.
+  std::vector<NodeId> changed_;   ///< Scratch of `sync`.
 };
 
 }  // namespace orrery

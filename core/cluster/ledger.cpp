@@ -153,11 +153,22 @@ NodeFree Ledger::free_of(NodeId id) const {
     shares = shares || takes_share(lease.demand);
   }
   if (!shares) return free;
-  for (int d = 0; d < node.devices; ++d)
-    if ((node.whole_unclaimed & bit(d)) == 0)
-      free.partial_max =
-          std::max(free.partial_max, 1000 - thousandths_taken(id, d, Count::Promised));
+  DeviceParts parts;
+  for (int d = 0; d < node.devices; ++d) {
+    if ((node.whole_unclaimed & bit(d)) != 0) continue;
+    const std::int32_t left = 1000 - thousandths_taken(id, d, Count::Promised);
+    if (left > 0) parts.push_back(static_cast<std::int16_t>(left));
+  }
+  set_parts(free, std::move(parts));
+  if (!counts_parts_) free.parts = nullptr;
   return free;
+}
+
+void Ledger::count_parts(bool all) {
+  if (counts_parts_ == all) return;
+  counts_parts_ = all;
+  for (std::uint32_t n = 0; n < free_.size(); ++n)  // None yet after loading.
+    if (free_.at(NodeId{n}).partial_max > 0) free_.set(NodeId{n}, free_of(NodeId{n}));
 }
 
 // Devices for a demand: of those that a claim may take, first those that nobody uses any more.

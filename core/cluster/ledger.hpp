@@ -143,6 +143,10 @@ class Ledger {
   /// Free for new claims.
   const FreeIndex& free() const { return free_; }
 
+  /// Whether what is left of each partly taken device is known to `free`, or only of the emptiest
+  /// one of a node, as in journals from before rule 1. Not saved: the controller sets it.
+  void count_parts(bool all);
+
   /// Whether `replicas` of `demand` could be placed if all nodes were free and up. O(kinds of
   /// node).
   bool could_ever_fit(const Demand& demand, std::int64_t replicas) const;
@@ -195,6 +199,7 @@ class Ledger {
   void check_ports(NodeId node) const;
   void recompute_masks(NodeId node, std::uint64_t devices);
 
+  bool counts_parts_ = true;
   std::vector<LedgerNode> nodes_;
   std::vector<Lease> leases_;
   std::vector<LeaseId> free_leases_;

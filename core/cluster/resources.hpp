@@ -11,6 +11,11 @@
 
 namespace orrery {
 
+/// Thousandths of so many devices, or of a part of one.
+constexpr std::int64_t thousandths_of(std::int32_t devices, Share share) {
+  return devices == 1 ? share.thousandths : std::int64_t{devices} * 1000;
+}
+
 /// Resources taken together on one node by one replica.
 struct Bundle {
   MilliCpu cpu;              ///< At least 0.
@@ -18,6 +23,9 @@ struct Bundle {
   std::int32_t devices = 0;  ///< Whole devices, 0 to 64; 1 where `share` is a part.
   Share share;               ///< Part of the one device; whole unless `devices` is 1.
   std::string device_model;  ///< Empty: any model, but all devices of one bundle are of one model.
+
+  /// Of devices, whole ones and parts.
+  std::int64_t thousandths() const { return thousandths_of(devices, share); }
 
   friend bool operator==(const Bundle&, const Bundle&) = default;
 

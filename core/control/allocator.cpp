@@ -154,6 +154,8 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
     grant.change.keep.assign(job.workers.size(), 0);
   } else {
     keep_survivors(job, grant);
+    for (std::size_t i = 0; i < job.workers.size(); ++i)
+      grant.change.replace[i] = grant.change.keep[i] != 0 && must_start_anew(job, job.workers[i]);
   }
   ++row.reschedules;
   job.change_reason = grant.replicas == row.replicas ? Reason::Moved : Reason::Rescaled;

@@ -72,7 +72,7 @@ void Controller::step(const Event& event, Commands& out) {
   const bool capacity_before = std::exchange(due.capacity, false);
   std::visit([&](const auto& body) { on_event(step, body); }, event.body);
   settle_woken(step);
-  // Room that came free goes first to fixed jobs below their target.
+  // Room that came free goes first to jobs below what their users asked for.
   if ((due.completion || due.capacity) && !state_.wants_more.empty()) {
     const std::vector<JobId> wanting = state_.wants_more;
     for (const JobId id : wanting) meet_target(step, state_.job(id));
@@ -80,7 +80,7 @@ void Controller::step(const Event& event, Commands& out) {
   }
   due.completion = due.completion || completion_before;
   due.capacity = due.capacity || capacity_before;
-  if (state_.touched.size() > kTouchedMax) {
+  if (std::exchange(state_.touched_all, false) || state_.touched.size() > kTouchedMax) {
     state_.touched.clear();
     touched_complete_ = false;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/base/enum_names.hpp"
@@ -117,6 +118,10 @@ struct JobFailover {
   Limit limit = Limit::None;            ///< What ended the job,
   std::uint32_t limit_count = 0;        ///< with the count reached
   std::int32_t limit_value = 0;         ///< and the limit itself.
+  RoleIndex refused_role;               ///< CannotStart: whose worker could not be started,
+  std::int32_t refused_rank = 0;        ///< its index in the role,
+  NodeId refused_by;                    ///< on which node,
+  std::string refused_why;              ///< and why, in the node's words.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -139,6 +144,10 @@ struct JobFailover {
     v.field("limit", self.limit);
     v.field("limit_count", self.limit_count);
     v.field("limit_value", self.limit_value);
+    v.field_since(4, "refused_role", self.refused_role);
+    v.field_since(4, "refused_rank", self.refused_rank);
+    v.field_since(4, "refused_by", self.refused_by);
+    v.field_since(4, "refused_why", self.refused_why);
   }
 };
 

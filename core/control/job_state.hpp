@@ -34,6 +34,12 @@ struct Worker {
   std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
   Share share;                  ///< Of its device or hardware.
   std::int32_t first_port = 0;  ///< Of its lease's ports; 0: it has none.
+  Generation environment;  ///< It cannot be told of changes: of the membership that its environment
+                           ///< has. 0: it can be told, or nothing is known yet.
+  Generation placed;       ///< Since when its rank, the size and the first rank's place are these.
+
+  /// It works by a membership that is over, and nobody can tell it.
+  bool is_outdated() const { return environment.value != 0 && environment < placed; }
 
   bool is_alive() const {
     return state == WorkerState::Starting || state == WorkerState::Ready ||
@@ -59,6 +65,8 @@ struct Worker {
     v.field_since(3, "hardware", self.hardware);
     v.field_since(3, "share", self.share);
     v.field_since(3, "first_port", self.first_port);
+    v.field_since(4, "environment", self.environment);
+    v.field_since(4, "placed", self.placed);
   }
 };
 
@@ -181,7 +189,7 @@ struct JobState {
   Incarnation incarnation;                  ///< Of the last start.
   Reason reason = Reason::Submitted;        ///< Why it is in its phase.
   Reason change_reason = Reason::Rescaled;  ///< Why the change under way was begun.
-  bool wants_more = false;                  ///< A fixed job below its target, waiting for room.
+  bool wants_more = false;                  ///< Below its target, waiting for room.
   bool retained = false;                    ///< Final, and its last worker is gone.
   Instant started_at = Instant::never();    ///< First start of workers.
   Instant finished_at = Instant::never();
@@ -189,10 +197,16 @@ struct JobState {
   Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
 
   JobFailover failover;
-  std::vector<SizedSeats> seats;        ///< Of roles with placements, at each size that is named.
-  bool deleted = false;                 ///< To be forgotten as soon as its last worker is gone.
-  std::string user;                     ///< Who submitted it; may be empty.
+  std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
+  bool deleted = false;           ///< To be forgotten as soon as its last worker is gone.
+  bool sized_by_user = false;     ///< Preemptible and of a fixed size that its user has changed.
+  std::string user;               ///< Who submitted it; may be empty.
   std::vector<WorkerFailure> failures;  ///< The latest, oldest first; see failure_notes.hpp.
+  /// In state: who had its name before it. Derived: neither saved nor in the digest.
+  JobId before;
+
+  /// Deleted, and its last worker is gone: the next step drops it.
+  bool is_forgotten() const { return deleted && retained; }
 
   std::size_t role_count() const { return spec->roles.size(); }
 
@@ -231,9 +245,15 @@ struct JobState {
     v.field_since(2, "request", self.request);
     v.field_since(3, "seats", self.seats);
     v.field_since(4, "deleted", self.deleted);
+    v.field_since(4, "sized_by_user", self.sized_by_user);
     v.field_since(4, "user", self.user);
     v.field_since(4, "failures", self.failures);
   }
 };
+
+/// Whether a policy decides how many replicas a role has.
+inline bool is_sized_by_policy(const JobState& job, RoleIndex role) {
+  return job.row.preemptible && role == job.row.elastic && !job.sized_by_user;
+}
 
 }  // namespace orrery

@@ -76,7 +76,7 @@ Instant phase_deadline(JobState& job, Instant now) {
       return job.spec->failover.mode == RecoveryMode::Strict ? job.failover.start_by
                                                              : plus(now, job.spec->start_deadline);
     case JobPhase::Running:
-      return plus(job.started_at, job.spec->run_deadline);
+      return runs_until(job);
     case JobPhase::Rescheduling:
     case JobPhase::Restarting:
     case JobPhase::Unknown:
@@ -103,7 +103,22 @@ bool nodes_are_heard(const Step& step, const JobState& job) {
   return true;
 }
 
+// Where the first rank listens for the others.
+struct MeetingPlace {
+  NodeId node;
+  std::int32_t port = 0;
+
+  friend bool operator==(const MeetingPlace&, const MeetingPlace&) = default;
+};
+
+MeetingPlace meeting_place(const JobState& job) {
+  if (job.workers.empty()) return {};
+  return {job.workers.front().node, job.workers.front().first_port};
+}
+
 void activate(Step& step, JobState& job) {
+  const std::size_t size_before = job.workers.size();
+  const MeetingPlace met_before = meeting_place(job);
   const bool came_back = job.workers.empty() && !job.started_at.is_never();
   job.row.generation = job.row.generation.next();
   job.incarnation = job.incarnation.next();
@@ -122,11 +137,13 @@ void activate(Step& step, JobState& job) {
   job.ready = 0;
 
   const auto size = static_cast<std::uint32_t>(job.workers.size());
+  const bool same_job = size == size_before && meeting_place(job) == met_before;
   StartWorkers start{job.row.id, job.row.generation, size, {}};
   bool someone_stays = false;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     Worker& worker = job.workers[rank];
     if (from[rank] != kNew) {
+      if (!same_job || from[rank] != rank) worker.placed = job.row.generation;
       if (worker.state == WorkerState::Ready) ++job.ready;
       someone_stays = someone_stays || worker.is_alive();
       continue;
@@ -142,6 +159,8 @@ void activate(Step& step, JobState& job) {
     worker.incarnation = job.incarnation;
     worker.born = job.row.generation;
     worker.birth_rank = Rank{rank};
+    worker.environment = Generation{0};
+    worker.placed = job.row.generation;
     worker.recover = false;
     worker.ordered = step.state.sequence;
     start.workers.push_back(start_of(job, rank));
@@ -268,6 +287,8 @@ Instant waits_until(const JobState& job) {
       return plus(condition.since, job.spec->wait_deadline);
   return Instant::never();
 }
+
+Instant runs_until(const JobState& job) { return plus(job.started_at, job.spec->run_deadline); }
 
 void count(Step& step, JobState& job, Counter counter) {
   Notice notice = step.notice(NoticeKind::Counted, job);
@@ -428,6 +449,7 @@ void settle(Step& step, JobState& job) {
   }
   if (job.failover.led != LedRecovery::None && settle_led_recovery(step, job)) return;
   if (awaits_answer(job)) return;
+  if (restart_outdated(step, job)) return;
   if (job.ready == job.workers.size()) {
     if (job.row.phase == JobPhase::Starting && !job.workers.empty())
       all_are_up(step, job, Reason::AllReady);

@@ -45,6 +45,9 @@ void set_phase(Step& step, JobState& job, JobPhase to, Reason reason);
 /// End of the longest wait of a job that is Pending; never where there is none.
 Instant waits_until(const JobState& job);
 
+/// End of the longest run of a job that has started; never where there is none.
+Instant runs_until(const JobState& job);
+
 /// Raises a counter and tells so.
 void count(Step& step, JobState& job, Counter counter);
 
@@ -71,6 +74,14 @@ Demand demand_of(Step& step, const JobState& job, RoleIndex role);
 
 /// Whether every node has ports for the new workers that it is to take (core/discovery).
 bool ports_fit(const Ledger& ledger, const JobSpec& spec, std::span<const Placed> added);
+
+/// The order in which new workers claim their places, as indices: seats before all else, so that
+/// whoever sits wherever it fits leaves them free; then, where parts of devices are asked for, the
+/// role that a policy sizes. The search for places goes the same way: which parts are broken off
+/// first decides whether the others still fit.
+std::vector<std::size_t> claim_order(const State& state,
+                                     const JobState& job,
+                                     std::span<const Placed> added);
 
 /// Whether all of it can be claimed one after the other, not only each by itself.
 bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added);
@@ -99,6 +110,14 @@ WorkerStop stop_of(const Worker& worker, std::uint32_t rank);
 
 /// The successor of a worker, started in place: the lease goes over to it.
 Worker successor_of(Worker& worker);
+
+/// Whether the worker, if it stays in a membership that changes by decision, has to start anew: all
+/// do under `rescale: restart`, and under `auto` those that cannot be told of the change.
+bool must_start_anew(const JobState& job, const Worker& worker);
+
+/// Starts those anew, in place, that came up with the environment of a membership that was over by
+/// then. True where there was such a worker.
+bool restart_outdated(Step& step, JobState& job);
 
 /// First half: stops what goes and gives its capacity up for new claims.
 void release_dropped(Step& step, JobState& job, const MembershipChange& change);
@@ -144,8 +163,12 @@ void tell_membership(Step& step, JobState& job);
 /// All workers are up: Running, at the size that a user asked for meanwhile.
 void become_running(Step& step, JobState& job, Reason reason);
 
-/// Brings a job that no policy moves to its user's target, as far as there is room.
+/// Brings a job that no policy sizes to its user's target, as far as there is room.
 void meet_target(Step& step, JobState& job);
+
+/// Of a preemptible job: whether the core brings it to the number that its user asked for. Not
+/// where nobody asked, and not where the policy sizes jobs: to that the number is a bound.
+bool is_met_by_core(const State& state, const JobState& job);
 
 /// Tells devices and replicas after they changed, and keeps the row's counts.
 void note_allocation(Step& step, JobState& job);

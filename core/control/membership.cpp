@@ -30,21 +30,15 @@ Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   return worker;
 }
 
-// Claims what is to be added. Seats before all else, as they were found: whoever sits wherever it
-// fits must leave them free.
+// Claims what is to be added; the workers come in the order of `placed`.
 std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Placed>& placed) {
-  std::size_t workers = 0;
-  for (const Placed& each : placed) workers += static_cast<std::size_t>(each.at.replicas);
-  std::vector<Worker> added(workers);
-  for (const bool seated : {true, false}) {
-    auto next = added.begin();
-    for (const Placed& each : placed) {
-      const auto end = next + each.at.replicas;
-      if (each.seat.has_value() == seated)
-        std::generate(next, end, [&] { return claim_worker(step, job, each); });
-      next = end;
-    }
-  }
+  std::vector<std::size_t> first(placed.size() + 1, 0);
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    first[i + 1] = first[i] + static_cast<std::size_t>(placed[i].at.replicas);
+  std::vector<Worker> added(first.back());
+  for (const std::size_t i : claim_order(step.state, job, placed))
+    for (std::size_t w = first[i]; w < first[i + 1]; ++w)
+      added[w] = claim_worker(step, job, placed[i]);
   return added;
 }
 
@@ -117,6 +111,37 @@ void note_allocation(Step& step, JobState& job) {
   notice.count = static_cast<std::int32_t>(members.size());
   notice.devices = devices;
   step.out.notices.push_back(notice);
+}
+
+bool must_start_anew(const JobState& job, const Worker& worker) {
+  if (worker.lease.is_none()) return false;
+  if (job.spec->rescale == RescaleMode::Restart) return true;
+  return job.spec->rescale == RescaleMode::Auto && worker.state == WorkerState::Ready &&
+         worker.environment.value != 0;
+}
+
+bool restart_outdated(Step& step, JobState& job) {
+  if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) return false;
+  MembershipChange change;
+  change.keep.assign(job.workers.size(), 1);
+  change.replace.assign(job.workers.size(), 0);
+  bool anybody = false;
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    const Worker& worker = job.workers[i];
+    // A failure goes first: its recovery is a change of membership as well.
+    if (worker.state == WorkerState::Failed || worker.state == WorkerState::Lost) return false;
+    if (!worker.is_outdated() || !must_start_anew(job, worker)) continue;
+    change.replace[i] = 1;
+    anybody = true;
+  }
+  if (!anybody) return false;
+  ++job.row.reschedules;
+  job.change_reason = Reason::Rescaled;
+  set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);
+  count(step, job, Counter::Reschedules);
+  release_dropped(step, job, change);
+  form_next(step, job, change);
+  return true;
 }
 
 void tell_membership(Step& step, JobState& job) {

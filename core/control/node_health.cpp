@@ -90,7 +90,7 @@ void move_off(Step& step, JobState& job, NodeId node) {
       change.keep[i] = 0;
       ++missing[worker.role.index()];
       anybody = true;
-    } else if (job.spec->rescale == RescaleMode::Restart && !worker.lease.is_none()) {
+    } else if (must_start_anew(job, worker)) {
       change.replace[i] = 1;
     }
   }

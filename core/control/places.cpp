@@ -1,6 +1,7 @@
 // Where workers could go: nodes for gangs, and whether they are free.
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/control/lifecycle.hpp"
 #include "core/control/seating.hpp"
@@ -36,11 +37,44 @@ bool ports_fit(const Ledger& ledger, const JobSpec& spec, std::span<const Placed
   return blocks.empty() || have_ports(ledger, merged(blocks), ports);
 }
 
+std::vector<std::size_t> claim_order(const State& state,
+                                     const JobState& job,
+                                     std::span<const Placed> added) {
+  const bool parts = std::any_of(added.begin(), added.end(), [&](const Placed& placed) {
+    return !job.spec->roles[placed.role.index()].bundle.share.is_whole();
+  });
+  const bool elastic_first = parts && !is_seated(*job.spec) && state.settings.rules >= 1;
+  const auto rank = [&](std::size_t i) {
+    if (added[i].seat) return 0;
+    return elastic_first && added[i].role == job.row.elastic ? 1 : 2;
+  };
+  std::vector<std::size_t> order(added.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(
+      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  return order;
+}
+
+namespace {
+
+// Before rule 1 it was tried in the order of ranks, and claimed in another.
+std::vector<std::size_t> trial_order(const State& state,
+                                     const JobState& job,
+                                     std::span<const Placed> added) {
+  if (state.settings.rules >= 1) return claim_order(state, job, added);
+  std::vector<std::size_t> order(added.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
+
+}  // namespace
+
 bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& added) {
   Ledger& ledger = step.state.ledger;
   std::vector<LeaseId> held;
   bool fits = true;
-  for (const Placed& placed : added) {
+  for (const std::size_t next : trial_order(step.state, job, added)) {
+    const Placed& placed = added[next];
     const Demand demand = demand_of(step, job, placed.role);
     for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
       fits = placed.seat ? ledger.seat_fits(

@@ -376,6 +376,7 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
   change.keep.assign(job.workers.size(), 1);
   change.replace.assign(job.workers.size(), 0);
   std::vector<std::int32_t> missing(job.role_count(), 0);
+  bool moves = false;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     if (failed[i] == 0) continue;
     const Worker& worker = job.workers[i];
@@ -388,8 +389,15 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
     } else {
       change.keep[i] = 0;
       ++missing[worker.role.index()];
+      moves = true;
     }
   }
+  // Where somebody goes elsewhere, or goes for good, the others meet in another place or are fewer.
+  if (moves && job.spec->rescale == RescaleMode::Auto)
+    for (std::size_t i = 0; i < job.workers.size(); ++i)
+      if (failed[i] == 0 && must_start_anew(job, job.workers[i]) &&
+          step.state.ledger.node(job.workers[i].node).usable)
+        change.replace[i] = 1;
   release_dropped(step, job, change);
   if (!place_missing(step, job, missing, present_after(change), change.added)) {
     give_all_back(step, job, reason);

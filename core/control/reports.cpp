@@ -47,6 +47,35 @@ void gone(Step& step, JobState& job, Worker& worker, WorkerState state, std::int
   worker_gone(step, job, worker, state);
 }
 
+// A worker is up, or says hello later than that. False where all of it was known.
+bool came_up(JobState& job, Worker& worker, const WorkersChanged& event) {
+  const bool is_told = event.fact == WorkerFact::Ready;
+  if (worker.state == WorkerState::Starting) {
+    worker.state = WorkerState::Ready;
+    ++job.ready;
+    if (!is_told) worker.environment = event.environment;
+    return true;
+  }
+  if (worker.state != WorkerState::Ready || !is_told || worker.environment.value == 0) return false;
+  worker.environment = Generation{0};
+  return true;
+}
+
+// A program that is not there is not there at the next try either: the job ends, with the reason.
+bool is_refused_for_good(const WorkersChanged& event) {
+  return event.fact == WorkerFact::LaunchFailed &&
+         (event.exit_code == kCannotRun || event.exit_code == kNotFound);
+}
+
+void note_refusal(JobState& job, const Worker& worker, const WorkersChanged& event) {
+  JobFailover& failover = job.failover;
+  if (!failover.refused_role.is_none()) return;
+  failover.refused_role = worker.role;
+  failover.refused_rank = worker.local_rank;
+  failover.refused_by = worker.node;
+  failover.refused_why = event.why;
+}
+
 // Why the fact changes nothing; empty where it was applied.
 std::optional<Ignored> apply(Step& step,
                              JobState& job,
@@ -55,9 +84,8 @@ std::optional<Ignored> apply(Step& step,
   if (worker.is_gone()) return Ignored::AlreadyKnown;
   switch (event.fact) {
     case WorkerFact::Ready:
-      if (worker.state != WorkerState::Starting) return Ignored::AlreadyKnown;
-      worker.state = WorkerState::Ready;
-      ++job.ready;
+    case WorkerFact::Running:
+      if (!came_up(job, worker, event)) return Ignored::AlreadyKnown;
       break;
     case WorkerFact::Exited:
       gone(step,
@@ -83,8 +111,22 @@ ProfilingSeries* series_of(JobState& job, const std::string& key) {
   return &job.profilings.emplace_back(ProfilingSeries{key, {}});
 }
 
-// The throughput of a job is what its ranks of the current generation report together.
-void measure_rate(JobState& job, Instant at) {
+// Every rank reports the throughput of the whole job, as it sees it: their mean is the job's. Where
+// the role that a policy sizes reports, the others do not count, who may count something else.
+double rate_of(const JobState& job, const std::vector<std::pair<Rank, double>>& latest) {
+  double sums[2] = {0, 0};
+  std::size_t ranks[2] = {0, 0};
+  for (const auto& [rank, value] : latest) {
+    const bool elastic =
+        rank.index() < job.workers.size() && job.workers[rank.index()].role == job.row.elastic;
+    sums[elastic] += value;
+    ++ranks[elastic];
+  }
+  const bool elastic = ranks[true] > 0;
+  return ranks[elastic] == 0 ? 0 : sums[elastic] / static_cast<double>(ranks[elastic]);
+}
+
+void measure_rate(const State& state, JobState& job, Instant at) {
   const ProfilingSeries* throughput = series_of(job, "throughput");
   std::vector<std::pair<Rank, double>> latest;
   for (const ProfilingSample& sample : throughput->samples) {
@@ -97,9 +139,9 @@ void measure_rate(JobState& job, Instant at) {
       latest.emplace_back(sample.rank, sample.value);
     }
   }
-  double rate = 0;
-  for (const auto& [rank, value] : latest) rate += value;
-  job.row.progress.rate = rate;
+  double sum = 0;  // Journals from before rule 1 have it for each rank, of its own part.
+  for (const auto& [rank, value] : latest) sum += value;
+  job.row.progress.rate = state.settings.rules >= 1 ? rate_of(job, latest) : sum;
   job.row.progress.source = EstimateSource::Measured;
   job.row.progress.as_of = at;
 }
@@ -225,13 +267,15 @@ void on_event(Step& step, const WorkersChanged& event) {
       continue;
     }
     // What fails while its own scope recovers is replaced along with the rest, and counts nowhere.
-    covered = covered || (recovers && event.fact != WorkerFact::Ready &&
-                          worker->state != WorkerState::Draining);
+    covered = covered || (recovers && !is_up(event.fact) && worker->state != WorkerState::Draining);
     if (const std::optional<Ignored> ignored = apply(step, *job, *worker, event)) {
       why = *ignored;
-    } else {
-      ++applied;
+      continue;
     }
+    ++applied;
+    // One that was told to stop anyway is no failure.
+    if (is_refused_for_good(event) && worker->state == WorkerState::Failed)
+      note_refusal(*job, *worker, event);
   }
   if (applied == 0) {
     ignore(step, job, is_final(job->row.phase) ? Ignored::JobFinished : why, kKind);
@@ -243,6 +287,8 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
+  if (!job->failover.refused_role.is_none() && !is_final(job->row.phase))
+    return finish(step, *job, JobPhase::Failed, Reason::CannotStart);
   if (covered) reached(Mark::ReportCovered);
   if (covered && !outgrows_recovery(*job)) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
   settle(step, *job);
@@ -287,7 +333,7 @@ void on_event(Step& step, const ProfilingChanged& event) {
     series->samples.push_back({step.at, event.generation, event.rank, value.value});
     throughput = throughput || value.key == "throughput";
   }
-  if (throughput) measure_rate(*job, step.at);
+  if (throughput) measure_rate(step.state, *job, step.at);
   step.state.touch(event.job);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/control/job_changes.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
@@ -32,7 +33,7 @@ void set_bounds(JobState& job) {
   const RoleSpec& role = job.spec->roles[row.elastic.index()];
   const std::int32_t target =
       row.elastic.index() < job.targets.size() ? job.targets[row.elastic.index()] : 0;
-  if (row.preemptible) {
+  if (is_sized_by_policy(job, row.elastic)) {
     row.min_replicas = role.min_replicas;
     row.max_replicas = target > 0 ? target : role.max_replicas;
   } else {
@@ -41,15 +42,20 @@ void set_bounds(JobState& job) {
   if (is_seated(*job.spec)) {
     // Devices that roles share count once, so that what is left beside the elastic role can be
     // negative.
-    row.rest_devices =
-        devices_at_size(job, row.min_replicas) - row.min_replicas * row.demand.devices;
+    const std::int32_t devices = devices_at_size(job, row.min_replicas);
+    row.rest_devices = devices - row.min_replicas * row.demand.devices;
+    row.rest_thousandths =
+        std::int64_t{devices} * 1000 - row.min_replicas * row.demand.thousandths();
     return;
   }
   row.rest_devices = 0;
+  row.rest_thousandths = 0;
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     const RoleIndex index{static_cast<std::uint16_t>(r)};
-    if (index != row.elastic)
-      row.rest_devices += job.target(index) * job.spec->roles[r].bundle.devices;
+    if (index == row.elastic) continue;
+    const Bundle& bundle = job.spec->roles[r].bundle;
+    row.rest_devices += job.target(index) * bundle.devices;
+    row.rest_thousandths += job.target(index) * bundle.thousandths();
   }
 }
 
@@ -130,7 +136,8 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
       targets[r] = 0;
       continue;
     }
-    const bool policy_sized = job.row.preemptible && role == job.row.elastic;
+    const bool policy_sized =
+        is_sized_by_policy(job, role) && (job.spec->roles[r].is_elastic() || !event.any_fixed_size);
     const std::int32_t now = policy_sized ? job.row.max_replicas : job.target(role);
     const std::int32_t base = policy_sized && job.row.holds ? job.row.replicas : now;
     const std::int64_t asked = event.replicas;
@@ -153,6 +160,94 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
     targets[r] = static_cast<std::int32_t>(wanted);
   }
   return targets;
+}
+
+std::string text_of(const Errors& errors) {
+  std::string text;
+  for (const Error& error : errors) text += (text.empty() ? "" : "\n") + error.text();
+  return text;
+}
+
+std::string why_not_there(const JobState* job) {
+  return job == nullptr ? "no such job" : job->spec->name + ": the job has ended";
+}
+
+// A preemptible job of a fixed size to which its user gives another one keeps to that.
+void note_own_size(JobState& job) {
+  const RoleSpec& role = job.spec->roles[job.row.elastic.index()];
+  const std::size_t at = job.row.elastic.index();
+  if (!job.row.preemptible || role.is_elastic() || at >= job.targets.size()) return;
+  job.sized_by_user = job.sized_by_user || job.targets[at] != 0;
+}
+
+// Bounds and targets have changed: a job that waits is judged anew, one that runs is brought there.
+void take_new_size(Step& step, JobState& job, bool queued) {
+  State& state = step.state;
+  set_bounds(job);
+  if (queued) {
+    judge_feasibility(state, job);
+    state.enqueue(job);
+    set_phase(
+        step, job, JobPhase::Pending, job.row.infeasible ? Reason::Infeasible : Reason::Submitted);
+  } else {
+    meet_target(step, job);
+  }
+  state.due.capacity = true;
+}
+
+// Why a live job cannot become what `wanted` says; empty where it can.
+std::string why_not_changed(const JobState& job, const JobSpec& wanted) {
+  if (const Errors errors = check_spec(wanted); !errors.empty()) return text_of(errors);
+  std::string fields;
+  for (const SpecChange& change : changes_between(effective_spec(job), wanted))
+    if (!change.in_place) fields += (fields.empty() ? "" : ", ") + change.field;
+  if (!fields.empty())
+    return job.spec->name + ": " + fields +
+           " would change, which a live job cannot take over; delete the job and submit it anew";
+  const RoleSpec& role = wanted.roles[job.row.elastic.index()];
+  if (role.is_elastic() && job.row.preemptible && job.row.holds &&
+      role.min_replicas > job.row.replicas)
+    return job.spec->name + ": role " + role.name + " has " + std::to_string(job.row.replicas) +
+           " replicas and would need " + std::to_string(role.min_replicas) +
+           " at least; wait until its policy has given it so many, or delete the job and submit it "
+           "anew";
+  return {};
+}
+
+// The specification of a job becomes another one, which differs only in what may change.
+void take_specification(State& state, JobState& job, const std::shared_ptr<const JobSpec>& spec) {
+  JobRow& row = job.row;
+  const auto hold = [&](std::int32_t devices) {
+    for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
+      if (quota != UINT32_MAX) state.quotas[quota].held += devices;
+  };
+  hold(-row.devices_held);
+  row.quota_group = spec->group.empty() ? UINT32_MAX : quota_index(state, "group/", spec->group);
+  hold(row.devices_held);
+  const RoleSpec& before = job.spec->roles[row.elastic.index()];
+  const RoleSpec& after = spec->roles[row.elastic.index()];
+  const std::int32_t had = job.target(row.elastic);
+  job.sized_by_user = row.preemptible && !after.is_elastic() &&
+                      (job.sized_by_user || before.is_elastic() || had != after.min_replicas);
+  job.spec = spec;
+  // Written out, so that a change of membership under way looks at them once it is over.
+  job.targets.assign(job.role_count(), 0);
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    if (!is_sized_by_policy(job, role) || !spec->roles[r].is_elastic())
+      job.targets[r] = spec->roles[r].min_replicas;
+  }
+  row.priority = spec->priority;
+  row.estimate = spec->estimate;
+  row.estimate_source = spec->estimate_source;
+}
+
+// The deadlines of a phase that a job is in for long count from its begin, as ever.
+void renew_deadline(Step& step, JobState& job) {
+  if (job.after_drain != AfterDrain::Nothing || job.draining > 0 || awaits_answer(job)) return;
+  if (job.row.phase == JobPhase::Pending && !job.row.holds)
+    step.state.set_timer(job, waits_until(job));
+  if (job.row.phase == JobPhase::Running) step.state.set_timer(job, runs_until(job));
 }
 
 // The loader refuses other groups; this guards against journals written by something else.
@@ -201,14 +296,26 @@ Seating judge_seats(const State& state, std::shared_ptr<const JobSpec> spec, std
   return resolve_seats(state, job, why);
 }
 
+// Why no job of this specification can be where its roles are to sit; empty: it can, or could on
+// more nodes. The specification is sound.
+std::string misplaced(const State& state, const std::shared_ptr<const JobSpec>& spec) {
+  std::string why;
+  if (!is_seated(*spec) || judge_seats(state, spec, why) != Seating::Wrong) return {};
+  return spec->name + ":\n" + why;
+}
+
 void refuse_bad_spec(Step& step, const JobSubmitted& event, const Errors& errors) {
-  std::string text;
-  for (const Error& error : errors) text += (text.empty() ? "" : "\n") + error.text();
   ignore(step,
          nullptr,
          Ignored::BadSpecification,
          EventBody(std::in_place_type<JobSubmitted>).index());
-  answer(step, event.request, JobId::none(), false, std::move(text));
+  answer(step, event.request, JobId::none(), false, text_of(errors));
+}
+
+// Whether what is wrong with a specification is told at once. DI-orchestrator accepts manifests of
+// its tasks form and fails them at run time; so do we for its family.
+bool is_refused(const JobSpec& spec, const Errors& errors) {
+  return !errors.empty() && (spec.family == JobFamily::Native || spec.roles.empty());
 }
 
 // DLRover's rule, for those who ask for it: only a stage in which the job ran is recovered from.
@@ -236,6 +343,7 @@ void on_event(Step& step, const EpochStarted& event) {
                   EventBody(std::in_place_type<EpochStarted>).index());
   state.epoch = event.epoch;
   state.settings = event.settings;
+  state.ledger.count_parts(state.settings.rules >= 1);
   if (!takeover) return;
   stop_strict_jobs(step);
   // Nothing is known of workers until their nodes have given complete lists under this epoch.
@@ -310,9 +418,7 @@ void on_event(Step& step, const QuotasDeclared& event) {
 void on_event(Step& step, const JobSubmitted& event) {
   State& state = step.state;
   const Errors errors = check_spec(*event.spec);
-  const bool usable = !event.spec->roles.empty();
-  if (!errors.empty() && (event.spec->family == JobFamily::Native || !usable))
-    return refuse_bad_spec(step, event, errors);
+  if (is_refused(*event.spec, errors)) return refuse_bad_spec(step, event, errors);
   const JobId old = state.named(event.spec->name);
   if (!old.is_none() && event.request != 0 && state.job(old).request == event.request) {
     // The client has not heard the answer: here it is again.
@@ -334,16 +440,12 @@ void on_event(Step& step, const JobSubmitted& event) {
         false,
         event.spec->name + ": a live job has this name, names are unique; choose another or wait");
   }
-  if (errors.empty() && is_seated(*event.spec)) {
-    std::string why;
-    if (judge_seats(state, event.spec, why) == Seating::Wrong) {
-      ignore(step,
-             nullptr,
-             Ignored::BadSpecification,
-             EventBody(std::in_place_type<JobSubmitted>).index());
-      return answer(
-          step, event.request, JobId::none(), false, event.spec->name + ":\n" + std::move(why));
-    }
+  if (std::string why = errors.empty() ? misplaced(state, event.spec) : ""; !why.empty()) {
+    ignore(step,
+           nullptr,
+           Ignored::BadSpecification,
+           EventBody(std::in_place_type<JobSubmitted>).index());
+    return answer(step, event.request, JobId::none(), false, std::move(why));
   }
   JobState& job = state.add_job(event.spec);
   ++state.totals.submitted;
@@ -353,7 +455,6 @@ void on_event(Step& step, const JobSubmitted& event) {
   answer(step, event.request, job.row.id, true, {});
   set_phase(step, job, JobPhase::Pending, Reason::Submitted);
   if (!errors.empty()) {
-    // DI-orchestrator accepts such manifests and fails them at run time; so do we for its family.
     job.row.attained_as_of = state.now;
     return finish(step, job, JobPhase::Failed, Reason::InvalidSpec);
   }
@@ -367,17 +468,19 @@ void on_event(Step& step, const JobSubmitted& event) {
   }
 }
 
+std::string why_refused(const State& state, const std::shared_ptr<const JobSpec>& spec) {
+  const Errors errors = check_spec(*spec);
+  if (is_refused(*spec, errors)) return text_of(errors);
+  return errors.empty() ? misplaced(state, spec) : "";
+}
+
 void on_event(Step& step, const ScaleRequested& event) {
   constexpr std::size_t kKind = 4;
   State& state = step.state;
   JobState* job = state.find(event.job);
   if (job == nullptr || is_final(job->row.phase)) {
     ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kKind);
-    return answer(step,
-                  event.request,
-                  event.job,
-                  false,
-                  job == nullptr ? "no such job" : job->spec->name + ": the job has ended");
+    return answer(step, event.request, event.job, false, why_not_there(job));
   }
   std::string why;
   if (!event.role.is_none() && event.role.index() >= job->role_count())
@@ -391,20 +494,32 @@ void on_event(Step& step, const ScaleRequested& event) {
   const bool queued = job->row.phase == JobPhase::Pending && !job->row.holds;
   if (queued) state.dequeue(*job);
   job->targets = std::move(targets);
-  set_bounds(*job);
+  if (event.any_fixed_size) note_own_size(*job);
   state.touch(event.job);
   answer(step, event.request, event.job, true, {});
-  if (queued) {
-    judge_feasibility(state, *job);
-    state.enqueue(*job);
-    set_phase(step,
-              *job,
-              JobPhase::Pending,
-              job->row.infeasible ? Reason::Infeasible : Reason::Submitted);
-  } else {
-    meet_target(step, *job);
+  take_new_size(step, *job, queued);
+}
+
+void on_event(Step& step, const JobChanged& event) {
+  const std::size_t kind = EventBody(std::in_place_type<JobChanged>).index();
+  State& state = step.state;
+  JobState* job = state.find(event.job);
+  if (job == nullptr || is_final(job->row.phase)) {
+    ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kind);
+    return answer(step, event.request, event.job, false, why_not_there(job));
   }
-  state.due.capacity = true;
+  const std::string why = why_not_changed(*job, *event.spec);
+  if (!why.empty()) {
+    ignore(step, job, Ignored::BadSpecification, kind);
+    return answer(step, event.request, event.job, false, why);
+  }
+  const bool queued = job->row.phase == JobPhase::Pending && !job->row.holds;
+  if (queued) state.dequeue(*job);
+  take_specification(state, *job, event.spec);
+  state.touched_all = true;  // Policies keep jobs by their priority.
+  answer(step, event.request, event.job, true, {});
+  renew_deadline(step, *job);
+  take_new_size(step, *job, queued);
 }
 
 void on_event(Step& step, const DeleteRequested& event) {
@@ -426,11 +541,7 @@ void on_event(Step& step, const StopRequested& event) {
   JobState* job = step.state.find(event.job);
   if (job == nullptr || is_final(job->row.phase)) {
     ignore(step, job, job == nullptr ? Ignored::UnknownJob : Ignored::JobFinished, kKind);
-    return answer(step,
-                  event.request,
-                  event.job,
-                  false,
-                  job == nullptr ? "no such job" : job->spec->name + ": the job has ended");
+    return answer(step, event.request, event.job, false, why_not_there(job));
   }
   answer(step, event.request, event.job, true, {});
   finish(step, *job, JobPhase::Failed, Reason::StoppedByUser);

@@ -48,14 +48,9 @@ class SeatTrial {
       if (is_unchanged(node)) demand.devices = std::min(demand.devices, free.devices);
       if (!free.usable || replicas_that_fit(free, demand) < 1) return false;
       trial_.take(node, demand, 1);
-      committed_.push_back({node, demand});
     }
     taken_.clear();
     return true;
-  }
-
-  void roll_back() {
-    for (const auto& [node, demand] : committed_) trial_.give(node, demand, 1);
   }
 
   // What nodes offer in the trial.
@@ -86,7 +81,6 @@ class SeatTrial {
   const JobState& job_;
   CapacityTrial& trial_;
   std::map<NodeId, Taken> taken_;
-  std::vector<std::pair<NodeId, Demand>> committed_;
 };
 
 void append_counts(std::span<const Seat> seats, std::vector<NodeCount>& out) {
@@ -105,8 +99,8 @@ bool StateView::try_seats(JobId id,
   const JobSpec& spec = *job.spec;
   const std::int32_t size = size_at_most(spec, job.row.elastic, replicas);
   const std::size_t mark = elastic.size();
+  const std::size_t tried = trial.mark();
   SeatTrial seats(state_, job, trial);
-  std::vector<std::pair<Demand, std::vector<NodeCount>>> gangs;
   const auto each_role = [&](const auto& act) {
     for (std::size_t r = 0; r < spec.roles.size(); ++r)
       if (!act(RoleIndex{static_cast<std::uint16_t>(r)}, spec.roles[r])) return false;
@@ -130,17 +124,15 @@ bool StateView::try_seats(JobId id,
   };
   const auto gang = [&](RoleIndex role, const RoleSpec& self) {
     if (self.is_seated()) return true;
-    auto& [demand, nodes] = gangs.emplace_back(demand_of(spec, role), std::vector<NodeCount>{});
-    if (!trial.take_gang(demand, size_of(job, role, size), nodes)) return false;
+    std::vector<NodeCount> nodes;
+    if (!trial.take_gang(demand_of(spec, role), size_of(job, role, size), nodes)) return false;
     if (role == job.row.elastic) elastic.insert(elastic.end(), nodes.begin(), nodes.end());
     return true;
   };
   if (size >= job.row.min_replicas && each_role(pin) && seats.commit() && form() &&
       seats.commit() && each_role(gang))
     return true;
-  for (const auto& [demand, nodes] : gangs)
-    for (const NodeCount& n : nodes) trial.give(n.node, demand, n.replicas);
-  seats.roll_back();
+  trial.undo(tried);
   elastic.resize(mark);
   return false;
 }

@@ -22,9 +22,7 @@ JobState& State::add_job(std::shared_ptr<const JobSpec> spec) {
   JobState& added = jobs_[slot];
   added.row.id = id;
   added.spec = std::move(spec);
-  const JobId old = named(added.spec->name);
-  if (!old.is_none()) names_.erase(added.spec->name, old);
-  names_.insert(added.spec->name, id);
+  take_name(added);
   // After an idle stretch the cycles in between are not made up for; one of this instant is due.
   if (live_ == 0 && settings.plan_period > Duration::zero())
     last_cycle = std::max(last_cycle, now - Duration{1});
@@ -44,6 +42,27 @@ JobId State::named(std::string_view name) const {
   return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
 }
 
+// The youngest job of a name has it; from there on each knows who had it before.
+void State::take_name(JobState& job) {
+  job.before = named(job.spec->name);
+  if (!job.before.is_none()) names_.erase(job.spec->name, job.before);
+  names_.insert(job.spec->name, job.row.id);
+}
+
+void State::give_name_up(const JobState& gone) {
+  const std::string& name = gone.spec->name;
+  const JobId id = gone.row.id;
+  JobId youngest = named(name);
+  if (youngest == id) {
+    names_.erase(name, id);
+    if (!gone.before.is_none()) names_.insert(name, gone.before);
+    return;
+  }
+  JobState* after = &job(youngest);
+  while (after->before != id) after = &job(after->before);
+  after->before = gone.before;
+}
+
 void State::retain(const JobState& job) {
   if (!job.deleted) return finished_.push_back({job.row.id, job.finished_at});
   std::erase_if(finished_, [&](const Finished& each) { return each.job == job.row.id; });
@@ -58,7 +77,7 @@ void State::retire_old() {
                       at + settings.retain_finished <= now;
     if (!over) return;
     JobState& oldest = job(id);
-    names_.erase(oldest.spec->name, id);
+    give_name_up(oldest);
     const std::uint32_t slot = slot_of_[id.index() - first_id_];
     oldest = JobState{};
     free_slots_.push_back(slot);
@@ -80,7 +99,7 @@ void State::drop_retired_ids() {
 
 void State::enqueue(JobState& job) {
   if (job.row.infeasible) return;
-  waiting.insert(job.row.priority, {job.row.id, job.row.gang_devices(), job.row.estimate});
+  waiting.insert(job.row.priority, {job.row.id, job.row.gang_room(), job.row.estimate});
 }
 
 void State::dequeue(JobState& job) { waiting.erase(job.row.priority, job.row.id); }
@@ -251,12 +270,11 @@ bool State::load(ByteReader& in, std::uint16_t version) {
 
 // Fills in what is derived from the saved fields.
 void State::rebuild() {
+  ledger.count_parts(settings.rules >= 1);
   ledger.rebuild();
   rebuild_node_timer();
   for_each_job([&](JobState& job) {
-    // The youngest job of a name has it.
-    if (const JobId old = named(job.spec->name); !old.is_none()) names_.erase(job.spec->name, old);
-    names_.insert(job.spec->name, job.row.id);
+    take_name(job);
     if (!is_final(job.row.phase)) ++live_;
     if (job.row.holds) {
       holding_.insert(job.row.id);

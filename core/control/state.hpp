@@ -127,7 +127,7 @@ class State {
 
   const JobState& job(JobId id) const { return jobs_[slot_of_[id.index() - first_id_]]; }
 
-  /// The live or retained job of this full name, or none.
+  /// The youngest job in state of this full name, or none; `JobState::before` leads to older ones.
   JobId named(std::string_view name) const;
 
   /// Id that the next accepted submission gets.
@@ -185,11 +185,14 @@ class State {
   /// Of those in `holding`, how many a policy may resize or take back.
   std::int32_t preemptible_holding = 0;
 
-  /// Jobs that want more replicas than they hold and no policy moves.
+  /// Jobs that want more replicas than they hold and no policy sizes.
   std::vector<JobId> wants_more;
 
   /// Jobs touched since the last `touched.clear()`; soft, not part of the digest.
   std::vector<JobId> touched;
+
+  /// Anything may have changed since the last look at `touched`: a job has got another priority.
+  bool touched_all = false;
 
   void touch(JobId id) {
     if (touched.empty() || touched.back() != id) touched.push_back(id);
@@ -246,6 +249,8 @@ class State {
   Instant next_job_timer();
   void rebuild();
   void drop_retired_ids();
+  void take_name(JobState& job);
+  void give_name_up(const JobState& gone);
 
   std::deque<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;

@@ -84,8 +84,8 @@ std::string wanting_message(const State& state, const JobState& job) {
     const std::int32_t target = job.target(role);
     if (have >= target) continue;
     const RoleSpec& spec = job.spec->roles[r];
-    const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
-    if (sized_by_policy) {
+    const bool sized_by_policy = is_sized_by_policy(job, role);
+    if (sized_by_policy && !is_met_by_core(state, job)) {
       text += "; role " + spec.name + " has " + std::to_string(have) + " of " +
               std::to_string(target) + " replicas: of a preemptible job that number is a bound, " +
               "and policy " + state.settings.policy + " decides whether it gets more";
@@ -107,6 +107,19 @@ std::string wanting_message(const State& state, const JobState& job) {
   return text;
 }
 
+// "worker 0 of role main cannot be started on node n1: python9: its program cannot be run: No such
+// file or directory; ...".
+std::string refusal_message(const State& state, const JobState& job) {
+  const JobFailover& failover = job.failover;
+  const NodeState& node = state.nodes[failover.refused_by.index()];
+  const std::string name =
+      node.name.empty() ? std::to_string(failover.refused_by.value) : node.name;
+  return "worker " + std::to_string(failover.refused_rank) + " of role " +
+         job.spec->roles[failover.refused_role.index()].name + " cannot be started on node " +
+         name + ": " + failover.refused_why +
+         "; it is not tried again: give a command and a working directory that every node has";
+}
+
 // Of a job whose failed workers count as done (trigger: skip): empty where none has failed.
 std::string set_aside_message(const JobState& job) {
   std::size_t required = 0;
@@ -126,11 +139,18 @@ std::string set_aside_message(const JobState& job) {
 
 std::string message_of(const State& state, const JobState& job) {
   const JobRow& row = job.row;
+  if (job.deleted)
+    return "deleted; it is gone once its workers have ended, " +
+           std::to_string(std::count_if(job.workers.begin(),
+                                        job.workers.end(),
+                                        [](const Worker& worker) { return !worker.is_gone(); })) +
+           " still run";
   switch (row.phase) {
     case JobPhase::Pending:
       return row.holds ? "granted; waits for the devices to be given back"
                        : waiting_message(state, job);
     case JobPhase::Failed:
+      if (job.reason == Reason::CannotStart) return refusal_message(state, job);
       if (job.failover.limit != Limit::None)
         return limit_message(job) +
                (counts_workers(job.failover.limit) ? last_failure(state, job, "; the last: ") : "");
@@ -321,6 +341,8 @@ std::string_view in_words(Reason reason) {
       return "it waited longer than its deadline allows";
     case Reason::RunDeadline:
       return "it ran longer than its deadline allows";
+    case Reason::CannotStart:
+      return "a worker's program cannot be run";
   }
   return "";
 }
@@ -453,10 +475,10 @@ UserEvent user_event(const Notice& notice) {
       event.message = "back to the last checkpoint";
       break;
     case NoticeKind::WorkersReported:
-      event.severity = notice.fact == WorkerFact::Ready ||
-                               (notice.fact == WorkerFact::Exited && notice.exit_code == 0)
-                           ? Severity::Normal
-                           : Severity::Warning;
+      event.severity =
+          is_up(notice.fact) || (notice.fact == WorkerFact::Exited && notice.exit_code == 0)
+              ? Severity::Normal
+              : Severity::Warning;
       event.name = "Workers" + std::string(to_string(notice.fact));
       event.message =
           std::to_string(notice.count) + " from rank " + std::to_string(notice.first.value) +

@@ -17,14 +17,39 @@ struct Resize {
   std::int32_t devices = 0;  ///< Of the whole job after what is in `change`.
 };
 
+// Replicas that the role shall have now, where it has `have`.
+std::int32_t wanted(const State& state, const JobState& job, RoleIndex role, std::int32_t have) {
+  if (!is_sized_by_policy(job, role)) return job.target(role);
+  return is_met_by_core(state, job) ? job.target(role) : std::min(have, job.row.max_replicas);
+}
+
+// Room for at most `more` replicas: for all of them, or for an elastic role for as many as there is
+// room for. Returns for how many.
+std::int32_t find_room(Step& step,
+                       const JobState& job,
+                       RoleIndex role,
+                       std::int32_t more,
+                       const Resize& resize,
+                       std::vector<NodeCount>& nodes) {
+  const Demand demand = demand_of(step, job, role);
+  const std::int32_t each = job.spec->roles[role.index()].bundle.devices;
+  const std::int64_t reach = step.state.ledger.free().replicas_by_devices(demand);
+  if (!is_sized_by_policy(job, role) && reach < more) return 0;
+  for (auto n = static_cast<std::int32_t>(std::min<std::int64_t>(more, reach)); n > 0; --n) {
+    if (step.state.quota_allows(job, resize.devices + n * each) &&
+        step.state.ledger.find_gang(demand, n, nodes))
+      return n;
+    if (!is_sized_by_policy(job, role)) return 0;
+  }
+  return 0;
+}
+
 // Takes away what is above the target, highest local rank first, and finds room for what is below.
 void resize_role(Step& step, const JobState& job, RoleIndex role, Resize& resize) {
   const std::int32_t each = job.spec->roles[role.index()].bundle.devices;
   auto have = static_cast<std::int32_t>(std::count_if(
       job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
-  const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
-  const std::int32_t want =
-      sized_by_policy ? std::min(have, job.row.max_replicas) : job.target(role);
+  const std::int32_t want = wanted(step.state, job, role, have);
   for (std::size_t i = job.workers.size(); i-- > 0 && have > want;) {
     if (job.workers[i].role != role) continue;
     resize.change.keep[i] = 0;
@@ -34,41 +59,47 @@ void resize_role(Step& step, const JobState& job, RoleIndex role, Resize& resize
   }
   if (have >= want) return;
   std::vector<NodeCount> nodes;
-  const std::int32_t more = (want - have) * each;
-  if (!step.state.quota_allows(job, resize.devices + more) ||
-      !step.state.ledger.find_gang(demand_of(step, job, role), want - have, nodes)) {
-    resize.short_of_room = true;
-    return;
-  }
+  const std::int32_t more = find_room(step, job, role, want - have, resize, nodes);
+  if (have + more < want) resize.short_of_room = true;
+  if (more == 0) return;
   for (const NodeCount& n : nodes) resize.change.added.push_back({role, n});
-  resize.devices += more;
+  resize.devices += more * each;
   resize.changes = true;
 }
 
-// A role with placements goes to the seats of its new size.
-void reseat_role(const State& state, const JobState& job, RoleIndex role, Resize& resize) {
-  const auto have = static_cast<std::int32_t>(std::count_if(
-      job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
-  const bool sized_by_policy = job.row.preemptible && role == job.row.elastic;
-  const std::int32_t want =
-      sized_by_policy ? size_at_most(*job.spec, role, std::min(have, job.row.max_replicas))
-                      : job.target(role);
-  if (have == want) return;
+// Takes the seats of this size, if they are free.
+bool take_seats(
+    const State& state, const JobState& job, RoleIndex role, std::int32_t size, Resize& resize) {
   std::vector<std::uint8_t> keep = resize.change.keep;
   for (std::size_t i = 0; i < job.workers.size(); ++i)
-    if (job.workers[i].role == role) keep[i] = sits_right(job, job.workers[i], want) ? 1 : 0;
+    if (job.workers[i].role == role) keep[i] = sits_right(job, job.workers[i], size) ? 1 : 0;
   std::vector<Placed> added;
-  add_missing_seats(job, role, want, keep, added);
+  add_missing_seats(job, role, size, keep, added);
   // Judged at its target: each device counts once, whoever sits there.
-  const bool may = state.quota_allows(job, devices_at_size(job, job.target(job.row.elastic))) &&
-                   seats_fit_instead(state, job, added);
-  if (!may) {
-    resize.short_of_room = true;
-    return;
-  }
+  const std::int32_t elastic = role == job.row.elastic ? size : job.target(job.row.elastic);
+  if (!state.quota_allows(job, devices_at_size(job, elastic)) ||
+      !seats_fit_instead(state, job, added))
+    return false;
   resize.change.keep = std::move(keep);
   resize.change.added.insert(resize.change.added.end(), added.begin(), added.end());
   resize.changes = true;
+  return true;
+}
+
+// A role with placements goes to the seats of its new size; an elastic one that cannot grow so far
+// to those of the largest size that is free.
+void reseat_role(const State& state, const JobState& job, RoleIndex role, Resize& resize) {
+  const auto have = static_cast<std::int32_t>(std::count_if(
+      job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
+  std::int32_t want = wanted(state, job, role, have);
+  if (is_sized_by_policy(job, role)) want = size_at_most(*job.spec, role, want);
+  if (have == want) return;
+  while (!take_seats(state, job, role, want, resize)) {
+    resize.short_of_room = true;
+    if (!is_sized_by_policy(job, role) || want < have) return;
+    want = size_at_most(*job.spec, role, want - 1);
+    if (want <= have) return;
+  }
 }
 
 // Whether the job is looked at again when room comes.
@@ -83,6 +114,12 @@ void set_wants_more(State& state, JobState& job, bool wants_more) {
 }
 
 }  // namespace
+
+bool is_met_by_core(const State& state, const JobState& job) {
+  const std::size_t role = job.row.elastic.index();
+  return state.settings.rules >= 1 && !state.settings.policy_sizes && role < job.targets.size() &&
+         job.targets[role] > 0;
+}
 
 void meet_target(Step& step, JobState& job) {
   if (!job.row.holds || job.after_drain != AfterDrain::Nothing ||
@@ -108,9 +145,8 @@ void meet_target(Step& step, JobState& job) {
   }
   set_wants_more(step.state, job, resize.short_of_room);
   if (!resize.changes) return;
-  if (job.spec->rescale == RescaleMode::Restart)
-    for (std::size_t i = 0; i < job.workers.size(); ++i)
-      change.replace[i] = change.keep[i] != 0 && !job.workers[i].lease.is_none();
+  for (std::size_t i = 0; i < job.workers.size(); ++i)
+    change.replace[i] = change.keep[i] != 0 && must_start_anew(job, job.workers[i]);
   ++job.row.reschedules;
   job.change_reason = Reason::Rescaled;
   set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);

@@ -244,11 +244,24 @@ bool Driver::wait(Instant until, bool more) {
 
 // All facts of this instant first; then timers that are due; plans last. Returns whether the world
 // has something to tell yet.
+//
+// A real clock goes on while facts come, so that a stream of them without a gap would keep all the
+// rest waiting: a timer whose instant has passed is stepped behind the facts at hand, and a plan
+// that had to wait for longer than an instant has a turn of its own.
 bool Driver::gather() {
+  if (crowded_since_ < world_.now()) plan();
+  if (!events_.empty()) {
+    crowded_since_ = Instant::never();
+    return true;
+  }
   const bool more = world_.wait_events(world_.now(), events_);
-  if (events_.empty() && controller_.next_deadline() <= world_.now())
-    events_.push_back({world_.now(), world_.now(), Origin::Reaction, TimeReached{}});
+  const bool quiet = events_.empty();
+  const Instant now = world_.now();
+  const Instant deadline = controller_.next_deadline();
+  if (deadline < now || (quiet && deadline == now))
+    events_.push_back({now, now, Origin::Reaction, TimeReached{}});
   if (events_.empty()) plan();
+  crowded_since_ = quiet ? Instant::never() : std::min(crowded_since_, now);
   return more;
 }
 

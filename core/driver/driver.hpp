@@ -133,10 +133,11 @@ class Driver {
   std::uint64_t orders_ = 0;        ///< Given so far.
   std::uint64_t orders_seen_ = 0;   ///< When the loop last waited.
   std::uint64_t quiet_cycles_ = 0;  ///< Waits without an order since, where only cycles are due.
-  std::vector<Event> events_;       ///< The batch at hand.
-  Epoch writer_;                    ///< In whose name records are appended: the last that began.
-  std::vector<Command> outbox_;     ///< Orders, first those that were issued already.
-  std::size_t issued_ = 0;          ///< Of the outbox.
+  Instant crowded_since_ = Instant::never();  ///< Since when every turn has had facts.
+  std::vector<Event> events_;                 ///< The batch at hand.
+  Epoch writer_;                 ///< In whose name records are appended: the last that began.
+  std::vector<Command> outbox_;  ///< Orders, first those that were issued already.
+  std::size_t issued_ = 0;       ///< Of the outbox.
   Commands commands_;
   ByteWriter bytes_;
   std::vector<std::size_t> ends_;  ///< Of each event of the batch, in `bytes_`.

@@ -141,7 +141,29 @@ void check_labels(const JobSpec& spec, Errors& errors) {
   }
 }
 
+void check_files(const JobSpec& spec, Errors& errors) {
+  std::size_t bytes = 0;
+  for (const JobFileSpec& file : spec.files) {
+    bytes += file.name.size() + file.text.size();
+    if (!is_file_name(file.name) || !is_file_name(file.volume))
+      refuse(errors,
+             spec.name,
+             "brings along the file '" + file.volume.substr(0, 80) + "/" + file.name.substr(0, 80) +
+                 "', names of a-z, A-Z, 0-9, '.', '_' and '-' are needed; rename it");
+  }
+  if (bytes > kFilesBytesMax)
+    refuse(errors,
+           spec.name,
+           "brings along files of " + std::to_string(bytes) + " bytes, at most " +
+               std::to_string(kFilesBytesMax) + " go with a job; put them on the nodes");
+}
+
 }  // namespace
+
+bool is_file_name(std::string_view name) {
+  return !name.empty() && name.size() <= 253 && name != "." && name != ".." &&
+         is_word_of(name, "._-");
+}
 
 bool is_isolation_key(std::string_view key) {
   return !key.empty() && key.size() <= 63 && is_word_of(key, "._-") && key.front() != '.' &&
@@ -162,6 +184,7 @@ void check_programs(const JobSpec& spec, Errors& errors) {
   for (const RoleSpec& role : spec.roles) check_role(spec, role, errors);
   check_keys_agree(spec, errors);
   if (!spec.labels.empty()) check_labels(spec, errors);
+  if (!spec.files.empty()) check_files(spec, errors);
 }
 
 }  // namespace orrery

@@ -46,10 +46,11 @@ struct JobRow {
   std::int32_t priority = 0;
   std::int32_t min_replicas = 1;  ///< Bounds after user targets.
   std::int32_t max_replicas = 1;
-  std::int32_t replicas = 0;      ///< Granted now.
-  Demand demand;                  ///< One replica of the elastic role.
-  std::int32_t rest_devices = 0;  ///< Devices of all other roles together.
-  std::int32_t devices_held = 0;  ///< Devices of the whole job now.
+  std::int32_t replicas = 0;          ///< Granted now.
+  Demand demand;                      ///< One replica of the elastic role.
+  std::int32_t rest_devices = 0;      ///< Devices of all other roles together.
+  std::int64_t rest_thousandths = 0;  ///< The same in thousandths, parts counted as parts.
+  std::int32_t devices_held = 0;      ///< Devices of the whole job now.
   Generation generation;
   std::uint32_t restarts = 0;     ///< Charged to failures.
   std::uint32_t reschedules = 0;  ///< Membership changes by decision.
@@ -70,8 +71,24 @@ struct JobRow {
     return attained_us + devices_held * ((now - attained_as_of).ns / 1000);
   }
 
-  /// Devices that the job needs at least to start.
+  /// Devices that the job needs at least to start, as quotas count them: a part counts as a whole.
   std::int32_t gang_devices() const { return min_replicas * demand.devices + rest_devices; }
+
+  /// Thousandths of devices of the whole job at this size, parts counted as parts.
+  std::int64_t thousandths_at(std::int32_t size) const {
+    return size * demand.thousandths() + rest_thousandths;
+  }
+
+  /// Whether some replica asks for a part of a device.
+  bool has_parts() const {
+    return !demand.share.is_whole() || rest_thousandths != std::int64_t{rest_devices} * 1000;
+  }
+
+  /// Free devices without which the job cannot start, all parts added up and rounded up; to be
+  /// compared with FreeIndex::device_room. That many may not be enough: parts have to fit.
+  std::int32_t gang_room() const {
+    return static_cast<std::int32_t>((thousandths_at(min_replicas) + 999) / 1000);
+  }
 
   bool is_fixed() const { return !preemptible; }
 
@@ -89,6 +106,7 @@ struct JobRow {
     v.field("replicas", self.replicas);
     v.field("demand", self.demand);
     v.field("rest_devices", self.rest_devices);
+    v.field_since(4, "rest_thousandths", self.rest_thousandths);
     v.field("devices_held", self.devices_held);
     v.field("generation", self.generation);
     v.field("restarts", self.restarts);

@@ -50,6 +50,22 @@ struct IsolationSpec {
   }
 };
 
+/// A file that a job brings along, in one of the folders that it has on each node.
+struct JobFileSpec {
+  std::string volume;  ///< Name of the folder, as the source of a volume names it.
+  std::string name;    ///< Of the file: no path.
+  std::string text;
+
+  friend bool operator==(const JobFileSpec&, const JobFileSpec&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("volume", self.volume);
+    v.field("name", self.name);
+    v.field("text", self.text);
+  }
+};
+
 /// A kind of worker inside a job. DI-engine "task", RLinf "component", DLRover "workload".
 struct RoleSpec {
   std::string name;  ///< DNS label, unique in the job.
@@ -104,7 +120,7 @@ struct JobSpec {
   std::string group;          ///< For listing, stopping and quota; may be empty.
   std::int32_t priority = 0;  ///< Higher goes first; "normal" is 0, "high" is 100.
   bool preemptible = false;   ///< Whether a policy may take replicas back or move them.
-  RescaleMode rescale = RescaleMode::InPlace;
+  RescaleMode rescale = RescaleMode::Auto;
   RecoveryScope recovery = RecoveryScope::Worker;
   std::int32_t backoff_limit = 3;  ///< Restarts charged to failures before the job fails.
   CleanPodPolicy clean_pods = CleanPodPolicy::Running;
@@ -127,6 +143,7 @@ struct JobSpec {
   std::vector<VirtualClusterSpec> virtual_clusters;
   std::vector<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
   std::vector<KeyValue> labels;       ///< The user's own; for listing only.
+  std::vector<JobFileSpec> files;     ///< Written before the first worker of a node starts.
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 
@@ -160,6 +177,7 @@ struct JobSpec {
     v.field_since(3, "virtual_clusters", self.virtual_clusters);
     v.field_since(3, "take_turns", self.take_turns);
     v.field_since(4, "labels", self.labels);
+    v.field_since(4, "files", self.files);
   }
 };
 

@@ -43,8 +43,9 @@ enum class RecoveryScope : std::uint8_t {
 
 /// What a change of membership does to the workers that stay.
 enum class RescaleMode : std::uint8_t {
-  InPlace,  ///< They keep running and learn of the new membership.
+  InPlace,  ///< They keep running and learn of the new membership, by whatever way they know.
   Restart,  ///< Checkpoint, stop all, start all anew.
+  Auto,     ///< Those that said hello to their agent are told in place; all others start anew.
 };
 
 /// Where an estimate of a job's duration comes from.
@@ -93,6 +94,7 @@ enum class Reason : std::uint8_t {
   RecoveryRefused,      ///< Strict recovery: the controller was lost while the job did not run.
   WaitDeadline,
   RunDeadline,
+  CannotStart,  ///< A worker's program or folder is not there or cannot be used: no retry helps.
 };
 
 /// What one worker is doing, as last reported.
@@ -109,10 +111,11 @@ enum class WorkerState : std::uint8_t {
 
 /// What is reported of workers.
 enum class WorkerFact : std::uint8_t {
-  Ready,         ///< Up and able to work.
+  Ready,         ///< Up and able to work; it is told of changes of membership.
   Exited,        ///< Ended with an exit code.
   Lost,          ///< Missing from its node's complete list, or deleted from outside.
   LaunchFailed,  ///< Never came up: refused by the node.
+  Running,       ///< Up as far as anybody can see: it has said no hello, so it cannot be told.
 };
 
 template <>
@@ -147,7 +150,7 @@ struct EnumNames<RecoveryScope> {
 
 template <>
 struct EnumNames<RescaleMode> {
-  static constexpr std::array kNames{"in_place", "restart"};
+  static constexpr std::array kNames{"in_place", "restart", "auto"};
 };
 
 template <>
@@ -197,7 +200,8 @@ struct EnumNames<Reason> {
                                      "FailureLimitReached",
                                      "RecoveryRefused",
                                      "WaitDeadline",
-                                     "RunDeadline"};
+                                     "RunDeadline",
+                                     "CannotStart"};
 };
 
 template <>
@@ -208,8 +212,18 @@ struct EnumNames<WorkerState> {
 
 template <>
 struct EnumNames<WorkerFact> {
-  static constexpr std::array kNames{"Ready", "Exited", "Lost", "LaunchFailed"};
+  static constexpr std::array kNames{"Ready", "Exited", "Lost", "LaunchFailed", "Running"};
 };
+
+/// Whether the fact is about a worker that lives.
+constexpr bool is_up(WorkerFact fact) {
+  return fact == WorkerFact::Ready || fact == WorkerFact::Running;
+}
+
+/// Exit codes of a worker whose program, or working directory, cannot be run, as a shell has them:
+/// it is there but cannot be used, or it is not there.
+inline constexpr std::int32_t kCannotRun = 126;
+inline constexpr std::int32_t kNotFound = 127;
 
 /// Succeeded and Failed are final.
 constexpr bool is_final(JobPhase phase) {

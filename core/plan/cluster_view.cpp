@@ -21,22 +21,18 @@ bool try_start(const ClusterView& view,
   std::vector<NodeCount> local;
   std::vector<NodeCount>& elastic = nodes != nullptr ? *nodes : local;
   if (view.is_seated(job.row.id)) return view.try_seats(job.row.id, replicas, trial, elastic);
-  const std::size_t mark = elastic.size();
+  const std::size_t begin = elastic.size();
+  const std::size_t mark = trial.mark();
   if (!trial.take_gang(job.row.demand, replicas, elastic)) return false;
-  if (job.spec.roles.size() == 1) return true;
-  std::vector<std::pair<Demand, std::vector<NodeCount>>> taken;
-  for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
+  std::vector<NodeCount> others;
+  for (std::size_t r = 0; job.spec.roles.size() > 1 && r < job.spec.roles.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     if (role == job.row.elastic) continue;
-    taken.emplace_back(view.demand_of(job.spec, role), std::vector<NodeCount>{});
-    if (trial.take_gang(taken.back().first, view.target(job.row.id, role), taken.back().second))
+    others.clear();
+    if (trial.take_gang(view.demand_of(job.spec, role), view.target(job.row.id, role), others))
       continue;
-    taken.pop_back();
-    for (const auto& [demand, counts] : taken)
-      for (const NodeCount& n : counts) trial.give(n.node, demand, n.replicas);
-    for (std::size_t i = mark; i < elastic.size(); ++i)
-      trial.give(elastic[i].node, job.row.demand, elastic[i].replicas);
-    elastic.resize(mark);
+    trial.undo(mark);
+    elastic.resize(begin);
     return false;
   }
   return true;

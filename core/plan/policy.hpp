@@ -29,6 +29,10 @@ class Policy {
 
   virtual Triggers triggers() const = 0;
 
+  /// Whether it chooses how many replicas a preemptible job has. What a user asks for is a bound
+  /// then; under the others, who start a job with its minimum, the core brings the job to it.
+  virtual bool sizes_jobs() const { return false; }
+
   /// What to do about one newly submitted job; empty: it waits.
   virtual Plan allocate(const JobView& job, const ClusterView& view) = 0;
 

@@ -14,7 +14,7 @@ namespace orrery {
 /// One waiting job with what a backfilling scan reads, so that the scan stays in few cache lines.
 struct WaitEntry {
   JobId job;
-  std::int32_t devices = 0;  ///< Devices of the whole gang at its minimum, at least 0.
+  std::int32_t devices = 0;  ///< Free devices without which it cannot start (JobRow::gang_room).
   Duration estimate;         ///< Stated run time; zero where none.
 };
 

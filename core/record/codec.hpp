@@ -7,9 +7,11 @@
 //   v.field_since(2, "drain_limit", self.drain_limit);  // New in version 2; default where older.
 //
 // A new field raises `kRecordVersion` (once for each release) and has a line with `field_since`; it
-// may stand anywhere in the list. Fields are never removed, never change their type or their place,
-// and alternatives of a variant and words of an enum are only ever appended. A kept journal of each
-// released version in tests/system/journals holds all this to be true.
+// may stand anywhere in the list. What older records mean by its absence is the type's default, or
+// a fourth argument where a new value shall be something else. Fields are never removed, never
+// change their type or their place, and alternatives of a variant and words of an enum are only
+// ever appended. A kept journal of each released version in tests/system/journals holds all this to
+// be true.
 #pragma once
 
 #include <concepts>
@@ -43,6 +45,11 @@ class Encoder {
   /// Only the newest version is written, so every field is.
   template <class T>
   void field_since(std::uint16_t, std::string_view, const T& value) {
+    put(value);
+  }
+
+  template <class T>
+  void field_since(std::uint16_t, std::string_view, const T& value, const T& /*older*/) {
     put(value);
   }
 
@@ -137,6 +144,16 @@ class Decoder {
   template <class T>
   void field_since(std::uint16_t since, std::string_view, T& value) {
     if (version_ >= since) get(value);
+  }
+
+  /// As above, for a field that says `older` in records before version `since`.
+  template <class T>
+  void field_since(std::uint16_t since, std::string_view, T& value, const T& older) {
+    if (version_ >= since) {
+      get(value);
+    } else {
+      value = older;
+    }
   }
 
   void get(bool& v) { v = in_.boolean(); }

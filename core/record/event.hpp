@@ -13,6 +13,7 @@
 #include "core/job/spec.hpp"
 #include "core/job/words.hpp"
 #include "core/plan/plan.hpp"
+#include "core/record/version.hpp"
 
 namespace orrery {
 
@@ -41,6 +42,8 @@ struct Settings {
   Duration plan_period;       ///< Zero: no cycle.
   std::uint64_t cluster = 0;  ///< Of one journal from its first record on; agents of another one's
                               ///< workers end them. 0: none was given.
+  bool policy_sizes = false;  ///< The policy chooses how many replicas a preemptible job has.
+  std::uint16_t rules = kDecisionRules;  ///< See there; 0 in journals from before there were any.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -62,6 +65,8 @@ struct Settings {
     v.field_since(2, "lemon_window", self.lemon_window);
     v.field_since(2, "exclusion", self.exclusion);
     v.field_since(4, "cluster", self.cluster);
+    v.field_since(4, "policy_sizes", self.policy_sizes);
+    v.field_since(4, "rules", self.rules, std::uint16_t{0});
   }
 };
 
@@ -132,6 +137,8 @@ struct ScaleRequested {
   RoleIndex role;  ///< None: every role by the same number (DI-engine's "+1 per task").
   ScaleMode mode = ScaleMode::Set;
   std::int32_t replicas = 0;
+  /// Also a preemptible job of a fixed size takes another number; older journals have refused that.
+  bool any_fixed_size = false;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -140,6 +147,7 @@ struct ScaleRequested {
     v.field("role", self.role);
     v.field("mode", self.mode);
     v.field("replicas", self.replicas);
+    v.field_since(4, "any_fixed_size", self.any_fixed_size);
   }
 };
 
@@ -165,6 +173,22 @@ struct DeleteRequested {
   static void fields(Self& self, Visitor& v) {
     v.field("request", self.request);
     v.field("job", self.job);
+  }
+};
+
+/// A user wants a live job to be as `spec` says. Taken over where it differs only in what can
+/// change in place (core/control/job_changes.hpp); numbers of replicas that were set before count
+/// no more.
+struct JobChanged {
+  std::uint64_t request = 0;
+  JobId job;
+  std::shared_ptr<const JobSpec> spec;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("request", self.request);
+    v.field("job", self.job);
+    v.field("spec", self.spec);
   }
 };
 
@@ -233,7 +257,10 @@ struct WorkersChanged {
   WorkerFact fact = WorkerFact::Ready;
   Rank first;
   std::uint32_t count = 1;
-  std::int32_t exit_code = 0;  ///< With Exited.
+  std::int32_t exit_code = 0;  ///< With Exited. With LaunchFailed kCannotRun or kNotFound: no
+                               ///< other try can help; anything else: another one may.
+  Generation environment;      ///< With Running: whose membership its environment has.
+  std::string why;             ///< With LaunchFailed: the reason, for people.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -244,6 +271,8 @@ struct WorkersChanged {
     v.field("first", self.first);
     v.field("count", self.count);
     v.field("exit_code", self.exit_code);
+    v.field_since(4, "environment", self.environment);
+    v.field_since(4, "why", self.why);
   }
 };
 
@@ -469,6 +498,7 @@ using EventBody = std::variant<EpochStarted,
                                DevicesLost,
                                WorkerSuspected,
                                DeleteRequested,
+                               JobChanged,
                                FailureExplained>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.

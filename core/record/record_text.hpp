@@ -45,6 +45,11 @@ class JsonFields {
   }
 
   template <class T>
+  void field_since(std::uint16_t, std::string_view name, const T& value, const T& /*older*/) {
+    field(name, value);
+  }
+
+  template <class T>
 
   requires(std::is_arithmetic_v<T>) void put(T v) { out_.value(v); }
 

@@ -8,4 +8,11 @@ namespace orrery {
 /// Version of the record formats that this program writes. Readers accept it and all before.
 inline constexpr std::uint16_t kRecordVersion = 4;
 
+/// Rules of decision that a controller of this program folds by. A journal written before a rule
+/// was mended goes on folding as it was, so that it says the same facts; each leader records in
+/// `Settings::rules` by which it decides. Rules since 1: a user's number for a preemptible job that
+/// its policy does not size is met by the core; `throughput` is the job's, whichever rank reports
+/// it; parts of devices are looked for on every device, not only on the emptiest of a node.
+inline constexpr std::uint16_t kDecisionRules = 1;
+
 }  // namespace orrery

@@ -8,26 +8,26 @@
 namespace orrery::workers {
 namespace {
 
-Error refusal(const std::string& about, std::string message) {
+Error refused_call(const std::string& about, std::string message) {
   return {ErrorCode::InvalidInput, {}, 0, about, std::move(message)};
 }
 
 /// What every kind of call needs.
 void check_call(const CalledGroup& group, const CallArguments& arguments, Errors& errors) {
   if (arguments.positional != 0)
-    errors.push_back(refusal("arguments",
-                             "found " + std::to_string(arguments.positional) +
-                                 " positional, needed keywords only; name each argument"));
+    errors.push_back(refused_call("arguments",
+                                  "found " + std::to_string(arguments.positional) +
+                                      " positional, needed keywords only; name each argument"));
   if (group.sharding == nullptr) return;
   const std::vector<std::int32_t>& ranks = group.sharding->ranks();
   const bool is_whole =
       ranks.size() == static_cast<std::size_t>(group.workers) &&
       std::ranges::all_of(ranks, [&](std::int32_t rank) { return rank < group.workers; });
   if (!is_whole)
-    errors.push_back(
-        refusal("named sharding",
-                "found " + group.sharding->text() + ", needed a place for each of the " +
-                    std::to_string(group.workers) + " workers; number its ranks 0 to workers - 1"));
+    errors.push_back(refused_call(
+        "named sharding",
+        "found " + group.sharding->text() + ", needed a place for each of the " +
+            std::to_string(group.workers) + " workers; number its ranks 0 to workers - 1"));
 }
 
 /// Positions of the named axes among those of the group; what is wrong goes to `errors`.
@@ -38,19 +38,20 @@ std::vector<std::size_t> positions(const CalledGroup& group,
   std::vector<std::size_t> out;
   if (group.sharding == nullptr) {
     if (!axes.empty())
-      errors.push_back(refusal(list,
-                               "found axis " + axes.front() +
-                                   " for a group without named sharding, needed no axes; give the "
-                                   "group a sharding or leave the axes out"));
+      errors.push_back(
+          refused_call(list,
+                       "found axis " + axes.front() +
+                           " for a group without named sharding, needed no axes; give the "
+                           "group a sharding or leave the axes out"));
     return out;
   }
   for (const std::string& axis : axes) {
     const Result<std::size_t> position = group.sharding->axis_index(axis);
     if (!position) {
-      errors.push_back(refusal(list, position.errors().front().message));
+      errors.push_back(refused_call(list, position.errors().front().message));
     } else if (std::ranges::find(out, *position) != out.end()) {
       errors.push_back(
-          refusal(list, "found axis " + axis + " twice, needed it once; name it once"));
+          refused_call(list, "found axis " + axis + " twice, needed it once; name it once"));
     } else {
       out.push_back(*position);
     }
@@ -84,16 +85,17 @@ RunPlan at_zero_of(const CalledGroup& group, const std::vector<std::size_t>& axe
 
 void check_items(const CallArguments& arguments, std::size_t started, Errors& errors) {
   if (arguments.keyword.empty())
-    errors.push_back(refusal("arguments",
-                             "found none, needed at least one list with an item per worker; call "
-                             "with single data instead"));
+    errors.push_back(
+        refused_call("arguments",
+                     "found none, needed at least one list with an item per worker; call "
+                     "with single data instead"));
   for (const KeywordArgument& argument : arguments.keyword) {
     const std::int32_t items = argument.extents.empty() ? 0 : argument.extents.front();
     if (static_cast<std::size_t>(items) == started) continue;
-    errors.push_back(refusal("argument " + argument.name,
-                             "found " + std::to_string(items) + " items, needed " +
-                                 std::to_string(started) +
-                                 ", one per worker that is started; give each its item"));
+    errors.push_back(refused_call("argument " + argument.name,
+                                  "found " + std::to_string(items) + " items, needed " +
+                                      std::to_string(started) +
+                                      ", one per worker that is started; give each its item"));
   }
 }
 
@@ -117,10 +119,11 @@ CallAxes axes_of(const CalledGroup& group, const ShardedCall& call, Errors& erro
     const bool is_sharded = has(out.sharded, axis);
     const bool is_replicated = has(replicated, axis);
     if (is_sharded && is_replicated)
-      errors.push_back(refusal("replicate_on_axes",
-                               "found axis " + group.sharding->names()[axis] +
-                                   ", which is sharded too, needed one of both; take it out of "
-                                   "one list"));
+      errors.push_back(
+          refused_call("replicate_on_axes",
+                       "found axis " + group.sharding->names()[axis] +
+                           ", which is sharded too, needed one of both; take it out of "
+                           "one list"));
     if (!is_sharded && !is_replicated) out.free.push_back(axis);
   }
   return out;
@@ -134,10 +137,10 @@ void check_extents(const CallArguments& arguments,
     for (std::size_t depth = 0; depth < needed.size(); ++depth) {
       const std::int32_t found = depth < argument.extents.size() ? argument.extents[depth] : 0;
       if (found == needed[depth]) continue;
-      errors.push_back(refusal("argument " + argument.name,
-                               "found " + std::to_string(found) + " elements along axis " +
-                                   axes[depth] + ", needed " + std::to_string(needed[depth]) +
-                                   "; split the data into one element per index of the axis"));
+      errors.push_back(refused_call("argument " + argument.name,
+                                    "found " + std::to_string(found) + " elements along axis " +
+                                        axes[depth] + ", needed " + std::to_string(needed[depth]) +
+                                        "; split the data into one element per index of the axis"));
     }
 }
 
@@ -189,9 +192,10 @@ Result<RunPlan> run_all_sharded_data(const CalledGroup& group,
                                      const CallArguments& arguments,
                                      const ShardedCall& call) {
   if (group.sharding == nullptr)
-    return refusal("group",
-                   "found no named sharding, needed one for sharded data; give the group its axes "
-                   "or call with multiple data");
+    return refused_call(
+        "group",
+        "found no named sharding, needed one for sharded data; give the group its axes "
+        "or call with multiple data");
   Errors errors;
   check_call(group, arguments, errors);
   const CallAxes axes = axes_of(group, call, errors);

@@ -8,7 +8,7 @@
 namespace orrery::workers {
 namespace {
 
-Error refusal(std::string_view prefix, std::string message) {
+Error refused_group(std::string_view prefix, std::string message) {
   return {
       ErrorCode::InvalidInput, {}, 0, "worker group " + std::string(prefix), std::move(message)};
 }
@@ -25,21 +25,21 @@ std::vector<std::int32_t> workers_on(std::string_view prefix,
                                      Errors& errors) {
   if (wanted.empty()) return bundles;
   if (wanted.size() != 1 && wanted.size() != bundles.size()) {
-    errors.push_back(refusal(prefix,
-                             "found workers_per_node for " + std::to_string(wanted.size()) +
-                                 " nodes, needed 1 or " + std::to_string(bundles.size()) +
-                                 " values; give one per node that has bundles"));
+    errors.push_back(refused_group(prefix,
+                                   "found workers_per_node for " + std::to_string(wanted.size()) +
+                                       " nodes, needed 1 or " + std::to_string(bundles.size()) +
+                                       " values; give one per node that has bundles"));
     return {};
   }
   std::vector<std::int32_t> out;
   for (std::size_t node = 0; node < bundles.size(); ++node) {
     const std::int32_t count = wanted.size() == 1 ? wanted.front() : wanted[node];
     if (count < 0 || count > bundles[node])
-      errors.push_back(refusal(prefix,
-                               "found " + std::to_string(count) + " workers per node, but " +
-                                   of_node(node, bundles[node]) +
-                                   ", needed 0 to that many; lower workers_per_node or add "
-                                   "bundles"));
+      errors.push_back(refused_group(prefix,
+                                     "found " + std::to_string(count) + " workers per node, but " +
+                                         of_node(node, bundles[node]) +
+                                         ", needed 0 to that many; lower workers_per_node or add "
+                                         "bundles"));
     out.push_back(count);
   }
   return out;
@@ -54,27 +54,28 @@ void check_tied(std::string_view prefix,
     const std::string subject = "tied group " + std::to_string(group) + ": ";
     const std::int32_t node = tied[group].node;
     if (node < 0 || static_cast<std::size_t>(node) >= bundles.size()) {
-      errors.push_back(refusal(prefix,
-                               subject + "found logical node " + std::to_string(node) +
-                                   ", needed 0 to " + std::to_string(bundles.size() - 1) +
-                                   "; name a node that has bundles"));
+      errors.push_back(refused_group(prefix,
+                                     subject + "found logical node " + std::to_string(node) +
+                                         ", needed 0 to " + std::to_string(bundles.size() - 1) +
+                                         "; name a node that has bundles"));
       continue;
     }
     if (tied[group].bundles.empty())
-      errors.push_back(refusal(
+      errors.push_back(refused_group(
           prefix, subject + "found no bundles, needed at least one; list them or leave it out"));
     const std::int32_t count = bundles[static_cast<std::size_t>(node)];
     for (const std::int32_t bundle : tied[group].bundles) {
       if (bundle < 0 || bundle >= count)
-        errors.push_back(refusal(prefix,
-                                 subject + "found bundle " + std::to_string(bundle) + ", but " +
-                                     of_node(static_cast<std::size_t>(node), count) +
-                                     "; choose one of them"));
+        errors.push_back(refused_group(
+            prefix,
+            subject + "found bundle " + std::to_string(bundle) + ", but " +
+                of_node(static_cast<std::size_t>(node), count) + "; choose one of them"));
       else if (!taken.emplace(node, bundle).second)
-        errors.push_back(refusal(prefix,
-                                 subject + "found bundle " + std::to_string(bundle) + " of node " +
-                                     std::to_string(node) +
-                                     " a second time, needed one worker per bundle; take another"));
+        errors.push_back(
+            refused_group(prefix,
+                          subject + "found bundle " + std::to_string(bundle) + " of node " +
+                              std::to_string(node) +
+                              " a second time, needed one worker per bundle; take another"));
     }
   }
 }
@@ -127,7 +128,7 @@ Result<WorkerGroupLayout> lay_out(std::string_view prefix,
   const std::vector<std::int32_t> bundles = bundles_by_logical_node(cluster);
   Errors errors;
   if (!group.tied.empty() && !group.workers_per_node.empty())
-    errors.push_back(refusal(
+    errors.push_back(refused_group(
         prefix, "found tied groups and workers_per_node, needed one of both; leave out one"));
   check_tied(prefix, bundles, group.tied, errors);
   std::vector<std::int32_t> counts;
@@ -148,26 +149,28 @@ Result<std::vector<std::int32_t>> data_leaders(const WorkerGroupLayout& layout,
   if (!axis) return axis.errors();
   Errors errors;
   if (sharding.size() != layout.workers.size())
-    errors.push_back(refusal("sharding",
-                             "found " + std::to_string(sharding.size()) + " ranks, needed " +
-                                 std::to_string(layout.workers.size()) +
-                                 ", one per worker of the group; match the sharding to the group"));
+    errors.push_back(
+        refused_group("sharding",
+                      "found " + std::to_string(sharding.size()) + " ranks, needed " +
+                          std::to_string(layout.workers.size()) +
+                          ", one per worker of the group; match the sharding to the group"));
   std::vector<std::int32_t> at(sharding.shape().size(), 0);
   std::vector<std::int32_t> out;
   for (std::int32_t index = 0; index < sharding.shape()[*axis]; ++index) {
     at[*axis] = index;
     const std::int32_t rank = sharding.rank_at(at).value();
     if (rank >= layout.world_size())
-      errors.push_back(refusal("sharding",
-                               "found rank " + std::to_string(rank) + ", needed below " +
-                                   std::to_string(layout.world_size()) +
-                                   "; number its ranks from 0"));
+      errors.push_back(refused_group("sharding",
+                                     "found rank " + std::to_string(rank) + ", needed below " +
+                                         std::to_string(layout.world_size()) +
+                                         "; number its ranks from 0"));
     else if (!layout.workers[static_cast<std::size_t>(rank)].is_leader())
-      errors.push_back(refusal("sharding",
-                               "found worker " + std::to_string(rank) + " at index " +
-                                   std::to_string(index) + " of axis " + std::string(data_axis) +
-                                   ", who leads no tied group and has no engine, needed a leader; "
-                                   "put leaders at index 0 of the other axes"));
+      errors.push_back(
+          refused_group("sharding",
+                        "found worker " + std::to_string(rank) + " at index " +
+                            std::to_string(index) + " of axis " + std::string(data_axis) +
+                            ", who leads no tied group and has no engine, needed a leader; "
+                            "put leaders at index 0 of the other axes"));
     out.push_back(rank);
   }
   if (!errors.empty()) return errors;

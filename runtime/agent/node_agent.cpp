@@ -26,12 +26,6 @@ constexpr Duration kStopGrace = Duration::seconds(2);
 // Sentences about workers that are kept while no controller is there; each has up to 64 KiB.
 constexpr std::size_t kTroublesMax = 64;
 
-std::int64_t wall_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<NodeAgent>> NodeAgent::make(const AgentConfig& config,
@@ -79,7 +73,11 @@ NodeAgent::NodeAgent(const AgentConfig& config,
             config.controllers,
             state_.record().session ^ static_cast<std::uint64_t>(boot_time().ns),
             host.line),
-      inbox_(std::make_shared<Inbox<Word>>()) {}
+      inbox_(std::make_shared<Inbox<Word>>()) {
+  starts_.on_token([this](const WorkerToken& token) {
+    if (welcomed_) line_.send(WorkerTokens{{token}});
+  });
+}
 
 AgentEnd NodeAgent::run(int signals) {
   signals_ = signals;
@@ -218,7 +216,10 @@ Instant NodeAgent::next_deadline() const {
 void NodeAgent::take_changes(const std::vector<int>& readable) {
   table_.look(readable);
   for (const WorkerRecord& ready : table_.take_ready())
-    if (agent_) step_without_acting(WorkerReady{ready.name()});
+    if (agent_ && ready.said_hello)
+      step_without_acting(WorkerReady{ready.name()});
+    else if (agent_)
+      step_without_acting(WorkerRuns{ready.name(), ready.environment});
   for (const WorkerEnd& end : table_.take_ends()) {
     tell_trouble(end);
     const WorkerName name = end.record.name();
@@ -233,7 +234,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
           step_without_acting(WorkerExited{name, end.status.exit_code});
         break;
       case EndKind::NotStarted:
-        step_without_acting(SpawnFailed{name});
+        step_without_acting(SpawnFailed{name, end.status.exit_code, end.status.reason});
         break;
       case EndKind::Fenced:
       case EndKind::Lost:
@@ -299,7 +300,7 @@ void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) 
   for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
   if (!failed) return;
   tell_trouble(*failed);
-  answers.emplace_back(SpawnFailed{order.worker});
+  answers.emplace_back(SpawnFailed{order.worker, 0, failed->reason});
 }
 
 void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers) {
@@ -312,7 +313,7 @@ void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers)
 void NodeAgent::take_starts(const std::vector<int>& readable) {
   for (const FailedStart& failed : starts_.go_on(readable, boot_time())) {
     tell_trouble(failed);
-    step(SpawnFailed{failed.worker});
+    step(SpawnFailed{failed.worker, 0, failed.reason});
   }
   for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
 }

@@ -139,6 +139,7 @@ class NodeAgent {
   void say_beat(const Heartbeat& heartbeat);
   void say_fact(EventBody body, Duration leaves_in = Duration::forever());
   void send_facts();
+  void send_tokens();
   void hear(const ControllerMessage& message);
   void heard(const Welcome& welcome);
   void heard(const Refusal& refusal);

@@ -60,6 +60,7 @@ void NodeAgent::heard(const Welcome& welcome) {
     say("the controller of epoch " + std::to_string(welcome.epoch.value) + " is there");
   welcomed_ = true;
   line_.works();
+  send_tokens();
   step_without_acting(EpochAnnounced{welcome.epoch});
   step_without_acting(Connected{});
   carry_out();
@@ -156,6 +157,18 @@ void NodeAgent::send_facts() {
       each.fact.leaves_in = std::max(each.fact.leaves_in - each.fact.age, Duration::zero());
     line_.send(each.fact);
   }
+}
+
+// A new leader, or a new stream of the same one, knows nobody's.
+void NodeAgent::send_tokens() {
+  constexpr std::size_t kAtOnce = 1000;
+  WorkerTokens some;
+  for (const WorkerRecord& record : table_.records()) {
+    if (record.token.empty()) continue;
+    some.tokens.push_back({record.job, record.incarnation, record.birth_rank, record.token});
+    if (some.tokens.size() == kAtOnce) line_.send(std::exchange(some, {}));
+  }
+  if (!some.tokens.empty()) line_.send(some);
 }
 
 /// A controller of another journal knows nothing of our workers, and its numbers mean others.

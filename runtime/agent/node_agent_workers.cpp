@@ -24,6 +24,8 @@ void NodeAgent::take_worker_words(const std::vector<int>& readable) {
 }
 
 void NodeAgent::said_by(const WorkerName& worker, const SaidHello&) {
+  // Before it is told of the membership: what the controller decides next counts on its hearing.
+  if (table_.said_hello(worker)) step(WorkerReady{worker});
   tell_membership(worker);
   const auto waiting = waiting_words_.find(worker);
   if (waiting == waiting_words_.end()) return;

@@ -4,7 +4,6 @@
 #include <spawn.h>
 #include <sys/file.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,12 +28,6 @@ constexpr int kClearPasses = 3;
 
 Error refused(const std::string& subject, const char* what, int reason) {
   return {ErrorCode::Unavailable, {}, 0, subject, std::string(what) + ": " + std::strerror(reason)};
-}
-
-std::int64_t wall_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 /// What posix_spawn is told: a session of its own, our standard descriptors gone, its signals kept

@@ -1,13 +1,17 @@
 #include "runtime/agent/volumes.hpp"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -130,6 +134,35 @@ Status link_volume(const Volume& volume, const std::string& work) {
                         "it cannot be linked: " + error.message());
 }
 
+/// Gives a folder the file `name` unless it has one. Workers may write there: no link of theirs is
+/// followed. False, with errno set, where that fails.
+bool write_new_file(const std::string& folder, const std::string& name, const std::string& text) {
+  const int at = ::open(folder.c_str(), O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (at < 0) return false;
+
+  struct stat there {};
+
+  if (::fstatat(at, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) return ::close(at) == 0;
+  const std::string unfinished = "." + name + ".new";
+  ::unlinkat(at, unfinished.c_str(), 0);
+  const int file =
+      ::openat(at, unfinished.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+  std::string_view rest = text;
+  while (file >= 0 && !rest.empty()) {
+    const ssize_t written = ::write(file, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  const bool good = file >= 0 && rest.empty() && ::fchmod(file, 0644) == 0 &&
+                    ::renameat(at, unfinished.c_str(), at, name.c_str()) == 0;
+  const int why = errno;
+  if (file >= 0) ::close(file);
+  ::close(at);
+  errno = why;
+  return good;
+}
+
 }  // namespace
 
 bool may_mount() {
@@ -205,6 +238,25 @@ Status make_job_folders(std::vector<Volume>& volumes, const std::string& job, bo
       return volume_refused(volume.source + ":" + volume.target,
                             folder.string() + " cannot be made: " + error.message());
     volume.source = fs::canonical(folder, error).string();
+  }
+  return Done{};
+}
+
+Status write_job_files(const std::vector<JobFileSpec>& files,
+                       const std::vector<Volume>& volumes,
+                       const std::string& job) {
+  for (const JobFileSpec& file : files) {
+    const bool wanted = std::any_of(volumes.begin(), volumes.end(), [&](const Volume& volume) {
+      return volume.of_job && volume.source == file.volume;
+    });
+    if (!wanted) continue;
+    const fs::path folder = fs::path(job) / file.volume;
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error || !write_new_file(folder.string(), file.name, file.text))
+      return volume_refused(file.volume,
+                            (folder / file.name).string() + " cannot be written: " +
+                                (error ? error.message() : std::strerror(errno)));
   }
   return Done{};
 }

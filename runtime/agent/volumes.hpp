@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/job/spec.hpp"
 #include "runtime/shim/worker_files.hpp"
 
 namespace orrery::runtime {
@@ -41,6 +42,12 @@ Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes
 /// Makes the folders that volumes of the job name, and lets each such volume begin there. Those in
 /// memory only where `with_memory`. Errors: a folder cannot be made.
 Status make_job_folders(std::vector<Volume>& volumes, const std::string& job, bool with_memory);
+
+/// Writes the files of a job that lie in folders which `volumes` name. They stay as a worker may
+/// have left them where they are there.
+Status write_job_files(const std::vector<JobFileSpec>& files,
+                       const std::vector<Volume>& volumes,
+                       const std::string& job);
 
 /// How volumes come about on the host: a relative target as a link in `work`, made here; an
 /// absolute one, or one in memory, as a mount that only the worker sees. What is done otherwise

@@ -20,6 +20,7 @@ WorkerRecord record_of(const SpawnWorker& order) {
   out.share = order.share;
   out.hardware = order.hardware;
   out.first_port = order.first_port;
+  out.environment = order.generation;
   return out;
 }
 
@@ -35,6 +36,7 @@ AgentWorker worker_of(const WorkerRecord& record, AgentWorkerState state) {
   out.share = record.share;
   out.hardware = record.hardware;
   out.first_port = record.first_port;
+  if (!record.said_hello) out.environment = record.environment;
   out.state = state;
   return out;
 }
@@ -47,7 +49,8 @@ EndedWorker ended_of(const WorkerRecord& record, const WorkerStatus& status) {
           record.generation,
           record.rank,
           fact,
-          fact == WorkerFact::Exited ? status.exit_code : 0};
+          fact == WorkerFact::Lost ? 0 : status.exit_code,
+          fact == WorkerFact::LaunchFailed ? status.reason : std::string()};
 }
 
 WorkerFact fact_of(const WorkerStatus& status) {

@@ -27,6 +27,9 @@ struct WorkerRecord {
   Share share;
   std::uint64_t hardware = 0;
   std::int32_t first_port = 0;
+  Generation environment;   ///< Whose membership the worker's environment has.
+  bool said_hello = false;  ///< On the agent's socket; it is told of memberships since.
+  std::string token;        ///< By which the controller's HTTP server knows it.
 
   WorkerName name() const { return {job, incarnation, birth_rank}; }
 
@@ -45,6 +48,9 @@ struct WorkerRecord {
     v.field("share", self.share);
     v.field("hardware", self.hardware);
     v.field("first_port", self.first_port);
+    v.field_since(4, "environment", self.environment);
+    v.field_since(4, "said_hello", self.said_hello);
+    v.field_since(4, "token", self.token);
   }
 };
 

@@ -143,19 +143,24 @@ FailedStart WorkerStarts::failed(const SpawnWorker& order, const std::string& re
 }
 
 std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const JobSpec& job) {
-  const Result<WorkerLaunch> launch = launch_of(order, job);
+  const std::string token = std::string(kWorkerTokenPrefix) + random_token() + random_token();
+  const Result<WorkerLaunch> launch = launch_of(order, job, token);
   if (!launch) return failed(order, all_of(launch.errors()));
   if (const Members* members = jobs_.members(order.worker.job))
     replace_file(table_.folder_of(order.worker) + "/membership.json",
                  membership_text(record_of(order), job, *members) + "\n",
                  Survives::Kill,
                  0644);
-  const Status started = table_.start(order, *launch);
+  const WorkerName& name = order.worker;
+  if (tell_token_) tell_token_({name.job, name.incarnation, name.birth_rank, token});
+  const Status started = table_.start(order, *launch, token);
   if (!started) return failed(order, all_of(started.errors()));
   return std::nullopt;
 }
 
-Result<WorkerLaunch> WorkerStarts::launch_of(const SpawnWorker& order, const JobSpec& job) {
+Result<WorkerLaunch> WorkerStarts::launch_of(const SpawnWorker& order,
+                                             const JobSpec& job,
+                                             const std::string& token) {
   const RoleSpec& role = job.roles[order.slot.role.index()];
   const std::string work = table_.folder_of(order.worker) + "/work";
   WorkerLaunch launch;
@@ -172,7 +177,7 @@ Result<WorkerLaunch> WorkerStarts::launch_of(const SpawnWorker& order, const Job
     launch.working_directory = role.working_directory.front() == '/'
                                    ? role.working_directory
                                    : work + "/" + role.working_directory;
-  const Status told = add_environment(order, job, launch);
+  const Status told = add_environment(order, job, token, launch);
   if (!told) return told.errors();
   add_command(order, role, launch);
   const Status mounted = add_volumes(order, role, launch);
@@ -182,6 +187,7 @@ Result<WorkerLaunch> WorkerStarts::launch_of(const SpawnWorker& order, const Job
 
 Status WorkerStarts::add_environment(const SpawnWorker& order,
                                      const JobSpec& job,
+                                     const std::string& token,
                                      WorkerLaunch& launch) {
   const IsolationSpec& isolation = job.roles[order.slot.role.index()].isolation;
   Surroundings around;
@@ -196,7 +202,15 @@ Status WorkerStarts::add_environment(const SpawnWorker& order,
   around.overrides = {{"ORRERY_SOCKET", state_.path("socket")},
                       {"ORRERY_WORKER", folder_name_of(order.worker)},
                       {"ORRERY_MEMBERSHIP", table_.folder_of(order.worker) + "/membership.json"},
+                      {"ORRERY_TOKEN", token},
                       {kTokenVariable, launch.token}};
+  if (config_.tls.is_set()) {
+    // A copy of its own: the agent's may lie where the workers' user cannot look.
+    const std::string ca = table_.folder_of(order.worker) + "/ca.pem";
+    const std::optional<std::string> text = read_file(config_.tls.ca);
+    if (text && replace_file(ca, *text, Survives::Kill, 0644))
+      around.overrides.push_back({"ORRERY_CA", ca});
+  }
   if (!server_url_.empty()) around.overrides.push_back({"ORRERY_SERVER_URL", server_url_});
   if (!isolation.key.empty()) {
     const std::string folder = environments_.folder_of(isolation.key);
@@ -251,6 +265,10 @@ Status WorkerStarts::add_volumes(const SpawnWorker& order,
                             jobs_.volumes_of(order.worker.job),
                             may_mount(),
                             !launch.as_user};
+  if (const JobSpec* spec = jobs_.spec(order.worker.job); spec != nullptr) {
+    const Status written = write_job_files(spec->files, *volumes, places.job);
+    if (!written) return written.errors();
+  }
   if (!role.image.empty() && !config_.container_runtime.empty()) {
     const Status made = make_job_folders(*volumes, places.job, false);
     if (!made) return made.errors();

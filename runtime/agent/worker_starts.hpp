@@ -1,6 +1,7 @@
 // From the core's order to start a worker to its shim.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ class WorkerStarts {
                std::string shim_program,
                std::optional<WorkerUser> user);
 
+  /// Called with a worker's token right before its shim is started.
+  void on_token(std::function<void(const WorkerToken&)> told) { tell_token_ = std::move(told); }
+
   /// The controller's HTTP address, for workers that start from now on.
   void set_server_url(const std::string& url) { server_url_ = url; }
 
@@ -63,8 +67,13 @@ class WorkerStarts {
   bool may_start();
   std::optional<FailedStart> start(const SpawnWorker& order, const JobSpec& job);
   FailedStart failed(const SpawnWorker& order, const std::string& reason);
-  Result<WorkerLaunch> launch_of(const SpawnWorker& order, const JobSpec& job);
-  Status add_environment(const SpawnWorker& order, const JobSpec& job, WorkerLaunch& launch);
+  Result<WorkerLaunch> launch_of(const SpawnWorker& order,
+                                 const JobSpec& job,
+                                 const std::string& token);
+  Status add_environment(const SpawnWorker& order,
+                         const JobSpec& job,
+                         const std::string& token,
+                         WorkerLaunch& launch);
   Status add_volumes(const SpawnWorker& order, const RoleSpec& role, WorkerLaunch& launch);
   void add_command(const SpawnWorker& order, const RoleSpec& role, WorkerLaunch& launch);
 
@@ -82,6 +91,7 @@ class WorkerStarts {
   std::size_t room_ = 1;  ///< How many more may be on their way to being ready.
   bool held_up_ = false;
   std::vector<FailedStart> warnings_;
+  std::function<void(const WorkerToken&)> tell_token_;
 };
 
 /// 32 hexadecimal digits that nobody can guess.

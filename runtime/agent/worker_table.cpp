@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "runtime/shim/lease_file.hpp"
 #include "runtime/shim/stored_record.hpp"
 
 namespace orrery::runtime {
@@ -24,12 +24,6 @@ Error table_refused(const std::string& subject, const char* what) {
 void remove_folder(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
-}
-
-std::int64_t table_wall_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
@@ -107,10 +101,18 @@ Status WorkerTable::make_folder(const SpawnWorker& order) {
   return Done{};
 }
 
-Status WorkerTable::start(const SpawnWorker& order, const WorkerLaunch& launch) {
-  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path_of(order.worker), launch);
+Status WorkerTable::start(const SpawnWorker& order,
+                          const WorkerLaunch& launch,
+                          const std::string& token) {
+  // While it waited it may have been given another place than its folder was made with.
+  const std::string path = path_of(order.worker);
+  WorkerRecord record = record_of(order);
+  record.token = token;
+  if (!replace_file(path + "/agent", stored(record), Survives::Kill))
+    return table_refused(path, "it cannot be written");
+  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path, launch);
   if (!shim) return shim.errors();
-  living_.emplace(order.worker, Living{record_of(order), std::move(shim).value()});
+  living_.emplace(order.worker, Living{std::move(record), std::move(shim).value()});
   return Done{};
 }
 
@@ -118,7 +120,7 @@ void WorkerTable::never_started(const SpawnWorker& order, const std::string& rea
   WorkerStatus status;
   status.kind = EndKind::NotStarted;
   status.reason = reason;
-  status.ended_at = table_wall_clock();
+  status.ended_at = wall_clock();
   const std::string path = path_of(order.worker);
   if (!exists(path)) return;
   replace_file(path + "/status", stored(status), Survives::Kill);
@@ -148,6 +150,14 @@ void WorkerTable::told(const TellMembership& order, const WorkerSlot& slot) {
   record.role = slot.role;
   record.local_rank = slot.local_rank;
   replace_file(path_of(order.worker) + "/agent", stored(record), Survives::Kill);
+}
+
+bool WorkerTable::said_hello(const WorkerName& worker) {
+  const auto found = living_.find(worker);
+  if (found == living_.end() || found->second.record.said_hello) return false;
+  found->second.record.said_hello = true;
+  replace_file(path_of(worker) + "/agent", stored(found->second.record), Survives::Kill);
+  return true;
 }
 
 void WorkerTable::look(const std::vector<int>& readable) {

@@ -48,8 +48,8 @@ class WorkerTable {
   /// Makes the worker's folder, empty but for `work`. Error: it is there or cannot be made.
   Status make_folder(const SpawnWorker& order);
 
-  /// Starts the worker in the folder that was made for it.
-  Status start(const SpawnWorker& order, const WorkerLaunch& launch);
+  /// Starts the worker in the folder that was made for it. `token`: see WorkerRecord.
+  Status start(const SpawnWorker& order, const WorkerLaunch& launch, const std::string& token);
 
   /// Gives up a folder whose worker was never started; `reason` is kept there for people.
   void never_started(const SpawnWorker& order, const std::string& reason);
@@ -61,6 +61,9 @@ class WorkerTable {
 
   /// A worker has a new place.
   void told(const TellMembership& order, const WorkerSlot& slot);
+
+  /// A worker has said hello. True at its first.
+  bool said_hello(const WorkerName& worker);
 
   /// Looks at those of which a descriptor is in `readable` (ascending), and at those that have
   /// none.

@@ -73,12 +73,22 @@ struct ControllerFacts {
   std::uint64_t inbox = 0;    ///< Items waiting for the core thread.
 };
 
+/// Knows by which tokens workers are known to the HTTP server.
+class TokenOwners {
+ public:
+  virtual ~TokenOwners() = default;
+
+  /// Whose token it is; nothing where it is nobody's, or that of a worker that has ended.
+  virtual std::optional<WorkerName> owner(const std::string& token, const State& state) const = 0;
+};
+
 /// What may be looked at while a `read` lasts: consistent, and gone afterwards.
 struct ControlView {
   const State& state;
   const ControllerFacts& facts;
-  std::span<const NodeFacts> nodes;  ///< By NodeId; as many as `state.nodes`.
-  Instant now;                       ///< By the journal's clock.
+  std::span<const NodeFacts> nodes;     ///< By NodeId; as many as `state.nodes`.
+  Instant now;                          ///< By the journal's clock.
+  const TokenOwners* tokens = nullptr;  ///< Of workers; null where nobody leads here.
 };
 
 /// How a request ended. Durable when it is told.

@@ -125,7 +125,11 @@ void ControllerDaemon::read(std::function<void(const ControlView&)> look) {
     static const State kNothing;
     const ControllerFacts known = facts();
     if (term_)
-      look({term_->state(), known, term_->node_facts(), term_->journal_now()});
+      look({term_->state(),
+            known,
+            term_->node_facts(),
+            term_->journal_now(),
+            &term_->credentials()});
     else
       look({kNothing, known, {}, JournalClock::wall()});
   });

@@ -28,6 +28,7 @@ Settings settings_of(const ControllerConfig& config, const Policy& policy, const
   settings.plan_on_completion = triggers.completion;
   settings.plan_on_capacity = triggers.capacity;
   settings.plan_period = triggers.period;
+  settings.policy_sizes = policy.sizes_jobs();
   settings.cluster = state.settings.cluster;
   // Drawn once for each journal, and part of it from then on.
   while (settings.cluster == 0) {
@@ -360,6 +361,8 @@ void Term::on(NodeId node, const Fact& fact) {
   }
   ear_.told(origin, std::move(body), now - fact.age, now);
 }
+
+void Term::on(NodeId node, const WorkerTokens& told) { credentials_.learn(node, told, state()); }
 
 void Term::on(NodeId node, const WorkerTrouble& trouble) {
   const Instant now = clock_.now();

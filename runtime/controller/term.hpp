@@ -26,6 +26,7 @@
 #include "runtime/controller/log_requests.hpp"
 #include "runtime/controller/node_checks.hpp"
 #include "runtime/controller/node_links.hpp"
+#include "runtime/controller/worker_credentials.hpp"
 #include "runtime/election/election.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/planner/threaded_planner.hpp"
@@ -106,6 +107,8 @@ class Term final : private World, private RunObserver {
 
   std::span<const NodeFacts> node_facts() { return links_.facts(); }
 
+  const WorkerCredentials& credentials() const { return credentials_; }
+
   /// Halted: lets go of the store, so that it can be opened anew while leases are still renewed.
   void release_store() { store_.reset(); }
 
@@ -133,6 +136,7 @@ class Term final : private World, private RunObserver {
   void on(NodeId node, const Reports& reports);
   void on(NodeId node, const Fact& fact);
   void on(NodeId node, const WorkerTrouble& trouble);
+  void on(NodeId node, const WorkerTokens& told);
 
   void on(NodeId node, const LogChunk& chunk) { logs_.chunk(node, chunk); }
 
@@ -175,6 +179,7 @@ class Term final : private World, private RunObserver {
   Driver driver_;
   LeaderEar ear_;
   NodeLinks links_;
+  WorkerCredentials credentials_;
   LogRequests logs_;
   NodeChecks checks_;
   Sequence begun_at_;  ///< The record that begins the epoch.

@@ -1,5 +1,7 @@
 #include "runtime/http/access.hpp"
 
+#include "runtime/link/messages.hpp"
+
 namespace orrery::http {
 namespace {
 
@@ -26,8 +28,13 @@ Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
     if (authorization.size() <= kBearer.size() ||
         !same_name(authorization.substr(0, kBearer.size()), kBearer))
       return {401, "the Authorization header is of another kind; send 'Bearer TOKEN'"};
+    const std::string_view token = authorization.substr(kBearer.size());
+    if (token.starts_with(runtime::kWorkerTokenPrefix)) {
+      who = {Role::Worker, "worker", std::string(token)};
+      return {};
+    }
     std::optional<Identity> known;
-    if (tokens != nullptr) known = tokens->identify(authorization.substr(kBearer.size()));
+    if (tokens != nullptr) known = tokens->identify(token);
     if (!known)
       return {401, "the token is not known here; have one made with 'orrery certs token'"};
     who = *known;
@@ -44,6 +51,7 @@ Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
   }
   who.name = connection.certificate_name;
   who.role = enum_from<Role>(connection.certificate_role).value_or(Role::Nobody);
+  if (who.role == Role::Worker) who.role = Role::Nobody;  // Workers have tokens alone.
   if (who.role == Role::Nobody)
     return {403,
             "the certificate of " + who.name + " has the unit '" + connection.certificate_role +
@@ -65,7 +73,13 @@ Denial check_origin(const Request& request) {
   return {};
 }
 
-Denial check_role(const Identity& who, Role needed) {
+Denial check_role(const Identity& who, Role needed, bool for_workers) {
+  if (who.role == Role::Worker) {
+    if (for_workers) return {};
+    return {403,
+            "a worker may ask for members, replicas and profilings of its own job; for this, ask "
+            "with a user's token or certificate"};
+  }
   if (who.role >= needed) return {};
   if (who.role == Role::Nobody)
     return {401,

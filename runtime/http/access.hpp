@@ -15,9 +15,10 @@ namespace orrery::http {
 /// Each may what those before it may.
 enum class Role : std::uint8_t {
   Nobody,
-  Agent,  ///< Nodes and their workers: memberships and profilings.
-  User,   ///< Jobs.
-  Admin,  ///< Nodes too.
+  Worker,  ///< A worker: on the routes for workers, about its own job.
+  Agent,   ///< Nodes and their workers: memberships and profilings.
+  User,    ///< Jobs.
+  Admin,   ///< Nodes too.
 };
 
 /// The name of whoever is not asked for one.
@@ -26,6 +27,7 @@ inline constexpr std::string_view kLocalName = "local";
 struct Identity {
   Role role = Role::Nobody;
   std::string name;
+  std::string token;  ///< Of a worker: still to be looked up in the controller's state.
 };
 
 /// Knows bearer tokens. Called on the I/O thread; must not block.
@@ -43,21 +45,22 @@ struct Denial {
   std::string message;
 };
 
-/// Who asks: by the token of the request, else by the client's certificate (unit: role, common
-/// name: name), else, where nothing is encrypted, everybody who can connect is an administrator.
-/// `tokens` may be null. A token that is nobody's is a denial, whatever else the client shows.
+/// Who asks: by the token of the request (a worker's, told by its beginning, is only taken down),
+/// else by the client's certificate (unit: role, common name: name), else, where nothing is
+/// encrypted, everybody who can connect is an administrator. `tokens` may be null. A token that is
+/// nobody's is a denial, whatever else the client shows.
 Denial identify(const Request& request, Authenticator* tokens, Identity& who);
 
 /// Pages of the web that a browser on this machine shows must not reach a controller that trusts
 /// everybody on this machine: requests with a foreign Host or Origin are denied.
 Denial check_origin(const Request& request);
 
-/// Whether `who` may do what `needed` may.
-Denial check_role(const Identity& who, Role needed);
+/// Whether `who` may do what `needed` may; a worker, where the route is `for_workers`.
+Denial check_role(const Identity& who, Role needed, bool for_workers = false);
 
 }  // namespace orrery::http
 
 template <>
 struct orrery::EnumNames<orrery::http::Role> {
-  static constexpr std::array kNames{"nobody", "agent", "user", "admin"};
+  static constexpr std::array kNames{"nobody", "worker", "agent", "user", "admin"};
 };

@@ -115,7 +115,7 @@ void ControlDoor::look_at_job(CallPtr call,
   look(call,
        [call, name = full_job_name(name), find = std::move(find)](const ControlView& view) -> Then {
          const JobState* job = view.state.find(view.state.named(name));
-         if (job != nullptr) return find(view, *job);
+         if (job != nullptr && !job->is_forgotten()) return find(view, *job);
          fail(call, 404, "there is no job " + name);
          return {};
        });

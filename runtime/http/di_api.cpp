@@ -139,7 +139,7 @@ void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mod
     }
     const bool conflict = is_final(job.row.phase) || is_fixed_by_placement(job);
     const ScaleRequested request{
-        0, job.row.id, RoleIndex::none(), mode, static_cast<std::int32_t>(*replicas)};
+        0, job.row.id, RoleIndex::none(), mode, static_cast<std::int32_t>(*replicas), true};
     return [=] {
       door.ask(call, request, [=](const RequestOutcome& outcome) {
         if (outcome.kind == RequestOutcome::Kind::Refused)
@@ -152,7 +152,7 @@ void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mod
 
 // --- profilings ---
 
-void get_profilings(const CallPtr& call, const ControlDoor& door) {
+void get_di_profilings(const CallPtr& call, const ControlDoor& door) {
   with_job(call, door, [call](const ControlView&, const JobState& job) -> Then {
     return [call, numbers = latest_profilings(job)] { succeed(call, numbers_json(numbers)); };
   });
@@ -173,19 +173,19 @@ void add_profilings(const CallPtr& call, const ControlDoor& door) {
 
 void add_di_api(Router& router, const ControlDoor& door) {
   for (const std::string prefix : {"/v2alpha1/{id}", "/v2alpha1/job/{id}"}) {
-    router.add("GET", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
+    router.add_for_workers("GET", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
       get_replicas(call, door);
     });
-    router.add("POST", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
+    router.add_for_workers("POST", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
       change_replicas(call, door, ScaleMode::Add);
     });
-    router.add("DELETE", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
+    router.add_for_workers("DELETE", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
       change_replicas(call, door, ScaleMode::Remove);
     });
-    router.add("GET", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
-      get_profilings(call, door);
+    router.add_for_workers("GET", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
+      get_di_profilings(call, door);
     });
-    router.add("POST", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
+    router.add_for_workers("POST", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
       add_profilings(call, door);
     });
   }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/cluster/resources.hpp"
 #include "core/job/spec.hpp"
 
 namespace orrery::http {
@@ -16,11 +18,14 @@ struct JobText {
   std::string text;
   std::string file;               ///< Its name there, for messages; may be empty.
   std::vector<std::string> sets;  ///< "path=value" that override the text.
+  /// The nodes of the cluster, for placements; nothing: not looked up yet.
+  std::optional<std::vector<NodeGroup>> nodes = std::nullopt;
 };
 
 struct ReadJobs {
   std::vector<JobSpec> jobs;
   std::vector<std::string> warnings;  ///< What was not taken over, by name.
+  bool needs_nodes = false;           ///< To be read again with them: it has placements.
 };
 
 /// Called on the I/O thread.

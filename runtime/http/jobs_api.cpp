@@ -27,11 +27,13 @@ struct JobFilter {
   std::string group;
   std::optional<JobPhase> phase;
   std::vector<std::pair<std::string, std::string>> labels;
+  bool all = false;  ///< Also those whose name a younger job has.
   std::uint64_t limit = 1000;
   std::optional<std::uint64_t> after;  ///< Number of a job.
 
-  bool takes(const JobState& job) const {
+  bool takes(const State& state, const JobState& job) const {
     const JobSpec& spec = *job.spec;
+    if (job.is_forgotten() || (!all && state.named(spec.name) != job.row.id)) return false;
     if (after && job.row.id.value <= *after) return false;
     if (!name_space.empty() && namespace_of(spec.name) != name_space) return false;
     if (!group.empty() && spec.group != group) return false;
@@ -49,6 +51,7 @@ bool read_filter(const CallPtr& call, JobFilter& filter) {
   Query& query = call->query;
   filter.name_space = query.take("namespace").value_or("");
   filter.group = query.take("group").value_or("");
+  filter.all = query.take_flag("all");
   filter.limit = query.take_number("limit", filter.limit, 1, kJobsMax);
   if (const std::uint64_t after = query.take_number("after", UINT64_MAX, 0, UINT32_MAX);
       after != UINT64_MAX)
@@ -68,7 +71,7 @@ bool read_filter(const CallPtr& call, JobFilter& filter) {
       return false;
     }
   }
-  return query_is_sound(call, "namespace, group, phase, label (KEY=VALUE), limit, after");
+  return query_is_sound(call, "namespace, group, phase, label (KEY=VALUE), all, limit, after");
 }
 
 void answer_list(const CallPtr& call, const std::vector<JobPicture>& jobs, bool more) {
@@ -92,7 +95,7 @@ void list(const CallPtr& call, const ControlDoor& door) {
     std::vector<JobPicture> jobs;
     bool more = false;
     view.state.for_each_job([&](const JobState& job) {
-      if (more || !filter.takes(job)) return;
+      if (more || !filter.takes(view.state, job)) return;
       more = jobs.size() == filter.limit;
       if (!more) jobs.push_back(picture_of(view, job, false));
     });
@@ -131,6 +134,31 @@ void change(const CallPtr& call, const ControlDoor& door, MakeRequest make) {
       });
     };
   });
+}
+
+// Deletes the jobs of a name, the oldest first: nothing is left of it then. `ids` is not empty.
+void delete_all(const CallPtr& call,
+                const ControlDoor& door,
+                const std::string& name,
+                std::vector<JobId> ids) {
+  const JobId id = ids.back();
+  ids.pop_back();
+  door.ask(call, DeleteRequested{0, id}, [=](const RequestOutcome& outcome) {
+    if (!ids.empty()) return delete_all(call, door, name, ids);  // An old one may have gone itself.
+    if (outcome.kind == RequestOutcome::Kind::Refused) return fail(call, 409, outcome.message);
+    answer_name(call, name);
+  });
+}
+
+void delete_job(const CallPtr& call, const ControlDoor& door) {
+  if (!query_is_sound(call, "")) return;
+  door.look_at_job(
+      call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
+        std::vector<JobId> ids;
+        for (const JobState* each = &job; each != nullptr; each = view.state.find(each->before))
+          ids.push_back(each->row.id);
+        return [=, name = job.spec->name] { delete_all(call, door, name, ids); };
+      });
 }
 
 struct ScaleWish {
@@ -178,7 +206,7 @@ void scale(const CallPtr& call, const ControlDoor& door) {
   ScaleWish wish;
   if (!query_is_sound(call, "") || !read_scale(call, wish)) return;
   door.look_at_job(call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
-    ScaleRequested request{0, job.row.id, RoleIndex::none(), wish.mode, wish.replicas};
+    ScaleRequested request{0, job.row.id, RoleIndex::none(), wish.mode, wish.replicas, true};
     std::string roles;
     for (std::size_t r = 0; r < job.role_count(); ++r) {
       const std::string& name = job.spec->roles[r].name;
@@ -209,10 +237,8 @@ void add_jobs_api(Router& router,
   router.add("GET", "/api/v1/jobs", Role::User, [=](CallPtr call) { list(call, door); });
   router.add("POST", "/api/v1/jobs", Role::User, [=](CallPtr call) { submit(call, door, read); });
   router.add("GET", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { get(call, door, feed); });
-  router.add("DELETE", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) {
-    if (query_is_sound(call, ""))
-      change(call, door, [](JobId id) { return DeleteRequested{0, id}; });
-  });
+  router.add(
+      "DELETE", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { delete_job(call, door); });
   router.add("POST", "/api/v1/jobs/{job}/stop", Role::User, [=](CallPtr call) {
     if (query_is_sound(call, "")) change(call, door, [](JobId id) { return StopRequested{0, id}; });
   });

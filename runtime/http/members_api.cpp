@@ -50,18 +50,21 @@ void get_profilings(const CallPtr& call, const ControlDoor& door) {
 void add_members_api(Router& router,
                      const ControlDoor& door,
                      const std::shared_ptr<MembershipPolls>& polls) {
-  router.add("GET", "/api/v1/jobs/{job}/members", Role::Agent, [=](const CallPtr& call) {
-    members(call, door, *polls);
-  });
-  router.add("GET", "/api/v1/jobs/{job}/profilings", Role::Agent, [=](const CallPtr& call) {
-    get_profilings(call, door);
-  });
-  router.add("POST", "/api/v1/jobs/{job}/profilings", Role::Agent, [=](const CallPtr& call) {
-    if (!query_is_sound(call, "")) return;
-    post_profilings(call, door, call->value("job"), {}, [call] {
-      call->exchange->respond(json_response("{}"));
-    });
-  });
+  router.add_for_workers(
+      "GET", "/api/v1/jobs/{job}/members", Role::Agent, [=](const CallPtr& call) {
+        members(call, door, *polls);
+      });
+  router.add_for_workers(
+      "GET", "/api/v1/jobs/{job}/profilings", Role::Agent, [=](const CallPtr& call) {
+        get_profilings(call, door);
+      });
+  router.add_for_workers(
+      "POST", "/api/v1/jobs/{job}/profilings", Role::Agent, [=](const CallPtr& call) {
+        if (!query_is_sound(call, "")) return;
+        post_profilings(call, door, call->value("job"), {}, [call] {
+          call->exchange->respond(json_response("{}"));
+        });
+      });
 }
 
 }  // namespace orrery::http

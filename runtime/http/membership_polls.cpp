@@ -64,7 +64,8 @@ void MembershipPolls::look(const std::string& job) {
   door_.control().read([self = shared_from_this(), post, job, least](const ControlView& view) {
     if (!knows_jobs(view.facts)) return post([self, job] { self->send_elsewhere(job); });
     const JobState* found = view.state.find(view.state.named(job));
-    if (found == nullptr) return post([self, job] { self->answer(job, false, true, {}, {}); });
+    if (found == nullptr || found->is_forgotten())
+      return post([self, job] { self->answer(job, false, true, {}, {}); });
     const bool over = is_final(found->row.phase);
     const Generation now = found->row.generation;
     if (!over && now <= least)

@@ -17,7 +17,7 @@ using Then = ControlDoor::Then;
 using Numbers = std::vector<std::pair<std::string, double>>;
 
 constexpr std::size_t kKeysMax = 64;  // Of one job, as the core keeps them.
-constexpr std::size_t kKeyBytesMax = 128;
+constexpr std::size_t kProfilingKeyBytesMax = 128;
 
 // "7-3-0" as three numbers.
 std::optional<std::array<std::uint32_t, 3>> worker_parts(std::string_view text) {
@@ -49,12 +49,12 @@ std::string too_many(const JobState& job, const Numbers& numbers) {
 bool keys_are_sound(const CallPtr& call, const Numbers& numbers) {
   Errors errors;
   for (const auto& [key, value] : numbers)
-    if (key.empty() || key.size() > kKeyBytesMax)
+    if (key.empty() || key.size() > kProfilingKeyBytesMax)
       errors.push_back({ErrorCode::InvalidInput,
                         {},
                         0,
-                        "profiling '" + key.substr(0, kKeyBytesMax) + "'",
-                        "a key has 1 to " + std::to_string(kKeyBytesMax) + " bytes"});
+                        "profiling '" + key.substr(0, kProfilingKeyBytesMax) + "'",
+                        "a key has 1 to " + std::to_string(kProfilingKeyBytesMax) + " bytes"});
   if (!errors.empty()) fail(call, 400, errors);
   return errors.empty();
 }

@@ -35,7 +35,15 @@ void Router::add(std::string method,
   Result<Target> target = read_target(path);
   invariant(target.has_value(), "a route's path is sound");
   parts_.push_back(std::move(target->parts));
-  routes_.push_back({std::move(method), std::move(path), role, std::move(handle)});
+  routes_.push_back({std::move(method), std::move(path), role, false, std::move(handle)});
+}
+
+void Router::add_for_workers(std::string method,
+                             std::string path,
+                             Role role,
+                             std::function<void(CallPtr)> handle) {
+  add(std::move(method), std::move(path), role, std::move(handle));
+  routes_.back().for_workers = true;
 }
 
 Router::Match Router::find(std::string_view method, const std::vector<std::string>& parts) const {

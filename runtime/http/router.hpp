@@ -33,6 +33,7 @@ struct Route {
   std::string method;
   std::string path;  ///< "/api/v1/jobs/{job}/scale".
   Role role;         ///< Who may; Nobody: everybody.
+  bool for_workers;  ///< Whether the workers of the job in the path may too.
   std::function<void(CallPtr)> handle;
 };
 
@@ -40,6 +41,12 @@ struct Route {
 class Router {
  public:
   void add(std::string method, std::string path, Role role, std::function<void(CallPtr)> handle);
+
+  /// The same for the workers of the job that the path names as {job} or {id}, too.
+  void add_for_workers(std::string method,
+                       std::string path,
+                       Role role,
+                       std::function<void(CallPtr)> handle);
 
   struct Match {
     const Route* route = nullptr;  ///< Null: none, `allowed` says why.

@@ -12,6 +12,7 @@
 #include "runtime/http/metrics.hpp"
 #include "runtime/http/nodes_api.hpp"
 #include "runtime/http/openapi.hpp"
+#include "runtime/http/profilings.hpp"
 
 namespace orrery::http {
 namespace {
@@ -29,14 +30,39 @@ void refuse_method(const CallPtr& call, const Router::Match& match) {
        {{"Allow", allowed}});
 }
 
+// Whatever it says of itself: it is who its token is of.
+void speak_as(const WorkerName& worker, Request& request) {
+  std::erase_if(request.headers,
+                [](const Header& header) { return same_name(header.name, kWorkerHeader); });
+  request.headers.push_back({std::string(kWorkerHeader),
+                             std::to_string(worker.job.value) + "-" +
+                                 std::to_string(worker.incarnation.value) + "-" +
+                                 std::to_string(worker.birth_rank.value)});
+}
+
+// "default.a" of path values "a", "default.a" and "default.a.3", the last with a generation.
+std::string job_in_path(const Call& call) {
+  for (const auto& [key, value] : call.values) {
+    if (key == "job") return full_job_name(value);
+    if (key != "id") continue;
+    const std::size_t first = value.find('.');
+    const std::size_t second =
+        first == std::string::npos ? std::string::npos : value.find('.', first + 1);
+    return value.substr(0, second);
+  }
+  return {};
+}
+
 }  // namespace
 
 Service::Service(runtime::ControlApi& control,
                  std::shared_ptr<Executor> executor,
                  const std::shared_ptr<const Figures>& figures,
                  const ServiceOptions& options)
-    : feed_(std::make_shared<EventFeed>(executor, options.life)), tokens_(options.tokens) {
-  const ControlDoor door(control, executor);
+    : door_(control, executor),
+      feed_(std::make_shared<EventFeed>(executor, options.life)),
+      tokens_(options.tokens) {
+  const ControlDoor& door = door_;
   add_health_api(router_, door);
   add_jobs_api(router_, door, feed_, options.read_jobs);
   polls_ = std::make_shared<MembershipPolls>(door);
@@ -73,12 +99,34 @@ void Service::handle(Request request, const std::shared_ptr<Exchange>& exchange)
   Denial denial;
   if (match.route->role != Role::Nobody) {
     denial = identify(call->request, tokens_, call->who);
-    if (denial.status == 0) denial = check_role(call->who, match.route->role);
+    if (denial.status == 0)
+      denial = check_role(call->who, match.route->role, match.route->for_workers);
   }
   if (denial.status != 0) return fail(call, denial.status, denial.message);
   call->query = std::move(target->query);
   call->values = std::move(match.values);
+  if (call->who.role == Role::Worker) return handle_worker(call, *match.route);
   match.route->handle(call);
+}
+
+// Whose token it is, and whether that one lives, is in the state.
+void Service::handle_worker(const CallPtr& call, const Route& route) const {
+  const std::string name = job_in_path(*call);
+  door_.look(call, [call, name, &route](const runtime::ControlView& view) -> ControlDoor::Then {
+    std::optional<WorkerName> owner;
+    if (view.tokens != nullptr) owner = view.tokens->owner(call->who.token, view.state);
+    const bool own = owner && owner->job == view.state.named(name);
+    return [call, name, &route, owner, own] {
+      if (!owner)
+        return fail(call,
+                    401,
+                    "the token is of no worker that runs; it ends with its worker, and after a "
+                    "change of controllers it is good once the worker's node has registered");
+      if (!own) return fail(call, 403, "the token is of a worker of another job than " + name);
+      speak_as(*owner, call->request);
+      route.handle(call);
+    };
+  });
 }
 
 }  // namespace orrery::http

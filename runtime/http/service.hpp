@@ -40,6 +40,9 @@ class Service {
   const Router& router() const { return router_; }
 
  private:
+  void handle_worker(const CallPtr& call, const Route& route) const;
+
+  ControlDoor door_;
   Router router_;
   std::shared_ptr<EventFeed> feed_;
   std::shared_ptr<MembershipPolls> polls_;

@@ -7,6 +7,8 @@
 
 #include "core/base/digest.hpp"
 #include "core/base/json_text.hpp"
+#include "core/control/requests.hpp"
+#include "runtime/http/apply.hpp"
 
 namespace orrery::http {
 namespace {
@@ -90,7 +92,8 @@ void ask_next(const SubmissionPtr& submission) {
       [submission](const RequestOutcome& outcome) { on_outcome(submission, outcome); });
 }
 
-// Names that live jobs have are told before anything is asked for.
+// Names that live jobs have are told before anything is asked for; of a trial also what the core
+// would refuse.
 void begin(const SubmissionPtr& submission, bool dry) {
   submission->door.look(submission->call, [submission, dry](const ControlView& view) -> Then {
     std::vector<std::string> taken;
@@ -103,6 +106,14 @@ void begin(const SubmissionPtr& submission, bool dry) {
       const std::string first = taken.front();
       if (taken.size() == 1) taken.clear();
       fail(submission->call, 409, first, taken);
+      return {};
+    }
+    Errors refused;
+    for (const auto& spec : submission->specs)
+      if (std::string why = dry ? why_refused(view.state, spec) : ""; !why.empty())
+        refused.push_back({ErrorCode::InvalidInput, {}, 0, {}, std::move(why)});
+    if (!refused.empty()) {
+      fail(submission->call, 422, refused);
       return {};
     }
     return [submission, dry] {
@@ -143,6 +154,32 @@ bool keep_only(const CallPtr& call, ReadJobs& jobs, const std::vector<std::strin
   return true;
 }
 
+/// What is to be done with the jobs of a text.
+struct Wish {
+  std::vector<std::string> only;  ///< Names; empty: all.
+  bool dry = false;
+  bool apply = false;
+  std::string key;
+};
+
+// The text was read, with the nodes of the cluster where it speaks of them.
+void take(const CallPtr& call, const ControlDoor& door, const Wish& wish, Result<ReadJobs> jobs) {
+  if (!jobs) return fail(call, 400, jobs.errors());
+  if (!keep_only(call, *jobs, wish.only)) return;
+  if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
+  std::vector<std::shared_ptr<const JobSpec>> specs;
+  for (JobSpec& spec : jobs->jobs)
+    specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
+  if (wish.apply)
+    return apply_jobs(
+        call,
+        door,
+        {std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call), wish.dry});
+  begin(std::make_shared<Submission>(Submission{
+            call, door, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
+        wish.dry);
+}
+
 }  // namespace
 
 std::uint64_t request_number(std::string_view key, std::size_t index) {
@@ -155,26 +192,26 @@ void submit(const CallPtr& call, const ControlDoor& door, const ReadJobText& rea
   JobText text;
   text.file = call->query.take("file").value_or("");
   text.sets = call->query.take_all("set");
-  const std::vector<std::string> only = call->query.take_all("only");
-  const bool dry = call->query.take_flag("dry_run");
+  Wish wish;
+  wish.only = call->query.take_all("only");
+  wish.dry = call->query.take_flag("dry_run");
+  wish.apply = call->query.take_flag("apply");
   std::string key(call->request.header("Idempotency-Key"));
   if (const auto request = call->query.take("request"); request && *request != "0")
     key = "request " + *request;
-  if (!query_is_sound(call, "file, set (PATH=VALUE), only (NAME), dry_run, request")) return;
+  if (!query_is_sound(call, "file, set (PATH=VALUE), only (NAME), dry_run, apply, request")) return;
   if (key.size() > kKeyBytesMax)
     return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
-  if (!key.empty()) key = call->who.name + "\n" + key;
+  if (!key.empty()) wish.key = call->who.name + "\n" + key;
   if (!read) return fail(call, 501, "this server reads no job files");
   text.text = call->request.body;
   Result<ReadJobs> jobs = read(text);
-  if (!jobs) return fail(call, 400, jobs.errors());
-  if (!keep_only(call, *jobs, only)) return;
-  if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
-  const auto submission = std::make_shared<Submission>(
-      Submission{call, door, {}, std::move(jobs->warnings), std::move(key), user_of(*call)});
-  for (JobSpec& spec : jobs->jobs)
-    submission->specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
-  begin(submission, dry);
+  if (!jobs || !jobs->needs_nodes) return take(call, door, wish, std::move(jobs));
+  door.look(call, [=](const ControlView& view) -> Then {
+    JobText again = text;
+    again.nodes = view.state.declared;
+    return [=, again = std::move(again)] { take(call, door, wish, read(again)); };
+  });
 }
 
 }  // namespace orrery::http

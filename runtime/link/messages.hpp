@@ -197,8 +197,38 @@ struct CheckResult {
   }
 };
 
+/// What one worker shows to the controller's HTTP server; nobody else but its agent knows it.
+struct WorkerToken {
+  JobId job;
+  Incarnation incarnation;
+  Rank birth_rank;
+  std::string token;  ///< kWorkerTokenPrefix and 64 hexadecimal digits.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("incarnation", self.incarnation);
+    v.field("birth_rank", self.birth_rank);
+    v.field("token", self.token);
+  }
+};
+
+inline constexpr std::string_view kWorkerTokenPrefix = "orrery_worker_";
+
+/// Tokens of workers of the node: of all that run, after each Welcome; of one that starts, before
+/// its program runs.
+struct WorkerTokens {
+  std::vector<WorkerToken> tokens;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("tokens", self.tokens);
+  }
+};
+
 /// Alternatives are appended, never reordered: the index is the tag on the wire.
-using AgentMessage = std::variant<Hello, Beat, Reports, Fact, WorkerTrouble, LogChunk, CheckResult>;
+using AgentMessage =
+    std::variant<Hello, Beat, Reports, Fact, WorkerTrouble, LogChunk, CheckResult, WorkerTokens>;
 
 // --- to an agent ---
 

@@ -148,8 +148,9 @@ void LocalWorld::carry_schedule_out() {
     } else if (request.stop) {
       queue_.push(Origin::External, StopRequested{0, named->second});
     } else {
-      queue_.push(Origin::External,
-                  ScaleRequested{0, named->second, request.role, request.mode, request.replicas});
+      queue_.push(
+          Origin::External,
+          ScaleRequested{0, named->second, request.role, request.mode, request.replicas, true});
     }
   }
   requests_ = std::move(later);

@@ -44,6 +44,12 @@ Instant boot_time() {
   return Instant{static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec};
 }
 
+std::int64_t wall_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
 std::string boot_id() {
   std::string id = read_file("/proc/sys/kernel/random/boot_id").value_or("");
   while (!id.empty() && id.back() == '\n') id.pop_back();

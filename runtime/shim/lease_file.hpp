@@ -14,6 +14,9 @@ namespace orrery::runtime {
 /// what leases are measured by.
 Instant boot_time();
 
+/// Nanoseconds since 1970 by the machine's calendar, which people may set: for what people read.
+std::int64_t wall_clock();
+
 /// The kernel's name of this run of the machine; empty where it has none.
 std::string boot_id();
 

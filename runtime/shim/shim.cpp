@@ -7,7 +7,6 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "runtime/shim/cgroup.hpp"
+#include "runtime/shim/lease_file.hpp"
 #include "runtime/shim/process_lookup.hpp"
 #include "runtime/shim/stored_record.hpp"
 
@@ -34,12 +34,6 @@ constexpr int kStatusTries = 100;
 // Taken from the pipe at one go, so that no flood of words holds up the fence.
 constexpr int kBlocksAtOnce = 8;
 constexpr int kLastBlocks = 64;
-
-std::int64_t wall_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
 
 sigset_t shim_signals() {
   sigset_t set;
@@ -177,7 +171,9 @@ void Shim::take_complaint() {
   if (count < 0) return;
   worker_.complaints.reset();
   if (count == static_cast<ssize_t>(sizeof complaint)) {
-    if (!killing_) kill_all(EndKind::NotStarted, text_of(complaint, launch_));
+    if (killing_) return;
+    refused_ = exit_code_of(complaint);
+    kill_all(EndKind::NotStarted, text_of(complaint, launch_));
     return;
   }
   if (killing_) return;
@@ -259,6 +255,7 @@ void Shim::clear_away() {
 
 int Shim::finish() {
   status_.ended_at = wall_clock();
+  if (status_.kind == EndKind::NotStarted) status_.exit_code = refused_;
   const bool failed = status_.kind != EndKind::Exited || status_.exit_code != 0;
   if (failed) replace_file(path("tail"), log_->tail(), Survives::Kill);
   if (!launch_.cgroup.empty()) remove_cgroup(launch_.cgroup);

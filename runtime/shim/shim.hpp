@@ -65,7 +65,8 @@ class Shim {
   HeldWorker worker_;
   std::optional<LogWriter> log_;
   bool killing_ = false;
-  bool ended_ = false;  ///< The worker's own process is reaped.
+  bool ended_ = false;        ///< The worker's own process is reaped.
+  std::int32_t refused_ = 0;  ///< Of a program that could not be run: the code to tell.
   WorkerStatus status_;
 };
 

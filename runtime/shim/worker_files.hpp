@@ -106,7 +106,8 @@ enum class EndKind : std::uint8_t {
 /// File `status`: written once, when no process of the worker is left.
 struct WorkerStatus {
   EndKind kind = EndKind::Exited;
-  std::int32_t exit_code = 0;   ///< 0 to 255, or 128 plus the signal.
+  std::int32_t exit_code = 0;   ///< 0 to 255, or 128 plus the signal. NotStarted: kCannotRun or
+                                ///< kNotFound where no other try can help, else 0.
   std::string reason;           ///< For people; may be empty.
   std::int64_t started_at = 0;  ///< Wall clock, nanoseconds since the Unix epoch; 0: never.
   std::int64_t ended_at = 0;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/job/words.hpp"
 #include "runtime/shim/cgroup.hpp"
 
 namespace orrery::runtime {
@@ -163,6 +164,30 @@ Result<HeldWorker> hold_worker(const WorkerLaunch& launch) {
     become_worker(launch, {release[0], complaints[1], output[1]}, shim);
   }
   return held;
+}
+
+std::int32_t exit_code_of(const WorkerComplaint& complaint) {
+  const bool by_its_command = complaint.step == static_cast<int>(Step::Program) ||
+                              complaint.step == static_cast<int>(Step::Folder);
+  if (!by_its_command) return 0;
+  switch (complaint.reason) {
+    case ENOENT:
+    case ENOTDIR:
+      return kNotFound;
+    case EACCES:
+    case EPERM:
+    case EISDIR:
+    case ENOEXEC:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL:
+    case E2BIG:
+    case ELIBBAD:
+      return kCannotRun;
+    default:
+      // Short of memory, processes or descriptors, a file that is being written, a disk that fails.
+      return 0;
+  }
 }
 
 std::string text_of(const WorkerComplaint& complaint, const WorkerLaunch& launch) {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "core/base/result.hpp"
@@ -28,6 +29,10 @@ struct WorkerComplaint {
 
 /// From a single-threaded program only. Errors: no processes or descriptors are to be had.
 Result<HeldWorker> hold_worker(const WorkerLaunch& launch);
+
+/// kCannotRun or kNotFound where the program or the working directory is not there or cannot be
+/// used, so that the same launch fails again; 0 where another try may go better.
+std::int32_t exit_code_of(const WorkerComplaint& complaint);
 
 /// The sentence for people.
 std::string text_of(const WorkerComplaint& complaint, const WorkerLaunch& launch);

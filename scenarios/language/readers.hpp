@@ -14,6 +14,9 @@
 
 namespace orrery::scenarios {
 
+/// The largest number that counts or rates of work may be; sums of such stay exact enough.
+inline constexpr double kAnyNumber = 1e15;
+
 /// "default." in front of a name without a namespace.
 std::string full_job_name(std::string_view name);
 

@@ -131,7 +131,7 @@ void EventTriggers::on_notices(std::span<const Notice> notices, const State& sta
       seen.event = silent ? ObservedEvent::NodeSilent : ObservedEvent::NodeReturned;
       happened(seen);
     } else if (notice.kind == NoticeKind::WorkersReported) {
-      const bool ready = notice.fact == WorkerFact::Ready;
+      const bool ready = is_up(notice.fact);
       seen.event = ready ? ObservedEvent::Ready : ObservedEvent::Exit;
       for (std::int32_t i = 0; i < notice.count; ++i) {
         seen.rank = Rank{notice.first.value + static_cast<std::uint32_t>(i)};

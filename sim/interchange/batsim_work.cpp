@@ -14,9 +14,6 @@ using Stages = std::vector<ProgramStage>;
 
 constexpr std::size_t kSequenceDepthMax = 32;
 
-// A program that takes no time at all is given this much: work needs some.
-constexpr double kLeastSeconds = 1e-9;
-
 // Transfers of one program, repetitions written out.
 constexpr std::size_t kTransfersMax = 4'000'000;
 

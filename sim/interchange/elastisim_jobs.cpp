@@ -13,9 +13,6 @@ namespace {
 using scenarios::Program;
 using Stages = ElastisimStages::Stages;
 
-// Work that takes no time at all is given this much.
-constexpr double kLeastSeconds = 1e-9;
-
 // Stages of all programs of one job together.
 constexpr std::size_t kJobStagesMax = 1'000'000;
 
@@ -184,7 +181,7 @@ ModelJob ElastisimPlan::make(std::size_t place, std::int32_t devices) const {
   const ElastisimJob& job = jobs_->jobs[at];
   auto spec = std::make_shared<JobSpec>();
   spec->name = "default." + std::to_string(at);
-  spec->profile = to_string(job.type);
+  spec->profile = orrery::to_string(job.type);
   spec->preemptible = !is_fixed(job);
   spec->rescale = RescaleMode::Restart;
   spec->recovery = RecoveryScope::Job;

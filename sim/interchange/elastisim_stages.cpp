@@ -60,7 +60,7 @@ ElastisimStages::ElastisimStages(const FormulaValues& arguments,
 void ElastisimStages::fail(std::string wrong) {
   if (!wrong_.empty()) return;
   const std::string name = task_ == nullptr      ? ""
-                           : task_->name.empty() ? std::string(to_string(task_->kind))
+                           : task_->name.empty() ? std::string(orrery::to_string(task_->kind))
                                                  : task_->name;
   wrong_ = (task_ == nullptr ? "" : "task '" + excerpt(name) + "' ") + std::move(wrong);
 }
@@ -241,7 +241,7 @@ void ElastisimStages::append_compute(const ElastisimTask& task, Stages& stages) 
                              task.communication == ElastisimMatrix::RingClockwise ||
                              task.communication == ElastisimMatrix::RingCounterClockwise;
     if (on_gpu && gpus_ > 1 && !ring_or_all)
-      fail("communicates by " + std::string(to_string(task.communication)) +
+      fail("communicates by " + std::string(orrery::to_string(task.communication)) +
            ", which tasks of several GPUs cannot; use all_to_all or a ring");
     double inside = 0;
     send(task, between_nodes(task, value(task.bytes), inside), stage);

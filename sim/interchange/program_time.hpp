@@ -8,6 +8,9 @@
 
 namespace orrery::sim {
 
+/// Work that takes no time at all is given this much: a job's work is above zero.
+inline constexpr double kLeastSeconds = 1e-9;
+
 /// Seconds of one stage on `ranks` nodes. Compute and transfers go on side by side, every node's
 /// link carries its bytes at full bandwidth in each direction at the same time, and so does the
 /// storage: the longest of them counts. Latency is left out. `flops` is the speed of each node in

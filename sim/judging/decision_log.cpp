@@ -17,6 +17,8 @@ std::string_view verb(WorkerFact fact) {
       return "lost";
     case WorkerFact::LaunchFailed:
       return "refused";
+    case WorkerFact::Running:
+      return "running";
   }
   return "";
 }

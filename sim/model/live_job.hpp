@@ -14,6 +14,10 @@
 
 namespace orrery::sim {
 
+/// Exit codes of processes that a signal ended, as a shell counts them.
+inline constexpr std::int32_t kAskedToStop = 143;  ///< By SIGTERM.
+inline constexpr std::int32_t kKilled = 137;       ///< By SIGKILL.
+
 /// One worker process of the model.
 struct ModelWorker {
   RoleIndex role;

@@ -215,7 +215,8 @@ void MachineRoom::request(const scenarios::TimedRequest& request) {
     for (std::size_t r = 0; r < job->job.spec->roles.size(); ++r)
       if (job->job.spec->roles[r].name == request.scale->role)
         role = RoleIndex{static_cast<std::uint16_t>(r)};
-  listener_.on_outside(ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas});
+  listener_.on_outside(
+      ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas, true});
 }
 
 void MachineRoom::profiling(const scenarios::TimedProfiling& profiling) {

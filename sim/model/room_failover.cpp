@@ -7,8 +7,6 @@
 namespace orrery::sim {
 namespace {
 
-constexpr std::int32_t kKilled = 137;  // By SIGKILL.
-
 using scenarios::RoleArrow;
 
 RoleArrow arrow_of(SubMasterOrder word) {

@@ -5,12 +5,6 @@
 #include "sim/model/machine_room.hpp"
 
 namespace orrery::sim {
-namespace {
-
-constexpr std::int32_t kAskedToStop = 143;  // Ended by SIGTERM, as a shell counts.
-constexpr std::int32_t kKilled = 137;       // By SIGKILL.
-
-}  // namespace
 
 Duration MachineRoom::start_delay(const LiveJob& job) const {
   if (scenario_.timing.mode == scenarios::TimingMode::Pollux) return Duration::zero();

@@ -34,6 +34,8 @@ class SharedPolicy final : public Policy {
 
   Triggers triggers() const override { return policy_.triggers(); }
 
+  bool sizes_jobs() const override { return policy_.sizes_jobs(); }
+
   Plan allocate(const JobView& job, const ClusterView& view) override {
     return policy_.allocate(job, view);
   }

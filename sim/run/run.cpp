@@ -86,6 +86,7 @@ Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy)
   settings.plan_on_completion = triggers.completion;
   settings.plan_on_capacity = triggers.capacity;
   settings.plan_period = triggers.period;
+  settings.policy_sizes = policy.sizes_jobs();
   return settings;
 }
 

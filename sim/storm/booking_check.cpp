@@ -55,7 +55,7 @@ void BookingCheck::end_all(NodeId node) {
 
 void BookingCheck::appended(const Event& event) {
   if (const auto* changed = std::get_if<WorkersChanged>(&event.body)) {
-    if (changed->fact == WorkerFact::Ready) return;
+    if (is_up(changed->fact)) return;
     const auto ends = [&](const Booking& b) {
       return b.name.job == changed->job && b.name.incarnation == changed->incarnation &&
              b.name.birth_rank >= changed->first &&

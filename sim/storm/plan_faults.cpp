@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/storm/drawn_time.hpp"
+
 namespace orrery::sim {
 namespace {
 
@@ -14,10 +16,6 @@ using scenarios::FaultKind;
 using scenarios::ObservedEvent;
 using scenarios::Scenario;
 using scenarios::ScenarioJob;
-
-Duration ms(Random& random, std::int64_t low, std::int64_t high) {
-  return Duration::milliseconds(random.between(low, high));
-}
 
 template <class E>
 E any_of_enum(Random& random) {

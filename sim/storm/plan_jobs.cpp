@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/storm/drawn_time.hpp"
 #include "sim/storm/plan_seats.hpp"
 
 namespace orrery::sim {
@@ -15,12 +16,9 @@ using scenarios::ScenarioJob;
 
 constexpr std::array<const char*, 4> kRoleNames{"learner", "collector", "actor", "rollout"};
 
-Duration ms(Random& random, std::int64_t low, std::int64_t high) {
-  return Duration::milliseconds(random.between(low, high));
-}
-
 struct Free {
-  std::int32_t whole = 0;  ///< Devices that nobody uses.
+  std::int32_t whole = 0;   ///< Devices that nobody uses.
+  std::int32_t broken = 0;  ///< Parts, as large as those taken before, that are left of the others.
   MilliCpu cpu;
   Bytes memory;
   std::string_view model;
@@ -30,9 +28,13 @@ bool take(Free& node, const Bundle& bundle) {
   if (bundle.cpu > node.cpu || bundle.memory > node.memory) return false;
   if (bundle.devices > 0 && !bundle.device_model.empty() && bundle.device_model != node.model)
     return false;
-  // A part counts as a whole device: how parts are packed is no promise.
-  if (bundle.devices > node.whole) return false;
-  node.whole -= bundle.devices;
+  if (bundle.devices == 1 && !bundle.share.is_whole() && node.broken > 0) {
+    --node.broken;
+  } else {
+    if (bundle.devices > node.whole) return false;
+    node.whole -= bundle.devices;
+    if (bundle.devices == 1) node.broken += 1000 / bundle.share.thousandths - 1;
+  }
   node.cpu = node.cpu - bundle.cpu;
   node.memory = node.memory - bundle.memory;
   return true;
@@ -42,7 +44,7 @@ std::vector<Free> empty_nodes(const Scenario& scenario) {
   std::vector<Free> nodes;
   for (const NodeGroup& group : scenario.groups)
     for (std::int32_t i = 0; i < group.count - group.spares; ++i)
-      nodes.push_back({group.devices, group.cpu, group.memory, group.device_model});
+      nodes.push_back({group.devices, 0, group.cpu, group.memory, group.device_model});
   return nodes;
 }
 
@@ -52,8 +54,8 @@ Bundle plan_bundle(Random& random, const NodeGroup& group) {
   bundle.memory = Bytes{random.between(0, 8) << 29};
   if (random.chance(0.15)) return bundle;
   bundle.devices = 1;
-  if (random.chance(0.15))
-    bundle.share = Share{static_cast<std::int32_t>(random.between(1, 3)) * 250};
+  if (random.chance(0.3))
+    bundle.share = Share{static_cast<std::int32_t>(random.between(1, 19)) * 50};
   else
     bundle.devices = static_cast<std::int32_t>(random.between(1, std::min(4, group.devices)));
   if (random.chance(0.3)) bundle.device_model = group.device_model;
@@ -278,12 +280,14 @@ bool fits_alone(const Scenario& scenario,
                 const JobSpec& spec,
                 const std::vector<std::int32_t>& counts) {
   Bundle largest;
+  largest.share = Share{1};
   std::int32_t replicas = 0;
   for (std::size_t r = 0; r < spec.roles.size(); ++r) {
     const Bundle& bundle = spec.roles[r].bundle;
     largest.cpu = std::max(largest.cpu, bundle.cpu);
     largest.memory = std::max(largest.memory, bundle.memory);
     largest.devices = std::max(largest.devices, bundle.devices);
+    if (bundle.devices > 0) largest.share = std::max(largest.share, bundle.share);
     replicas += counts[r];
     if (bundle.device_model.empty()) continue;
     if (!largest.device_model.empty() && largest.device_model != bundle.device_model) return false;

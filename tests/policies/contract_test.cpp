@@ -39,6 +39,25 @@ INSTANTIATE_TEST_SUITE_P(Registry, Contract, ::testing::ValuesIn(names()), [](co
   return std::string(row.param);
 });
 
+TEST_P(Contract, PartsOfDevicesAreAddedUp) {
+  const std::unique_ptr<Policy> policy = policies::make_policy(GetParam()).value();
+  testing::FakeCluster cluster;
+  cluster.add_nodes(1, 2);
+  const auto start = [&](const testing::JobBuilder& job) {
+    const JobId id = cluster.submit(job);
+    cluster.carry_out(cluster.ask_allocate(*policy, id));
+    cluster.advance(3600);  // The longest of all periods.
+    cluster.carry_out(cluster.ask_optimize(*policy));
+    return cluster.replicas(id);
+  };
+  const auto part = [](std::int32_t thousandths) { return testing::job().share(thousandths); };
+  EXPECT_EQ(start(part(600).estimate(100'000)), 1);
+  EXPECT_EQ(start(part(600).estimate(100'000)), 1) << "on the other device";
+  EXPECT_EQ(start(part(400).replicas(2).estimate(100'000)), 2) << "beside one each";
+  EXPECT_EQ(start(part(100).estimate(100'000)), 0) << "nothing is left";
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
 TEST(ContractOfEasy, IsKeptWithReservedNodes) {
   const PolicyMaker make = [] {
     return policies::make_policy("easy", {.parameters = {{"reserve_nodes", "true"}}}).value();
@@ -91,7 +110,7 @@ class CountsNothing : public Planted {
   void spoil(Plan& plan, const ClusterView& view) override {
     plan = {};
     view.waiting().for_each([&](const WaitEntry& entry) {
-      if (view.quota_allows(entry.job, entry.devices))
+      if (view.quota_allows(entry.job, view.row(entry.job).gang_devices()))
         plan.grant(entry.job, view.row(entry.job).min_replicas);
       return true;
     });
@@ -110,7 +129,7 @@ class TakesFromFixed : public Planted {
 class IgnoresQuotas : public Planted {
   void spoil(Plan& plan, const ClusterView& view) override {
     view.waiting().for_each([&](const WaitEntry& entry) {
-      if (!view.quota_allows(entry.job, entry.devices))
+      if (!view.quota_allows(entry.job, view.row(entry.job).gang_devices()))
         plan.grant(entry.job, view.row(entry.job).min_replicas);
       return true;
     });

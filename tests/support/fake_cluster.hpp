@@ -50,6 +50,14 @@ class FakeCluster {
     return report(processes[index], WorkerFact::Ready, 0);
   }
 
+  /// The process runs and says no hello: it knows no membership but that of its start.
+  WorkersChanged runs(std::size_t index) {
+    processes[index].ready = true;
+    WorkersChanged out = report(processes[index], WorkerFact::Running, 0);
+    out.environment = processes[index].born;
+    return out;
+  }
+
   /// The process ends.
   WorkersChanged end(std::size_t index, WorkerFact fact, std::int32_t exit_code = 0) {
     const WorkersChanged out = report(processes[index], fact, exit_code);

@@ -127,7 +127,10 @@ class FakeCluster : public ClusterView {
     row.max_replicas = role.max_replicas;
     row.demand = demand_of(*j.spec, row.elastic);
     for (const RoleSpec& r : j.spec->roles)
-      if (&r != &role) row.rest_devices += r.min_replicas * r.bundle.devices;
+      if (&r != &role) {
+        row.rest_devices += r.min_replicas * r.bundle.devices;
+        row.rest_thousandths += r.min_replicas * r.bundle.thousandths();
+      }
     row.estimate = j.spec->estimate;
     row.estimate_source = j.spec->estimate_source;
     row.submitted = row.attained_as_of = now_;
@@ -479,7 +482,7 @@ class FakeCluster : public ClusterView {
     waiting_.insert(
         j.row.priority,
         {j.row.id,
-         j.row.gang_devices(),
+         j.row.gang_room(),
          j.row.estimate_source == EstimateSource::None ? Duration::zero() : j.row.estimate});
   }
 

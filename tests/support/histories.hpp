@@ -189,7 +189,7 @@ class History {
     if (random_.chance(0.3))
       b.follower("follower", static_cast<std::int32_t>(random_.between(1, 2)));
     b.recovery(static_cast<RecoveryScope>(random_.below(3)));
-    b.rescale(static_cast<RescaleMode>(random_.below(2)));
+    b.rescale(static_cast<RescaleMode>(random_.below(3)));
     b.clean(static_cast<CleanPodPolicy>(random_.below(3)));
     b.priority(random_.chance(0.2) ? 100 : 0);
     b.limit(static_cast<std::int32_t>(random_.between(0, 4)));
@@ -263,7 +263,7 @@ class History {
     if (p.stopping) {
       tell(cluster_.end(index, WorkerFact::Exited, random_.chance(0.9) ? 143 : 0));
     } else if (!p.ready) {
-      tell(cluster_.ready(index));
+      tell(random_.chance(0.7) ? cluster_.ready(index) : cluster_.runs(index));
     } else if (random_.chance(0.2)) {
       end_all_of(p.job);
     }

@@ -141,8 +141,8 @@ class StateChecker {
     check_seats(job);
     if (row.holds) {
       const RoleSpec& role = job.spec->roles[row.elastic.index()];
-      EXPECT_GE(row.replicas, row.preemptible ? role.min_replicas : 1);
-      if (row.preemptible) {
+      EXPECT_GE(row.replicas, row.preemptible && !job.sized_by_user ? role.min_replicas : 1);
+      if (row.preemptible && !job.sized_by_user) {
         EXPECT_LE(row.replicas, role.max_replicas);
       }
       std::int32_t sum = 0;

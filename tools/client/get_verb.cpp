@@ -1,5 +1,4 @@
 // get, describe: what there is.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/client/json_reading.hpp"
@@ -12,18 +11,17 @@ namespace {
 
 using nlohmann::json;
 
-/// The elements named in `names`, in that order; all where none is named. Tells what is unknown.
+/// The elements named in `names`, in that order; all where none is named. Of jobs one name may have
+/// several, which come as they are listed. Tells what is unknown.
 json chosen(Session& session, const json& all, const std::vector<std::string>& names, bool jobs) {
   if (names.empty()) return all;
   json out = json::array();
   for (const std::string& given : names) {
     const std::string name = jobs ? full_name(given) : given;
-    const auto at = std::ranges::find_if(
-        all, [&name](const json& each) { return text_of(each, "name") == name; });
-    if (at != all.end()) {
-      out.push_back(*at);
-      continue;
-    }
+    const std::size_t before = out.size();
+    for (const json& each : all)
+      if (text_of(each, "name") == name) out.push_back(each);
+    if (out.size() > before) continue;
     session.console().err(std::string(jobs ? "job " : "node ") + name + ": unknown; orrery get " +
                           (jobs ? "jobs" : "nodes") + " lists what there is\n");
     session.note(ExitCode::Unmet);
@@ -62,7 +60,8 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
     names.erase(names.begin());
   Session session(*options, console);
   const char* key = nodes ? "nodes" : "jobs";
-  const json all = session.ask_list(key);
+  const bool history = arguments.has("--all") && !nodes;
+  const json all = session.ask_list(key, history ? "all=1" : "");
   if (all.is_null()) return session.code();
   const json list = chosen(session, all, names, !nodes);
   if (arguments.has("--json")) {
@@ -73,7 +72,8 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
     console.err(nodes ? "no nodes yet: no agent has joined\n"
                       : "no jobs yet; submit one with orrery submit FILE\n");
   } else if (!list.empty()) {
-    console.out(nodes ? nodes_table(list, console.traits()) : jobs_table(list, console.traits()));
+    console.out(nodes ? nodes_table(list, console.traits())
+                      : jobs_table(list, console.traits(), history));
     // Who asks for a job by name wants to know why it failed.
     if (!nodes && !names.empty()) console.out(failures_of(list));
   }

@@ -71,15 +71,40 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
   return out;
 }
 
-HttpRequest submission(const JobSource& source, const std::string& only) {
+HttpRequest submission(const JobSource& source, const SubmissionAction& action) {
   std::string target = "/api/v1/jobs?request=" + std::to_string(fresh_number()) +
                        "&file=" + url_escaped(source.path);
   for (const std::string& set : source.sets) target += "&set=" + url_escaped(set);
-  if (!only.empty()) target += "&only=" + url_escaped(only);
+  if (action.apply) target += "&apply=1";
+  if (action.dry_run) target += "&dry_run=1";
   return {.method = "POST",
           .target = std::move(target),
           .body = source.text,
           .content_type = "application/yaml"};
+}
+
+bool check_sources(Session& session,
+                   const std::vector<JobSource>& sources,
+                   SubmissionAction action) {
+  std::size_t jobs = 0;
+  for (const JobSource& source : sources) jobs += source.jobs.size();
+  // One job is checked as it is taken.
+  if (jobs < 2) return true;
+  action.dry_run = true;
+  bool sound = true;
+  for (const JobSource& source : sources) {
+    const Result<HttpReply> reply = session.client().send(submission(source, action));
+    if (!reply) {
+      session.tell(reply.errors());
+      return false;
+    }
+    // Jobs that apply leaves as they are keep nobody from the others.
+    if (reply->is_good() || (action.apply && reply->status == 409)) continue;
+    session.tell(*reply, source.path);
+    if (session.code() == ExitCode::Unreachable) return false;
+    sound = false;
+  }
+  return sound;
 }
 
 }  // namespace orrery::cli

@@ -19,15 +19,27 @@ struct JobSource {
   std::vector<JobSpec> jobs;
 };
 
-/// Reads and checks every file; a name that stands in two of them is an error too. `sets`
+/// What a controller is asked to do with a file.
+struct SubmissionAction {
+  bool apply = false;    ///< Bring the jobs that are there to what the file says.
+  bool dry_run = false;  ///< Say what would be done, and do nothing.
+};
+
+/// Reads and checks every file, as far as that is possible without a cluster: the controller judges
+/// placements; a name that stands in two files is an error too. `sets`
 /// ("path=value") are laid over the only file, and are an error where there are several. Warnings
 /// are added to `warnings`.
 Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
                                                 const std::vector<std::string>& sets,
                                                 Errors& warnings);
 
-/// The request that submits the jobs of a file; with `only`, this one of them. Repeated as it is,
-/// it is answered as the first time.
-HttpRequest submission(const JobSource& source, const std::string& only = "");
+/// The request for the jobs of a file. Repeated as it is, it is answered as the first time.
+HttpRequest submission(const JobSource& source, const SubmissionAction& action = {});
+
+/// Asks the controller about every file before the first is sent, where there are several jobs: so
+/// nothing is done where one of them is unsound. Tells what is wrong; false where something is.
+bool check_sources(Session& session,
+                   const std::vector<JobSource>& sources,
+                   SubmissionAction action = {});
 
 }  // namespace orrery::cli

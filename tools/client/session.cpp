@@ -149,16 +149,17 @@ nlohmann::json Session::ask(const HttpRequest& request, std::string_view subject
   return nullptr;
 }
 
-nlohmann::json Session::ask_list(const char* key) {
+nlohmann::json Session::ask_list(const char* key, const std::string& query) {
   nlohmann::json out = nlohmann::json::array();
-  std::string target = std::string("/api/v1/") + key;
+  const std::string list = std::string("/api/v1/") + key;
+  std::string target = list + (query.empty() ? "" : "?" + query);
   while (true) {
     const nlohmann::json page = ask({.target = target}, "");
     if (page.is_null()) return nullptr;
     for (const nlohmann::json& each : list_of(page, key)) out.push_back(each);
     const std::string next = text_of(page, "next");
     if (next.empty()) return out;
-    target = std::string("/api/v1/") + key + "?after=" + url_escaped(next);
+    target = list + "?" + (query.empty() ? "" : query + "&") + "after=" + url_escaped(next);
   }
 }
 

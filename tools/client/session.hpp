@@ -33,8 +33,9 @@ class Session {
   /// and null is returned. `subject` stands before what the controller says: "job default.train".
   nlohmann::json ask(const HttpRequest& request, std::string_view subject);
 
-  /// All elements of a list that comes in pages: "jobs" of /api/v1/jobs. Null where that fails.
-  nlohmann::json ask_list(const char* key);
+  /// All elements of a list that comes in pages: "jobs" of /api/v1/jobs, with what `query` asks for
+  /// besides. Null where that fails.
+  nlohmann::json ask_list(const char* key, const std::string& query = "");
 
   /// How it ended so far: the last failure told or noted.
   ExitCode code() const { return code_; }

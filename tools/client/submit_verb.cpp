@@ -22,14 +22,17 @@ void tell_warnings(const Errors& warnings, Console& console) {
 /// Sends every file; the names of what was taken.
 std::vector<std::string> send_all(Session& session,
                                   const std::vector<JobSource>& sources,
+                                  const SubmissionAction& action,
                                   bool tells) {
   std::vector<std::string> names;
   for (const JobSource& source : sources) {
-    const json document = session.ask(submission(source), source.path);
+    const json document = session.ask(submission(source, action), source.path);
     if (session.code() == ExitCode::Unreachable || session.code() == ExitCode::Interrupted) break;
     for (const json& job : list_of(document, "jobs")) {
       names.push_back(text_of(job, "name"));
-      if (tells) session.console().out(short_name(names.back()) + ": submitted\n");
+      if (tells)
+        session.console().out(short_name(names.back()) +
+                              (action.dry_run ? ": would be taken\n" : ": submitted\n"));
     }
   }
   return names;
@@ -47,10 +50,13 @@ ExitCode run_submit(const Arguments& arguments, Console& console) {
   tell_warnings(warnings, console);
   Session session(*options, console);
   const bool as_json = arguments.has("--json");
-  const std::vector<std::string> names = send_all(session, *sources, !as_json);
+  const SubmissionAction action{.dry_run = arguments.has("--dry-run")};
+  if (!action.dry_run && !check_sources(session, *sources)) return session.code();
+  const std::vector<std::string> names = send_all(session, *sources, action, !as_json);
   json out = {{"jobs", json::array()}, {"warnings", json::array()}};
   for (const Error& warning : warnings) out["warnings"].push_back(warning.text());
-  if (arguments.has("--wait") && !names.empty() && session.code() != ExitCode::Interrupted) {
+  if (arguments.has("--wait") && !action.dry_run && !names.empty() &&
+      session.code() != ExitCode::Interrupted) {
     const ExitCode before = session.code();
     out["jobs"] = wait_for_jobs(session, names);
     if (session.code() == ExitCode::Met) session.note(before);

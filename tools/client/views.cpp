@@ -200,26 +200,32 @@ std::string short_name(const std::string& full) {
   return full.starts_with(kDefault) ? full.substr(kDefault.size()) : full;
 }
 
-std::string jobs_table(const json& jobs, const ConsoleTraits& console) {
-  Table table({{.title = "job", .left = true},
-               {.title = "phase", .left = true},
-               {.title = "ready"},
-               {.title = "devices", .spare = 2},
-               {.title = "gen", .spare = 3},
-               {.title = "restarts", .spare = 4},
-               {.title = "age"},
-               {.title = "reason", .left = true, .spare = 1}});
+std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numbered) {
+  std::vector<Column> columns{{.title = "job", .left = true},
+                              {.title = "phase", .left = true},
+                              {.title = "ready"},
+                              {.title = "devices", .spare = 2},
+                              {.title = "gen", .spare = 3},
+                              {.title = "restarts", .spare = 4},
+                              {.title = "age"},
+                              {.title = "reason", .left = true, .spare = 1}};
+  if (numbered) columns.insert(columns.begin() + 1, {.title = "number"});
+  Table table(std::move(columns));
   const std::int64_t now = now_ns();
-  for (const json& job : jobs)
-    table.add_row({text_cell(short_name(text_of(job, "name"))),
-                   text_cell(text_of(job, "phase")),
-                   {.text = of(number_of(job, "ready_replicas"),
-                               std::max(number_of(job, "target"), number_of(job, "replicas")))},
-                   number_cell(number_of(job, "devices")),
-                   number_cell(number_of(job, "generation")),
-                   number_cell(number_of(job, "restarts")),
-                   {.text = span_in_words(number_of(job, "submitted"), now)},
-                   text_cell(text_of(job, "message"))});
+  for (const json& job : jobs) {
+    std::vector<Cell> row{
+        text_cell(short_name(text_of(job, "name"))),
+        text_cell(text_of(job, "phase")),
+        {.text = of(number_of(job, "ready_replicas"),
+                    std::max(number_of(job, "target"), number_of(job, "replicas")))},
+        number_cell(number_of(job, "devices")),
+        number_cell(number_of(job, "generation")),
+        number_cell(number_of(job, "restarts")),
+        {.text = span_in_words(number_of(job, "submitted"), now)},
+        text_cell(text_of(job, "message"))};
+    if (numbered) row.insert(row.begin() + 1, number_cell(number_of(job, "id")));
+    table.add_row(std::move(row));
+  }
   return table.text(console.colour, console.table_width());
 }
 

@@ -19,7 +19,10 @@ std::string span_in_words(std::int64_t from_ns, std::int64_t to_ns);
 std::string time_in_utc(std::int64_t ns);
 
 /// A row per job of an array of statuses. Names of the default namespace are shown without it.
-std::string jobs_table(const nlohmann::json& jobs, const ConsoleTraits& console);
+/// `numbered`: with the numbers that tell jobs of one name apart.
+std::string jobs_table(const nlohmann::json& jobs,
+                       const ConsoleTraits& console,
+                       bool numbered = false);
 
 /// A row per node.
 std::string nodes_table(const nlohmann::json& nodes, const ConsoleTraits& console);

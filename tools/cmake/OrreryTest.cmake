@@ -36,7 +36,8 @@ set(ORRERY_LABELS unit property scenario gpu)
 # and the compiler's cache serves every checkout.
 set(ORRERY_ROOT_DEFINITION ORRERY_SOURCE_ROOT=".")
 # What is tested is optimised, what tests it is compiled fast: that is half of a test's compile time.
-set(ORRERY_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
+# Its line tables are a tenth of the rest; failures name their lines without, and preset debug has them.
+set(ORRERY_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0> $<$<CONFIG:RelWithDebInfo>:-g0>)
 
 function(orrery_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CASES;OPTIMISED;SLOW" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS")

@@ -8,7 +8,7 @@
 # folder at a time, since a missing include goes unseen here.
 
 option(ORRERY_UNITY "Compile the sources of a folder together." ON)
-set(ORRERY_UNITY_FILES 8 CACHE STRING "How many sources make one translation unit at most.")
+set(ORRERY_UNITY_FILES 16 CACHE STRING "How many sources make one translation unit at most.")
 
 function(orrery_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT")
@@ -31,15 +31,23 @@ function(orrery_unity target)
       continue()
     endif()
     string(MAKE_C_IDENTIFIER "${parent}" key)
-    if(NOT DEFINED count_${key})
-      set(count_${key} 0)
-    endif()
-    math(EXPR run "${count_${key}} / ${ORRERY_UNITY_FILES}")
-    math(EXPR count_${key} "${count_${key}} + 1")
     cmake_path(RELATIVE_PATH parent BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE place)
-    string(REGEX REPLACE "[^a-z0-9_]+" "_" place "${place}")
-    set_property(SOURCE ${source} TARGET_DIRECTORY ${target}
-                 PROPERTY UNITY_GROUP ${place}_${run})
+    string(REGEX REPLACE "[^a-z0-9_]+" "_" place_${key} "${place}")
+    list(APPEND keys ${key})
+    list(APPEND sources_${key} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES keys)
+  foreach(key IN LISTS keys)
+    # Runs of one length: a short one at the end would read all headers for a file or two.
+    list(LENGTH sources_${key} count)
+    math(EXPR runs "(${count} + ${ORRERY_UNITY_FILES} - 1) / ${ORRERY_UNITY_FILES}")
+    set(index 0)
+    foreach(source IN LISTS sources_${key})
+      math(EXPR run "${index} * ${runs} / ${count}")
+      math(EXPR index "${index} + 1")
+      set_property(SOURCE ${source} TARGET_DIRECTORY ${target}
+                   PROPERTY UNITY_GROUP ${place_${key}}_${run})
+    endforeach()
   endforeach()
   # A source's unnamed namespace, in which its own types are, is no longer that of the main file.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)

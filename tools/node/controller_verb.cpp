@@ -52,11 +52,11 @@ class FileAuthenticator final : public http::Authenticator {
   std::unique_ptr<runtime::TokenFile> tokens_;
 };
 
-/// Reads what clients send, against the nodes that were declared.
-http::ReadJobText job_reader(std::vector<NodeGroup> groups) {
-  return [groups = std::move(groups)](const http::JobText& source) -> Result<http::ReadJobs> {
+/// Reads what clients send.
+http::ReadJobText job_reader() {
+  return [](const http::JobText& source) -> Result<http::ReadJobs> {
     scenarios::JobFileOptions options;
-    options.groups = groups;
+    if (source.nodes) options.groups = *source.nodes;
     for (const std::string& set : source.sets) {
       auto parsed = scenarios::parse_override(set);
       if (!parsed) return parsed.errors();
@@ -67,6 +67,7 @@ http::ReadJobText job_reader(std::vector<NodeGroup> groups) {
     http::ReadJobs out;
     out.jobs = std::move(file->jobs);
     for (const Error& warning : file->warnings) out.warnings.push_back(warning.text());
+    out.needs_nodes = file->needs_cluster;
     return out;
   };
 }
@@ -142,7 +143,7 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   options.address = config->http_address;
   options.tls = config->tls;
   options.tokens = tokens->get();
-  options.read_jobs = job_reader(config->groups);
+  options.read_jobs = job_reader();
   auto frontend = http::serve_http(**daemon, std::move(options));
   if (!frontend) return fail(frontend.errors());
   if (config->advertised_url.empty()) (*daemon)->advertise((*frontend)->url());

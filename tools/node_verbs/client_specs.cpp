@@ -42,29 +42,33 @@ std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
 }  // namespace
 
 VerbSpec submit_spec() {
-  return {.name = "submit",
-          .operands = "FILE...",
-          .operands_min = 1,
-          .operands_max = -1,
-          .summary = "submit the jobs of job files or DIJob manifests",
-          .details =
-              "Every file is checked as a whole before anything is sent; what is wrong is told all "
-              "at once, with\nplace, finding, need and remedy. - reads standard input. With --wait "
-              "the exit code is 1 where a job\nfailed; Ctrl-C ends the waiting, not the jobs.\n"
-              "--set is for one FILE of one document: the path has the file's own keys, joined by "
-              "dots, and [N] for\nelements of lists; the value is YAML.",
-          .options = with_client_options(
-              {{.name = "--set",
-                .value = "path=value",
-                .help = "replace one value of the file, for example roles.main.replicas=4",
-                .repeatable = true},
-               {.name = "--wait", .help = "wait until every job has ended", .letter = "-w"},
-               kJson}),
-          .examples = {{"orrery submit train.yaml", "the jobs of one file"},
-                       {"orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4",
-                        "the same job under another name, and larger"},
-                       {"orrery submit train.yaml --wait && orrery logs train",
-                        "wait for the end, then read what the first worker wrote"}}};
+  return {
+      .name = "submit",
+      .operands = "FILE...",
+      .operands_min = 1,
+      .operands_max = -1,
+      .summary = "submit the jobs of job files or DIJob manifests",
+      .details =
+          "Every file is checked before any job is taken, here and by the controller, which "
+          "knows the nodes;\nwhat is wrong is told with place, finding, need and remedy. - reads "
+          "standard input. With --wait "
+          "the exit code is 1 where a job\nfailed; Ctrl-C ends the waiting, not the jobs.\n"
+          "--set is for one FILE of one document: the path has the file's own keys, joined by "
+          "dots, and [N] for\nelements of lists; the value is YAML.",
+      .options = with_client_options(
+          {{.name = "--set",
+            .value = "path=value",
+            .help = "replace one value of the file, for example roles.main.replicas=4",
+            .repeatable = true},
+           {.name = "--dry-run", .help = "let the controller check the files; submit nothing"},
+           {.name = "--wait", .help = "wait until every job has ended", .letter = "-w"},
+           kJson}),
+      .examples = {{"orrery submit train.yaml", "the jobs of one file"},
+                   {"orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4",
+                    "the same job under another name, and larger"},
+                   {"orrery submit train.yaml --dry-run", "does it fit this cluster as written?"},
+                   {"orrery submit train.yaml --wait && orrery logs train",
+                    "wait for the end, then read what the first worker wrote"}}};
 }
 
 VerbSpec apply_spec() {
@@ -72,12 +76,17 @@ VerbSpec apply_spec() {
           .operands = "FILE...",
           .operands_min = 1,
           .operands_max = -1,
-          .summary = "submit what is new, leave what is equal, scale what differs in replicas only",
+          .summary = "bring jobs to what files say: submit what is new, change what differs",
           .details =
-              "Says for each job what was done. A job that differs in more than its number "
-              "of replicas is left as it\nis, with what to do: exit code 1.",
-          .options = with_client_options({kJson}),
-          .examples = {{"orrery apply jobs/*.yaml", "what a folder of job files asks for"}}};
+              "Says for each job what was done. Numbers of replicas, priority, labels, limits and "
+              "deadlines change while\nthe job runs; a job that differs in more is left as it is, "
+              "with the fields and what to do: exit code 1.\nWhat orrery scale has set counts as "
+              "what the job is.",
+          .options = with_client_options(
+              {{.name = "--dry-run", .help = "say what would be done; change nothing"}, kJson}),
+          .examples = {
+              {"orrery apply jobs/*.yaml", "what a folder of job files asks for"},
+              {"orrery apply train.yaml --dry-run", "how does the job differ from its file?"}}};
 }
 
 VerbSpec get_spec() {
@@ -87,8 +96,13 @@ VerbSpec get_spec() {
           .summary = "list jobs or nodes",
           .details = "",
           .options = with_client_options(
-              {{.name = "--names", .help = "print names only, one a line"}, kJson}),
-          .examples = {{"orrery get", "all jobs"},
+              {{.name = "--all",
+                .help = "also jobs whose name a newer one has, with their numbers",
+                .letter = "-a"},
+               {.name = "--names", .help = "print names only, one a line"},
+               kJson}),
+          .examples = {{"orrery get", "all jobs, of each name the newest"},
+                       {"orrery get train --all", "every run under this name that is still kept"},
                        {"orrery get nodes", "all nodes, with what they have and what is taken"},
                        {"orrery get jobs train --json", "one job, for a script"}},
           .operand_kind = OperandKind::Job};

@@ -36,6 +36,13 @@ void check_jobs(const std::string& text, const std::string& path, Checked& check
   if (!jobs) return checked.take(jobs.errors());
   checked.warnings.insert(checked.warnings.end(), jobs->warnings.begin(), jobs->warnings.end());
   checked.files.back().jobs = jobs->jobs.size();
+  if (jobs->needs_cluster)
+    checked.warnings.push_back(
+        {.file = path,
+         .subject = "placement",
+         .message = "was read without a cluster, whose nodes it names; let a controller check it: "
+                    "orrery submit " +
+                    path + " --dry-run"});
 }
 
 void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checked) {

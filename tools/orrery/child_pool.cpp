@@ -97,6 +97,7 @@ class Pool {
         still.push_back(std::move(children_[i]));
       } else {
         reap(children_[i]);
+        if (watch_.on_end) watch_.on_end(children_[i].task, ends_[children_[i].task]);
       }
     }
     children_ = std::move(still);

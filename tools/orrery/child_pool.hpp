@@ -56,6 +56,9 @@ using Task = std::function<ExitCode(ChildReport& report)>;
 struct PoolWatch {
   std::function<void(const std::vector<TaskProgress>& tasks, const std::vector<bool>& over)>
       on_change;
+
+  /// Called in the parent with each task that has ended by itself, at once; may be empty.
+  std::function<void(std::size_t task, const TaskEnd& end)> on_end = {};
 };
 
 /// Runs all tasks, at most `parallel` at a time, in their order. Results stand in the order of the

@@ -1,5 +1,7 @@
 #include "tools/orrery/output_folder.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMark = ".orrery-results";
+constexpr const char* kMarkText = "Results of orrery; replaced by the next run.\n";
+constexpr const char* kLock = ".lock";
 
 Error cannot(const fs::path& path, const std::string& what, const std::error_code& code) {
   return {.code = ErrorCode::InvalidInput,
@@ -41,35 +45,73 @@ std::optional<Error> not_ours(const fs::path& path) {
                    "empty or of an earlier run; name another one"};
 }
 
-}  // namespace
-
-Result<OutputFolder> OutputFolder::prepare(const std::string& path) {
+/// The folder that `path` names, if it may be written.
+Result<fs::path> target_of(const std::string& path) {
   fs::path target = fs::path(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // "out/" names "out".
   if (target.empty())
     return Error{.subject = "--out", .message = "an empty path found, needed the name of a folder"};
   if (auto error = not_ours(target)) return *error;
-  fs::path scratch = target;
+  return target;
+}
+
+}  // namespace
+
+Result<OutputFolder> OutputFolder::prepare(const std::string& path) {
+  auto target = target_of(path);
+  if (!target) return target.errors();
+  fs::path scratch = *target;
   scratch += ".partial-" + std::to_string(getpid());
   std::error_code code;
   fs::remove_all(scratch, code);
   fs::create_directories(scratch, code);
   if (code) return cannot(scratch, "cannot be made", code);
-  return OutputFolder(std::move(target), std::move(scratch));
+  return OutputFolder(std::move(*target), std::move(scratch));
+}
+
+Result<OutputFolder> OutputFolder::prepare_to_resume(const std::string& path) {
+  auto target = target_of(path);
+  if (!target) return target.errors();
+  fs::path scratch = *target;
+  scratch += ".unfinished";
+  if (auto error = not_ours(scratch)) return *error;
+  std::error_code code;
+  fs::create_directories(scratch, code);
+  if (code) return cannot(scratch, "cannot be made", code);
+  // Marked from the beginning: a process that is killed cannot do it later.
+  const Status marked = write_file(scratch / kMark, kMarkText);
+  if (!marked) return marked.errors();
+  const int lock = open((scratch / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock < 0) return cannot(scratch, "cannot be locked", {errno, std::generic_category()});
+  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    close(lock);
+    return Error{.code = ErrorCode::Conflict,
+                 .subject = scratch.string(),
+                 .message =
+                     "another process writes there now, needed a folder of one's own; name "
+                     "another one, or wait"};
+  }
+  OutputFolder folder(std::move(*target), std::move(scratch));
+  folder.lock_ = lock;
+  return folder;
 }
 
 OutputFolder::OutputFolder(OutputFolder&& other) noexcept
-    : target_(std::move(other.target_)), scratch_(std::exchange(other.scratch_, {})) {}
+    : target_(std::move(other.target_)),
+      scratch_(std::exchange(other.scratch_, {})),
+      lock_(std::exchange(other.lock_, -1)) {}
 
 OutputFolder::~OutputFolder() {
   std::error_code code;
   if (!scratch_.empty()) fs::remove_all(scratch_, code);
+  if (lock_ >= 0) close(lock_);
 }
 
 Status OutputFolder::finish() {
-  const Status marked =
-      write_file(scratch_ / kMark, "Results of orrery; replaced by the next run.\n");
+  const Status marked = write_file(scratch_ / kMark, kMarkText);
   if (!marked) return marked;
+  std::error_code unlocked;
+  fs::remove(scratch_ / kLock, unlocked);
   if (auto error = not_ours(target_)) return *error;
   std::error_code code;
   fs::path old = target_;

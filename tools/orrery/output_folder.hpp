@@ -20,6 +20,11 @@ class OutputFolder {
   /// there (Conflict), or it cannot be made (InvalidInput).
   static Result<OutputFolder> prepare(const std::string& path);
 
+  /// As `prepare`, for work that may be taken up again: the sibling is `NAME.unfinished` and stays
+  /// there when the process is killed, or after `keep`. What an earlier process left is there to
+  /// begin with. Errors also: another process writes there now (Conflict).
+  static Result<OutputFolder> prepare_to_resume(const std::string& path);
+
   OutputFolder(OutputFolder&& other) noexcept;
   OutputFolder& operator=(OutputFolder&&) = delete;
   ~OutputFolder();
@@ -30,12 +35,16 @@ class OutputFolder {
   /// Marks the folder and puts it in place.
   Status finish();
 
+  /// Leaves the sibling as it is, for another process to go on with.
+  void keep() { scratch_.clear(); }
+
  private:
   OutputFolder(std::filesystem::path target, std::filesystem::path scratch)
       : target_(std::move(target)), scratch_(std::move(scratch)) {}
 
   std::filesystem::path target_;
-  std::filesystem::path scratch_;  // Empty once finished or moved from.
+  std::filesystem::path scratch_;  // Empty once finished, kept or moved from.
+  int lock_ = -1;                  // Of a sibling that others may take up; the kernel drops it.
 };
 
 /// Writes a whole file; errors name it and the system's reason.

@@ -30,12 +30,17 @@ std::vector<TaskEnd> run_with_bar(const std::vector<Task>& tasks,
                                   std::size_t parallel,
                                   std::uint64_t jobs_each,
                                   const std::string& title,
-                                  Console& console) {
+                                  Console& console,
+                                  const TaskEnded& on_end) {
   ProgressBar bar(console, title);
-  const PoolWatch watch{
-      [&](const std::vector<TaskProgress>& progress, const std::vector<bool>& over) {
-        bar.show(sum_of(progress, over, jobs_each));
-      }};
+  PoolWatch watch{[&](const std::vector<TaskProgress>& progress, const std::vector<bool>& over) {
+                    bar.show(sum_of(progress, over, jobs_each));
+                  },
+                  {}};
+  if (on_end)
+    watch.on_end = [&](std::size_t task, const TaskEnd& end) {
+      if (const std::string line = on_end(task, end); !line.empty()) bar.note(line);
+    };
   return run_in_children(tasks, parallel, watch);
 }
 

@@ -10,7 +10,9 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kBarWidth = 24;
-constexpr std::chrono::milliseconds kRedraw{100};
+constexpr double kRedraw_s = 0.1;
+constexpr double kFirstLine_s = 10;
+constexpr double kNextLine_s = 30;
 
 /// "950", "12.3k", "4.56M": a rate needs no more digits.
 std::string short_number(double value) {
@@ -34,13 +36,11 @@ std::string bar(double share) {
 
 }  // namespace
 
-std::string progress_line(std::string_view title,
-                          const Progress& progress,
-                          double elapsed_s,
-                          std::size_t columns) {
-  const double share = share_of(progress);
+namespace {
+
+/// What is known beside the share, the most important first.
+std::vector<std::string> parts_of(const Progress& progress, double share, double elapsed_s) {
   std::vector<std::string> parts;
-  parts.push_back(bar(share) + " " + with_commas(share * 100, 0) + "%");
   if (share > 0 && elapsed_s > 1)
     parts.push_back("ETA " + time_in_words(elapsed_s * (1 - share) / share));
   if (progress.runs_total > 1)
@@ -52,6 +52,18 @@ std::string progress_line(std::string_view title,
   if (progress.simulated_s > 0) parts.push_back(time_in_words(progress.simulated_s) + " simulated");
   if (elapsed_s > 0 && progress.events > 0)
     parts.push_back(short_number(static_cast<double>(progress.events) / elapsed_s) + " events/s");
+  return parts;
+}
+
+}  // namespace
+
+std::string progress_line(std::string_view title,
+                          const Progress& progress,
+                          double elapsed_s,
+                          std::size_t columns) {
+  const double share = share_of(progress);
+  std::vector<std::string> parts = parts_of(progress, share, elapsed_s);
+  parts.insert(parts.begin(), bar(share) + " " + with_commas(share * 100, 0) + "%");
   std::string line(title);
   for (const std::string& part : parts) {
     if (line.size() + 2 + part.size() >= columns) break;
@@ -61,20 +73,48 @@ std::string progress_line(std::string_view title,
   return line;
 }
 
-ProgressBar::ProgressBar(Console& console, std::string title)
-    : console_(console), title_(std::move(title)), start_(std::chrono::steady_clock::now()) {}
+std::string progress_words(std::string_view title, const Progress& progress, double elapsed_s) {
+  const double share = share_of(progress);
+  std::string line = std::string(title) + ": " + with_commas(share * 100, 0) + "% after " +
+                     time_in_words(elapsed_s);
+  for (const std::string& part : parts_of(progress, share, elapsed_s)) line += ", " + part;
+  return line;
+}
+
+ProgressBar::ProgressBar(Console& console, std::string title, SecondsSince elapsed)
+    : console_(console),
+      title_(std::move(title)),
+      elapsed_(std::move(elapsed)),
+      next_line_s_(kFirstLine_s) {
+  if (elapsed_) return;
+  elapsed_ = [start = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+}
 
 ProgressBar::~ProgressBar() { clear(); }
 
 void ProgressBar::show(const Progress& progress) {
-  if (!console_.traits().err_is_terminal) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (shown_ && now - drawn_ < kRedraw) return;
-  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+  const double elapsed_s = elapsed_();
+  if (!console_.traits().err_is_terminal) {
+    if (elapsed_s < kFirstLine_s) return;
+    if (elapsed_s >= next_line_s_) {
+      notes_ += progress_words(title_, progress, elapsed_s) + "\n";
+      next_line_s_ = elapsed_s + kNextLine_s;
+    }
+    if (!notes_.empty()) console_.err(notes_);
+    notes_.clear();
+    return;
+  }
+  if (shown_ && elapsed_s - drawn_s_ < kRedraw_s) return;
   console_.err("\r" + progress_line(title_, progress, elapsed_s, console_.traits().columns) +
                "\x1b[K");
-  drawn_ = now;
+  drawn_s_ = elapsed_s;
   shown_ = true;
+}
+
+void ProgressBar::note(std::string_view line) {
+  if (!console_.traits().err_is_terminal) notes_ += title_ + ": " + std::string(line) + "\n";
 }
 
 void ProgressBar::clear() {

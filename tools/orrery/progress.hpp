@@ -1,8 +1,9 @@
-// The progress bar: one line on a terminal, nothing anywhere else.
+// Progress of long work: one line on a terminal that is drawn anew, now and then a line elsewhere.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -27,10 +28,18 @@ std::string progress_line(std::string_view title,
                           double elapsed_s,
                           std::size_t columns);
 
-/// Shows a line on standard error while it lives, where that is a terminal.
+/// The same in words, for a file or a pipe: no bar, nothing left out.
+std::string progress_words(std::string_view title, const Progress& progress, double elapsed_s);
+
+/// Shows on standard error while it lives how far the work is. On a terminal one line is drawn
+/// anew. Elsewhere whoever reads wants lines, but none of work that is soon done: the first after
+/// 10 s, then one every 30 s, and what was noted meanwhile.
 class ProgressBar {
  public:
-  ProgressBar(Console& console, std::string title);
+  using SecondsSince = std::function<double()>;  ///< Seconds since the work began.
+
+  /// `elapsed`: default is the machine's steady clock.
+  ProgressBar(Console& console, std::string title, SecondsSince elapsed = {});
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -38,14 +47,19 @@ class ProgressBar {
   /// Redraws at most ten times a second.
   void show(const Progress& progress);
 
+  /// A line to keep, such as that a part is done; nothing on a terminal, whose line shows it.
+  void note(std::string_view line);
+
   /// Takes the line away, so that other text can stand there.
   void clear();
 
  private:
   Console& console_;
   std::string title_;
-  std::chrono::steady_clock::time_point start_;
-  std::chrono::steady_clock::time_point drawn_;
+  SecondsSince elapsed_;
+  double drawn_s_ = 0;
+  double next_line_s_ = 0;
+  std::string notes_;  ///< Lines that are still to be written.
   bool shown_ = false;
 };
 

@@ -60,8 +60,11 @@ Verb compare_verb() {
            .operands_min = 1,
            .operands_max = 1,
            .summary = "run a scenario under several policies and seeds, side by side",
-           .details = "Each run is a process of its own; the workload is read once per seed at "
-                      "most.\nWith several seeds the table shows mean and 95 percent interval.",
+           .details =
+               "Each run is a process of its own; the workload is read once per seed at "
+               "most.\nWith several seeds the table shows mean and 95 percent interval. With --out "
+               "finished runs are kept where\nit is interrupted or killed, and the same command "
+               "goes on with them.",
            .options = {{.name = "--policies",
                         .value = "a,b,c",
                         .help = "the policies, joined by commas (default: the scenario's)"},

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "scenarios/language/manifests/pod_template.hpp"
 #include "scenarios/language/readers.hpp"
 #include "scenarios/language/yaml/overrides.hpp"
 
@@ -46,8 +47,10 @@ YamlNode entry_with(YamlNode manifest) {
 
 class JobFileReader {
  public:
-  JobFileReader(Reading& reading, std::span<const NodeGroup> groups)
+  JobFileReader(Reading& reading, std::optional<std::span<const NodeGroup>> groups)
       : reading_(reading), ground_(groups) {}
+
+  bool needs_cluster() const { return ground_.has_unjudged(); }
 
   void read_document(YamlNode node) {
     if (node.is_null()) return;
@@ -93,7 +96,7 @@ class JobFileReader {
     JobSpec spec;
     const bool places_sound = read_job_spec(job, JobUse::Run, ground_, spec);
     read_estimate(job, spec);
-    if (ground_.groups().empty()) refuse_placements(job, node);
+    if (ground_.is_known() && ground_.groups().empty()) refuse_placements(job, node);
     need_commands(job, spec);
     check_job(job, spec, JobUse::Run, places_sound);
     need_own_name(job, spec.name);
@@ -128,8 +131,8 @@ class JobFileReader {
         if (role.find(key) != nullptr)
           job.reading().fail(role.origin_of(key),
                              subject + key,
-                             "names devices of a cluster, and none is known here; leave it to the "
-                             "controller where they sit, or write it in a scenario");
+                             "names devices of nodes, and none has joined the cluster yet; submit "
+                             "it once orrery get nodes shows them");
     };
     refuse(node, job.subject() + ": ");
     if (const YamlNode* roles = job.find("roles"))
@@ -205,9 +208,10 @@ Result<JobFile> parse_job_file(std::string_view text,
   std::vector<std::string> places{file};
   Errors errors = apply_overrides(options.overrides, *documents, places);
   Reading reading(std::move(places));
+  hand_out_config_maps(reading, *documents);
   JobFileReader reader(reading, options.groups);
   for (YamlNode& document : *documents) reader.read_document(std::move(document));
-  JobFile read{reader.take(), reading.take_warnings()};
+  JobFile read{reader.take(), reading.take_warnings(), reader.needs_cluster()};
   Errors all = reading.take_errors();
   all.insert(all.end(), errors.begin(), errors.end());
   if (!all.empty()) return all;

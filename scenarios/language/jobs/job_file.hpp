@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,12 +20,16 @@ namespace orrery::scenarios {
 struct JobFile {
   std::vector<JobSpec> jobs;  ///< At least one, in the order of the file.
   Errors warnings;            ///< What is let be although whoever wrote it should know.
+  /// A placement was read without a cluster: it may still be wrong, and replicas and devices of its
+  /// role are not known.
+  bool needs_cluster = false;
 };
 
 /// What is known beside the file.
 struct JobFileOptions {
-  /// Nodes that placements may name, as they were declared; without any a placement is refused.
-  std::span<const NodeGroup> groups;
+  /// Nodes that placements may name, as they were declared. Nothing: no cluster is known, and of a
+  /// placement only what holds for every cluster is judged.
+  std::optional<std::span<const NodeGroup>> groups = std::nullopt;
   std::vector<Override> overrides;  ///< Of a file with one document, from its top on.
 };
 

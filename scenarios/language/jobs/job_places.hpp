@@ -17,13 +17,22 @@ namespace orrery::scenarios {
 /// The cluster as placements see it, made when the first one asks.
 class PlacementGround {
  public:
-  /// `groups` must outlive this.
-  explicit PlacementGround(std::span<const NodeGroup> groups) : groups_(groups) {}
+  /// `groups` must outlive this. Nothing: no cluster is known.
+  explicit PlacementGround(std::optional<std::span<const NodeGroup>> groups)
+      : groups_(groups.value_or(std::span<const NodeGroup>{})), known_(groups.has_value()) {}
+
+  /// False: placements are read for any cluster.
+  bool is_known() const { return known_; }
 
   /// Null where the groups are not sound or there are none: that was reported.
   const placement::Inventory* inventory();
 
   std::span<const NodeGroup> groups() const { return groups_; }
+
+  /// A placement was read that a cluster has still to judge.
+  void note_unjudged() { unjudged_ = true; }
+
+  bool has_unjudged() const { return unjudged_; }
 
   /// Counts processes that were placed. False once a scenario has placed so many that a reader of
   /// untrusted files should stop.
@@ -31,6 +40,8 @@ class PlacementGround {
 
  private:
   std::span<const NodeGroup> groups_;
+  bool known_ = true;
+  bool unjudged_ = false;
   std::optional<placement::Inventory> inventory_;
   std::size_t placed_ = 0;
 };
@@ -72,6 +83,7 @@ class JobPlaces {
   };
 
   void read_placements(const MapReader& reader, RoleSpec& role);
+  void read_anywhere(const MapReader& reader, RoleSpec& role);
   void read_worker_group(const MapReader& reader,
                          const YamlNode* workers,
                          const JobSpec& spec,

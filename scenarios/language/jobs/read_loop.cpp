@@ -6,7 +6,6 @@
 namespace orrery::scenarios {
 namespace {
 
-constexpr double kAnyNumber = 1e15;
 constexpr std::int64_t kSequencesMax = 100'000;
 
 /// A part of the loop; nothing where it is not written or no map.

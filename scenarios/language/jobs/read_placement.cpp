@@ -101,6 +101,30 @@ std::optional<ComponentPlan> resolve(const Inventory& inventory,
   return std::move(plans.front());
 }
 
+/// Whether an error may be none on another cluster.
+bool is_about_the_cluster(const placement::PlacementError& error) {
+  return error.kind == placement::ErrorKind::ResourceOutOfRange ||
+         error.kind == placement::ErrorKind::NodeGroupNotFound ||
+         error.kind == placement::ErrorKind::NodeOutOfRange ||
+         error.kind == placement::ErrorKind::NoHardware;
+}
+
+/// Reports what is wrong with a text whatever the cluster is. Of a group that nobody knows the
+/// language reads as much as it can.
+void judge_anywhere(const Written& written, const std::string& role, Reading& reading) {
+  const Inventory nowhere;
+  PlacementRule rule = written.rule;
+  rule.components = {role, {written.origin.line, 1}};
+  rule.node_groups = {{"", {written.origin.line, 1}}};
+  placement::PlacementErrors errors;
+  placement::resolve_components(nowhere, {rule}, errors);
+  for (const placement::PlacementError& error : errors)
+    if (!is_about_the_cluster(error))
+      reading.fail(written.origin,
+                   written.subject,
+                   "found " + error.found + ", needed " + error.needed + "; " + error.remedy);
+}
+
 /// The most that any process takes of a node's devices.
 void need_devices(const std::vector<Seat>& seats, Bundle& need) {
   for (const Seat& seat : seats) {
@@ -237,6 +261,7 @@ bool PlacementGround::may_place(std::size_t processes) {
 void JobPlaces::read_placements(const MapReader& reader, RoleSpec& role) {
   if (reader.has("placement") && reader.has("placements"))
     reader.fail("placements", "stands beside 'placement', one of the two is needed; remove one");
+  if (!ground_.is_known()) return read_anywhere(reader, role);
   const Inventory* inventory = ground_.inventory();
   Placed found{role.name, {}, {}, {}};
   std::vector<RolePlacement> placements;
@@ -268,6 +293,24 @@ void JobPlaces::read_placements(const MapReader& reader, RoleSpec& role) {
   derive_replicas(reader, role);
   derive_bundle(reader, found.sizes, *inventory, role);
   placed_.push_back(std::move(found));
+}
+
+void JobPlaces::read_anywhere(const MapReader& reader, RoleSpec& role) {
+  ground_.note_unjudged();
+  const auto sizes = read_sizes(reader);
+  if (!is_dns_label(role.name)) return;
+  std::vector<RolePlacement> placements;
+  for (const auto& [size, written] : sizes) {
+    judge_anywhere(written, role.name, reader.reading());
+    if (!written.rule.placement) continue;
+    // How many processes one text places, only the cluster shows.
+    placements.push_back({size.value_or(role.min_replicas),
+                          split_labels(written.rule.node_groups),
+                          written.rule.placement->text});
+  }
+  if (placements.empty() || placements.size() != sizes.size()) return;
+  role.placements = std::move(placements);
+  derive_replicas(reader, role);
 }
 
 void JobPlaces::read_role(const MapReader& reader,

@@ -7,7 +7,6 @@
 namespace orrery::scenarios {
 namespace {
 
-constexpr double kAnyNumber = 1e15;
 constexpr double kAnyFlops = 1e30;
 constexpr double kDefaultEfficiency = 0.4;
 

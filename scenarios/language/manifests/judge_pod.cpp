@@ -81,6 +81,8 @@ class PodJudge {
         judge(*host, "hostPath", place + ".hostPath");
         if (host->is_map()) need_path(*host, "path", place + ".hostPath");
       }
+      if (const YamlNode* map = value_at(&item, {"configMap"}))
+        judge_config_map(*map, place + ".configMap");
       if (const YamlNode* empty = value_at(&item, {"emptyDir"}))
         judge_empty_folder(*empty, place + ".emptyDir");
     }
@@ -114,9 +116,19 @@ class PodJudge {
           medium->origin, subject + ".medium", found_instead(*medium, "'Memory'", "or remove it"));
   }
 
+  void judge_config_map(const YamlNode& node, const std::string& subject) {
+    YamlNode written = node;
+    std::erase_if(written.entries, [](const YamlEntry& entry) { return entry.key == kDocument; });
+    judge(written, "configMap", subject);
+    if (!node.is_map()) return;
+    std::size_t index = 0;
+    for (const YamlNode& item : items(value_at(&node, {"items"}), subject + ".items"))
+      judge(item, "configMap item", subject + ".items[" + std::to_string(index++) + "]");
+  }
+
   void judge_pod(const YamlNode& pod, const std::string& subject) {
     judge(pod, "pod", subject);
-    need_never(value_at(&pod, {"restartPolicy"}), subject + ".restartPolicy");
+    note_restarts(value_at(&pod, {"restartPolicy"}), subject + ".restartPolicy");
     const YamlNode* os = value_at(&pod, {"os", "name"});
     if (os != nullptr && os->scalar != "linux")
       reading_.fail(os->origin,
@@ -158,7 +170,7 @@ class PodJudge {
                        const std::string& subject,
                        const std::set<std::string_view>& volumes) {
     judge(container, "container", subject);
-    need_never(value_at(&container, {"restartPolicy"}), subject + ".restartPolicy");
+    note_restarts(value_at(&container, {"restartPolicy"}), subject + ".restartPolicy");
     for (const char* key : {"image", "workingDir"})
       need_text(value_at(&container, {key}), subject + "." + key);
     for (const char* key : {"command", "args"})
@@ -240,11 +252,20 @@ class PodJudge {
                                 "write for example " + std::string(key) + ": /data"));
   }
 
-  void need_never(const YamlNode* policy, const std::string& subject) {
-    if (policy != nullptr && policy->scalar != "Never")
+  // DI-orchestrator makes Never of each of them.
+  void note_restarts(const YamlNode* policy, const std::string& subject) {
+    if (policy == nullptr || policy->scalar == "Never") return;
+    if (policy->scalar == "Always" || policy->scalar == "OnFailure")
+      reading_.warn(policy->origin,
+                    subject,
+                    "is " + policy->scalar +
+                        " and taken for Never: the job's backoffLimit decides about restarts");
+    else
       reading_.fail(policy->origin,
                     subject,
-                    found_instead(*policy, "'Never'", "the job's backoffLimit decides; remove it"));
+                    found_instead(*policy,
+                                  "one of Always, OnFailure, Never",
+                                  "the job's backoffLimit decides; remove it"));
   }
 
   Reading& reading_;

@@ -59,7 +59,9 @@ constexpr FieldRule kPod[]{
      "one is the worker; see container. Others beside `di-container` are refused by name"},
     {"restartPolicy",
      Mapped,
-     "`Never`, which it is anyway; anything else is refused: the job's backoffLimit decides"},
+     "`Never`, which it is anyway: `Always` and `OnFailure` are taken for it with a warning, for "
+     "the "
+     "job's backoffLimit decides"},
     {"terminationGracePeriodSeconds",
      Mapped,
      "drain grace of the job; the longest where templates differ"},
@@ -139,7 +141,9 @@ constexpr FieldRule kContainer[]{
     {"workingDir", Mapped, "working directory of the role"},
     {"restartPolicy",
      Mapped,
-     "`Never`, which it is anyway; anything else is refused: the job's backoffLimit decides"},
+     "`Never`, which it is anyway: `Always` and `OnFailure` are taken for it with a warning, for "
+     "the "
+     "job's backoffLimit decides"},
     {"envFrom", Refused, "write each variable under env"},
     {"imagePullPolicy", Ignored, "the container runtime decides"},
     {"lifecycle", Refused, "let the command do it, and react to SIGTERM"},
@@ -203,7 +207,9 @@ constexpr FieldRule kVolume[]{
     {"name", Mapped, "name of the volume"},
     {"hostPath", Mapped, "see hostPath"},
     {"emptyDir", Mapped, "a folder of the job on each node, which goes with the job; see emptyDir"},
-    {"configMap", Refused, "put the files on the nodes and name the folder by hostPath"},
+    {"configMap",
+     Mapped,
+     "the files of a document of kind ConfigMap in the same file; see configMap"},
     {"downwardAPI", Refused, "the environment of a worker says what it is"},
     {"projected", Refused, "put the files on the nodes and name the folder by hostPath"},
     {"secret", Refused, "put the files on the nodes and name the folder by hostPath"},
@@ -238,6 +244,19 @@ constexpr FieldRule kHostPath[]{
     {"type", Ignored, "the worker finds what is there"},
 };
 
+constexpr FieldRule kConfigMap[]{
+    {"name", Mapped, "of a ConfigMap in the same file and namespace"},
+    {"items", Mapped, "which of its files, and what they are called; see configMap item"},
+    {"optional", Mapped, "`true`: without its document the folder is empty"},
+    {"defaultMode", Ignored, "the files can be read by every worker of the job"},
+};
+
+constexpr FieldRule kConfigMapItem[]{
+    {"key", Mapped, "a key of the ConfigMap's data"},
+    {"path", Mapped, "name of the file, without folders"},
+    {"mode", Ignored, "the files can be read by every worker of the job"},
+};
+
 constexpr FieldRule kEmptyDir[]{
     {"medium",
      Mapped,
@@ -259,6 +278,8 @@ constexpr std::array kTables{
     FieldTable{"volume", kVolume},
     FieldTable{"hostPath", kHostPath},
     FieldTable{"emptyDir", kEmptyDir},
+    FieldTable{"configMap", kConfigMap},
+    FieldTable{"configMap item", kConfigMapItem},
 };
 
 /// Whether `name` is what `pattern` stands for: itself, a beginning before '*', or anything with a

@@ -16,6 +16,10 @@ inline constexpr std::size_t kWordMax = 131'071;
 /// Most volumes of one pod.
 inline constexpr std::size_t kVolumesMax = 256;
 
+/// Key under which the reader of a job file puts the document of a ConfigMap into the volume that
+/// names it: none that a file can have there by mistake.
+inline constexpr std::string_view kDocument = "(document of the file)";
+
 /// The value at the end of a path of keys in a Kubernetes object, or nullptr.
 const YamlNode* value_at(const YamlNode* node, std::initializer_list<std::string_view> path);
 
@@ -47,6 +51,10 @@ void judge_object(Reading& reading,
                   std::string_view object,
                   const std::string& subject);
 
+/// Takes the documents of kind ConfigMap out of those of a job file, and puts each into the volumes
+/// of the manifests that name it. Reports what is wrong with them.
+void hand_out_config_maps(Reading& reading, std::vector<YamlNode>& documents);
+
 /// Reads the pod templates of one job.
 class PodReader {
  public:
@@ -61,6 +69,12 @@ class PodReader {
             RoleSpec& role);
 
  private:
+  void read_volumes(const YamlNode* pod_template, const YamlNode* of_job, RoleSpec& role);
+  void add_mounts(const YamlNode& volume,
+                  const std::string& name,
+                  const YamlNode* container,
+                  RoleSpec& role);
+  std::string folder_of(const YamlNode& config_map, const std::string& name);
   void read_container(const YamlNode& container, const std::string& subject, RoleSpec& role);
   void read_command(const YamlNode& container, const std::string& subject, RoleSpec& role);
   void read_labels(const YamlNode* labels, const std::string& subject);

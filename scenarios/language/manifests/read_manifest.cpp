@@ -115,12 +115,26 @@ void read_metadata(const MapReader& manifest, JobUse use, JobSpec& to) {
                       "it");
 }
 
-void need_text(const MapReader& manifest, std::string_view key, std::string_view needed) {
-  const YamlNode* node = manifest.find(key);
-  if (node == nullptr)
-    manifest.missing(key, std::string(key) + ": " + std::string(needed));
-  else if (node->scalar != needed)
-    manifest.fail(key, found_instead(*node, "'" + std::string(needed) + "'", "correct it"));
+/// Whether it is a DIJob of the version that is read, or may be meant as one. Of any other document
+/// this one thing is told: what its fields are says nothing.
+bool is_dijob(Reading& reading, const YamlNode& node, const std::string& subject) {
+  const auto is_other = [&](std::string_view key, std::string_view needed, std::string remedy) {
+    const YamlNode* value = node.find(key);
+    if (value == nullptr || value->scalar == needed) return false;
+    reading.fail(value->origin,
+                 subject + "." + std::string(key),
+                 found_instead(*value, "'" + std::string(needed) + "'", remedy));
+    return true;
+  };
+  const YamlNode* version = node.find("apiVersion");
+  const bool older = version != nullptr && version->scalar == "diengine.opendilab.org/v1alpha1";
+  return !is_other(
+             "kind", "DIJob", "only DIJobs, and ConfigMaps that they mount, are read; remove it") &&
+         !is_other("apiVersion",
+                   "diengine.opendilab.org/v2alpha1",
+                   older ? "write its coordinator, collector and learner as spec.tasks of that "
+                           "version, each with name, replicas and template"
+                         : "correct it");
 }
 
 }  // namespace
@@ -128,12 +142,16 @@ void need_text(const MapReader& manifest, std::string_view key, std::string_view
 void read_manifest(Reading& reading, const YamlNode& node, JobUse use, JobSpec& spec) {
   const YamlNode* name = value_at(&node, {"metadata", "name"});
   const bool named = name != nullptr && name->is_scalar() && name->scalar.size() <= 128;
-  const MapReader manifest(reading,
-                           node,
-                           section("jobs.manifest"),
-                           named ? "job " + name->scalar + ": manifest" : "manifest");
-  need_text(manifest, "apiVersion", "diengine.opendilab.org/v2alpha1");
-  need_text(manifest, "kind", "DIJob");
+  const std::string subject = named ? "job " + name->scalar + ": manifest" : "manifest";
+  if (!is_dijob(reading, node, subject)) {
+    spec.family = JobFamily::Tasks;  // Judged no further.
+    spec.name = full_job_name(named ? name->scalar : "");
+    return;
+  }
+  const MapReader manifest(reading, node, section("jobs.manifest"), subject);
+  if (!manifest.has("apiVersion"))
+    manifest.missing("apiVersion", "apiVersion: diengine.opendilab.org/v2alpha1");
+  if (!manifest.has("kind")) manifest.missing("kind", "kind: DIJob");
   read_metadata(manifest, use, spec);
   const YamlNode* body = manifest.find("spec");
   if (body == nullptr) {

@@ -34,28 +34,6 @@ std::string volume_text(const YamlNode& volume,
   return name + ":" + target + (medium != nullptr && medium->scalar == "Memory" ? ":memory" : "");
 }
 
-/// Adds a volume once for each of its mounts: one that the worker does not mount is nothing to it.
-void add_mounts(const YamlNode& volume,
-                const std::string& name,
-                const YamlNode* container,
-                RoleSpec& role) {
-  for (const YamlNode& mount : items_of(value_at(container, {"volumeMounts"}))) {
-    const std::string* mounted = text_at(mount, "name");
-    const std::string* path = text_at(mount, "mountPath");
-    if (mounted == nullptr || path == nullptr || *mounted != name) continue;
-    role.volumes.push_back(volume_text(volume, name, *path));
-  }
-}
-
-void read_volumes(const YamlNode* pod_template, const YamlNode* of_job, RoleSpec& role) {
-  const YamlNode* container = worker_container(pod_template);
-  // Behind the template's own come DI-orchestrator's, which every pod gets.
-  for (const YamlNode* list : {value_at(pod_template, {"spec", "volumes"}), of_job})
-    for (const YamlNode& volume : items_of(list))
-      if (const std::string* name = text_at(volume, "name"))
-        add_mounts(volume, *name, container, role);
-}
-
 std::optional<std::int32_t> parse_device_count(std::string_view text) {
   const auto count = parse_integer(text);
   if (!count || *count < 0 || *count > 64) return std::nullopt;
@@ -148,6 +126,30 @@ void PodReader::read(const YamlNode* pod_template,
   read_labels(value_at(pod_template, {"metadata", "labels"}), subject + ".template.metadata");
   read_grace(value_at(pod_template, {"spec", "terminationGracePeriodSeconds"}),
              subject + ".template.spec.terminationGracePeriodSeconds");
+}
+
+// Adds a volume once for each of its mounts: one that the worker does not mount is nothing to it.
+void PodReader::add_mounts(const YamlNode& volume,
+                           const std::string& name,
+                           const YamlNode* container,
+                           RoleSpec& role) {
+  const YamlNode* config_map = value_at(&volume, {"configMap"});
+  for (const YamlNode& mount : items_of(value_at(container, {"volumeMounts"}))) {
+    const std::string* mounted = text_at(mount, "name");
+    const std::string* path = text_at(mount, "mountPath");
+    if (mounted == nullptr || path == nullptr || *mounted != name) continue;
+    role.volumes.push_back(config_map == nullptr ? volume_text(volume, name, *path)
+                                                 : folder_of(*config_map, name) + ":" + *path);
+  }
+}
+
+void PodReader::read_volumes(const YamlNode* pod_template, const YamlNode* of_job, RoleSpec& role) {
+  const YamlNode* container = worker_container(pod_template);
+  // Behind the template's own come DI-orchestrator's, which every pod gets.
+  for (const YamlNode* list : {value_at(pod_template, {"spec", "volumes"}), of_job})
+    for (const YamlNode& volume : items_of(list))
+      if (const std::string* name = text_at(volume, "name"))
+        add_mounts(volume, *name, container, role);
 }
 
 void PodReader::read_container(const YamlNode& container,

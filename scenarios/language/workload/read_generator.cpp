@@ -7,7 +7,6 @@
 namespace orrery::scenarios {
 namespace {
 
-constexpr double kAnyNumber = 1e15;
 constexpr double kAnyLow = -1e15;
 
 MapReader sub(const MapReader& reader,

@@ -86,6 +86,53 @@ TEST_F(AgentTest, StartingWhatRunsOnlyRepeatsItsLastReport) {
   EXPECT_EQ(out_.reports[0].fact, WorkerFact::Ready);
 }
 
+TEST_F(AgentTest, WhoSaysNoHelloIsReportedRunningWithTheMembershipOfItsEnvironment) {
+  lease(0);
+  step(command(start_ranks(7, 1, 2)), 1);
+  step(WorkerRuns{worker(7, 0), Generation{1}}, 1);
+  ASSERT_THAT(out_.reports, SizeIs(1));
+  EXPECT_EQ(out_.reports[0].fact, WorkerFact::Running);
+  EXPECT_EQ(out_.reports[0].environment, Generation{1});
+  step(WorkerReady{worker(7, 1)}, 1);
+  step(Connected{}, 2);
+  ASSERT_THAT(out_.reports, SizeIs(2)) << "repeated as they were, to whoever is new";
+  EXPECT_EQ(out_.reports[0].fact, WorkerFact::Running);
+  EXPECT_EQ(out_.reports[1].fact, WorkerFact::Ready);
+  step(WorkerReady{worker(7, 0)}, 3);
+  ASSERT_THAT(out_.reports, SizeIs(1)) << "it has said hello";
+  EXPECT_EQ(out_.reports[0].fact, WorkerFact::Ready);
+  step(WorkerRuns{worker(7, 0), Generation{1}}, 3);
+  step(WorkerReady{worker(7, 0)}, 3);
+  EXPECT_THAT(out_.reports, IsEmpty());
+}
+
+TEST_F(AgentTest, AWorkersStoryIsPackedInItsOrder) {
+  std::vector<WorkersChanged> story;
+  for (const WorkerFact fact : {WorkerFact::Exited, WorkerFact::Ready, WorkerFact::Running}) {
+    WorkersChanged report{JobId{7}, Generation{1}, Incarnation{1}, fact, Rank{0}, 1, 0};
+    if (fact == WorkerFact::Running) report.environment = Generation{1};
+    story.push_back(report);
+  }
+  pack_reports(story);
+  ASSERT_THAT(story, SizeIs(3));
+  EXPECT_EQ(story[0].fact, WorkerFact::Running);
+  EXPECT_EQ(story[1].fact, WorkerFact::Ready);
+  EXPECT_EQ(story[2].fact, WorkerFact::Exited);
+}
+
+TEST_F(AgentTest, WhyAProgramCannotBeRunIsReportedAndRepeated) {
+  lease(0);
+  step(command(start_ranks(7, 1, 1)), 1);
+  step(SpawnFailed{worker(7, 0), kNotFound, "no such program"}, 1);
+  for (const int again : {2, 3}) {
+    ASSERT_THAT(out_.reports, SizeIs(1));
+    EXPECT_EQ(out_.reports[0].fact, WorkerFact::LaunchFailed);
+    EXPECT_EQ(out_.reports[0].exit_code, kNotFound);
+    EXPECT_EQ(out_.reports[0].why, "no such program");
+    step(command(start_ranks(7, 1, 1)), again);
+  }
+}
+
 TEST_F(AgentTest, StartingWhatHasEndedRepeatsTheEndAndStartsNothing) {
   lease(0);
   run_ready(7, 1, 1);

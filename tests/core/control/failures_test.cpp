@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -147,6 +148,35 @@ TEST(Failures, ALaunchThatIsRefusedIsAFailure) {
   h.plan(grant(id, 1));
   h.step(h.cluster.end(0, WorkerFact::LaunchFailed, 1));
   EXPECT_EQ(h.phase(id), JobPhase::Failed);
+}
+
+TEST(Failures, AProgramThatIsNotThereEndsTheJobAtOnceAndSaysWhatAndWhere) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.submit(job("a").replicas(2));
+  h.plan(grant(id, 2));
+  h.make_ready(id, 0);
+  WorkersChanged refused = h.cluster.end(h.process(id, 1), WorkerFact::LaunchFailed, kNotFound);
+  refused.why = "python9: its program cannot be run: No such file or directory";
+  h.step(refused);
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.job(id).reason, Reason::CannotStart);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  const JobStatus status = status_of(h.controller.state(), h.job(id));
+  EXPECT_THAT(status.message,
+              testing::HasSubstr("worker 1 of role worker cannot be started on node "));
+  EXPECT_THAT(status.message, testing::HasSubstr(refused.why));
+  h.settle();
+  EXPECT_EQ(h.processes_of(id), 0u) << "the other one is stopped";
+}
+
+TEST(Failures, ARefusalOfAWorkerThatIsToStopAnywayEndsNothing) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(1), 1);
+  h.step(ScaleRequested{7, id, RoleIndex{0}, ScaleMode::Set, 2});
+  h.step(ScaleRequested{8, id, RoleIndex{0}, ScaleMode::Set, 1});
+  h.step(h.cluster.end(h.process(id, 1), WorkerFact::LaunchFailed, kNotFound));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
 }
 
 TEST(Failures, AStartThatTakesTooLongIsChargedAndTriedAgain) {

@@ -12,7 +12,7 @@
 namespace orrery::tests {
 namespace {
 
-std::string event_bytes_of(const Event& event) {
+std::string event_bytes(const Event& event) {
   ByteWriter out;
   encode(event, out);
   return std::string(out.text());
@@ -35,6 +35,7 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(ScaleRequested{1, JobId{2}, RoleIndex::none(), ScaleMode::Remove, -3});
   bodies.emplace_back(StopRequested{1, JobId::none()});
   bodies.emplace_back(DeleteRequested{1, JobId{2}});
+  bodies.emplace_back(JobChanged{1, JobId{2}, std::make_shared<JobSpec>(builder.spec())});
   bodies.emplace_back(ProfilingChanged{JobId{1}, Generation{2}, Rank{3}, {{"throughput", -0.0}}});
   ProgressReported progress;
   progress.done = 1e300;
@@ -68,21 +69,21 @@ TEST(Records, EveryKindComesBackAsItWas) {
   const std::vector<Event> events = one_of_each();
   ASSERT_EQ(events.size(), std::variant_size_v<EventBody>);
   for (const Event& event : events) {
-    const std::string bytes = event_bytes_of(event);
+    const std::string bytes = event_bytes(event);
     ByteReader in(bytes);
     Event back;
     ASSERT_TRUE(decode(in, kRecordVersion, back)) << kind_name(event.body);
     EXPECT_TRUE(in.finished());
     EXPECT_EQ(back.at, event.at);
     EXPECT_EQ(back.occurred_at, event.occurred_at);
-    EXPECT_TRUE(event_bytes_of(back) == bytes) << kind_name(event.body);
+    EXPECT_TRUE(event_bytes(back) == bytes) << kind_name(event.body);
     EXPECT_EQ(event_json(1, back), event_json(1, event));
   }
 }
 
 TEST(Records, ATruncatedRecordIsNoRecord) {
   for (const Event& event : one_of_each()) {
-    const std::string bytes = event_bytes_of(event);
+    const std::string bytes = event_bytes(event);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       ByteReader in(std::string_view(bytes).substr(0, size));
       Event back;
@@ -97,18 +98,18 @@ TEST(Records, DamagedBytesAreRefusedOrAreAnotherRecord) {
   Random random(kSeed);
   const std::vector<Event> events = one_of_each();
   for (int round = 0; round < 50'000; ++round) {
-    std::string bytes = event_bytes_of(events[random.below(events.size())]);
+    std::string bytes = event_bytes(events[random.below(events.size())]);
     for (std::uint64_t n = 1 + random.below(3); n > 0; --n)
       bytes[random.below(bytes.size())] = static_cast<char>(random.bits());
     ByteReader in(bytes);
     Event back;
     if (!decode(in, kRecordVersion, back)) continue;
     // What was read has one encoding, which reads as the same.
-    const std::string again = event_bytes_of(back);
+    const std::string again = event_bytes(back);
     ByteReader second(again);
     Event same;
     ASSERT_TRUE(decode(second, kRecordVersion, same));
-    EXPECT_TRUE(event_bytes_of(same) == again);
+    EXPECT_TRUE(event_bytes(same) == again);
   }
 }
 
@@ -128,7 +129,7 @@ TEST(Records, NoiseIsRefusedWithoutHarm) {
 TEST(Records, AWriterInAnImpossibleHurryStillReads) {
   // The lag of these two does not fit into the number that holds it.
   const Event event{Instant::never(), Instant{-5}, Origin::External, TimeReached{}};
-  const std::string bytes = event_bytes_of(event);
+  const std::string bytes = event_bytes(event);
   ByteReader in(bytes);
   Event back;
   ASSERT_TRUE(decode(in, kRecordVersion, back));

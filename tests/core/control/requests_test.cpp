@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/control/job_changes.hpp"
 #include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -114,6 +115,185 @@ TEST(Scaling, AFixedJobGrowsAndShrinksAtOnce) {
   EXPECT_EQ(h.row(id).reschedules, 4u);
 }
 
+ScaleRequested any_size(JobId id, ScaleMode mode, std::int32_t replicas) {
+  return {7, id, RoleIndex::none(), mode, replicas, true};
+}
+
+TEST(Scaling, APreemptibleJobOfAFixedSizeTakesAnotherOne) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId id = h.running(job("a").replicas(2).role("b", 1).preemptible(), 2);
+  h.step(any_size(id, ScaleMode::Add, 1));
+  ASSERT_TRUE(h.last_answer().accepted) << h.last_answer().message;
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3) << "without its policy";
+  EXPECT_EQ(h.job(id).workers.size(), 5U) << "every role has one more";
+  EXPECT_EQ(h.row(id).min_replicas, 3);
+  EXPECT_EQ(h.row(id).max_replicas, 3);
+  h.step(ScaleRequested{7, id, RoleIndex{0}, ScaleMode::Set, 1, true});
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 1);
+  h.step(any_size(id, ScaleMode::Clear, 0));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+}
+
+TEST(Scaling, APreemptibleJobOfAFixedSizeWaitsWithItsNewSize) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2).preemptible());
+  h.step(any_size(id, ScaleMode::Add, 1));
+  EXPECT_TRUE(h.last_answer().accepted);
+  EXPECT_EQ(h.row(id).min_replicas, 3);
+  EXPECT_EQ(h.row(id).max_replicas, 3);
+}
+
+TEST(Scaling, OlderJournalsRefuseItForPreemptibleJobsOfAFixedSize) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2).preemptible(), 2);
+  h.step(scale(id, ScaleMode::Add, 1));
+  EXPECT_FALSE(h.last_answer().accepted);
+}
+
+JobChanged changed(JobId id, const JobBuilder& wanted) {
+  return {7, id, std::make_shared<JobSpec>(wanted.spec())};
+}
+
+TEST(Change, WhatTheControllerAloneActsByIsTakenOverAtOnce) {
+  Settings settings;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  h.step(QuotasDeclared{{{"group/x", 1}, {"group/y", 4}}});
+  JobBuilder before = job("a").replicas(1).group("x");
+  const JobId id = h.running(before, 1);
+  EXPECT_EQ(h.controller.state().quotas[0].held, 1);
+  JobBuilder after = job("a").replicas(1).group("y").priority(100).limit(9);
+  after.raw().labels = {{"tier", "gold"}};
+  after.raw().drain_grace = Duration::seconds(5);
+  after.raw().failover.job_restarts_max = 2;
+  h.step(changed(id, after));
+  ASSERT_TRUE(h.last_answer().accepted) << h.last_answer().message;
+  EXPECT_TRUE(*h.job(id).spec == after.spec());
+  EXPECT_EQ(h.row(id).priority, 100);
+  EXPECT_EQ(h.controller.state().quotas[0].held, 0);
+  EXPECT_EQ(h.controller.state().quotas[1].held, 1);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).reschedules, 0u) << "its workers know nothing of it";
+}
+
+TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId first = h.submit(job("a"));
+  const JobId second = h.submit(job("b"));
+  EXPECT_EQ(h.controller.state().waiting.front(), first);
+  h.step(changed(second, job("b").priority(100)));
+  EXPECT_EQ(h.controller.state().waiting.front(), second);
+}
+
+TEST(Change, GoesBackToAnOlderFileAfterScaling) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  h.step(any_size(id, ScaleMode::Set, 4));
+  h.settle();
+  EXPECT_EQ(effective_spec(h.job(id)).roles[0].min_replicas, 4);
+  const auto changes = changes_between(effective_spec(h.job(id)), job("a").replicas(2).spec());
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].field, "roles.worker.replicas");
+  EXPECT_TRUE(changes[0].in_place);
+  h.step(changed(id, job("a").replicas(2)));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_TRUE(effective_spec(h.job(id)) == job("a").replicas(2).spec());
+}
+
+TEST(Change, BoundsOfAnElasticJobAreThoseOfItsPolicy) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId id = h.running(job("a").elastic(1, 8), 4);
+  h.step(changed(id, job("a").elastic(1, 2)));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2) << "what is above the bound goes";
+  h.step(changed(id, job("a").elastic(2, 6)));
+  EXPECT_EQ(h.row(id).min_replicas, 2);
+  EXPECT_EQ(h.row(id).max_replicas, 6);
+  h.step(changed(id, job("a").elastic(5, 6)));
+  EXPECT_FALSE(h.last_answer().accepted);
+  EXPECT_THAT(h.last_answer().message, HasSubstr("has 2 replicas and would need 5 at least"));
+}
+
+TEST(Change, WhatWorkersWereStartedWithIsRefusedByName) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder before = job("a").replicas(1);
+  before.raw().roles[0].command = {"x"};
+  const JobId id = h.running(before, 1);
+  JobBuilder after = job("a").replicas(2).priority(5);
+  after.raw().roles[0].command = {"y"};
+  after.raw().roles[0].environment = {{"A", "b"}};
+  h.step(changed(id, after));
+  EXPECT_FALSE(h.last_answer().accepted);
+  EXPECT_THAT(h.last_answer().message,
+              HasSubstr("roles.worker.command, roles.worker.env would change"));
+  EXPECT_TRUE(*h.job(id).spec == before.spec()) << "refused whole";
+  h.step(changed(id, job("a").replicas(0)));
+  EXPECT_FALSE(h.last_answer().accepted);
+  h.step(changed(JobId{77}, before));
+  EXPECT_EQ(h.last_answer().message, "no such job");
+  h.succeed(id, 0);
+  h.step(changed(id, before));
+  EXPECT_THAT(h.last_answer().message, HasSubstr("has ended"));
+}
+
+TEST(Change, ADeadlineCountsFromTheBeginOfThePhase) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a"), 1);
+  h.pass(Duration::seconds(100));
+  JobBuilder after = job("a");
+  after.raw().run_deadline = Duration::seconds(150);
+  h.step(changed(id, after));
+  h.pass(Duration::seconds(40));
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  h.pass(Duration::seconds(60));
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.job(id).reason, Reason::RunDeadline);
+}
+
+TEST(Change, InTheMiddleOfARescaleIsMetAfterIt) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId id = h.running(job("a").replicas(4), 4);
+  h.step(any_size(id, ScaleMode::Set, 2));
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
+  h.step(changed(id, job("a").replicas(6)));
+  EXPECT_TRUE(h.last_answer().accepted);
+  h.settle();
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 6);
+}
+
+TEST(Names, AnOlderJobHasItsNameAgainOnceTheYoungerIsGone) {
+  ControllerHarness h({nodes_of(1, 4)});
+  std::vector<JobId> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(h.running(job("a"), 1));
+    h.succeed(ids.back(), 0);
+  }
+  const State& state = h.controller.state();
+  const auto remove = [&](JobId id) {
+    h.step(DeleteRequested{7, id});
+    EXPECT_TRUE(state.find(id) == nullptr || state.job(id).is_forgotten());
+    h.step(TimeReached{});
+  };
+  remove(ids[3]);
+  EXPECT_EQ(state.named("default.a"), ids[2]);
+  remove(ids[1]);
+  EXPECT_EQ(state.job(ids[2]).before, ids[0]) << "one in the middle";
+  Controller loaded;
+  const std::string bytes = bytes_of(state);
+  ByteReader in(bytes);
+  ASSERT_TRUE(loaded.load(in, kRecordVersion));
+  EXPECT_EQ(loaded.state().named("default.a"), ids[2]) << "as after a takeover";
+  EXPECT_EQ(loaded.state().job(ids[2]).before, ids[0]);
+  remove(ids[2]);
+  EXPECT_EQ(state.named("default.a"), ids[0]);
+  remove(ids[0]);
+  EXPECT_TRUE(state.named("default.a").is_none());
+}
+
 TEST(Scaling, OutsideTheBoundsIsRefusedWholeAndNamesThem) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").elastic(2, 4).role("b", 1), 2);
@@ -204,7 +384,8 @@ TEST(Scaling, TheStatusSaysWhatAJobBelowItsTargetWaitsFor) {
 
 TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
   Settings settings;
-  settings.policy = "fifo/1";
+  settings.policy = "fit/1";
+  settings.policy_sizes = true;
   ControllerHarness h({nodes_of(1, 4)}, settings);
   const JobId id = h.running(job("a").elastic(1, 4), 1);
   const auto message = [&] { return status_of(h.controller.state(), h.job(id)).message; };
@@ -212,10 +393,82 @@ TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
   h.step(scale(id, ScaleMode::Set, 4));
   EXPECT_EQ(message(),
             "all workers are ready; role worker has 1 of 4 replicas: of a preemptible job that "
-            "number is a bound, and policy fifo/1 decides whether it gets more");
+            "number is a bound, and policy fit/1 decides whether it gets more");
   h.plan(grant(id, 4));
   h.settle();
   EXPECT_EQ(message(), "all workers are ready");
+}
+
+TEST(Scaling, AJobThatNoPolicySizesGrowsToWhatItsUserAsksFor) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  h.step(scale(id, ScaleMode::Set, 3));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3) << "no plan was needed";
+  EXPECT_TRUE(h.controller.state().wants_more.empty());
+  h.plan(grant(id, 0));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Pending);
+  h.plan(grant(id, 1));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3) << "what its user asked for holds until it is cleared";
+  h.step(scale(id, ScaleMode::Clear, 0));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+}
+
+TEST(Scaling, AnElasticJobTakesWhatThereIsAndSaysWhatItWaitsFor) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId other = h.running(job("other").replicas(2), 2);
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  h.step(scale(id, ScaleMode::Set, 4));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message,
+            "all workers are ready; role worker has 2 of 4 replicas and waits for 2 devices, "
+            "0 are free");
+  h.succeed(other, 0);
+  h.succeed(other, 1);
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 4) << "nothing but the room was needed";
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message, "all workers are ready");
+}
+
+TEST(Scaling, AWaitingElasticJobGrowsToWhatItsUserAskedForOnceItRuns) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").elastic(1, 4));
+  h.step(scale(id, ScaleMode::Set, 3));
+  h.plan(grant(id, 1));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+}
+
+TEST(Scaling, AnElasticJobWithPlacementsGrowsToTheLargestSizeThatIsFree) {
+  ControllerHarness h({nodes_of(1, 8)});
+  JobBuilder pinned = job("other").replicas(2);
+  pinned.raw().roles[0].placements = {{2, {}, "4-5"}};
+  JobBuilder sized = job("a").elastic(1, 6);
+  sized.raw().roles[0].placements = {{1, {}, "0"}, {2, {}, "0-1"}, {6, {}, "0-5"}};
+  const JobId other = h.running(pinned, 2);
+  const JobId id = h.running(sized, 1);
+  h.step(scale(id, ScaleMode::Set, 6));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  h.succeed(other, 0);
+  h.succeed(other, 1);
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 6);
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Scaling, AnOlderLeaderLeavesAnElasticJobAsItIs) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const JobId id = h.running(job("a").elastic(1, 4), 1);
+  h.step(scale(id, ScaleMode::Set, 3));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 1);
 }
 
 TEST(Scaling, AWaitingJobWaitsForItsNewNumber) {
@@ -239,6 +492,78 @@ TEST(Scaling, AJobThatRestartsToRescaleRestartsForAUserToo) {
   h.settle();
   EXPECT_EQ(h.row(id).replicas, 3);
   for (const Worker& worker : h.job(id).workers) EXPECT_EQ(worker.born, Generation{2});
+}
+
+TEST(Scaling, WhoCannotBeToldOfAChangeStartsAnewAndTheOthersStay) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 2));
+  h.step(h.cluster.runs(0));
+  h.step(h.cluster.ready(1));
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running) << "it works, as far as anybody can see";
+  h.step(scale(id, ScaleMode::Set, 3));
+  ASSERT_EQ(h.order<StopWorkers>()->workers.size(), 1u);
+  EXPECT_EQ(h.order<StopWorkers>()->workers[0].rank, Rank{0});
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 3);
+  EXPECT_EQ(h.row(id).restarts, 0u) << "no failure";
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{2});
+  EXPECT_EQ(h.job(id).workers[1].born, Generation{1}) << "it said hello, so it was told";
+}
+
+TEST(Scaling, WhoSaysHelloLaterCanBeToldFromThenOn) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 1));
+  h.step(h.cluster.runs(0));
+  h.step(h.cluster.ready(0));
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 0u);
+  h.step(h.cluster.runs(0));
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u) << "nobody unsays hello";
+  h.step(scale(id, ScaleMode::Set, 2));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
+}
+
+TEST(Scaling, WhoeverIsToStayInPlaceStaysWhetherItCanBeToldOrNot) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::InPlace));
+  h.plan(grant(id, 1));
+  h.step(h.cluster.runs(0));
+  h.step(scale(id, ScaleMode::Set, 2));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
+}
+
+// The order to scale overtook the report: the worker came up with the size of before.
+TEST(Scaling, WhoComesUpWithAnOlderMembershipAndCannotBeToldStartsAnew) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 1));
+  h.step(scale(id, ScaleMode::Set, 2));
+  EXPECT_EQ(h.row(id).generation, Generation{2});
+  h.step(h.cluster.runs(0));
+  EXPECT_EQ(h.row(id).phase, JobPhase::Rescheduling);
+  h.settle();
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{3});
+  EXPECT_EQ(h.job(id).workers[1].born, Generation{2}) << "it knows the size";
+}
+
+TEST(Scaling, WhoComesUpWithAnOlderMembershipOfTheSamePlacesStays) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").replicas(2).rescale(RescaleMode::Auto));
+  h.plan(grant(id, 2));
+  h.fail(id, 1);
+  h.pass(Duration::seconds(1));
+  EXPECT_EQ(h.row(id).generation, Generation{2});
+  h.step(h.cluster.runs(h.process(id, 0)));
+  h.settle();
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running);
+  EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
 }
 
 TEST(Scaling, UnknownAndFinishedJobsAreRefused) {
@@ -265,15 +590,36 @@ TEST(Profilings, EachKeyKeepsABoundedHistory) {
   EXPECT_EQ(h.reports_ignored(Ignored::OutOfBounds), 37u);
 }
 
-TEST(Profilings, TheRateIsWhatAllRanksReportTogether) {
+TEST(Profilings, EveryRankReportsTheRateOfTheWholeJob) {
   ControllerHarness h({nodes_of(5, 4)});
   const JobId id = h.running(job("a").replicas(20), 20);
   for (std::uint32_t r = 0; r < 20; ++r)
-    h.step(ProfilingChanged{id, Generation{1}, Rank{r}, {{"throughput", 2.0}}});
-  EXPECT_EQ(h.row(id).progress.rate, 40.0);
+    h.step(ProfilingChanged{id, Generation{1}, Rank{r}, {{"throughput", 40.0 + r % 2}}});
+  EXPECT_EQ(h.row(id).progress.rate, 40.5);
   EXPECT_EQ(h.row(id).progress.source, EstimateSource::Measured);
   h.step(ProfilingChanged{id, Generation{0}, Rank{0}, {{"throughput", 9.0}}});
   EXPECT_EQ(h.reports_ignored(Ignored::StaleGeneration), 1u);
+}
+
+TEST(Profilings, TheRoleThatAPolicySizesSaysTheRate) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").elastic(2, 3).role("collector", 1), 2);
+  h.step(ProfilingChanged{id, Generation{1}, Rank{2}, {{"throughput", 900.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 900.0) << "nobody else says anything";
+  h.step(ProfilingChanged{id, Generation{1}, Rank{0}, {{"throughput", 30.0}}});
+  h.step(ProfilingChanged{id, Generation{1}, Rank{1}, {{"throughput", 50.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 40.0);
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Profilings, AnOlderLeaderAddsTheRatesOfAllRanks) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const JobId id = h.running(job("a").replicas(2), 2);
+  for (std::uint32_t r = 0; r < 2; ++r)
+    h.step(ProfilingChanged{id, Generation{1}, Rank{r}, {{"throughput", 20.0}}});
+  EXPECT_EQ(h.row(id).progress.rate, 40.0);
 }
 
 TEST(Progress, OnlyACheckpointIsSafe) {

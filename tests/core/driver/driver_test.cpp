@@ -319,6 +319,58 @@ TEST_F(DriverTest, OrdersWaitForASlowStoreAndGoOutInOrder) {
   EXPECT_EQ(controller_.state().totals.succeeded, 2u);
 }
 
+/// Each look at it takes a millisecond, and it has something to tell each time.
+class BusyWorld final : public World {
+ public:
+  explicit BusyWorld(Instant until) : until_(until) {}
+
+  Instant now() const override { return now_; }
+
+  void issue(const Command& command) override { issued.push_back({now_, command}); }
+
+  bool wait_events(Instant, std::vector<Event>& events) override {
+    now_ = now_ + Duration::milliseconds(1);
+    if (now_ >= until_) return false;
+    events.push_back({now_, now_, Origin::External, std::move(next)});
+    next = StopRequested{0, JobId{77}};
+    return true;
+  }
+
+  EventBody next = StopRequested{0, JobId{77}};
+  std::vector<std::pair<Instant, Command>> issued;
+
+ private:
+  Instant now_;
+  Instant until_;
+};
+
+TEST_F(DriverTest, AStreamOfFactsKeepsNeitherTimersNorPlansWaiting) {
+  const Instant end = Instant::zero() + Duration::seconds(5);
+  BusyWorld world(end);
+  Driver driver(controller_, world, memory_, planner_, &watcher_, {});
+  Settings settings;
+  settings.policy = "simple/1";
+  settings.plan_period = Duration::seconds(1);
+  ASSERT_TRUE(driver.apply({{{}, {}, Origin::External, EpochStarted{Epoch{1}, settings}},
+                            {{}, {}, Origin::External, NodesDeclared{{nodes_of(1, 4)}}}}));
+  watcher_.kinds.clear();
+  JobBuilder late = job("a");
+  late.raw().start_deadline = Duration::seconds(2);
+  world.next = submission(late);
+  while (world.now() < end) ASSERT_NE(driver.turn(), Turn::Refused);
+  const auto count = [&](std::string_view kind) {
+    return std::count(watcher_.kinds.begin(), watcher_.kinds.end(), kind);
+  };
+  EXPECT_GE(count("stop_requested"), 4000) << "there was no gap";
+  ASSERT_GE(world.issued.size(), 2u);
+  EXPECT_LE(world.issued[1].first, Instant::zero() + Duration::milliseconds(10)) << "its start";
+  EXPECT_NE(controller_.state().job(JobId{0}).row.phase, JobPhase::Starting)
+      << "its workers were not ready in time";
+  // Four cycles and the deadline, which may fall together.
+  EXPECT_GE(count("time_reached"), 4);
+  EXPECT_LE(count("time_reached"), 8);
+}
+
 TEST_F(DriverTest, ATurnDoesWhatThereIsAndNeverWaits) {
   DelayedStore store(world_, Duration::seconds(2));
   open(store);

@@ -108,6 +108,91 @@ TEST(FreeIndex, SharesOfOneDeviceAddUp) {
   EXPECT_EQ(index.free_devices(), 1);
 }
 
+TEST(FreeIndex, SharesFitOnEveryDeviceThatHasSoMuchLeft) {
+  FreeIndex index;
+  index.add(node(3));
+  Nodes nodes;
+  ASSERT_TRUE(index.take_gang(share(600), 3, nodes));
+  EXPECT_EQ(index.free_devices(), 0);
+  EXPECT_EQ(index.device_room(), 2) << "1.2 of a device";
+  EXPECT_FALSE(index.take_gang(share(400), 4, nodes));
+  EXPECT_TRUE(index.take_gang(share(400), 3, nodes));
+  EXPECT_EQ(index.device_room(), 0);
+}
+
+TEST(FreeIndex, AShareTakesTheFullestDeviceThatHasSoMuchLeft) {
+  FreeIndex index;
+  index.add(node(2));
+  Nodes nodes;
+  ASSERT_TRUE(index.take_gang(share(700), 1, nodes));
+  ASSERT_TRUE(index.take_gang(share(600), 1, nodes));
+  ASSERT_TRUE(index.take_gang(share(300), 1, nodes));
+  EXPECT_TRUE(index.take_gang(share(400), 1, nodes)) << "the 300 went beside the 700";
+}
+
+/// Devices of nodes one by one, each with what is left of it; shares are placed as claims are.
+class DeviceModel {
+ public:
+  DeviceModel(std::size_t nodes, std::size_t devices)
+      : left_(nodes, std::vector<std::int32_t>(devices, 1000)) {}
+
+  std::int64_t fit(std::int32_t thousandths) const {
+    std::int64_t sum = 0;
+    for (const auto& node : left_)
+      for (const std::int32_t left : node) sum += left / thousandths;
+    return sum;
+  }
+
+  void take(NodeId node, std::int32_t thousandths) {
+    std::int32_t* best = nullptr;
+    for (std::int32_t& left : left_[node.index()])
+      if (left >= thousandths && (best == nullptr || left < *best)) best = &left;
+    ASSERT_NE(best, nullptr);
+    *best -= thousandths;
+  }
+
+  std::int64_t thousandths() const {
+    std::int64_t sum = 0;
+    for (const auto& node : left_)
+      for (const std::int32_t left : node) sum += left;
+    return sum;
+  }
+
+ private:
+  std::vector<std::vector<std::int32_t>> left_;
+};
+
+TEST(CapacityTrial, SharesAgreeWithAPlainArrayAndAreUndoneExactly) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "shares");
+    const auto nodes = static_cast<std::size_t>(random.between(1, 4));
+    const auto each = static_cast<std::int32_t>(random.between(1, 4));
+    FreeIndex base;
+    for (std::size_t i = 0; i < nodes; ++i) base.add(node(each));
+    CapacityTrial trial;
+    trial.sync(base);
+    DeviceModel model(nodes, static_cast<std::size_t>(each));
+    for (int step = 0; step < 40; ++step) {
+      const auto part = static_cast<std::int32_t>(random.between(1, 999));
+      const auto replicas = static_cast<std::int32_t>(random.between(1, 6));
+      const std::size_t mark = trial.mark();
+      Nodes taken;
+      ASSERT_EQ(trial.take_gang(share(part), replicas, taken), model.fit(part) >= replicas);
+      if (random.chance(0.3)) {
+        trial.undo(mark);
+      } else {
+        for (const NodeCount& n : taken)
+          for (std::int32_t i = 0; i < n.replicas; ++i) model.take(n.node, part);
+      }
+      ASSERT_EQ(trial.index().device_room(), (model.thousandths() + 999) / 1000);
+    }
+    trial.undo(0);
+    for (std::uint32_t i = 0; i < nodes; ++i)
+      ASSERT_EQ(trial.index().at(NodeId{i}), base.at(NodeId{i}));
+  }
+}
+
 /// Nodes as a plain array; looks at all of them each time.
 class Model {
  public:

@@ -156,6 +156,49 @@ TEST_F(RoleDemandsTest, AStopEndsAStartThatWaits) {
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
 }
 
+TEST_F(RoleDemandsTest, AProgramOrAFolderThatIsNotThereIsToldAsFinalWithTheSystemsWords) {
+  start_agent();
+  std::ofstream(path("plain")) << "no program\n";
+
+  struct Case {
+    std::vector<std::string> command;
+    std::string folder;
+    std::int32_t code;
+    std::string why;
+  };
+
+  const std::vector<Case> cases{
+      {{"python9", "train.py"},
+       "",
+       kNotFound,
+       "python9: its program cannot be run: No such file or directory"},
+      {{path("plain")},
+       "",
+       kCannotRun,
+       path("plain") + ": its program cannot be run: Permission denied"},
+      {{"/bin/true"},
+       "/no/such",
+       kNotFound,
+       "/no/such: its working directory cannot be entered: No such file or directory"},
+  };
+  std::uint32_t incarnation = 0;
+  for (const Case& each : cases) {
+    RoleSpec role = role_of("");
+    role.command = each.command;
+    role.working_directory = each.folder;
+    start(role, Incarnation{++incarnation});
+    EXPECT_TRUE(controller_.until([&](const StubController& c) {
+      return !c.reports_.empty() && c.reports_.back().fact == WorkerFact::LaunchFailed &&
+             c.reports_.back().incarnation == Incarnation{incarnation};
+    })) << each.why;
+    controller_.set([&](StubController& c) {
+      ASSERT_FALSE(c.reports_.empty());
+      EXPECT_EQ(c.reports_.back().exit_code, each.code);
+      EXPECT_EQ(c.reports_.back().why, each.why);
+    });
+  }
+}
+
 TEST_F(RoleDemandsTest, VolumesComeFromAllowedFoldersOnly) {
   std::filesystem::create_directories(path("data/set"));
   std::filesystem::create_directories(path("secret"));

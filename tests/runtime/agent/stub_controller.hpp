@@ -56,6 +56,7 @@ class StubController final : public LinkListener {
   std::vector<WorkersChanged> reports_;
   std::vector<Fact> facts_;
   std::vector<WorkerTrouble> troubles_;
+  std::vector<WorkerToken> tokens_;
   std::map<std::uint64_t, std::string> logs_;  ///< By request.
   std::map<std::uint64_t, std::string> log_ends_;
   int closed_ = 0;
@@ -125,11 +126,13 @@ class StubController final : public LinkListener {
     return until([](const StubController& c) { return c.welcomed_; });
   }
 
+  /// Ready: up, whether it has said hello or not.
   bool until_report(JobId job, WorkerFact fact, std::size_t times = 1) {
     return until([&](const StubController& c) {
       std::size_t found = 0;
       for (const WorkersChanged& each : c.reports_)
-        if (each.job == job && each.fact == fact) found += each.count;
+        if (each.job == job && (each.fact == fact || (is_up(each.fact) && is_up(fact))))
+          found += each.count;
       return found >= times;
     });
   }
@@ -174,6 +177,10 @@ class StubController final : public LinkListener {
   }
 
   void take(LinkId, const CheckResult&) {}
+
+  void take(LinkId, const WorkerTokens& told) {
+    tokens_.insert(tokens_.end(), told.tokens.begin(), told.tokens.end());
+  }
 
   std::mutex mutex_;
   LinkId link_;

@@ -63,6 +63,39 @@ TEST_F(WordsTest, HelloIsAnsweredByTheMembership) {
   EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/membership.json"), line);
 }
 
+TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
+  JobSpec spec;
+  spec.name = "default.speech";
+  spec.roles = {role_of("SAY='{\"hello\":{\"worker\":\"7-1-0\"}}'; export SAY; " +
+                        kSpeaker.substr(5) + "; sleep 1000"),
+                role_of("sleep 1000")};
+  spec.roles[1].name = "led";
+  controller_.start_job(kJob, spec, 2, Incarnation{1});
+  const auto says = [&](Rank rank, WorkerFact fact) {
+    return controller_.until([&](const StubController& c) {
+      for (const WorkersChanged& each : c.reports_)
+        if (each.job == kJob && each.fact == fact && each.first <= rank &&
+            rank.value < each.first.value + each.count)
+          return true;
+      return false;
+    });
+  };
+  EXPECT_TRUE(says(Rank{0}, WorkerFact::Ready));
+  EXPECT_TRUE(says(Rank{1}, WorkerFact::Running)) << "it sleeps";
+  controller_.set([](StubController& c) {
+    for (const WorkersChanged& each : c.reports_)
+      if (each.fact == WorkerFact::Running) {
+        EXPECT_EQ(each.environment, Generation{1});
+      }
+  });
+  // Nor does a later life of the agent forget it.
+  controller_.set([](StubController& c) { c.reports_.clear(); });
+  agent_.kill(SIGKILL);
+  agent_.start();
+  EXPECT_TRUE(says(Rank{0}, WorkerFact::Ready));
+  EXPECT_TRUE(says(Rank{1}, WorkerFact::Running));
+}
+
 TEST_F(WordsTest, AChangeOfMembershipIsTold) {
   speak("{\"hello\":{\"worker\":\"7-1-0\"}}");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));

@@ -53,12 +53,27 @@ TEST(Access, ATokenGoesBeforeEverythingElse) {
   }
 }
 
+TEST(Access, AWorkersTokenIsTakenDownAndOpensTheRoutesForWorkersAlone) {
+  OneToken tokens;
+  for (Request request : {Request{}, encrypted(), with_certificate("admin")}) {
+    Identity who;
+    request.headers = {{"Authorization", "Bearer orrery_worker_1234"}};
+    EXPECT_EQ(identify(request, &tokens, who).status, 0);
+    EXPECT_EQ(who.role, Role::Worker);
+    EXPECT_EQ(who.token, "orrery_worker_1234");
+    EXPECT_EQ(check_role(who, Role::User, true).status, 0);
+    EXPECT_EQ(check_role(who, Role::Agent).status, 403);
+    EXPECT_EQ(check_role(who, Role::User).status, 403);
+  }
+  EXPECT_EQ(check_role({Role::Agent, "n7", {}}, Role::User, true).status, 403);
+}
+
 TEST(Access, ACertificateSaysRoleAndName) {
   Identity who;
   EXPECT_EQ(identify(with_certificate("agent"), nullptr, who).status, 0);
   EXPECT_EQ(who.role, Role::Agent);
   EXPECT_EQ(who.name, "n7");
-  for (const char* role : {"", "nobody", "root", "Admin"}) {
+  for (const char* role : {"", "nobody", "root", "Admin", "worker"}) {
     const Denial denial = identify(with_certificate(role), nullptr, who);
     EXPECT_EQ(denial.status, 403) << role;
     EXPECT_THAT(denial.message, HasSubstr("n7"));

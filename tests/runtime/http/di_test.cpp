@@ -91,6 +91,19 @@ TEST_P(DiTest, PostAddsAndDeleteRemovesAndBothTakeEffect) {
   EXPECT_EQ(target(id), 1);
 }
 
+TEST_P(DiTest, APreemptibleJobOfTasksIsScaled) {
+  JobBuilder job("a");
+  job.family(JobFamily::Tasks).replicas(2).role("collector", 1).preemptible();
+  job.raw().rescale = RescaleMode::Restart;
+  const JobId id = control.running(job.spec(), 2);
+  EXPECT_EQ(ask("POST", "/default.a/replicas", R"({"replicas":2})").status, 200);
+  EXPECT_EQ(envelope(ask("GET", "/default.a/replicas"))["data"].size(), 7u) << "4 and 3";
+  EXPECT_EQ(generation(id), 2u);
+  EXPECT_EQ(ask("DELETE", "/default.a/replicas", R"({"replicas":2})").status, 200);
+  EXPECT_EQ(target(id), 2);
+  EXPECT_EQ(envelope(ask("GET", "/default.a/replicas"))["data"].size(), 3u);
+}
+
 TEST_P(DiTest, OutOfBoundsIsRefusedWholeAndNamesTheBounds) {
   const JobId id = control.running(JobBuilder("a").elastic(1, 4).spec(), 2);
   expect_refused(ask("POST", "/default.a/replicas", R"({"replicas":3})"), 400, "1 to 4");

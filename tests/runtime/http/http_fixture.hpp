@@ -15,7 +15,8 @@
 
 namespace orrery::tests {
 
-/// Reads "NAME [REPLICAS]" a line as a job; "bad" is refused, "image" brings a warning.
+/// Reads "NAME [REPLICAS]" a line as a job; "bad" is refused, "image" brings a warning, "on-nodes"
+/// is read with the nodes of the cluster.
 inline Result<http::ReadJobs> read_job_lines(const http::JobText& text) {
   http::ReadJobs out;
   std::string_view rest = text.text;
@@ -24,7 +25,14 @@ inline Result<http::ReadJobs> read_job_lines(const http::JobText& text) {
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
     if (one == "bad")
       return Error{ErrorCode::InvalidInput, text.file, line, "job", "found bad, a job is needed"};
-    if (one == "image") {
+    if (one == "on-nodes") {
+      out.needs_nodes = !text.nodes;
+      std::int32_t nodes = 0;
+      for (const NodeGroup& group : text.nodes.value_or(std::vector<NodeGroup>{}))
+        nodes += group.count;
+      out.warnings.push_back(std::to_string(nodes) + " nodes are known");
+      out.jobs.push_back(JobBuilder("on-nodes").spec());
+    } else if (one == "image") {
       out.warnings.push_back("image: is not run here");
     } else if (!one.empty()) {
       const std::size_t space = one.find(' ');

@@ -103,6 +103,88 @@ TEST_F(JobsTest, ATrialChangesNothing) {
   EXPECT_EQ(submitted(), 0u);
 }
 
+TEST_F(JobsTest, ATrialTellsAlsoWhatTheCoreWouldRefuse) {
+  const Answer answer = post("/api/v1/jobs?dry_run=1", "good\na 0\nb 0\n");
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_EQ(answer.json()["error"]["details"].size(), 2u) << answer.body;
+  EXPECT_THAT(answer.body, HasSubstr("min_replicas"));
+  EXPECT_EQ(submitted(), 0u);
+}
+
+TEST_F(JobsTest, WhatSpeaksOfNodesIsReadWithThoseOfTheCluster) {
+  const Answer answer = post("/api/v1/jobs?dry_run=1", "on-nodes\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["warnings"], Json::parse(R"(["4 nodes are known"])"));
+}
+
+TEST_F(JobsTest, ADeletedJobIsNotShownAnyMore) {
+  const JobId id = control.running(JobBuilder("a").spec(), 1);
+  control.end_worker(id, 0, 0);
+  ASSERT_THAT(names(""), ElementsAre("default.a"));
+  EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/a").status, 200);
+  EXPECT_THAT(names(""), ElementsAre());
+  EXPECT_THAT(names("?all=1"), ElementsAre());
+  EXPECT_EQ(get("/api/v1/jobs/a").status, 404);
+  EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/a").status, 404);
+}
+
+TEST_F(JobsTest, OfANameTheNewestJobIsShownAndItsHistoryOnRequest) {
+  const JobId first = control.running(JobBuilder("a").spec(), 1);
+  control.end_worker(first, 0, 0);
+  const JobId second = control.running(JobBuilder("a").replicas(2).spec(), 2);
+  const Json list = get("/api/v1/jobs").json();
+  ASSERT_EQ(list["jobs"].size(), 1u);
+  EXPECT_EQ(list["jobs"][0]["id"], second.value);
+  EXPECT_EQ(list["jobs"][0]["phase"], "Running");
+  const Json all = get("/api/v1/jobs?all=1").json();
+  ASSERT_EQ(all["jobs"].size(), 2u);
+  EXPECT_EQ(all["jobs"][0]["id"], first.value);
+  EXPECT_EQ(all["jobs"][0]["phase"], "Succeeded");
+  EXPECT_EQ(request(address(), "DELETE", "/api/v1/jobs/a").status, 200);
+  EXPECT_THAT(names("?all=1"), testing::Not(testing::Contains("Succeeded")));
+  EXPECT_EQ(post("/api/v1/jobs", "a").status, 200) << "the name is free";
+}
+
+TEST_F(JobsTest, ApplyBringsJobsToWhatTheTextSays) {
+  const JobId same = control.running(JobBuilder("same").spec(), 1);
+  const JobId id = control.running(JobBuilder("a").replicas(2).spec(), 2);
+  EXPECT_EQ(post("/api/v1/jobs/a/scale", R"({"replicas":4})").status, 200);
+  const Answer trial = post("/api/v1/jobs?apply=1&dry_run=1", "new\nsame\na 2\n");
+  EXPECT_EQ(trial.status, 200) << trial.body;
+  EXPECT_EQ(target(id), 4);
+  EXPECT_EQ(submitted(), 2u);
+  const Answer answer = post("/api/v1/jobs?apply=1", "new\nsame\na 2\n");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json()["jobs"], trial.json()["jobs"]);
+  EXPECT_EQ(answer.json()["jobs"], Json::parse(R"([
+      {"name":"default.new","result":"submitted","detail":""},
+      {"name":"default.same","result":"unchanged","detail":"Running"},
+      {"name":"default.a","result":"changed",
+       "detail":"roles.worker.replicas from 4 to 2"}])"));
+  EXPECT_EQ(target(id), 2) << "back to the older file";
+  EXPECT_EQ(target(same), 1);
+  EXPECT_EQ(post("/api/v1/jobs?apply=1", "a 2").json()["jobs"][0]["result"], "unchanged");
+}
+
+TEST_F(JobsTest, ApplyLeavesWhatCannotChangeAndSaysWhy) {
+  JobSpec other = JobBuilder("a").spec();
+  other.roles[0].environment = {{"A", "b"}};
+  control.running(other, 1);
+  const JobId over = control.running(JobBuilder("over").spec(), 1);
+  control.end_worker(over, 0, 0);
+  const Answer answer = post("/api/v1/jobs?apply=1", "a\nover\nover-2 0\nnew\n");
+  EXPECT_EQ(answer.status, 409);
+  const Json jobs = answer.json()["jobs"];
+  EXPECT_EQ(jobs[0]["result"], "differs");
+  EXPECT_THAT(std::string(jobs[0]["detail"]), HasSubstr("roles.worker.env"));
+  EXPECT_EQ(jobs[1]["result"], "unchanged") << "it has run as the text says";
+  EXPECT_EQ(jobs[2]["result"], "refused");
+  EXPECT_EQ(jobs[3]["result"], "submitted") << "one does not hold up the others";
+  EXPECT_EQ(answer.json()["error"]["details"].size(), 2u);
+  const Json ended = post("/api/v1/jobs?apply=1", "over 2\n").json();
+  EXPECT_THAT(std::string(ended["jobs"][0]["detail"]), HasSubstr("has ended (Succeeded)"));
+}
+
 TEST_F(JobsTest, OnlyJobsThatAreNamedAreTaken) {
   EXPECT_EQ(post("/api/v1/jobs?only=b&only=default.c", "a\nb\nc\n").status, 200);
   EXPECT_THAT(names(""), ElementsAre("default.b", "default.c"));

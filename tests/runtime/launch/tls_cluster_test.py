@@ -1,17 +1,22 @@
 """A cluster with certificates, from `certs init` to a job, with the real programs.
 
 Who shows no certificate, one of another authority, of another node or of another role is refused, and
-so is plaintext where other machines could reach it.
+so is plaintext where other machines could reach it. A worker may ask about its own job, by its token, as
+long as it runs.
 
 Usage: tls_cluster_test.py ORRERY_NODE
 """
 
+import json
 import os
 import pathlib
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 ORRERY = str(pathlib.Path(sys.argv[1]).resolve())
 PATIENCE_S = 60
@@ -20,6 +25,45 @@ JOB = """
 name: hello
 roles:
   main: {replicas: 2, devices: 0, cpu: 100m, memory: 1MiB, command: "true"}
+"""
+
+# Asks the controller with what its environment gives it, tells the answers, and stays.
+TALK = """
+import json, os, ssl, sys, time, urllib.error, urllib.request
+server, job = os.environ["ORRERY_SERVER_URL"], "default.talk"
+
+def ask(method, path, body=None, token=os.environ["ORRERY_TOKEN"]):
+    request = urllib.request.Request(server + path, method=method,
+                                     data=None if body is None else json.dumps(body).encode())
+    if token:
+        request.add_header("Authorization", "Bearer " + token)
+    try:
+        context = ssl.create_default_context(cafile=os.environ["ORRERY_CA"])
+        return urllib.request.urlopen(request, context=context, timeout=60).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+answers = {
+    "members": ask("GET", f"/api/v1/jobs/{job}/members"),
+    "replicas": ask("GET", f"/v2alpha1/{job}/replicas"),
+    "profilings": ask("POST", f"/v2alpha1/{job}.1/profilings", {"loss": 1.5}),
+    "members of another job": ask("GET", "/api/v1/jobs/default.hello/members"),
+    "members without a token": ask("GET", f"/api/v1/jobs/{job}/members", token=None),
+    "members with a wrong token": ask("GET", f"/api/v1/jobs/{job}/members",
+                                      token=os.environ["ORRERY_TOKEN"][:-1] + "x"),
+    "jobs": ask("GET", "/api/v1/jobs"),
+    "stop": ask("POST", f"/api/v1/jobs/{job}/stop", {}),
+}
+with open(sys.argv[1] + ".new", "w") as out:
+    json.dump({"answers": answers, "server": server, "token": os.environ["ORRERY_TOKEN"]}, out)
+os.replace(sys.argv[1] + ".new", sys.argv[1])
+time.sleep(1000)
+"""
+
+TALKING_JOB = """
+name: talk
+roles:
+  main: {{replicas: 1, devices: 0, cpu: 100m, command: [{python}, {script}, {out}]}}
 """
 
 
@@ -134,6 +178,35 @@ def friends_work(cluster, http):
     assert cluster.run("get", "nodes", **by_token).returncode != 0, "a revoked token is good"
 
 
+def workers_ask_about_their_own_job(cluster, http):
+    out = cluster.folder / "answers.json"
+    (cluster.folder / "talk.py").write_text(TALK)
+    (cluster.folder / "talk.yaml").write_text(TALKING_JOB.format(
+        python=sys.executable, script=cluster.folder / "talk.py", out=out))
+    as_ann = ("--server", http, "--ca", "certs/ca.pem", "--cert", "certs/user-ann.pem", "--key",
+              "certs/user-ann.key")
+    cluster.expect(0, "submit", "talk.yaml", *as_ann)
+    cluster.wait_for(out.exists, "a worker's answers")
+    said = json.loads(out.read_text())
+    assert said["answers"] == {
+        "members": 200, "replicas": 200, "profilings": 200, "members of another job": 403,
+        "members without a token": 401, "members with a wrong token": 401, "jobs": 403,
+        "stop": 403}, said
+
+    def status():
+        context = ssl.create_default_context(cafile=cluster.folder / "certs/ca.pem")
+        request = urllib.request.Request(said["server"] + "/api/v1/jobs/default.talk/members")
+        request.add_header("Authorization", "Bearer " + said["token"])
+        try:
+            return urllib.request.urlopen(request, context=context, timeout=PATIENCE_S).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    assert status() == 200
+    cluster.expect(0, "stop", "talk", *as_ann)
+    cluster.wait_for(lambda: status() == 401, "the end of the token with its worker")
+
+
 def plaintext_stays_here(cluster):
     for words in (("controller", "--set", "http_address=0.0.0.0:0"),
                   ("controller", "--set", "agents_address=0.0.0.0:0"),
@@ -153,6 +226,7 @@ def main():
                 start_agent(cluster, agents, node, f"certs/agent-{node}")
             strangers_are_refused(cluster, http, agents)
             friends_work(cluster, http)
+            workers_ask_about_their_own_job(cluster, http)
         finally:
             cluster.stop()
     print("ok")

@@ -157,11 +157,11 @@ TEST(JobFile, ASubMasterNeedsAProgramToo) {
 
 TEST(JobFile, PlacementsNeedTheNodesThatTheyName) {
   const std::string text = "name: a\nroles:\n  w:\n    command: [x]\n    placement: \"0-1\"\n";
+  const auto nobody = parse_job_file(text, "jobs.yaml", {std::span<const NodeGroup>{}, {}});
+  ASSERT_FALSE(nobody);
   EXPECT_THAT(
-      job_file_errors(text),
-      ElementsAre(StartsWith("jobs.yaml:5: job a: roles.w.placement: names devices of a cluster")));
-  EXPECT_THAT(job_file_errors("name: a\ncommand: [x]\nplacement: \"0-1\"\n"),
-              ElementsAre(StartsWith("jobs.yaml:3: job a: placement: names devices of a cluster")));
+      texts_of(nobody.errors()),
+      ElementsAre(StartsWith("jobs.yaml:5: job a: roles.w.placement: names devices of nodes")));
   NodeGroup group;
   group.name = "default";
   group.count = 1;
@@ -169,6 +169,34 @@ TEST(JobFile, PlacementsNeedTheNodesThatTheyName) {
   const auto file = parse_job_file(text, "jobs.yaml", {std::span(&group, 1), {}});
   ASSERT_TRUE(file) << file.errors().front().text();
   EXPECT_EQ(file->jobs[0].roles[0].min_replicas, 2) << "one process on each device";
+  EXPECT_FALSE(file->needs_cluster);
+}
+
+TEST(JobFile, WithoutAClusterOfPlacementsIsJudgedWhatHoldsForEveryOne) {
+  const auto of = [](const std::string& keys) {
+    return "name: a\ntake_turns: [[v, w]]\nroles:\n  v: {command: [x], placement: all}\n  w: "
+           "{command: [x], " +
+           keys + "}\n";
+  };
+  for (const char* keys : {"placement: \"0-7:0-3\"",
+                           "placement: {node_group: a800, placement: \"0-1\"}",
+                           "placement: all, replicas: 4",
+                           "placement: \"99999\"",
+                           "placements: {2: \"0-1\", 4: \"0-3\"}",
+                           "placements: {2: \"0-1\", 4: \"0-3\"}, replicas: {min: 2, max: 4}"}) {
+    const auto file = parse_job_file(of(keys), "jobs.yaml");
+    ASSERT_TRUE(file) << keys << ": " << file.errors().front().text();
+    EXPECT_TRUE(file->needs_cluster);
+    EXPECT_EQ(file->jobs[0].roles[1].placements.empty(), false);
+  }
+  for (const auto& [keys, words] :
+       {std::pair{"placement: \"3-1\"", "roles.w.placement: found"},
+        {"placement: \"0-x\"", "roles.w.placement: found"},
+        {"placement: \"0-2:0-1\"", "roles.w.placement: found"},
+        {"placement: {node_group: a800}", "without placement"},
+        {"placement: all, replicas: {min: 1, max: 4}", "roles.w.replicas: is 1 to 4"},
+        {"placements: {2: \"0-1\", 4: \"0-3\"}, replicas: 3", "roles.w.replicas: is 3"}})
+    EXPECT_THAT(job_file_errors(of(keys)), ElementsAre(HasSubstr(words))) << keys;
 }
 
 TEST(JobFile, ValuesAreReplacedFromTheCommandLine) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/job/check_program.hpp"
 #include "scenarios/language/manifests/pod_fields.hpp"
 #include "tests/scenarios/language/job_files.hpp"
 
@@ -160,10 +161,101 @@ TEST(PodTemplate, ARefusalSaysWhatToDoInstead) {
   EXPECT_THAT(
       job_file_errors(container_with("env: [{name: N, valueFrom: {fieldRef: {fieldPath: x}}}]")),
       ElementsAre(HasSubstr("env[0].valueFrom: is nothing that is done here")));
-  EXPECT_THAT(job_file_errors(pod_with("restartPolicy: Always")),
-              ElementsAre(HasSubstr("restartPolicy: is 'Always', 'Never' is needed")));
+  EXPECT_THAT(
+      job_file_errors(pod_with("restartPolicy: Sometimes")),
+      ElementsAre(HasSubstr("restartPolicy: is 'Sometimes', one of Always, OnFailure, Never")));
   EXPECT_THAT(job_file_errors(pod_with("os: {name: windows}")),
               ElementsAre(HasSubstr("os.name: is 'windows', 'linux' is needed")));
+}
+
+TEST(PodTemplate, EveryRestartPolicyIsTakenForNever) {
+  for (const std::string policy : {"Always", "OnFailure"}) {
+    EXPECT_THAT(job_file_warnings(pod_with("restartPolicy: " + policy)),
+                ElementsAre(AllOf(HasSubstr("spec.restartPolicy: is " + policy),
+                                  HasSubstr("taken for Never"))));
+    EXPECT_THAT(job_file_warnings(container_with("restartPolicy: " + policy)),
+                ElementsAre(HasSubstr("containers[0].restartPolicy: is " + policy)));
+  }
+  EXPECT_THAT(job_file_warnings(pod_with("restartPolicy: Never")), IsEmpty());
+}
+
+TEST(PodTemplate, OfAnotherVersionOrKindOneThingIsTold) {
+  EXPECT_THAT(job_file_errors(R"yaml(
+apiVersion: diengine.opendilab.org/v1alpha1
+kind: DIJob
+metadata: {name: old}
+spec:
+  group: xxx
+  priorityClassName: ""
+  cleanPodPolicy: Running
+  volumes: [{name: work-dir, emptyDir: {}}]
+  coordinator: {template: {spec: {containers: [{name: di-container, image: i}]}}}
+  collector: {template: {spec: {containers: [{name: di-container, image: i}]}}}
+  learner: {template: {spec: {containers: [{name: di-container, image: i}]}}}
+)yaml"),
+              ElementsAre(AllOf(StartsWith("jobs.yaml:2: job old: manifest.apiVersion: is "),
+                                HasSubstr("spec.tasks"))));
+  EXPECT_THAT(job_file_errors("{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {a: b}}"),
+              ElementsAre(HasSubstr("manifest.kind: is 'Service', 'DIJob' is needed")));
+}
+
+constexpr std::string_view kWithConfigMap = R"yaml(
+apiVersion: diengine.opendilab.org/v2alpha1
+kind: DIJob
+metadata: {name: configured}
+spec:
+  tasks:
+    - type: learner
+      template:
+        spec:
+          volumes: [{name: conf, configMap: {name: settings, defaultMode: 420}}]
+          containers:
+            - {name: di-container, command: [x], volumeMounts: [{name: conf, mountPath: /conf}]}
+    - type: collector
+      template:
+        spec:
+          volumes:
+            - {name: conf, configMap: {name: settings, items: [{key: b.py, path: main.py}]}}
+          containers:
+            - {name: di-container, command: [x], volumeMounts: [{name: conf, mountPath: /conf}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data:
+  a.yaml: |
+    rate: 0.1
+  b.py: print()
+)yaml";
+
+TEST(PodTemplate, AConfigMapOfTheFileIsMountedAsFiles) {
+  const JobSpec spec = read_job(kWithConfigMap);
+  EXPECT_THAT(spec.roles[0].volumes, ElementsAre("conf:/conf"));
+  EXPECT_THAT(spec.roles[1].volumes, ElementsAre("conf-2:/conf")) << "other files, another folder";
+  EXPECT_THAT(spec.files,
+              ElementsAre(JobFileSpec{"conf", "a.yaml", "rate: 0.1\n"},
+                          JobFileSpec{"conf", "b.py", "print()"},
+                          JobFileSpec{"conf-2", "main.py", "print()"}));
+  EXPECT_THAT(job_file_warnings(kWithConfigMap),
+              ElementsAre(HasSubstr("configMap.defaultMode: is ignored")));
+}
+
+TEST(PodTemplate, AConfigMapThatIsNotThereOrNoFileIsRefused) {
+  std::string text(kWithConfigMap);
+  text.replace(text.find("{name: settings, def"), 15, "{name: others  ");
+  EXPECT_THAT(job_file_errors(text),
+              ElementsAre(HasSubstr("configMap.name: is 'others', a ConfigMap of this file")));
+  text = kWithConfigMap;
+  text.replace(text.find("key: b.py"), 9, "key: c.py");
+  EXPECT_THAT(job_file_errors(text), ElementsAre(HasSubstr("configMap.items.key: is 'c.py'")));
+  text = kWithConfigMap;
+  text.replace(text.find("b.py: print"), 4, "../b");
+  EXPECT_THAT(job_file_errors(text), testing::Contains(HasSubstr("data.../b: is no name of a")));
+  text = kWithConfigMap;
+  text.replace(text.find("print()"), 7, std::string(kFilesBytesMax, 'x'));
+  EXPECT_THAT(job_file_errors(text), testing::Contains(HasSubstr("at most 1048576 go with a job")));
+  EXPECT_THAT(job_file_errors("{apiVersion: v1, kind: ConfigMap, metadata: {name: s}}"),
+              ElementsAre(HasSubstr("there is no job")));
 }
 
 TEST(PodTemplate, OneContainerIsTheWorker) {

@@ -12,8 +12,6 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
-
 constexpr std::string_view kHelios =
     "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,"
     "queue\n";

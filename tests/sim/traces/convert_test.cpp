@@ -16,7 +16,6 @@ namespace convert_tests {
 
 using testing::IsEmpty;
 
-const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
 constexpr std::uint64_t kSeeds = 200;
 
 /// How rich the jobs of a generated trace are.

@@ -13,24 +13,24 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kLanlHeader =
     "System ,nodes,nodenumz,fru type,Prob Started,Prob Fixed,Down Time,Facilities,Hardware,"
     "Human Error,Network,Undetermined,Software,Same Event\n";
 
-Result<LanlRecords> parse(const std::string& rows) {
-  return parse_lanl_failures(std::string(kHeader) + rows, "lanl.csv");
+Result<LanlRecords> parse_records(const std::string& rows) {
+  return parse_lanl_failures(std::string(kLanlHeader) + rows, "lanl.csv");
 }
 
 std::vector<std::string> errors_of(const std::string& rows) {
   std::vector<std::string> texts;
-  const auto records = parse(rows);
+  const auto records = parse_records(rows);
   if (!records)
     for (const Error& error : records.errors()) texts.push_back(error.text());
   return texts;
 }
 
 TEST(LanlFailures, ARowIsANodeThatWasDown) {
-  const auto records = parse(
+  const auto records = parse_records(
       "20,512,7,part,1/1/2003 0:05,1/1/2003 2:20,135,,Memory Dimm,,,,,No\r\n\n"
       "2,49,0,part,12/31/2003 23:00,1/1/2004 1:00,120,,,,,,\"Node, or \"\"firmware\"\"\",No\n");
   ASSERT_TRUE(records.has_value());
@@ -47,7 +47,7 @@ TEST(LanlFailures, ARowIsANodeThatWasDown) {
 }
 
 TEST(LanlFailures, OdditiesAreKeptAndCounted) {
-  const auto records = parse(
+  const auto records = parse_records(
       "17,,,,1/8/1997 8:40,1/8/1997 8:50,10,,Other,,,,,No\n"
       "20,512,0,,1/8/2003 8:40,1/8/2003 8:40,0,,,,,,,No\n"
       "20,512,0,,4/6/2003 1:00,4/6/2003 4:00,120,,,,Network,,,No\n");
@@ -85,7 +85,7 @@ TEST(LanlFailures, ErrorsNameLineAndColumn) {
 }
 
 TEST(LanlFailures, AreToldFromJobTraces) {
-  EXPECT_TRUE(looks_like_lanl("System," + std::string(kHeader.substr(8))));
+  EXPECT_TRUE(looks_like_lanl("System," + std::string(kLanlHeader.substr(8))));
   EXPECT_FALSE(looks_like_lanl("timestamp,duration,num_gpus,gpu_time,cluster\n"));
   EXPECT_FALSE(looks_like_lanl(""));
 }

@@ -13,18 +13,16 @@ namespace openb_tests {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
-
-constexpr std::string_view kHeader =
+constexpr std::string_view kOpenbHeader =
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
     "deletion_time,scheduled_time\n";
 
-Result<Trace> parse(const std::string& rows, const TraceOptions& options = kKeepAll) {
-  return parse_openb(std::string(kHeader) + rows, "list.csv", options);
+Result<Trace> parse_list(const std::string& rows, const TraceOptions& options = kKeepAll) {
+  return parse_openb(std::string(kOpenbHeader) + rows, "list.csv", options);
 }
 
 TEST(Openb, ARequestIsHeldInThousandths) {
-  const auto trace = parse("a,6000,12288,1,460,T4|P100,BE,Succeeded,50,180,60\n");
+  const auto trace = parse_list("a,6000,12288,1,460,T4|P100,BE,Succeeded,50,180,60\n");
   expect_accounted(trace);
   ASSERT_THAT(trace->jobs, SizeIs(1));
   const TraceJob& job = trace->jobs[0];
@@ -45,14 +43,14 @@ TEST(Openb, ATaskThatRunsWhenTheTraceEndsIsCensored) {
       "b,1,1,1,1000,,LS,Running,0,300,100\n"
       "c,1,1,1,1000,,LS,Failed,0,500,100\n"
       "d,1,1,1,1000,,LS,Running,0,,100\n";
-  const auto kept = parse(rows);
+  const auto kept = parse_list(rows);
   expect_accounted(kept);
   ASSERT_THAT(kept->jobs, SizeIs(4));
   std::map<std::string, bool> censored;
   for (const TraceJob& job : kept->jobs) censored[job.name] = job.censored;
   EXPECT_EQ(censored,
             (std::map<std::string, bool>{{"a", true}, {"b", false}, {"c", false}, {"d", true}}));
-  const auto dropped = parse(rows, {});
+  const auto dropped = parse_list(rows, {});
   expect_accounted(dropped);
   EXPECT_EQ(dropped->report.counted(TraceReason::Censored, TraceAction::Dropped), 2U);
 }
@@ -68,7 +66,7 @@ TEST(Openb, AListWithoutTimesHasCensoredTasksOnly) {
 }
 
 TEST(Openb, ImpossibleRequestsAreErrors) {
-  const auto trace = parse(
+  const auto trace = parse_list(
       "a,1,1,2,500,,LS,Running,0,9,1\n"
       "b,1,1,1,0,,LS,Running,0,9,1\n"
       "c,1,1,1,1001,,LS,Running,0,9,1\n"

@@ -12,8 +12,6 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
-
 /// The tables of a few jobs.
 struct Tables {
   TraceFile jobs{"", "pai_job_table.csv", ""};

@@ -15,14 +15,14 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr std::string_view kHeader = "timestamp,duration,num_gpus,gpu_time,cluster\n";
+constexpr std::string_view kPhillyHeader = "timestamp,duration,num_gpus,gpu_time,cluster\n";
 
-Result<Trace> parse(const std::string& rows, const TraceOptions& options = {}) {
-  return parse_philly_csv(std::string(kHeader) + rows, "philly.csv", options);
+Result<Trace> parse_csv(const std::string& rows, const TraceOptions& options = {}) {
+  return parse_philly_csv(std::string(kPhillyHeader) + rows, "philly.csv", options);
 }
 
 TEST(PhillyCsv, RowsAreSortedByTimeAndThenByTheirPlaceInTheFile) {
-  const auto trace = parse(
+  const auto trace = parse_csv(
       "2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
       "2017-10-09 06:13:03,2951.0,8,23608.0,6214e9\n"
       "2017-10-09 07:01:55,5.5,2,11.0,aaaaaa\n");
@@ -54,10 +54,10 @@ TEST(PhillyCsv, ExactDuplicatesAreJobsUnlessDropped) {
       "2017-10-09 07:01:55,66.0,1,66.0,a\n"
       "2017-10-09 07:01:55,66.0,1,66.0,a\n"
       "2017-10-09 07:01:55,66.0,1,66.0,b\n";
-  const auto kept = parse(rows);
+  const auto kept = parse_csv(rows);
   EXPECT_THAT(kept->jobs, SizeIs(3));
   EXPECT_EQ(kept->report.counted(TraceReason::ExactDuplicate, TraceAction::Kept), 1U);
-  const auto dropped = parse(rows, {.duplicates = OddRows::Drop});
+  const auto dropped = parse_csv(rows, {.duplicates = OddRows::Drop});
   EXPECT_THAT(dropped->jobs, SizeIs(2));
   EXPECT_EQ(dropped->report.counted(TraceReason::ExactDuplicate, TraceAction::Dropped), 1U);
 }
@@ -68,7 +68,7 @@ TEST(PhillyCsv, EveryRowIsAJobOrCountedAsDropped) {
       "\n"
       "2018-03-11 02:30:00,0.25,1,0.25,a\n"
       "2017-11-06 01:30:00,60,0,0,a\n";
-  const auto trace = parse(rows);
+  const auto trace = parse_csv(rows);
   ASSERT_TRUE(trace.has_value());
   const TraceReport& report = trace->report;
   EXPECT_EQ(report.rows, 3U);
@@ -79,13 +79,13 @@ TEST(PhillyCsv, EveryRowIsAJobOrCountedAsDropped) {
   EXPECT_EQ(report.counted(TraceReason::SkippedHour, TraceAction::Altered), 1U);
   EXPECT_EQ(report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
   EXPECT_EQ(trace->jobs[1].duration, Duration::seconds(1));
-  const auto all = parse(rows, {.zero_gpus = OddRows::Keep});
+  const auto all = parse_csv(rows, {.zero_gpus = OddRows::Keep});
   EXPECT_EQ(all->jobs.size(), 3U);
   EXPECT_EQ(all->report.counted(TraceReason::ZeroGpus, TraceAction::Kept), 1U);
 }
 
 TEST(PhillyCsv, EveryBrokenLineIsReportedWithItsNumberAtOnce) {
-  const auto trace = parse(
+  const auto trace = parse_csv(
       "2017-10-09 07:01:55,66.0,1,66.0,a\n"
       "2017-10-39 07:01:55,66.0,1,66.0,a\n"
       "2017-10-09 07:01:55,-1,1,-1,a\n"
@@ -111,7 +111,7 @@ TEST(PhillyCsv, EveryBrokenLineIsReportedWithItsNumberAtOnce) {
 TEST(PhillyCsv, AFileFullOfErrorsIsCutAtTwenty) {
   std::string rows;
   for (int i = 0; i < 30; ++i) rows += "broken\n";
-  const auto trace = parse(rows);
+  const auto trace = parse_csv(rows);
   ASSERT_THAT(trace.errors(), SizeIs(kTraceErrorsMax + 1));
   EXPECT_EQ(trace.errors().back().text(),
             "philly.csv: 10 more errors are not shown; mend those above first");
@@ -127,7 +127,7 @@ TEST(PhillyCsv, AForeignFileIsToldByItsHeader) {
 }
 
 TEST(PhillyCsv, AHeaderAloneIsAnEmptyTrace) {
-  const auto trace = parse("");
+  const auto trace = parse_csv("");
   ASSERT_TRUE(trace.has_value());
   EXPECT_TRUE(trace->jobs.empty());
   EXPECT_EQ(trace->report.rows, 0U);

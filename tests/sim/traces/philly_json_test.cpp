@@ -11,7 +11,7 @@ namespace philly_json_tests {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-Result<Trace> parse(const std::string& text, const TraceOptions& options = {}) {
+Result<Trace> parse_json(const std::string& text, const TraceOptions& options = {}) {
   return parse_philly_json(text, "cluster_job_log", options);
 }
 
@@ -27,7 +27,7 @@ std::string attempt(const std::string& start, const std::string& end, const std:
 }
 
 TEST(PhillyJson, ARecordBecomesAJobWithTheSumOfItsAttempts) {
-  const auto trace = parse(R"([{"status":"Killed","vc":"aaaaaa","jobid":"application_1_1",
+  const auto trace = parse_json(R"([{"status":"Killed","vc":"aaaaaa","jobid":"application_1_1",
     "user":"u0001","submitted_time":"2017-10-07 01:11:39","attempts":[
       {"start_time":"2017-10-07 01:12:09","end_time":"2017-10-07 01:13:09",
        "detail":[{"ip":"m4","gpus":["gpu0","gpu1"]},{"ip":"m5","gpus":["gpu7"]}]},
@@ -54,11 +54,11 @@ TEST(PhillyJson, MissingTimesAreCensoredNeverZero) {
                            record("open", "[" + attempt(start, "null", "\"g\"") + "]") + "," +
                            record("none", "[" + attempt("\"None\"", end, "\"g\"") + "]") + "," +
                            record("absent", R"([{"detail":[{"ip":"m","gpus":["g"]}]}])") + "]";
-  const auto dropped = parse(text);
+  const auto dropped = parse_json(text);
   ASSERT_TRUE(dropped.has_value()) << dropped.errors()[0].text();
   EXPECT_THAT(dropped->jobs, SizeIs(1));
   EXPECT_EQ(dropped->report.counted(TraceReason::Censored, TraceAction::Dropped), 3U);
-  const auto kept = parse(text, {.censored = OddRows::Keep});
+  const auto kept = parse_json(text, {.censored = OddRows::Keep});
   ASSERT_THAT(kept->jobs, SizeIs(4));
   EXPECT_EQ(kept->report.counted(TraceReason::Censored, TraceAction::Kept), 3U);
   EXPECT_TRUE(kept->jobs[1].censored);
@@ -68,7 +68,7 @@ TEST(PhillyJson, MissingTimesAreCensoredNeverZero) {
 }
 
 TEST(PhillyJson, JobsThatNeverStartedOrNeedNoGpuAreCounted) {
-  const auto trace = parse(
+  const auto trace = parse_json(
       "[" + record("never", "[]") + "," + record("null", "null") + "," +
       record("cpu", "[" + attempt("\"2017-10-07 02:10:00\"", "\"2017-10-07 02:20:00\"", "") + "]") +
       "]");
@@ -81,7 +81,7 @@ TEST(PhillyJson, JobsThatNeverStartedOrNeedNoGpuAreCounted) {
 }
 
 TEST(PhillyJson, AnAttemptThatEndsInTheRepeatedHourIsReadForward) {
-  const auto trace = parse(
+  const auto trace = parse_json(
       "[" +
       record("night",
              "[" + attempt("\"2017-11-05 01:50:00\"", "\"2017-11-05 01:10:00\"", "\"g\"") + "]") +
@@ -96,7 +96,7 @@ TEST(PhillyJson, SizesThatDifferAndIdsThatRepeatAreMended) {
   const std::string b = attempt("\"2017-10-07 02:30:00\"", "\"2017-10-07 02:30:00\"", "1,2");
   const std::string text =
       "[" + record("x", "[" + a + "," + b + "]") + "," + record("x", "[" + b + "]") + "]";
-  const auto trace = parse(text);
+  const auto trace = parse_json(text);
   ASSERT_TRUE(trace.has_value()) << trace.errors()[0].text();
   ASSERT_THAT(trace->jobs, SizeIs(2));
   EXPECT_EQ(trace->jobs[0].gpus, 1);
@@ -104,11 +104,11 @@ TEST(PhillyJson, SizesThatDifferAndIdsThatRepeatAreMended) {
   EXPECT_EQ(trace->jobs[1].name, "x-2");
   EXPECT_EQ(trace->jobs[1].duration, Duration::seconds(1));
   EXPECT_EQ(trace->report.counted(TraceReason::ZeroDuration, TraceAction::Altered), 1U);
-  EXPECT_THAT(parse(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(1));
+  EXPECT_THAT(parse_json(text, {.duplicates = OddRows::Drop})->jobs, SizeIs(1));
 }
 
 TEST(PhillyJson, BrokenRecordsAreReportedWithTheirLines) {
-  const auto trace = parse(R"([
+  const auto trace = parse_json(R"([
 {"status":"Passed","vc":"a","jobid":"j1","user":"u","submitted_time":"2017-10-07 02:00:00",
  "attempts":[]},
 {"status":"Pass","jobid":"j2",
@@ -138,17 +138,17 @@ TEST(PhillyJson, BrokenRecordsAreReportedWithTheirLines) {
 }
 
 TEST(PhillyJson, DamagedJsonIsReportedWithItsLine) {
-  const auto cut = parse("[\n{\"status\":\"Pass\",\n\"jobid\":");
+  const auto cut = parse_json("[\n{\"status\":\"Pass\",\n\"jobid\":");
   ASSERT_FALSE(cut.has_value());
   EXPECT_THAT(cut.errors().back().text(), HasSubstr("cluster_job_log:3: JSON: found"));
-  EXPECT_FALSE(parse("").has_value());
-  EXPECT_FALSE(parse("{}").has_value());
-  EXPECT_FALSE(parse("[1,\"x\",[]]").has_value());
-  EXPECT_THAT(parse("[]")->jobs, SizeIs(0));
+  EXPECT_FALSE(parse_json("").has_value());
+  EXPECT_FALSE(parse_json("{}").has_value());
+  EXPECT_FALSE(parse_json("[1,\"x\",[]]").has_value());
+  EXPECT_THAT(parse_json("[]")->jobs, SizeIs(0));
 }
 
 TEST(PhillyJson, UnknownKeysOfAnyShapeAreIgnored) {
-  const auto trace = parse(
+  const auto trace = parse_json(
       R"([{"status":"Pass","jobid":"j","submitted_time":"2017-10-07 02:00:00","more":{"a":[1,{}]},
       "note":null,"rank":5,"attempts":[{"start_time":"2017-10-07 02:00:00",
       "end_time":"2017-10-07 02:01:00","x":[[]],"detail":[{"ip":"m","gpus":["g"],"y":{}}]}]}])");

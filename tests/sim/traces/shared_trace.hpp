@@ -27,6 +27,9 @@ inline std::optional<std::string> shared_trace(const std::string& name) {
   return file_text(shared_traces() / name);
 }
 
+/// Every row is a job, odd ones too.
+inline const TraceOptions kKeepAll = {.zero_gpus = OddRows::Keep, .censored = OddRows::Keep};
+
 /// Reads a public trace as the program does: the format by its look, tables by their names.
 inline Result<Trace> read_shared(const std::string& name,
                                  const TraceOptions& options = {},

@@ -33,7 +33,7 @@ TEST(TraceSummary, CountsQuantilesAndGroupsOfTheJobs) {
 }
 
 TEST(TraceSummary, AnEmptyTraceHasNoLoad) {
-  const TraceSummary summary = summarise({});
+  const TraceSummary summary = summarise(std::vector<TraceJob>{});
   EXPECT_EQ(summary.all.jobs, 0U);
   EXPECT_EQ(summary.offered_load(8), 0.0);
 }

@@ -71,6 +71,15 @@ def kill_process(pid, folder):
         os.close(handle)
 
 
+def may_mount():
+    """Whether an agent that this test starts may mount."""
+    try:
+        return subprocess.run(["unshare", "--mount", "true"], capture_output=True,
+                              check=False).returncode == 0 and os.geteuid() == 0
+    except FileNotFoundError:
+        return False
+
+
 def can_kill_safely():
     try:
         os.close(os.pidfd_open(os.getpid()))

@@ -3,13 +3,12 @@
 Usage: examples_test.py PROGRAM ROOT
 """
 
-import os
 import pathlib
 import subprocess
 import sys
 import unittest
 
-from cluster import Cluster
+from cluster import Cluster, may_mount
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -49,15 +48,6 @@ spec:
           args: ['{script}']
           resources: {{requests: {{cpu: 100m, memory: 64Mi}}}}
 """
-
-
-def may_mount():
-    """Whether an agent that this test starts may mount."""
-    try:
-        return subprocess.run(["unshare", "--mount", "true"], capture_output=True,
-                              check=False).returncode == 0 and os.geteuid() == 0
-    except FileNotFoundError:
-        return False
 
 
 class ExamplesTest(unittest.TestCase):

@@ -146,6 +146,17 @@ class ListsTest(VerbTest):
         self.assertEqual(self.expect(0, "get", "--names").stdout, "train\nwait\n")
         self.assertIn("job default.none: unknown", self.expect(1, "get", "none").stderr)
 
+    def test_earlier_jobs_of_a_name_are_shown_on_request(self):
+        jobs = [status("train", "Failed", id=3), status("train", id=7), status("b", id=8)]
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": jobs, "next": None})
+        table = self.expect(0, "get", "train", "--all").stdout
+        self.assertRegex(table, r"(?m)^train +3 +Failed ")
+        self.assertRegex(table, r"(?m)^train +7 +Running ")
+        self.assertEqual(len(table.splitlines()), 3, table)
+        self.assertEqual(self.fake.asked[-1][2], {"all": ["1"]})
+        self.expect(0, "get")
+        self.assertEqual(self.fake.asked[-1][2], {})
+
     def test_lists_in_pages_are_read_to_the_end(self):
         def page(url):
             after = urllib.parse.parse_qs(url.query).get("after")
@@ -361,31 +372,101 @@ class ChangesTest(VerbTest):
 
 
 class ApplyTest(VerbTest):
-    def apply(self, code, running):
-        if running is not None:
-            self.fake.answers[("GET", "/api/v1/jobs/default.train")] = (200, running)
-        return self.expect(code, "apply", self.path)
-
     def setUp(self):
         super().setUp()
         self.path = self.write("job.yaml", JOB_FILE)
-        self.fake.answers[("POST", "/api/v1/jobs")] = (200, {"jobs": [{"name": "default.train"}]})
 
-    def spec(self):
-        """The specification as the controller has it: what a job that was sent looks like there."""
-        differs = self.apply(1, status("train", spec={}))
-        self.assertIn("differs from the file", differs.stderr)
-        return json.loads(self.expect(1, "apply", self.path, "--json").stdout)
+    def answer(self, http_status, jobs, **more):
+        self.fake.answers[("POST", "/api/v1/jobs")] = (
+            http_status, {"jobs": jobs, "warnings": [], **more})
 
-    def test_new_is_submitted_by_name(self):
-        self.assertEqual(self.apply(0, None).stdout, "train: submitted\n")
-        self.assertEqual(self.fake.requests("POST")[0][2]["only"], ["default.train"])
+    def test_the_controller_says_what_was_done(self):
+        self.answer(200, [
+            {"name": "default.new", "result": "submitted", "detail": ""},
+            {"name": "default.train", "result": "changed",
+             "detail": "roles.main.replicas from 4 to 2"},
+            {"name": "lab.same", "result": "unchanged", "detail": "Running"}])
+        self.assertEqual(self.expect(0, "apply", self.path).stdout,
+                         "new: submitted\ntrain: changed (roles.main.replicas from 4 to 2)\n"
+                         "lab.same: unchanged (Running)\n")
+        (_, _, query, body, _), = self.fake.requests("POST")
+        self.assertEqual(query["apply"], ["1"])
+        self.assertNotIn("dry_run", query)
+        self.assertEqual(body, JOB_FILE)
 
-    def test_what_differs_is_left_alone_with_what_to_do(self):
-        done = self.apply(1, status("train", spec={"name": "default.train", "roles": []}))
-        self.assertIn("orrery delete train", done.stderr)
-        self.assertEqual(self.fake.requests("POST"), [])
-        self.assertEqual(self.spec()["jobs"][0]["result"], "differs")
+    def test_a_trial_is_one(self):
+        self.answer(200, [{"name": "default.train", "result": "changed", "detail": "priority"}])
+        self.assertEqual(self.expect(0, "apply", self.path, "--dry-run").stdout,
+                         "train: changed (priority), if not for --dry-run\n")
+        self.assertEqual(self.fake.requests("POST")[0][2]["dry_run"], ["1"])
+
+    def test_what_differs_is_told_with_what_to_do_and_the_rest_is_done(self):
+        jobs = [{"name": "default.train", "result": "differs", "detail": "differs in x; delete it"},
+                {"name": "default.b", "result": "submitted", "detail": ""}]
+        self.answer(409, jobs, error={"message": "default.train: differs in x; delete it",
+                                      "details": ["default.train: differs in x; delete it"]})
+        done = self.expect(1, "apply", self.path)
+        self.assertEqual(done.stdout, "b: submitted\n")
+        self.assertEqual(done.stderr, "default.train: differs in x; delete it\n")
+        self.assertEqual(json.loads(self.expect(1, "apply", self.path, "--json").stdout),
+                         {"jobs": jobs})
+
+    def test_a_text_that_the_controller_refuses_is_bad_input(self):
+        self.fake.answers[("POST", "/api/v1/jobs")] = (
+            400, {"error": {"message": "job.yaml:2: job train: placement: found 9"}})
+        self.assertIn("placement: found 9", self.expect(2, "apply", self.path).stderr)
+
+
+class PlacementTest(VerbTest):
+    """Jobs with placements go to the controller, which alone knows the nodes."""
+
+    PLACED = """\
+name: train
+take_turns: [[actor, rollout]]
+roles:
+  actor: {command: [/bin/true], placement: {node_group: a800, placement: "0-7"}}
+  rollout: {command: [/bin/true], placement: all}
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.write("job.yaml", self.PLACED)
+        self.fake.answers[("POST", "/api/v1/jobs")] = (
+            200, {"jobs": [{"name": "default.train", "result": "submitted", "detail": ""}],
+                  "warnings": []})
+
+    def test_submit_and_apply_send_them(self):
+        for verb in ["submit", "apply"]:
+            done = self.expect(0, verb, self.path)
+            self.assertEqual((done.stdout, done.stderr), ("train: submitted\n", ""))
+            self.assertEqual(self.fake.requests("POST")[-1][3], self.PLACED)
+
+    def test_a_trial_asks_and_submits_nothing(self):
+        done = self.expect(0, "submit", self.path, "--dry-run", "--wait")
+        self.assertEqual(done.stdout, "train: would be taken\n")
+        self.assertEqual(self.fake.requests("POST")[0][2]["dry_run"], ["1"])
+        self.assertEqual(len(self.fake.asked), 1)
+
+    def test_what_no_cluster_could_place_is_told_here(self):
+        path = self.write("bad.yaml", self.PLACED.replace('"0-7"', '"7-0"'))
+        self.assertIn("bad.yaml:4: job train: roles.actor.placement",
+                      self.expect(2, "submit", path).stderr)
+        self.assertEqual(self.fake.asked, [])
+
+    def test_several_jobs_are_all_checked_before_the_first_is_taken(self):
+        other = self.write("other.yaml", JOB_FILE.replace("train", "other"))
+
+        def answer(url):
+            query = urllib.parse.parse_qs(url.query)
+            if query["file"] == [self.path] and "dry_run" in query:
+                return 400, {"error": {"message": "job.yaml:4: found 7, 4 devices are there"}}
+            return 200, {"jobs": [{"name": "default.other"}], "warnings": []}
+        self.fake.answers[("POST", "/api/v1/jobs")] = answer
+        done = self.expect(2, "submit", other, self.path)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("found 7, 4 devices are there", done.stderr)
+        self.assertEqual([each[2].get("dry_run") for each in self.fake.requests("POST")],
+                         [["1"], ["1"]])
 
 
 class FollowTest(VerbTest):

@@ -221,6 +221,18 @@ class BadUsageTest(ProgramTest):
                                              {"file": str(broken), "sound": False}])
         self.assertEqual({error["file"] for error in document["errors"]}, {str(broken)})
 
+    def test_check_of_placements_without_a_cluster(self):
+        text = ("name: one\ntake_turns: [[a, b]]\nroles:\n"
+                "  a: {command: 'true', placement: {node_group: h200, placement: 0-3}}\n"
+                "  b: {command: 'true', placement: PLACEMENT}\n")
+        jobs = self.write("jobs.yaml", text.replace("PLACEMENT", "0-3:0"))
+        done = self.expect(0, "check", jobs)
+        self.assertEqual(done.stdout, f"{jobs}: sound, 1 job\n")
+        self.assertIn(f"orrery submit {jobs} --dry-run", done.stderr)
+        jobs = self.write("jobs.yaml", text.replace("PLACEMENT", "3-0"))
+        line, = self.expect_bad("check", jobs).splitlines()
+        self.assertTrue(line.startswith(f"{jobs}:5: job one: roles.b.placement: found"), line)
+
     def test_help_names_every_exit_code(self):
         self.assertIn("5 no controller answers", self.expect(0, "help").stdout)
 

@@ -29,14 +29,47 @@ TEST(ProgressLine, KnowsNothingAtTheStart) {
   EXPECT_EQ(progress_line("sim", {}, 0, 100), "sim  [........................] 0%");
 }
 
-TEST(ProgressBar, IsSilentWhereNobodyLooks) {
-  Console console{ConsoleTraits{}};
-  ::testing::internal::CaptureStderr();
-  {
-    ProgressBar bar(console, "sim");
-    bar.show(kHalf);
+/// What a bar writes where standard error is no terminal.
+class Piped {
+ public:
+  std::string after(double elapsed_s, const Progress& progress) {
+    elapsed_s_ = elapsed_s;
+    ::testing::internal::CaptureStderr();
+    bar_.show(progress);
+    return ::testing::internal::GetCapturedStderr();
   }
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+
+  ProgressBar& bar() { return bar_; }
+
+ private:
+  Console console_{ConsoleTraits{}};
+  double elapsed_s_ = 0;
+  ProgressBar bar_{console_, "compare", [this] { return elapsed_s_; }};
+};
+
+TEST(ProgressBar, SaysNothingOfShortWorkInAPipe) {
+  Piped piped;
+  piped.bar().note("fifo, seed 1: done");
+  EXPECT_EQ(piped.after(0, kHalf), "");
+  EXPECT_EQ(piped.after(9.9, kHalf), "");
+}
+
+TEST(ProgressBar, WritesALineNowAndThenInAPipe) {
+  Piped piped;
+  const std::string line =
+      "compare: 50% after 10 s, ETA 10 s, 1/4 runs, 1,500/3,000 jobs, 1 d 1 h simulated, 240.0k "
+      "events/s\n";
+  EXPECT_EQ(piped.after(10, kHalf), line);
+  EXPECT_EQ(piped.after(39, kHalf), "");
+  EXPECT_NE(piped.after(40, kHalf), "");
+}
+
+TEST(ProgressBar, WritesWhatWasNotedBeforeItsFirstLineAndAtOnceAfterIt) {
+  Piped piped;
+  piped.bar().note("fifo, seed 1: done");
+  EXPECT_TRUE(piped.after(10, kHalf).starts_with("compare: fifo, seed 1: done\ncompare: 50%"));
+  piped.bar().note("srtf, seed 1: done");
+  EXPECT_EQ(piped.after(12, kHalf), "compare: srtf, seed 1: done\n");
 }
 
 }  // namespace

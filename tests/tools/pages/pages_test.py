@@ -104,6 +104,32 @@ class Named(unittest.TestCase):
         self.assertEqual(set(told), kinds)
         self.assertTrue(all(row[1] and row[2] for row in rows))
 
+    def enumerators(self, header, enumeration):
+        code = (ROOT / header).read_text()
+        names = re.search(rf"EnumNames<{enumeration}> \{{.*?kNames\{{(.*?)\}}", code, re.DOTALL)
+        return re.findall(r'"(\w+)"', names[1])
+
+    def test_every_reason_and_limit_of_a_job_has_a_row(self):
+        text = page("operations.md")
+        for header, enumeration, head in [
+                ("core/job/words.hpp", "Reason", "| reason |"),
+                ("core/control/job_failover.hpp", "Limit", "| limit |")]:
+            rows = tables(text, head)
+            told = [BACKTICKED.fullmatch(row[0])[1] for row in rows]
+            wanted = [name for name in self.enumerators(header, enumeration) if name != "none"]
+            self.assertEqual(sorted(told), sorted(wanted))
+            self.assertTrue(all(all(row) for row in rows), head)
+
+    def test_what_a_waiting_job_says_is_what_the_core_says(self):
+        code = "".join(path.read_text() for folder in ("core/control", "core/vcluster")
+                       for path in (ROOT / folder).glob("*.cpp"))
+        code = re.sub(r'"\s+"', "", code)
+        rows = tables(page("operations.md"), "| the message says |")
+        self.assertGreater(len(rows), 5)
+        for row in rows:
+            self.assertTrue(all(row), row)
+            self.assertIn(BACKTICKED.fullmatch(row[0])[1], code)
+
     def test_every_key_of_a_record_has_a_row(self):
         records = place("cluster: {nodes: [{gpus: 1}]}\ncomponent_placement: {a: 0}\n")["a"]
         rows = tables(page("placement_documents.md"), "| key | meaning |")

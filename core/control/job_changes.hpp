@@ -1,0 +1,26 @@
+// How one specification differs from another, field by field, and which of it a live job takes
+// over.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/control/job_state.hpp"
+#include "core/job/spec.hpp"
+
+namespace orrery {
+
+/// One field that differs, as users call it: "priority", "roles.main.replicas".
+struct SpecChange {
+  std::string field;
+  bool in_place = false;  ///< A live job takes it over without a new start of its workers.
+};
+
+/// What a job is now: its specification with the numbers of replicas that were set since.
+JobSpec effective_spec(const JobState& job);
+
+/// Every field in which `wanted` differs from `has`, in the order of the specification; empty where
+/// they are equal.
+std::vector<SpecChange> changes_between(const JobSpec& has, const JobSpec& wanted);
+
+}  // namespace orrery

@@ -1,0 +1,46 @@
+#include "runtime/controller/worker_credentials.hpp"
+
+#include <algorithm>
+
+namespace orrery::runtime {
+namespace {
+
+// The worker while it lives; null else.
+const Worker* living_worker(const WorkerName& name, const State& state) {
+  const JobState* job = state.find(name.job);
+  if (job == nullptr) return nullptr;
+  for (const Worker& worker : job->workers)
+    if (worker.incarnation == name.incarnation && worker.birth_rank == name.birth_rank)
+      return worker.is_alive() ? &worker : nullptr;
+  return nullptr;
+}
+
+}  // namespace
+
+void WorkerCredentials::learn(NodeId node, const WorkerTokens& told, const State& state) {
+  for (const WorkerToken& each : told.tokens) {
+    const WorkerName name{each.job, each.incarnation, each.birth_rank};
+    const Worker* worker = living_worker(name, state);
+    if (worker == nullptr || worker->node != node || !each.token.starts_with(kWorkerTokenPrefix))
+      continue;
+    owners_.emplace(each.token, name);
+  }
+  forget_ended(state);
+}
+
+std::optional<WorkerName> WorkerCredentials::owner(const std::string& token,
+                                                   const State& state) const {
+  const auto found = owners_.find(token);
+  if (found == owners_.end() || living_worker(found->second, state) == nullptr) return std::nullopt;
+  return found->second;
+}
+
+// Now and then: what is told for each start is forgotten for each end.
+void WorkerCredentials::forget_ended(const State& state) {
+  if (owners_.size() < forget_at_) return;
+  std::erase_if(owners_,
+                [&](const auto& each) { return living_worker(each.second, state) == nullptr; });
+  forget_at_ = std::max<std::size_t>(1024, 2 * owners_.size());
+}
+
+}  // namespace orrery::runtime

@@ -1,0 +1,209 @@
+// Optimus decides as its rule, written down without any shortcut.
+#include "policies/optimus.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/models/speed_estimates.hpp"
+#include "policies/most_free.hpp"
+#include "tests/policies/contract.hpp"
+#include "tests/support/fake_run.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::Arrival;
+using testing::FakeCluster;
+using testing::FakeRun;
+using testing::JobBuilder;
+
+/// The rule: all jobs in order, each its minimum while devices are left, then replica after replica
+/// to the job that gains most; the sizes that change are placed by ascending size.
+class PlainOptimus {
+ public:
+  Plan optimize(const ClusterView& view) {
+    std::int64_t left = policies::thousandths_to_share(view);
+    std::vector<Sized> jobs = minimums(view, left);
+    while (Sized* best = most_gaining(view, jobs, left)) {
+      left -= view.row(best->id).demand.thousandths();
+      ++best->replicas;
+    }
+    return placed(view, jobs);
+  }
+
+ private:
+  struct Sized {
+    JobId id;
+    std::int32_t replicas = 0;
+  };
+
+  static std::int64_t devices_at(const JobRow& row, std::int32_t replicas) {
+    return std::int64_t{replicas} * row.demand.devices + row.rest_devices;
+  }
+
+  static bool allowed(const ClusterView& view, const JobRow& row, std::int32_t replicas) {
+    return view.quota_allows(row.id, static_cast<std::int32_t>(devices_at(row, replicas)));
+  }
+
+  static std::vector<Sized> minimums(const ClusterView& view, std::int64_t& left) {
+    std::vector<JobId> ids(view.holding().begin(), view.holding().end());
+    view.waiting().for_each([&](const WaitEntry& entry) { return ids.push_back(entry.job), true; });
+    std::sort(ids.begin(), ids.end(), [&](JobId a, JobId b) {
+      return std::pair(-view.row(a).priority, a) < std::pair(-view.row(b).priority, b);
+    });
+    std::vector<Sized> jobs;
+    for (const JobId id : ids) {
+      const JobRow& row = view.row(id);
+      if (row.holds && row.is_fixed()) continue;
+      const bool fits =
+          row.thousandths_at(row.min_replicas) <= left && allowed(view, row, row.min_replicas);
+      if (fits) left -= row.thousandths_at(row.min_replicas);
+      jobs.push_back({id, fits ? row.min_replicas : 0});
+    }
+    return jobs;
+  }
+
+  Duration gain(const ClusterView& view, const Sized& sized) {
+    const JobView job = view.job(sized.id);
+    const std::int32_t more = sized.replicas + 1;
+    if (sized.replicas == 0 || job.row.is_fixed() || more > job.row.max_replicas ||
+        !allowed(view, job.row, more))
+      return Duration::zero();
+    const Duration now = *estimates_.iteration_time(job.spec, sized.replicas);
+    const Duration then = *estimates_.iteration_time(job.spec, more);
+    return Duration::from_seconds((now - then).in_seconds() *
+                                  estimates_.iterations_left(job.spec, job.row));
+  }
+
+  Sized* most_gaining(const ClusterView& view, std::vector<Sized>& jobs, std::int64_t left) {
+    Sized* best = nullptr;
+    Duration most = Duration::zero();
+    for (Sized& job : jobs) {
+      const Duration worth = gain(view, job);
+      if (worth <= most || view.row(job.id).demand.thousandths() > left) continue;
+      most = worth;
+      best = &job;
+    }
+    return left > 0 ? best : nullptr;
+  }
+
+  Plan placed(const ClusterView& view, std::vector<Sized> jobs) {
+    std::stable_sort(jobs.begin(), jobs.end(), [](const Sized& a, const Sized& b) {
+      return a.replicas < b.replicas;
+    });
+    std::erase_if(jobs, [&](const Sized& s) { return view.row(s.id).replicas == s.replicas; });
+    placer_.begin(view);
+    Plan plan;
+    for (const Sized& s : jobs) {
+      if (view.row(s.id).holds) placer_.give_back(view, view.job(s.id));
+      if (view.row(s.id).holds && s.replicas == 0) plan.preempt(s.id);
+    }
+    for (const Sized& s : jobs) {
+      const JobView job = view.job(s.id);
+      const std::int32_t least = job.row.is_fixed() ? s.replicas : job.row.min_replicas;
+      std::vector<NodeCount> nodes;
+      std::int32_t n = s.replicas;
+      while (n >= least && n > 0 && !placer_.place(view, job, n, nodes)) --n;
+      if (s.replicas == 0) continue;
+      if (n < least) {
+        if (job.row.holds) plan.preempt(s.id);
+      } else if (!policies::holds_exactly(job, nodes)) {
+        policies::grant_on(s.id, n, nodes, plan);
+      }
+    }
+    return plan;
+  }
+
+  LinearEstimates estimates_;
+  policies::MostFreePlacer placer_;
+};
+
+/// Answers as Optimus, and asks the rule the same.
+class Compared : public Policy {
+ public:
+  Compared() : policy_({}, std::make_unique<LinearEstimates>()) {}
+
+  std::string_view name() const override { return policy_.name(); }
+
+  Triggers triggers() const override { return policy_.triggers(); }
+
+  Plan allocate(const JobView& job, const ClusterView& view) override {
+    return policy_.allocate(job, view);
+  }
+
+  Plan optimize(const ClusterView& view) override {
+    Plan plan = policy_.optimize(view);
+    differs_ += plan == plain_.optimize(view) ? 0 : 1;
+    asked_ += 1;
+    grants_ += plan.grants.size();
+    return plan;
+  }
+
+  void save(ByteWriter& out) const override { policy_.save(out); }
+
+  void load(ByteReader& in) override { policy_.load(in); }
+
+  int asked() const { return asked_; }
+
+  int differs() const { return differs_; }
+
+  std::size_t grants() const { return grants_; }
+
+ private:
+  policies::Optimus policy_;
+  PlainOptimus plain_;
+  int asked_ = 0;
+  int differs_ = 0;
+  std::size_t grants_ = 0;
+};
+
+TEST(OptimusRule, IsKeptOnRandomHistories) {
+  std::size_t grants = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Compared policy;
+    FakeRun run = testing::random_run(seed, {.several_roles = seed % 3 == 0, .quotas = true});
+    run.run(policy, 3000);
+    EXPECT_EQ(policy.differs(), 0) << "seed " << seed << ", of " << policy.asked() << " cycles";
+    grants += policy.grants();
+  }
+  EXPECT_GT(grants, 5000u);
+}
+
+// Far more jobs than can run, nodes that go and come back, priorities that come late.
+TEST(OptimusRule, IsKeptWithALongQueue) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Random random = Random::stream(seed, "optimus");
+    FakeCluster cluster;
+    cluster.add_nodes(4, 8);
+    cluster.set_quota("limited", 6);
+    Compared policy;
+    for (int cycle = 0; cycle < 60; ++cycle) {
+      for (std::uint64_t more = random.below(12); more > 0; --more) {
+        JobBuilder job;
+        const auto least = static_cast<std::int32_t>(random.between(1, 4));
+        job.devices(static_cast<std::int32_t>(random.between(0, 8)));
+        job.replicas(least, least + static_cast<std::int32_t>(random.below(5)));
+        if (random.below(4) != 0) job.preemptible();
+        if (random.below(5) == 0) job.group("limited");
+        job.priority(static_cast<std::int32_t>(random.below(3)));
+        cluster.submit(job, static_cast<double>(random.between(1, 900)));
+      }
+      if (random.below(8) == 0)
+        cluster.set_usable(NodeId{static_cast<std::uint32_t>(random.below(4))},
+                           random.below(3) != 0);
+      cluster.carry_out(cluster.ask_optimize(policy));
+      cluster.advance(60);
+    }
+    EXPECT_EQ(policy.differs(), 0) << "seed " << seed;
+    EXPECT_GT(policy.grants(), 20u) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,256 @@
+"""What printed examples are given: files that they name, and the table of what each comes to."""
+
+import dataclasses
+
+ROLES = """\
+name: train
+labels: {team: blue}
+roles:
+  actor: {replicas: {min: 4, max: 8}, devices: 0, cpu: 10m, command: "echo I act; exec sleep 600"}
+  collector: {replicas: {min: 1, max: 16}, devices: 0, cpu: 10m, command: "echo I collect; exec sleep 600"}
+"""
+LONG = """\
+name: train
+roles:
+  main: {replicas: {min: 1, max: 8}, devices: 0, cpu: 10m, command: "echo I train; exec sleep 600"}
+"""
+SHORT = """\
+name: train
+roles:
+  main: {replicas: {min: 1, max: 8}, devices: 0, cpu: 10m, command: "echo I trained"}
+"""
+WALKER = """\
+name: walker
+roles:
+  learner: {devices: 0, cpu: 10m, command: [/bin/true]}
+  collector: {replicas: {min: 1, max: 4}, devices: 0, cpu: 10m, command: [/bin/true]}
+"""
+PAIR = """\
+jobs:
+- {name: first, roles: {main: {devices: 0, cpu: 10m, command: [/bin/true]}}}
+- {name: second, roles: {main: {devices: 0, cpu: 10m, command: [/bin/true]}}}
+"""
+DIJOB = """\
+apiVersion: diengine.opendilab.org/v2alpha1
+kind: DIJob
+metadata: {name: pendulum}
+spec:
+  tasks:
+  - type: learner
+    template:
+      spec:
+        containers:
+        - {name: di-container, command: [/bin/true], resources: {requests: {cpu: 10m, memory: 8Mi}}}
+"""
+PLACEMENT = """\
+cluster: {nodes: [{gpus: 4, count: 2}]}
+component_placement: {actor: 0-7}
+"""
+
+# A few rows of each kind of trace.
+TRACES = {
+    "philly.csv": "timestamp,duration,num_gpus,gpu_time,cluster\n"
+                  "2017-10-09 06:13:03,2951.0,8,23608.0,6214e9\n2017-10-09 07:01:55,66.0,1,66.0,a\n",
+    "max_min_fairness.trace": "A (batch size 2)\tcmd -x\tdir\t-s\t1\t400\t2\t3\t-1.0\t10.5\n",
+    "simulation_throughputs.json": """{"v100": {"('A (batch size 2)', 2)": {"null": 8.0}}}\n""",
+    "log.swf": "; Computer: any\n; UnixStartTime: 1000000000\n"
+               "1 100 12 61 16 -1 -1 32 43200 819200 1 6 1 -1 2 3 -1 -1\n",
+    "openb.csv": "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+                 "deletion_time,scheduled_time\na,6000,12288,1,460,T4|P100,BE,Succeeded,50,180,60\n",
+    "openb_node_list_gpu_node.csv": "sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,2,P100\n",
+}
+
+@dataclasses.dataclass(frozen=True)
+class Comes:
+    """What one command line comes to, and what it takes to run it in a test."""
+
+    out: str = ""        # An expression that standard output and error together match somewhere.
+    code: int = 0        # Exit code.
+    files: dict = dataclasses.field(default_factory=dict)  # Written before: {path: text}.
+    before: str = ""     # A command that makes what this one reads.
+    job: str = ""        # The job `train` that runs before: text of a job file; "none": none does.
+    changes: bool = False  # That job is another one afterwards.
+    until: str = ""      # The command goes on for ever: it is interrupted once it has said this.
+    joins: str = ""      # Likewise, once this node has joined the cluster.
+    instead: tuple = ()  # ((old, new), ...) in its words: what is not on a machine of tests, or too much.
+    why: str = ""        # Why `instead`.
+
+
+ENDED = "cp tests/system/journals/version_1.db journal.db"
+KEPT = "cp tests/system/journals/version_1.db run.db"
+READY = r"ready in [\d.]+ s"
+UP = ((" up", " up --http 127.0.0.1:0 --state {folder}/up"),)
+ANY_PORT = "others may hold the port that it would take"
+FREE_PORTS = " --set http_address=127.0.0.1:0 --set agents_address=127.0.0.1:0"
+LEADER = "unix:{up}/agents.sock"
+AGENT = "node: gpu-9\ncontrollers: [\"" + LEADER + "\"]\nstate: agent-state\ninventory: {devices: 0}\n"
+
+
+# In every command that runs one of these scenarios: (verbs, scenario, what is added).
+FEWER = (
+    (("sim", "compare"), "scenarios/quickstart.yaml", "--set workload.generator.jobs=300"),
+    (("sim",), "scenarios/scale/million_easy.yaml", "--set workload.generator.jobs=1000"),
+    (("sim", "compare"), "scenarios/philly.yaml", "--set workload.limit=300"),
+)
+
+# By command line as it is printed. What has no row must end with exit code 0.
+COMES = {
+    # README
+    "build/bin/orrery sim out/first.yaml --out out/first": Comes(r"^fit/1 +1 +155\.0 "),
+    "build/bin/orrery compare out/first.yaml --policies fit,fifo": Comes(
+        r"^fifo/1 +1 +500\.0 (.|\n)*^unmet: .*node losses were 0, expected 1", code=1),
+    "build/bin/orrery test out/first.yaml scenarios/failover": Comes(r"passed"),
+    "build/bin/orrery up --agents 2": Comes(until=READY, instead=UP, why=ANY_PORT),
+    "build/bin/orrery submit docs/examples/jobs/three_roles.yaml --wait":
+        Comes(r"Starting(.|\n)*Running(.|\n)*Succeeded"),
+    "build/bin/orrery describe three-roles": Comes(r"Succeeded"),
+    "build/bin/orrery logs three-roles": Comes(r"learner of"),
+    "build/bin/orrery get nodes": Comes(r"node-1"),
+    # What runs for ever.
+    "orrery up": Comes(until=READY, instead=UP, why=ANY_PORT),
+    "orrery up --volume-root /data --volume-root /src": Comes(
+        until=READY, files={"data/.keep": "", "src/.keep": ""}, why=ANY_PORT,
+        instead=UP + (("/data", "{folder}/data"), ("/src", "{folder}/src"))),
+    "orrery up --agents 3 --devices 8 --policy easy train.yaml": Comes(
+        until=READY, files={"train.yaml": LONG}, instead=UP, why=ANY_PORT),
+    "orrery up --agents 2 --agent-set inventory.cpu=64 --agent-set log_size=1MiB": Comes(
+        until=READY, instead=UP, why=ANY_PORT),
+    "orrery up /usr/share/doc/orrery/examples/jobs/three_roles.yaml": Comes(
+        until=READY, instead=UP + (("/usr/share/doc/orrery", "docs"),), why=ANY_PORT),
+    "orrery controller --config controller.yaml": Comes(
+        until=r"HTTP at", files={"controller.yaml": "policy: easy\n"},
+        instead=(("yaml", "yaml" + FREE_PORTS),), why=ANY_PORT),
+    "orrery controller --set policy=easy --set store.sqlite=j.db": Comes(
+        until=r"HTTP at", instead=(("j.db", "j.db" + FREE_PORTS),), why=ANY_PORT),
+    "orrery controller --set store.sqlite=/var/lib/orrery/journal.db": Comes(
+        until=r"HTTP at", instead=(("/var/lib/orrery/journal.db", "{folder}/own.db" + FREE_PORTS),),
+        why=ANY_PORT),
+    "orrery agent --config agent.yaml": Comes(joins="gpu-9", files={"agent.yaml": AGENT}),
+    "orrery agent --set state=/var/lib/orrery/agent": Comes(
+        joins="gpu-9", why="the controller is that of the test",
+        instead=(("/var/lib/orrery/agent", "{folder}/agent-set --set node=gpu-9 --set "
+                  "inventory.devices=0 --set 'controllers=[\"" + LEADER + "\"]'"),)),
+    "orrery agent --config agent.yaml --print-systemd-unit": Comes(
+        r"ExecStart", files={"agent.yaml": AGENT}),
+    "orrery agent --config /etc/orrery/agent.yaml --print-systemd-unit > "
+    "/etc/systemd/system/orrery-agent.service": Comes(
+        files={"agent.yaml": AGENT}, why="folders of the system",
+        instead=(("/etc/orrery/", "{folder}/"), ("/etc/systemd/system/", "{folder}/"))),
+    # The client.
+    "orrery submit job.yaml": Comes("submitted", files={"job.yaml": SHORT}, job="none"),
+    "orrery submit train.yaml": Comes("submitted", files={"train.yaml": SHORT}, job="none"),
+    "orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4": Comes(
+        "train-2: submitted", files={"train.yaml": SHORT}),
+    "orrery submit train.yaml --wait && orrery logs train": Comes(
+        "I trained", files={"train.yaml": SHORT}, job="none"),
+    "orrery apply jobs/*.yaml": Comes("pendulum", files={"jobs/a.yaml": WALKER, "jobs/b.yaml": DIJOB}),
+    "orrery get": Comes("train", job=LONG),
+    "orrery get nodes": Comes("node-1"),
+    "orrery get jobs train --json": Comes('"default.train"', job=LONG),
+    "orrery describe train": Comes("Running", job=LONG),
+    "orrery describe node/gpu-7": Comes(
+        "state: +ready", instead=(("gpu-7", "node-1"),), why="nodes of `up` are called so"),
+    "orrery logs train -f": Comes(until="I train", job=LONG),
+    "orrery logs train --role actor --rank 3 --tail 20": Comes("I act", job=ROLES),
+    "orrery logs train --all -f": Comes(until=r"main 0 +\| I train", job=LONG),
+    "orrery logs train --previous": Comes("no earlier start of this worker is kept", code=1, job=LONG),
+    "orrery scale train 4": Comes("4 replicas", job=LONG, changes=True),
+    "orrery scale train collector=16": Comes("16 replicas", job=ROLES, changes=True),
+    "orrery stop train": Comes("stopped", job=LONG, changes=True),
+    "orrery delete train": Comes("deleted", job=LONG, changes=True),
+    "orrery events -f": Comes(until="Job", job=LONG),
+    "orrery events --job train": Comes("JobRunning", job=LONG),
+    "orrery events --since 10min": Comes("JobRunning", job=LONG),
+    "orrery submit walker.yaml --set name=walker-2 --set roles.collector.replicas.max=16": Comes(
+        "walker-2: submitted", files={"walker.yaml": WALKER}),
+    "orrery submit walker.yaml --set 'roles.learner.command=[python3, learn.py, --seed, \"2\"]' "
+    "--set labels.seed=2": Comes("walker-3: submitted", files={"walker.yaml": WALKER},
+                                 instead=(("walker.yaml", "walker.yaml --set name=walker-3"),),
+                                 why="`walker` was applied before"),
+    "orrery submit pair.yaml --set jobs[1].priority=high": Comes(
+        "second: submitted", files={"pair.yaml": PAIR}),
+    "orrery submit dijob.yaml --set metadata.name=pendulum-2 --set spec.tasks[0].replicas=2": Comes(
+        "pendulum-2: submitted", files={"dijob.yaml": DIJOB}),
+    # The client, by HTTP.
+    "curl -X POST --data-binary @train.yaml 'http://127.0.0.1:22100/api/v1/jobs?file=train.yaml'":
+        Comes(r'^\{"jobs":\[\{"name":"default.train"\}\],"warnings":\[\]\}', job="none",
+              files={"train.yaml": LONG}),
+    "curl 'http://127.0.0.1:22100/api/v1/jobs?phase=Running&label=team=blue'": Comes(
+        r'^\{"jobs":\[\{.*"name":"default.train"(.|\n)*"phase":"Running"', job=ROLES),
+    "curl http://127.0.0.1:22100/api/v1/jobs/train": Comes('"default.train"', job=ROLES),
+    "curl -X POST -d '{\"role\":\"actor\",\"replicas\":8}' "
+    "http://127.0.0.1:22100/api/v1/jobs/train/scale": Comes("8", job=ROLES, changes=True),
+    "curl -X POST http://127.0.0.1:22100/api/v1/jobs/train/stop": Comes("train", job=ROLES, changes=True),
+    "curl -X DELETE http://127.0.0.1:22100/api/v1/jobs/train": Comes("train", job=ROLES, changes=True),
+    "curl 'http://127.0.0.1:22100/api/v1/jobs/train/members?generation=3&timeout_s=30'": Comes(
+        r'"job":"default.train".*"world_size":5.*"first_port":', job=ROLES,
+        instead=(("generation=3", "generation=0"),), why="the job is in its first generation"),
+    "curl -d '{\"step_time_s\":0.12}' http://127.0.0.1:22100/api/v1/jobs/train/profilings": Comes(
+        job=ROLES),
+    "curl -N 'http://127.0.0.1:22100/api/v1/jobs/train/logs?role=actor&rank=1&tail_lines=20&follow=1'":
+        Comes(until="I act", job=ROLES),
+    "curl -N -H 'Accept: text/event-stream' http://127.0.0.1:22100/api/v1/events": Comes(
+        until=r"event: event\n", job=ROLES),
+    "curl 'http://127.0.0.1:22100/api/v1/nodes?state=silent'": Comes(r'"nodes":\[\]'),
+    "curl -X POST http://127.0.0.1:22100/api/v1/nodes/gpu-17/exclude": Comes(
+        instead=(("gpu-17", "node-2"),), why="nodes of `up` are called so"),
+    # The simulator.
+    "orrery check --json train.yaml": Comes('"sound": true', files={"train.yaml": LONG}),
+    "orrery place train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
+    "orrery place train.yaml --json | jq '.actor | length'": Comes("^8$", files={"train.yaml": PLACEMENT}),
+    "orrery place train.yaml --env actor:0": Comes("RANK=0", files={"train.yaml": PLACEMENT}),
+    "orrery place - < train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
+    "orrery storm": Comes("nothing broke", instead=(("storm", "storm --seeds 1..100"),),
+                          why="test_storm runs more of them"),
+    "orrery storm --minutes 60 --out found --json": Comes(
+        '"failures": \\[\\]', instead=(("--minutes 60", "--seeds 1..20"),), why="an hour"),
+    "orrery journal verify results/journal.db --recompute scenarios/quickstart.yaml": Comes(
+        "plans", before="orrery sim scenarios/quickstart.yaml --out results --journal "
+        "--set workload.generator.jobs=50"),
+    "orrery history journal.db --since 1d": Comes("no job has ended that fits", before=ENDED),
+    "orrery history journal.db --state failed --user ada --json": Comes(r'"jobs": \[', before=ENDED),
+    "orrery report journal.db --out week.html": Comes(r"week.html: \d+ records", before=ENDED),
+    "orrery journal dump run.db | head": Comes('"sequence"', before=KEPT),
+    "orrery journal verify run.db": Comes("records", before=KEPT),
+    "orrery sim /usr/share/orrery/scenarios/quickstart.yaml": Comes(
+        "JCT", instead=(("/usr/share/orrery/", ""),), why="from the tree in place of the package"),
+    # Certificates.
+    "orrery certs token --role user --name ann": Comes(r"\S{20,}"),
+    "orrery certs agent 'gpu-[1-16]'": Comes(before="rm -f certs/agent-gpu-1.*"),
+    "orrery certs show certs/*.pem": Comes("ann"),
+    "orrery certs show certs/*.pem --json": Comes('"certificates"'),
+    # The sample worker.
+    "orrery-worker --steps 20": Comes("20"),
+    "orrery-worker --steps 1000 --checkpoint steps.txt": Comes(
+        instead=(("1000", "40"),), why="a thousand steps take long on one core"),
+    "for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 orrery-worker & done; wait":
+        Comes(instead=(("22270", "{port}"), ("orrery-worker &", "orrery-worker --steps 20 &")), why=ANY_PORT),
+}
+
+# What runs in no such test, and why; a test that runs it, where there is one.
+NOT_HERE = {
+    "tools/quickstart": "installs packages and builds: tools/fresh_machine runs it",
+    "tools/test": "runs all tests, this one too",
+    "tools/build": "builds: tests/tools/build",
+    "cmake --preset release": "configures this very build",
+    "cmake --build --preset release --target package": "builds: tests/tools/package/deb_test.py",
+    "apt install ./orrery_VERSION_amd64.deb": "needs root: tools/fresh_machine does it",
+    "mkdir --parents /etc/orrery": "needs root; the settings run in SettingsTest",
+    "cp /usr/share/doc/orrery/examples/settings/*.yaml /etc/orrery/": "needs root; see above",
+    "systemctl enable --now orrery-controller orrery-agent": "needs systemd",
+    "systemctl daemon-reload": "needs systemd",
+    "systemctl enable --now orrery-agent": "needs systemd",
+    "sbatch docs/launchers/slurm.sbatch":
+        "needs Slurm: tests/runtime/launch/slurm_cluster_test.py runs that file",
+    "srun orrery agent --launcher slurm --config agent.yaml":
+        "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
+    "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
+    "build/bin/bench_fabric": "a benchmark",
+    "build/bin/bench_messages": "a benchmark",
+    "ORRERY_BLESS=1 ctest --preset release -R 'scenario|bad_input'": "rewrites files of the tree",
+    "git diff scenarios tests/system/bad_input": "shows what the line above it wrote",
+    "ORRERY_BLESS=1 build/bin/test_journals": "writes files of the tree",
+    "tools/gpu_check --pack programs": "tests/tools/gpu_check",
+    "tools/gpu_check --programs programs --out gpu_check.json": "tests/tools/gpu_check",
+    "orrery completion fish | source": "a line of fish; tests/tools/orrery/program_test.py",
+}
