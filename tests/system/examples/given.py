@@ -76,6 +76,7 @@ class Comes:
     why: str = ""        # Why `instead`.
 
 
+ENDED = "cp tests/system/journals/version_1.db journal.db"
 KEPT = "cp tests/system/journals/version_1.db run.db"
 READY = r"ready in [\d.]+ s"
 UP = ((" up", " up --http 127.0.0.1:0 --state {folder}/up"),)
@@ -112,6 +113,8 @@ COMES = {
         instead=UP + (("/data", "{folder}/data"), ("/src", "{folder}/src"))),
     "orrery up --agents 3 --devices 8 --policy easy train.yaml": Comes(
         until=READY, files={"train.yaml": LONG}, instead=UP, why=ANY_PORT),
+    "orrery up --agents 2 --agent-set inventory.cpu=64 --agent-set log_size=1MiB": Comes(
+        until=READY, instead=UP, why=ANY_PORT),
     "orrery up /usr/share/doc/orrery/examples/jobs/three_roles.yaml": Comes(
         until=READY, instead=UP + (("/usr/share/doc/orrery", "docs"),), why=ANY_PORT),
     "orrery controller --config controller.yaml": Comes(
@@ -149,12 +152,15 @@ COMES = {
         "state: +ready", instead=(("gpu-7", "node-1"),), why="nodes of `up` are called so"),
     "orrery logs train -f": Comes(until="I train", job=LONG),
     "orrery logs train --role actor --rank 3 --tail 20": Comes("I act", job=ROLES),
+    "orrery logs train --all -f": Comes(until=r"main 0 +\| I train", job=LONG),
+    "orrery logs train --previous": Comes("no earlier start of this worker is kept", code=1, job=LONG),
     "orrery scale train 4": Comes("4 replicas", job=LONG, changes=True),
     "orrery scale train collector=16": Comes("16 replicas", job=ROLES, changes=True),
     "orrery stop train": Comes("stopped", job=LONG, changes=True),
     "orrery delete train": Comes("deleted", job=LONG, changes=True),
     "orrery events -f": Comes(until="Job", job=LONG),
     "orrery events --job train": Comes("JobRunning", job=LONG),
+    "orrery events --since 10min": Comes("JobRunning", job=LONG),
     "orrery submit walker.yaml --set name=walker-2 --set roles.collector.replicas.max=16": Comes(
         "walker-2: submitted", files={"walker.yaml": WALKER}),
     "orrery submit walker.yaml --set 'roles.learner.command=[python3, learn.py, --seed, \"2\"]' "
@@ -204,6 +210,9 @@ COMES = {
     "orrery journal verify results/journal.db --recompute scenarios/quickstart.yaml": Comes(
         "plans", before="orrery sim scenarios/quickstart.yaml --out results --journal "
         "--set workload.generator.jobs=50"),
+    "orrery history journal.db --since 1d": Comes("no job has ended that fits", before=ENDED),
+    "orrery history journal.db --state failed --user ada --json": Comes(r'"jobs": \[', before=ENDED),
+    "orrery report journal.db --out week.html": Comes(r"week.html: \d+ records", before=ENDED),
     "orrery journal dump run.db | head": Comes('"sequence"', before=KEPT),
     "orrery journal verify run.db": Comes("records", before=KEPT),
     "orrery sim /usr/share/orrery/scenarios/quickstart.yaml": Comes(
@@ -212,6 +221,7 @@ COMES = {
     "orrery certs token --role user --name ann": Comes(r"\S{20,}"),
     "orrery certs agent 'gpu-[1-16]'": Comes(before="rm -f certs/agent-gpu-1.*"),
     "orrery certs show certs/*.pem": Comes("ann"),
+    "orrery certs show certs/*.pem --json": Comes('"certificates"'),
     # The sample worker.
     "orrery-worker --steps 20": Comes("20"),
     "orrery-worker --steps 1000 --checkpoint steps.txt": Comes(

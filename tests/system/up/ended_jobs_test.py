@@ -122,7 +122,7 @@ class EndedJobsTest(unittest.TestCase):
 
     def test_a_worker_that_never_started_says_why(self):
         said = self.submit("never", NEVER, 1)
-        self.assertIn("main 0 on node-1 did not start", said)
+        self.assertIn("/no/such/program: its program cannot be run", said)
         done = self.cluster.orrery("logs", "never")
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertIn("the worker never started: /no/such/program", done.stderr)
