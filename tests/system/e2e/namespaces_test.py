@@ -150,6 +150,8 @@ kill_workers_at_exit: true
         witness = scene.folder / "witness"
         witness.mkdir()
         job = {"name": "spread", "drain_grace": "1s", "unknown_deadline": "1s", "backoff_base": "100ms",
+               # These ranks need no rendezvous: those that live go on beside one that moves.
+               "rescale": "in_place",
                "roles": {"worker": {"replicas": 2, "devices": 0, "cpu": "1", "memory": "16MiB",
                                     "env": {"WITNESS": str(witness)},
                                     "command": ["/bin/bash", "-c", WITNESSED]}}}
