@@ -101,7 +101,7 @@ class Led:
     def recover(self, arrow):
         """One crash of an actor while the sub-master dies at the arrow."""
         before = self.actors()
-        restarts = self.runs()["restarts"]
+        restarts = wait_until("the job to run", self.runs)["restarts"]
         deaths = len(self.words("lead.log"))
         if arrow not in ("none", "report"):
             (self.scene / f"die-{arrow}").touch()
@@ -113,6 +113,9 @@ class Led:
             now = self.actors()
             log = [word for word, _ in self.words("lead.log")[deaths:]]
             done = "role-started" in log and not (self.scene / f"die-{arrow}").exists()
+            # The controller knows of a death once the next sub-master has begun.
+            if f"dies-{arrow}" in log:
+                done = done and "start" in log[log.index(f"dies-{arrow}"):]
             return (done and all(len(now[rank]) == len(before[rank]) + 1 for rank in before)
                     and self.runs())
 
