@@ -48,6 +48,7 @@ roles:
     replicas: {ranks}
     devices: 0
     cpu: 10m
+    memory: 16MiB
     command: |
       me="{folder}/$ORRERY_JOB.$ORRERY_RANK"
       exec 9>>"$me.lock"
