@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/amount_text.hpp"
 #include "tools/client/json_reading.hpp"
 #include "tools/console/table.hpp"
 
@@ -99,17 +100,16 @@ std::string command_text(const json& words) {
   return out;
 }
 
-/// What each replica of a role takes: "1 device (h200), 8 CPUs, 32.0 GiB".
+/// What each replica of a role takes: "1 device (h200), 2.5 cores, 32 GiB".
 std::string bundle_text(const json& bundle) {
   const std::int64_t devices = number_of(bundle, "devices");
   const std::int64_t share = number_of(bundle, "share");
   const std::string model = text_of(bundle, "device_model");
-  std::string out = std::to_string(devices) + (devices == 1 ? " device" : " devices");
-  if (devices == 1 && share > 0 && share < 1000)
-    out = with_commas(static_cast<double>(share) / 1000, 3) + " of a device";
+  std::string out = counted(devices, "device");
+  if (devices == 1 && share > 0 && share < 1000) out = thousandths_text(share) + " of a device";
   if (!model.empty()) out += " (" + model + ")";
-  out += ", " + with_commas(real_of(bundle, "cpu") / 1000, 1) + " CPUs";
-  return out + ", " + with_commas(real_of(bundle, "memory") / kGib, 1) + " GiB";
+  return out + ", " + cores_text(number_of(bundle, "cpu")) + ", " +
+         bytes_text(number_of(bundle, "memory"));
 }
 
 /// What runs, role by role.

@@ -193,7 +193,7 @@ class ListsTest(VerbTest):
         self.fake.answers[("GET", "/api/v1/jobs/default.broken")] = (
             200, self.failed(spec=spec, user="ada"))
         page = self.expect(0, "describe", "broken").stdout
-        for part in ["main: 1 to 4 replicas, each with 1 device (h200), 2.5 CPUs, 8.0 GiB",
+        for part in ["main: 1 to 4 replicas, each with 1 device (h200), 2.5 cores, 8 GiB",
                      "command: python train.py --note 'it'\\''s new'", "ada",
                      "main 1 on n0 ended with exit code 7", "    no such file"]:
             self.assertIn(part, page)
