@@ -128,7 +128,7 @@ class EndedJobsTest(unittest.TestCase):
         self.assertIn("the worker never started: /no/such/program", done.stderr)
         page = self.cluster.orrery("describe", "never").stdout
         self.assertIn("command: /no/such/program --now", page)
-        self.assertIn("0.1 CPUs", page)
+        self.assertIn("0.1 cores", page)
 
     def test_the_log_of_the_start_before(self):
         self.submit("again", AGAIN.replace("FOLDER", str(self.cluster.folder)), None)
