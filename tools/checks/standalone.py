@@ -37,7 +37,7 @@ def words_of(entry: dict) -> list[str]:
     for word in words:
         if skip:
             skip = False
-        elif word in ("-o", "-MF", "-MT", "-MQ"):
+        elif word in ("-o", "-MF", "-MT", "-MQ", "-include"):  # The last: precompiled headers.
             skip = True
         elif word not in ("-c", "-MD", "-MMD", entry["file"]):
             kept.append(word)
