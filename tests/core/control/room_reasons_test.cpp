@@ -88,6 +88,18 @@ TEST(WaitingReason, WhereThereIsRoomThePolicyDecides) {
             "there is room for it; it waits for its turn under policy fifo/1");
 }
 
+TEST(WaitingReason, WhereTheNodeHasTooFewPortsTheseAreNamed) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder first = job("first").family(JobFamily::Group).rescale(RescaleMode::Restart);
+  first.raw().parallel_workers = 6000;
+  h.running(first, 1, {on(0, 1)});
+  JobBuilder second = job("second").family(JobFamily::Group).rescale(RescaleMode::Restart);
+  second.raw().parallel_workers = 5000;
+  EXPECT_EQ(message_of(h, h.submit(second)),
+            "needs ports on node 0 for 1 worker, 5001 in a row each; there is room for 0, since "
+            "6001 of its 10498 ports are in use");
+}
+
 TEST(WaitingReason, RolesMayFindRoomOnlyOneByOne) {
   ControllerHarness h({nodes_of(1, 4)});
   h.running(job("first"), 1);
