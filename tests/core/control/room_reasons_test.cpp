@@ -110,6 +110,22 @@ TEST(WaitingReason, RolesMayFindRoomOnlyOneByOne) {
   EXPECT_THAT(message_of(two, split), HasSubstr("not all at once"));
 }
 
+TEST(WaitingReason, ThePlaceIsNamedAsThePlacementAndAsEverythingElseCallsIt) {
+  NodeGroup group = nodes_of(1, 2);
+  group.node_names = {"n0"};
+  ControllerHarness h({group});
+  const auto pinned = [](const std::string& name) {
+    JobBuilder out = job(name);
+    RoleSpec& role = out.raw().roles[0];
+    role.placements.push_back({1, {}, "1"});
+    return out;
+  };
+  h.running(pinned("first"), 1);
+  EXPECT_EQ(message_of(h, h.submit(pinned("a"))),
+            "role worker waits for device 1 of node 0 (n0), of which job default.first holds a "
+            "part");
+}
+
 TEST(LimitReached, NamesTheWorkerAndItsNode) {
   NodeGroup group = nodes_of(2, 1);
   group.node_names = {"n0", "n1"};
