@@ -80,6 +80,10 @@ void Controller::step(const Event& event, Commands& out) {
   }
   due.completion = due.completion || completion_before;
   due.capacity = due.capacity || capacity_before;
+  // A worker that stops gives its devices up at once and its ports when it is gone: a plan between
+  // the two was in vain. Asked for after the fold, which it must not change.
+  if (std::exchange(due.ports_given, false) && std::exchange(due.ports_wanted, false))
+    due.capacity = true;
   if (std::exchange(state_.touched_all, false) || state_.touched.size() > kTouchedMax) {
     state_.touched.clear();
     touched_complete_ = false;

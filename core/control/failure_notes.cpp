@@ -37,6 +37,14 @@ std::string signal_in_words(std::int32_t number) {
   return "was ended by signal " + std::to_string(number) + std::string(name);
 }
 
+// What shells mean by an exit code. A program may mean something else, and one that a script calls
+// late may be there at the next try: so it stays a failure like any other.
+std::string shell_in_words(std::int32_t exit_code) {
+  if (exit_code == 126) return ", by which a shell says that a program cannot be executed";
+  if (exit_code == 127) return ", by which a shell says that there is no such program";
+  return "";
+}
+
 // What became of the worker.
 std::string end_in_words(const WorkerFailure& failure) {
   if (failure.reason == Reason::WorkerHung) return "made no progress for too long";
@@ -44,8 +52,9 @@ std::string end_in_words(const WorkerFailure& failure) {
   if (failure.reason == Reason::WorkerLost) return "was deleted from outside";
   if (failure.exit_code > 128 && failure.exit_code < 193)
     return signal_in_words(failure.exit_code - 128);
-  if (failure.exit_code != 0) return "ended with exit code " + std::to_string(failure.exit_code);
-  return "did not start";
+  if (failure.exit_code == 0) return "did not start";
+  return "ended with exit code " + std::to_string(failure.exit_code) +
+         shell_in_words(failure.exit_code);
 }
 
 // The failure of this start of a worker, which is the latest one from now on.

@@ -45,9 +45,13 @@ void set_drain_deadline(Step& step, JobState& job) {
   step.state.set_timer(job, step.at + drain_grace(step, job) + step.state.settings.node_lease);
 }
 
-void release(Step& step, Worker& worker) {
-  if (worker.lease.is_none() || planted(Bug::LeakLease)) return;
+void give_back(Step& step, Worker& worker) {
+  step.state.due.ports_given = step.state.due.ports_given || worker.first_port > 0;
   step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), step.woken);
+}
+
+void release(Step& step, Worker& worker) {
+  if (!worker.lease.is_none() && !planted(Bug::LeakLease)) give_back(step, worker);
 }
 
 // A final job is forgotten some time after the last of its workers has gone.
@@ -421,7 +425,7 @@ void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
   // A failed or lost worker keeps its lease: its successor starts in place.
   const bool over = is_final(job.row.phase);
   if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none())
-    step.state.ledger.release(std::exchange(worker.lease, LeaseId::none()), step.woken);
+    give_back(step, worker);
   if (over) retain_if_cleared(step, job);
 }
 

@@ -168,8 +168,10 @@ bool find_places(Step& step,
                  std::int32_t replicas,
                  std::span<const NodeCount> elastic_nodes,
                  std::vector<Placed>& out) {
-  return find_room(step, job, replicas, elastic_nodes, out) &&
-         ports_fit(step.state.ledger, *job.spec, out);
+  if (!find_room(step, job, replicas, elastic_nodes, out)) return false;
+  if (ports_fit(step.state.ledger, *job.spec, out)) return true;
+  step.state.due.ports_wanted = true;
+  return false;
 }
 
 }  // namespace orrery

@@ -124,6 +124,7 @@ std::string unseated(const JobState& job, const RoleSpec& role, std::int64_t wan
 // Targets after the request, or empty with `why` set: refused whole.
 std::vector<std::int32_t> scaled_targets(const JobState& job,
                                          const ScaleRequested& event,
+                                         bool adds_to_targets,
                                          std::string& why) {
   std::vector<std::int32_t> targets = job.targets;
   targets.resize(job.role_count(), 0);
@@ -139,7 +140,11 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
     const bool policy_sized =
         is_sized_by_policy(job, role) && (job.spec->roles[r].is_elastic() || !event.any_fixed_size);
     const std::int32_t now = policy_sized ? job.row.max_replicas : job.target(role);
-    const std::int32_t base = policy_sized && job.row.holds ? job.row.replicas : now;
+    std::int32_t base = policy_sized && job.row.holds ? job.row.replicas : now;
+    // More is more than was asked for already: the policy may not have come to it yet. Fewer is
+    // fewer than there are.
+    if (adds_to_targets && policy_sized && event.mode == ScaleMode::Add)
+      base = std::max(base, targets[r]);
     const std::int64_t asked = event.replicas;
     const std::int64_t wanted = event.mode == ScaleMode::Set   ? asked
                                 : event.mode == ScaleMode::Add ? base + asked
@@ -486,7 +491,7 @@ void on_event(Step& step, const ScaleRequested& event) {
   if (!event.role.is_none() && event.role.index() >= job->role_count())
     why = job->spec->name + ": no role " + std::to_string(event.role.value);
   std::vector<std::int32_t> targets;
-  if (why.empty()) targets = scaled_targets(*job, event, why);
+  if (why.empty()) targets = scaled_targets(*job, event, state.settings.rules >= 1, why);
   if (!why.empty()) {
     ignore(step, job, Ignored::OutOfBounds, kKind);
     return answer(step, event.request, event.job, false, why);

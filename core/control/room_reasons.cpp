@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "core/base/amount_text.hpp"
+#include "core/control/lifecycle.hpp"
+#include "core/discovery/port_demand.hpp"
 #include "core/plan/plan.hpp"
 
 namespace orrery {
@@ -243,6 +245,32 @@ std::string why_no_more(const State& state,
   const Piece more = piece_of(state, job, role, replicas);
   std::string in_all = all_short(state, job, {more}, Where::Free);
   return in_all.empty() ? short_on_nodes(state, job, more, Where::Free) : in_all;
+}
+
+std::string why_no_ports(const State& state, const JobState& job) {
+  FreeIndex trial = state.ledger.free();
+  std::vector<NodeCount> nodes;
+  std::int32_t each = 0;
+  for (const Piece& piece : gang_of(state, job)) {
+    std::vector<NodeCount> taken;
+    if (!trial.take_gang(piece.demand, piece.replicas, taken)) return {};
+    const std::int32_t ports = ports_of(*job.spec, piece.role);
+    if (ports == 0) continue;
+    each = ports;
+    nodes.insert(nodes.end(), taken.begin(), taken.end());
+  }
+  const PortLedger& ports = state.ledger.ports();
+  for (const NodeCount& at : merged(nodes)) {
+    const std::int32_t room = ports.room(at.node, each);
+    if (room >= at.replicas) continue;
+    const std::string& name = state.nodes[at.node.index()].name;
+    return "needs ports on node " + (name.empty() ? std::to_string(at.node.value) : name) +
+           " for " + counted(at.replicas, "worker") + ", " + std::to_string(each) +
+           " in a row each; there is room for " + std::to_string(room) + ", since " +
+           std::to_string(kPortsPerNode - ports.free(at.node)) + " of its " +
+           std::to_string(kPortsPerNode) + " ports are in use";
+  }
+  return {};
 }
 
 std::string why_over_quota(const State& state, const JobState& job, std::int32_t devices) {

@@ -20,6 +20,10 @@ std::string why_no_more(const State& state,
                         RoleIndex role,
                         std::int32_t replicas);
 
+/// Of a job that waits although there is room for it: which node has too few ports for the workers
+/// that would go there. Empty where none has.
+std::string why_no_ports(const State& state, const JobState& job);
+
 /// Which quota keeps the job from holding `devices` in all: "group/research may hold 16 devices and
 /// holds 14". Empty where none does.
 std::string why_over_quota(const State& state, const JobState& job, std::int32_t devices);

@@ -24,7 +24,10 @@ std::string why_seat_is_taken(const State& state,
                               RoleIndex role,
                               const Seat& seat) {
   const RoleSpec& self = job.spec->roles[role.index()];
-  const std::string node = "node " + std::to_string(seat.node.value);
+  // Placements count nodes, and everything else calls them by their names.
+  const std::string& name = state.nodes[seat.node.index()].name;
+  const std::string also = name.empty() ? "" : " (" + name + ")";
+  const std::string node = "node " + std::to_string(seat.node.value) + also;
   if (!state.ledger.node(seat.node).usable)
     return "role " + self.name + " waits for " + node + ", which is not usable";
   const Demand demand{self.bundle.cpu, self.bundle.memory, self.bundle.devices, {}, {}};
@@ -32,9 +35,10 @@ std::string why_seat_is_taken(const State& state,
   const JobId holder = holder_of(state, job, seat);
   if (holder.is_none())
     return "role " + self.name + " waits for CPU or memory of " + node + ", which others use";
-  const std::string what = (seat.devices | seat.hardware) == 0
-                               ? node
-                               : placement::describe({seat.node, seat.devices, seat.hardware});
+  const std::string what =
+      (seat.devices | seat.hardware) == 0
+          ? node
+          : placement::describe({seat.node, seat.devices, seat.hardware}) + also;
   return "role " + self.name + " waits for " + what + ", of which job " +
          state.job(holder).spec->name + " holds a part";
 }

@@ -93,6 +93,8 @@ struct PlansDue {
   bool completion = false;        ///< `optimize`.
   bool capacity = false;
   bool period = false;
+  bool ports_wanted = false;  ///< Something did not fit for want of ports since the last plan.
+  bool ports_given = false;   ///< Workers gave ports back during this step.
 
   bool any() const { return !submissions.empty() || completion || capacity || period; }
 };

@@ -25,6 +25,7 @@ std::string waiting_message(const State& state, const JobState& job) {
            " at once, its quota is used up: " + quota;
   } else {
     text = why_no_room(state, job);
+    if (text.empty() && !row.infeasible && !is_seated(*job.spec)) text = why_no_ports(state, job);
   }
   if (text.empty())
     text = row.infeasible ? "its roles find no room side by side on the declared nodes"

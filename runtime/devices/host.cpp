@@ -145,4 +145,16 @@ HostResources read_host(const Topology& topology, const std::string& root) {
   return host;
 }
 
+HostResources share_of(const HostResources& host, int agents) {
+  constexpr std::int64_t kWorkerCpu = 1000;
+  constexpr std::int64_t kWorkerMemory = std::int64_t{2} << 30;
+  const auto part = [agents](std::int64_t all, std::int64_t least) {
+    return std::max(all / agents, std::min(all, least));
+  };
+  HostResources share = host;
+  share.cpu = MilliCpu{part(host.cpu.count, kWorkerCpu)};
+  share.memory = Bytes{part(host.memory.count, kWorkerMemory)};
+  return share;
+}
+
 }  // namespace orrery::runtime

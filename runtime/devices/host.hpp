@@ -31,4 +31,9 @@ Topology read_topology(const std::string& root = "");
 /// with all groups above) and the kernel's files tell.
 HostResources read_host(const Topology& topology, const std::string& root = "");
 
+/// What each of so many agents (at least 1) that share the host offers: an equal part, for what one
+/// offers no other one has; but what a worker asks for unless it says otherwise at least, one core
+/// and 2 GiB, or all there is where that is less.
+HostResources share_of(const HostResources& host, int agents);
+
 }  // namespace orrery::runtime

@@ -12,6 +12,12 @@
 # one engine per process. Everything else shares one process, since starting thousands of them costs
 # more than the cases. With OPTIMISED the tests themselves are compiled as what they test is.
 #
+#   orrery_python_test(NAME SCRIPT [argument ...] [TIMEOUT seconds] [MAY_SKIP])
+#
+# registers a script of the calling folder as NAME, with label unit. Arguments may be generator
+# expressions such as $<TARGET_FILE:orrery-node>. MAY_SKIP: with exit code 77 it says that something
+# is not here that it needs.
+#
 #   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
 #
 # makes `fuzz_NAME`, only under ORRERY_FUZZ; tools/soak runs every fuzz_*.
@@ -50,6 +56,20 @@ if(ORRERY_TESTS)
     <memory> <mutex> <optional> <random> <set> <span> <sstream> <string> <thread> <unordered_map>
     <variant> <vector>)
 endif()
+
+function(orrery_python_test name script)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "MAY_SKIP" "TIMEOUT" "")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_test(NAME ${name}
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
+            ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
+  if(arg_MAY_SKIP)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+  endif()
+endfunction()
 
 function(orrery_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CASES;OPTIMISED;SLOW" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS")

@@ -86,21 +86,6 @@ std::string controller_settings(const UpOptions& options, const std::string& fol
   return out;
 }
 
-/// What one of several agents offers of this machine.
-struct HostShare {
-  MilliCpu cpu;
-  Bytes memory;
-};
-
-/// An equal part for each, for what one offers no other one has; but a whole core at least, which
-/// is what a worker asks for unless it says otherwise.
-HostShare share_of_host(int agents) {
-  constexpr std::int64_t kCore = 1000;
-  const runtime::HostResources host = runtime::read_host(runtime::read_topology());
-  return {MilliCpu{std::max(host.cpu.count / agents, std::min(host.cpu.count, kCore))},
-          Bytes{host.memory.count / agents}};
-}
-
 std::string agent_settings(const UpOptions& options, const std::string& folder, int agent) {
   const std::string name = UpFolder::node_name(agent);
   std::string out = "node: " + name + "\ncontrollers: [" +
@@ -110,7 +95,8 @@ std::string agent_settings(const UpOptions& options, const std::string& folder, 
                     "\nkill_workers_at_exit: true\n";
   // The machine's own devices are one node's.
   const int devices = options.devices >= 0 || agent == 1 ? options.devices : 0;
-  const HostShare share = share_of_host(options.agents);
+  const runtime::HostResources share =
+      runtime::share_of(runtime::read_host(runtime::read_topology()), options.agents);
   out += "inventory: {cpu: " + std::to_string(share.cpu.count) +
          "m, memory: " + std::to_string(share.memory.count >> 20) + "MiB";
   if (devices >= 0) out += ", devices: " + std::to_string(devices);

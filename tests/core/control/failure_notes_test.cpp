@@ -43,6 +43,18 @@ TEST(FailureNotes, AJobThatFailedNamesTheWorkerItsExitCodeAndItsLastLines) {
   EXPECT_EQ(told.failures[0].last_lines, "no such file\n");
 }
 
+TEST(FailureNotes, WhatShellsMeanByAnExitCodeIsSaid) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId missing = h.running(job("a").limit(0), 1);
+  end_with(h, missing, 0, 127);
+  EXPECT_THAT(status(h, missing).message,
+              HasSubstr("exit code 127, by which a shell says that there is no such program"));
+  const JobId refused = h.running(job("b").limit(0), 1);
+  end_with(h, refused, 0, 126);
+  EXPECT_THAT(status(h, refused).message,
+              HasSubstr("126, by which a shell says that a program cannot be executed"));
+}
+
 TEST(FailureNotes, TheyOutliveTheControllerThatSawThem) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").limit(0), 1);

@@ -180,6 +180,20 @@ TEST(Ports, AJobWaitsWhereANodeHasDevicesButNoPortsLeft) {
   EXPECT_THAT(ports_of_workers(h, b), ElementsAre(22270));
 }
 
+TEST(Ports, WhoWaitedForThemIsPlannedForWhenTheyAreGivenBack) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId a = h.running(group_of("a", 6000).replicas(1), 1);
+  h.step(StopRequested{1, a});
+  const JobId b = h.submit(group_of("b", 6000).replicas(1));
+  h.plan(grant(b, 1));  // The devices of a are free already, its ports are not.
+  ASSERT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1U);
+  while (h.controller.take_plan_request()) {
+  }
+  h.settle();
+  EXPECT_EQ(h.controller.state().ledger.ports().free(NodeId{0}), kPortsPerNode);
+  EXPECT_TRUE(h.controller.take_plan_request().has_value());
+}
+
 TEST(Ports, TwoWorkersThatFitEachByItselfMayNotFitTogether) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.submit(group_of("a", 6000).replicas(2));

@@ -181,6 +181,20 @@ TEST(Names, AnOlderJobHasItsNameAgainOnceTheYoungerIsGone) {
   EXPECT_TRUE(state.named("default.a").is_none());
 }
 
+TEST(Scaling, MoreIsAddedToWhatWasAskedForBefore) {
+  Settings settings;
+  settings.policy_sizes = true;
+  ControllerHarness h({nodes_of(1, 8)}, settings);
+  const JobId id = h.running(job("a").elastic(1, 8), 1);
+  h.step(any_size(id, ScaleMode::Set, 1));
+  h.step(any_size(id, ScaleMode::Add, 2));
+  h.step(any_size(id, ScaleMode::Add, 2));
+  EXPECT_EQ(h.row(id).replicas, 1) << "the policy has not come to it yet";
+  EXPECT_EQ(h.row(id).max_replicas, 5);
+  h.step(any_size(id, ScaleMode::Remove, 1));
+  EXPECT_FALSE(h.last_answer().accepted) << "fewer than there are";
+}
+
 TEST(Scaling, OutsideTheBoundsIsRefusedWholeAndNamesThem) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").elastic(2, 4).role("b", 1), 2);

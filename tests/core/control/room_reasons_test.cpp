@@ -88,6 +88,18 @@ TEST(WaitingReason, WhereThereIsRoomThePolicyDecides) {
             "there is room for it; it waits for its turn under policy fifo/1");
 }
 
+TEST(WaitingReason, WhereTheNodeHasTooFewPortsTheseAreNamed) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder first = job("first").family(JobFamily::Group).rescale(RescaleMode::Restart);
+  first.raw().parallel_workers = 6000;
+  h.running(first, 1, {on(0, 1)});
+  JobBuilder second = job("second").family(JobFamily::Group).rescale(RescaleMode::Restart);
+  second.raw().parallel_workers = 5000;
+  EXPECT_EQ(message_of(h, h.submit(second)),
+            "needs ports on node 0 for 1 worker, 5001 in a row each; there is room for 0, since "
+            "6001 of its 10498 ports are in use");
+}
+
 TEST(WaitingReason, RolesMayFindRoomOnlyOneByOne) {
   ControllerHarness h({nodes_of(1, 4)});
   h.running(job("first"), 1);
@@ -96,6 +108,22 @@ TEST(WaitingReason, RolesMayFindRoomOnlyOneByOne) {
   ControllerHarness two({nodes_of(2, 3)});
   const JobId split = two.submit(job("a").replicas(2).devices(2).role("other", 1, 2));
   EXPECT_THAT(message_of(two, split), HasSubstr("not all at once"));
+}
+
+TEST(WaitingReason, ThePlaceIsNamedAsThePlacementAndAsEverythingElseCallsIt) {
+  NodeGroup group = nodes_of(1, 2);
+  group.node_names = {"n0"};
+  ControllerHarness h({group});
+  const auto pinned = [](const std::string& name) {
+    JobBuilder out = job(name);
+    RoleSpec& role = out.raw().roles[0];
+    role.placements.push_back({1, {}, "1"});
+    return out;
+  };
+  h.running(pinned("first"), 1);
+  EXPECT_EQ(message_of(h, h.submit(pinned("a"))),
+            "role worker waits for device 1 of node 0 (n0), of which job default.first holds a "
+            "part");
 }
 
 TEST(LimitReached, NamesTheWorkerAndItsNode) {

@@ -101,5 +101,14 @@ TEST(Host, ThisMachineHasSomethingOfEach) {
   EXPECT_LE(read_topology_by_hwloc().processors, read_topology().processors);
 }
 
+TEST(Host, AgentsThatShareItOfferEqualPartsAndRoomForAWorkerAtLeast) {
+  const HostResources host{MilliCpu{8000}, Bytes{std::int64_t{16} << 30}, 2};
+  EXPECT_EQ(share_of(host, 1), host);
+  EXPECT_EQ(share_of(host, 4), (HostResources{MilliCpu{2000}, Bytes{std::int64_t{4} << 30}, 2}));
+  EXPECT_EQ(share_of(host, 16), (HostResources{MilliCpu{1000}, Bytes{std::int64_t{2} << 30}, 2}));
+  const HostResources tiny{MilliCpu{500}, Bytes{std::int64_t{1} << 30}, 1};
+  EXPECT_EQ(share_of(tiny, 3), tiny);
+}
+
 }  // namespace
 }  // namespace orrery::runtime
