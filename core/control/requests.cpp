@@ -331,8 +331,8 @@ void stop_strict_jobs(Step& step) {
     finish(step, step.state.job(id), JobPhase::Failed, Reason::RecoveryRefused);
 }
 
-// A leader whose epoch does not follow the last one knows that records behind it have gone, and that
-// nodes have heard of them. What they remember of jobs and starts must never be taken for what
+// A leader whose epoch does not follow the last one knows that records behind it have gone, and
+// that nodes have heard of them. What they remember of jobs and starts must never be taken for what
 // begins now under the same number.
 void leave_numbers_out(Step& step) {
   constexpr std::uint32_t kNumbers = 1 << 16;

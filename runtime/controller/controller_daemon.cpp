@@ -283,7 +283,8 @@ void ControllerDaemon::begin_term() {
 }
 
 void ControllerDaemon::look_at_term() {
-  if (const std::optional<Epoch> later = term_->outgrown(); later && !term_->is_halted() && leaps_ < kLeapsMax)
+  if (const std::optional<Epoch> later = term_->outgrown();
+      later && !term_->is_halted() && leaps_ < kLeapsMax)
     return outgrow(*later);
   if (term_->is_deposed()) return end_term(Admission::Following, text_of(term_->store_errors()));
   if (term_->is_halted()) {
@@ -298,8 +299,8 @@ void ControllerDaemon::look_at_term() {
 }
 
 // Nodes know more than the journal. The next term begins in an epoch that they obey. Who claims
-// records that cannot be is believed once, and epochs a bounded number of times: else one node could
-// keep all others from being led.
+// records that cannot be is believed once, and epochs a bounded number of times: else one node
+// could keep all others from being led.
 void ControllerDaemon::outgrow(Epoch later) {
   ++leaps_;
   epoch_min_ = later;

@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/config/key_rights.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -79,6 +81,7 @@ std::string entry(const X509_NAME& subject, int what) {
 }  // namespace
 
 Result<TlsContents> read_tls(const TlsFiles& files) {
+  if (std::optional<Error> open = check_kept_secret(files.key)) return *open;
   Reading reading;
   TlsContents out{.ca = reading.file(files.ca, "ca"),
                   .certificate = reading.file(files.certificate, "certificate"),

@@ -54,19 +54,20 @@ Result<std::optional<Acknowledged>> JournalMark::read(const std::string& journal
   MarkBytes bytes{};
   const ssize_t size = pread(descriptor, bytes.data(), bytes.size(), 0);
   ::close(descriptor);
-  const bool empty =
-      size <= 0 || std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+  const bool empty = size <= 0 || std::all_of(bytes.begin(), bytes.end(), [](std::byte b) {
+                       return b == std::byte{0};
+                     });
   if (empty) return std::optional<Acknowledged>{};
-  if (size != static_cast<ssize_t>(kMarkBytes) || digest_at(bytes.data() + 24) != digest_of_mark(bytes))
+  if (size != static_cast<ssize_t>(kMarkBytes) ||
+      digest_at(bytes.data() + 24) != digest_of_mark(bytes))
     return Error{ErrorCode::InvalidInput,
                  path,
                  0,
                  "mark",
                  "its bytes do not give its digest, so it is damaged; look whether the jobs of "
                  "late are in the journal (orrery journal dump), and remove it if they are"};
-  return std::optional<Acknowledged>(
-      Acknowledged{Sequence{load_little_endian<std::uint64_t>(bytes.data())},
-                   digest_at(bytes.data() + 8)});
+  return std::optional<Acknowledged>(Acknowledged{
+      Sequence{load_little_endian<std::uint64_t>(bytes.data())}, digest_at(bytes.data() + 8)});
 }
 
 Result<JournalMark> JournalMark::open(const std::string& journal) {

@@ -105,9 +105,9 @@ Status check_log(const std::string& database) {
   std::vector<char> frame(kFrameHeadBytes + head.page);
   SumPair before = head.sum;
   std::uint64_t number = 0;
-  std::uint64_t bad = 0;           // The first frame that SQLite does not take.
+  std::uint64_t bad = 0;                    // The first frame that SQLite does not take.
   std::uint64_t commit_bytes = kHeadBytes;  // Up to the last transaction that it takes.
-  bool ended = false;              // A transaction has ended at or after the bad frame.
+  bool ended = false;                       // A transaction has ended at or after the bad frame.
   while (in.read(frame.data(), static_cast<std::streamsize>(frame.size()))) {
     ++number;
     const LogFrame now = frame_in(frame, head, before);

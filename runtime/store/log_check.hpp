@@ -14,11 +14,11 @@ std::string log_of(const std::string& database);
 /// Whether everything in the log that was ever committed can still be read. What a crash leaves is
 /// no damage: a last transaction of which parts are missing was never acknowledged. Refused are a
 /// head that is damaged while frames follow it, and a frame that is damaged while a transaction
-/// follows that was begun later: by then the one with the damaged frame was durable. The error names
-/// the frame and the remedy.
+/// follows that was begun later: by then the one with the damaged frame was durable. The error
+/// names the frame and the remedy.
 ///
-/// A log that a process writes meanwhile may look damaged; ask again whether one does. No log, or an
-/// empty one, is sound. Changes nothing.
+/// A log that a process writes meanwhile may look damaged; ask again whether one does. No log, or
+/// an empty one, is sound. Changes nothing.
 Status check_log(const std::string& database);
 
 }  // namespace orrery::runtime

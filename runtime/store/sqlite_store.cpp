@@ -71,8 +71,8 @@ Status SqliteStore::check_against_mark() {
     return database_.error(name_of(last_.next()),
                            "it has gone: records up to " +
                                std::to_string(acknowledged_->last.value) +
-                               " were acknowledged, says " + mark + ", the journal ends at record " +
-                               std::to_string(last_.value) +
+                               " were acknowledged, says " + mark +
+                               ", the journal ends at record " + std::to_string(last_.value) +
                                "; restore the journal from a copy, its -wal too; where this is "
                                "that copy, or what is lost is lost, remove the mark");
   if (acknowledged_->last < first() || acknowledged_->last <= tail_.pruned) return Done{};
@@ -94,9 +94,9 @@ Status SqliteStore::check_pages() {
   const std::span<const std::byte> said = check->blob(0);
   const std::string text(reinterpret_cast<const char*>(said.data()), said.size());
   if (text == "ok") return Done{};
-  return database_.error("journal",
-                         "its pages do not hold together (" + text +
-                             "), so it is damaged; restore it from a copy");
+  return database_.error(
+      "journal",
+      "its pages do not hold together (" + text + "), so it is damaged; restore it from a copy");
 }
 
 Status SqliteStore::check_all() {

@@ -61,8 +61,9 @@ class SqliteStore final : public StateStore {
   /// Opens `path`, and makes it where it is missing and `access` is Append. Refuses files that are
   /// no journal, of a newer layout, with records of a newer version, with a torn tail, with less in
   /// them than was acknowledged, or open for appending already (Conflict; none of the others:
-  /// InvalidInput or Unavailable). A file of an older layout is brought to the newest where `access`
-  /// is Append. With Append and Exclusive the whole file is checked, in time linear in its size.
+  /// InvalidInput or Unavailable). A file of an older layout is brought to the newest where
+  /// `access` is Append. With Append and Exclusive the whole file is checked, in time linear in its
+  /// size.
   static Result<std::unique_ptr<SqliteStore>> open(const std::string& path,
                                                    Access access,
                                                    Pruning pruning = Pruning::Keep,
@@ -153,8 +154,8 @@ class SqliteStore final : public StateStore {
   Epoch writer_;      ///< Of the last append.
   Sequence last_;
   Sequence durable_;
-  Digest last_chain_;  ///< Of the last record appended here.
-  JournalMark mark_;   ///< Open where this store alone appends.
+  Digest last_chain_;                         ///< Of the last record appended here.
+  JournalMark mark_;                          ///< Open where this store alone appends.
   std::optional<Acknowledged> acknowledged_;  ///< What the mark said when the file was opened.
   bool group_open_ = false;
   std::optional<Errors> broken_;  ///< The failed write that ended appending.

@@ -191,8 +191,8 @@ TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
     go.get_future().wait();
   });
   blocked.get_future().wait();
-  const LinkId link = transport.open([](const ControllerMessage&) {},
-                                     [&](const std::string&) { ended = true; });
+  const LinkId link =
+      transport.open([](const ControllerMessage&) {}, [&](const std::string&) { ended = true; });
   Hello hello;
   hello.node = "n";
   hello.session = 1;
@@ -250,7 +250,8 @@ TEST_F(Restored, UnderNodesOfALaterEpochLeadsThemAgain) {
   EXPECT_NE(history_of(*daemon).find("JournalIsBehind a: the node has heard of epoch 5"),
             std::string::npos)
       << history_of(*daemon);
-  EXPECT_TRUE(eventually([&] { return node_.running() == 0; })) << "what the journal lacks is ended";
+  EXPECT_TRUE(eventually([&] { return node_.running() == 0; }))
+      << "what the journal lacks is ended";
   const JobId job = submitted(*daemon, JobBuilder("new").spec()).job;
   EXPECT_GT(job, lost) << "a number that nodes may know is not used again";
   EXPECT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
@@ -274,9 +275,8 @@ TEST_F(Restored, UnderNodesOfTheSameEpochIsNoticedByTheRecordsThatTheySaw) {
     const auto daemon = start();
     ASSERT_TRUE(eventually([&] { return node_.running() == 0; })) << "what the journal lacks";
     ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
-    ASSERT_TRUE(eventually([&] {
-      return history_of(*daemon).find("JournalIsBehind a:") != std::string::npos;
-    }));
+    ASSERT_TRUE(eventually(
+        [&] { return history_of(*daemon).find("JournalIsBehind a:") != std::string::npos; }));
     const JobId job = submitted(*daemon, JobBuilder("new").spec()).job;
     EXPECT_GT(job, lost);
     ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }))
