@@ -136,7 +136,7 @@ void NodeAgent::say_beat(const Heartbeat& heartbeat) {
   }
   measured_.clear();
   if (beat.registers) {
-    beat.lost_devices = lost_devices_;
+    beat.lost_devices = unusable();
     if (leaves_at_) beat.leaves_in = *leaves_at_ - boot_time();
   }
   line_.send(beat);

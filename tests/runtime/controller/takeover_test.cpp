@@ -160,12 +160,60 @@ TEST(Takeover, ANodeThatComesWhileTheStoreFailsIsToldAndJoinsTheNextTerm) {
   // The first one's declaration is what the store refuses; the second one finds it halted.
   FakeNode b(transport, "b", 2);
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::StoreFailed; }));
+  const std::string why = looked(*daemon, [](const ControlView& v) { return v.facts.why; });
+  EXPECT_NE(why.find("the disk is full"), std::string::npos) << why;
   EXPECT_TRUE(eventually([&] { return b.last_refusal().find("journal") != std::string::npos; }));
   FakeNode c(transport, "c", 2);
   EXPECT_TRUE(eventually([&] { return c.last_refusal().find("journal") != std::string::npos; }));
   full = false;
   for (const FakeNode* node : {&a, &b, &c})
     EXPECT_TRUE(eventually([&] { return node->holds_lease(); }));
+}
+
+/// Is named as leader before it leads: its campaign waits until it is let go.
+class NamedEarly final : public Election {
+ public:
+  explicit NamedEarly(std::shared_future<void> may_lead) : may_lead_(std::move(may_lead)) {}
+
+  Result<std::optional<Leadership>> campaign(std::stop_token) override {
+    may_lead_.wait();
+    return std::optional<Leadership>(Leadership{1});
+  }
+
+  Clock::time_point until() const override { return Clock::time_point::max(); }
+
+  Status resign() override { return Done{}; }
+
+  std::optional<Candidate> leader() const override { return Candidate{"test", "http://t"}; }
+
+ private:
+  std::shared_future<void> may_lead_;
+};
+
+TEST(Takeover, WhoIsAboutToLeadSendsNobodyToItself) {
+  MemoryStore journal;
+  const std::atomic<bool> full{false};
+  FakeTransport transport;
+  std::promise<void> may_lead;
+  ControllerParts parts;
+  parts.config = quick_config();
+  parts.listen = [&](LinkListener& listener) {
+    return Result<std::unique_ptr<LinkServer>>(transport.listen(listener));
+  };
+  parts.election = [early = may_lead.get_future().share()](const Election::Lost&) {
+    return std::make_unique<NamedEarly>(early);
+  };
+  parts.open_store = [&](const Leadership&) {
+    return Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
+  };
+  parts.policy = [] { return std::move(policies::make_policy("fifo")).value(); };
+  const auto daemon = std::move(ControllerDaemon::start(std::move(parts))).value();
+  const auto facts = [&] { return looked(*daemon, [](const ControlView& v) { return v.facts; }); };
+  EXPECT_EQ(facts().admission, Admission::Starting);
+  EXPECT_EQ(facts().leader_url, "");
+  may_lead.set_value();
+  ASSERT_TRUE(eventually([&] { return facts().admission == Admission::Open; }));
+  EXPECT_EQ(facts().leader_url, "http://t");
 }
 
 TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
