@@ -1,6 +1,7 @@
 #include "core/agent/agent.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
@@ -133,7 +134,7 @@ const WorkerList& Agent::complete_list() const {
   std::vector<RunningWorker> list;
   list.reserve(workers_.size());
   for (const auto& [name, worker] : workers_)
-    list.push_back({name.job, worker.born, name.incarnation, name.birth_rank});
+    if (!worker.stuck) list.push_back({name.job, worker.born, name.incarnation, name.birth_rank});
   list_ = WorkerList(std::move(list));
   list_is_old_ = false;
   return list_;
@@ -194,7 +195,7 @@ void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
     out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
-  if (worker->fenced)
+  if (worker->fenced || worker->stuck)
     end(event.worker, WorkerFact::Lost, 0, out);
   else
     end(event.worker, WorkerFact::Exited, event.exit_code, out);
@@ -239,6 +240,20 @@ void Agent::on(const SubMasterSpoke& event, Instant, AgentOutput& out) {
   }
   out.said.push_back(
       {event.worker.job, event.role, event.worker.incarnation, event.incident, event.word});
+}
+
+// It never runs again, so its place may be taken elsewhere. Here its slot stays taken, and who
+// knows what else it holds: the node is to be given nothing more, which is its daemon's to say.
+void Agent::on(const WorkerStuck& event, Instant, AgentOutput& out) {
+  AgentWorker* worker = find(event.worker);
+  if (worker == nullptr || worker->state != AgentWorkerState::Killed) {
+    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    return;
+  }
+  if (std::exchange(worker->stuck, true)) return;
+  list_is_old_ = true;
+  out.remarks.push_back({AgentNote::Stuck, event.worker});
+  out.reports.push_back(report_of(*worker, WorkerFact::Lost, 0));
 }
 
 void Agent::on(const TimePassed&, Instant, AgentOutput&) {}
@@ -539,8 +554,10 @@ void Agent::send_heartbeat(Instant now, AgentOutput& out) {
 /// Everything that the controller may have missed and that the complete list does not say.
 void Agent::repeat_reports(AgentOutput& out) const {
   for (const auto& [name, ended] : ended_) out.reports.push_back(report_of(ended));
-  for (const auto& [name, worker] : workers_)
+  for (const auto& [name, worker] : workers_) {
     if (worker.state == AgentWorkerState::Ready) out.reports.push_back(up_report_of(worker));
+    if (worker.stuck) out.reports.push_back(report_of(worker, WorkerFact::Lost, 0));
+  }
 }
 
 void Agent::remember_end(const EndedWorker& ended) {

@@ -71,6 +71,7 @@ struct AgentWorker {
   AgentWorkerState state = AgentWorkerState::Starting;
   bool fenced = false;                ///< Killed by the fence: reported Lost, not Exited.
   bool job_cleaned = false;           ///< Its end need not be remembered.
+  bool stuck = false;                 ///< Reported Lost, though the kernel holds its process.
   Instant act_at = Instant::never();  ///< Asked: when to kill. Killed: when to kill again.
 };
 
@@ -154,6 +155,12 @@ struct SubMasterSpoke {
   SubMasterWord word = SubMasterWord::AskState;
 };
 
+/// The worker was killed, and what is left of it neither ends nor ever runs its program again: a
+/// kill is pending for all of it, and the kernel does not get to it (uninterruptible sleep).
+struct WorkerStuck {
+  WorkerName worker;
+};
+
 /// Only time passed.
 struct TimePassed {};
 
@@ -168,6 +175,7 @@ using AgentEvent = std::variant<CommandReceived,
                                 AgentRestarted,
                                 Connected,
                                 SubMasterSpoke,
+                                WorkerStuck,
                                 TimePassed>;
 
 /// Create the process of this worker. Answered by WorkerReady, WorkerExited or SpawnFailed.
@@ -228,6 +236,7 @@ enum class AgentNote : std::uint8_t {
   Replaced,          ///< An older incarnation is killed to make room.
   Fenced,            ///< The lease ran out: killed.
   Adopted,           ///< A living worker was taken over.
+  Stuck,             ///< Killed, and held by the kernel: reported Lost.
 };
 
 template <>
@@ -242,7 +251,8 @@ struct EnumNames<AgentNote> {
                                      "UnknownWorker",
                                      "Replaced",
                                      "Fenced",
-                                     "Adopted"};
+                                     "Adopted",
+                                     "Stuck"};
 };
 
 /// One note, about `worker`; its job is none where the note is about a whole message.
@@ -309,7 +319,7 @@ class Agent {
   /// End of the lease that is held, or of the last one; what the shim's fence is set to.
   Instant lease_until() const { return lease_until_; }
 
-  /// Every worker the agent answers for, by name.
+  /// Every worker the agent answers for, by name; also those that are stuck, which no list has.
   const std::map<WorkerName, AgentWorker>& workers() const { return workers_; }
 
   /// The same as the complete list of a heartbeat.
@@ -327,6 +337,7 @@ class Agent {
   void on(const AgentRestarted& event, Instant now, AgentOutput& out);
   void on(const Connected& event, Instant now, AgentOutput& out);
   void on(const SubMasterSpoke& event, Instant now, AgentOutput& out);
+  void on(const WorkerStuck& event, Instant now, AgentOutput& out);
   void on(const TimePassed& event, Instant now, AgentOutput& out);
 
   void obey(const StartWorkers& order, Instant now, AgentOutput& out);

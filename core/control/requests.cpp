@@ -336,11 +336,21 @@ void stop_strict_jobs(Step& step) {
     finish(step, step.state.job(id), JobPhase::Failed, Reason::RecoveryRefused);
 }
 
+// A leader whose epoch does not follow the last one knows that records behind it have gone, and
+// that nodes have heard of them. What they remember of jobs and starts must never be taken for what
+// begins now under the same number.
+void leave_numbers_out(Step& step) {
+  constexpr std::uint32_t kNumbers = 1 << 16;
+  step.state.skip_jobs(kNumbers);
+  step.state.for_each_job([](JobState& job) { job.incarnation.value += kNumbers; });
+}
+
 }  // namespace
 
 void on_event(Step& step, const EpochStarted& event) {
   State& state = step.state;
   const bool takeover = state.epoch.value > 0;
+  const bool leaps = takeover && event.epoch > state.epoch.next();
   if (event.epoch <= state.epoch)
     return ignore(step,
                   nullptr,
@@ -350,6 +360,7 @@ void on_event(Step& step, const EpochStarted& event) {
   state.settings = event.settings;
   state.ledger.count_parts(state.settings.rules >= 1);
   if (!takeover) return;
+  if (leaps) leave_numbers_out(step);
   stop_strict_jobs(step);
   // Nothing is known of workers until their nodes have given complete lists under this epoch.
   const std::vector<JobId> holding = state.holding();

@@ -135,6 +135,9 @@ class State {
   /// Id that the next accepted submission gets.
   JobId next_job() const { return JobId{first_id_ + static_cast<std::uint32_t>(slot_of_.size())}; }
 
+  /// Leaves `count` ids out: the next accepted submission gets a later one.
+  void skip_jobs(std::uint32_t count) { slot_of_.resize(slot_of_.size() + count, kNoSlot); }
+
   /// Jobs in state, finished ones included.
   std::size_t job_count() const { return jobs_.size() - free_slots_.size(); }
 

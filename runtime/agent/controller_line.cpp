@@ -23,6 +23,7 @@ void ControllerLine::close() {
   // First the stream, so that nobody calls the ear any more.
   client_.reset();
   ear_.reset();
+  welcome_by_ = Instant::never();
 }
 
 void ControllerLine::keep(Instant now) {
@@ -43,8 +44,14 @@ std::vector<LineEvent> ControllerLine::take(Instant now) {
   for (Arrival& arrival : inbox_.take()) {
     if (arrival.stream != stream_ || !client_) continue;
     const bool closed = std::holds_alternative<LineClosed>(arrival.event);
+    if (std::holds_alternative<LineOpened>(arrival.event)) welcome_by_ = now + times_.welcome;
     out.push_back(std::move(arrival.event));
     if (closed) lost(now, times_.longest_wait);
+  }
+  // What came in time counts, though nobody has read it yet: the next call decides then.
+  if (client_ && out.empty() && now >= welcome_by_) {
+    out.push_back(LineClosed{"it has not welcomed this node in time"});
+    lost(now, times_.longest_wait);
   }
   return out;
 }

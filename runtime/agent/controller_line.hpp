@@ -20,6 +20,7 @@ struct LineTimes {
   Duration longest_wait = Duration::seconds(2);    ///< up to here; a random half of it is left out.
   Duration hopeless_wait = Duration::seconds(30);  ///< After a refusal that will not change.
   Duration timeout = Duration::seconds(5);         ///< Of one try.
+  Duration welcome = Duration::seconds(10);  ///< From an open stream to the word that we are known.
 };
 
 /// What has become of the line.
@@ -45,10 +46,11 @@ class ControllerLine {
   /// Opens a stream where it is time to.
   void keep(Instant now);
 
-  /// When `keep` must be called at the latest.
-  Instant next_try() const { return client_ ? Instant::never() : try_at_; }
+  /// When `keep` or `take` must be called at the latest.
+  Instant next_try() const { return client_ ? welcome_by_ : try_at_; }
 
-  /// What has happened since the last call, in its order; of the present stream only.
+  /// What has happened since the last call, in its order; of the present stream only. One on which
+  /// nobody has welcomed us in time is lost: who should have may have forgotten it.
   std::vector<LineEvent> take(Instant now);
 
   /// Readable when `take` has something to give.
@@ -61,7 +63,10 @@ class ControllerLine {
   void refused(const Refusal& refusal, Instant now);
 
   /// The stream serves its purpose: the next loss starts with the shortest wait.
-  void works() { failures_ = 0; }
+  void works() {
+    failures_ = 0;
+    welcome_by_ = Instant::never();
+  }
 
   /// Ends the stream and opens another one at once.
   void restart(Instant now);
@@ -101,6 +106,7 @@ class ControllerLine {
   std::size_t next_address_ = 0;
   int failures_ = 0;
   Instant try_at_;
+  Instant welcome_by_ = Instant::never();  ///< Of the present stream, once it is open.
   std::uint64_t stream_ = 0;
   std::unique_ptr<Ear> ear_;
   std::unique_ptr<LinkClient> client_;  ///< Destroyed before its ear.

@@ -154,11 +154,39 @@ void NodeAgent::take_words() {
     } else if (const auto* devices = std::get_if<DevicesWord>(&word)) {
       if (devices->lost == lost_devices_) continue;
       lost_devices_ = devices->lost;
-      if (agent_) say_fact(DevicesLost{state_.record().node, lost_devices_});
+      tell_usable();
     } else if (welcomed_) {
       line_.send(std::get<CheckResult>(word));
     }
   }
+}
+
+// A node whose kernel holds a worker gets no more work: neither what the worker holds nor what
+// holds the worker is known. As a device that no worker has, so that those that run are left alone.
+std::uint64_t NodeAgent::unusable() const {
+  const bool stuck = agent_ && std::ranges::any_of(agent_->workers(), [](const auto& entry) {
+                       return entry.second.stuck;
+                     });
+  return lost_devices_ | (stuck ? std::uint64_t{1} << 63 : 0);
+}
+
+void NodeAgent::say_stuck(const WorkerName& worker) {
+  const std::string sentence =
+      "worker " + folder_name_of(worker) +
+      " was killed and does not end: the kernel holds it (uninterruptible sleep, as over a hung "
+      "disk, network file system or driver); node " +
+      config_.node + " gets no more work until it ends; mend what it waits for, or reboot the node";
+  say(sentence);
+  tell_trouble({worker, sentence}, true);
+}
+
+// What was said of the node's devices holds no longer once a worker is stuck, or the last such has
+// gone. Said before the worker is reported lost: its successor must not come here.
+void NodeAgent::tell_usable() {
+  const std::uint64_t now = unusable();
+  if (now == std::exchange(told_unusable_, now)) return;
+  // Without a cluster nobody needs to know; the first registration says it.
+  if (agent_) say_fact(DevicesLost{state_.record().node, now});
 }
 
 void NodeAgent::begin_to_stop() {
@@ -267,6 +295,9 @@ void NodeAgent::carry_out() {
   for (const AgentRemark& remark : out_.remarks)
     if (remark.note == AgentNote::Fenced)
       say("the lease is over: worker " + folder_name_of(remark.worker) + " is killed");
+    else if (remark.note == AgentNote::Stuck)
+      say_stuck(remark.worker);
+  tell_usable();
   std::vector<WorkersChanged> reports = std::exchange(out_.reports, {});
   pack_reports(reports);
   const std::vector<SubMasterSaid> said = std::exchange(out_.said, {});
@@ -304,10 +335,13 @@ void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) 
 }
 
 void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers) {
-  if (starts_.drop(order.worker))
+  if (starts_.drop(order.worker)) {
     answers.emplace_back(WorkerVanished{order.worker});
-  else
-    table_.signal(order);
+    return;
+  }
+  table_.signal(order);
+  if (order.signal == WorkerSignal::Kill && table_.is_stuck(order.worker))
+    answers.emplace_back(WorkerStuck{order.worker});
 }
 
 void NodeAgent::take_starts(const std::vector<int>& readable) {

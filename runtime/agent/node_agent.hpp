@@ -101,6 +101,9 @@ class NodeAgent {
   void turn(const std::vector<int>& readable);
   void take_signals();
   void take_words();
+  std::uint64_t unusable() const;
+  void say_stuck(const WorkerName& worker);
+  void tell_usable();
   void begin_to_stop();
   void end_stubborn();
   void forget_idle_jobs();
@@ -180,6 +183,7 @@ class NodeAgent {
 
   std::optional<Agent> agent_;  ///< Nothing before the first welcome of this node.
   AgentOutput out_;
+  bool hello_said_ = false;       ///< On the present stream.
   bool welcomed_ = false;         ///< On the present stream.
   bool leaving_cluster_ = false;  ///< What is left of an earlier cluster is being killed.
   bool stopping_ = false;
@@ -190,6 +194,7 @@ class NodeAgent {
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   std::uint64_t lost_devices_ = 0;
+  std::uint64_t told_unusable_ = 0;  ///< As was said last, stuck workers included.
   std::optional<Instant> leaves_at_;
   std::set<JobId> cleaned_jobs_;  ///< Those that are over but have workers left.
   Instant collect_at_;

@@ -21,7 +21,8 @@ void NodeAgent::take_line() {
     if (std::holds_alternative<LineOpened>(event)) {
       say_hello();
     } else if (const auto* closed = std::get_if<LineClosed>(&event)) {
-      if (welcomed_) say("lost the controller: " + closed->why);
+      if (welcomed_ || hello_said_) say("lost the controller: " + closed->why);
+      hello_said_ = false;
       welcomed_ = false;
       logs_.clear();
     } else {
@@ -39,6 +40,7 @@ void NodeAgent::say_hello() {
   hello.session = state_.record().session;
   hello.inventory = host_.inventory;
   line_.send(hello);
+  hello_said_ = true;
 }
 
 void NodeAgent::hear(const ControllerMessage& message) {
@@ -134,7 +136,7 @@ void NodeAgent::say_beat(const Heartbeat& heartbeat) {
   }
   measured_.clear();
   if (beat.registers) {
-    beat.lost_devices = lost_devices_;
+    beat.lost_devices = unusable();
     if (leaves_at_) beat.leaves_in = *leaves_at_ - boot_time();
   }
   line_.send(beat);

@@ -225,6 +225,15 @@ void ShimProcess::clear_up(ProcessScan& scan) {
   lock_.reset();
 }
 
+bool ShimProcess::is_stuck(ProcessScan& scan) const {
+  // The first kill is the shim's to carry out, the second ends the shim; then come our own.
+  constexpr int kKillsBefore = 4;
+  if (end_ || !clearing_ || !lock_.is_open() || kills_ < kKillsBefore) return false;
+  const std::optional<WorkerProcesses> processes =
+      restored<WorkerProcesses>(read_file(path("pid")).value_or(""));
+  return remains_are_doomed(launch_, processes, just_died_, scan);
+}
+
 void ShimProcess::append_descriptors(std::vector<pollfd>& polled) const {
   if (clearing_ || end_) return;
   if (exit_.is_open()) polled.push_back({exit_.get(), POLLIN, 0});

@@ -47,6 +47,9 @@ class ShimProcess {
   /// Its shim is dead, and what it has left is being killed.
   bool is_clearing() const { return clearing_; }
 
+  /// It was killed again and again, and all that is left of it waits in the kernel for its end.
+  bool is_stuck(ProcessScan& scan) const;
+
   /// How the worker ended; nothing before nothing of it lives.
   const std::optional<WorkerStatus>& end() const { return end_; }
 

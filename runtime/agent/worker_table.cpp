@@ -140,6 +140,13 @@ void WorkerTable::signal_all(WorkerSignal signal_of_all) {
   for (const auto& [name, worker] : living_) signal({name, signal_of_all});
 }
 
+bool WorkerTable::is_stuck(const WorkerName& worker) const {
+  const auto found = living_.find(worker);
+  if (found == living_.end()) return false;
+  ProcessScan scan;
+  return found->second.shim.is_stuck(scan);
+}
+
 void WorkerTable::told(const TellMembership& order, const WorkerSlot& slot) {
   const auto found = living_.find(order.worker);
   if (found == living_.end()) return;

@@ -59,6 +59,9 @@ class WorkerTable {
 
   void signal_all(WorkerSignal signal);
 
+  /// Whether the worker was killed and the kernel alone holds what is left of it.
+  bool is_stuck(const WorkerName& worker) const;
+
   /// A worker has a new place.
   void told(const TellMembership& order, const WorkerSlot& slot);
 

@@ -12,6 +12,9 @@ constexpr std::size_t kLinesKept = 10'000;
 // one, and waking for each costs more than what it says. Who comes after a quiet time waits not.
 constexpr auto kBetweenSweeps = std::chrono::milliseconds(2);
 
+// Epochs that nodes were believed to have heard of, where the journal had not.
+constexpr int kLeapsMax = 100;
+
 constexpr auto kStoreRetry = std::chrono::milliseconds(500);
 
 std::string text_of(const Errors& errors) {
@@ -244,6 +247,8 @@ void ControllerDaemon::begin_term() {
                     *server_,
                     lines_,
                     changes_,
+                    epoch_min_,
+                    !was_behind_,
                     [this] { tasks_.wake(); },
                     [this](std::function<void()> task) { tasks_.post(std::move(task)); },
                     {}};
@@ -278,6 +283,9 @@ void ControllerDaemon::begin_term() {
 }
 
 void ControllerDaemon::look_at_term() {
+  if (const std::optional<Epoch> later = term_->outgrown();
+      later && !term_->is_halted() && leaps_ < kLeapsMax)
+    return outgrow(*later);
   if (term_->is_deposed()) return end_term(Admission::Following, text_of(term_->store_errors()));
   if (term_->is_halted()) {
     if (admission_ == Admission::StoreFailed) return;
@@ -288,6 +296,18 @@ void ControllerDaemon::look_at_term() {
     return;
   }
   if (term_->is_established() && admission_ != Admission::Open) tell_admission(Admission::Open, {});
+}
+
+// Nodes know more than the journal. The next term begins in an epoch that they obey. Who claims
+// records that cannot be is believed once, and epochs a bounded number of times: else one node
+// could keep all others from being led.
+void ControllerDaemon::outgrow(Epoch later) {
+  ++leaps_;
+  epoch_min_ = later;
+  was_behind_ = true;
+  (void)term_->flush();
+  term_.reset();
+  begin_term();
 }
 
 // Another leads, or may: nothing of ours counts any more.
@@ -322,8 +342,10 @@ ControllerFacts ControllerDaemon::facts() {
   out.admission = admission_;
   out.why = why_;
   const std::optional<Candidate> leader = election_->leader();
-  if (leader) out.leader_url = leader->address;
-  if (leader && !leadership_ && admission_ == Admission::Starting) {
+  // One that is about to lead, or did, is named already: nobody is sent from here to here.
+  const bool is_other = leader && (leadership_ || leader->name != parts_.config.name);
+  if (is_other) out.leader_url = leader->address;
+  if (is_other && !leadership_ && admission_ == Admission::Starting) {
     out.admission = Admission::Following;
     out.why = "controller " + leader->name + " leads";
   }

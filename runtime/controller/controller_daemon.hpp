@@ -86,6 +86,7 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   void begin_term();
   void try_again();
   void look_at_term();
+  void outgrow(Epoch later);
   void end_term(Admission admission, std::string why);
   void tell_admission(Admission admission, std::string why);
   TaskQueue::Clock::time_point next_wake();
@@ -113,6 +114,9 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   Instant started_;
   std::uint64_t links_opened_ = 0;
   std::uint64_t terms_ = 0;
+  Epoch epoch_min_;          ///< Of the next term.
+  bool was_behind_ = false;  ///< Nodes have seen more than the journal of this process holds.
+  int leaps_ = 0;            ///< Terms that were ended for that.
   bool stopping_ = false;
 
   std::jthread campaign_;

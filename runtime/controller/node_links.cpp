@@ -87,6 +87,11 @@ bool NodeLinks::is_registered(NodeId node) const {
   return found != nullptr && found->registered;
 }
 
+Sequence NodeLinks::last_sent(NodeId node) const {
+  const Node* found = find(node);
+  return found == nullptr ? Sequence{} : found->last_sent;
+}
+
 void NodeLinks::registered(NodeId id) {
   Node& node = at(id);
   node.registered = true;
@@ -162,6 +167,7 @@ void NodeLinks::send_now(NodeId id, const Command& command) {
   server_.send(*node.link,
                Order{command.sequence, command.index, command.epoch, part_for(id, command.body)});
   ++orders_sent_;
+  node.last_sent = std::max(node.last_sent, command.sequence);
   if (const auto* clean = std::get_if<CleanJob>(&command.body)) {
     node.known.erase(clean->job);
     node.members.erase(clean->job);

@@ -43,6 +43,9 @@ class NodeLinks {
 
   bool is_registered(NodeId node) const;
 
+  /// The last record of which an order went to the node; 0 where none did.
+  Sequence last_sent(NodeId node) const;
+
   /// The node has registered and holds a lease: what waits goes out, if it is still meant.
   void registered(NodeId node);
 
@@ -77,6 +80,7 @@ class NodeLinks {
     bool was_connected = false;
     bool registered = false;
     std::uint64_t session = 0;
+    Sequence last_sent;  ///< Record of the last order that went out, on whichever stream.
     std::string address;
     std::vector<std::shared_ptr<const Command>> waiting;
     std::set<JobId> known;                ///< Jobs that were told on this stream,

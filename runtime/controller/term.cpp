@@ -18,6 +18,9 @@ constexpr std::uint64_t kHeldForCheck = std::uint64_t{1} << 63;
 // Of what a worker wrote before it failed, so much is kept with its job.
 constexpr int kFailureLines = 20;
 
+constexpr const char* kHaltedTerm =
+    "this controller cannot write its journal: no node can join before it can";
+
 constexpr int kTurnsAtOnce = 64;  // Before the inbox is looked at again.
 
 /// The controller's own times, and what the policy wants to be asked for.
@@ -99,7 +102,7 @@ Term::Term(TermParts parts, std::unique_ptr<Controller> replayed, const JournalE
     : parts_(std::move(parts)),
       controller_(std::move(replayed)),
       clock_(controller_->state().now),
-      epoch_(controller_->state().epoch.next()),
+      epoch_(std::max(controller_->state().epoch.next(), parts_.epoch_min)),
       settings_(settings_of(parts_.config, parts_.policy, controller_->state())),
       store_(std::make_unique<BackgroundStore>(parts_.store, parts_.wake)),
       planner_(parts_.policy, parts_.wake, nullptr),
@@ -141,7 +144,12 @@ Term::~Term() {
                                "request was carried out, and ask again"};
   for (auto& [request, askers] : std::exchange(asked_, {}))
     for (const auto& done : askers) done(unknown);
-  links_.close_all("the controller's term is over");
+  const std::string why = "the controller's term is over";
+  links_.close_all(why);
+  // Streams that wait for their welcome are nobody's yet, and nobody would answer them.
+  for (const Guest& guest : std::exchange(guests_, {})) parts_.links.close(guest.link, why);
+  for (const std::uint64_t link : std::exchange(welcoming_, {}))
+    parts_.links.close(LinkId{link}, why);
 }
 
 // The begin of the epoch, and what the configuration declares that the journal does not know.
@@ -221,6 +229,8 @@ void Term::hello(LinkId link, const Peer& peer, const Hello& said) {
                   std::to_string(said.inventory.devices.size()) +
                       " devices found, at most 64 can be managed on a node; configure fewer",
                   false);
+  // Nothing can be promised to who comes now; who asks again may find the next term.
+  if (halted_) return refuse(link, kHaltedTerm, true);
   guests_.push_back({link, peer, said});
 }
 
@@ -304,8 +314,37 @@ std::uint64_t Term::withheld(NodeId node) {
   return missing;
 }
 
+// The journal was put back from a copy, or lost its end. Agents refuse what an earlier epoch says,
+// so a later one must begin; it leaves out the numbers that they may know of the records that went.
+bool Term::look_for_later_records(NodeId node, const Beat& beat) {
+  if (outgrown_ || halted_ || !established_) return false;
+  const bool later_epoch = beat.epoch > epoch_;
+  // Orders of this term may be on their way back to us; those of earlier ones are before its begin.
+  const bool later_record = parts_.trusts_seen && beat.registers && beat.seen >= begun_at_ &&
+                            beat.seen > links_.last_sent(node);
+  if (!later_epoch && !later_record) return false;
+  constexpr std::uint32_t kLeapMax = 1'000'000;  // Terms; nobody has led so many.
+  if (later_epoch && beat.epoch.value - epoch_.value > kLeapMax) return false;
+  outgrown_ = Epoch{std::max(beat.epoch, epoch_).value + 2};
+  add_line(clock_.now(),
+           JobId::none(),
+           node,
+           {Severity::Warning,
+            "JournalIsBehind",
+            "the node has heard of epoch " + std::to_string(beat.epoch.value) + ", record " +
+                std::to_string(beat.seen.value) + "; this journal was at epoch " +
+                std::to_string(epoch_.value) + ", record " + std::to_string(begun_at_.value) +
+                ", when its term began: it was put back from a copy, or has lost its end; what "
+                "came later is forgotten, and epoch " +
+                std::to_string(outgrown_->value) +
+                " begins; where nobody put a copy back, restore one and look for jobs to submit "
+                "again"});
+  return true;
+}
+
 void Term::on(NodeId node, Beat& beat) {
   if (beat.node != node) return;
+  if (look_for_later_records(node, beat)) return;  // The next term answers.
   if (beat.registers) {
     links_.note_lost_devices(node, beat.lost_devices);
     beat.lost_devices |= withheld(node);
@@ -427,6 +466,7 @@ std::unique_ptr<Subscription> Term::read_log(const LogQuery& query, LogRequests:
 
 void Term::work() {
   answer_durable();
+  look_at_store();
   establish_if_safe();
   declare_guests();
   look_at_time();
@@ -438,10 +478,24 @@ void Term::work() {
   answer_durable();
 }
 
+// The driver hears of a refusal where it has more to write. Who waits for what was refused, a node
+// for its welcome, must not wait for that.
+void Term::look_at_store() {
+  if (halted_ || !store_) return;
+  if (Status taken = store_->status(); !taken) halt(taken.errors());
+}
+
+bool Term::is_deposed() const {
+  return halted_ && (driver_.refusal() == RunEnd::Deposed ||
+                     std::any_of(store_errors_.begin(), store_errors_.end(), [](const Error& e) {
+                       return e.code == ErrorCode::Conflict;
+                     }));
+}
+
 // Before its epoch is safe a leader decides nothing: reports of what runs come first.
 void Term::establish_if_safe() {
   if (established_ || halted_) return;
-  if (const Status synced = store_->sync(); !synced) return halt();
+  if (const Status synced = store_->sync(); !synced) return halt(synced.errors());
   if (store_->durable() < begun_at_) return;
   established_ = true;
   ear_.establish(clock_.now());
@@ -491,8 +545,12 @@ void Term::answer_durable() {
   for (Waiting& each : ready) each.then(true);
 }
 
-void Term::halt() {
+void Term::halt(Errors why) {
   if (std::exchange(halted_, true)) return;
+  store_errors_ = std::move(why);
+  for (const Guest& guest : std::exchange(guests_, {})) refuse(guest.link, kHaltedTerm, true);
+  for (const std::uint64_t link : std::exchange(welcoming_, {}))
+    refuse(LinkId{link}, kHaltedTerm, true);
   for (Waiting& waiting : std::exchange(until_durable_, {})) waiting.then(false);
   const RequestOutcome unknown{RequestOutcome::Kind::Unavailable,
                                JobId::none(),

@@ -43,6 +43,8 @@ struct TermParts {
   LinkServer& links;
   EventLines& lines;
   JobChanges& changes;
+  Epoch epoch_min;  ///< The term's epoch is this or a later one: nodes have heard of earlier ones.
+  bool trusts_seen = true;  ///< False: that nodes have seen more than the journal holds is known.
   /// Any thread: makes the core thread call `work`.
   std::function<void()> wake;
   /// Any thread: has the core thread carry a task out.
@@ -96,9 +98,17 @@ class Term final : private World, private RunObserver {
   bool is_halted() const { return halted_; }
 
   /// Whether it refused because another leads.
-  bool is_deposed() const { return halted_ && driver_.refusal() == RunEnd::Deposed; }
+  bool is_deposed() const;
 
-  const Errors& store_errors() const { return driver_.store_errors(); }
+  /// The epoch in which the next term must begin, since a node of this cluster has heard of a later
+  /// one than ours, or of records that the journal does not hold: the journal was put back from a
+  /// copy, or has lost its end. Nothing where no node has.
+  std::optional<Epoch> outgrown() const { return outgrown_; }
+
+  /// Why it halted.
+  const Errors& store_errors() const {
+    return store_errors_.empty() ? driver_.store_errors() : store_errors_;
+  }
 
   /// Waits until all that was decided is durable.
   Status flush() { return store_ ? store_->flush() : Status(Done{}); }
@@ -134,6 +144,7 @@ class Term final : private World, private RunObserver {
 
   void hello(LinkId link, const Peer& peer, const Hello& hello);
   std::uint64_t withheld(NodeId node);
+  bool look_for_later_records(NodeId node, const Beat& beat);
   void on(NodeId node, Beat& beat);
   void on(NodeId node, const Reports& reports);
   void on(NodeId node, const Fact& fact);
@@ -162,7 +173,8 @@ class Term final : private World, private RunObserver {
   void establish_if_safe();
   void look_at_time();
   void take_turns();
-  void halt();
+  void halt(Errors why = {});
+  void look_at_store();
   void relaunch(const RelaunchNodes& order);
   void relaunched(JobId job,
                   std::uint32_t incident,
@@ -188,6 +200,8 @@ class Term final : private World, private RunObserver {
   Sequence begun_at_;  ///< The record that begins the epoch.
   bool established_ = false;
   bool halted_ = false;
+  Errors store_errors_;  ///< Of a store that refused while the driver did not ask it.
+  std::optional<Epoch> outgrown_;
   std::vector<Guest> guests_;            ///< Said hello since the last sweep.
   std::set<std::uint64_t> welcoming_;    ///< Streams that wait for their welcome.
   std::map<std::string, NodeId> names_;  ///< Nodes by name.

@@ -1,17 +1,36 @@
 #include "runtime/http/access.hpp"
 
+#include <algorithm>
+
 #include "runtime/link/messages.hpp"
 
 namespace orrery::http {
 namespace {
 
-// "127.0.0.1" of "127.0.0.1:22100" and "::1" of "[::1]:22100".
+bool is_port_or_nothing(std::string_view text) {
+  return text.empty() ||
+         (text.front() == ':' && text.find_first_not_of("0123456789", 1) == text.npos);
+}
+
+// "127.0.0.1" of "127.0.0.1:22100" and "::1" of "[::1]:22100"; all of it where it is neither.
 std::string_view host_of(std::string_view authority) {
+  std::size_t end = authority.find(':');
+  std::string_view host = authority.substr(0, end);
   if (authority.starts_with('[')) {
-    const std::size_t end = authority.find(']');
-    return end == std::string_view::npos ? authority : authority.substr(1, end - 1);
+    end = authority.find(']');
+    if (end == authority.npos) return authority;
+    host = authority.substr(1, end - 1);
+    ++end;
   }
-  return authority.substr(0, authority.find(':'));
+  const std::string_view rest = end < authority.size() ? authority.substr(end) : std::string_view();
+  return is_port_or_nothing(rest) ? host : authority;
+}
+
+std::size_t count_of(const Request& request, std::string_view name) {
+  return static_cast<std::size_t>(
+      std::count_if(request.headers.begin(), request.headers.end(), [&](const Header& header) {
+        return same_name(header.name, name);
+      }));
 }
 
 bool is_this_machine(std::string_view host) {
@@ -61,6 +80,10 @@ Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
 
 Denial check_origin(const Request& request) {
   const Connection& connection = request.connection;
+  const std::size_t hosts = count_of(request, "Host");
+  if (hosts > 1 || (hosts == 0 && !request.http_1_0))
+    return {400,
+            std::to_string(hosts) + " Host headers found, one is needed in HTTP/1.1; send one"};
   if (connection.encrypted) return {};
   const std::string_view host = request.header("Host");
   if (!connection.unix_socket && !host.empty() && !is_this_machine(host_of(host)))

@@ -28,7 +28,7 @@ struct ReadJobs {
   bool needs_nodes = false;           ///< To be read again with them: it has placements.
 };
 
-/// Called on the I/O thread.
+/// Called on a thread of its own, one text after the other.
 using ReadJobText = std::function<Result<ReadJobs>(const JobText&)>;
 
 }  // namespace orrery::http

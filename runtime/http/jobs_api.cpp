@@ -233,9 +233,9 @@ void scale(const CallPtr& call, const ControlDoor& door) {
 void add_jobs_api(Router& router,
                   const ControlDoor& door,
                   const std::shared_ptr<EventFeed>& feed,
-                  const ReadJobText& read) {
+                  const std::shared_ptr<TextReader>& reader) {
   router.add("GET", "/api/v1/jobs", Role::User, [=](CallPtr call) { list(call, door); });
-  router.add("POST", "/api/v1/jobs", Role::User, [=](CallPtr call) { submit(call, door, read); });
+  router.add("POST", "/api/v1/jobs", Role::User, [=](CallPtr call) { submit(call, door, reader); });
   router.add("GET", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { get(call, door, feed); });
   router.add(
       "DELETE", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { delete_job(call, door); });

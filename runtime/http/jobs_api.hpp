@@ -5,13 +5,13 @@
 
 #include "runtime/http/api.hpp"
 #include "runtime/http/event_feed.hpp"
-#include "runtime/http/job_text.hpp"
+#include "runtime/http/text_reader.hpp"
 
 namespace orrery::http {
 
 void add_jobs_api(Router& router,
                   const ControlDoor& door,
                   const std::shared_ptr<EventFeed>& feed,
-                  const ReadJobText& read);
+                  const std::shared_ptr<TextReader>& reader);
 
 }  // namespace orrery::http

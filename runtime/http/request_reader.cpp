@@ -44,13 +44,14 @@ struct RequestReader::Impl {
   Refusal refusal;
   bool refused = false;
   bool continue_told = false;
+  bool length_judged = false;  ///< Of the request at hand.
 
   void begin() {
     parser.emplace();
     parser->eager(true);
     parser->header_limit(static_cast<std::uint32_t>(limits.header_bytes_max));
     parser->body_limit(limits.body_bytes_max);
-    continue_told = false;
+    continue_told = length_judged = false;
   }
 
   Found refuse(Refusal why) {
@@ -69,12 +70,39 @@ struct RequestReader::Impl {
     }
   }
 
+  // What we and whoever stands before us read differently, one of us takes for another request.
+  bool refuse_unclear_length() {
+    const auto& message = parser->get();
+    const auto coding = beast::http::field::transfer_encoding;
+    const std::size_t codings = message.count(coding);
+    const std::size_t lengths = message.count(beast::http::field::content_length);
+    if (codings == 0 && lengths <= 1) return false;
+    if (codings > 0 && message.version() < 11) {
+      refuse({400, "HTTP/1.0 knows no Transfer-Encoding; send a Content-Length"});
+    } else if (codings > 0 && lengths > 0) {
+      refuse({400, "Transfer-Encoding and Content-Length both say how long the body is; send one"});
+    } else if (lengths > 1) {
+      refuse({400, "Content-Length stands more than once; send one"});
+    } else if (codings > 1 || !same_name(text(message[coding]), "chunked")) {
+      refuse({501,
+              "Transfer-Encoding '" + text(message[coding]).substr(0, 80) +
+                  "' is not understood; send chunked, or a Content-Length"});
+    } else {
+      return false;
+    }
+    return true;
+  }
+
   Found parse() {
     skip_empty_lines();
     while (buffer.size() > 0 && !parser->is_done()) {
       beast::error_code why;
       const std::size_t used = parser->put(buffer.data(), why);
       buffer.consume(used);
+      if (parser->is_header_done() && !length_judged) {
+        length_judged = true;
+        if (refuse_unclear_length()) return Found::Refused;
+      }
       if (why == beast::http::error::need_more) break;
       if (why) return refuse(refusal_of(why, limits));
       if (used == 0) break;

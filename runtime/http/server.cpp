@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "runtime/config/address.hpp"
+#include "runtime/config/key_rights.hpp"
 #include "runtime/http/session.hpp"
 
 namespace orrery::http {
@@ -157,6 +158,7 @@ class TcpOrUnixServer final : public Server {
         connection.peer = tcp.address().to_string();
       }
     }
+    if (shared_->sessions.size() >= shared_->limits.connections_max) make_room();
     if (shared_->sessions.size() >= shared_->limits.connections_max) {
       ++shared_->figures->connections_refused;
       return turn_away(std::move(socket));
@@ -165,6 +167,19 @@ class TcpOrUnixServer final : public Server {
     const auto session = std::make_shared<Session>(shared_, std::move(link), std::move(connection));
     shared_->sessions.insert(session);
     session->start();
+  }
+
+  // Who asks nothing must not keep away who does: of the connections that wait for a request, the
+  // one that has waited longest goes.
+  void make_room() {
+    std::shared_ptr<Session> oldest;
+    for (const auto& session : shared_->sessions)
+      if (session->may_be_replaced() &&
+          (!oldest || session->waiting_since() < oldest->waiting_since()))
+        oldest = session;
+    if (!oldest) return;
+    ++shared_->figures->cut_off;
+    oldest->close();
   }
 
   void turn_away(Socket socket) const {
@@ -276,6 +291,7 @@ Result<std::unique_ptr<asio::ssl::context>> tls_context(const runtime::TlsFiles&
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   Errors errors;
+  if (std::optional<Error> open = runtime::check_kept_secret(files.key)) errors.push_back(*open);
   const auto note = [&](const std::string& file, const char* what, const error_code& why) {
     if (why)
       errors.push_back(

@@ -61,10 +61,11 @@ Service::Service(runtime::ControlApi& control,
                  const ServiceOptions& options)
     : door_(control, executor),
       feed_(std::make_shared<EventFeed>(executor, options.life)),
+      texts_(std::make_shared<TextReader>(options.read_jobs, executor)),
       tokens_(options.tokens) {
   const ControlDoor& door = door_;
   add_health_api(router_, door);
-  add_jobs_api(router_, door, feed_, options.read_jobs);
+  add_jobs_api(router_, door, feed_, texts_);
   polls_ = std::make_shared<MembershipPolls>(door);
   add_members_api(router_, door, polls_);
   add_events_api(router_, feed_);
@@ -80,6 +81,7 @@ Service::Service(runtime::ControlApi& control,
 Service::~Service() {
   feed_->stop();
   polls_->stop();
+  texts_->stop();
 }
 
 void Service::handle(Request request, const std::shared_ptr<Exchange>& exchange) const {

@@ -11,6 +11,7 @@
 #include "runtime/http/job_text.hpp"
 #include "runtime/http/membership_polls.hpp"
 #include "runtime/http/router.hpp"
+#include "runtime/http/text_reader.hpp"
 
 namespace orrery::http {
 
@@ -46,6 +47,7 @@ class Service {
   Router router_;
   std::shared_ptr<EventFeed> feed_;
   std::shared_ptr<MembershipPolls> polls_;
+  std::shared_ptr<TextReader> texts_;
   Authenticator* tokens_;
 };
 

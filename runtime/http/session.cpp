@@ -271,6 +271,7 @@ void Session::end_answer() {
   if (linger_after_) return linger();
   if (close_after_) return close();
   phase_ = Phase::Reading;
+  waiting_since_ = std::chrono::steady_clock::now();
   in_pieces_ = head_only_ = false;
   proceed();
 }
@@ -293,6 +294,10 @@ void Session::check_deadline(SteadyTime now) {
   }
   if (writing_ || phase_ == Phase::Handshake) ++shared_->figures->cut_off;
   close();
+}
+
+bool Session::may_be_replaced() const {
+  return phase_ == Phase::Reading && !writing_ && !reader_.in_body();
 }
 
 void Session::begin_stop() {

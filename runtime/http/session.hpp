@@ -47,6 +47,13 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Called now and then: cuts off whoever is too slow.
   void check_deadline(SteadyTime now);
 
+  /// Whether it waits for a request, of which the head at most is there: others may be served in
+  /// its place.
+  bool may_be_replaced() const;
+
+  /// Since when it waits for a request.
+  SteadyTime waiting_since() const { return waiting_since_; }
+
   /// The server stops: what is idle ends now, streams end as if they were over.
   void begin_stop();
 
@@ -104,6 +111,7 @@ class Session : public std::enable_shared_from_this<Session> {
   RequestReader reader_;
   Phase phase_ = Phase::Handshake;
   SteadyTime deadline_ = SteadyTime::max();
+  SteadyTime waiting_since_ = std::chrono::steady_clock::now();
   std::array<char, 16 << 10> in_;
   bool reading_ = false;
   bool writing_ = false;

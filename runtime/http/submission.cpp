@@ -180,6 +180,17 @@ void take(const CallPtr& call, const ControlDoor& door, const Wish& wish, Result
         wish.dry);
 }
 
+void read_text(const CallPtr& call,
+               const std::shared_ptr<TextReader>& reader,
+               const JobText& text,
+               TextReader::Done done) {
+  if (!reader->read(text, std::move(done)))
+    fail(call,
+         503,
+         "more than " + std::to_string(kTextsWaitingMax) +
+             " texts wait to be read; ask again in a moment");
+}
+
 }  // namespace
 
 std::uint64_t request_number(std::string_view key, std::size_t index) {
@@ -188,7 +199,9 @@ std::uint64_t request_number(std::string_view key, std::size_t index) {
   return std::max<std::uint64_t>(1, digest.finish().low + index);
 }
 
-void submit(const CallPtr& call, const ControlDoor& door, const ReadJobText& read) {
+void submit(const CallPtr& call,
+            const ControlDoor& door,
+            const std::shared_ptr<TextReader>& reader) {
   JobText text;
   text.file = call->query.take("file").value_or("");
   text.sets = call->query.take_all("set");
@@ -203,14 +216,19 @@ void submit(const CallPtr& call, const ControlDoor& door, const ReadJobText& rea
   if (key.size() > kKeyBytesMax)
     return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
   if (!key.empty()) wish.key = call->who.name + "\n" + key;
-  if (!read) return fail(call, 501, "this server reads no job files");
-  text.text = call->request.body;
-  Result<ReadJobs> jobs = read(text);
-  if (!jobs || !jobs->needs_nodes) return take(call, door, wish, std::move(jobs));
-  door.look(call, [=](const ControlView& view) -> Then {
-    JobText again = text;
-    again.nodes = view.state.declared;
-    return [=, again = std::move(again)] { take(call, door, wish, read(again)); };
+  if (!reader->can_read()) return fail(call, 501, "this server reads no job files");
+  text.text = std::move(call->request.body);
+  read_text(call, reader, text, [=](Result<ReadJobs> jobs) {
+    if (!jobs || !jobs->needs_nodes) return take(call, door, wish, std::move(jobs));
+    door.look(call, [=](const ControlView& view) -> Then {
+      JobText again = text;
+      again.nodes = view.state.declared;
+      return [=, again = std::move(again)] {
+        read_text(call, reader, again, [=](Result<ReadJobs> known) {
+          take(call, door, wish, std::move(known));
+        });
+      };
+    });
   });
 }
 

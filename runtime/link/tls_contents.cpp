@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 
+#include "runtime/config/key_rights.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -91,6 +93,8 @@ Result<TlsContents> read_tls(const TlsFiles& files) {
   const PrivateKey key = key_in(out.key);
   if (!key)
     reading.refuse(files.key, "holds no private key, needed one in PEM form without passphrase");
+  else if (std::optional<Error> open = check_kept_secret(files.key))
+    reading.errors.push_back(*std::move(open));
   if (certificate && key && X509_check_private_key(certificate.get(), key.get()) != 1)
     reading.refuse(files.key, "is not the key of " + files.certificate + "; name the pair");
   if (!reading.errors.empty()) return reading.errors;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <sstream>
 
+#include "runtime/config/key_rights.hpp"
 #include "runtime/security/secret_files.hpp"
 
 namespace orrery::runtime {
@@ -198,6 +199,10 @@ void TokenFile::refresh() {
   read_at_ = now;
   entries_.clear();
   errors_.clear();
+  if (std::optional<Error> open = check_kept_secret(file_)) {
+    errors_ = Errors{*open};
+    return;
+  }
   auto text = read_whole_file(file_);
   if (!text) {
     errors_ = text.errors();

@@ -88,6 +88,38 @@ std::optional<ProcessId> process_at(pid_t pid) {
 
 bool is_alive(const ProcessId& process) { return process_at(process.pid) == process; }
 
+bool says_doomed(const std::string& status) {
+  const auto value_of = [&](const std::string& key) {
+    const std::size_t at = status.find("\n" + key + ":\t");
+    return at == std::string::npos ? std::string() : status.substr(at + key.size() + 3, 16);
+  };
+  const std::string state = value_of("State");
+  if (!state.empty() && (state.front() == 'Z' || state.front() == 'X')) return true;
+  for (const char* pending : {"SigPnd", "ShdPnd"}) {
+    const std::string digits = value_of(pending);
+    std::uint64_t signals = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), signals, 16);
+    if (error == std::errc{} && (signals >> (SIGKILL - 1) & 1) != 0) return true;
+  }
+  return false;
+}
+
+bool is_doomed(const ProcessId& process) {
+  if (!is_alive(process)) return false;
+  const std::string folder = "/proc/" + std::to_string(process.pid) + "/task";
+  DIR* const threads = opendir(folder.c_str());
+  if (threads == nullptr) return false;
+  bool doomed = true;
+  while (const dirent* entry = readdir(threads)) {
+    if (entry->d_name[0] == '.') continue;
+    const auto status = read_file(folder + "/" + entry->d_name + "/status");
+    doomed = doomed && status && says_doomed(*status);
+  }
+  closedir(threads);
+  return doomed && is_alive(process);
+}
+
 int open_exit_descriptor(const ProcessId& process) {
   Descriptor descriptor(open_pidfd(process.pid));
   // Looked at after opening: from here on the number cannot come to mean somebody else.

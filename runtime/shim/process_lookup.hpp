@@ -18,6 +18,13 @@ std::optional<ProcessId> process_at(pid_t pid);
 /// Whether this very process runs.
 bool is_alive(const ProcessId& process);
 
+/// Whether no thread of this very process will ever run its program again: for each a SIGKILL is
+/// pending, or it has ended. False where that cannot be seen, and where the process is gone.
+bool is_doomed(const ProcessId& process);
+
+/// Whether the text of a /proc/PID/task/TID/status says so of one thread.
+bool says_doomed(const std::string& status);
+
 /// Sends a signal to this very process, through a pidfd where the system has them. False: it is
 /// gone.
 bool send_signal(const ProcessId& process, int signal_number);

@@ -1,9 +1,12 @@
 #include "runtime/shim/worker_remains.hpp"
 
+#include <algorithm>
 #include <csignal>
+#include <sstream>
 #include <vector>
 
 #include "runtime/shim/cgroup.hpp"
+#include "runtime/shim/durable_file.hpp"
 #include "runtime/shim/lease_file.hpp"
 
 namespace orrery::runtime {
@@ -13,6 +16,17 @@ std::vector<ProcessId> session_of(const ProcessId& worker, bool just_died, Proce
   const std::optional<ProcessId> now = process_at(worker.pid);
   const bool number_is_ours = now ? *now == worker : just_died;
   return number_is_ours ? scan.members_of(worker.pid) : std::vector<ProcessId>{};
+}
+
+std::vector<ProcessId> remains_of(const WorkerLaunch& launch,
+                                  const std::optional<WorkerProcesses>& processes,
+                                  bool just_died,
+                                  ProcessScan& scan) {
+  std::vector<ProcessId> found = scan.marked(launch.token);
+  if (processes && processes->boot == boot_id() && processes->worker.pid > 0)
+    for (const ProcessId& member : session_of(processes->worker, just_died, scan))
+      found.push_back(member);
+  return found;
 }
 
 }  // namespace
@@ -26,16 +40,25 @@ bool clear_remains(const WorkerLaunch& launch,
     kill_cgroup(launch.cgroup);
     clear = false;
   }
-  std::vector<ProcessId> found = scan.marked(launch.token);
-  if (processes && processes->boot == boot_id() && processes->worker.pid > 0)
-    for (const ProcessId& member : session_of(processes->worker, just_died, scan))
-      found.push_back(member);
-  for (const ProcessId& process : found) {
+  for (const ProcessId& process : remains_of(launch, processes, just_died, scan)) {
     send_signal(process, SIGKILL);
     clear = false;
   }
   if (clear && !launch.cgroup.empty()) remove_cgroup(launch.cgroup);
   return clear;
+}
+
+bool remains_are_doomed(const WorkerLaunch& launch,
+                        const std::optional<WorkerProcesses>& processes,
+                        bool just_died,
+                        ProcessScan& scan) {
+  std::vector<ProcessId> found = remains_of(launch, processes, just_died, scan);
+  if (!launch.cgroup.empty()) {
+    std::istringstream members(read_file(procs_file_of(launch.cgroup)).value_or(""));
+    for (pid_t pid = 0; members >> pid;)
+      if (const std::optional<ProcessId> member = process_at(pid)) found.push_back(*member);
+  }
+  return !found.empty() && std::all_of(found.begin(), found.end(), is_doomed);
 }
 
 }  // namespace orrery::runtime

@@ -21,4 +21,11 @@ bool clear_remains(const WorkerLaunch& launch,
                    bool just_died,
                    ProcessScan& scan);
 
+/// Whether something is left of a worker and none of it will ever run again, though the kernel does
+/// not let it go: see `is_doomed`. The rest as for `clear_remains`.
+bool remains_are_doomed(const WorkerLaunch& launch,
+                        const std::optional<WorkerProcesses>& processes,
+                        bool just_died,
+                        ProcessScan& scan);
+
 }  // namespace orrery::runtime

@@ -107,6 +107,12 @@ Status BackgroundStore::sync() {
   return Done{};
 }
 
+Status BackgroundStore::status() const {
+  const std::lock_guard lock(mutex_);
+  if (refused_) return *refused_;
+  return Done{};
+}
+
 Status BackgroundStore::flush() {
   std::unique_lock lock(mutex_);
   urgent_ = true;

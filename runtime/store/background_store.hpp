@@ -64,6 +64,9 @@ class BackgroundStore final : public StateStore {
 
   Result<std::optional<StoredSnapshot>> latest_snapshot() override;
 
+  /// What the inner store has refused; never waits.
+  Status status() const;
+
   /// Waits until all that was appended or saved so far is durable, or the inner store refused.
   Status flush();
 

@@ -73,9 +73,17 @@ Result<FileLock> FileLock::take(const std::string& guarded) {
   }
 }
 
+bool FileLock::is_held(const std::string& guarded) {
+  const int descriptor = ::open(path_of(guarded).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return false;
+  const bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);  // Gives back what was taken.
+  return held;
+}
+
 Result<std::optional<FileLock>> FileLock::try_take(const std::string& guarded) {
   const std::string path = path_of(guarded);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) return cannot(guarded, path, errno);
   FileLock lock({}, descriptor);  // Without a path it removes nothing.
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

@@ -1,6 +1,9 @@
 #include "runtime/store/sqlite_database.hpp"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 
@@ -34,6 +37,21 @@ const char* remedy(int code) {
     default:
       return "check the disk, then start again";
   }
+}
+
+/// Makes the file readable by its owner alone, where it is there; makes it so where `make`. What
+/// cannot be done here is told where SQLite opens it.
+void keep_to_owner(const std::string& path, bool make) {
+  constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+  const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | (make ? O_CREAT : 0);
+  const int descriptor = ::open(path.c_str(), flags, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) return;
+
+  struct stat found {};
+
+  if (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & kOthers) != 0)
+    static_cast<void>(fchmod(descriptor, found.st_mode & S_IRWXU));
+  ::close(descriptor);
 }
 
 }  // namespace
@@ -82,6 +100,10 @@ std::optional<Digest> SqliteStatement::digest(int column) const {
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 Status SqliteDatabase::open(bool write) {
+  if (write) {
+    keep_to_owner(path_, true);
+    for (const char* beside : {"-wal", "-shm"}) keep_to_owner(path_ + beside, false);
+  }
   const int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_EXRESCODE, nullptr);

@@ -59,8 +59,13 @@ class SqliteDatabase {
 
   const std::string& path() const { return path_; }
 
-  /// Opens the file; makes it where it is missing and `write` is true.
+  /// Opens the file; makes it where it is missing and `write` is true. Who writes it keeps it to
+  /// its owner: it holds the environments of jobs. SQLite gives its log the same rights.
   Status open(bool write);
+
+  /// Ends the connection; all statements must have gone. Where it was the last one, the log is
+  /// folded into the file.
+  void close() { database_.reset(); }
 
   Status execute(const std::string& sql);
   Result<SqliteStatement> statement(std::string_view sql);

@@ -2,7 +2,10 @@
 
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <utility>
+
+#include "runtime/store/log_check.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -38,9 +41,74 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
 SqliteStore::~SqliteStore() {
   // A destructor cannot answer; whoever must know has called close().
   if (group_open_) static_cast<void>(sync());
+  if (!broken_) forget_mark();
+}
+
+// Where the log could not be folded into the file, the mark guards it still.
+void SqliteStore::forget_mark() {
+  insert_ = SqliteStatement();
+  database_.close();
+  std::error_code code;
+  if (!std::filesystem::exists(log_of(database_.path()), code) && !code) mark_.remove();
+}
+
+// The mark is read before the file, which others may append to meanwhile.
+Status SqliteStore::check_log_and_mark() {
+  Result<std::optional<Acknowledged>> said = JournalMark::read(database_.path());
+  if (!said) return said.errors();
+  acknowledged_ = *said;
+  // While a process has the journal open SQLite keeps to what is whole, and the log changes.
+  if (!lock_ && FileLock::is_held(database_.path())) return Done{};
+  Status sound = check_log(database_.path());
+  if (!sound && !lock_ && FileLock::is_held(database_.path())) return Done{};
+  return sound;
+}
+
+Status SqliteStore::check_against_mark() {
+  if (!acknowledged_) return Done{};
+  const std::string mark = JournalMark::path_of(database_.path());
+  if (acknowledged_->last > last_)
+    return database_.error(name_of(last_.next()),
+                           "it has gone: records up to " +
+                               std::to_string(acknowledged_->last.value) +
+                               " were acknowledged, says " + mark +
+                               ", the journal ends at record " + std::to_string(last_.value) +
+                               "; restore the journal from a copy, its -wal too; where this is "
+                               "that copy, or what is lost is lost, remove the mark");
+  if (acknowledged_->last < first() || acknowledged_->last <= tail_.pruned) return Done{};
+  const Result<Digest> chain = chain_of(acknowledged_->last);
+  if (!chain) return chain.errors();
+  if (*chain != acknowledged_->chain)
+    return database_.error(name_of(acknowledged_->last),
+                           "it is not the one that was acknowledged under this number, says " +
+                               mark +
+                               "; put the journal of the mark back, or remove the mark where this "
+                               "journal is to be used in the place of that one");
+  return Done{};
+}
+
+Status SqliteStore::check_pages() {
+  Result<SqliteStatement> check = database_.statement("PRAGMA quick_check(1)");
+  if (!check) return check.errors();
+  if (check->step() != SQLITE_ROW) return database_.last_error("checking the pages");
+  const std::span<const std::byte> said = check->blob(0);
+  const std::string text(reinterpret_cast<const char*>(said.data()), said.size());
+  if (text == "ok") return Done{};
+  return database_.error(
+      "journal",
+      "its pages do not hold together (" + text + "), so it is damaged; restore it from a copy");
+}
+
+Status SqliteStore::check_all() {
+  if (Status pages = check_pages(); !pages) return pages;
+  const auto kept = snapshots();
+  if (!kept) return kept.errors();
+  if (tail_.pruned == last_) return Done{};
+  return read_file(tail_.pruned.next(), [](const StoredRecord&) { return true; });
 }
 
 Status SqliteStore::prepare() {
+  if (Status sound = check_log_and_mark(); !sound) return sound;
   if (Status opened = database_.open(access_ == Access::Append); !opened) return opened;
   const Result<std::int64_t> tables = database_.number("SELECT count(*) FROM sqlite_schema");
   if (!tables) return tables.errors();
@@ -63,7 +131,14 @@ Status SqliteStore::prepare() {
   tail_ = std::move(*tail);
   writer_ = tail_.leader;  // Whose journal is goes on until somebody says otherwise.
   last_ = durable_ = tail_.last;
+  if (Status reaches = check_against_mark(); !reaches) return reaches;
   if (access_ == Access::ReadOnly) return Done{};
+  if (lock_) {
+    if (Status sound = check_all(); !sound) return sound;
+    Result<JournalMark> mark = JournalMark::open(database_.path());
+    if (!mark) return mark.errors();
+    mark_ = std::move(*mark);
+  }
   Result<SqliteStatement> insert =
       database_.statement("INSERT INTO records(sequence, chain, bytes) VALUES(?1, ?2, ?3)");
   if (!insert) return insert.errors();
@@ -142,6 +217,7 @@ Status SqliteStore::insert_record(const StoredRecord& record) {
     tail_.versions.push_back({record.sequence, record.version});
   }
   last_ = record.sequence;
+  last_chain_ = record.chain;
   return Done{};
 }
 
@@ -157,6 +233,7 @@ Status SqliteStore::commit() {
   if (Status committed = database_.execute("COMMIT"); !committed)
     return fail(committed.errors()[0]);
   group_open_ = false;
+  if (durable_ != last_) mark_.write({last_, last_chain_});
   durable_ = last_;
   return Done{};
 }
@@ -383,7 +460,9 @@ Status SqliteStore::close() {
   if (Status synced = sync(); !synced) return synced;
   insert_ = SqliteStatement();
   // One file, without a log beside it: it can be copied, and read where nothing may be written.
-  return database_.execute("PRAGMA journal_mode = DELETE");
+  if (Status folded = database_.execute("PRAGMA journal_mode = DELETE"); !folded) return folded;
+  mark_.remove();
+  return Done{};
 }
 
 /// Gives the open group up and refuses to append from now on.

@@ -15,6 +15,7 @@
 #include "core/driver/state_store.hpp"
 #include "runtime/store/file_lock.hpp"
 #include "runtime/store/journal_layout.hpp"
+#include "runtime/store/journal_mark.hpp"
 #include "runtime/store/sqlite_database.hpp"
 
 namespace orrery::runtime {
@@ -39,6 +40,11 @@ enum class Locking : std::uint8_t { Exclusive, None };
 /// record and a tail that is shorter than what was committed are errors that name the first record
 /// concerned. After a failed write the store refuses everything but reading.
 ///
+/// Nothing that was acknowledged goes without a word. SQLite drops what follows a damaged frame of
+/// its log, so the log is looked at first; and PATH.mark, written after each commit, says how far
+/// the journal went when its process was killed. Who appends alone checks the whole file, its
+/// records and its snapshots when it opens it, and refuses what is damaged anywhere.
+///
 /// Not shared between threads. One store may append at a time, guarded by a lock on PATH.lock that
 /// ends with its process; others may read meanwhile. Without the lock, a process whose leader was
 /// deposed, or behind whose back another one has appended, is refused with ErrorCode::Conflict.
@@ -53,9 +59,11 @@ class SqliteStore final : public StateStore {
   static constexpr int kSnapshotsKept = 2;
 
   /// Opens `path`, and makes it where it is missing and `access` is Append. Refuses files that are
-  /// no journal, of a newer layout, with records of a newer version, with a torn tail, or open for
-  /// appending already (Conflict; none of the others: InvalidInput or Unavailable). A file of
-  /// an older layout is brought to the newest where `access` is Append.
+  /// no journal, of a newer layout, with records of a newer version, with a torn tail, with less in
+  /// them than was acknowledged, or open for appending already (Conflict; none of the others:
+  /// InvalidInput or Unavailable). A file of an older layout is brought to the newest where
+  /// `access` is Append. With Append and Exclusive the whole file is checked, in time linear in its
+  /// size.
   static Result<std::unique_ptr<SqliteStore>> open(const std::string& path,
                                                    Access access,
                                                    Pruning pruning = Pruning::Keep,
@@ -83,6 +91,10 @@ class SqliteStore final : public StateStore {
 
   /// All snapshots that are kept, oldest first, each checked as the latest one is.
   Result<std::vector<StoredSnapshot>> snapshots();
+
+  /// Whether the pages of the file hold together, records and snapshots aside: in time linear in
+  /// its size. What is read is checked anyway; this finds what nobody reads.
+  Status check_pages();
 
   /// Commits and folds the log into the one file. Nothing but destruction may follow.
   Status close();
@@ -112,6 +124,10 @@ class SqliteStore final : public StateStore {
       : database_(std::move(path)), access_(access), pruning_(pruning) {}
 
   Status prepare();
+  Status check_log_and_mark();
+  Status check_against_mark();
+  Status check_all();
+  void forget_mark();
   Status begin_group();
   Status refuse_if_deposed();
   Status insert_record(const StoredRecord& record);
@@ -138,6 +154,9 @@ class SqliteStore final : public StateStore {
   Epoch writer_;      ///< Of the last append.
   Sequence last_;
   Sequence durable_;
+  Digest last_chain_;                         ///< Of the last record appended here.
+  JournalMark mark_;                          ///< Open where this store alone appends.
+  std::optional<Acknowledged> acknowledged_;  ///< What the mark said when the file was opened.
   bool group_open_ = false;
   std::optional<Errors> broken_;  ///< The failed write that ended appending.
 };

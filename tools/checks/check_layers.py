@@ -40,7 +40,7 @@ LAYERS = [
     Layer("runtime/proto", may=()),  # Its headers are generated.
     Layer("runtime/store", may=("runtime/store", "core"), outside=("sqlite3.h",),
           operating_system=True),
-    Layer("runtime/security", may=("runtime/security", "core"), outside=("openssl/",),
+    Layer("runtime/security", may=("runtime/security", "runtime/config", "core"), outside=("openssl/",),
           operating_system=True),
     # The one bridge from the language of scenarios to the daemons: their settings are written in
     # it, and everything else of the runtime stays free of YAML.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/config/key_rights.hpp"
 #include "runtime/election/sole_election.hpp"
 #include "runtime/etcd/etcd_election.hpp"
 #include "runtime/etcd/etcd_store.hpp"
@@ -32,6 +33,8 @@ Result<std::unique_ptr<StateStore>> as_store(Result<std::unique_ptr<Store>> open
 
 Result<std::unique_ptr<Backend>> Backend::make(const runtime::ControllerConfig& config,
                                                std::string url) {
+  if (std::optional<Error> open = runtime::check_kept_secret(config.store.etcd_tls.key))
+    return *open;
   std::unique_ptr<Backend> backend(new Backend(config, std::move(url)));
   if (config.store.etcd_endpoints.empty()) return backend;
   for (auto* client : {&backend->etcd_, &backend->votes_}) {

@@ -56,10 +56,9 @@ void Supervisor::reap() {
   for (ChildProcess& child : children_) {
     const auto how = child.reap();
     if (!how || ending_) continue;
-    // One that finds its settings unfit, or ends by itself before it was ever ready, will do so
-    // again.
-    const bool is_unfit = child.exit_code() == static_cast<int>(ExitCode::BadInput);
-    if (is_unfit || (!child.was_ready() && child.exit_code() >= 0)) {
+    // One that ends by itself before it was ever ready will do so again. One that was ready finds
+    // its settings fit; what it misses now, a disk with space for one, may come back.
+    if (!child.was_ready() && child.exit_code() >= 0) {
       failure_ += child.name() + " ended with " + *how + ":\n" + end_of_log(child.log());
       continue;
     }

@@ -115,7 +115,9 @@ Result<std::string> made_folder(const UpOptions& options) {
     return Error{.file = path, .message = std::strerror(errno)};
   }
   std::error_code code;
-  std::filesystem::create_directories(options.state, code);
+  // The journal and the logs in it hold what jobs were given.
+  if (std::filesystem::create_directories(options.state, code))
+    std::filesystem::permissions(options.state, std::filesystem::perms::owner_all, code);
   const auto path = std::filesystem::canonical(options.state, code);
   if (!code) return path.string();
   return Error{.file = options.state, .message = "cannot be made a folder: " + code.message()};

@@ -251,6 +251,10 @@ ExitCode run_journal_verify(const Arguments& arguments, Console& console) {
     console.errors(store.errors());
     return ExitCode::BadInput;
   }
+  if (const Status pages = (*store)->check_pages(); !pages) {
+    console.errors(pages.errors());
+    return ExitCode::BadInput;
+  }
   const auto journal = verified(**store);
   if (interrupted()) return ExitCode::Interrupted;
   if (!journal) {

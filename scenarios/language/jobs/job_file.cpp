@@ -45,6 +45,74 @@ YamlNode entry_with(YamlNode manifest) {
   return entry;
 }
 
+// What a job may hold of one kind: some checks compare all with all, and whoever sends a text must
+// not choose how long that takes.
+constexpr std::size_t kKeysMax = 1024;
+constexpr std::size_t kPartsMax = 4096;
+
+/// Whether something stands in a text in such numbers; it is told then. `may_be_long`: the list of
+/// jobs itself.
+// NOLINTNEXTLINE(misc-no-recursion): a tree of at most kYamlDepthMax levels
+bool is_too_large(Reading& reading, const YamlNode& node, bool may_be_long) {
+  if (node.entries.size() > kKeysMax) {
+    reading.fail(node.origin,
+                 "map",
+                 "has " + std::to_string(node.entries.size()) + " keys, at most " +
+                     std::to_string(kKeysMax) + " are read; split it");
+    return true;
+  }
+  const bool has_parts =
+      !node.items.empty() && (node.items.front().is_map() || node.items.front().is_sequence());
+  if (has_parts && !may_be_long && node.items.size() > kPartsMax) {
+    reading.fail(node.origin,
+                 "list",
+                 "has " + std::to_string(node.items.size()) + " items, at most " +
+                     std::to_string(kPartsMax) + " are read; split it");
+    return true;
+  }
+  bool found = false;
+  for (const YamlNode& item : node.items) found = is_too_large(reading, item, false) || found;
+  for (const YamlEntry& entry : node.entries)
+    found = is_too_large(reading, entry.value, false) || found;
+  return found;
+}
+
+bool is_too_large(Reading& reading, const YamlNode& document) {
+  if (document.entries.size() > kKeysMax) return is_too_large(reading, document, false);
+  bool found = false;
+  for (const YamlEntry& entry : document.entries)
+    found =
+        is_too_large(reading, entry.value, entry.key == "jobs" || entry.key == "items") || found;
+  return found;
+}
+
+/// A program gets its words as C strings, and its variables as NAME=VALUE.
+void judge_words(Reading& reading, const MapReader& job, const JobSpec& spec) {
+  const auto has_zero = [](const std::string& text) {
+    return text.find('\0') != std::string::npos;
+  };
+  const bool native = !job.has("manifest");  // Those of a manifest were judged where they stand.
+  for (const RoleSpec& role : spec.roles) {
+    const auto fail = [&](const std::string& message) {
+      reading.fail(origin_of_role(job, role.name), spec.name + ": role " + role.name, message);
+    };
+    if (std::any_of(role.command.begin(), role.command.end(), has_zero) ||
+        std::any_of(role.volumes.begin(), role.volumes.end(), has_zero))
+      fail(
+          "a word of its command or volumes holds a zero byte, which ends it for every program; "
+          "remove it");
+    for (const KeyValue& variable : role.environment) {
+      if (variable.key.empty() || (native && variable.key.find('=') != std::string::npos) ||
+          has_zero(variable.key))
+        fail("a variable is called '" + variable.key.substr(0, 80) +
+             "', a name without '=' and zero bytes is needed; write NAME: value");
+      else if (has_zero(variable.value))
+        fail("variable " + variable.key.substr(0, 80) +
+             " holds a zero byte, which ends it for every program; remove it");
+    }
+  }
+}
+
 class JobFileReader {
  public:
   JobFileReader(Reading& reading, std::optional<std::span<const NodeGroup>> groups)
@@ -98,6 +166,7 @@ class JobFileReader {
     read_estimate(job, spec);
     if (ground_.is_known() && ground_.groups().empty()) refuse_placements(job, node);
     need_commands(job, spec);
+    if (spec.roles.size() <= kRolesMax) judge_words(reading_, job, spec);
     check_job(job, spec, JobUse::Run, places_sound);
     need_own_name(job, spec.name);
     jobs_.push_back(std::move(spec));
@@ -208,6 +277,10 @@ Result<JobFile> parse_job_file(std::string_view text,
   std::vector<std::string> places{file};
   Errors errors = apply_overrides(options.overrides, *documents, places);
   Reading reading(std::move(places));
+  bool too_large = false;
+  for (const YamlNode& document : *documents)
+    too_large = is_too_large(reading, document) || too_large;
+  if (too_large) return reading.take_errors();
   hand_out_config_maps(reading, *documents);
   JobFileReader reader(reading, options.groups);
   for (YamlNode& document : *documents) reader.read_document(std::move(document));

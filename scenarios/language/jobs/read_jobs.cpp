@@ -121,6 +121,7 @@ void read_roles(const MapReader& job, JobPlaces& places, JobSpec& spec) {
     return;
   }
   for (const YamlEntry& entry : roles->entries) {
+    if (spec.roles.size() > kRolesMax) break;  // Which check_spec tells.
     const MapReader reader(
         job.reading(), entry.value, section("jobs.roles"), job.subject_of("roles." + entry.key));
     RoleSpec role;

@@ -69,7 +69,8 @@ void read_tasks_form(const MapReader& spec, JobUse use, JobSpec& to) {
   const YamlNode* volumes = spec.find("volumes");
   if (use == JobUse::Run && volumes != nullptr)
     judge_volumes(spec.reading(), *volumes, spec.subject_of("volumes"));
-  for (const YamlNode& item : tasks) read_task(spec, item, pods, to);
+  for (const YamlNode& item : tasks)
+    if (to.roles.size() <= kRolesMax) read_task(spec, item, pods, to);  // Else check_spec tells.
   if (spec.find("tasks")->is_sequence() && tasks.empty())
     spec.fail("tasks", "has no task, at least one is needed; write for example - {type: learner}");
 }

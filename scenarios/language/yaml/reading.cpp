@@ -1,7 +1,7 @@
 #include "scenarios/language/yaml/reading.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <set>
 
 #include "core/base/invariant.hpp"
 
@@ -49,10 +49,14 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 }
 
 void Reading::fail(Origin origin, std::string subject, std::string message) {
+  ++errors_;
+  if (found_.size() >= kFindingsMax) return;
   found_.push_back({origin, std::move(subject), std::move(message)});
 }
 
 void Reading::warn(Origin origin, std::string subject, std::string message) {
+  ++warnings_count_;
+  if (warnings_.size() >= kFindingsMax) return;
   warnings_.push_back({origin, std::move(subject), std::move(message)});
 }
 
@@ -62,11 +66,11 @@ std::string Reading::place(Origin origin) const {
   return text;
 }
 
-Errors Reading::take_errors() { return take(found_); }
+Errors Reading::take_errors() { return take(found_, errors_); }
 
-Errors Reading::take_warnings() { return take(warnings_); }
+Errors Reading::take_warnings() { return take(warnings_, warnings_count_); }
 
-Errors Reading::take(std::vector<Found>& found) const {
+Errors Reading::take(std::vector<Found>& found, std::size_t& count) const {
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
     return a.origin < b.origin;
   });
@@ -78,7 +82,15 @@ Errors Reading::take(std::vector<Found>& found) const {
                       each.origin.line,
                       std::move(each.subject),
                       std::move(each.message)});
+  if (count > found.size())
+    errors.push_back({ErrorCode::InvalidInput,
+                      places_.front(),
+                      0,
+                      "more",
+                      std::to_string(count - found.size()) + " more were found, the first " +
+                          std::to_string(found.size()) + " are told; mend these, then look again"});
   found.clear();
+  count = 0;
   return errors;
 }
 
@@ -105,13 +117,9 @@ MapReader::MapReader(Reading& reading,
 }
 
 void MapReader::check_keys() const {
-  for (std::size_t i = 0; i < node_.entries.size(); ++i) {
-    const YamlEntry& entry = node_.entries[i];
-    const bool repeated =
-        std::any_of(node_.entries.begin(),
-                    node_.entries.begin() + static_cast<std::ptrdiff_t>(i),
-                    [&](const YamlEntry& earlier) { return earlier.key == entry.key; });
-    if (repeated) {
+  std::set<std::string_view> seen;
+  for (const YamlEntry& entry : node_.entries) {
+    if (!seen.insert(entry.key).second) {
       reading_.fail(entry.key_origin,
                     subject_of(entry.key),
                     "stands twice, each key stands once in a map; remove one of them");
@@ -119,6 +127,10 @@ void MapReader::check_keys() const {
     }
     const auto& keys = section_.keys;
     if (std::find(keys.begin(), keys.end(), entry.key) != keys.end()) continue;
+    if (reading_.is_full()) {
+      reading_.fail(entry.key_origin, {}, {});
+      continue;
+    }
     const std::string_view near = nearest(entry.key, keys);
     std::string message = "is no key here, ";
     message += near.empty() ? "known are " + join(keys) + "; remove it"

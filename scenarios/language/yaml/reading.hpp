@@ -32,6 +32,9 @@ const Section& section(std::string_view name);
 /// The candidate nearest to `word` by single edits, or empty where none is near.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
+/// Errors, and warnings, that are kept of one document; one more says how many there were beside.
+inline constexpr std::size_t kFindingsMax = 100;
+
 /// Collects what is wrong with one document.
 class Reading {
  public:
@@ -52,9 +55,13 @@ class Reading {
   /// All warnings, in the same order.
   Errors take_warnings();
 
-  bool failed() const { return !found_.empty(); }
+  bool failed() const { return errors_ > 0; }
 
-  std::size_t count() const { return found_.size(); }
+  /// Errors so far, those included that are not kept.
+  std::size_t count() const { return errors_; }
+
+  /// Whether no more errors are kept: their words need not be found.
+  bool is_full() const { return found_.size() >= kFindingsMax; }
 
  private:
   struct Found {
@@ -63,11 +70,13 @@ class Reading {
     std::string message;
   };
 
-  Errors take(std::vector<Found>& found) const;
+  Errors take(std::vector<Found>& found, std::size_t& count) const;
 
   std::vector<std::string> places_;
   std::vector<Found> found_;
   std::vector<Found> warnings_;
+  std::size_t errors_ = 0;  ///< All, kept or not.
+  std::size_t warnings_count_ = 0;
 };
 
 /// Reads the keys of one map. Values that are absent or wrong leave the target as it is; wrong ones

@@ -406,5 +406,31 @@ TEST(WorkerReports, ArePackedIntoRangesPerJobGenerationAndFact) {
   EXPECT_EQ(reports[2].job, JobId{2});
 }
 
+// A process in uninterruptible sleep: its job must not wait for it, nor its slot be taken here.
+TEST_F(AgentTest, WhoIsKilledAndHeldByTheKernelIsReportedLostAndListedNoMore) {
+  lease(0);
+  run_ready(7, 1, 1);
+  step(WorkerStuck{worker(7, 0)}, 2);
+  EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker)) << "nobody has killed it";
+  step(command(start_ranks(7, 2, 1, 2)), 3);
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill)) << "replaced";
+  EXPECT_EQ(agent_.complete_list().size(), 2U);
+  step(WorkerStuck{worker(7, 0)}, 4);
+  EXPECT_THAT(notes(), ::testing::Contains(AgentNote::Stuck));
+  const auto lost = std::find_if(out_.reports.begin(), out_.reports.end(), [](const auto& report) {
+    return report.fact == WorkerFact::Lost;
+  });
+  ASSERT_NE(lost, out_.reports.end());
+  EXPECT_EQ(agent_.complete_list().size(), 1U);
+  EXPECT_EQ(spawns(), 0U) << "its slot is not free here";
+  step(Connected{}, 5);
+  EXPECT_TRUE(std::any_of(out_.reports.begin(), out_.reports.end(), [](const auto& report) {
+    return report.fact == WorkerFact::Lost;
+  })) << "told again to whoever is new";
+  step(WorkerExited{worker(7, 0), 137}, 6);
+  EXPECT_EQ(spawns(), 1U) << "now it is";
+  for (const WorkersChanged& report : out_.reports) EXPECT_NE(report.fact, WorkerFact::Exited);
+}
+
 }  // namespace
 }  // namespace orrery

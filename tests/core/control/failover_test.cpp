@@ -279,5 +279,26 @@ TEST(Deadlines, AJobMayWaitAndRunOnlySoLong) {
   EXPECT_EQ(h.job(runs).reason, Reason::RunDeadline);
 }
 
+// The journal has lost its end, and nodes know of jobs and starts that it does not.
+TEST(Takeover, AnEpochThatDoesNotFollowLeavesNumbersOut) {
+  ControllerHarness h({nodes_of(1, 8)});
+  const JobId old = h.running(job("a").replicas(2), 2);
+  const Incarnation before = h.job(old).incarnation;
+  h.take_over(2);
+  EXPECT_EQ(h.job(old).incarnation, before);
+  EXPECT_EQ(h.controller.state().next_job(), JobId{old.value + 1});
+  h.take_over(7);
+  EXPECT_GT(h.job(old).incarnation.value, before.value + 1000);
+  EXPECT_EQ(h.job(old).workers[0].incarnation, before) << "who runs keeps his name";
+  const JobId fresh = h.submit(job("b"));
+  EXPECT_GT(fresh.value, old.value + 1000);
+  ByteWriter bytes;
+  h.controller.state().save(bytes);
+  Controller again;
+  ByteReader in(bytes.bytes());
+  ASSERT_TRUE(again.load(in, kRecordVersion));
+  EXPECT_EQ(again.digest(), h.controller.digest());
+}
+
 }  // namespace
 }  // namespace orrery::tests

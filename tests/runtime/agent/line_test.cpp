@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/agent/controller_line.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
 
 namespace orrery::runtime {
@@ -95,6 +96,58 @@ TEST_F(LineTest, ASignalAnnouncesThatTheNodeLeaves) {
     EXPECT_TRUE(std::holds_alternative<NodeLeaving>(c.facts_.at(0).body));
     EXPECT_LE(c.facts_[0].leaves_in, Duration::seconds(30));
   });
+}
+
+/// Opens each stream at once; who is at the other end says what the test says.
+class DialerInTest final : public LinkDialer {
+ public:
+  std::unique_ptr<LinkClient> open(const std::string&,
+                                   Duration,
+                                   LinkClientListener& listener) override {
+    ++opened;
+    last = &listener;
+    listener.on_open();
+    return std::make_unique<Deaf>();
+  }
+
+  int opened = 0;
+  LinkClientListener* last = nullptr;
+
+ private:
+  class Deaf final : public LinkClient {
+    void send(const AgentMessage&) override {}
+  };
+};
+
+TEST(ControllerLine, AStreamOnWhichNobodyIsWelcomedIsGivenUp) {
+  DialerInTest dialer;
+  const LineTimes times;
+  ControllerLine line(dialer, {"a"}, 1, times);
+  const Instant begin{1'000'000'000};
+  line.keep(begin);
+  ASSERT_EQ(line.take(begin).size(), 1u) << "it is open";
+  const Instant deadline = begin + times.welcome;
+  EXPECT_EQ(line.next_try(), deadline);
+  EXPECT_TRUE(line.take(deadline - Duration{1}).empty());
+  const std::vector<LineEvent> events = line.take(deadline);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<LineClosed>(events[0]));
+  line.keep(line.next_try());
+  EXPECT_EQ(dialer.opened, 2) << "another try";
+}
+
+TEST(ControllerLine, AWelcomeKeepsTheStreamForGood) {
+  DialerInTest dialer;
+  ControllerLine line(dialer, {"a"}, 1);
+  const Instant begin{1'000'000'000};
+  line.keep(begin);
+  (void)line.take(begin);
+  line.works();
+  EXPECT_TRUE(line.next_try().is_never());
+  EXPECT_TRUE(line.take(begin + Duration::seconds(3600)).empty());
+  // What came in time counts, however late it is read.
+  dialer.last->on_messages({Announcement{Epoch{1}}});
+  EXPECT_EQ(line.take(begin + Duration::seconds(7200)).size(), 1u);
 }
 
 }  // namespace line_tests

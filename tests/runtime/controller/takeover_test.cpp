@@ -1,6 +1,8 @@
 // What outlives a controller, a full disk, and the loss of leadership.
 
 #include <atomic>
+#include <filesystem>
+#include <future>
 
 #include "runtime/store/sqlite_store.hpp"
 #include "tests/runtime/controller/daemon_in_test.hpp"
@@ -141,6 +143,195 @@ TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpa
       << "what was not accepted has not happened";
   ASSERT_TRUE(eventually([&] { return a.running() == 2; }));
   EXPECT_EQ(a.starts(), 2u);
+}
+
+TEST(Takeover, ANodeThatComesWhileTheStoreFailsIsToldAndJoinsTheNextTerm) {
+  MemoryStore journal;
+  std::atomic<bool> full{false};
+  FakeTransport transport;
+  FakeNode a(transport, "a", 2);
+  const auto daemon = start_daemon(transport, [&](const Leadership&) {
+    return full ? Result<std::unique_ptr<StateStore>>(
+                      Error{ErrorCode::Unavailable, "journal", 0, {}, "the disk is full"})
+                : Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
+  });
+  ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
+  full = true;
+  // The first one's declaration is what the store refuses; the second one finds it halted.
+  FakeNode b(transport, "b", 2);
+  ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::StoreFailed; }));
+  const std::string why = looked(*daemon, [](const ControlView& v) { return v.facts.why; });
+  EXPECT_NE(why.find("the disk is full"), std::string::npos) << why;
+  EXPECT_TRUE(eventually([&] { return b.last_refusal().find("journal") != std::string::npos; }));
+  FakeNode c(transport, "c", 2);
+  EXPECT_TRUE(eventually([&] { return c.last_refusal().find("journal") != std::string::npos; }));
+  full = false;
+  for (const FakeNode* node : {&a, &b, &c})
+    EXPECT_TRUE(eventually([&] { return node->holds_lease(); }));
+}
+
+/// Is named as leader before it leads: its campaign waits until it is let go.
+class NamedEarly final : public Election {
+ public:
+  explicit NamedEarly(std::shared_future<void> may_lead) : may_lead_(std::move(may_lead)) {}
+
+  Result<std::optional<Leadership>> campaign(std::stop_token) override {
+    may_lead_.wait();
+    return std::optional<Leadership>(Leadership{1});
+  }
+
+  Clock::time_point until() const override { return Clock::time_point::max(); }
+
+  Status resign() override { return Done{}; }
+
+  std::optional<Candidate> leader() const override { return Candidate{"test", "http://t"}; }
+
+ private:
+  std::shared_future<void> may_lead_;
+};
+
+TEST(Takeover, WhoIsAboutToLeadSendsNobodyToItself) {
+  MemoryStore journal;
+  const std::atomic<bool> full{false};
+  FakeTransport transport;
+  std::promise<void> may_lead;
+  ControllerParts parts;
+  parts.config = quick_config();
+  parts.listen = [&](LinkListener& listener) {
+    return Result<std::unique_ptr<LinkServer>>(transport.listen(listener));
+  };
+  parts.election = [early = may_lead.get_future().share()](const Election::Lost&) {
+    return std::make_unique<NamedEarly>(early);
+  };
+  parts.open_store = [&](const Leadership&) {
+    return Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
+  };
+  parts.policy = [] { return std::move(policies::make_policy("fifo")).value(); };
+  const auto daemon = std::move(ControllerDaemon::start(std::move(parts))).value();
+  const auto facts = [&] { return looked(*daemon, [](const ControlView& v) { return v.facts; }); };
+  EXPECT_EQ(facts().admission, Admission::Starting);
+  EXPECT_EQ(facts().leader_url, "");
+  may_lead.set_value();
+  ASSERT_TRUE(eventually([&] { return facts().admission == Admission::Open; }));
+  EXPECT_EQ(facts().leader_url, "http://t");
+}
+
+TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
+  MemoryStore journal;
+  std::atomic<bool> full{false};
+  FakeTransport transport;
+  const auto state = std::make_shared<FickleElection::Switch>();
+  const auto daemon = start_daemon(
+      transport,
+      [&](const Leadership&) {
+        return Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
+      },
+      quick_config(),
+      [&](Election::Lost lost) {
+        return std::make_unique<FickleElection>(state, std::move(lost));
+      });
+  std::atomic<bool> ended{false};
+  // Hello and the end of the term are taken up in one sweep: the guest is never looked at.
+  std::promise<void> blocked;
+  std::promise<void> go;
+  daemon->read([&](const ControlView&) {
+    blocked.set_value();
+    go.get_future().wait();
+  });
+  blocked.get_future().wait();
+  const LinkId link =
+      transport.open([](const ControllerMessage&) {}, [&](const std::string&) { ended = true; });
+  Hello hello;
+  hello.node = "n";
+  hello.session = 1;
+  transport.say(link, hello);
+  state->lost({Error{ErrorCode::Conflict, {}, 0, {}, "another leads"}});
+  go.set_value();
+  EXPECT_TRUE(eventually([&] { return ended.load(); }));
+}
+
+/// A journal that is put back from a copy, under nodes that have heard of what came after it.
+class Restored : public ::testing::Test {
+ protected:
+  std::unique_ptr<ControllerDaemon> start() {
+    return start_daemon(transport_, sqlite_at(path_), [] {
+      ControllerConfig config = quick_config();
+      config.settings.takeover_grace = Duration::seconds(1);
+      return config;
+    }());
+  }
+
+  /// As the manual says, after an orderly end.
+  void back_up() { std::filesystem::copy_file(path_, path_ + ".copy"); }
+
+  void restore() {
+    std::filesystem::remove(path_);
+    std::filesystem::copy_file(path_ + ".copy", path_);
+  }
+
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_.file("journal.db");
+  FakeTransport transport_;
+  FakeNode node_{transport_, "a", 4};
+};
+
+TEST_F(Restored, UnderNodesOfALaterEpochLeadsThemAgain) {
+  {
+    const auto daemon = start();
+    ASSERT_TRUE(eventually([&] { return node_.holds_lease(); }));
+  }
+  back_up();
+  JobId lost;
+  for (int term = 0; term < 4; ++term) {
+    const auto daemon = start();
+    const std::size_t renewals = node_.renewals();
+    ASSERT_TRUE(eventually([&] { return node_.renewals() > renewals; }));
+    if (term < 3) continue;
+    lost = submitted(*daemon, JobBuilder("lost").spec()).job;
+    ASSERT_TRUE(eventually([&] { return phase_of(*daemon, lost) == JobPhase::Running; }));
+  }
+  restore();
+  const std::size_t renewals = node_.renewals();
+  const auto daemon = start();
+  EXPECT_TRUE(eventually([&] { return node_.renewals() > renewals; })) << "the node is not silent";
+  EXPECT_GT(looked(*daemon, [](const ControlView& v) { return v.state.epoch; }), Epoch{5});
+  EXPECT_NE(history_of(*daemon).find("JournalIsBehind a: the node has heard of epoch 5"),
+            std::string::npos)
+      << history_of(*daemon);
+  EXPECT_TRUE(eventually([&] { return node_.running() == 0; }))
+      << "what the journal lacks is ended";
+  const JobId job = submitted(*daemon, JobBuilder("new").spec()).job;
+  EXPECT_GT(job, lost) << "a number that nodes may know is not used again";
+  EXPECT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
+  EXPECT_EQ(phase_of(*daemon, lost), JobPhase::Unknown);
+}
+
+TEST_F(Restored, UnderNodesOfTheSameEpochIsNoticedByTheRecordsThatTheySaw) {
+  {
+    const auto daemon = start();
+    ASSERT_TRUE(eventually([&] { return node_.holds_lease(); }));
+  }
+  back_up();
+  JobId lost;
+  {
+    const auto daemon = start();
+    lost = submitted(*daemon, JobBuilder("lost").spec()).job;
+    ASSERT_TRUE(eventually([&] { return phase_of(*daemon, lost) == JobPhase::Running; }));
+  }
+  restore();
+  {
+    const auto daemon = start();
+    ASSERT_TRUE(eventually([&] { return node_.running() == 0; })) << "what the journal lacks";
+    ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
+    ASSERT_TRUE(eventually(
+        [&] { return history_of(*daemon).find("JournalIsBehind a:") != std::string::npos; }));
+    const JobId job = submitted(*daemon, JobBuilder("new").spec()).job;
+    EXPECT_GT(job, lost);
+    ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }))
+        << "the exit that the node remembers is another job's";
+    EXPECT_EQ(looked(*daemon, [](const ControlView& v) { return v.state.epoch; }), Epoch{4})
+        << "it leapt once";
+  }
 }
 
 TEST(Takeover, WhoDoesNotLeadForCertainRenewsNothing) {

@@ -94,10 +94,23 @@ TEST(Access, PagesOfOthersAreNotAnswered) {
     request.headers = {{"Host", host}};
     EXPECT_EQ(check_origin(request).status, 0) << host;
   }
-  for (const char* host : {"evil.example", "127.0.0.1.evil.example", "127.0.0.1evil", "[::2]:1"}) {
+  for (const char* host : {"evil.example",
+                           "127.0.0.1.evil.example",
+                           "127.0.0.1evil",
+                           "[::2]:1",
+                           "[::1]evil",
+                           "[::1",
+                           "localhost:80x"}) {
     request.headers = {{"Host", host}};
     EXPECT_EQ(check_origin(request).status, 403) << host;
   }
+  request.headers = {{"Host", "localhost:1"}, {"host", "localhost:1"}};
+  EXPECT_EQ(check_origin(request).status, 400) << "two hosts";
+  request.headers.clear();
+  EXPECT_EQ(check_origin(request).status, 400) << "none";
+  request.http_1_0 = true;
+  EXPECT_EQ(check_origin(request).status, 0);
+  request.http_1_0 = false;
   request.headers = {{"Host", "localhost:1"}, {"Origin", "http://localhost:1"}};
   EXPECT_EQ(check_origin(request).status, 0);
   for (const char* origin : {"http://evil.example", "http://localhost:2", "null"}) {

@@ -14,7 +14,8 @@ class EventsTest : public HttpTest {
 
   HttpClient follow(const std::string& query, const std::string& headers = {}) {
     HttpClient client(address());
-    client.send("GET /api/v1/events?" + query + " HTTP/1.1\r\n" + headers + "\r\n");
+    client.send("GET /api/v1/events?" + query + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
+                "\r\n");
     const Answer head = client.receive_head();
     EXPECT_EQ(head.status, 200);
     EXPECT_EQ(head.header("Content-Type"), "text/event-stream");

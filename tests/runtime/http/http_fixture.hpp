@@ -52,9 +52,9 @@ class HttpTest : public ::testing::Test {
   std::unique_ptr<http::Frontend> front;
 
   /// With `options` as they are then.
-  void serve() {
+  void serve(http::ReadJobText read = read_job_lines) {
     if (options.address == http::FrontendOptions().address) options.address = "127.0.0.1:0";
-    options.read_jobs = read_job_lines;
+    options.read_jobs = std::move(read);
     Result<std::unique_ptr<http::Frontend>> served = http::serve_http(control, options);
     ASSERT_TRUE(served.has_value()) << served.errors().front().text();
     front = std::move(*served);

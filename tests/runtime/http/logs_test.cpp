@@ -18,7 +18,8 @@ class LogsTest : public HttpTest {
   HttpClient open(const std::string& query, const std::string& headers = {}) {
     HttpClient client(address());
     const std::size_t before = control.log_queries().size();
-    client.send("GET /api/v1/jobs/a/logs?" + query + " HTTP/1.1\r\n" + headers + "\r\n");
+    client.send("GET /api/v1/jobs/a/logs?" + query + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
+                "\r\n");
     while (control.log_queries().size() == before || control.open_logs() == 0)
       std::this_thread::yield();
     return client;

@@ -14,7 +14,7 @@ class MembersTest : public HttpTest {
   HttpClient waiting(const std::string& job, int generation, int timeout_s = 60) {
     HttpClient client(address());
     client.send("GET /api/v1/jobs/" + job + "/members?generation=" + std::to_string(generation) +
-                "&timeout_s=" + std::to_string(timeout_s) + " HTTP/1.1\r\n\r\n");
+                "&timeout_s=" + std::to_string(timeout_s) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
     return client;
   }
 };

@@ -2,10 +2,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include "runtime/http/text_reader.hpp"
 #include "tests/runtime/http/http_fixture.hpp"
 
 namespace orrery::tests {
@@ -71,7 +74,8 @@ TEST_F(ServerTest, RequestsSentAheadAreAnsweredInOrder) {
   HttpClient client(address());
   std::string all;
   for (int i = 0; i < 50; ++i)
-    all += "GET /" + std::string(i % 2 == 0 ? "healthz" : "nothing") + " HTTP/1.1\r\n\r\n";
+    all += "GET /" + std::string(i % 2 == 0 ? "healthz" : "nothing") +
+           " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   client.send(all);
   for (int i = 0; i < 50; ++i) EXPECT_EQ(client.receive().status, i % 2 == 0 ? 200 : 404) << i;
 }
@@ -97,7 +101,7 @@ TEST_F(ServerTest, AnOldClientIsAnsweredAndLeft) {
 TEST_F(ServerTest, AHalfClosedConnectionStillGetsItsAnswer) {
   serve();
   HttpClient client(address());
-  client.send("GET /api/v1/jobs HTTP/1.1\r\n\r\n");
+  client.send("GET /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n");
   client.end_sending();
   EXPECT_EQ(client.receive().status, 200);
   EXPECT_TRUE(client.is_closed_by_peer());
@@ -106,7 +110,9 @@ TEST_F(ServerTest, AHalfClosedConnectionStillGetsItsAnswer) {
 TEST_F(ServerTest, AClientIsToldToGoOn) {
   serve();
   HttpClient client(address());
-  client.send("POST /api/v1/jobs HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n");
+  client.send(
+      "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: "
+      "1\r\n\r\n");
   EXPECT_EQ(client.receive().status, 100);
   client.send("a");
   EXPECT_EQ(client.receive().status, 200);
@@ -140,7 +146,7 @@ TEST_F(ServerTest, AForeignHostIsRefused) {
 TEST_F(ServerTest, ATooLargeHeaderIsRefusedInWords) {
   serve();
   HttpClient client(address());
-  client.send("GET / HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n");
+  client.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n");
   const Answer answer = client.receive();
   EXPECT_EQ(answer.status, 431);
   EXPECT_THAT(message(answer), HasSubstr("16384"));
@@ -150,7 +156,7 @@ TEST_F(ServerTest, ATooLargeHeaderIsRefusedInWords) {
 TEST_F(ServerTest, ATooLargeBodyIsRefusedInWords) {
   serve();
   HttpClient client(address());
-  client.send("POST /api/v1/jobs HTTP/1.1\r\nContent-Length: 5000000\r\n\r\n");
+  client.send("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\n");
   const Answer answer = client.receive();
   EXPECT_EQ(answer.status, 413);
   EXPECT_THAT(message(answer), HasSubstr("4194304"));
@@ -170,7 +176,7 @@ TEST_F(ServerTest, ASlowHeaderIsCutOffByItsDeadline) {
   options.limits.header = Duration::milliseconds(50);
   serve();
   HttpClient client(address());
-  client.send("GET /healthz HTTP/1.1\r\nX: ");
+  client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ");
   const Answer answer = client.receive();
   EXPECT_EQ(answer.status, 408);
   EXPECT_TRUE(client.is_closed_by_peer());
@@ -181,7 +187,7 @@ TEST_F(ServerTest, BytesThatTrickleDoNotMoveTheDeadline) {
   options.limits.request.header_bytes_max = 256 << 20;  // It is not the size that ends it.
   serve();
   HttpClient client(address());
-  client.send("GET /healthz HTTP/1.1\r\nX: ");
+  client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ");
   // Bytes go on coming until the server has had enough.
   while (client.send("x")) std::this_thread::yield();
   EXPECT_EQ(front->figures().cut_off, 1u);
@@ -191,7 +197,7 @@ TEST_F(ServerTest, ASlowBodyIsCutOffByItsDeadline) {
   options.limits.body = Duration::milliseconds(50);
   serve();
   HttpClient client(address());
-  client.send("POST /api/v1/jobs HTTP/1.1\r\nContent-Length: 10\r\n\r\nab");
+  client.send("POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nab");
   EXPECT_EQ(client.receive().status, 408);
 }
 
@@ -209,7 +215,8 @@ TEST_F(ServerTest, MoreConnectionsThanAllowedAreTurnedAway) {
   std::vector<HttpClient> clients;
   for (int i = 0; i < 3; ++i) {
     clients.emplace_back(address());
-    EXPECT_EQ(clients.back().request("GET", "/healthz").status, 200);
+    clients.back().send("GET /api/v1/events?follow=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_EQ(clients.back().receive_head().status, 200);
   }
   HttpClient fourth(address());
   const Answer answer = fourth.receive();
@@ -227,7 +234,8 @@ TEST_F(ServerTest, IdleStreamsDoNotKeepRequestsWaiting) {
   std::vector<HttpClient> streams;
   for (int i = 0; i < 200; ++i) {
     streams.emplace_back(address());
-    streams.back().send("GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\n\r\n");
+    streams.back().send(
+        "GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     ASSERT_EQ(streams.back().receive_head().status, 200);
   }
   for (int i = 0; i < 100; ++i) ASSERT_EQ(get("/api/v1/jobs").status, 200);
@@ -240,11 +248,11 @@ TEST_F(ServerTest, AClientThatDoesNotReadIsCutOff) {
   options.limits.write = Duration::seconds(3600);
   serve();
   HttpClient deaf(address());
-  deaf.send("GET /api/v1/events?follow=1 HTTP/1.1\r\n\r\n");
+  deaf.send("GET /api/v1/events?follow=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_EQ(deaf.receive_head().status, 200);
   // Events until its queue is full; those who read do not suffer.
   HttpClient reader(address());
-  reader.send("GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\n\r\n");
+  reader.send("GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_EQ(reader.receive_head().status, 200);
   const auto is_cut_off = [&] { return front->figures().cut_off > 0; };
   for (int i = 0; i < 100'000 && !is_cut_off(); ++i) {
@@ -309,7 +317,7 @@ TEST_F(ServerTest, WhatTheControllerForgetsIsAnsweredAllTheSame) {
 TEST_F(ServerTest, StoppingEndsStreamsAsIfTheyWereOver) {
   serve();
   HttpClient stream(address());
-  stream.send("GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\n\r\n");
+  stream.send("GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_EQ(stream.receive_head().status, 200);
   HttpClient idle(address());
   ASSERT_EQ(idle.request("GET", "/healthz").status, 200);
@@ -317,6 +325,99 @@ TEST_F(ServerTest, StoppingEndsStreamsAsIfTheyWereOver) {
   stream.receive_until("0\r\n\r\n");
   EXPECT_TRUE(stream.is_closed_by_peer());
   EXPECT_TRUE(idle.is_closed_by_peer());
+}
+
+TEST_F(ServerTest, LengthsThatTwoReadersUnderstandInTwoWaysAreRefusedWhole) {
+  serve();
+  for (const char* lengths : {"Transfer-Encoding: xchunked\r\n",
+                              "Transfer-Encoding: gzip, chunked\r\n",
+                              "Transfer-Encoding: identity\r\n",
+                              "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+                              "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"}) {
+    SCOPED_TRACE(lengths);
+    HttpClient client(address());
+    client.send("POST /healthz HTTP/1.1\r\nHost: localhost\r\n" + std::string(lengths) +
+                "\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const int status = client.receive().status;
+    EXPECT_TRUE(status == 400 || status == 501) << status;
+    EXPECT_TRUE(client.is_closed_by_peer()) << "what follows is no second request";
+  }
+}
+
+TEST_F(ServerTest, OneHostIsNeeded) {
+  serve();
+  for (const char* hosts : {"", "Host: localhost\r\nHost: localhost\r\n", "Host: [::1]evil\r\n"}) {
+    SCOPED_TRACE(hosts);
+    HttpClient client(address());
+    client.send("GET /healthz HTTP/1.1\r\n" + std::string(hosts) + "\r\n");
+    const int status = client.receive().status;
+    EXPECT_TRUE(status == 400 || status == 403) << status;
+  }
+  HttpClient old(address());
+  old.send("GET /healthz HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(old.receive().status, 200);
+}
+
+TEST_F(ServerTest, WhoAsksNothingDoesNotKeepAwayWhoDoes) {
+  options.limits.connections_max = 8;
+  serve();
+  std::vector<HttpClient> idle;
+  for (int i = 0; i < 40; ++i) {
+    idle.emplace_back(address());
+    if (i % 2 == 1) idle.back().send("GET /heal");
+  }
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(ServerTest, OthersAreServedWhileATextIsRead) {
+  std::promise<void> reading;
+  std::promise<void> go_on;
+  serve([&](const http::JobText& text) {
+    reading.set_value();
+    go_on.get_future().wait();
+    return read_job_lines(text);
+  });
+  auto slow = std::async(std::launch::async, [&] { return post("/api/v1/jobs", "slow\n"); });
+  reading.get_future().wait();
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(get("/api/v1/jobs").status, 200);
+  go_on.set_value();
+  EXPECT_EQ(slow.get().status, 200);
+}
+
+/// Runs what is posted at once.
+class NowExecutor final : public http::Executor {
+ public:
+  void post(std::function<void()> task) override { task(); }
+
+  std::shared_ptr<void> after(Duration, std::function<void()>) override { return {}; }
+};
+
+TEST(TextReader, TakesABoundedNumberOfTexts) {
+  std::promise<void> reading;
+  std::promise<void> go_on;
+  std::atomic<int> read{0};
+  std::promise<void> last;
+  const auto done = [&](const Result<http::ReadJobs>&) {
+    if (++read == 1 + static_cast<int>(http::kTextsWaitingMax)) last.set_value();
+  };
+  http::TextReader reader(
+      [&](const http::JobText& text) -> Result<http::ReadJobs> {
+        if (text.text == "first") {
+          reading.set_value();
+          go_on.get_future().wait();
+        }
+        return http::ReadJobs{};
+      },
+      std::make_shared<NowExecutor>());
+  ASSERT_TRUE(reader.read({"first"}, done));
+  reading.get_future().wait();
+  for (std::size_t i = 0; i < http::kTextsWaitingMax; ++i) EXPECT_TRUE(reader.read({"more"}, done));
+  EXPECT_FALSE(reader.read({"too much"}, done));
+  go_on.set_value();
+  last.get_future().wait();
+  reader.stop();
+  EXPECT_FALSE(reader.read({"late"}, done));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <openssl/ssl.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/security/authority.hpp"
@@ -49,6 +50,7 @@ class TlsTest : public HttpTest {
   void save(const std::string& name, const KeyPair& pair) const {
     std::ofstream(file(name + ".crt")) << pair.certificate;
     std::ofstream(file(name + ".key")) << pair.key;
+    std::filesystem::permissions(file(name + ".key"), std::filesystem::perms(0600));
   }
 
   void make(const std::string& name, const KeyPair& authority, const Holder& holder) const {
@@ -73,8 +75,9 @@ class TlsTest : public HttpTest {
     const std::unique_ptr<SSL, Free<SSL>> ssl(SSL_new(context.get()));
     SSL_set_fd(ssl.get(), connection.descriptor());
     if (SSL_connect(ssl.get()) != 1) return {};
-    const std::string text =
-        method + " " + target + " HTTP/1.1\r\nConnection: close\r\n" + headers + "\r\n";
+    const std::string text = method + " " + target +
+                             " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers +
+                             "\r\n";
     SSL_write(ssl.get(), text.data(), static_cast<int>(text.size()));
     std::string out;
     std::array<char, 4096> bytes;
@@ -138,7 +141,7 @@ TEST_F(TlsTest, ACertificateOfAnotherAuthorityIsTurnedAway) {
 TEST_F(TlsTest, PlaintextIsTurnedAway) {
   serve();
   HttpClient client(address());
-  client.send("GET /healthz HTTP/1.1\r\n\r\n");
+  client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_TRUE(client.is_closed_by_peer());
 }
 
@@ -148,6 +151,19 @@ TEST_F(TlsTest, FilesThatCannotBeReadAreNamed) {
   const auto served = http::serve_http(control, options);
   ASSERT_FALSE(served.has_value());
   EXPECT_THAT(served.errors().front().text(), HasSubstr("nothing.crt"));
+}
+
+TEST_F(TlsTest, AKeyThatOthersCanReadIsRefused) {
+  const std::string key = file("server.key");
+  for (const unsigned mode : {0644u, 0640u, 0602u}) {
+    if (mode == 0640 && geteuid() == 0) continue;  // A key of root is its group's to read.
+    std::filesystem::permissions(key, std::filesystem::perms(mode));
+    const auto served = http::serve_http(control, options);
+    ASSERT_FALSE(served.has_value()) << mode;
+    EXPECT_THAT(served.errors().front().text(), HasSubstr("chmod 600 " + key));
+  }
+  std::filesystem::permissions(key, std::filesystem::perms(0400));
+  EXPECT_TRUE(http::serve_http(control, options).has_value());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 
@@ -19,6 +20,7 @@ void write_certificate(const std::string& path, X509* certificate) {
 
 void write_key(const std::string& path, EVP_PKEY* key) {
   FILE* const out = std::fopen(path.c_str(), "w");
+  ::chmod(path.c_str(), 0600);
   PEM_write_PrivateKey(out, key, nullptr, nullptr, 0, nullptr, nullptr);
   std::fclose(out);
 }

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -126,6 +127,16 @@ TEST(LinkTls, FilesThatDoNotServeAreNamed) {
   const std::string swapped = refusal({.ca = one.ca, .certificate = one.key, .key = one.ca});
   EXPECT_THAT(swapped, HasSubstr("holds no certificate"));
   EXPECT_THAT(swapped, HasSubstr("holds no private key"));
+}
+
+TEST(LinkTls, AKeyThatOthersCanReadIsRefused) {
+  TestAuthority authority("ours");
+  const TlsFiles files = authority.issue("n1", "agent");
+  EXPECT_TRUE(dial_links(files).has_value());
+  std::filesystem::permissions(files.key, std::filesystem::perms(0604));
+  const auto dialer = dial_links(files);
+  ASSERT_FALSE(dialer.has_value());
+  EXPECT_THAT(dialer.errors().front().text(), HasSubstr("mode 0604 found"));
 }
 
 }  // namespace tls_tests

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -75,11 +76,11 @@ TEST(TokenFile, LetsNobodyInWhileItIsUnsoundAndSaysWhy) {
   const std::string sound = read_whole_file(file).value();
   const auto tokens = TokenFile::open(file);
   ASSERT_TRUE(tokens);
-  ASSERT_TRUE(write_files({{file, sound + "a line\n"}}, Existing::Replace));
+  ASSERT_TRUE(write_files({{file, sound + "a line\n", true}}, Existing::Replace));
   EXPECT_FALSE((*tokens)->identify(ann));
   ASSERT_EQ((*tokens)->problem().size(), 1U);
   EXPECT_EQ((*tokens)->problem()[0].line, 3);
-  ASSERT_TRUE(write_files({{file, sound}}, Existing::Replace));
+  ASSERT_TRUE(write_files({{file, sound, true}}, Existing::Replace));
   EXPECT_TRUE((*tokens)->identify(ann));
   EXPECT_TRUE((*tokens)->problem().empty());
   std::remove(file.c_str());
@@ -105,6 +106,22 @@ TEST(TokenFile, IsNotChangedWhereItIsUnsound) {
   std::ofstream(file) << "no token\n";
   EXPECT_FALSE(add_token(file, make_token().value(), {Role::User, "ann"}));
   EXPECT_EQ(read_whole_file(file).value(), "no token\n");
+}
+
+TEST(TokenFile, IsRefusedWhereOthersCanReadIt) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("tokens");
+  const std::string ann = make_token().value();
+  ASSERT_TRUE(add_token(file, ann, {Role::User, "ann"}));
+  auto tokens = TokenFile::open(file);
+  ASSERT_TRUE(tokens);
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  EXPECT_FALSE((*tokens)->identify(ann)) << "also where it was sound before";
+  const auto again = TokenFile::open(file);
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.errors().front().text().find("mode 0644 found"), std::string::npos);
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  EXPECT_TRUE((*tokens)->identify(ann));
 }
 
 }  // namespace

@@ -246,5 +246,19 @@ TEST_F(MountTest, ALinkPutInTheWayIsRefused) {
   EXPECT_THAT(folder_.status()->reason, HasSubstr("a volume cannot be mounted"));
 }
 
+TEST(Doomed, IsWhoHasAKillPendingOrHasEnded) {
+  const std::string head = "Name:\tx\nState:\t";
+  const std::string none = "SigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n";
+  EXPECT_TRUE(says_doomed(head + "Z (zombie)\n" + none));
+  EXPECT_FALSE(says_doomed(head + "D (disk sleep)\n" + none)) << "it may wake and run on";
+  EXPECT_TRUE(says_doomed(head + "D (disk sleep)\nSigPnd:\t0000000000000100\nShdPnd:\t0\n"));
+  EXPECT_TRUE(says_doomed(head + "D (disk sleep)\nSigPnd:\t0\nShdPnd:\t0000000000000100\n"));
+  EXPECT_FALSE(says_doomed(head + "T (stopped)\nSigPnd:\t0000000000004000\nShdPnd:\t0\n"));
+  EXPECT_FALSE(says_doomed(""));
+  const std::optional<ProcessId> self = process_at(getpid());
+  ASSERT_TRUE(self);
+  EXPECT_FALSE(is_doomed(*self));
+}
+
 }  // namespace
 }  // namespace orrery::runtime

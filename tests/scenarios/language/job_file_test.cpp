@@ -246,5 +246,41 @@ TEST(JobFile, IsToldApartFromAScenario) {
   EXPECT_EQ(kind_of_file("- a\n"), FileKind::Scenario);
 }
 
+TEST(JobFile, WhatIsWrongWithItIsToldInABoundedNumberOfErrors) {
+  std::string text = "name: a\ncommand: [x]\n";
+  for (int i = 0; i < 1000; ++i) text += "unknown-" + std::to_string(i) + ": 1\n";
+  const std::vector<std::string> errors = job_file_errors(text);
+  EXPECT_EQ(errors.size(), kFindingsMax + 1);
+  EXPECT_THAT(errors.back(), HasSubstr("900 more were found"));
+}
+
+TEST(JobFile, PartsThatAreComparedWithEachOtherAreBounded) {
+  std::string text = "name: a\ncommand: [x]\n";
+  for (int i = 0; i < 80'000; ++i) text += "unknown-" + std::to_string(i) + ": 1\n";
+  EXPECT_THAT(job_file_errors(text), ElementsAre(HasSubstr("has 80002 keys, at most 1024")));
+  text = "jobs:\n- name: a\n  command: [x]\n  env:\n";
+  for (int i = 0; i < 2000; ++i) text += "    N" + std::to_string(i) + ": v\n";
+  EXPECT_THAT(job_file_errors(text), ElementsAre(HasSubstr("has 2000 keys, at most 1024")));
+  text =
+      "apiVersion: diengine.opendilab.org/v2alpha1\nkind: DIJob\nmetadata: {name: a}\nspec:\n  "
+      "tasks:\n";
+  for (int i = 0; i < 5000; ++i) text += "  - {type: learner}\n";
+  EXPECT_THAT(job_file_errors(text), ElementsAre(HasSubstr("has 5000 items, at most 4096")));
+  std::string jobs = "jobs:\n";
+  for (int i = 0; i < 5000; ++i) jobs += "- {name: j" + std::to_string(i) + ", command: [x]}\n";
+  const auto many = parse_job_file(jobs, "jobs.yaml");
+  ASSERT_TRUE(many) << "jobs themselves may be many";
+  EXPECT_EQ(many->jobs.size(), 5000u);
+}
+
+TEST(JobFile, WordsThatNoProgramCanBeGivenAreRefused) {
+  EXPECT_THAT(job_file_errors("name: a\ncommand: [\"x\\0y\"]\n"),
+              ElementsAre(HasSubstr("holds a zero byte")));
+  EXPECT_THAT(job_file_errors("name: a\ncommand: [x]\nenv: {\"A=B\": c}\n"),
+              ElementsAre(HasSubstr("a variable is called 'A=B'")));
+  EXPECT_THAT(job_file_errors("name: a\ncommand: [x]\nenv: {A: \"b\\0\"}\n"),
+              ElementsAre(HasSubstr("variable A holds a zero byte")));
+}
+
 }  // namespace
 }  // namespace orrery::scenarios

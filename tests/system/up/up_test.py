@@ -130,6 +130,24 @@ class UpTest(unittest.TestCase):
         self.assertEqual(cluster.wait(), 130)
         self.expect_nothing_left(cluster)
 
+    def test_an_agent_that_cannot_begin_for_a_while_comes_back(self):
+        cluster = self.cluster()
+        # As on a full disk: what was fit before is not for now.
+        state = cluster.state / "node-1"
+        away = cluster.state / "away"
+        state.rename(away)
+        state.write_text("no folder")
+        self.assertTrue(kill_process(cluster.daemons()["node-1"], cluster.state))
+        wait_until("the agent to fail", lambda: cluster.line("agent of node-1 ended (exit code"))
+        self.assertFalse(cluster.ended(), cluster.said)
+        state.unlink()
+        away.rename(state)
+        wait_until("the agent to be back", lambda: "node-1" in cluster.daemons())
+        wait_until("the node to be connected", lambda: [
+            node["connected"] for node in cluster.json("get", "nodes")["nodes"]] == [True])
+        cluster.interrupt()
+        self.assertEqual(cluster.wait(), 130)
+
     def test_when_up_is_killed_its_daemons_and_workers_end(self):
         cluster = self.cluster("--set", "settings.node_lease=2s", "--set",
                                "settings.fence_margin=1s")
