@@ -63,6 +63,15 @@ void write_policy(const Scenario& scenario, std::string& out) {
     out += "planner: {latency: " + yaml_duration(scenario.planner_latency) + "}\n";
 }
 
+void write_jitter(const scenarios::Jitter& jitter, std::string& out) {
+  if (!jitter.any()) return;
+  FlowMap map;
+  const Duration none;
+  map.unless(none, "timers", jitter.timers).unless(none, "batches", jitter.batches);
+  map.unless(none, "planner", jitter.planner).unless(0, "clocks_ppm", jitter.clocks_ppm);
+  out += "jitter: " + map.text() + "\n";
+}
+
 void write_settings(const Settings& settings, std::string& out) {
   const Settings usual;
   FlowMap map;
@@ -363,6 +372,7 @@ std::string to_yaml(const Scenario& scenario) {
   if (scenario.invariants) out += "invariants: true\n";
   write_cluster(scenario, out);
   write_policy(scenario, out);
+  write_jitter(scenario.jitter, out);
   write_settings(scenario.settings, out);
   write_timing(scenario.timing, out);
   write_relaunch(scenario.relaunch, out);

@@ -176,7 +176,7 @@ class Shrinker {
     return s.start == t.start && s.stop == t.stop && s.restore == t.restore &&
            s.rescale == t.rescale && s.checkpoint_interval == t.checkpoint_interval &&
            s.checkpoint_cost == t.checkpoint_cost &&
-           candidate.planner_latency == now.planner_latency &&
+           candidate.planner_latency == now.planner_latency && candidate.jitter == now.jitter &&
            candidate.relaunch.answer == now.relaunch.answer;
   }
 
@@ -246,6 +246,11 @@ class Shrinker {
     bool any = false;
     any = change([](Scenario& s) { s.policy = {}; }) || any;
     any = change([](Scenario& s) { s.planner_latency = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.timers = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.batches = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.planner = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.clocks_ppm = 0; }) || any;
     any = change([](Scenario& s) { s.timing.start = {}; }) || any;
     any = change([](Scenario& s) { s.timing.stop = {}; }) || any;
     any = change([](Scenario& s) { s.timing.restore = {}; }) || any;
@@ -258,6 +263,8 @@ class Shrinker {
             const Duration exclusion = s.settings.exclusion;
             s.settings = {};
             s.settings.exclusion = exclusion;
+            // Another margin has another bound for clocks and timers.
+            s.jitter = within_margin(s.jitter, s.settings);
           }) ||
           any;
     any = change([](Scenario& s) { s.settings.lemon_incidents = 0; }) || any;

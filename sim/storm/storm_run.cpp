@@ -6,6 +6,7 @@
 #include "core/base/invariant.hpp"
 #include "sim/agents/agent_world.hpp"
 #include "sim/control/controller_host.hpp"
+#include "sim/run/late_timers.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/workload.hpp"
 #include "sim/storm/leader_faults.hpp"
@@ -37,6 +38,7 @@ HostOptions host_options(const scenarios::Scenario& scenario, const StormOptions
   host.declarations.emplace_back(NodesDeclared{scenario.groups});
   if (!scenario.quotas.empty()) host.declarations.emplace_back(QuotasDeclared{scenario.quotas});
   host.planner_latency = scenario.planner_latency;
+  host.planner_late_max = scenario.jitter.planner;
   host.idle_turns_max = 20'000;
   // How often snapshots are taken is part of what a seed says.
   constexpr std::array<std::uint64_t, 5> kEvery{0, 5, 20, 100, 500};
@@ -53,9 +55,10 @@ class Storm {
         watch_(scenario),
         ports_(scenario, source, &watch_),
         host_(host_options(scenario, options), ports_, &watch_, &watch_),
-        control_(host_, scenario.seed, [this](LeaderNumber leader, Instant until) {
-          ports_.pause(leader, until);
-        }) {
+        control_(host_,
+                 scenario.seed,
+                 [this](LeaderNumber leader, Instant until) { ports_.pause(leader, until); }),
+        lateness_(scenario.seed, scenario.jitter.timers) {
     watch_.connect(ports_.room());
   }
 
@@ -68,8 +71,10 @@ class Storm {
       if (is_over()) break;
       const Instant now = ports_.now();
       if (now >= scenario_.until) break;
+      check_timers(now);
       control_.time_reached(now);
-      ports_.advance(std::min({host_.next_wake(), control_.next(), scenario_.until}));
+      const Instant wake = lateness_.wake(host_.next_wake(), now);
+      ports_.advance(std::min({wake, control_.next(), scenario_.until}));
     }
     close(report);
   }
@@ -92,6 +97,20 @@ class Storm {
       ports_.room().strike(strike.index, std::max(strike.at, ports_.now()));
     for (const scenarios::Fault& fault : ports_.take_control_faults())
       control_.strike(fault, ports_.now());
+  }
+
+  // A world that wakes nobody finds nothing: now and then it is looked at itself. Who has just
+  // begun may be late at one look.
+  void check_timers(Instant now) {
+    if (now < look_at_timers_) return;
+    look_at_timers_ = now + Duration::seconds(1);
+    const std::string missed = ports_.missed_timer();
+    if (!missed.empty() && missed == missed_)
+      watch_.checker().add(
+          ViolationKind::TimerMissed,
+          now,
+          missed + " was not woken at its deadline: a defect of the simulated world");
+    missed_ = missed;
   }
 
   const Controller* leader() const {
@@ -176,7 +195,10 @@ class Storm {
   AgentWorld ports_;
   ControllerHost host_;
   LeaderFaults control_;
+  Lateness lateness_;  ///< Of the leaders' timers.
   std::vector<Strike> strikes_;
+  Instant look_at_timers_;
+  std::string missed_;  ///< At the last look.
 };
 
 }  // namespace
