@@ -289,6 +289,11 @@ Instant waits_until(const JobState& job) {
   return Instant::never();
 }
 
+void look_again(Step& step, JobState& job, Instant at) {
+  const bool waits = job.row.phase == JobPhase::Pending && step.state.settings.rules >= 1;
+  step.state.set_timer(job, waits ? std::min(at, waits_until(job)) : at);
+}
+
 Instant runs_until(const JobState& job) { return plus(job.started_at, job.spec->run_deadline); }
 
 void count(Step& step, JobState& job, Counter counter) {
@@ -377,6 +382,8 @@ void advance(Step& step, JobState& job) {
     note_allocation(step, job);
     if (job.row.phase != JobPhase::Pending)
       set_phase(step, job, JobPhase::Pending, job.change_reason);
+    else if (step.state.settings.rules >= 1)
+      step.state.set_timer(job, waits_until(job));  // Its claim had a timer of its own.
     step.state.enqueue(job);
     step.state.due.capacity = true;
     return;
@@ -384,12 +391,12 @@ void advance(Step& step, JobState& job) {
   if (job.blocked > 0 && !planted(Bug::StartBeforeRelease)) return;
   if (!nodes_are_heard(step, job)) {
     reached(Mark::WaitsForLists);
-    step.state.set_timer(job, step.at + step.state.settings.node_lease);
+    look_again(step, job, step.at + step.state.settings.node_lease);
     return;
   }
   if (step.at < job.not_before) {
     reached(Mark::BackoffWaited);
-    step.state.set_timer(job, job.not_before);
+    look_again(step, job, job.not_before);
     return;
   }
   activate(step, job);
