@@ -34,8 +34,9 @@ bool is_silent(const Step& step, NodeId node) { return step.state.nodes[node.ind
 
 // A preempted job has at least the notice that the settings promise.
 Duration drain_grace(const Step& step, const JobState& job) {
-  const bool preempted =
-      job.after_drain == AfterDrain::Wait && job.change_reason == Reason::Preempted;
+  const bool preempted = job.after_drain == AfterDrain::Wait &&
+                         job.change_reason == Reason::Preempted &&
+                         !planted(Bug::PreemptionGraceIgnored);
   return preempted ? std::max(job.spec->drain_grace, step.state.settings.preemption_grace)
                    : job.spec->drain_grace;
 }
@@ -434,7 +435,7 @@ void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
 
 void become_running(Step& step, JobState& job, Reason reason) {
   set_phase(step, job, JobPhase::Running, reason);
-  job.failover.start_by = Instant::never();
+  if (!planted(Bug::StartByNotCleared)) job.failover.start_by = Instant::never();
   close_incident(step, job);
   if (!job.targets.empty()) meet_target(step, job);
 }

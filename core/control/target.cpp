@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/planted.hpp"
 #include "core/control/lifecycle.hpp"
 #include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
@@ -108,7 +109,7 @@ void reseat_role(Step& step, const JobState& job, RoleIndex role, Resize& resize
 
 // Whether the job is looked at again when room comes.
 void set_wants_more(State& state, JobState& job, bool wants_more) {
-  if (wants_more == job.wants_more) return;
+  if (wants_more == job.wants_more || planted(Bug::WantsMoreForgotten)) return;
   job.wants_more = wants_more;
   if (wants_more) {
     state.wants_more.push_back(job.row.id);
