@@ -92,9 +92,10 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
+  if (!port.is_established() || port.is_awaited() || port.ear().next_deadline().is_never()) return;
   const Instant deadline = std::max(port.ear().next_deadline(), port.asleep_until());
-  if (!port.ear().next_deadline().is_never())
-    futures_.push(late(std::max(deadline, now())), WorldFutureKind::WakePort, port.number().value);
+  port.set_awaited(true);
+  futures_.push(late(std::max(deadline, now())), WorldFutureKind::WakePort, port.number().value);
 }
 
 // A leader that is awake has something to take. Where it takes batches late, it does so after a
@@ -188,6 +189,7 @@ void AgentWorld::happen(const WorldFuture& future) {
     case WorldFutureKind::WakePort: {
       LeaderPort* port = find(LeaderNumber{subject});
       if (port == nullptr) return;
+      port->set_awaited(false);
       if (port->asleep_until() <= now()) port->time_reached();
       if (port->has_news()) news();
       return wake_port_at(*port);

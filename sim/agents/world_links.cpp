@@ -186,6 +186,8 @@ void AgentWorld::deliver_to_leader(LeaderPort& port, const Message& message) {
     port.reported(message);
   else
     port.told(message);
+  // It had nothing to wait for where all nodes were silent; now it waits for this one.
+  wake_port_at(port);
   if (port.has_news()) news();
 }
 

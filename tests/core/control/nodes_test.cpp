@@ -28,6 +28,37 @@ TEST(Nodes, AnElasticJobGoesOnWithItsSurvivors) {
   EXPECT_EQ(h.row(id).replicas, 4);
 }
 
+// A start that is under way says the place of before: were its worker kept in another place, it
+// would come up beside whoever has that one by now.
+TEST(Nodes, AWorkerThatIsStartingIsStoppedBeforeItsPlaceMoves) {
+  ControllerHarness h({nodes_of(4, 1)});
+  const JobId id = h.submit(job("a").elastic(2, 4));
+  h.plan(grant(id, 4));
+  h.make_ready(id, 3);
+  h.node_down(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting) << "rank 2 stops before it starts as rank 1";
+  EXPECT_EQ(h.job(id).workers[2].state, WorkerState::Draining);
+  EXPECT_EQ(h.job(id).workers[0].state, WorkerState::Starting) << "its place stays";
+  EXPECT_EQ(h.job(id).workers[3].state, WorkerState::Ready) << "it can be told";
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).replicas, 3);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(h.processes_of(id), 3u);
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Nodes, AnOlderLeaderKeepsAWorkerThatIsStarting) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(4, 1)}, settings);
+  const JobId id = h.submit(job("a").elastic(2, 4));
+  h.plan(grant(id, 4));
+  h.node_down(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.job(id).workers[1].incarnation, Incarnation{1});
+}
+
 TEST(Nodes, AFixedJobWithoutRoomWaitsAgain) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.running(job("a").replicas(8), 8);
