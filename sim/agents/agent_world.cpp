@@ -92,10 +92,11 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
-  if (!port.is_established() || port.is_awaited() || port.ear().next_deadline().is_never()) return;
-  const Instant deadline = std::max(port.ear().next_deadline(), port.asleep_until());
-  port.set_awaited(true);
-  futures_.push(late(std::max(deadline, now())), WorldFutureKind::WakePort, port.number().value);
+  if (!port.is_established() || port.ear().next_deadline().is_never()) return;
+  const Instant deadline = std::max({port.ear().next_deadline(), port.asleep_until(), now()});
+  if (deadline >= port.awaited()) return;
+  port.set_awaited(deadline);
+  futures_.push(late(deadline), WorldFutureKind::WakePort, port.number().value);
 }
 
 // A leader that is awake has something to take. Where it takes batches late, it does so after a
@@ -188,8 +189,9 @@ void AgentWorld::happen(const WorldFuture& future) {
       return wake_node(nodes_[subject]);
     case WorldFutureKind::WakePort: {
       LeaderPort* port = find(LeaderNumber{subject});
-      if (port == nullptr) return;
-      port->set_awaited(false);
+      // An earlier deadline has taken its place.
+      if (port == nullptr || port->awaited() > now()) return;
+      port->set_awaited(Instant::never());
       if (port->asleep_until() <= now()) port->time_reached();
       if (port->has_news()) news();
       return wake_port_at(*port);

@@ -77,11 +77,12 @@ class LeaderPort final : public World {
 
   bool has_news() const { return ear_.has_news(); }
 
-  /// A call of `time_reached` is under way in the world's queue. Kept here, for a port whose nodes
-  /// are all silent has nothing to wait for until one of them is heard again.
-  bool is_awaited() const { return awaited_; }
+  /// The deadline for which a call of `time_reached` is under way in the world's queue; never: for
+  /// none. Kept here, for a port whose nodes are all silent has nothing to wait for until one of
+  /// them is heard again, and then its deadline may be earlier than the one of the others.
+  Instant awaited() const { return awaited_; }
 
-  void set_awaited(bool awaited) { awaited_ = awaited; }
+  void set_awaited(Instant deadline) { awaited_ = deadline; }
 
   PortLink& link(NodeId node) { return links_[node.index()]; }
 
@@ -110,7 +111,7 @@ class LeaderPort final : public World {
   const State& state_;
   Duration ahead_;
   bool established_ = false;
-  bool awaited_ = false;
+  Instant awaited_ = Instant::never();
   Instant asleep_until_;
   LeaderEar ear_;
   std::vector<PortLink> links_;

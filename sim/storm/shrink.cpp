@@ -74,6 +74,8 @@ class Shrinker {
     auto read = scenarios::parse_scenario(to_yaml(candidate), candidate.file);
     if (!read) return false;
     candidate = std::move(*read);
+    // What a manifest does not let one change is read back as it was.
+    if (to_yaml(candidate) == to_yaml(best_.scenario)) return false;
     ++best_.runs;
     std::optional<Violation> found = attempt_(candidate);
     if (!found || found->kind != best_.violation.kind) return false;
@@ -185,6 +187,12 @@ class Shrinker {
     const JobSpec usual;
     for (std::size_t i = 0; i < best_.scenario.jobs.size() && go_on_(); ++i) {
       const auto spec = [i](Scenario& s) -> JobSpec& { return s.jobs[i].spec; };
+      any = change([&](Scenario& s) {
+              spec(s).family = JobFamily::Native;
+              spec(s).topology = usual.topology;
+              spec(s).parallel_workers = usual.parallel_workers;
+            }) ||
+            any;
       any = change([&](Scenario& s) { s.jobs[i].workers.clear(); }) || any;
       any = change([&](Scenario& s) { s.jobs[i].ready_after.reset(); }) || any;
       any = change([&](Scenario& s) { spec(s).failover = {}; }) || any;

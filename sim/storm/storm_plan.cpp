@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/random.hpp"
+#include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_faults.hpp"
 #include "sim/storm/plan_jobs.hpp"
 
@@ -137,6 +138,8 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
+  plan_families(Random::stream(seed, "storm/families"), scenario);
+  plan_never(Random::stream(seed, "storm/never"), kStormCalmFrom, scenario);
   Random faults = Random::stream(seed, "storm/faults");
   plan_faults(faults, kStormCalmFrom, scenario);
   scenario.until = kStormCalmFrom + storm_patience(scenario);
