@@ -4,9 +4,11 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/job/turns.hpp"
 #include "sim/storm/drawn_time.hpp"
+#include "sim/storm/plan_jobs.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -70,12 +72,21 @@ void plan_families(Random random, Scenario& scenario) {
   for (ScenarioJob& job : scenario.jobs) {
     JobSpec& spec = job.spec;
     if (!random.chance(share) || is_seated(spec)) continue;
+    const JobSpec before = spec;
     make_pods(spec);
     if (random.chance(0.5))
       make_group(random, spec);
     else
       make_tasks(random, spec);
     spec.priority = spec.priority > 0 ? 100 : 0;
+    // A part of a device has become a whole one, for which there may be no room.
+    std::vector<std::int32_t> counts;
+    for (const RoleSpec& role : spec.roles)
+      counts.push_back(spec.preemptible ? role.min_replicas : role.max_replicas);
+    if (!fits_alone(scenario, spec, counts) || can_never_run(scenario, spec)) {
+      spec = before;
+      continue;
+    }
     drop_dangling_names(scenario, job);
   }
 }
