@@ -75,6 +75,9 @@ class LeaderPort final : public World {
 
   Instant asleep_until() const { return asleep_until_; }
 
+  /// Messages that came while it slept, in the order in which they came: streams keep theirs.
+  std::vector<std::uint32_t>& unheard() { return unheard_; }
+
   bool has_news() const { return ear_.has_news(); }
 
   /// A call of `time_reached` is under way in the world's queue. Kept here, for a port whose nodes
@@ -112,6 +115,7 @@ class LeaderPort final : public World {
   bool established_ = false;
   bool awaited_ = false;
   Instant asleep_until_;
+  std::vector<std::uint32_t> unheard_;
   LeaderEar ear_;
   std::vector<PortLink> links_;
 };
