@@ -78,7 +78,9 @@ void AgentWorld::close(LeaderNumber leader) {
       ports_.begin(), ports_.end(), [&](const auto& port) { return port->number() == leader; });
   if (gone == ports_.end()) return;
   ear_calls_of_past_ += (*gone)->ear().calls();
+  const std::vector<std::uint32_t> unheard = std::exchange((*gone)->unheard(), {});
   ports_.erase(gone);
+  for (const std::uint32_t slot : unheard) deliver(slot);  // To nobody.
   for (NodeHost& node : nodes_) {
     Following& following = following_[node.id().index()];
     if (following.leader != leader) continue;
@@ -163,6 +165,9 @@ void AgentWorld::advance(Instant until) {
 void AgentWorld::happen(const WorldFuture& future) {
   const auto subject = static_cast<std::uint32_t>(future.subject);
   switch (future.kind) {
+    case WorldFutureKind::Listen:
+      if (LeaderPort* port = find(LeaderNumber{subject})) listen(*port);
+      return;
     case WorldFutureKind::Deliver:
       return deliver(subject);
     case WorldFutureKind::Ask:

@@ -172,6 +172,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   Message* compose_to_leader(NodeId node, MessageKind kind);
   void send(bool as_stream);
   void deliver(std::uint32_t slot);
+  void listen(LeaderPort& port);
   void deliver_to_node(const Message& message);
   void deliver_to_leader(LeaderPort& port, const Message& message);
   void answer_beat(LeaderPort& port, const Message& message);

@@ -75,6 +75,9 @@ class LeaderPort final : public World {
 
   Instant asleep_until() const { return asleep_until_; }
 
+  /// Messages that came while it slept, in the order in which they came: streams keep theirs.
+  std::vector<std::uint32_t>& unheard() { return unheard_; }
+
   bool has_news() const { return ear_.has_news(); }
 
   /// The deadline for which a call of `time_reached` is under way in the world's queue; never: for
@@ -113,6 +116,7 @@ class LeaderPort final : public World {
   bool established_ = false;
   Instant awaited_ = Instant::never();
   Instant asleep_until_;
+  std::vector<std::uint32_t> unheard_;
   LeaderEar ear_;
   std::vector<PortLink> links_;
 };

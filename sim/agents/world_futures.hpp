@@ -11,6 +11,7 @@ namespace orrery::sim {
 
 /// What happens; equal instants go by this order, then by insertion.
 enum class WorldFutureKind : std::uint8_t {
+  Listen,     ///< A leader that slept hears what came meanwhile. `subject`: the leader.
   Deliver,    ///< A message arrives. `subject`: its slot.
   Ask,        ///< A client asks, perhaps again. `subject`: the request.
   FaultOver,  ///< A fault of the network ends. `subject`: what `Network::begin` gave.
