@@ -8,7 +8,7 @@
 namespace orrery::sim {
 
 /// In some storms some of the jobs that are there become DIJobs, of the group form or of tasks.
-/// None of them needs more than before.
+/// Each can still run alone.
 void plan_families(Random random, scenarios::Scenario& scenario);
 
 /// In some storms there is one more job that can never run: too large for every node, or for its
