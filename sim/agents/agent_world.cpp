@@ -220,15 +220,19 @@ bool AgentWorld::work_left() const {
   return room_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
 }
 
-// Whoever is woken acts at once, so no deadline of his lies behind.
+// Whoever is woken acts at once, so no deadline of his lies behind, unless he has just begun and
+// his wake is under way.
 std::string AgentWorld::missed_timer() const {
-  const Instant before = now() - scenario_.jitter.timers * 2 - Duration::milliseconds(1);
-  for (const NodeHost& node : nodes_)
+  const Duration slack = scenario_.jitter.timers * 2 + Duration::milliseconds(1);
+  const Instant before = now() - slack;
+  for (const NodeHost& node : nodes_) {
+    if (following_[node.id().index()].wake <= now() + slack) continue;
     if (node.agent_is_up() ? node.next_wake() < before : node.shims_must_kill(before))
       return "the agent or the fence of node " + std::to_string(node.id().value);
+  }
   for (const std::unique_ptr<LeaderPort>& port : ports_) {
     const Instant due = std::max(port->ear().next_deadline(), port->asleep_until());
-    if (port->is_established() && due < before)
+    if (port->is_established() && due < before && port->awaited() > now())
       return "the ear of leader " + std::to_string(port->number().value);
   }
   return {};
