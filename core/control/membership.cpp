@@ -46,7 +46,7 @@ std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Pla
 // A start that may still be under way says the place that its worker had then. Where the membership
 // to come gives the worker another one, the start would bring up a second process in a place that
 // somebody else has by now: such a worker is stopped, and starts again in place with its new one.
-// docs/adr/0018 proves that a place has one process at a time from this.
+// ADR 0018 proves that a place has one process at a time from this.
 void restart_moved_starts(Step& step, JobState& job) {
   if (step.state.settings.rules < 1) return;
   std::vector<std::uint32_t> moved;

@@ -35,7 +35,7 @@ TEST(Nodes, AWorkerThatIsStartingIsStoppedBeforeItsPlaceMoves) {
   const JobId id = h.submit(job("a").elastic(2, 4));
   h.plan(grant(id, 4));
   h.make_ready(id, 3);
-  h.node_down(1);
+  h.node_down(h.job(id).workers[1].node.value);
   EXPECT_EQ(h.phase(id), JobPhase::Restarting) << "rank 2 stops before it starts as rank 1";
   EXPECT_EQ(h.job(id).workers[2].state, WorkerState::Draining);
   EXPECT_EQ(h.job(id).workers[0].state, WorkerState::Starting) << "its place stays";
@@ -247,6 +247,27 @@ TEST(Takeover, AnOrderThatWasLostWithItsLeaderIsGivenAgain) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   EXPECT_EQ(h.row(id).generation, Generation{1});
   EXPECT_EQ(h.row(id).reschedules, 0u);
+}
+
+// A leader was lost with all orders of a membership in which places have moved: whoever had the
+// place of the worker that is started once more is told first that it has another one.
+TEST(Takeover, PlacesThatMovedAreToldBeforeALostStartIsGivenAgain) {
+  ControllerHarness h({nodes_of(4, 1)});
+  const JobId id = h.running(job("a").elastic(2, 4), 4);
+  h.fail(id, 3);
+  h.pass(Duration::seconds(60));  // Its successor is on its way when another is lost.
+  h.node_down(h.job(id).workers[1].node.value);
+  const Sequence before = h.controller.state().sequence;
+  h.stop_all();
+  ASSERT_EQ(h.row(id).generation, Generation{3});
+  const Worker started = h.job(id).workers[2];
+  ASSERT_EQ(started.incarnation, Incarnation{3});
+  ASSERT_EQ(h.job(id).workers[1].birth_rank, Rank{2}) << "it had the place before";
+  h.take_over(2);
+  h.step(NodeReturned{started.node, {}, before});
+  ASSERT_EQ(h.orders.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<UpdateMembership>(h.orders[0]));
+  EXPECT_TRUE(std::holds_alternative<StartWorkers>(h.orders[1]));
 }
 
 TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {
