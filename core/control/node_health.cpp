@@ -351,10 +351,10 @@ void on_event(Step& step, const DevicesLost& event) {
     bool anybody = false;
     for (std::size_t i = 0; i < job.workers.size(); ++i) {
       const Worker& worker = job.workers[i];
-      lost[i] = worker.node == event.node && (worker.devices & event.devices) != 0 &&
-                ((worker.state == WorkerState::Starting &&
-                  !planted(Bug::DeviceLossForgetsStarting)) ||
-                 worker.state == WorkerState::Ready);
+      lost[i] =
+          worker.node == event.node && (worker.devices & event.devices) != 0 &&
+          ((worker.state == WorkerState::Starting && !planted(Bug::DeviceLossForgetsStarting)) ||
+           worker.state == WorkerState::Ready);
       anybody = anybody || lost[i] != 0;
     }
     if (anybody) on_node_loss(step, job, std::move(lost), event.node, Reason::DeviceLost);

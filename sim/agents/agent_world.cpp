@@ -90,10 +90,11 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
-  if (!port.is_established() || port.is_awaited() || port.ear().next_deadline().is_never()) return;
-  const Instant deadline = std::max(port.ear().next_deadline(), port.asleep_until());
-  port.set_awaited(true);
-  futures_.push(std::max(deadline, now()), WorldFutureKind::WakePort, port.number().value);
+  if (!port.is_established() || port.ear().next_deadline().is_never()) return;
+  const Instant at = std::max({port.ear().next_deadline(), port.asleep_until(), now()});
+  if (at >= port.wake()) return;
+  port.set_wake(at);
+  futures_.push(at, WorldFutureKind::WakePort, port.number().value);
 }
 
 // A leader that is awake has something to take.
@@ -167,8 +168,8 @@ void AgentWorld::happen(const WorldFuture& future) {
       return wake_node(nodes_[subject]);
     case WorldFutureKind::WakePort: {
       LeaderPort* port = find(LeaderNumber{subject});
-      if (port == nullptr) return;
-      port->set_awaited(false);
+      if (port == nullptr || port->wake() > now()) return;  // An earlier one has taken its place.
+      port->set_wake(Instant::never());
       if (port->asleep_until() <= now()) port->time_reached();
       if (port->has_news()) news();
       return wake_port_at(*port);
@@ -186,6 +187,21 @@ std::vector<std::uint32_t> AgentWorld::take_struck() { return std::exchange(stru
 
 bool AgentWorld::work_left() const {
   return room_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
+}
+
+std::string AgentWorld::overdue() const {
+  const Duration late = scenario_.settings.node_lease;
+  const auto is_late = [&](Instant deadline) {
+    return !deadline.is_never() && deadline + late < now();
+  };
+  for (const std::unique_ptr<LeaderPort>& port : ports_)
+    if (port->is_established() && port->asleep_until() <= now() &&
+        is_late(port->ear().next_deadline()))
+      return "leader " + std::to_string(port->number().value);
+  for (const NodeHost& node : nodes_)
+    if (node.is_up() && is_late(node.next_wake()) && following_[node.id().index()].wake > now())
+      return "node " + std::to_string(node.id().value);
+  return {};
 }
 
 WorldSteps AgentWorld::steps() const {

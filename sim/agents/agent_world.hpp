@@ -81,6 +81,10 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   /// heartbeats.
   bool work_left() const;
 
+  /// What this world should have woken long ago: a leader's ear, an agent or its shims whose
+  /// deadline passed more than a lease ago. Empty where all is in order.
+  std::string overdue() const;
+
   /// When a leader was told something last.
   Instant last_news() const { return last_news_; }
 

@@ -80,11 +80,11 @@ class LeaderPort final : public World {
 
   bool has_news() const { return ear_.has_news(); }
 
-  /// A call of `time_reached` is under way in the world's queue. Kept here, for a port whose nodes
-  /// are all silent has nothing to wait for until one of them is heard again.
-  bool is_awaited() const { return awaited_; }
+  /// The earliest call of `time_reached` in the world's queue; never where there is none: a port
+  /// whose nodes are all silent may have nothing to wait for until one of them is heard again.
+  Instant wake() const { return wake_; }
 
-  void set_awaited(bool awaited) { awaited_ = awaited; }
+  void set_wake(Instant wake) { wake_ = wake; }
 
   PortLink& link(NodeId node) { return links_[node.index()]; }
 
@@ -113,8 +113,8 @@ class LeaderPort final : public World {
   const State& state_;
   Duration ahead_;
   bool established_ = false;
-  bool awaited_ = false;
   Instant asleep_until_;
+  Instant wake_ = Instant::never();
   std::vector<std::uint32_t> unheard_;
   LeaderEar ear_;
   std::vector<PortLink> links_;

@@ -1,6 +1,7 @@
 #include "sim/storm/storm_run.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/base/invariant.hpp"
@@ -68,6 +69,7 @@ class Storm {
       if (is_over()) break;
       const Instant now = ports_.now();
       if (now >= scenario_.until) break;
+      check_world(now);
       control_.time_reached(now);
       ports_.advance(std::min({host_.next_wake(), control_.next(), scenario_.until}));
     }
@@ -92,6 +94,17 @@ class Storm {
       ports_.room().strike(strike.index, std::max(strike.at, ports_.now()));
     for (const scenarios::Fault& fault : ports_.take_control_faults())
       control_.strike(fault, ports_.now());
+  }
+
+  // A world that forgets to wake somebody finds nothing: the storm would be blind, and clean.
+  void check_world(Instant now) {
+    if (now < look_at_) return;
+    look_at_ = now + Duration::seconds(10);
+    if (const std::string late = ports_.overdue(); !late.empty())
+      watch_.checker().add(
+          ViolationKind::NoProgress,
+          now,
+          "the simulated world has not woken " + late + ", whose deadline is long over");
   }
 
   const Controller* leader() const {
@@ -177,6 +190,7 @@ class Storm {
   ControllerHost host_;
   LeaderFaults control_;
   std::vector<Strike> strikes_;
+  Instant look_at_;  ///< When the world itself is looked at next.
 };
 
 }  // namespace

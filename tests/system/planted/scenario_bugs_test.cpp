@@ -62,23 +62,23 @@ class ScenarioBug : public ::testing::TestWithParam<Case> {};
 TEST_P(ScenarioBug, IsFoundByItsScenario) {
   EXPECT_EQ(unmet(GetParam().scenario, Bug::None), "");
   const std::string found = unmet(GetParam().scenario, GetParam().bug);
-  EXPECT_NE(found, "") << GetParam().scenario << " is met although "
-                       << to_string(GetParam().bug) << " is planted";
+  EXPECT_NE(found, "") << GetParam().scenario << " is met although " << to_string(GetParam().bug)
+                       << " is planted";
   std::printf("%-30s %s\n", std::string(to_string(GetParam().bug)).c_str(), found.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Each,
     ScenarioBug,
-    ::testing::Values(
-        Case{Bug::DeviceLossForgetsStarting, "failover/device_lost_while_starting.yaml"},
-        Case{Bug::ExclusionLeavesIncidents, "failover/lemon_begins_anew.yaml"},
-        Case{Bug::IncidentWindowWrong, "failover/lemon_two_windows.yaml"},
-        Case{Bug::PreemptionGraceIgnored, "lifecycle/preemption_grace.yaml"},
-        Case{Bug::ShareRounding, "lifecycle/part_to_the_thousandth.yaml"},
-        Case{Bug::SpareNeverReturned, "failover/spare_again.yaml"},
-        Case{Bug::StartByNotCleared, "failover/strict_second_start.yaml"},
-        Case{Bug::WantsMoreForgotten, "lifecycle/grows_when_room_comes.yaml"}),
+    ::testing::Values(Case{Bug::DeviceLossForgetsStarting,
+                           "failover/device_lost_while_starting.yaml"},
+                      Case{Bug::ExclusionLeavesIncidents, "failover/lemon_begins_anew.yaml"},
+                      Case{Bug::IncidentWindowWrong, "failover/lemon_two_windows.yaml"},
+                      Case{Bug::PreemptionGraceIgnored, "lifecycle/preemption_grace.yaml"},
+                      Case{Bug::ShareRounding, "lifecycle/part_to_the_thousandth.yaml"},
+                      Case{Bug::SpareNeverReturned, "failover/spare_again.yaml"},
+                      Case{Bug::StartByNotCleared, "failover/strict_second_start.yaml"},
+                      Case{Bug::WantsMoreForgotten, "lifecycle/grows_when_room_comes.yaml"}),
     [](const auto& each) { return std::string(to_string(each.param.bug)); });
 
 /// A new bug of this kind has a scenario, too.
