@@ -194,7 +194,7 @@ void AgentWorld::deliver_to_leader(LeaderPort& port, const Message& message) {
     port.reported(message);
   else
     port.told(message);
-  // It had nothing to wait for where all nodes were silent; now it waits for this one.
+  // It may have had nothing to wait for, or something later than what it waits for now.
   wake_port_at(port);
   if (port.has_news()) news();
 }

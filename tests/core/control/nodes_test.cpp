@@ -83,6 +83,23 @@ TEST(Nodes, AJobWithAllItsNodesSilentIsUnknownAndRegainedWithoutRestart) {
   EXPECT_EQ(h.row(id).node_losses, 0u);
 }
 
+// Storms ended there: the lease was left behind, and the node returned after its job was forgotten.
+TEST(Nodes, WhoIsGivenUpOnASilentNodeLeavesNoLeaseThere) {
+  ControllerHarness h({nodes_of(4, 1)});
+  JobBuilder whole = job("a").replicas(2);
+  whole.raw().recovery = RecoveryScope::Job;
+  const JobId id = h.running(whole, 2, {on(0, 1), on(1, 1)});
+  h.take_over(2);
+  for (const std::uint32_t node : {0, 2, 3}) h.node_up(node);
+  h.step(NodeSilent{NodeId{1}});
+  ASSERT_EQ(h.phase(id), JobPhase::Unknown);
+  h.step(DevicesLost{NodeId{0}, 1});  // All of it begins anew elsewhere.
+  h.stop_all();
+  h.settle();
+  ASSERT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_TRUE(h.controller.state().ledger.node(NodeId{1}).first.is_none());
+}
+
 TEST(Nodes, AnUnknownJobIsGivenUpAtItsDeadline) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.running(job("a").replicas(2), 2, {on(0, 2)});
