@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/base/enum_names.hpp"
@@ -43,7 +44,19 @@ enum class Bug : std::uint8_t {
   StoreKeepsTornRecord,    ///< Half of a torn batch counts as written.
   StoreTellsDurableEarly,  ///< Records are called durable when they are handed over.
   StoreOldSnapshot,        ///< The store answers with the snapshot before the newest.
+  // Decisions that break no rule of the storm: a scenario finds each, where it is the last resort.
+  DeviceLossForgetsStarting,  ///< Workers that are starting outlive their device.
+  ExclusionLeavesIncidents,   ///< A node that is let in again has its old incidents.
+  IncidentWindowWrong,        ///< Incidents count for twice as long as the settings say.
+  PreemptionGraceIgnored,     ///< A preempted job has its own grace only.
+  ShareRounding,              ///< A part of a device goes where a thousandth is missing.
+  SpareNeverReturned,         ///< Nobody becomes a spare again.
+  StartByNotCleared,          ///< The deadline of a start is that of the first one for ever.
+  WantsMoreForgotten,         ///< A job below its number is not looked at when room comes.
 };
+
+/// Those that storms find; the others have a scenario each.
+inline constexpr std::size_t kStormBugs = static_cast<std::size_t>(Bug::StoreOldSnapshot) + 1;
 
 template <>
 struct EnumNames<Bug> {
@@ -73,7 +86,15 @@ struct EnumNames<Bug> {
                                      "store_accepts_deposed",
                                      "store_keeps_torn_record",
                                      "store_tells_durable_early",
-                                     "store_old_snapshot"};
+                                     "store_old_snapshot",
+                                     "device_loss_forgets_starting",
+                                     "exclusion_leaves_incidents",
+                                     "incident_window_wrong",
+                                     "preemption_grace_ignored",
+                                     "share_rounding",
+                                     "spare_never_returned",
+                                     "start_by_not_cleared",
+                                     "wants_more_forgotten"};
 };
 
 #ifdef ORRERY_PLANTED

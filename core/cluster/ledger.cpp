@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
 #include "core/plan/plan.hpp"
 
 namespace orrery {
@@ -179,7 +180,8 @@ std::uint64_t Ledger::choose(const LedgerNode& node, NodeId id, const Demand& de
     std::int32_t best_left = 1001;
     for (int d = 0; d < node.devices; ++d) {
       if ((node.whole_unclaimed & bit(d)) != 0) continue;
-      const std::int32_t left = 1000 - thousandths_taken(id, d, Count::Promised);
+      const std::int32_t left =
+          1000 - thousandths_taken(id, d, Count::Promised) + (planted(Bug::ShareRounding) ? 1 : 0);
       if (left >= demand.share.thousandths && left < best_left) {
         best = d;
         best_left = left;

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/control/incident.hpp"
+#include "core/control/recovery.hpp"
 #include "core/control/seating.hpp"
+#include "core/job/turns.hpp"
 
 namespace orrery {
 namespace {
@@ -132,6 +134,18 @@ void keep_survivors(const JobState& job, Accepted& grant) {
   }
 }
 
+// Who stays, and who of them starts anew in place.
+void choose_survivors(const JobState& job, Accepted& grant) {
+  grant.change.replace.assign(job.workers.size(), 0);
+  if (job.spec->rescale == RescaleMode::Restart) {
+    grant.change.keep.assign(job.workers.size(), 0);
+    return;
+  }
+  keep_survivors(job, grant);
+  for (std::size_t i = 0; i < job.workers.size(); ++i)
+    grant.change.replace[i] = grant.change.keep[i] != 0 && must_start_anew(job, job.workers[i]);
+}
+
 // First pass over a job that holds something: what it gives up.
 void give_up(Step& step, JobState& job, Accepted& grant) {
   JobRow& row = job.row;
@@ -149,14 +163,7 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
     give_all_back(step, job, Reason::Preempted);
     return;
   }
-  grant.change.replace.assign(job.workers.size(), 0);
-  if (job.spec->rescale == RescaleMode::Restart) {
-    grant.change.keep.assign(job.workers.size(), 0);
-  } else {
-    keep_survivors(job, grant);
-    for (std::size_t i = 0; i < job.workers.size(); ++i)
-      grant.change.replace[i] = grant.change.keep[i] != 0 && must_start_anew(job, job.workers[i]);
-  }
+  choose_survivors(job, grant);
   ++row.reschedules;
   job.change_reason = grant.replicas == row.replicas ? Reason::Moved : Reason::Rescaled;
   set_phase(step, job, JobPhase::Rescheduling, job.change_reason);
@@ -181,7 +188,7 @@ std::vector<NodeCount> beyond(std::span<const NodeCount> wanted, std::vector<Nod
 }
 
 // Where the new workers of a changed job go; false where the plan's places are gone.
-bool place_change(Step& step, JobState& job, Accepted& grant) {
+bool place_change(Step& step, const JobState& job, Accepted& grant) {
   MembershipChange& change = grant.change;
   if (job.spec->rescale == RescaleMode::Restart)
     return find_places(step, job, grant.replicas, grant.nodes, change.added);
@@ -205,6 +212,21 @@ bool place_change(Step& step, JobState& job, Accepted& grant) {
   return ports_fit(step.state.ledger, *job.spec, change.added);
 }
 
+// Where a job that holds nothing goes: where the plan says, or at what the plan says; an elastic
+// one may start smaller than that, at its minimum, but never below. False where it does not fit.
+bool place_new(Step& step,
+               const JobState& job,
+               const Accepted& grant,
+               std::vector<Placed>& places,
+               bool& clipped) {
+  if (find_places(step, job, grant.replicas, grant.nodes, places)) return true;
+  if (!grant.nodes.empty()) return false;
+  places.clear();
+  const std::int32_t least = size_at_most(*job.spec, job.row.elastic, job.row.min_replicas);
+  clipped = grant.replicas > job.row.min_replicas && find_places(step, job, least, {}, places);
+  return clipped;
+}
+
 void take(Step& step, JobState& job, Accepted& grant) {
   if (job.row.holds && job.row.phase == JobPhase::Rescheduling) {
     if (place_change(step, job, grant)) {
@@ -217,17 +239,9 @@ void take(Step& step, JobState& job, Accepted& grant) {
     return;
   }
   std::vector<Placed> places;
-  bool fits = find_places(step, job, grant.replicas, grant.nodes, places);
-  if (!fits && grant.nodes.empty()) {
-    // An elastic job may start smaller than proposed, at its minimum, but never below.
-    places.clear();
-    const std::int32_t least = size_at_most(*job.spec, job.row.elastic, job.row.min_replicas);
-    if (grant.replicas > job.row.min_replicas && find_places(step, job, least, {}, places)) {
-      fits = true;
-      step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
-    }
-  }
-  if (!fits) return drop(step, job, Ignored::DoesNotFit);
+  bool clipped = false;
+  if (!place_new(step, job, grant, places, clipped)) return drop(step, job, Ignored::DoesNotFit);
+  if (clipped) step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
   step.state.dequeue(job);
   job.change_reason = Reason::Granted;
   MembershipChange change;
@@ -306,6 +320,54 @@ void drop_unseatable(Step& step, std::vector<Accepted>& accepted) {
   });
 }
 
+// A job that its new size would cost its places: its seats are named, or all of it starts anew. It
+// would be drained before anybody knows whether it fits.
+bool must_be_tried(const JobState& job, const Accepted& grant) {
+  return job.row.holds && grant.replicas > 0 &&
+         (is_seated(*job.spec) || job.spec->rescale == RescaleMode::Restart);
+}
+
+// Carries the plan out on a trial of the ledger. The first grant that must be tried and does not
+// fit, or none.
+std::size_t first_misfit(Step& step, std::span<const Accepted> accepted) {
+  LedgerTrial trial(step);
+  std::vector<Accepted> grants(accepted.begin(), accepted.end());
+  for (Accepted& grant : grants) {
+    const JobState& job = step.state.job(grant.job);
+    if (!job.row.holds) continue;
+    if (grant.replicas > 0) choose_survivors(job, grant);
+    trial.give_up(job, grant.replicas > 0 ? present_after(grant.change) : RankFlags{});
+  }
+  for (std::size_t i = 0; i < grants.size(); ++i) {
+    if (grants[i].replicas == 0) continue;
+    const JobState& job = step.state.job(grants[i].job);
+    std::vector<Placed> places;
+    bool clipped = false;
+    const bool fits = job.row.holds ? place_change(step, job, grants[i])
+                                    : place_new(step, job, grants[i], places, clipped);
+    if (fits)
+      trial.take(job, job.row.holds ? std::span<const Placed>(grants[i].change.added) : places);
+    else if (must_be_tried(job, grants[i]))
+      return i;
+  }
+  return grants.size();
+}
+
+// A job is not disturbed for a size that it cannot have in the end: beside its own roles that stay,
+// and beside what the plan gives to others. Else it would be drained, wait, start as it was, and be
+// drained again by the same plan in the next cycle.
+void drop_unplaceable(Step& step, std::vector<Accepted>& accepted) {
+  const auto must = [&](const Accepted& grant) {
+    return must_be_tried(step.state.job(grant.job), grant);
+  };
+  while (std::any_of(accepted.begin(), accepted.end(), must)) {
+    const std::size_t misfit = first_misfit(step, accepted);
+    if (misfit == accepted.size()) return;
+    drop(step, step.state.job(accepted[misfit].job), Ignored::DoesNotFit);
+    accepted.erase(accepted.begin() + static_cast<std::ptrdiff_t>(misfit));
+  }
+}
+
 }  // namespace
 
 void on_event(Step& step, const PlanProposed& event) {
@@ -318,7 +380,10 @@ void on_event(Step& step, const PlanProposed& event) {
     if (std::optional<Accepted> each = accept(step, event.plan, grant, more))
       accepted.push_back(std::move(*each));
   drop_repeated(step, accepted);
-  drop_unseatable(step, accepted);
+  if (state.settings.rules >= 1)
+    drop_unplaceable(step, accepted);
+  else
+    drop_unseatable(step, accepted);
   for (Accepted& grant : accepted) {
     JobState& job = state.job(grant.job);
     if (job.row.holds) give_up(step, job, grant);

@@ -61,6 +61,8 @@ void open_incident(
   Incident& open = failover.open;
   open = Incident{};
   open.number = ++failover.incidents;
+  // A sub-master answers by the number that it was told: it has to hear of this one.
+  if (step.state.settings.rules >= 1) failover.told = Incarnation{};
   open.scope = scope;
   open.cause = cause;
   open.since = step.occurred_at;

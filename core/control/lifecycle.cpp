@@ -34,8 +34,9 @@ bool is_silent(const Step& step, NodeId node) { return step.state.nodes[node.ind
 
 // A preempted job has at least the notice that the settings promise.
 Duration drain_grace(const Step& step, const JobState& job) {
-  const bool preempted =
-      job.after_drain == AfterDrain::Wait && job.change_reason == Reason::Preempted;
+  const bool preempted = job.after_drain == AfterDrain::Wait &&
+                         job.change_reason == Reason::Preempted &&
+                         !planted(Bug::PreemptionGraceIgnored);
   return preempted ? std::max(job.spec->drain_grace, step.state.settings.preemption_grace)
                    : job.spec->drain_grace;
 }
@@ -215,6 +216,8 @@ void stop_workers(Step& step,
     Worker& worker = job.workers[rank];
     if (is_silent(step, worker.node)) {
       worker_gone(step, job, worker, WorkerState::Lost);
+      // Nobody starts in its place: its lease would outlive the job.
+      if (give_up && step.state.settings.rules >= 1) release(step, worker);
       continue;
     }
     if (worker.state == WorkerState::Ready) --job.ready;
@@ -291,6 +294,11 @@ Instant waits_until(const JobState& job) {
     if (condition.phase == JobPhase::Pending && condition.status)
       return plus(condition.since, job.spec->wait_deadline);
   return Instant::never();
+}
+
+void look_again(Step& step, JobState& job, Instant at) {
+  const bool waits = job.row.phase == JobPhase::Pending && step.state.settings.rules >= 1;
+  step.state.set_timer(job, waits ? std::min(at, waits_until(job)) : at);
 }
 
 Instant runs_until(const JobState& job) { return plus(job.started_at, job.spec->run_deadline); }
@@ -381,6 +389,8 @@ void advance(Step& step, JobState& job) {
     note_allocation(step, job);
     if (job.row.phase != JobPhase::Pending)
       set_phase(step, job, JobPhase::Pending, job.change_reason);
+    else if (step.state.settings.rules >= 1)
+      step.state.set_timer(job, waits_until(job));  // Its claim had a timer of its own.
     step.state.enqueue(job);
     step.state.due.capacity = true;
     return;
@@ -388,12 +398,12 @@ void advance(Step& step, JobState& job) {
   if (job.blocked > 0 && !planted(Bug::StartBeforeRelease)) return;
   if (!nodes_are_heard(step, job)) {
     reached(Mark::WaitsForLists);
-    step.state.set_timer(job, step.at + step.state.settings.node_lease);
+    look_again(step, job, step.at + step.state.settings.node_lease);
     return;
   }
   if (step.at < job.not_before) {
     reached(Mark::BackoffWaited);
-    step.state.set_timer(job, job.not_before);
+    look_again(step, job, job.not_before);
     return;
   }
   activate(step, job);
@@ -431,7 +441,7 @@ void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
 
 void become_running(Step& step, JobState& job, Reason reason) {
   set_phase(step, job, JobPhase::Running, reason);
-  job.failover.start_by = Instant::never();
+  if (!planted(Bug::StartByNotCleared)) job.failover.start_by = Instant::never();
   close_incident(step, job);
   if (!job.targets.empty()) meet_target(step, job);
 }

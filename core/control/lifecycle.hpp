@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.hpp"
@@ -53,6 +54,10 @@ void count(Step& step, JobState& job, Counter counter);
 
 /// Tells that an event, or a part of a plan, changed nothing.
 void ignore(Step& step, const JobState* job, Ignored why, std::size_t event_kind);
+
+/// Sets the timer of a job to look at it again at `at`. One that is Pending is looked at no later
+/// than its wait may last, whatever else it waits for.
+void look_again(Step& step, JobState& job, Instant at);
 
 /// Chooses nodes for every role of a job at these replicas of the elastic one; claims nothing.
 /// `elastic_nodes` may fix where the elastic replicas go; whoever has a seat goes there. False
@@ -118,6 +123,37 @@ bool must_start_anew(const JobState& job, const Worker& worker);
 /// Starts those anew, in place, that came up with the environment of a membership that was over by
 /// then. True where there was such a worker.
 bool restart_outdated(Step& step, JobState& job);
+
+/// A ledger to try claims on: whatever is done to it is undone at the end. Copies the ledger, so it
+/// is for the few decisions that must be exact before anybody is disturbed.
+class LedgerTrial {
+ public:
+  explicit LedgerTrial(Step& step)
+      : step_(step), before_(step.state.ledger), woken_(step.woken.size()) {}
+
+  LedgerTrial(const LedgerTrial&) = delete;
+  LedgerTrial& operator=(const LedgerTrial&) = delete;
+
+  ~LedgerTrial() {
+    step_.state.ledger = std::move(before_);
+    step_.woken.resize(woken_);
+  }
+
+  /// Gives back what workers hold that go; `keep` by rank, 0: the worker goes. Empty: all go.
+  void give_up(const JobState& job, std::span<const std::uint8_t> keep);
+
+  /// Claims the places; they must fit together.
+  void take(const JobState& job, std::span<const Placed> added);
+
+ private:
+  Step& step_;
+  Ledger before_;
+  std::size_t woken_;
+};
+
+/// Whether `added` fits together beside those who stay, once the others have given back what they
+/// hold. Exact, where fits_together on the ledger of now does not know yet what comes free.
+bool fits_after(Step& step, const JobState& job, const MembershipChange& change);
 
 /// First half: stops what goes and gives its capacity up for new claims.
 void release_dropped(Step& step, JobState& job, const MembershipChange& change);

@@ -43,6 +43,26 @@ std::vector<Worker> claim_added(Step& step, JobState& job, const std::vector<Pla
   return added;
 }
 
+// A start that may still be under way says the place that its worker had then. Where the membership
+// to come gives the worker another one, the start would bring up a second process in a place that
+// somebody else has by now: such a worker is stopped, and starts again in place with its new one.
+// ADR 0018 proves that a place has one process at a time from this.
+void restart_moved_starts(Step& step, JobState& job) {
+  if (step.state.settings.rules < 1) return;
+  std::vector<std::uint32_t> moved;
+  for (std::uint32_t rank = 0; rank < job.next.size(); ++rank) {
+    const std::uint32_t from = job.next_from[rank];
+    if (from == kNew || job.workers[from].state != WorkerState::Starting) continue;
+    const std::int32_t local_rank = job.next[rank].local_rank;
+    if (from == rank && job.workers[from].local_rank == local_rank) continue;
+    job.next[rank] = successor_of(step.state.ledger, job.workers[from]);
+    job.next[rank].local_rank = local_rank;
+    job.next_from[rank] = kNew;
+    moved.push_back(from);
+  }
+  stop_workers(step, job, moved, false);
+}
+
 }  // namespace
 
 void form_next(Step& step, JobState& job, const MembershipChange& change) {
@@ -79,6 +99,7 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   std::vector<std::int32_t> local(job.role_count(), 0);
   for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
   job.after_drain = AfterDrain::Start;
+  restart_moved_starts(step, job);
   note_allocation(step, job);
   advance(step, job);
 }

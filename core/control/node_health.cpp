@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/planted.hpp"
 #include "core/control/incident.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/sub_master.hpp"
@@ -67,7 +68,7 @@ void send_back(Step& step, NodeId node) {
     return;
   }
   stand_in->stands_in_for = NodeId::none();
-  if (!step.state.ledger.node(node).first.is_none()) return;
+  if (!step.state.ledger.node(node).first.is_none() || planted(Bug::SpareNeverReturned)) return;
   nodes[node.index()].spare = true;
   set_usable(step, node);
   tell(step, node, NodeChange::SpareAgain);
@@ -180,7 +181,7 @@ void end_exclusions(Step& step) {
     if (!state.excluded || state.excluded_until > step.at) continue;
     state.excluded = false;
     state.excluded_until = Instant::never();
-    state.incidents.clear();
+    if (!planted(Bug::ExclusionLeavesIncidents)) state.incidents.clear();
     refresh_node(step, NodeId{static_cast<std::uint32_t>(i)}, NodeChange::Included);
   }
   step.state.rebuild_node_timer();
@@ -191,7 +192,8 @@ void note_node_incident(Step& step, NodeId node) {
   if (settings.lemon_incidents <= 0 || node.index() >= step.state.nodes.size()) return;
   NodeState& state = step.state.nodes[node.index()];
   state.incidents.push_back(step.at);
-  std::erase_if(state.incidents, [&](Instant at) { return step.at - at >= settings.lemon_window; });
+  const Duration window = settings.lemon_window * (planted(Bug::IncidentWindowWrong) ? 2 : 1);
+  std::erase_if(state.incidents, [&](Instant at) { return step.at - at >= window; });
   if (state.excluded || state.incidents.size() < static_cast<std::size_t>(settings.lemon_incidents))
     return;
   exclude_for_a_while(step, node);
@@ -349,8 +351,10 @@ void on_event(Step& step, const DevicesLost& event) {
     bool anybody = false;
     for (std::size_t i = 0; i < job.workers.size(); ++i) {
       const Worker& worker = job.workers[i];
-      lost[i] = worker.node == event.node && (worker.devices & event.devices) != 0 &&
-                (worker.state == WorkerState::Starting || worker.state == WorkerState::Ready);
+      lost[i] =
+          worker.node == event.node && (worker.devices & event.devices) != 0 &&
+          ((worker.state == WorkerState::Starting && !planted(Bug::DeviceLossForgetsStarting)) ||
+           worker.state == WorkerState::Ready);
       anybody = anybody || lost[i] != 0;
     }
     if (anybody) on_node_loss(step, job, std::move(lost), event.node, Reason::DeviceLost);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/control/lifecycle.hpp"
+#include "core/control/recovery.hpp"
 #include "core/control/seating.hpp"
 #include "core/discovery/port_demand.hpp"
 #include "core/job/turns.hpp"
@@ -86,6 +87,28 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
   for (auto lease = held.rbegin(); lease != held.rend(); ++lease)
     ledger.release(*lease, step.woken);
   return fits && ports_fit(ledger, *job.spec, added);
+}
+
+void LedgerTrial::give_up(const JobState& job, std::span<const std::uint8_t> keep) {
+  Ledger& ledger = step_.state.ledger;
+  const auto release = [&](LeaseId lease) {
+    if (!lease.is_none()) ledger.begin_release(lease, step_.woken);
+  };
+  for (std::size_t rank = 0; rank < job.workers.size(); ++rank)
+    if (keep.empty() || keep[rank] == 0) release(job.workers[rank].lease);
+  for (std::size_t i = 0; keep.empty() && i < job.next.size(); ++i)
+    if (job.next_from[i] == kNew) release(job.next[i].lease);
+}
+
+void LedgerTrial::take(const JobState& job, std::span<const Placed> added) {
+  for (const std::size_t i : claim_order(step_.state, job, added))
+    for (std::int32_t n = 0; n < added[i].at.replicas; ++n) (void)claim(step_, job, added[i]);
+}
+
+bool fits_after(Step& step, const JobState& job, const MembershipChange& change) {
+  LedgerTrial trial(step);
+  trial.give_up(job, present_after(change));
+  return fits_together(step, job, change.added);
 }
 
 bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes) {

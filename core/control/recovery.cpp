@@ -373,6 +373,9 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
   if (!count_wide_restarts(step, job, failed, scope)) return;
   // A recovery that comes over another one takes its place, with all that that one has claimed.
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
+  // Nor is an answer awaited any more about nodes of the incident before: it would come as a stale
+  // one, and the next question would be taken for that one.
+  if (step.state.settings.rules >= 1) job.failover.relaunching.clear();
   if (job.row.phase != JobPhase::Rescheduling) set_phase(step, job, JobPhase::Restarting, reason);
   job.change_reason = reason;
   MembershipChange change;

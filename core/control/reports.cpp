@@ -203,6 +203,15 @@ void start_once_more(Step& step, JobState& job, std::uint32_t rank) {
       job.row.id, worker.born, static_cast<std::uint32_t>(job.workers.size()), {start}});
 }
 
+// The last change of membership may have been lost with the leader that ordered it, or with the
+// connection of its node. None: any node.
+void tell_old_members(Step& step, JobState& job, NodeId node) {
+  if (std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+        return w.is_alive() && w.born != job.row.generation && (node.is_none() || w.node == node);
+      }))
+    tell_membership(step, job);
+}
+
 // Compares what a node says it runs of one job with what it should; true where somebody is missing.
 bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
   if (planted(Bug::IgnoreCompleteList)) return false;
@@ -212,11 +221,15 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
       if (const Worker* worker = living(step.state, event.node, listed)) runs.push_back(worker);
   StopWorkers again{job.row.id, job.row.generation, job.spec->drain_grace, {}};
   bool missing = false;
+  bool told = false;
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     Worker& worker = job.workers[rank];
     if (worker.node != event.node || worker.is_gone()) continue;
     if (std::find(runs.begin(), runs.end(), &worker) == runs.end()) {
       if (worker.state == WorkerState::Starting && event.seen < worker.ordered) {
+        // Who had its place before may not have heard that it has another one by now.
+        if (!told && step.state.settings.rules >= 1) tell_old_members(step, job, NodeId::none());
+        told = true;
         start_once_more(step, job, rank);
         continue;
       }
@@ -229,15 +242,6 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
   }
   if (!again.workers.empty()) step.out.orders.emplace_back(std::move(again));
   return missing;
-}
-
-// The last change of membership may have been lost with the leader that ordered it, or with the
-// connection of its node. None: any node.
-void tell_old_members(Step& step, JobState& job, NodeId node) {
-  if (std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
-        return w.is_alive() && w.born != job.row.generation && (node.is_none() || w.node == node);
-      }))
-    tell_membership(step, job);
 }
 
 // What is known of an Unknown job once all its nodes have been heard.

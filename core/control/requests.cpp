@@ -249,6 +249,8 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
 
 // The deadlines of a phase that a job is in for long count from its begin, as ever.
 void renew_deadline(Step& step, JobState& job) {
+  if (job.row.phase == JobPhase::Pending && job.row.holds)
+    return look_again(step, job, job.deadline);
   if (job.after_drain != AfterDrain::Nothing || job.draining > 0 || awaits_answer(job)) return;
   if (job.row.phase == JobPhase::Pending && !job.row.holds)
     step.state.set_timer(job, waits_until(job));

@@ -77,8 +77,12 @@ bool settle_led_recovery(Step& step, JobState& job) {
   const bool knows = failover.told == master->incarnation;
   if (failover.led == LedRecovery::Asked) {
     if (master->state != WorkerState::Ready) return true;
-    if (job.row.phase == JobPhase::Starting)
+    if (job.row.phase == JobPhase::Starting) {
       set_phase(step, job, JobPhase::Restarting, failover.open.cause);
+      // The phase alone has no deadline, the answer has.
+      if (knows && step.state.settings.rules >= 1)
+        step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+    }
     if (!knows) tell(step, job, *master, SubMasterOrder::Recover);
     return true;
   }

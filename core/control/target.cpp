@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/planted.hpp"
 #include "core/control/lifecycle.hpp"
 #include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
@@ -67,9 +68,10 @@ void resize_role(Step& step, const JobState& job, RoleIndex role, Resize& resize
   resize.changes = true;
 }
 
-// Takes the seats of this size, if they are free.
+// Takes the seats of this size, if they are free beside what stays of the job itself.
 bool take_seats(
-    const State& state, const JobState& job, RoleIndex role, std::int32_t size, Resize& resize) {
+    Step& step, const JobState& job, RoleIndex role, std::int32_t size, Resize& resize) {
+  const State& state = step.state;
   std::vector<std::uint8_t> keep = resize.change.keep;
   for (std::size_t i = 0; i < job.workers.size(); ++i)
     if (job.workers[i].role == role) keep[i] = sits_right(job, job.workers[i], size) ? 1 : 0;
@@ -80,21 +82,24 @@ bool take_seats(
   if (!state.quota_allows(job, devices_at_size(job, elastic)) ||
       !seats_fit_instead(state, job, added))
     return false;
-  resize.change.keep = std::move(keep);
-  resize.change.added.insert(resize.change.added.end(), added.begin(), added.end());
+  MembershipChange change = resize.change;
+  change.keep = std::move(keep);
+  change.added.insert(change.added.end(), added.begin(), added.end());
+  if (state.settings.rules >= 1 && !fits_after(step, job, change)) return false;
+  resize.change = std::move(change);
   resize.changes = true;
   return true;
 }
 
 // A role with placements goes to the seats of its new size; an elastic one that cannot grow so far
 // to those of the largest size that is free.
-void reseat_role(const State& state, const JobState& job, RoleIndex role, Resize& resize) {
+void reseat_role(Step& step, const JobState& job, RoleIndex role, Resize& resize) {
   const auto have = static_cast<std::int32_t>(std::count_if(
       job.workers.begin(), job.workers.end(), [&](const Worker& w) { return w.role == role; }));
-  std::int32_t want = wanted(state, job, role, have);
+  std::int32_t want = wanted(step.state, job, role, have);
   if (is_sized_by_policy(job, role)) want = size_at_most(*job.spec, role, want);
   if (have == want) return;
-  while (!take_seats(state, job, role, want, resize)) {
+  while (!take_seats(step, job, role, want, resize)) {
     resize.short_of_room = true;
     if (!is_sized_by_policy(job, role) || want < have) return;
     want = size_at_most(*job.spec, role, want - 1);
@@ -104,7 +109,7 @@ void reseat_role(const State& state, const JobState& job, RoleIndex role, Resize
 
 // Whether the job is looked at again when room comes.
 void set_wants_more(State& state, JobState& job, bool wants_more) {
-  if (wants_more == job.wants_more) return;
+  if (wants_more == job.wants_more || planted(Bug::WantsMoreForgotten)) return;
   job.wants_more = wants_more;
   if (wants_more) {
     state.wants_more.push_back(job.row.id);
@@ -135,7 +140,7 @@ void meet_target(Step& step, JobState& job) {
     const RoleSpec& spec = job.spec->roles[r];
     if (!spec.is_seated()) resize_role(step, job, role, resize);
     // The workers of a virtual cluster are as many as its bundles: they are not resized.
-    if (!spec.placements.empty()) reseat_role(step.state, job, role, resize);
+    if (!spec.placements.empty()) reseat_role(step, job, role, resize);
   }
   const bool seated = is_seated(*job.spec);
   if (!seated && !fits_together(step, job, change.added)) {

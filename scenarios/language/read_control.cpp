@@ -78,6 +78,27 @@ void read_settings(const MapReader& reader, Settings& settings) {
 
 namespace {
 
+// A lease that an agent takes to last longer than the controller does must end before the
+// controller's all the same.
+void read_jitter(const MapReader& top, Scenario& scenario) {
+  const YamlNode* node = top.find("jitter");
+  if (node == nullptr) return;
+  const MapReader reader(top.reading(), *node, section("jitter"), "jitter");
+  Jitter& jitter = scenario.jitter;
+  reader.read_duration("timers", jitter.timers);
+  reader.read_duration("batches", jitter.batches);
+  reader.read_duration("planner", jitter.planner);
+  reader.read_integer("clocks_ppm", jitter.clocks_ppm, 0, 100'000);
+  const Settings& settings = scenario.settings;
+  const double drift_s =
+      settings.node_lease.in_seconds() * 2 * static_cast<double>(jitter.clocks_ppm) / 1e6;
+  if (drift_s + jitter.timers.in_seconds() >= settings.fence_margin.in_seconds())
+    reader.fail(jitter.clocks_ppm > 0 ? "clocks_ppm" : "timers",
+                "lets an agent outlive its lease: twice the drift over controller.node_lease, and "
+                "timers, must be shorter than controller.fence_margin; lower them or raise the "
+                "margin");
+}
+
 void read_timing(const MapReader& top, Timing& timing) {
   const YamlNode* node = top.find("timing");
   if (node == nullptr) return;
@@ -138,7 +159,8 @@ bool Scenario::needs_agents() const {
   const auto is_of_links = [](const FaultProcess& process) {
     return process.of == ProcessSubject::Link;
   };
-  return control == Control::Agents || std::any_of(faults.begin(), faults.end(), is_of_control) ||
+  return control == Control::Agents || jitter.batches.ns > 0 || jitter.clocks_ppm > 0 ||
+         std::any_of(faults.begin(), faults.end(), is_of_control) ||
          std::any_of(fault_processes.begin(), fault_processes.end(), is_of_links);
 }
 
@@ -152,6 +174,7 @@ void read_control(const MapReader& top, Scenario& scenario) {
   if (const YamlNode* node = top.find("controller"))
     read_settings(MapReader(top.reading(), *node, section("controller"), "controller"),
                   scenario.settings);
+  read_jitter(top, scenario);
   read_timing(top, scenario.timing);
   read_outputs(top, scenario.outputs);
 }

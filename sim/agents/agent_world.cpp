@@ -17,13 +17,17 @@ AgentWorld::AgentWorld(const scenarios::Scenario& scenario,
       carrier_(carrier),
       network_(scenario.seed, static_cast<std::size_t>(scenario.node_count()), NetworkSettings{}),
       following_(static_cast<std::size_t>(scenario.node_count())),
+      jitter_(Random::stream(scenario.seed, "jitter")),
       room_(scenario, source, *this, fabric) {
   Random clocks = Random::stream(scenario.seed, "clocks");
+  Random rates = Random::stream(scenario.seed, "clock rates");
   nodes_.reserve(following_.size());
   for (std::uint32_t n = 0; n < following_.size(); ++n) {
     // Monotonic clocks begin at the boot of their machine, whenever that was.
     const Duration ahead = Duration::seconds(clocks.between(0, 86'400));
-    nodes_.emplace_back(NodeId{n}, scenario.settings, ahead);
+    const std::int32_t most = scenario.jitter.clocks_ppm;
+    const auto rate = static_cast<std::int32_t>(most == 0 ? 0 : rates.between(-most, most));
+    nodes_.emplace_back(NodeId{n}, scenario.settings, ahead, rate);
     nodes_.back().boot();
     wake_node_at(nodes_.back());
   }
@@ -74,7 +78,9 @@ void AgentWorld::close(LeaderNumber leader) {
       ports_.begin(), ports_.end(), [&](const auto& port) { return port->number() == leader; });
   if (gone == ports_.end()) return;
   ear_calls_of_past_ += (*gone)->ear().calls();
+  const std::vector<std::uint32_t> unheard = std::exchange((*gone)->unheard(), {});
   ports_.erase(gone);
+  for (const std::uint32_t slot : unheard) deliver(slot);  // To nobody.
   for (NodeHost& node : nodes_) {
     Following& following = following_[node.id().index()];
     if (following.leader != leader) continue;
@@ -88,15 +94,39 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
-  const Instant deadline = std::max(port.ear().next_deadline(), port.asleep_until());
-  if (!port.ear().next_deadline().is_never())
-    futures_.push(std::max(deadline, now()), WorldFutureKind::WakePort, port.number().value);
+  if (!port.is_established() || port.ear().next_deadline().is_never()) return;
+  const Instant deadline = std::max({port.ear().next_deadline(), port.asleep_until(), now()});
+  if (deadline >= port.awaited()) return;
+  port.set_awaited(deadline);
+  futures_.push(late(deadline), WorldFutureKind::WakePort, port.number().value);
 }
 
-// A leader that is awake has something to take.
+// A leader that is awake has something to take. Where it takes batches late, it does so after a
+// while, with what has come meanwhile.
 void AgentWorld::news() {
   last_news_ = now();
-  interrupted_ = true;
+  wake_leaders();
+}
+
+void AgentWorld::wake_leaders() {
+  const Duration longest = scenario_.jitter.batches;
+  if (longest == Duration::zero()) {
+    interrupted_ = true;
+  } else if (take_news_at_.is_never()) {
+    take_news_at_ = now() + Duration{jitter_.between(1, longest.ns)};
+    futures_.push(take_news_at_, WorldFutureKind::TakeNews, 0);
+  }
+}
+
+bool AgentWorld::waits_to_be_taken(const LeaderPort& port) const {
+  return port.has_news() && port.asleep_until() <= now();
+}
+
+// When somebody wakes who waits for `due`.
+Instant AgentWorld::late(Instant due) {
+  const Duration longest = scenario_.jitter.timers;
+  if (longest == Duration::zero() || due.is_never()) return due;
+  return due + Duration{jitter_.between(1, longest.ns)};
 }
 
 // --- time ---
@@ -117,7 +147,7 @@ void AgentWorld::take_arrived() {
 void AgentWorld::advance(Instant until) {
   interrupted_ = !control_faults_.empty() || !struck_.empty();
   for (const std::unique_ptr<LeaderPort>& port : ports_)
-    interrupted_ = interrupted_ || (port->has_news() && port->asleep_until() <= now());
+    if (!interrupted_ && waits_to_be_taken(*port)) wake_leaders();
   while (!interrupted_) {
     const Instant next = next_until(until);
     if (next > until || next.is_never()) {
@@ -135,6 +165,9 @@ void AgentWorld::advance(Instant until) {
 void AgentWorld::happen(const WorldFuture& future) {
   const auto subject = static_cast<std::uint32_t>(future.subject);
   switch (future.kind) {
+    case WorldFutureKind::Listen:
+      if (LeaderPort* port = find(LeaderNumber{subject})) listen(*port);
+      return;
     case WorldFutureKind::Deliver:
       return deliver(subject);
     case WorldFutureKind::Ask:
@@ -161,11 +194,17 @@ void AgentWorld::happen(const WorldFuture& future) {
       return wake_node(nodes_[subject]);
     case WorldFutureKind::WakePort: {
       LeaderPort* port = find(LeaderNumber{subject});
-      if (port == nullptr) return;
+      // An earlier deadline has taken its place.
+      if (port == nullptr || port->awaited() > now()) return;
+      port->set_awaited(Instant::never());
       if (port->asleep_until() <= now()) port->time_reached();
       if (port->has_news()) news();
       return wake_port_at(*port);
     }
+    case WorldFutureKind::TakeNews:
+      take_news_at_ = Instant::never();
+      interrupted_ = true;
+      return;
   }
 }
 
@@ -179,6 +218,24 @@ std::vector<std::uint32_t> AgentWorld::take_struck() { return std::exchange(stru
 
 bool AgentWorld::work_left() const {
   return room_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
+}
+
+// Whoever is woken acts at once, so no deadline of his lies behind, unless he has just begun and
+// his wake is under way.
+std::string AgentWorld::missed_timer() const {
+  const Duration slack = scenario_.jitter.timers * 2 + Duration::milliseconds(1);
+  const Instant before = now() - slack;
+  for (const NodeHost& node : nodes_) {
+    if (following_[node.id().index()].wake <= now() + slack) continue;
+    if (node.agent_is_up() ? node.next_wake() < before : node.shims_must_kill(before))
+      return "the agent or the fence of node " + std::to_string(node.id().value);
+  }
+  for (const std::unique_ptr<LeaderPort>& port : ports_) {
+    const Instant due = std::max(port->ear().next_deadline(), port->asleep_until());
+    if (port->is_established() && due < before && port->awaited() > now())
+      return "the ear of leader " + std::to_string(port->number().value);
+  }
+  return {};
 }
 
 WorldSteps AgentWorld::steps() const {

@@ -94,13 +94,18 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
 
   WorldSteps steps() const;
 
+  /// Who should have been woken long ago and was not, in words; empty: nobody. A world in which
+  /// this says anything does not show what its leaders and agents would do.
+  std::string missed_timer() const;
+
  private:
   /// What connects a node with the leader that its agent follows.
   struct Following {
     LeaderNumber leader;  ///< 0: none.
     std::uint32_t connection = 0;
     std::uint32_t attempt = 0;        ///< The latest; earlier ones are void.
-    Instant wake = Instant::never();  ///< The earliest future wake of the node.
+    Instant wake = Instant::never();  ///< The earliest future wake of the node,
+    Instant due = Instant::never();   ///< and the deadline for which it is.
     Instant leaves_at = Instant::never();
     std::vector<ProgressReported>
         unsent;  ///< The latest of each job, while there is no connection.
@@ -119,6 +124,9 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   LeaderPort* youngest();
   void wake_port_at(LeaderPort& port);
   void news();
+  void wake_leaders();
+  bool waits_to_be_taken(const LeaderPort& port) const;
+  Instant late(Instant due);
   Instant next_until(Instant until);
   void take_arrived();
 
@@ -164,6 +172,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   Message* compose_to_leader(NodeId node, MessageKind kind);
   void send(bool as_stream);
   void deliver(std::uint32_t slot);
+  void listen(LeaderPort& port);
   void deliver_to_node(const Message& message);
   void deliver_to_leader(LeaderPort& port, const Message& message);
   void answer_beat(LeaderPort& port, const Message& message);
@@ -198,6 +207,8 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   bool somebody_watches_ = false;  ///< Some job asks for hangs or stragglers to be found.
   std::uint64_t under_way_ = 0;    ///< Messages other than heartbeats and their answers.
   Instant last_news_;
+  Random jitter_;  ///< How late wakes and batches come.
+  Instant take_news_at_ = Instant::never();
   std::uint64_t ear_calls_of_past_ = 0;
   MachineRoom room_;
 };

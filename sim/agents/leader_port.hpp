@@ -75,7 +75,17 @@ class LeaderPort final : public World {
 
   Instant asleep_until() const { return asleep_until_; }
 
+  /// Messages that came while it slept, in the order in which they came: streams keep theirs.
+  std::vector<std::uint32_t>& unheard() { return unheard_; }
+
   bool has_news() const { return ear_.has_news(); }
+
+  /// The deadline for which a call of `time_reached` is under way in the world's queue; never: for
+  /// none. Kept here, for a port whose nodes are all silent has nothing to wait for until one of
+  /// them is heard again, and then its deadline may be earlier than the one of the others.
+  Instant awaited() const { return awaited_; }
+
+  void set_awaited(Instant deadline) { awaited_ = deadline; }
 
   PortLink& link(NodeId node) { return links_[node.index()]; }
 
@@ -104,7 +114,9 @@ class LeaderPort final : public World {
   const State& state_;
   Duration ahead_;
   bool established_ = false;
+  Instant awaited_ = Instant::never();
   Instant asleep_until_;
+  std::vector<std::uint32_t> unheard_;
   LeaderEar ear_;
   std::vector<PortLink> links_;
 };

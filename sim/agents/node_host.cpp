@@ -4,6 +4,30 @@
 
 namespace orrery::sim {
 
+namespace {
+
+constexpr std::int64_t kMillion = 1'000'000;
+
+// In two parts, so that nothing overflows.
+constexpr std::int64_t millionths(std::int64_t value, std::int64_t parts, std::int64_t of) {
+  return value / of * parts + value % of * parts / of;
+}
+
+}  // namespace
+
+Instant NodeHost::own_time(Instant world) const {
+  return world + ahead_ + Duration{millionths(world.ns, rate_ppm_, kMillion)};
+}
+
+Instant NodeHost::world_time(Instant own) const {
+  if (own.is_never() || rate_ppm_ == 0) return own.is_never() ? own : own - ahead_;
+  const Instant gained = own - ahead_;
+  Instant world = gained - Duration{millionths(gained.ns, rate_ppm_, kMillion + rate_ppm_)};
+  while (own_time(world) < own) world = world + Duration{1};
+  while (own_time(world - Duration{1}) >= own) world = world - Duration{1};
+  return world;
+}
+
 void NodeHost::boot() {
   up_ = true;
   agent_.emplace(AgentSettings::of(node_, ++session_, settings_));

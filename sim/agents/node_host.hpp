@@ -21,9 +21,10 @@ namespace orrery::sim {
 /// moves.
 class NodeHost {
  public:
-  /// `ahead`: the node's clock less the world's.
-  NodeHost(NodeId node, const Settings& settings, Duration ahead)
-      : node_(node), settings_(settings), ahead_(ahead) {}
+  /// `ahead`: the node's clock less the world's at the world's second 0; `rate_ppm`: how many
+  /// microseconds it gains in one of the world's seconds, may be below 0.
+  NodeHost(NodeId node, const Settings& settings, Duration ahead, std::int32_t rate_ppm = 0)
+      : node_(node), settings_(settings), ahead_(ahead), rate_ppm_(rate_ppm) {}
 
   NodeId id() const { return node_; }
 
@@ -83,20 +84,22 @@ class NodeHost {
 
   WorldProcess truth_of(const AgentWorker& worker) const;
 
-  Instant lease_until() const { return fence_.lease_until() - ahead_; }
+  Instant lease_until() const { return world_time(fence_.lease_until()); }
 
   Epoch lease_epoch() const { return fence_.epoch(); }
 
   std::uint64_t steps() const { return steps_; }
 
  private:
-  Instant own_time(Instant world) const { return world + ahead_; }
+  Instant own_time(Instant world) const;
 
-  Instant world_time(Instant own) const { return own.is_never() ? own : own - ahead_; }
+  /// The first instant at which the node's clock says `own` or more.
+  Instant world_time(Instant own) const;
 
   NodeId node_;
   Settings settings_;
   Duration ahead_;
+  std::int32_t rate_ppm_;
   bool up_ = false;
   std::uint64_t session_ = 0;
   std::optional<Agent> agent_;

@@ -11,6 +11,7 @@ namespace orrery::sim {
 
 /// What happens; equal instants go by this order, then by insertion.
 enum class WorldFutureKind : std::uint8_t {
+  Listen,     ///< A leader that slept hears what came meanwhile. `subject`: the leader.
   Deliver,    ///< A message arrives. `subject`: its slot.
   Ask,        ///< A client asks, perhaps again. `subject`: the request.
   FaultOver,  ///< A fault of the network ends. `subject`: what `Network::begin` gave.
@@ -19,6 +20,7 @@ enum class WorldFutureKind : std::uint8_t {
   Connected,  ///< It has found one. `subject`: its node; `detail`: the leader.
   WakeNode,   ///< A deadline of an agent or of the shims. `subject`: the node.
   WakePort,   ///< A deadline of a leader's ear. `subject`: the leader.
+  TakeNews,   ///< Leaders take what they were told since.
 };
 
 struct WorldFuture {

@@ -143,8 +143,10 @@ void AgentWorld::deliver(std::uint32_t slot) {
   Message& message = messages_[slot];
   LeaderPort* port = find(message.leader);
   if (port != nullptr && message.way() == Way::FromNode && port->asleep_until() > now()) {
-    // It waits until the leader listens again.
-    futures_.push(port->asleep_until(), WorldFutureKind::Deliver, slot);
+    // It waits until the leader listens again, behind those that came before it.
+    if (port->unheard().empty())
+      futures_.push(port->asleep_until(), WorldFutureKind::Listen, port->number().value);
+    port->unheard().push_back(slot);
     return;
   }
   if (is_counted(message.kind)) --under_way_;
@@ -157,6 +159,12 @@ void AgentWorld::deliver(std::uint32_t slot) {
     drain();
   }
   if (message.arrivals == 0) messages_.drop(slot);
+}
+
+void AgentWorld::listen(LeaderPort& port) {
+  if (port.asleep_until() > now())
+    return futures_.push(port.asleep_until(), WorldFutureKind::Listen, port.number().value);
+  for (const std::uint32_t slot : std::exchange(port.unheard(), {})) deliver(slot);
 }
 
 void AgentWorld::deliver_to_node(const Message& message) {
@@ -186,6 +194,8 @@ void AgentWorld::deliver_to_leader(LeaderPort& port, const Message& message) {
     port.reported(message);
   else
     port.told(message);
+  // It may have had nothing to wait for, or something later than what it waits for now.
+  wake_port_at(port);
   if (port.has_news()) news();
 }
 

@@ -247,15 +247,18 @@ void AgentWorld::act(NodeHost& node, const AgentAction& action) {
 void AgentWorld::wake_node_at(NodeHost& node) {
   Following& following = following_[node.id().index()];
   const Instant deadline = node.next_wake();
-  if (deadline >= following.wake) return;
-  following.wake = std::max(deadline, now());
+  if (deadline >= following.due) return;
+  following.due = std::max(deadline, now());
+  const Instant wake = late(following.due);
+  if (wake >= following.wake) return;
+  following.wake = wake;
   futures_.push(following.wake, WorldFutureKind::WakeNode, node.id().value);
 }
 
 void AgentWorld::wake_node(NodeHost& node) {
   Following& following = following_[node.id().index()];
   if (following.wake > now()) return;  // An earlier wake has taken its place.
-  following.wake = Instant::never();
+  following.wake = following.due = Instant::never();
   if (node.agent_is_up() && node.next_wake() <= now()) {
     step(node, TimePassed{});
     drain();

@@ -6,6 +6,7 @@
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
 #include "core/driver/replay.hpp"
+#include "sim/control/late_planner.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -75,7 +76,11 @@ struct ControllerHost::Leader {
         store(host, *this, faulty),
         port(host, *this),
         policy(host.options_.policy()),
-        planner(*policy, host.options_.planner_latency, nullptr),
+        planner(*policy,
+                host.options_.planner_latency,
+                nullptr,
+                Random::stream(host.options_.seed + n.value, "late planner"),
+                host.options_.planner_late_max),
         driver(controller, port, store, planner, host.observer_, driver_options(host.options_)) {}
 
   static DriverOptions driver_options(const HostOptions& options) {
@@ -95,7 +100,7 @@ struct ControllerHost::Leader {
   CrashingStore store;
   CrashingPort port;
   std::unique_ptr<Policy> policy;
-  InlinePlanner planner;
+  LatePlanner planner;
   Driver driver;
   std::optional<Crash> crash;
   Instant asleep_until;

@@ -32,6 +32,7 @@ struct HostOptions {
   std::vector<EventBody> declarations;
   std::function<std::unique_ptr<Policy>()> policy;  ///< A fresh one for each leader.
   Duration planner_latency;
+  Duration planner_late_max;         ///< Up to this its answers come later, drawn for each.
   std::uint64_t snapshot_every = 0;  ///< Records between snapshots; 0: none.
   /// Without a leader for so long, above zero, the host starts one; forever: only when told to.
   Duration restart_after = Duration::forever();

@@ -63,6 +63,7 @@ HostOptions host_options(const scenarios::Scenario& scenario,
     return std::make_unique<SharedPolicy>(policy);
   };
   out.planner_latency = scenario.planner_latency;
+  out.planner_late_max = scenario.jitter.planner;
   out.snapshot_every = options.snapshot_every;
   return out;
 }
@@ -85,7 +86,7 @@ class AgentRun final : private RunObserver {
                  [this](std::uint64_t request) { return world_.room().take_label(request); }),
         host_(host_options(played, policy, options), world_, nullptr, &follower_),
         faults_(host_, world_),
-        lateness_(played.seed, options.timers_late_max) {
+        lateness_(played.seed, std::max(options.timers_late_max, played.jitter.timers)) {
     follower_.set_observer(*this);
     follower_.keep_orders(triggers_.any());
   }

@@ -1,9 +1,11 @@
 #include "sim/run/run.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "core/driver/memory_store.hpp"
+#include "sim/control/late_planner.hpp"
 #include "sim/fabric/make_fabric.hpp"
 #include "sim/model/model_world.hpp"
 #include "sim/run/agent_run.hpp"
@@ -126,7 +128,11 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
     return world.take_label(request);
   });
   DecisionTimer timer(account, controller.state());
-  InlinePlanner planner(policy, scenario.planner_latency, &timer);
+  LatePlanner planner(policy,
+                      scenario.planner_latency,
+                      &timer,
+                      Random::stream(scenario.seed, "late planner"),
+                      scenario.jitter.planner);
   DriverOptions driver_options;
   driver_options.snapshot_every = options.snapshot_every;
   FaultWatch watch(played, world, account, controller.state(), [&](const Strike& strike) {
@@ -137,7 +143,8 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
     watch.on_struck(index);
   });
   World& watched = watch.any() ? static_cast<World&>(watch) : world;
-  LateTimers late(watched, scenario.seed, options.timers_late_max);
+  LateTimers late(
+      watched, scenario.seed, std::max(options.timers_late_max, scenario.jitter.timers));
   World& seen = late.any() ? static_cast<World&>(late) : watched;
   RunObserver& observer = watch.any() ? static_cast<RunObserver&>(watch) : account;
   Driver driver(controller, seen, store, planner, &observer, driver_options);

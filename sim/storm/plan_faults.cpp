@@ -238,7 +238,7 @@ void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
   for (std::size_t k = 0; k < kKinds.size(); ++k)
     weights.push_back(random.chance(share) ? random.uniform(0.1, 1) : 0);
   weights[random.below(weights.size())] = 1;
-  const std::int64_t faults = random.chance(0.15) ? random.between(20, 50) : random.between(1, 20);
+  const std::int64_t faults = random.chance(0.18) ? random.between(20, 60) : random.between(2, 28);
   const double together = random.chance(0.5) ? random.uniform(0.1, 0.8) : 0;
   for (std::int64_t i = 0; i < faults; ++i) {
     auto fault = draw_fault(random, kKinds[random.choose(weights)], calm_from, scenario);

@@ -40,11 +40,16 @@ bool take(Free& node, const Bundle& bundle) {
   return true;
 }
 
-std::vector<Free> empty_nodes(const Scenario& scenario) {
+std::vector<Free> empty_nodes(const Scenario& scenario, const std::set<NodeId>& excluded) {
   std::vector<Free> nodes;
-  for (const NodeGroup& group : scenario.groups)
-    for (std::int32_t i = 0; i < group.count - group.spares; ++i)
-      nodes.push_back({group.devices, 0, group.cpu, group.memory, group.device_model});
+  std::uint32_t first = 0;
+  for (const NodeGroup& group : scenario.groups) {
+    const auto count = static_cast<std::uint32_t>(group.count);
+    for (std::uint32_t i = 0; i < count - static_cast<std::uint32_t>(group.spares); ++i)
+      if (!excluded.contains(NodeId{first + i}))
+        nodes.push_back({group.devices, 0, group.cpu, group.memory, group.device_model});
+    first += count;
+  }
   return nodes;
 }
 
@@ -278,7 +283,8 @@ void plan_requests(Random& random, Instant calm_from, Scenario& scenario) {
 // them can fail.
 bool fits_alone(const Scenario& scenario,
                 const JobSpec& spec,
-                const std::vector<std::int32_t>& counts) {
+                const std::vector<std::int32_t>& counts,
+                const std::set<NodeId>& excluded) {
   Bundle largest;
   largest.share = Share{1};
   std::int32_t replicas = 0;
@@ -293,7 +299,7 @@ bool fits_alone(const Scenario& scenario,
     if (!largest.device_model.empty() && largest.device_model != bundle.device_model) return false;
     largest.device_model = bundle.device_model;
   }
-  std::vector<Free> nodes = empty_nodes(scenario);
+  std::vector<Free> nodes = empty_nodes(scenario, excluded);
   for (Free& node : nodes)
     while (replicas > 0 && take(node, largest)) --replicas;
   return replicas == 0;

@@ -1,6 +1,10 @@
 // The jobs of a storm and what users ask of them.
 #pragma once
 
+#include <set>
+#include <vector>
+
+#include "core/base/ids.hpp"
 #include "core/base/random.hpp"
 #include "core/base/units.hpp"
 #include "scenarios/language/spec/scenario.hpp"
@@ -11,9 +15,11 @@ namespace orrery::sim {
 /// requests come before `calm_from`. Each job could run alone on the nodes that are no spares.
 void plan_jobs(Random& random, Instant calm_from, scenarios::Scenario& scenario);
 
-/// Whether `counts[r]` replicas of each role fit on the empty cluster without its spares.
+/// Whether `counts[r]` replicas of each role fit on the empty cluster without its spares, and
+/// without the nodes of `excluded`.
 bool fits_alone(const scenarios::Scenario& scenario,
                 const JobSpec& spec,
-                const std::vector<std::int32_t>& counts);
+                const std::vector<std::int32_t>& counts,
+                const std::set<NodeId>& excluded = {});
 
 }  // namespace orrery::sim

@@ -63,6 +63,15 @@ void write_policy(const Scenario& scenario, std::string& out) {
     out += "planner: {latency: " + yaml_duration(scenario.planner_latency) + "}\n";
 }
 
+void write_jitter(const scenarios::Jitter& jitter, std::string& out) {
+  if (!jitter.any()) return;
+  FlowMap map;
+  const Duration none;
+  map.unless(none, "timers", jitter.timers).unless(none, "batches", jitter.batches);
+  map.unless(none, "planner", jitter.planner).unless(0, "clocks_ppm", jitter.clocks_ppm);
+  out += "jitter: " + map.text() + "\n";
+}
+
 void write_settings(const Settings& settings, std::string& out) {
   const Settings usual;
   FlowMap map;
@@ -175,11 +184,54 @@ void line(std::string& out, std::string_view key, std::string_view value) {
   out += "    " + std::string(key) + ": " + std::string(value) + "\n";
 }
 
-void write_job(const ScenarioJob& job, std::string& out) {
-  const JobSpec& spec = job.spec;
+// --- DIJobs ---
+
+std::string pod_of(const RoleSpec& role) {
+  FlowMap requests;
+  requests.put("cpu", millicores(role.bundle.cpu));
+  requests.integer("memory", role.bundle.memory.count);
+  if (role.bundle.devices > 0) requests.integer("nvidia.com/gpu", role.bundle.devices);
+  return "{spec: {containers: [{name: di-container, resources: {requests: " + requests.text() +
+         "}}]}}";
+}
+
+std::string task_of(const RoleSpec& role) {
+  FlowMap map;
+  map.put("name", yaml_string(role.name));
+  map.unless(TaskType::None, "type", role.type).integer("replicas", role.min_replicas);
+  return map.put("template", pod_of(role)).text();
+}
+
+void write_manifest(const JobSpec& spec, std::string& out) {
+  const std::size_t dot = spec.name.find('.');
+  FlowMap metadata;
+  metadata.put("name", yaml_string(spec.name.substr(dot + 1)));
+  metadata.put("namespace", yaml_string(spec.name.substr(0, dot)));
+  FlowMap map;
+  map.unless(std::string{}, "group", spec.group);
+  map.put("priority", spec.priority > 0 ? "high" : "normal");
+  map.put("preemptible", yes_no(spec.preemptible));
+  map.put("cleanPodPolicy", to_string(spec.clean_pods));
+  if (spec.family == JobFamily::Group) {
+    const RoleSpec& role = spec.roles.front();
+    map.integer("minReplicas", role.min_replicas).integer("maxReplicas", role.max_replicas);
+    FlowMap engine;
+    engine.put("topology", to_string(spec.topology));
+    engine.integer("parallelWorkers", spec.parallel_workers);
+    map.put("engineFields", engine.text()).put("template", pod_of(role));
+  } else {
+    map.integer("backoffLimit", spec.backoff_limit);
+    std::string tasks;
+    for (const RoleSpec& role : spec.roles) tasks += (tasks.empty() ? "" : ", ") + task_of(role);
+    map.put("tasks", "[" + tasks + "]");
+  }
+  out += "  - manifest:\n      apiVersion: diengine.opendilab.org/v2alpha1\n      kind: DIJob\n";
+  out += "      metadata: " + metadata.text() + "\n      spec: " + map.text() + "\n";
+}
+
+void write_native(const JobSpec& spec, std::string& out) {
   const JobSpec usual;
   out += "  - name: " + yaml_string(plain_name(spec.name)) + "\n";
-  line(out, "at", yaml_duration(job.submit - Instant::zero()));
   if (!spec.group.empty()) line(out, "group", yaml_string(spec.group));
   if (spec.priority != 0) line(out, "priority", std::to_string(spec.priority));
   line(out, "preemptible", yes_no(spec.preemptible));
@@ -187,6 +239,23 @@ void write_job(const ScenarioJob& job, std::string& out) {
   if (spec.recovery != usual.recovery) line(out, "recovery", to_string(spec.recovery));
   if (spec.clean_pods != usual.clean_pods) line(out, "clean_pods", to_string(spec.clean_pods));
   line(out, "backoff_limit", std::to_string(spec.backoff_limit));
+  if (!spec.virtual_clusters.empty()) out += "    virtual_clusters:\n";
+  for (const VirtualClusterSpec& cluster : spec.virtual_clusters)
+    out += "      " + cluster.name + ": " + virtual_cluster_of(cluster) + "\n";
+  if (!spec.take_turns.empty()) line(out, "take_turns", turns_of(spec));
+  out += "    roles:\n";
+  for (const RoleSpec& role : spec.roles)
+    if (role.master_of.is_none()) out += "      " + role.name + ": " + role_of(spec, role) + "\n";
+}
+
+void write_job(const ScenarioJob& job, std::string& out) {
+  const JobSpec& spec = job.spec;
+  const JobSpec usual;
+  if (spec.family == JobFamily::Native)
+    write_native(spec, out);
+  else
+    write_manifest(spec, out);
+  line(out, "at", yaml_duration(job.submit - Instant::zero()));
   const auto span = [&](std::string_view key, Duration value, Duration normal) {
     if (value != normal) line(out, key, yaml_duration(value));
   };
@@ -201,13 +270,6 @@ void write_job(const ScenarioJob& job, std::string& out) {
     line(out, "estimate", yaml_duration(spec.estimate));
   if (const std::string failover = failover_of(spec.failover); !failover.empty())
     line(out, "failover", failover);
-  if (!spec.virtual_clusters.empty()) out += "    virtual_clusters:\n";
-  for (const VirtualClusterSpec& cluster : spec.virtual_clusters)
-    out += "      " + cluster.name + ": " + virtual_cluster_of(cluster) + "\n";
-  if (!spec.take_turns.empty()) line(out, "take_turns", turns_of(spec));
-  out += "    roles:\n";
-  for (const RoleSpec& role : spec.roles)
-    if (role.master_of.is_none()) out += "      " + role.name + ": " + role_of(spec, role) + "\n";
   if (job.work.units > 0) line(out, "work", work_of(job.work));
   if (job.ready_after)
     line(out,
@@ -363,6 +425,7 @@ std::string to_yaml(const Scenario& scenario) {
   if (scenario.invariants) out += "invariants: true\n";
   write_cluster(scenario, out);
   write_policy(scenario, out);
+  write_jitter(scenario.jitter, out);
   write_settings(scenario.settings, out);
   write_timing(scenario.timing, out);
   write_relaunch(scenario.relaunch, out);

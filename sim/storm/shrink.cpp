@@ -74,6 +74,8 @@ class Shrinker {
     auto read = scenarios::parse_scenario(to_yaml(candidate), candidate.file);
     if (!read) return false;
     candidate = std::move(*read);
+    // What a manifest does not let one change is read back as it was.
+    if (to_yaml(candidate) == to_yaml(best_.scenario)) return false;
     ++best_.runs;
     std::optional<Violation> found = attempt_(candidate);
     if (!found || found->kind != best_.violation.kind) return false;
@@ -176,7 +178,7 @@ class Shrinker {
     return s.start == t.start && s.stop == t.stop && s.restore == t.restore &&
            s.rescale == t.rescale && s.checkpoint_interval == t.checkpoint_interval &&
            s.checkpoint_cost == t.checkpoint_cost &&
-           candidate.planner_latency == now.planner_latency &&
+           candidate.planner_latency == now.planner_latency && candidate.jitter == now.jitter &&
            candidate.relaunch.answer == now.relaunch.answer;
   }
 
@@ -185,6 +187,12 @@ class Shrinker {
     const JobSpec usual;
     for (std::size_t i = 0; i < best_.scenario.jobs.size() && go_on_(); ++i) {
       const auto spec = [i](Scenario& s) -> JobSpec& { return s.jobs[i].spec; };
+      any = change([&](Scenario& s) {
+              spec(s).family = JobFamily::Native;
+              spec(s).topology = usual.topology;
+              spec(s).parallel_workers = usual.parallel_workers;
+            }) ||
+            any;
       any = change([&](Scenario& s) { s.jobs[i].workers.clear(); }) || any;
       any = change([&](Scenario& s) { s.jobs[i].ready_after.reset(); }) || any;
       any = change([&](Scenario& s) { spec(s).failover = {}; }) || any;
@@ -246,6 +254,11 @@ class Shrinker {
     bool any = false;
     any = change([](Scenario& s) { s.policy = {}; }) || any;
     any = change([](Scenario& s) { s.planner_latency = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.timers = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.batches = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.planner = {}; }) || any;
+    any = change([](Scenario& s) { s.jitter.clocks_ppm = 0; }) || any;
     any = change([](Scenario& s) { s.timing.start = {}; }) || any;
     any = change([](Scenario& s) { s.timing.stop = {}; }) || any;
     any = change([](Scenario& s) { s.timing.restore = {}; }) || any;
@@ -258,6 +271,8 @@ class Shrinker {
             const Duration exclusion = s.settings.exclusion;
             s.settings = {};
             s.settings.exclusion = exclusion;
+            // Another margin has another bound for clocks and timers.
+            s.jitter = within_margin(s.jitter, s.settings);
           }) ||
           any;
     any = change([](Scenario& s) { s.settings.lemon_incidents = 0; }) || any;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/random.hpp"
+#include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_faults.hpp"
 #include "sim/storm/plan_jobs.hpp"
 
@@ -82,7 +83,36 @@ void plan_relaunch(Random& random, scenarios::Relaunch& relaunch) {
   relaunch.after = Duration::seconds(random.between(0, 40));
 }
 
+// From 1 us, so that a deadline is just missed, up to `most`.
+Duration wide_range(Random& random, Duration most) {
+  Duration upper = Duration{1'000};
+  while (upper < most && random.chance(0.8)) upper = upper * 4;
+  return std::min(Duration{random.between(1, upper.ns)}, most);
+}
+
+// Six storms of ten are as inexact as real clocks, stores and policies; the others keep to what was
+// exact, for some defects show only where instants fall together.
+void plan_jitter(Random random, Scenario& scenario) {
+  if (!random.chance(0.6)) return;
+  scenarios::Jitter& jitter = scenario.jitter;
+  jitter.timers = wide_range(random, Duration::milliseconds(200));
+  if (random.chance(0.5)) jitter.batches = wide_range(random, Duration::seconds(1));
+  if (random.chance(0.4)) jitter.planner = wide_range(random, Duration::seconds(20));
+  if (random.chance(0.5)) jitter.clocks_ppm = static_cast<std::int32_t>(random.between(1, 20'000));
+  jitter = within_margin(jitter, scenario.settings);
+}
+
 }  // namespace
+
+// A quarter of the margin for each, which leaves half of it.
+scenarios::Jitter within_margin(scenarios::Jitter jitter, const Settings& settings) {
+  jitter.timers = std::min(jitter.timers, Duration{settings.fence_margin.ns / 4});
+  const std::int64_t drift_max =
+      settings.fence_margin.ns / 8 * 1'000 / (settings.node_lease.ns / 1'000);
+  jitter.clocks_ppm =
+      static_cast<std::int32_t>(std::min<std::int64_t>(jitter.clocks_ppm, drift_max));
+  return jitter;
+}
 
 Duration storm_patience(const Scenario& scenario) {
   double work_s = 0;
@@ -104,9 +134,12 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   plan_settings(random, scenario);
   plan_timing(random, scenario.timing);
   plan_relaunch(random, scenario.relaunch);
+  plan_jitter(Random::stream(seed, "storm/jitter"), scenario);
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
+  plan_families(Random::stream(seed, "storm/families"), scenario);
+  plan_never(Random::stream(seed, "storm/never"), kStormCalmFrom, scenario);
   Random faults = Random::stream(seed, "storm/faults");
   plan_faults(faults, kStormCalmFrom, scenario);
   scenario.until = kStormCalmFrom + storm_patience(scenario);

@@ -20,6 +20,9 @@ inline constexpr Instant kStormCalmFrom{600'000'000'000};
 scenarios::Scenario plan_storm(std::uint64_t seed,
                                std::span<const scenarios::PolicyChoice> policies);
 
+/// `jitter` with timers and clocks so exact that no agent outlives its lease under `settings`.
+scenarios::Jitter within_margin(scenarios::Jitter jitter, const Settings& settings);
+
 /// Time from the last submission or the end of the faults, whichever is later, within which all
 /// jobs must be over: what all their work takes one after the other, several times over.
 Duration storm_patience(const scenarios::Scenario& scenario);

@@ -1,14 +1,19 @@
 #include "sim/storm/storm_run.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/control/status.hpp"
+#include "core/job/turns.hpp"
 #include "sim/agents/agent_world.hpp"
 #include "sim/control/controller_host.hpp"
+#include "sim/run/late_timers.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/workload.hpp"
 #include "sim/storm/leader_faults.hpp"
+#include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_jobs.hpp"
 #include "sim/storm/storm_plan.hpp"
 #include "sim/storm/storm_watch.hpp"
@@ -37,6 +42,7 @@ HostOptions host_options(const scenarios::Scenario& scenario, const StormOptions
   host.declarations.emplace_back(NodesDeclared{scenario.groups});
   if (!scenario.quotas.empty()) host.declarations.emplace_back(QuotasDeclared{scenario.quotas});
   host.planner_latency = scenario.planner_latency;
+  host.planner_late_max = scenario.jitter.planner;
   host.idle_turns_max = 20'000;
   // How often snapshots are taken is part of what a seed says.
   constexpr std::array<std::uint64_t, 5> kEvery{0, 5, 20, 100, 500};
@@ -53,9 +59,10 @@ class Storm {
         watch_(scenario),
         ports_(scenario, source, &watch_),
         host_(host_options(scenario, options), ports_, &watch_, &watch_),
-        control_(host_, scenario.seed, [this](LeaderNumber leader, Instant until) {
-          ports_.pause(leader, until);
-        }) {
+        control_(host_,
+                 scenario.seed,
+                 [this](LeaderNumber leader, Instant until) { ports_.pause(leader, until); }),
+        lateness_(scenario.seed, scenario.jitter.timers) {
     watch_.connect(ports_.room());
   }
 
@@ -68,8 +75,10 @@ class Storm {
       if (is_over()) break;
       const Instant now = ports_.now();
       if (now >= scenario_.until) break;
+      check_timers(now);
       control_.time_reached(now);
-      ports_.advance(std::min({host_.next_wake(), control_.next(), scenario_.until}));
+      const Instant wake = lateness_.wake(host_.next_wake(), now);
+      ports_.advance(std::min({wake, control_.next(), scenario_.until}));
     }
     close(report);
   }
@@ -94,15 +103,40 @@ class Storm {
       control_.strike(fault, ports_.now());
   }
 
+  // A world that wakes nobody finds nothing: now and then it is looked at itself. Who has just
+  // begun may be late at one look.
+  void check_timers(Instant now) {
+    if (now < look_at_timers_) return;
+    look_at_timers_ = now + Duration::seconds(1);
+    const std::string missed = ports_.missed_timer();
+    if (!missed.empty() && missed == missed_)
+      watch_.checker().add(
+          ViolationKind::TimerMissed,
+          now,
+          missed + " was not woken at its deadline: a defect of the simulated world");
+    missed_ = missed;
+  }
+
   const Controller* leader() const {
     const auto leading = host_.leading();
     return leading ? &host_.controller(*leading) : nullptr;
   }
 
+  // A job that can never run and has no deadline is over as far as it will ever be.
   bool all_jobs_over() const {
     const Controller* leads = leader();
-    return leads != nullptr && leads->state().live_count() == 0 &&
-           leads->state().next_job().value >= scenario_.jobs.size();
+    if (leads == nullptr || leads->state().next_job().value < scenario_.jobs.size()) return false;
+    if (leads->state().live_count() == 0) return true;
+    bool over = true;
+    leads->state().for_each_job([&](const JobState& job) {
+      over = over && (is_final(job.row.phase) || waits_for_ever(job));
+    });
+    return over;
+  }
+
+  bool waits_for_ever(const JobState& job) const {
+    return job.row.phase == JobPhase::Pending && job.spec->wait_deadline.is_forever() &&
+           can_never_run(scenario_, *job.spec);
   }
 
   bool is_over() const { return ports_.now() >= calm_from() && all_jobs_over(); }
@@ -116,18 +150,45 @@ class Storm {
     // A scenario that was cut short for another finding says nothing about who would have ended.
     const bool had_time = scenario_.until > kStormCalmFrom;
     if (!report.all_over && had_time && found().empty()) tell_unfinished();
+    if (report.all_over && found().empty()) check_those_that_wait();
     tell(report);
   }
 
-  bool could_run(const JobState& job) const {
+  /// Why a job need not have ended.
+  enum class Excuse : std::uint8_t {
+    None,
+    Never,    ///< It can never run.
+    Nodes,    ///< The nodes that are let in have no room for it.
+    Trigger,  ///< Work that goes on without a worker that failed may never end.
+  };
+
+  Excuse excuse_of(const JobState& job, const std::set<NodeId>& excluded) const {
     const JobSpec& spec = *job.spec;
-    // Work that goes on without a worker that failed may never end: only a deadline ends it.
     if (spec.failover.trigger != FailureTrigger::Now && spec.run_deadline.is_forever())
-      return false;
+      return Excuse::Trigger;
+    if (waits_for_ever(job)) return Excuse::Never;
+    const bool waits = job.row.phase == JobPhase::Pending ||
+                       job.row.phase == JobPhase::Restarting ||
+                       job.row.phase == JobPhase::Rescheduling;
+    if (!waits) return Excuse::None;
+    // Seats may be on a node that is excluded.
+    if (is_seated(spec) && !excluded.empty()) return Excuse::Nodes;
     std::vector<std::int32_t> counts;
     for (std::size_t r = 0; r < spec.roles.size(); ++r)
       counts.push_back(job.target(RoleIndex{static_cast<std::uint16_t>(r)}));
-    return fits_alone(scenario_, spec, counts);
+    return fits_alone(scenario_, spec, counts, excluded) ? Excuse::None : Excuse::Nodes;
+  }
+
+  void add_liveness(const std::string& text) {
+    watch_.checker().add(ViolationKind::Liveness, ports_.now(), text);
+  }
+
+  // Whoever waits for what will never be has to say so.
+  void check_words(const State& state, const JobState& job) {
+    const std::string words = status_of(state, job).message;
+    const bool says_room = words.find("there is room") != std::string::npos;
+    if (words.empty() || says_room)
+      add_liveness(job.spec->name + " can never run, and says only: \"" + words + "\"");
   }
 
   void tell_unfinished() {
@@ -135,32 +196,39 @@ class Storm {
     const std::string since = ", although faults had ended " +
                               std::to_string(static_cast<std::int64_t>(patience)) + " s before";
     const Controller* leads = leader();
-    if (leads == nullptr) {
-      watch_.checker().add(ViolationKind::Liveness, ports_.now(), "nobody leads" + since);
-      return;
-    }
+    if (leads == nullptr) return add_liveness("nobody leads" + since);
+    const State& state = leads->state();
     // A node that its relaunch has failed stays out of use until somebody lets it in.
-    for (const NodeState& node : leads->state().nodes)
-      if (node.excluded) return;
-    // Nor does a queue move whose head can never run.
-    bool hopeless = false;
-    leads->state().for_each_job([&](const JobState& job) {
-      hopeless = hopeless || (!is_final(job.row.phase) && (job.row.infeasible || !could_run(job)));
+    std::set<NodeId> excluded;
+    for (std::uint32_t n = 0; n < state.nodes.size(); ++n)
+      if (state.nodes[n].excluded) excluded.insert(NodeId{n});
+    // A queue does not move whose head has no room; who holds something is not in it.
+    bool queue_stands = false;
+    state.for_each_job([&](const JobState& job) {
+      queue_stands = queue_stands || (!is_final(job.row.phase) && !job.row.infeasible &&
+                                      excuse_of(job, excluded) == Excuse::Nodes);
     });
-    if (hopeless) return;
-    leads->state().for_each_job([&](const JobState& job) {
+    state.for_each_job([&](const JobState& job) {
       if (is_final(job.row.phase)) return;
-      watch_.checker().add(ViolationKind::Liveness,
-                           ports_.now(),
-                           job.spec->name + " is still " + std::string(to_string(job.row.phase)) +
-                               " (" + std::string(to_string(job.reason)) + ")" + since);
+      const Excuse excuse = excuse_of(job, excluded);
+      if (excuse == Excuse::Never) return check_words(state, job);
+      const bool queued = job.row.phase == JobPhase::Pending && queue_stands;
+      if (excuse != Excuse::None || queued) return;
+      add_liveness(job.spec->name + " is still " + std::string(to_string(job.row.phase)) + " (" +
+                   std::string(to_string(job.reason)) + ")" + since);
     });
-    if (leads->state().next_job().value < scenario_.jobs.size())
-      watch_.checker().add(ViolationKind::Liveness,
-                           ports_.now(),
-                           std::to_string(leads->state().next_job().value) + " of " +
-                               std::to_string(scenario_.jobs.size()) +
-                               " submissions were accepted" + since);
+    if (state.next_job().value < scenario_.jobs.size())
+      add_liveness(std::to_string(state.next_job().value) + " of " +
+                   std::to_string(scenario_.jobs.size()) + " submissions were accepted" + since);
+  }
+
+  // Those that are over as far as they will ever be.
+  void check_those_that_wait() {
+    const Controller* leads = leader();
+    if (leads == nullptr) return;
+    leads->state().for_each_job([&](const JobState& job) {
+      if (!is_final(job.row.phase) && waits_for_ever(job)) check_words(leads->state(), job);
+    });
   }
 
   void tell(StormReport& report) {
@@ -168,6 +236,7 @@ class Storm {
     report.records = host_.steps();
     report.events = report.records + ports_.steps().agents + ports_.steps().ears;
     report.leaders = watch_.leaders();
+    report.cycles = watch_.cycles();
     report.simulated = ports_.now() - Instant::zero();
   }
 
@@ -176,7 +245,10 @@ class Storm {
   AgentWorld ports_;
   ControllerHost host_;
   LeaderFaults control_;
+  Lateness lateness_;  ///< Of the leaders' timers.
   std::vector<Strike> strikes_;
+  Instant look_at_timers_;
+  std::string missed_;  ///< At the last look.
 };
 
 }  // namespace

@@ -110,6 +110,8 @@ void StormWatch::on_notices(std::span<const Notice> notices, const State& state)
 }
 
 void StormWatch::on_event(Sequence, const Event& event) {
+  if (const auto* plan = std::get_if<PlanProposed>(&event.body))
+    cycles_ += plan->trigger == PlanTrigger::Period ? 1 : 0;
   if (const auto* progress = std::get_if<ProgressReported>(&event.body)) measure(progress->job);
   if (triggers_.any() && state_ != nullptr) triggers_.on_event(event, *state_);
 }

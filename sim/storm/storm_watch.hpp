@@ -31,6 +31,9 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
 
   std::uint64_t leaders() const { return leaders_; }
 
+  /// Plans that a policy's period has brought about.
+  std::uint64_t cycles() const { return cycles_; }
+
   /// Compares a leader's state with the journal, and what it counts with what was told.
   void compare(const State& state, Digest digest);
 
@@ -63,6 +66,7 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
   const MachineRoom* room_ = nullptr;
   const State* state_ = nullptr;
   std::uint64_t leaders_ = 0;
+  std::uint64_t cycles_ = 0;
   LeaderNumber youngest_;
 };
 

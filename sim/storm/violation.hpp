@@ -36,6 +36,8 @@ enum class ViolationKind : std::uint8_t {
   Invariant,         ///< An invariant of the core broke.
   NoProgress,        ///< The run stood still at one instant.
   Liveness,          ///< A job that could finish did not, although everything was healed.
+  TimerMissed,       ///< The storm's own world did not wake somebody at his deadline.
+  ProcessEnded,      ///< The program that ran it came to no end by itself.
 };
 
 /// One finding.
@@ -77,7 +79,7 @@ struct EnumNames<sim::ViolationKind> {
       "wrong_epoch",    "job_vanished",  "accepted_twice",   "beyond_bounds",  "bad_membership",
       "ordered_twice",  "double_booked", "two_entitled",     "stale_alive",    "counter_lost",
       "charged_twice",  "backoff_limit", "work_invented",    "work_forgotten", "replay_differs",
-      "invariant",      "no_progress",   "liveness"};
+      "invariant",      "no_progress",   "liveness",         "timer_missed",   "process_ended"};
 };
 
 }  // namespace orrery

@@ -136,9 +136,10 @@ Result<std::uint64_t> whole_number(std::string_view option,
                           std::to_string(low) + " to " + std::to_string(high)};
 }
 
-Result<SeedRange> seed_range(std::string_view option, std::string_view text) {
+Result<SeedRange> seed_range(std::string_view option,
+                             std::string_view text,
+                             std::uint64_t seeds_max) {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
-  constexpr std::uint64_t kSeedsMax = 100'000;
   const std::size_t dots = text.find("..");
   const auto first = whole_number(option, text.substr(0, dots), 0, kLargest);
   if (!first) return first.errors();
@@ -150,10 +151,10 @@ Result<SeedRange> seed_range(std::string_view option, std::string_view text) {
                  .message = "\"" + std::string(text) +
                             "\" counts downwards, needed the lower seed first; write " +
                             std::to_string(*last) + ".." + std::to_string(*first)};
-  if (*last - *first >= kSeedsMax)
+  if (*last - *first >= seeds_max)
     return Error{.subject = std::string(option),
                  .message = "\"" + std::string(text) + "\" is more than " +
-                            std::to_string(kSeedsMax) + " seeds; take fewer"};
+                            std::to_string(seeds_max) + " seeds; take fewer"};
   return SeedRange{*first, *last};
 }
 

@@ -59,8 +59,10 @@ struct SeedRange {
   std::uint64_t count() const { return last - first + 1; }
 };
 
-/// "A..B" with A at most B, or one seed "A". At most 100,000 seeds.
-Result<SeedRange> seed_range(std::string_view option, std::string_view text);
+/// "A..B" with A at most B, or one seed "A". At most `seeds_max` seeds.
+Result<SeedRange> seed_range(std::string_view option,
+                             std::string_view text,
+                             std::uint64_t seeds_max = 100'000);
 
 /// The elements of "a,b,c"; an empty or repeated one is an error.
 Result<std::vector<std::string>> comma_list(std::string_view option, std::string_view text);

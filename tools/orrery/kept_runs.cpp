@@ -49,6 +49,12 @@ void add_stamp(const fs::path& path, ByteWriter& bytes) {
   }
 }
 
+void add_program(ByteWriter& bytes) {
+  bytes.string(this_version().number);
+  bytes.string(this_version().revision);
+  add_stamp("/proc/self/exe", bytes);
+}
+
 std::string content_of(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -56,12 +62,16 @@ std::string content_of(const fs::path& path) {
 
 }  // namespace
 
+Digest program_digest() {
+  ByteWriter bytes;
+  add_program(bytes);
+  return digest_of(bytes.text());
+}
+
 Digest input_digest(const scenarios::Scenario& scenario,
                     const std::vector<scenarios::Override>& overrides) {
   ByteWriter bytes;
-  bytes.string(this_version().number);
-  bytes.string(this_version().revision);
-  add_stamp("/proc/self/exe", bytes);
+  add_program(bytes);
   bytes.string(content_of(scenario.file));
   for (const scenarios::Override& each : overrides) {
     bytes.string(each.path);

@@ -18,6 +18,10 @@ namespace orrery::cli {
 Digest input_digest(const scenarios::Scenario& scenario,
                     const std::vector<scenarios::Override>& overrides);
 
+/// What tells this very program from every other: its version, and the file's size and time of
+/// change.
+Digest program_digest();
+
 /// Files of a folder, one for each finished run.
 class KeptRuns {
  public:

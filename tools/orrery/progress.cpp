@@ -41,8 +41,12 @@ namespace {
 /// What is known beside the share, the most important first.
 std::vector<std::string> parts_of(const Progress& progress, double share, double elapsed_s) {
   std::vector<std::string> parts;
-  if (share > 0 && elapsed_s > 1)
-    parts.push_back("ETA " + time_in_words(elapsed_s * (1 - share) / share));
+  // What an earlier process did says nothing of the pace of this one.
+  const double before = progress.runs_before == 0 ? 0
+                                                  : static_cast<double>(progress.runs_before) /
+                                                        static_cast<double>(progress.runs_total);
+  if (share > before && elapsed_s > 1)
+    parts.push_back("ETA " + time_in_words(elapsed_s * (1 - share) / (share - before)));
   if (progress.runs_total > 1)
     parts.push_back(std::to_string(progress.runs_done) + "/" + std::to_string(progress.runs_total) +
                     " runs");

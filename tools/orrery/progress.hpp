@@ -15,8 +15,9 @@ namespace orrery::cli {
 struct Progress {
   std::uint64_t runs_done = 0;
   std::uint64_t runs_total = 1;
-  std::uint64_t jobs_done = 0;   ///< Over all runs.
-  std::uint64_t jobs_total = 0;  ///< 0: not known yet.
+  std::uint64_t runs_before = 0;  ///< Of those done, by an earlier process.
+  std::uint64_t jobs_done = 0;    ///< Over all runs.
+  std::uint64_t jobs_total = 0;   ///< 0: not known yet.
   std::uint64_t events = 0;
   double simulated_s = 0;  ///< Of the run that is furthest back among those going on.
 };

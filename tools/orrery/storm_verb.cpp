@@ -1,8 +1,6 @@
 // storm: random faults under the checker; what fails is made small.
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,18 +8,19 @@
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/json_text.hpp"
-#include "core/record/codec.hpp"
-#include "policies/registry.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/shrink.hpp"
 #include "sim/storm/storm_plan.hpp"
 #include "sim/storm/storm_run.hpp"
 #include "tools/console/interrupt.hpp"
 #include "tools/console/table.hpp"
+#include "tools/orrery/child_pool.hpp"
+#include "tools/orrery/kept_runs.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
-#include "tools/orrery/scenario_runs.hpp"
+#include "tools/orrery/progress.hpp"
 #include "tools/orrery/storm_runs.hpp"
+#include "tools/orrery/storm_seeds.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -29,63 +28,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kSeedsAtOnce = 50;
-constexpr std::size_t kFailuresOfATask = 3;
+constexpr std::uint64_t kSeedsMax = 1'000'000'000'000;
 constexpr std::size_t kShrunkAtMost = 3;
 constexpr std::chrono::seconds kShrinkFor{60};
-
-/// A seed that failed.
-struct Failure {
-  std::uint64_t seed = 0;
-  sim::ViolationKind kind = sim::ViolationKind::JournalBroken;
-  Instant at;
-  std::string text;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& v) {
-    v.field("seed", self.seed);
-    v.field("kind", self.kind);
-    v.field("at", self.at);
-    v.field("text", self.text);
-  }
-};
-
-/// What some seeds gave.
-struct Figures {
-  std::uint64_t seeds = 0;
-  std::uint64_t events = 0;   ///< Inputs of controllers, agents and ears.
-  std::uint64_t records = 0;  ///< Of those, stepped by controllers.
-  std::uint64_t leaders = 0;
-  double simulated_s = 0;
-  double processor_s = 0;
-  std::vector<std::uint64_t> marks;
-  std::vector<Failure> failures;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& v) {
-    v.field("seeds", self.seeds);
-    v.field("events", self.events);
-    v.field("records", self.records);
-    v.field("leaders", self.leaders);
-    v.field("simulated_s", self.simulated_s);
-    v.field("processor_s", self.processor_s);
-    v.field("marks", self.marks);
-    v.field("failures", self.failures);
-  }
-
-  void add(const Figures& other) {
-    seeds += other.seeds;
-    events += other.events;
-    records += other.records;
-    leaders += other.leaders;
-    simulated_s += other.simulated_s;
-    processor_s += other.processor_s;
-    marks.resize(kMarks);
-    for (std::size_t i = 0; i < std::min(marks.size(), other.marks.size()); ++i)
-      marks[i] += other.marks[i];
-    failures.insert(failures.end(), other.failures.begin(), other.failures.end());
-  }
-};
 
 /// A failing seed made small, and where it was written.
 struct Minimal {
@@ -95,46 +40,38 @@ struct Minimal {
   std::string text;
 };
 
-double processor_seconds() {
-  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+SeedOutcome run_seed(std::uint64_t seed, const std::vector<scenarios::PolicyChoice>& policies) {
+  const sim::StormReport storm = storm_once(sim::plan_storm(seed, policies));
+  SeedOutcome out{storm.events, storm.records, storm.leaders, storm.simulated, {}, false};
+  if (storm.violations.empty()) return out;
+  const sim::Violation& first = storm.violations.front();
+  out.findings.push_back({seed, std::string(to_string(first.kind)), first.at, first.text});
+  // A broken invariant leaves the core as it stands.
+  out.spoils_process = first.kind == sim::ViolationKind::Invariant;
+  return out;
 }
 
-ExitCode run_seeds(SeedRange seeds, SteadyClock::time_point stop_at, ChildReport& report) {
-  const std::vector<scenarios::PolicyChoice> policies = storm_policies();
-  Figures figures;
-  const double start = processor_seconds();
-  for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
-    if (SteadyClock::now() >= stop_at || figures.failures.size() >= kFailuresOfATask) break;
-    const sim::StormReport storm = storm_once(sim::plan_storm(seed, policies));
-    ++figures.seeds;
-    figures.events += storm.events;
-    figures.records += storm.records;
-    figures.leaders += storm.leaders;
-    figures.simulated_s += storm.simulated.in_seconds();
-    for (const sim::Violation& v : storm.violations) {
-      figures.failures.push_back({seed, v.kind, v.at, v.text});
-      break;
-    }
-    report.progress({.events = figures.events, .simulated_s = figures.simulated_s});
-  }
-  figures.processor_s = processor_seconds() - start;
-  figures.marks.assign(mark_counts.begin(), mark_counts.end());
-  ByteWriter bytes;
-  Encoder encoder(bytes);
-  encoder.put(figures);
-  report.result(bytes.text());
-  return figures.failures.empty() ? ExitCode::Met : ExitCode::InvariantBroken;
+/// Tries a scenario in a process of its own.
+std::optional<sim::Violation> try_apart(const scenarios::Scenario& scenario) {
+  const Task task = [&scenario](ChildReport&) {
+    (void)storm_once(scenario);
+    return ExitCode::Met;
+  };
+  const TaskEnd end = run_in_children({task}, 1, {[](const auto&, const auto&) {}}).front();
+  if (end.code == ExitCode::Met) return std::nullopt;
+  return sim::Violation{sim::ViolationKind::ProcessEnded, Instant::zero(), end.note};
+}
+
+std::optional<sim::Violation> try_here(const scenarios::Scenario& scenario) {
+  sim::StormReport storm = storm_once(scenario);
+  if (storm.violations.empty()) return std::nullopt;
+  return std::move(storm.violations.front());
 }
 
 /// Makes one failing seed small; the answer is its YAML behind a line with the number of runs.
-ExitCode shrink_seed(std::uint64_t seed, ChildReport& report) {
+ExitCode shrink_seed(std::uint64_t seed, bool apart, ChildReport& report) {
   const scenarios::Scenario plan = sim::plan_storm(seed, storm_policies());
-  const sim::TryScenario attempt =
-      [](const scenarios::Scenario& scenario) -> std::optional<sim::Violation> {
-    sim::StormReport storm = storm_once(scenario);
-    if (storm.violations.empty()) return std::nullopt;
-    return std::move(storm.violations.front());
-  };
+  const sim::TryScenario attempt = apart ? try_apart : try_here;
   const auto found = attempt(plan);
   if (!found) return ExitCode::Met;
   const auto stop_at = SteadyClock::now() + kShrinkFor;
@@ -147,21 +84,21 @@ ExitCode shrink_seed(std::uint64_t seed, ChildReport& report) {
   return ExitCode::InvariantBroken;
 }
 
-std::vector<Minimal> shrink_failures(const std::vector<Failure>& failures,
+std::vector<Minimal> shrink_findings(const std::vector<StormFinding>& findings,
                                      const std::string& folder,
                                      std::size_t parallel,
                                      Console& console) {
   std::vector<std::uint64_t> seeds;
-  std::vector<sim::ViolationKind> kinds;
-  for (const Failure& failure : failures) {
-    if (seeds.size() >= kShrunkAtMost) break;
-    if (std::ranges::find(kinds, failure.kind) != kinds.end()) continue;
-    kinds.push_back(failure.kind);
-    seeds.push_back(failure.seed);
-  }
+  std::vector<std::string_view> kinds;
   std::vector<Task> tasks;
-  for (const std::uint64_t seed : seeds)
-    tasks.push_back([seed](ChildReport& report) { return shrink_seed(seed, report); });
+  for (const StormFinding& finding : findings) {
+    if (seeds.size() >= kShrunkAtMost) break;
+    if (std::ranges::find(kinds, finding.kind) != kinds.end()) continue;
+    kinds.emplace_back(finding.kind);
+    seeds.push_back(finding.seed);
+    tasks.push_back([seed = finding.seed, apart = finding.kind == kProcessEnded](
+                        ChildReport& report) { return shrink_seed(seed, apart, report); });
+  }
   const std::vector<TaskEnd> ends = run_with_bar(tasks, parallel, 0, "shrink", console);
   std::vector<Minimal> out;
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -170,8 +107,6 @@ std::vector<Minimal> shrink_failures(const std::vector<Failure>& failures,
     Minimal minimal{seeds[i], folder + "/storm-" + std::to_string(seeds[i]) + ".yaml", 0, {}};
     minimal.runs = std::stoull(ends[i].result.substr(0, line));
     minimal.text = ends[i].result.substr(line + 1);
-    std::error_code code;
-    std::filesystem::create_directories(folder, code);
     if (const Status written = write_file(minimal.path, minimal.text); !written) {
       console.errors(written.errors());
       continue;
@@ -181,9 +116,15 @@ std::vector<Minimal> shrink_failures(const std::vector<Failure>& failures,
   return out;
 }
 
-std::string json_of(const Figures& figures, const std::vector<Minimal>& minimal) {
+double per_seed(std::uint64_t count, std::uint64_t seeds) {
+  return seeds == 0 ? 0 : static_cast<double>(count) / static_cast<double>(seeds);
+}
+
+std::string json_of(const StormDone& done, const std::vector<Minimal>& minimal) {
+  const StormFigures& figures = done.figures;
   JsonText json(JsonText::Layout::Indented);
-  json.begin_object().field("seeds", figures.seeds).field("simulated_s", figures.simulated_s);
+  json.begin_object().field("seeds", figures.seeds).field("simulated_s", figures.simulated_s());
+  json.field("complete", done.complete).field("seeds_resumed", done.resumed);
   json.field("events", figures.events).field("records", figures.records);
   json.field("leaders", figures.leaders).field("processor_s", figures.processor_s);
   json.field(
@@ -192,32 +133,45 @@ std::string json_of(const Figures& figures, const std::vector<Minimal>& minimal)
   json.key("marks").begin_object();
   for (std::size_t i = 0; i < figures.marks.size(); ++i)
     json.field(EnumNames<Mark>::kNames[i], figures.marks[i]);
+  json.end_object().key("marks_per_seed").begin_object();
+  for (std::size_t i = 0; i < figures.marks.size(); ++i)
+    json.field(EnumNames<Mark>::kNames[i], per_seed(figures.marks[i], figures.seeds));
+  json.end_object().key("seeds_that_reach").begin_object();
+  for (std::size_t i = 0; i < figures.mark_seeds.size(); ++i)
+    json.field(EnumNames<Mark>::kNames[i], figures.mark_seeds[i]);
   json.end_object().key("failures").begin_array();
-  for (const Failure& failure : figures.failures) {
-    json.begin_object().field("seed", failure.seed).field("kind", to_string(failure.kind));
-    json.field("at_s", failure.at.in_seconds()).field("text", failure.text);
+  for (const StormFinding& finding : figures.findings) {
+    json.begin_object().field("seed", finding.seed).field("kind", finding.kind);
+    json.field("at_s", finding.at.in_seconds()).field("text", finding.text);
     for (const Minimal& m : minimal)
-      if (m.seed == failure.seed) json.field("scenario", m.path);
+      if (m.seed == finding.seed) json.field("scenario", m.path);
     json.end_object();
   }
   json.end_array().end_object();
   return json.take() + "\n";
 }
 
-std::string marks_table(const Figures& figures, std::size_t width) {
-  Table table({{.title = "mark", .left = true}, {.title = "reached"}});
+std::string marks_table(const StormFigures& figures, std::size_t width) {
+  Table table({{.title = "mark", .left = true},
+               {.title = "reached"},
+               {.title = "per seed"},
+               {.title = "in seeds"}});
   for (std::size_t i = 0; i < figures.marks.size(); ++i) {
     const auto count = static_cast<double>(figures.marks[i]);
-    table.add_row({{.text = EnumNames<Mark>::kNames[i]}, {with_commas(count, 0), count}});
+    const double each = per_seed(figures.marks[i], figures.seeds);
+    const auto seeds = static_cast<double>(figures.mark_seeds[i]);
+    table.add_row({{.text = EnumNames<Mark>::kNames[i]},
+                   {with_commas(count, 0), count},
+                   {with_commas(each, 4), each},
+                   {with_commas(seeds, 0), seeds}});
   }
   return table.text(false, width);
 }
 
-std::string text_of(const Figures& figures,
-                    const std::vector<Minimal>& minimal,
-                    std::size_t width) {
+std::string text_of(const StormDone& done, const std::vector<Minimal>& minimal, std::size_t width) {
+  const StormFigures& figures = done.figures;
   const auto number = [](std::uint64_t n) { return with_commas(static_cast<double>(n), 0); };
-  std::string out = number(figures.seeds) + " seeds, " + time_in_words(figures.simulated_s) +
+  std::string out = number(figures.seeds) + " seeds, " + time_in_words(figures.simulated_s()) +
                     " simulated, " + number(figures.leaders) + " leaders\n";
   out += number(figures.events) + " core events, of them " + number(figures.records) +
          " records of controllers; ";
@@ -225,10 +179,10 @@ std::string text_of(const Figures& figures,
     out += with_commas(static_cast<double>(figures.events) / figures.processor_s, 0) +
            " a second on one core\n";
   out += "\n" + marks_table(figures, width) + "\n";
-  if (figures.failures.empty()) return out + "nothing broke\n";
-  for (const Failure& failure : figures.failures)
-    out += "seed " + std::to_string(failure.seed) + ": " + std::string(to_string(failure.kind)) +
-           " at " + with_commas(failure.at.in_seconds(), 3) + " s: " + failure.text + "\n";
+  if (figures.findings.empty()) return out + "nothing broke\n";
+  for (const StormFinding& finding : figures.findings)
+    out += "seed " + std::to_string(finding.seed) + ": " + finding.kind + " at " +
+           with_commas(finding.at.in_seconds(), 3) + " s: " + finding.text + "\n";
   for (const Minimal& m : minimal)
     out += "seed " + std::to_string(m.seed) + " made small in " + number(m.runs) +
            " runs; run it: orrery test " + m.path + "\n";
@@ -250,7 +204,7 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
   Wanted wanted;
   Errors errors;
   if (const auto text = arguments.value("--seeds")) {
-    const auto seeds = seed_range("--seeds", *text);
+    const auto seeds = seed_range("--seeds", *text, kSeedsMax);
     if (seeds)
       wanted.seeds = *seeds;
     else
@@ -279,24 +233,28 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
   return wanted;
 }
 
-Figures figures_of(const std::vector<TaskEnd>& ends, const std::vector<SeedRange>& ranges) {
-  Figures sum;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    ByteReader bytes(std::as_bytes(std::span(ends[i].result)));
-    Decoder decoder(bytes);
-    Figures figures;
-    decoder.get(figures);
-    if (decoder.ok() && !ends[i].result.empty()) {
-      sum.add(figures);
-    } else if (ends[i].code != ExitCode::Interrupted) {
-      sum.failures.push_back({ranges[i].first,
-                              sim::ViolationKind::Invariant,
-                              Instant::zero(),
-                              "the process of seeds " + std::to_string(ranges[i].first) + " to " +
-                                  std::to_string(ranges[i].last) + " ended: " + ends[i].note});
-    }
-  }
-  return sum;
+// Makes the folder of progress and findings. Errors: it cannot be made or written.
+Status prepare_folder(const std::filesystem::path& folder, const std::filesystem::path& probe) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code)
+    return Error{.subject = "--out",
+                 .message = folder.string() + " cannot be made: " + code.message() +
+                            "; name another folder"};
+  if (Status written = write_file(probe, ""); !written) return written;
+  std::filesystem::remove(probe, code);
+  return Done{};
+}
+
+void say_where_it_stopped(const StormDone& done, const SeedRange& seeds, Console& console) {
+  const auto number = [](std::uint64_t n) { return with_commas(static_cast<double>(n), 0); };
+  const std::string so_far = number(done.figures.seeds) + " of " + number(seeds.count());
+  if (interrupted())
+    console.err("orrery: interrupted: " + so_far +
+                " seeds are done; the same command goes on there\n");
+  else
+    console.err("orrery: " + so_far + " seeds are done, no further one was begun: " +
+                std::to_string(done.figures.findings.size()) + " findings are too many\n");
 }
 
 }  // namespace
@@ -307,28 +265,50 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
     console.errors(wanted.errors());
     return ExitCode::BadInput;
   }
-  std::vector<SeedRange> ranges;
-  std::vector<Task> tasks;
-  for (std::uint64_t first = wanted->seeds.first; first <= wanted->seeds.last;
-       first += kSeedsAtOnce) {
-    const SeedRange range{first, std::min(first + kSeedsAtOnce - 1, wanted->seeds.last)};
-    ranges.push_back(range);
-    tasks.push_back([range, stop_at = wanted->stop_at](ChildReport& report) {
-      return run_seeds(range, stop_at, report);
-    });
+  const std::filesystem::path folder = arguments.value("--out").value_or("out/storm");
+  const SeedRange seeds = wanted->seeds;
+  const bool timed = wanted->stop_at != SteadyClock::time_point::max();
+  StormWork work{.seeds = seeds, .parallel = wanted->parallel};
+  const std::vector<scenarios::PolicyChoice> policies = storm_policies();
+  work.run = [&policies](std::uint64_t seed) { return run_seed(seed, policies); };
+  // How far one comes within some time is not worth keeping.
+  if (!timed) {
+    work.progress_file = folder / ("seeds-" + std::to_string(seeds.first) + "-" +
+                                   std::to_string(seeds.last) + ".progress");
+    if (const Status made = prepare_folder(folder, work.progress_file.string() + ".half"); !made) {
+      console.errors(made.errors());
+      return ExitCode::BadInput;
+    }
   }
-  const auto ends = run_with_bar(tasks, wanted->parallel, 0, "storm", console);
+  work.program = program_digest();
+  work.go_on = [stop_at = wanted->stop_at] { return SteadyClock::now() < stop_at; };
+  StormDone done;
+  {
+    ProgressBar bar(console, "storm");
+    work.show = [&bar](const Progress& progress) { bar.show(progress); };
+    done = run_storm_seeds(work);
+  }
+  if (done.resumed > 0)
+    console.err("orrery: " + with_commas(static_cast<double>(done.resumed), 0) +
+                " seeds are taken from an earlier storm that was interrupted\n");
+  if (!done.complete && !timed) say_where_it_stopped(done, seeds, console);
   if (interrupted()) return ExitCode::Interrupted;
-  const Figures figures = figures_of(ends, ranges);
   std::vector<Minimal> minimal;
-  if (!figures.failures.empty() && !arguments.has("--no-shrink"))
-    minimal = shrink_failures(figures.failures,
-                              arguments.value("--out").value_or("out/storm"),
-                              wanted->parallel,
-                              console);
-  console.out(arguments.has("--json") ? json_of(figures, minimal)
-                                      : text_of(figures, minimal, console.traits().table_width()));
-  return figures.failures.empty() ? ExitCode::Met : ExitCode::InvariantBroken;
+  if (!done.figures.findings.empty() && !arguments.has("--no-shrink")) {
+    if (const Status made = prepare_folder(folder, folder / ".probe"); !made)
+      console.errors(made.errors());
+    minimal = shrink_findings(done.figures.findings, folder.string(), wanted->parallel, console);
+  }
+  if (interrupted()) return ExitCode::Interrupted;
+  console.out(arguments.has("--json") ? json_of(done, minimal)
+                                      : text_of(done, minimal, console.traits().table_width()));
+  std::error_code code;
+  if (!timed) {
+    std::filesystem::remove(work.progress_file, code);
+    // Nothing is left in it where nothing broke; a folder with other things stays.
+    std::filesystem::remove(folder, code);
+  }
+  return done.figures.findings.empty() ? ExitCode::Met : ExitCode::InvariantBroken;
 }
 
 }  // namespace orrery::cli

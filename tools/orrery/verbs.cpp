@@ -169,11 +169,14 @@ Verb storm_verb() {
            .summary = "random faults under invariants; what fails is made small",
            .details = "Each seed is a random small cluster with jobs, a policy and faults, run "
                       "through the real core,\ndriver, journal and agents under an independent "
-                      "checker. A failing seed is shrunk to a\nscenario that orrery test runs. "
+                      "checker. A failing seed is shrunk to a\nscenario that orrery test runs; one "
+                      "that ends its process is told as a finding.\nA storm that was interrupted "
+                      "goes on where it stopped when the same command is given again.\n"
                       "Exit code 3 where anything broke.",
            .options = {{.name = "--seeds",
                         .value = "A..B",
-                        .help = "seeds from A to B, both included (default: 1..1000)"},
+                        .help = "seeds from A to B, both included, as many as you like (default: "
+                                "1..1000)"},
                        {.name = "--minutes",
                         .value = "M",
                         .help = "in place of --seeds: from seed 1 on, for so long"},
@@ -182,12 +185,15 @@ Verb storm_verb() {
                         .help = "runs at the same time (default: one per processor)"},
                        {.name = "--out",
                         .value = "DIR",
-                        .help = "where shrunk scenarios are written (default: out/storm)",
+                        .help = "for shrunk scenarios, and progress to go on from (default: "
+                                "out/storm)",
                         .takes_path = true},
                        {.name = "--no-shrink", .help = "only tell which seeds failed"},
                        kJson},
            .examples = {{"orrery storm", "a thousand seeds"},
                         {"orrery storm --seeds 42", "one seed again"},
+                        {"orrery storm --seeds 1..1000000 --out million",
+                         "a million; after Ctrl-C again to go on"},
                         {"orrery storm --minutes 60 --out found --json", "an hour, for a script"}}},
           run_storm_verb};
 }

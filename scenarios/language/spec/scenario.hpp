@@ -143,6 +143,19 @@ struct Outputs {
   }
 };
 
+/// How far simulated instants are from exact, as real ones are. Each amount is drawn anew, up to
+/// what stands here, from the scenario's seed; zero: exact.
+struct Jitter {
+  Duration timers;              ///< By this a wake comes after its deadline, at least 1 ns.
+  Duration batches;             ///< For so long a leader leaves what it was told lie.
+  Duration planner;             ///< By this a plan comes later than `planner_latency`.
+  std::int32_t clocks_ppm = 0;  ///< A node's clock runs faster or slower than the controller's.
+
+  bool any() const { return timers.ns > 0 || batches.ns > 0 || planner.ns > 0 || clocks_ppm > 0; }
+
+  friend bool operator==(const Jitter&, const Jitter&) = default;
+};
+
 /// Everything a run needs but the policy's code and the workload's files.
 struct Scenario {
   std::string file;  ///< As it was given to the loader.
@@ -159,6 +172,7 @@ struct Scenario {
   std::vector<Quota> quotas;
   PolicyChoice policy;
   Duration planner_latency;
+  Jitter jitter;
   Settings settings;
   Timing timing;
   std::vector<ScenarioJob> jobs;
@@ -183,7 +197,8 @@ struct Scenario {
   }
 
   /// Whether control is by agents: as written, or because a fault is one of agents, the network,
-  /// the controller, its store or clocks. Where the network of the data is modelled (L1 and
+  /// the controller, its store or clocks, or clocks drift and leaders take what they hear late.
+  /// Where the network of the data is modelled (L1 and
   /// above), a fault of bandwidth is one of that network instead.
   bool needs_agents() const;
 

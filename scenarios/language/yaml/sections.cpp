@@ -13,7 +13,7 @@ constexpr Keys kScenario[]{"name",     "description", "seed",       "world",    
                            "cluster",  "quotas",      "policy",     "planner",    "until",
                            "timing",   "jobs",        "controller", "workload",   "faults",
                            "requests", "expect",      "outputs",    "profilings", "failures",
-                           "relaunch", "must_fail",   "invariants", "control"};
+                           "relaunch", "must_fail",   "invariants", "control",    "jitter"};
 constexpr Keys kCluster[]{"nodes",
                           "devices_per_node",
                           "gpus_per_node",
@@ -60,6 +60,7 @@ constexpr Keys kNodeGroup[]{"name",
                             "hardware",
                             "spares"};
 constexpr Keys kPlanner[]{"latency"};
+constexpr Keys kJitter[]{"timers", "batches", "planner", "clocks_ppm"};
 constexpr Keys kController[]{"node_lease",
                              "fence_margin",
                              "takeover_grace",
@@ -332,6 +333,7 @@ constexpr std::array kSections{
     Section{"cluster.network", kNetwork},
     Section{"cluster.network.dragonfly", kDragonfly},
     Section{"planner", kPlanner},
+    Section{"jitter", kJitter},
     Section{"controller", kController},
     Section{"timing", kTiming},
     Section{"jobs", kJob},

@@ -263,6 +263,31 @@ TEST(Strict, FailuresOfAStartChangeNoCounterUntilItsDeadline) {
   EXPECT_EQ(h.row(id).restarts, 0u);
 }
 
+// The claim's own timer, for the backoff, does not take the place of the deadline.
+TEST(Deadlines, AWaitIsBoundedWhileAClaimIsHeldAndAfterItWasTakenBack) {
+  for (const bool loses_node : {false, true}) {
+    SCOPED_TRACE(loses_node);
+    ControllerHarness h({nodes_of(2, 1)});
+    JobBuilder waits = job("a");
+    waits.raw().wait_deadline = Duration::seconds(30);
+    waits.raw().backoff_base = Duration::seconds(100);
+    waits.raw().backoff_max = Duration::seconds(100);
+    const JobId id = h.running(waits, 1);
+    h.step(DevicesLost{NodeId{1}, 1});
+    h.fail(id, 0);
+    h.node_down(0);  // Nowhere to go: it waits in the queue.
+    ASSERT_EQ(h.phase(id), JobPhase::Pending);
+    h.step(DevicesLost{NodeId{1}, 0});
+    h.plan(grant(id, 1));
+    ASSERT_EQ(h.phase(id), JobPhase::Pending) << "claimed, and before the end of its backoff";
+    ASSERT_TRUE(h.row(id).holds);
+    if (loses_node) h.node_down(1);
+    h.pass(Duration::seconds(30));
+    EXPECT_EQ(h.phase(id), JobPhase::Failed);
+    EXPECT_EQ(h.job(id).reason, Reason::WaitDeadline);
+  }
+}
+
 TEST(Deadlines, AJobMayWaitAndRunOnlySoLong) {
   ControllerHarness h({nodes_of(1, 1)});
   JobBuilder first = job("a");

@@ -28,6 +28,37 @@ TEST(Nodes, AnElasticJobGoesOnWithItsSurvivors) {
   EXPECT_EQ(h.row(id).replicas, 4);
 }
 
+// A start that is under way says the place of before: were its worker kept in another place, it
+// would come up beside whoever has that one by now.
+TEST(Nodes, AWorkerThatIsStartingIsStoppedBeforeItsPlaceMoves) {
+  ControllerHarness h({nodes_of(4, 1)});
+  const JobId id = h.submit(job("a").elastic(2, 4));
+  h.plan(grant(id, 4));
+  h.make_ready(id, 3);
+  h.node_down(h.job(id).workers[1].node.value);
+  EXPECT_EQ(h.phase(id), JobPhase::Restarting) << "rank 2 stops before it starts as rank 1";
+  EXPECT_EQ(h.job(id).workers[2].state, WorkerState::Draining);
+  EXPECT_EQ(h.job(id).workers[0].state, WorkerState::Starting) << "its place stays";
+  EXPECT_EQ(h.job(id).workers[3].state, WorkerState::Ready) << "it can be told";
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).replicas, 3);
+  EXPECT_EQ(h.row(id).restarts, 0u);
+  EXPECT_EQ(h.processes_of(id), 3u);
+}
+
+// A journal from before the rule says the same facts as when it was written.
+TEST(Nodes, AnOlderLeaderKeepsAWorkerThatIsStarting) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(4, 1)}, settings);
+  const JobId id = h.submit(job("a").elastic(2, 4));
+  h.plan(grant(id, 4));
+  h.node_down(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  EXPECT_EQ(h.job(id).workers[1].incarnation, Incarnation{1});
+}
+
 TEST(Nodes, AFixedJobWithoutRoomWaitsAgain) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.running(job("a").replicas(8), 8);
@@ -50,6 +81,23 @@ TEST(Nodes, AJobWithAllItsNodesSilentIsUnknownAndRegainedWithoutRestart) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   EXPECT_EQ(h.row(id).generation, Generation{1});
   EXPECT_EQ(h.row(id).node_losses, 0u);
+}
+
+// Storms ended there: the lease was left behind, and the node returned after its job was forgotten.
+TEST(Nodes, WhoIsGivenUpOnASilentNodeLeavesNoLeaseThere) {
+  ControllerHarness h({nodes_of(4, 1)});
+  JobBuilder whole = job("a").replicas(2);
+  whole.raw().recovery = RecoveryScope::Job;
+  const JobId id = h.running(whole, 2, {on(0, 1), on(1, 1)});
+  h.take_over(2);
+  for (const std::uint32_t node : {0, 2, 3}) h.node_up(node);
+  h.step(NodeSilent{NodeId{1}});
+  ASSERT_EQ(h.phase(id), JobPhase::Unknown);
+  h.step(DevicesLost{NodeId{0}, 1});  // All of it begins anew elsewhere.
+  h.stop_all();
+  h.settle();
+  ASSERT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_TRUE(h.controller.state().ledger.node(NodeId{1}).first.is_none());
 }
 
 TEST(Nodes, AnUnknownJobIsGivenUpAtItsDeadline) {
@@ -216,6 +264,27 @@ TEST(Takeover, AnOrderThatWasLostWithItsLeaderIsGivenAgain) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   EXPECT_EQ(h.row(id).generation, Generation{1});
   EXPECT_EQ(h.row(id).reschedules, 0u);
+}
+
+// A leader was lost with all orders of a membership in which places have moved: whoever had the
+// place of the worker that is started once more is told first that it has another one.
+TEST(Takeover, PlacesThatMovedAreToldBeforeALostStartIsGivenAgain) {
+  ControllerHarness h({nodes_of(4, 1)});
+  const JobId id = h.running(job("a").elastic(2, 4), 4);
+  h.fail(id, 3);
+  h.pass(Duration::seconds(60));  // Its successor is on its way when another is lost.
+  h.node_down(h.job(id).workers[1].node.value);
+  const Sequence before = h.controller.state().sequence;
+  h.stop_all();
+  ASSERT_EQ(h.row(id).generation, Generation{3});
+  const Worker started = h.job(id).workers[2];
+  ASSERT_EQ(started.incarnation, Incarnation{3});
+  ASSERT_EQ(h.job(id).workers[1].birth_rank, Rank{2}) << "it had the place before";
+  h.take_over(2);
+  h.step(NodeReturned{started.node, {}, before});
+  ASSERT_EQ(h.orders.size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<UpdateMembership>(h.orders[0]));
+  EXPECT_TRUE(std::holds_alternative<StartWorkers>(h.orders[1]));
 }
 
 TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {

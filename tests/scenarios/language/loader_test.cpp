@@ -21,6 +21,28 @@ TEST(Loader, ASmallScenarioGetsTheDocumentedDefaults) {
   EXPECT_TRUE(scenario.until.is_never());
 }
 
+TEST(Loader, InstantsAreExactUnlessJitterIsAskedFor) {
+  EXPECT_FALSE(load(with_cluster("jobs: [{name: a}]\n")).jitter.any());
+  const Scenario timers = load(with_cluster("jobs: [{name: a}]\njitter: {timers: 5ms}\n"));
+  EXPECT_EQ(timers.jitter.timers, Duration::milliseconds(5));
+  EXPECT_FALSE(timers.needs_agents());
+  const Scenario all = load(with_cluster(
+      "jobs: [{name: a}]\njitter: {timers: 5us, batches: 1s, planner: 3s, clocks_ppm: 500}\n"));
+  EXPECT_EQ(all.jitter.batches, Duration::seconds(1));
+  EXPECT_EQ(all.jitter.planner, Duration::seconds(3));
+  EXPECT_EQ(all.jitter.clocks_ppm, 500);
+  EXPECT_TRUE(all.needs_agents());
+}
+
+TEST(Loader, ClocksDriftNoFurtherThanLeasesAllow) {
+  const std::string job = "jobs: [{name: a}]\ncontroller: {node_lease: 10s, fence_margin: 1s}\n";
+  EXPECT_EQ(load(with_cluster(job + "jitter: {clocks_ppm: 49000}\n")).jitter.clocks_ppm, 49'000);
+  EXPECT_THAT(errors_of(with_cluster(job + "jitter: {clocks_ppm: 50000}\n")),
+              ElementsAre(HasSubstr("lets an agent outlive its lease")));
+  EXPECT_THAT(errors_of(with_cluster(job + "jitter: {timers: 1s}\n")),
+              ElementsAre(HasSubstr("jitter.timers")));
+}
+
 TEST(Loader, ClustersMayHaveGroupsAndQuotas) {
   const Scenario scenario = load(R"(
 cluster:

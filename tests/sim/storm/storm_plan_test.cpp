@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/job/turns.hpp"
+#include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_jobs.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "tests/sim/storm/storm_policies.hpp"
@@ -26,6 +27,11 @@ TEST(StormPlan, EveryJobIsSoundAndFitsAlone) {
       EXPECT_TRUE(check_spec(job.spec).empty()) << "seed " << seed;
       std::vector<std::int32_t> counts;
       for (const RoleSpec& role : job.spec.roles) counts.push_back(role.min_replicas);
+      if (!is_seated(job.spec)) {
+        EXPECT_EQ(can_never_run(plan, job.spec), job.spec.name == "default.never")
+            << "seed " << seed;
+      }
+      if (job.spec.name == "default.never") continue;
       // Whoever names his seats is waited for to its deadline.
       EXPECT_TRUE(is_seated(job.spec) ? !job.spec.wait_deadline.is_forever()
                                       : fits_alone(plan, job.spec, counts))
@@ -53,6 +59,41 @@ TEST(StormPlan, SomeJobsSayWhereTheySitInEveryWay) {
       }
     }
   for (const int count : {sized, on_nodes, shared, turns, bundled}) EXPECT_GT(count, 10);
+}
+
+TEST(StormPlan, JobsComeInEveryFormAndSomeCanNeverRun) {
+  const auto policies = tests::storm_policies();
+  std::set<JobFamily> families;
+  int never = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed)
+    for (const scenarios::ScenarioJob& job : plan_storm(seed, policies).jobs) {
+      families.insert(job.spec.family);
+      never += job.spec.name == "default.never" ? 1 : 0;
+    }
+  EXPECT_EQ(families.size(), EnumNames<JobFamily>::kNames.size());
+  EXPECT_GT(never, 10);
+}
+
+TEST(StormPlan, MostStormsAreNotExactAndNoneLetsAnAgentOutliveItsLease) {
+  const auto policies = tests::storm_policies();
+  int late = 0;
+  int batched = 0;
+  int planned = 0;
+  int drifting = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const scenarios::Scenario plan = plan_storm(seed, policies);
+    const scenarios::Jitter& jitter = plan.jitter;
+    late += jitter.timers.ns > 0 ? 1 : 0;
+    batched += jitter.batches.ns > 0 ? 1 : 0;
+    planned += jitter.planner.ns > 0 ? 1 : 0;
+    drifting += jitter.clocks_ppm > 0 ? 1 : 0;
+    const double drift_s = plan.settings.node_lease.in_seconds() * 2 * jitter.clocks_ppm / 1e6;
+    EXPECT_LT(drift_s + jitter.timers.in_seconds(), plan.settings.fence_margin.in_seconds())
+        << "seed " << seed;
+  }
+  EXPECT_GT(late, 500);
+  EXPECT_LT(late, 700);
+  for (const int count : {batched, planned, drifting}) EXPECT_GT(count, 150);
 }
 
 TEST(StormPlan, EveryKindOfFaultComesUpAndAllEnd) {

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "policies/registry.hpp"
@@ -16,11 +18,13 @@ inline std::vector<scenarios::PolicyChoice> storm_policies() {
   std::vector<scenarios::PolicyChoice> choices;
   for (const policies::PolicyRow& row : policies::rows()) {
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
-    // A quantum is longer than a start and a checkpoint, or nobody would ever get on.
+    // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
+    // nobody would ever get on.
+    static constexpr std::pair<std::string_view, const char*> kShort[]{
+        {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600"}};
     for (const policies::ParameterRow& parameter : row.parameters)
-      if (parameter.name == "period" || parameter.name == "quantum")
-        choice.parameters.push_back(
-            {std::string(parameter.name), parameter.name == "period" ? "20s" : "150s", {}});
+      for (const auto& [name, value] : kShort)
+        if (parameter.name == name) choice.parameters.push_back({std::string(name), value, {}});
     choices.push_back(std::move(choice));
   }
   return choices;

@@ -35,6 +35,27 @@ TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {
   }
 }
 
+// Instants that fall exactly on a period once hid that no cycle ever came on a real clock.
+TEST(Storm, EveryPeriodComesRoundWhereWakesAreLate) {
+  for (const scenarios::PolicyChoice& policy : tests::storm_policies()) {
+    if (policy.parameters.empty()) continue;
+    std::uint64_t cycles = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      scenarios::Scenario plan = plan_storm(seed, {});
+      plan.policy = policy;
+      plan.jitter = within_margin({.timers = Duration::milliseconds(5),
+                                   .batches = Duration::milliseconds(50),
+                                   .planner = Duration::seconds(2),
+                                   .clocks_ppm = 200},
+                                  plan.settings);
+      const StormReport report = tests::storm_once(plan);
+      EXPECT_TRUE(report.violations.empty()) << policy.name << ", seed " << seed;
+      cycles += report.cycles;
+    }
+    EXPECT_GT(cycles, 10U) << policy.name;
+  }
+}
+
 TEST(Storm, EqualSeedsGiveEqualRuns) {
   const auto policies = tests::storm_policies();
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -91,7 +91,7 @@ TEST_P(PlantedBug, IsFound) {
 
 INSTANTIATE_TEST_SUITE_P(Each,
                          PlantedBug,
-                         ::testing::Range<std::size_t>(1, EnumNames<Bug>::kNames.size()),
+                         ::testing::Range<std::size_t>(1, kStormBugs),
                          [](const auto& each) {
                            return std::string(EnumNames<Bug>::kNames[each.param]);
                          });

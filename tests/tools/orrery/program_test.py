@@ -185,6 +185,34 @@ class BadUsageTest(ProgramTest):
         self.assertIn("nothing broke", self.expect(0, "storm", "--seeds", "3").stdout)
         self.assertIn("keep one", self.expect_bad("storm", "--seeds", "1..2", "--minutes", "1"))
 
+    def test_a_storm_that_is_interrupted_goes_on(self):
+        words = ["storm", "--seeds", "1..1200", "--parallel", "2", "--json", "--out"]
+        out = self.folder / "storm"
+        progress = out / "seeds-1-1200.progress"
+        running = subprocess.Popen([PROGRAM, *words, out], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        while not progress.exists() and running.poll() is None:
+            pass
+        running.send_signal(signal.SIGINT)
+        told, error = running.communicate(timeout=120)
+        self.assertEqual((running.returncode, told), (130, ""))
+        self.assertRegex(error, r"interrupted: [\d,]+ of 1,200 seeds are done; the same command")
+        self.assertTrue(progress.exists())
+        done = self.expect(0, *words, out)
+        self.assertIn("taken from an earlier storm", done.stderr)
+        parts = json.loads(done.stdout)
+        self.assertEqual((parts["seeds"], parts["complete"]), (1200, True))
+        self.assertGreater(parts["seeds_resumed"], 0)
+        self.assertFalse(out.exists())
+        whole = json.loads(self.expect(0, *words, self.folder / "whole").stdout)
+        for measured in ("processor_s", "events_per_second", "seeds_resumed"):
+            del parts[measured], whole[measured]
+        self.assertEqual(parts, whole)
+
+    def test_a_storm_needs_a_folder_that_it_can_write(self):
+        file = self.write("file", "")
+        self.assertIn("name another folder", self.expect_bad("storm", "--out", file / "below"))
+
     def test_slips_are_understood(self):
         self.assertIn("did you mean compare?", self.expect_bad("comprae"))
         self.assertIn("did you mean --policies?",
