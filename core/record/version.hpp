@@ -12,9 +12,10 @@ inline constexpr std::uint16_t kRecordVersion = 4;
 /// was mended goes on folding as it was, so that it says the same facts; each leader records in
 /// `Settings::rules` by which it decides. Rules since 1: a user's number for a preemptible job that
 /// its policy does not size is met by the core; `throughput` is the job's, whichever rank reports
-/// it; parts of devices are looked for on every device, not only on the emptiest of a node; a worker
-/// that is starting is stopped before its place moves; a wait keeps its deadline beside the timer of
-/// its claim; a change that would disturb a job is tried first; sub-masters hear of each incident.
+/// it; parts of devices are looked for on every device, not only on the emptiest of a node; a
+/// worker that is starting is stopped before its place moves; a wait keeps its deadline beside the
+/// timer of its claim; a change that would disturb a job is tried first; sub-masters hear of each
+/// incident.
 inline constexpr std::uint16_t kDecisionRules = 1;
 
 }  // namespace orrery
