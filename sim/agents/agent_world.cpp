@@ -41,7 +41,7 @@ LeaderPort* AgentWorld::find(LeaderNumber leader) {
 
 LeaderPort* AgentWorld::youngest() {
   for (std::size_t i = ports_.size(); i-- > 0;)
-    if (ports_[i]->is_established()) return ports_[i].get();
+    if (ports_[i]->leader().is_established()) return ports_[i].get();
   return nullptr;
 }
 
@@ -60,7 +60,7 @@ World& AgentWorld::port(LeaderNumber leader, Epoch epoch, const State& state) {
 void AgentWorld::established(LeaderNumber leader) {
   LeaderPort* port = find(leader);
   if (port == nullptr) return;
-  port->establish();
+  port->leader().establish(now());
   wake_port_at(*port);
   // The first leader is waited for; of a later one the agents learn little by little.
   const Duration longest = leader.value > 1 ? Duration::seconds(1) : Duration::zero();
@@ -73,7 +73,7 @@ void AgentWorld::close(LeaderNumber leader) {
   const auto gone = std::find_if(
       ports_.begin(), ports_.end(), [&](const auto& port) { return port->number() == leader; });
   if (gone == ports_.end()) return;
-  ear_calls_of_past_ += (*gone)->ear().calls();
+  ear_calls_of_past_ += (*gone)->leader().calls();
   ports_.erase(gone);
   for (NodeHost& node : nodes_) {
     Following& following = following_[node.id().index()];
@@ -88,8 +88,8 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
-  const Instant deadline = std::max(port.ear().next_deadline(), port.asleep_until());
-  if (!port.ear().next_deadline().is_never())
+  const Instant deadline = std::max(port.leader().next_deadline(), port.asleep_until());
+  if (!port.leader().next_deadline().is_never())
     futures_.push(std::max(deadline, now()), WorldFutureKind::WakePort, port.number().value);
 }
 
@@ -117,7 +117,7 @@ void AgentWorld::take_arrived() {
 void AgentWorld::advance(Instant until) {
   interrupted_ = !control_faults_.empty() || !struck_.empty();
   for (const std::unique_ptr<LeaderPort>& port : ports_)
-    interrupted_ = interrupted_ || (port->has_news() && port->asleep_until() <= now());
+    interrupted_ = interrupted_ || (port->leader().has_news() && port->asleep_until() <= now());
   while (!interrupted_) {
     const Instant next = next_until(until);
     if (next > until || next.is_never()) {
@@ -162,8 +162,8 @@ void AgentWorld::happen(const WorldFuture& future) {
     case WorldFutureKind::WakePort: {
       LeaderPort* port = find(LeaderNumber{subject});
       if (port == nullptr) return;
-      if (port->asleep_until() <= now()) port->time_reached();
-      if (port->has_news()) news();
+      if (port->asleep_until() <= now()) port->leader().time_reached(now());
+      if (port->leader().has_news()) news();
       return wake_port_at(*port);
     }
   }
@@ -185,7 +185,7 @@ WorldSteps AgentWorld::steps() const {
   WorldSteps steps;
   for (const NodeHost& node : nodes_) steps.agents += node.steps();
   steps.ears = ear_calls_of_past_;
-  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->ear().calls();
+  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->leader().calls();
   return steps;
 }
 
