@@ -86,11 +86,9 @@ TEST(OwnWord, OfAWorkerIsTakenFromItsOwnNodeAlone) {
     SCOPED_TRACE(word.name);
     ControllerHarness h({nodes_of(3, 1)});
     JobBuilder builder("led");
-    builder.replicas(1).role("master", 1).role("rest", 1);
-    auto spec = std::make_shared<JobSpec>(builder.spec());
-    spec->roles[1].master_of = RoleIndex{2};
-    h.step(JobSubmitted{1, spec});
-    const JobId id = h.last_answer().job;
+    builder.replicas(1).follower("master", 1).role("rest", 1);
+    builder.raw().roles[1].master_of = RoleIndex{2};
+    const JobId id = h.submit(builder);
     h.plan(grant(id, 1));
     ASSERT_EQ(h.job(id).workers.size(), 3u);
     const NodeId home = h.job(id).workers[1].node;
