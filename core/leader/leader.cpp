@@ -126,6 +126,11 @@ bool Leader::said(NodeId from, EventBody fact, Instant occurred_at, Instant now)
   return true;
 }
 
+void Leader::lacks(
+    NodeId from, std::uint64_t devices, bool held, Instant occurred_at, Instant now) {
+  ear_.told(Origin::External, lack_of(from, devices, held), occurred_at, now);
+}
+
 void Leader::leaving(NodeId from, Instant leaves_at, Instant occurred_at, Instant now) {
   ear_.will_leave(from, leaves_at, occurred_at, now);
 }

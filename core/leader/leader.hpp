@@ -114,6 +114,9 @@ class Leader {
                 Instant sent_at,
                 Instant now);
 
+  /// Which devices of the node do not work now; 0: all work. `held`: it waits for its check.
+  void lacks(NodeId from, std::uint64_t devices, bool held, Instant occurred_at, Instant now);
+
   /// DevicesLost, SubMasterSaid, ProgressReported or FailureExplained; false where it does not
   /// count, as anything else that an agent has no say in.
   bool said(NodeId from, EventBody fact, Instant occurred_at, Instant now);

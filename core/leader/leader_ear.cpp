@@ -19,6 +19,11 @@ bool is_list(const Event& event) { return std::holds_alternative<NodeReturned>(e
 
 }  // namespace
 
+EventBody lack_of(NodeId node, std::uint64_t devices, bool held) {
+  if (held) return NodeHeld{node, devices};
+  return DevicesLost{node, devices};
+}
+
 LeaderEar::LeaderEar(Epoch epoch,
                      const State& state,
                      const Settings& settings,
@@ -148,8 +153,8 @@ HeartbeatVerdict LeaderEar::heard(const HeardBeat& heard, Instant now) {
   const std::size_t n = node.index();
   const bool known_as_lossy =
       n < state_.nodes.size() && state_.nodes[n].lost_device && !state_.nodes[n].silent;
-  if (returned && known_as_lossy != (heard.lost_devices != 0))
-    note(Origin::External, heard.sent_at, now, DevicesLost{node, heard.lost_devices});
+  if (returned && known_as_lossy != (heard.lost_devices != 0 || heard.held))
+    note(Origin::External, heard.sent_at, now, lack_of(node, heard.lost_devices, heard.held));
   if (returned && !heard.leaves_at.is_never())
     note(Origin::External, heard.sent_at, now, NodeLeaving{node, heard.leaves_at + ahead_});
   for (const ProfilingChanged& measured : heard.measured) {

@@ -22,9 +22,13 @@ struct HeardBeat {
   Heartbeat beat;
   std::vector<ProfilingChanged> measured;  ///< Of workers that somebody watches.
   std::uint64_t lost_devices = 0;          ///< Registering: those of the node that do not work.
+  bool held = false;                       ///< Registering: the node waits for its check.
   Instant leaves_at = Instant::never();    ///< Registering: the node has announced this.
   Instant sent_at;                         ///< By the ear's clock, as far as is known.
 };
+
+/// What is told of a node of which these devices do not work, and that waits for its check or not.
+EventBody lack_of(NodeId node, std::uint64_t devices, bool held);
 
 /// Liveness and suspicions of one leader, with the inbox of its driver and what it has ordered.
 /// Soft state: a successor begins with an empty one. Part of Leader, which says whose word counts;

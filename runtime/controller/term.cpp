@@ -13,9 +13,6 @@
 namespace orrery::runtime {
 namespace {
 
-// A node that waits for its check counts as one whose devices do not work: no new work goes there.
-constexpr std::uint64_t kHeldForCheck = std::uint64_t{1} << 63;
-
 // Of what a worker wrote before it failed, so much is kept with its job.
 constexpr int kFailureLines = 20;
 
@@ -281,10 +278,7 @@ bool Term::hold_back(std::size_t first) {
   const Instant now = clock_.now();
   std::vector<Event> events;
   for (std::size_t i = first; i < state().nodes.size(); ++i)
-    events.push_back({now,
-                      now,
-                      Origin::External,
-                      DevicesLost{NodeId{static_cast<std::uint32_t>(i)}, kHeldForCheck}});
+    events.push_back({now, now, Origin::External, NodeHeld{NodeId{static_cast<std::uint32_t>(i)}}});
   return events.empty() || driver_.apply(std::move(events)).has_value();
 }
 
@@ -307,7 +301,7 @@ void Term::welcome(const Guest& guest, NodeId node, bool fresh) {
 std::uint64_t Term::withheld(NodeId node) {
   const auto declared = static_cast<std::size_t>(state().ledger.node(node).devices);
   const std::size_t found = links_.facts()[node.index()].inventory.devices.size();
-  std::uint64_t missing = checks_.holds_back(node) ? kHeldForCheck : 0;
+  std::uint64_t missing = 0;
   for (std::size_t i = found; i < declared; ++i) missing |= std::uint64_t{1} << i;
   return missing;
 }
@@ -318,7 +312,9 @@ void Term::on(NodeId node, Beat& beat) {
     beat.lost_devices |= withheld(node);
   }
   const Instant now = clock_.now();
-  HeardBeat heard{heartbeat_of(beat), beat.measured, beat.lost_devices, {}, now};
+  HeardBeat heard{heartbeat_of(beat), beat.measured, beat.lost_devices};
+  heard.held = checks_.holds_back(node);
+  heard.sent_at = now;
   heard.leaves_at = beat.leaves_in.is_forever() ? Instant::never() : now + beat.leaves_in;
   const HeartbeatVerdict verdict =
       leader_.beat(node, std::move(heard), parts_.election.is_certain(), now);
@@ -345,12 +341,12 @@ void Term::on(NodeId node, const Fact& fact) {
   }
   // What a worker left when it failed comes as WorkerTrouble.
   if (std::holds_alternative<FailureExplained>(fact.body)) return;
-  EventBody body = fact.body;
-  if (auto* lost = std::get_if<DevicesLost>(&body)) {
+  if (const auto* lost = std::get_if<DevicesLost>(&fact.body)) {
     links_.note_lost_devices(node, lost->devices);
-    lost->devices |= withheld(node);
+    return leader_.lacks(
+        node, lost->devices | withheld(node), checks_.holds_back(node), occurred_at, now);
   }
-  (void)leader_.said(node, std::move(body), occurred_at, now);
+  (void)leader_.said(node, fact.body, occurred_at, now);
 }
 
 void Term::on(NodeId node, const WorkerTrouble& trouble) {
@@ -454,7 +450,7 @@ void Term::judged(NodeId node, bool usable, const std::string& why) {
              {Severity::Warning, usable ? "NodeStraggling" : "NodeCheckFailed", why});
   if (!usable) return;
   const std::uint64_t lost = links_.facts()[node.index()].lost_devices;
-  leader_.told(Origin::External, DevicesLost{node, lost | withheld(node)}, now, now);
+  leader_.lacks(node, lost | withheld(node), checks_.holds_back(node), now, now);
 }
 
 void Term::take_turns() {

@@ -21,11 +21,15 @@ void LeaderPort::heard(const Message& message) {
   const Instant now = owner_.world_now();
   const NodeId node = message.node;
   if (message.kind == MessageKind::Beat) {
-    leader_.beat(
-        node,
-        {message.beat, message.measured, message.lost_devices, message.leaves_at, message.sent_at},
-        true,
-        now);
+    leader_.beat(node,
+                 {message.beat,
+                  message.measured,
+                  message.lost_devices,
+                  false,
+                  message.leaves_at,
+                  message.sent_at},
+                 true,
+                 now);
   } else if (message.kind == MessageKind::Reports) {
     leader_.reported(node, message.reports, message.sent_at, now);
   } else if (const auto* leaving = std::get_if<NodeLeaving>(&message.fact)) {
