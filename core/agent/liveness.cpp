@@ -148,6 +148,12 @@ void Liveness::ordered(const CommandBody& order) {
   if (const auto* clean = std::get_if<CleanJob>(&order)) forget(clean->job);
 }
 
+void Liveness::withdrawn(NodeId id, const RunningWorker& worker) {
+  if (id.index() >= nodes_.size()) return;
+  std::erase(nodes_[id.index()].ordered, worker);
+  std::erase(nodes_[id.index()].doubted, worker);
+}
+
 void Liveness::profiled(const ProfilingChanged& measured, std::vector<EventBody>& edges) {
   Profile& last = profiles_[{measured.job, measured.rank}];
   if (measured.generation < last.generation) return;

@@ -73,6 +73,9 @@ class Liveness {
   /// What the controller orders, before it is sent: lists are read in its light.
   void ordered(const CommandBody& order);
 
+  /// A start that was ordered was given up before it went out.
+  void withdrawn(NodeId node, const RunningWorker& worker);
+
   /// Workers that were told to start on the node's present connection and are in no list yet.
   const std::vector<RunningWorker>& on_their_way(NodeId node) const {
     return nodes_[node.index()].ordered;
@@ -98,6 +101,9 @@ class Liveness {
 
   /// Heartbeats that renewed a lease.
   std::uint64_t renewals() const { return renewals_; }
+
+  /// Jobs and members of which something is noted until they are forgotten.
+  std::size_t noted() const { return nodes_asked_.size() + profiles_.size(); }
 
  private:
   /// Known keys of one rank are bounded: free keys beyond are dropped.

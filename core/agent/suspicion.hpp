@@ -60,6 +60,9 @@ class Suspicions {
   /// When `time_reached` must be called at the latest.
   Instant next_deadline() const;
 
+  /// Jobs that are watched until they are forgotten.
+  std::size_t watched() const { return jobs_.size(); }
+
  private:
   struct Watched {
     Incarnation incarnation;

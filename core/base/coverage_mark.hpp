@@ -34,6 +34,11 @@ enum class Mark : std::uint8_t {
   EarSurprise,  ///< A list names a worker that nobody ordered.
   EarSilence,   ///< A node's time is over.
   EarDoubt,     ///< A new connection, with orders of the one before that no list has named.
+  // A leader with its nodes.
+  LeaderForeignWord,     ///< A node spoke of a worker that is not its own.
+  LeaderHeldOrder,       ///< An order waits until its node has registered.
+  LeaderOvertakenStart,  ///< A start that was given up before it went out.
+  LeaderOnTheWay,        ///< A list that cannot know of a start that waits for the store.
   // The controller.
   ReportCovered,    ///< A failure inside a scope that recovers already.
   ReportStale,      ///< A report of an incarnation that is gone.
@@ -63,11 +68,13 @@ struct EnumNames<Mark> {
       "agent_waited",        "ear_stale_session",    "ear_stale_number",
       "ear_stale_epoch",     "ear_not_registered",   "ear_loss",
       "ear_surprise",        "ear_silence",          "ear_doubt",
-      "report_covered",      "report_stale",         "orphan_stopped",
-      "unknown_given_up",    "contact_regained",     "backoff_limit",
-      "failure_limit",       "backoff_waited",       "waits_for_lists",
-      "killed_late",         "orders_kept_back",     "snapshot_taken",
-      "snapshot_replayed",   "store_tail_lost",      "store_torn_record"};
+      "leader_foreign_word", "leader_held_order",    "leader_overtaken_start",
+      "leader_on_the_way",   "report_covered",       "report_stale",
+      "orphan_stopped",      "unknown_given_up",     "contact_regained",
+      "backoff_limit",       "failure_limit",        "backoff_waited",
+      "waits_for_lists",     "killed_late",          "orders_kept_back",
+      "snapshot_taken",      "snapshot_replayed",    "store_tail_lost",
+      "store_torn_record"};
 };
 
 inline constexpr std::size_t kMarks = EnumNames<Mark>::kNames.size();

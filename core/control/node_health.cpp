@@ -1,6 +1,7 @@
 #include "core/control/node_health.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/planted.hpp"
 #include "core/control/incident.hpp"
@@ -359,6 +360,17 @@ void on_event(Step& step, const DevicesLost& event) {
     }
     if (anybody) on_node_loss(step, job, std::move(lost), event.node, Reason::DeviceLost);
   }
+}
+
+void on_event(Step& step, const NodeHeld& event) {
+  constexpr std::size_t kKind = EventBody(std::in_place_type<NodeHeld>).index();
+  if (event.devices != 0) return on_event(step, DevicesLost{event.node, event.devices});
+  if (event.node.index() >= step.state.nodes.size())
+    return ignore(step, nullptr, Ignored::UnknownNode, kKind);
+  // No incident of the node, and nobody's loss.
+  if (std::exchange(step.state.nodes[event.node.index()].lost_device, true))
+    return ignore(step, nullptr, Ignored::AlreadyKnown, kKind);
+  refresh_node(step, event.node, NodeChange::HeldForCheck);
 }
 
 }  // namespace orrery

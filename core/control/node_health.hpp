@@ -43,5 +43,6 @@ void on_event(Step& step, const NodesRelaunched& event);
 void on_event(Step& step, const ExclusionRequested& event);
 void on_event(Step& step, const NodeLeaving& event);
 void on_event(Step& step, const DevicesLost& event);
+void on_event(Step& step, const NodeHeld& event);
 
 }  // namespace orrery

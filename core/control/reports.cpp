@@ -29,17 +29,8 @@ constexpr std::size_t kind_of() {
   return position_in<Body>(static_cast<const EventBody*>(nullptr));
 }
 
-// The worker that a report names: by its present rank, or by the rank it was born with where the
-// report was under way while the membership changed.
 Worker* find_worker(JobState& job, Generation generation, Incarnation incarnation, Rank rank) {
-  if (generation == job.row.generation && rank.index() < job.workers.size()) {
-    Worker& worker = job.workers[rank.index()];
-    if (worker.incarnation == incarnation) return &worker;
-  }
-  for (Worker& worker : job.workers)
-    if (worker.incarnation == incarnation && worker.birth_rank == rank && worker.born == generation)
-      return &worker;
-  return nullptr;
+  return const_cast<Worker*>(worker_named(job, generation, incarnation, rank));
 }
 
 void gone(Step& step, JobState& job, Worker& worker, WorkerState state, std::int32_t exit_code) {
@@ -255,6 +246,21 @@ void regain(Step& step, JobState& job) {
 }
 
 }  // namespace
+
+// By the rank he was born with, where the report was under way while the membership changed.
+const Worker* worker_named(const JobState& job,
+                           Generation generation,
+                           Incarnation incarnation,
+                           Rank rank) {
+  if (generation == job.row.generation && rank.index() < job.workers.size()) {
+    const Worker& worker = job.workers[rank.index()];
+    if (worker.incarnation == incarnation) return &worker;
+  }
+  for (const Worker& worker : job.workers)
+    if (worker.incarnation == incarnation && worker.birth_rank == rank && worker.born == generation)
+      return &worker;
+  return nullptr;
+}
 
 void on_event(Step& step, const WorkersChanged& event) {
   constexpr std::size_t kKind = kind_of<WorkersChanged>();

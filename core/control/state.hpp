@@ -40,7 +40,7 @@ struct NodeState {
   Epoch heard;               ///< Last epoch in which it gave its complete list.
   bool excluded = false;     ///< By a user, as a lemon, or because its relaunch failed.
   bool spare = false;        ///< Held back until another node of its group is not usable.
-  bool lost_device = false;  ///< Until it returns from a repair.
+  bool lost_device = false;  ///< Until it returns from a repair, or from its check.
   Instant excluded_until = Instant::never();
   Instant leaves_at = Instant::never();  ///< It has announced that it goes away then.
   std::vector<Instant> incidents;        ///< The latest, oldest first; for lemon detection.

@@ -450,6 +450,8 @@ std::string_view in_words(NodeChange change) {
       return "the node was replaced";
     case NodeChange::SpareUsed:
       return "the spare node is used now";
+    case NodeChange::HeldForCheck:
+      return "the node is not used before it has been checked";
     case NodeChange::SpareAgain:
       return "the node is a spare now";
   }

@@ -23,7 +23,7 @@ int order_of(const EventBody& body) {
                       std::is_same_v<T, WorkerSuspected> || std::is_same_v<T, NodeSilent> ||
                       std::is_same_v<T, NodeReturned> || std::is_same_v<T, NodesRelaunched> ||
                       std::is_same_v<T, NodeLeaving> || std::is_same_v<T, DevicesLost> ||
-                      std::is_same_v<T, FailureExplained>)
+                      std::is_same_v<T, FailureExplained> || std::is_same_v<T, NodeHeld>)
           return 0;
         else if constexpr (std::is_same_v<T, TimeReached>)
           return 2;

@@ -312,6 +312,7 @@ enum class NodeChange : std::uint8_t {
   Relaunched,
   SpareUsed,   ///< A spare node is used from now on.
   SpareAgain,  ///< A node that came back is a spare from now on.
+  HeldForCheck,
 };
 
 template <>
@@ -324,7 +325,8 @@ struct EnumNames<NodeChange> {
                                      "DeviceLost",
                                      "Relaunched",
                                      "SpareUsed",
-                                     "SpareAgain"};
+                                     "SpareAgain",
+                                     "HeldForCheck"};
 };
 
 /// What an incident takes with it. Each covers the ones after it: job, role, worker. A node

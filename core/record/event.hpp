@@ -432,6 +432,19 @@ struct DevicesLost {
   }
 };
 
+/// A node is held for its check: it is not used for new workers until DevicesLost says what of it
+/// works. Whoever works there goes on, but for those on `devices`.
+struct NodeHeld {
+  NodeId node;
+  std::uint64_t devices = 0;  ///< Those that do not work now, as in DevicesLost.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("node", self.node);
+    v.field("devices", self.devices);
+  }
+};
+
 /// What a worker that lives is suspected of.
 enum class Suspicion : std::uint8_t {
   Hung,        ///< No progress for the job's `hang_after`.
@@ -502,7 +515,8 @@ using EventBody = std::variant<EpochStarted,
                                WorkerSuspected,
                                DeleteRequested,
                                JobChanged,
-                               FailureExplained>;
+                               FailureExplained,
+                               NodeHeld>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

@@ -9,12 +9,12 @@ namespace orrery {
 
 std::string_view event_kind_name(std::size_t index) {
   static constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kNames{
-      "epoch_started",   "nodes_declared",   "quotas_declared",   "job_submitted",
-      "scale_requested", "stop_requested",   "profiling_changed", "progress_reported",
-      "workers_changed", "node_silent",      "node_returned",     "time_reached",
-      "plan_proposed",   "sub_master_said",  "nodes_relaunched",  "exclusion_requested",
-      "node_leaving",    "devices_lost",     "worker_suspected",  "delete_requested",
-      "job_changed",     "failure_explained"};
+      "epoch_started",   "nodes_declared",    "quotas_declared",   "job_submitted",
+      "scale_requested", "stop_requested",    "profiling_changed", "progress_reported",
+      "workers_changed", "node_silent",       "node_returned",     "time_reached",
+      "plan_proposed",   "sub_master_said",   "nodes_relaunched",  "exclusion_requested",
+      "node_leaving",    "devices_lost",      "worker_suspected",  "delete_requested",
+      "job_changed",     "failure_explained", "node_held"};
   return kNames[index];
 }
 

@@ -162,12 +162,10 @@ void NodeAgent::take_words() {
 }
 
 // A node whose kernel holds a worker gets no more work: neither what the worker holds nor what
-// holds the worker is known. As a device that no worker has, so that those that run are left alone.
-std::uint64_t NodeAgent::unusable() const {
-  const bool stuck = agent_ && std::ranges::any_of(agent_->workers(), [](const auto& entry) {
-                       return entry.second.stuck;
-                     });
-  return lost_devices_ | (stuck ? std::uint64_t{1} << 63 : 0);
+// holds the worker is known. Those that run there are left alone.
+bool NodeAgent::holds_stuck() const {
+  return agent_ && std::ranges::any_of(agent_->workers(),
+                                       [](const auto& entry) { return entry.second.stuck; });
 }
 
 void NodeAgent::say_stuck(const WorkerName& worker) {
@@ -183,10 +181,15 @@ void NodeAgent::say_stuck(const WorkerName& worker) {
 // What was said of the node's devices holds no longer once a worker is stuck, or the last such has
 // gone. Said before the worker is reported lost: its successor must not come here.
 void NodeAgent::tell_usable() {
-  const std::uint64_t now = unusable();
+  const std::pair now{lost_devices_, holds_stuck()};
   if (now == std::exchange(told_unusable_, now)) return;
   // Without a cluster nobody needs to know; the first registration says it.
-  if (agent_) say_fact(DevicesLost{state_.record().node, now});
+  if (!agent_) return;
+  const NodeId node = state_.record().node;
+  if (now.second)
+    say_fact(NodeHeld{node, now.first});
+  else
+    say_fact(DevicesLost{node, now.first});
 }
 
 void NodeAgent::begin_to_stop() {

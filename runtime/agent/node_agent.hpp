@@ -101,7 +101,7 @@ class NodeAgent {
   void turn(const std::vector<int>& readable);
   void take_signals();
   void take_words();
-  std::uint64_t unusable() const;
+  bool holds_stuck() const;
   void say_stuck(const WorkerName& worker);
   void tell_usable();
   void begin_to_stop();
@@ -194,7 +194,8 @@ class NodeAgent {
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   std::uint64_t lost_devices_ = 0;
-  std::uint64_t told_unusable_ = 0;  ///< As was said last, stuck workers included.
+  /// As was said last: the devices that do not work, and whether a worker is stuck.
+  std::pair<std::uint64_t, bool> told_unusable_{0, false};
   std::optional<Instant> leaves_at_;
   std::set<JobId> cleaned_jobs_;  ///< Those that are over but have workers left.
   Instant collect_at_;

@@ -136,7 +136,8 @@ void NodeAgent::say_beat(const Heartbeat& heartbeat) {
   }
   measured_.clear();
   if (beat.registers) {
-    beat.lost_devices = unusable();
+    beat.lost_devices = lost_devices_;
+    beat.held = holds_stuck();
     if (leaves_at_) beat.leaves_in = *leaves_at_ - boot_time();
   }
   line_.send(beat);

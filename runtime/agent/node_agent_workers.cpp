@@ -19,7 +19,7 @@ constexpr std::size_t kMeasuredMax = 256;
 
 void NodeAgent::take_worker_words(const std::vector<int>& readable) {
   for (const WorkerWord& said :
-       socket_.take(readable, [this](const WorkerName& name) { return table_.runs(name); }))
+       socket_.take(readable, [this](const WorkerName& name) { return table_.token_of(name); }))
     std::visit([&](const auto& word) { said_by(said.worker, word); }, said.word);
 }
 

@@ -31,8 +31,20 @@ constexpr std::size_t kKeyBytesMax = 128;
 struct Parsed {
   std::string error;
   std::optional<WorkerName> hello;
+  std::string token;  ///< With hello.
   std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster> word;
 };
+
+/// Takes as long for every wrong secret of the right length. A worker that an agent without secrets
+/// has started has none.
+bool is_same_secret(std::string_view found, std::string_view needed) {
+  if (found.size() != needed.size()) return needed.empty();
+  unsigned char difference = 0;
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    difference = static_cast<unsigned char>(difference | (static_cast<unsigned char>(found[i]) ^
+                                                          static_cast<unsigned char>(needed[i])));
+  return difference == 0;
+}
 
 bool is_number(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_number() &&
@@ -46,6 +58,8 @@ double number_or(const Json& object, const char* key, double otherwise) {
 void parse_hello(const Json& body, Parsed& out) {
   if (body.contains("worker") && body["worker"].is_string())
     out.hello = worker_named(body["worker"].get<std::string>());
+  if (body.contains("token") && body["token"].is_string())
+    out.token = body["token"].get<std::string>();
   if (!out.hello) out.error = "hello: needed a worker, \"JOB-INCARNATION-RANK\" of ORRERY_WORKER";
 }
 
@@ -182,7 +196,7 @@ void WorkerSocket::read_from(Connection& connection) {
 }
 
 std::vector<WorkerWord> WorkerSocket::take(const std::vector<int>& readable,
-                                           const std::function<bool(const WorkerName&)>& runs) {
+                                           const SecretOf& secret_of) {
   std::vector<WorkerWord> words;
   if (std::ranges::binary_search(readable, listener_.get())) accept_all();
   for (Connection& each : connections_) {
@@ -193,7 +207,7 @@ std::vector<WorkerWord> WorkerSocket::take(const std::vector<int>& readable,
     for (std::size_t end = each.in.find('\n'); end != std::string::npos;
          end = each.in.find('\n', begin)) {
       if (end - begin > kLineBytesMax) break;
-      take_line(each, std::string_view(each.in).substr(begin, end - begin), runs, words);
+      take_line(each, std::string_view(each.in).substr(begin, end - begin), secret_of, words);
       begin = end + 1;
     }
     each.in.erase(0, begin);
@@ -208,7 +222,7 @@ std::vector<WorkerWord> WorkerSocket::take(const std::vector<int>& readable,
 
 void WorkerSocket::take_line(Connection& connection,
                              std::string_view line,
-                             const std::function<bool(const WorkerName&)>& runs,
+                             const SecretOf& secret_of,
                              std::vector<WorkerWord>& words) {
   Parsed parsed = parse(line);
   if (parsed.error.empty() && parsed.hello) {
@@ -216,9 +230,13 @@ void WorkerSocket::take_line(Connection& connection,
   } else if (parsed.error.empty() && !connection.worker) {
     parsed.error = "needed hello first";
   }
-  if (parsed.error.empty() && !runs(*connection.worker)) {
-    parsed.error = "no worker of this name runs here";
-    connection.worker.reset();
+  if (parsed.error.empty()) {
+    const std::string* secret = secret_of(*connection.worker);
+    if (secret == nullptr)
+      parsed.error = "no worker of this name runs here";
+    else if (parsed.hello && !is_same_secret(parsed.token, *secret))
+      parsed.error = "hello: needed the worker's own \"token\", which is in its ORRERY_TOKEN";
+    if (!parsed.error.empty()) connection.worker.reset();
   }
   if (!parsed.error.empty()) return put(connection, error_line(parsed.error));
   words.push_back({*connection.worker, std::move(parsed.word)});

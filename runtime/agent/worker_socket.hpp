@@ -22,7 +22,8 @@
 
 namespace orrery::runtime {
 
-/// {"hello":{"worker":"JOB-INCARNATION-RANK"}}: who speaks; the first word of each connection.
+/// {"hello":{"worker":"JOB-INCARNATION-RANK","token":"..."}}: who speaks; the first word of each
+/// connection. The token is the worker's ORRERY_TOKEN: names can be guessed.
 struct SaidHello {};
 
 /// {"profiling":{"step_time_s":0.1,...}}
@@ -65,10 +66,12 @@ class WorkerSocket {
 
   void append_descriptors(std::vector<pollfd>& polled) const;
 
-  /// Serves connections of which a descriptor is in `readable` (ascending). `runs`: whether the
-  /// worker is one of ours.
-  std::vector<WorkerWord> take(const std::vector<int>& readable,
-                               const std::function<bool(const WorkerName&)>& runs);
+  /// The secret of a worker that runs here, as long as the call lasts; null where none of this name
+  /// does.
+  using SecretOf = std::function<const std::string*(const WorkerName&)>;
+
+  /// Serves connections of which a descriptor is in `readable` (ascending).
+  std::vector<WorkerWord> take(const std::vector<int>& readable, const SecretOf& secret_of);
 
   /// Sends a line, without its end, to all connections of a worker. False where it has none.
   bool send(const WorkerName& worker, std::string_view line);
@@ -91,7 +94,7 @@ class WorkerSocket {
   void read_from(Connection& connection);
   void take_line(Connection& connection,
                  std::string_view line,
-                 const std::function<bool(const WorkerName&)>& runs,
+                 const SecretOf& secret_of,
                  std::vector<WorkerWord>& words);
   static void put(Connection& connection, std::string_view line);
   static void flush(Connection& connection);

@@ -89,6 +89,12 @@ class WorkerTable {
 
   bool runs(const WorkerName& worker) const { return living_.contains(worker); }
 
+  /// What a worker shows to be itself (WorkerRecord::token); null where it does not live.
+  const std::string* token_of(const WorkerName& worker) const {
+    const auto living = living_.find(worker);
+    return living == living_.end() ? nullptr : &living->second.record.token;
+  }
+
   /// Records of all that live.
   std::vector<WorkerRecord> records() const;
 

@@ -52,6 +52,8 @@ struct ControllerConfig {
   std::vector<std::string> relaunch_command;  ///< Program that replaces nodes; gets their names.
   Duration relaunch_command_timeout = Duration::seconds(900);
   bool node_check = false;  ///< Nodes are checked in pairs before they are used.
+  Duration hello_within =
+      Duration::seconds(10);  ///< No option: a stream without a hello ends then.
 };
 
 /// What an agent may offer instead of what it finds.

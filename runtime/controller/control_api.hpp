@@ -41,6 +41,7 @@ struct NodeFacts {
   Instant last_heard;  ///< By the journal's clock; zero: never in this term.
   Inventory inventory;
   std::uint64_t lost_devices = 0;
+  bool held = false;  ///< Its agent says that it can take no more work now.
 };
 
 /// One line for people: what was decided, in words.

@@ -96,6 +96,8 @@ void ControllerDaemon::on_open(LinkId link, const Peer& peer) {
   tasks_.post([this, link, peer] {
     ++links_opened_;
     peers_[link.value] = peer;
+    without_hello_[link.value] =
+        TaskQueue::Clock::now() + std::chrono::nanoseconds(parts_.config.hello_within.ns);
   });
 }
 
@@ -103,7 +105,7 @@ void ControllerDaemon::on_messages(LinkId link, std::vector<AgentMessage> messag
   messages_in_ += messages.size();
   tasks_.post([this, link, messages = std::move(messages)]() mutable {
     const auto peer = peers_.find(link.value);
-    if (peer == peers_.end()) return;
+    if (peer == peers_.end() || !says_hello(link, messages)) return;
     if (!term_) {
       server_->send(link, Refusal{"this controller does not lead: " + why_, true, {}});
       return server_->close(link, "this controller does not lead");
@@ -115,6 +117,7 @@ void ControllerDaemon::on_messages(LinkId link, std::vector<AgentMessage> messag
 void ControllerDaemon::on_closed(LinkId link, const std::string&) {
   tasks_.post([this, link] {
     peers_.erase(link.value);
+    without_hello_.erase(link.value);
     if (term_) term_->closed(link);
   });
 }
@@ -186,6 +189,7 @@ void ControllerDaemon::live() {
     }
     swept = TaskQueue::Clock::now();
     for (TaskQueue::Task& task : tasks) task();
+    end_without_hello();
     if (try_again_at_ && TaskQueue::Clock::now() >= *try_again_at_) try_again();
     if (!term_) continue;
     term_->work();
@@ -202,7 +206,28 @@ void ControllerDaemon::live() {
 TaskQueue::Clock::time_point ControllerDaemon::next_wake() {
   TaskQueue::Clock::time_point wake = try_again_at_.value_or(TaskQueue::Clock::time_point::max());
   if (term_) wake = std::min(wake, term_->next_wake());
+  if (!without_hello_.empty()) wake = std::min(wake, without_hello_.begin()->second);
   return wake;
+}
+
+// The first word of a stream is hello; one that says anything else is ended.
+bool ControllerDaemon::says_hello(LinkId link, const std::vector<AgentMessage>& messages) {
+  if (!without_hello_.contains(link.value)) return true;
+  if (messages.empty()) return false;
+  without_hello_.erase(link.value);
+  if (std::holds_alternative<Hello>(messages.front())) return true;
+  server_->close(link, "the agent has not said hello first");
+  return false;
+}
+
+// Whoever gets a stream could hold it for ever, and as many as there may be.
+void ControllerDaemon::end_without_hello() {
+  const auto now = TaskQueue::Clock::now();
+  while (!without_hello_.empty() && without_hello_.begin()->second <= now) {
+    const LinkId link{without_hello_.begin()->first};
+    without_hello_.erase(without_hello_.begin());
+    server_->close(link, "the agent has not said hello in time");
+  }
 }
 
 // What it leads still is given up first, on the same thread: that may wait for the network.

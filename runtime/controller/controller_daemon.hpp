@@ -90,6 +90,8 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   void end_term(Admission admission, std::string why);
   void tell_admission(Admission admission, std::string why);
   TaskQueue::Clock::time_point next_wake();
+  bool says_hello(LinkId link, const std::vector<AgentMessage>& messages);
+  void end_without_hello();
   ControllerFacts facts();
 
   ControllerParts parts_;
@@ -102,6 +104,8 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
 
   // The core thread's own.
   std::map<std::uint64_t, Peer> peers_;  ///< By stream.
+  /// Streams that have not said hello, and until when they may: the oldest first.
+  std::map<std::uint64_t, TaskQueue::Clock::time_point> without_hello_;
   Admission admission_ = Admission::Starting;
   std::string why_ = "the journal is being read";
   std::optional<Leadership> leadership_;

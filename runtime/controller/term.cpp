@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "core/control/failure_notes.hpp"
+#include "core/leader/own_word.hpp"
 #include "runtime/controller/relaunch_text.hpp"
 
 namespace orrery::runtime {
 namespace {
-
-// A node that waits for its check counts as one whose devices do not work: no new work goes there.
-constexpr std::uint64_t kHeldForCheck = std::uint64_t{1} << 63;
 
 // Of what a worker wrote before it failed, so much is kept with its job.
 constexpr int kFailureLines = 20;
@@ -112,13 +110,14 @@ Term::Term(TermParts parts, std::unique_ptr<Controller> replayed, const JournalE
               planner_,
               this,
               DriverOptions{.snapshot_every = parts_.config.store.snapshot_every}),
-      ear_(epoch_,
-           controller_->state(),
-           settings_,
-           static_cast<std::uint32_t>(controller_->state().nodes.size()),
-           clock_.now(),
-           Duration::zero()),
-      links_(parts_.links, controller_->state(), ear_),
+      links_(parts_.links, controller_->state(), epoch_),
+      leader_(epoch_,
+              controller_->state(),
+              settings_,
+              static_cast<std::uint32_t>(controller_->state().nodes.size()),
+              clock_.now(),
+              Duration::zero(),
+              links_),
       logs_([post = parts_.post, weak = std::weak_ptr(self_)](std::uint64_t number, NodeId node) {
         post([weak, number, node] {
           LogRequest cancel;
@@ -174,7 +173,7 @@ Status Term::open() {
     opening.push_back({now, now, Origin::External, QuotasDeclared{parts_.config.quotas}});
   const auto nodes_before = static_cast<std::uint32_t>(state.nodes.size());
   if (Status opened = driver_.apply(std::move(opening)); !opened) return opened;
-  ear_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size()) - nodes_before, now);
+  leader_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size()) - nodes_before, now);
   return store_->sync();
 }
 
@@ -198,6 +197,11 @@ void Term::closed(LinkId link) {
   const NodeId node = links_.node_of(link);
   links_.detach(link);
   if (node.is_none()) return;
+  leader_.disconnected(node);
+  out_of_reach(node);
+}
+
+void Term::out_of_reach(NodeId node) {
   logs_.lost(node);
   checks_.lost(node, clock_.now());
 }
@@ -256,7 +260,7 @@ void Term::declare_guests() {
     const std::size_t before = state.nodes.size();
     if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
     if (parts_.config.node_check && !hold_back(before)) return halt();
-    ear_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
+    leader_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
     learn_names();
   }
   for (const Guest& guest : guests) {
@@ -284,10 +288,7 @@ bool Term::hold_back(std::size_t first) {
   const Instant now = clock_.now();
   std::vector<Event> events;
   for (std::size_t i = first; i < state().nodes.size(); ++i)
-    events.push_back({now,
-                      now,
-                      Origin::External,
-                      DevicesLost{NodeId{static_cast<std::uint32_t>(i)}, kHeldForCheck}});
+    events.push_back({now, now, Origin::External, NodeHeld{NodeId{static_cast<std::uint32_t>(i)}}});
   return events.empty() || driver_.apply(std::move(events)).has_value();
 }
 
@@ -302,6 +303,7 @@ void Term::welcome(const Guest& guest, NodeId node, bool fresh) {
   if (parts_.config.node_check && (fresh || known.silent || known.lost_device))
     checks_.want(node, clock_.now());
   links_.attach(guest.link, node, guest.hello, guest.peer);
+  leader_.connected(node);
   links_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
 }
 
@@ -309,9 +311,14 @@ void Term::welcome(const Guest& guest, NodeId node, bool fresh) {
 std::uint64_t Term::withheld(NodeId node) {
   const auto declared = static_cast<std::size_t>(state().ledger.node(node).devices);
   const std::size_t found = links_.facts()[node.index()].inventory.devices.size();
-  std::uint64_t missing = checks_.holds_back(node) ? kHeldForCheck : 0;
+  std::uint64_t missing = 0;
   for (std::size_t i = found; i < declared; ++i) missing |= std::uint64_t{1} << i;
   return missing;
+}
+
+// For its check, or since a worker there is stuck.
+bool Term::is_held(NodeId node) {
+  return checks_.holds_back(node) || links_.facts()[node.index()].held;
 }
 
 // The journal was put back from a copy, or lost its end. Agents refuse what an earlier epoch says,
@@ -346,72 +353,60 @@ void Term::on(NodeId node, Beat& beat) {
   if (beat.node != node) return;
   if (look_for_later_records(node, beat)) return;  // The next term answers.
   if (beat.registers) {
-    links_.note_lost_devices(node, beat.lost_devices);
+    links_.note_unusable(node, beat.lost_devices, beat.held);
     beat.lost_devices |= withheld(node);
   }
   const Instant now = clock_.now();
-  HeardBeat heard{heartbeat_of(beat), std::move(beat.measured), beat.lost_devices, {}, now};
+  HeardBeat heard{heartbeat_of(beat), beat.measured, beat.lost_devices};
+  heard.held = is_held(node);
+  heard.sent_at = now;
   heard.leaves_at = beat.leaves_in.is_forever() ? Instant::never() : now + beat.leaves_in;
-  const HeartbeatVerdict verdict = ear_.heard(heard, now);
+  const HeartbeatVerdict verdict =
+      leader_.beat(node, std::move(heard), parts_.election.is_certain(), now);
   if (verdict == HeartbeatVerdict::Renewed) links_.note_heard(node, now);
-  for (ProfilingChanged& measured : heard.measured) {
+  if (verdict == HeartbeatVerdict::NotRegistered && established_) out_of_reach(node);
+  for (ProfilingChanged& measured : beat.measured) {
     for (ProfilingValue& value : measured.values) value.value = rounded(value.value);
-    ear_.profiled(measured, now);
-  }
-  if (!established_) return;
-  switch (verdict) {
-    case HeartbeatVerdict::Renewed:
-      // Whoever leads next may count on the end of leases that were not renewed any more.
-      if (!parts_.election.is_certain()) return;
-      links_.send(node, Renewal{epoch_, beat.sent_at});
-      if (beat.registers && !links_.is_registered(node)) links_.registered(node);
-      return;
-    case HeartbeatVerdict::StaleEpoch:
-      links_.send(node, Announcement{epoch_});
-      return;
-    case HeartbeatVerdict::NotRegistered:
-      links_.send(node, Refusal{"the node must register first; connect again", true, {}});
-      return;
-    case HeartbeatVerdict::UnknownNode:
-    case HeartbeatVerdict::StaleSession:
-    case HeartbeatVerdict::StaleNumber:
-      return;
+    leader_.profiled(node, measured, now);
   }
 }
 
 void Term::on(NodeId node, const Reports& reports) {
   const Instant now = clock_.now();
-  ear_.reported(node, reports.changes, now, now);
+  leader_.reported(node, reports.changes, now, now);
 }
 
 void Term::on(NodeId node, const Fact& fact) {
   const Instant now = clock_.now();
-  EventBody body = fact.body;
-  Origin origin = Origin::External;
-  if (auto* lost = std::get_if<DevicesLost>(&body)) {
-    lost->node = node;
-    links_.note_lost_devices(node, lost->devices);
-    lost->devices |= withheld(node);
-  } else if (auto* leaving = std::get_if<NodeLeaving>(&body)) {
-    *leaving = {node, now + fact.leaves_in};
-  } else if (std::holds_alternative<SubMasterSaid>(body)) {
-    origin = Origin::Reaction;
-  } else if (!std::holds_alternative<ProgressReported>(body)) {
-    return;  // Agents have no say in anything else.
+  const Instant occurred_at = now - std::max(fact.age, Duration::zero());
+  if (std::holds_alternative<NodeLeaving>(fact.body)) {
+    if (fact.leaves_in.is_forever()) return;
+    return leader_.leaving(
+        node, now + std::max(fact.leaves_in, Duration::zero()), occurred_at, now);
   }
-  ear_.told(origin, std::move(body), now - fact.age, now);
+  // What a worker left when it failed comes as WorkerTrouble.
+  if (std::holds_alternative<FailureExplained>(fact.body)) return;
+  const auto* lost = std::get_if<DevicesLost>(&fact.body);
+  const auto* held = std::get_if<NodeHeld>(&fact.body);
+  if (lost != nullptr || held != nullptr) {
+    const std::uint64_t devices = held != nullptr ? held->devices : lost->devices;
+    links_.note_unusable(node, devices, held != nullptr);
+    return leader_.lacks(node, devices | withheld(node), is_held(node), occurred_at, now);
+  }
+  (void)leader_.said(node, fact.body, occurred_at, now);
 }
 
 void Term::on(NodeId node, const WorkerTrouble& trouble) {
   const Instant now = clock_.now();
-  UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};
-  if (!trouble.log_tail.empty()) event.message += "\n" + trouble.log_tail;
-  add_line(now, trouble.job, node, std::move(event));
-  if (!trouble.failed) return;
   FailureExplained explained{
       trouble.job, trouble.incarnation, trouble.birth_rank, trouble.sentence, {}};
   explained.last_lines = last_lines(trouble.log_tail, kFailureLines, kFailureTextMax);
-  ear_.told(Origin::Reaction, std::move(explained), now, now);
+  const bool counts = trouble.failed ? leader_.said(node, std::move(explained), now, now)
+                                     : is_own(state(), node, explained);
+  if (!counts) return;
+  UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};
+  if (!trouble.log_tail.empty()) event.message += "\n" + trouble.log_tail;
+  add_line(now, trouble.job, node, std::move(event));
 }
 
 // --- requests ---
@@ -430,7 +425,7 @@ void Term::ask(EventBody request, std::function<void(const RequestOutcome&)> don
   if (std::uint64_t* number = request_in(request)) {
     if (*number == 0) *number = new_request();
     asked_[*number].push_back(std::move(done));
-    return ear_.told(Origin::External, std::move(request), now, now);
+    return leader_.told(Origin::External, std::move(request), now, now);
   }
   // Nobody answers these: what the step did not ignore holds as soon as its record is durable.
   const JobId job = job_of(request);
@@ -471,7 +466,7 @@ void Term::work() {
   declare_guests();
   look_at_time();
   if (halted_) {
-    ear_.drop_news();
+    leader_.drop_news();
   } else if (established_) {
     take_turns();
   }
@@ -498,14 +493,12 @@ void Term::establish_if_safe() {
   if (const Status synced = store_->sync(); !synced) return halt(synced.errors());
   if (store_->durable() < begun_at_) return;
   established_ = true;
-  ear_.establish(clock_.now());
+  leader_.establish(clock_.now());
   parts_.changes.tell(JobId::none());
 }
 
 void Term::look_at_time() {
-  std::vector<NodeId> silent;
-  ear_.time_reached(clock_.now(), silent);
-  for (const NodeId node : silent) links_.given_up(node);
+  leader_.time_reached(clock_.now());
   checks_.time_reached(clock_.now());
 }
 
@@ -519,7 +512,7 @@ void Term::judged(NodeId node, bool usable, const std::string& why) {
              {Severity::Warning, usable ? "NodeStraggling" : "NodeCheckFailed", why});
   if (!usable) return;
   const std::uint64_t lost = links_.facts()[node.index()].lost_devices;
-  ear_.told(Origin::External, DevicesLost{node, lost | withheld(node)}, now, now);
+  leader_.lacks(node, lost | withheld(node), is_held(node), now, now);
 }
 
 void Term::take_turns() {
@@ -561,7 +554,7 @@ void Term::halt(Errors why) {
 }
 
 Term::Steady::time_point Term::next_wake() {
-  Instant wake = std::min(ear_.next_deadline(), checks_.next_deadline());
+  Instant wake = std::min(leader_.next_deadline(), checks_.next_deadline());
   if (established_ && !halted_) wake = std::min(wake, driver_.next_wake());
   return clock_.time_point(wake);
 }
@@ -569,10 +562,10 @@ Term::Steady::time_point Term::next_wake() {
 void Term::add_facts(ControllerFacts& facts) const {
   facts.epoch = epoch_;
   if (store_) facts.durable = store_->durable();
-  facts.heartbeats = ear_.liveness().renewals();
+  facts.heartbeats = leader_.liveness().renewals();
   facts.links_open = links_.open();
   facts.plans_asked = driver_.plans_asked();
-  facts.orders = links_.orders_sent();
+  facts.orders = leader_.orders_sent();
 }
 
 // --- the world that the driver sees ---
@@ -589,7 +582,7 @@ void Term::issue(const Command& command) {
     return;
   }
   if (const auto* order = std::get_if<RelaunchNodes>(&command.body)) relaunch(*order);
-  links_.order(command);
+  leader_.order(command);
 }
 
 void Term::relaunch(const RelaunchNodes& order) {
@@ -615,18 +608,12 @@ void Term::relaunched(JobId job,
       answer.replaced.push_back(known->second);
   const Instant now = clock_.now();
   const std::vector<NodeId> new_machines = answer.replaced;
-  ear_.told(Origin::Reaction, std::move(answer), now, now);
-  // What runs there under the old name is not asked for any more: the list of the new registration
-  // tells, and it is ended.
-  for (const NodeId node : new_machines) {
-    links_.replaced(node);
-    logs_.lost(node);
-    checks_.lost(node, now);
-  }
+  leader_.told(Origin::Reaction, std::move(answer), now, now);
+  for (const NodeId node : new_machines) out_of_reach(node);
 }
 
 bool Term::wait_events(Instant, std::vector<Event>& events) {
-  ear_.take_news(events);
+  leader_.take_news(events);
   return true;
 }
 

@@ -1,4 +1,5 @@
-// One term of one leader: its controller, driver, ear and streams, all on the core thread.
+// One term of one leader: its controller, driver, session with the nodes, and streams, all on the
+// core thread.
 #pragma once
 
 #include <chrono>
@@ -12,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "core/agent/leader_ear.hpp"
 #include "core/base/result.hpp"
 #include "core/control/controller.hpp"
 #include "core/driver/driver.hpp"
 #include "core/driver/replay.hpp"
 #include "core/driver/world.hpp"
+#include "core/leader/leader.hpp"
 #include "core/plan/policy.hpp"
 #include "runtime/config/config.hpp"
 #include "runtime/controller/control_api.hpp"
@@ -144,6 +145,7 @@ class Term final : private World, private RunObserver {
 
   void hello(LinkId link, const Peer& peer, const Hello& hello);
   std::uint64_t withheld(NodeId node);
+  bool is_held(NodeId node);
   bool look_for_later_records(NodeId node, const Beat& beat);
   void on(NodeId node, Beat& beat);
   void on(NodeId node, const Reports& reports);
@@ -163,6 +165,7 @@ class Term final : private World, private RunObserver {
     Hello hello;
   };
 
+  void out_of_reach(NodeId node);
   void refuse(LinkId link, std::string reason, bool again);
   void declare_guests();
   bool hold_back(std::size_t first);
@@ -192,8 +195,8 @@ class Term final : private World, private RunObserver {
   std::unique_ptr<BackgroundStore> store_;  ///< Null once a halted term has let go of it.
   ThreadedPlanner planner_;
   Driver driver_;
-  LeaderEar ear_;
   NodeLinks links_;
+  Leader leader_;
   WorkerCredentials credentials_;
   LogRequests logs_;
   NodeChecks checks_;

@@ -18,7 +18,7 @@ std::string_view in_words(Standing standing) {
     case Standing::Excluded:
       return "takes no new workers until it is included";
     case Standing::DeviceLost:
-      return "takes no new workers until all its devices work";
+      return "takes no new workers until all its devices work and it has passed its check";
     case Standing::Leaving:
       return "has announced that it goes away";
     case Standing::Spare:

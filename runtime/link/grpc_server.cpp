@@ -45,7 +45,10 @@ class GrpcServer;
 class Stream final : public grpc::ServerBidiReactor<link::Batch, link::Batch>,
                      public std::enable_shared_from_this<Stream> {
  public:
-  Stream(GrpcServer& server, LinkId id, grpc::CallbackServerContext& context);
+  /// `name`: of its certificate; empty where there is none.
+  Stream(GrpcServer& server, LinkId id, std::string name, grpc::CallbackServerContext& context);
+
+  const std::string& name() const { return name_; }
 
   void begin();
   void send(std::string message);
@@ -67,6 +70,7 @@ class Stream final : public grpc::ServerBidiReactor<link::Batch, link::Batch>,
 
   GrpcServer& server_;
   const LinkId id_;
+  const std::string name_;
   link::Batch incoming_;  ///< The reading side's alone.
 
   std::mutex mutex_;
@@ -114,7 +118,8 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
       grpc::CallbackServerContext* context) override;
 
   std::shared_ptr<Stream> find(LinkId id);
-  std::optional<grpc::Status> refusal(const grpc::CallbackServerContext& context);
+  std::optional<grpc::Status> refusal(const grpc::CallbackServerContext& context,
+                                      const Peer& peer) const;
   Peer peer_of(const grpc::CallbackServerContext& context) const;
   void shut_down();
 
@@ -126,6 +131,7 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
   std::mutex mutex_;
   std::condition_variable forgotten_;
   std::map<LinkId, std::shared_ptr<Stream>> streams_;
+  std::map<std::string, std::size_t> by_name_;  ///< Streams of each authenticated name.
   std::uint64_t last_id_ = 0;
   bool stopping_ = false;
   std::thread ending_;  ///< Shuts gRPC down; once `stopping_`.
@@ -133,8 +139,15 @@ class GrpcServer final : public LinkServer, private link::AgentLink::CallbackSer
 
 // --- Stream ---
 
-Stream::Stream(GrpcServer& server, LinkId id, grpc::CallbackServerContext& context)
-    : server_(server), id_(id), context_(&context), outbox_(server.limits().outbound_bytes_max) {}
+Stream::Stream(GrpcServer& server,
+               LinkId id,
+               std::string name,
+               grpc::CallbackServerContext& context)
+    : server_(server),
+      id_(id),
+      name_(std::move(name)),
+      context_(&context),
+      outbox_(server.limits().outbound_bytes_max) {}
 
 void Stream::begin() {
   StartSendInitialMetadata();
@@ -291,7 +304,13 @@ Status GrpcServer::listen(Address address, const TlsFiles& tls) {
   return Done{};
 }
 
-std::optional<grpc::Status> GrpcServer::refusal(const grpc::CallbackServerContext& context) {
+// With the mutex. Who may have no stream is told so at once, before it can hold one.
+std::optional<grpc::Status> GrpcServer::refusal(const grpc::CallbackServerContext& context,
+                                                const Peer& peer) const {
+  if (peer.authenticated && peer.role != "agent")
+    return grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                        "the certificate is for " + peer.role + " " + peer.name +
+                            ", needed one of an agent; make it with orrery certs agent NODE");
   const auto& metadata = context.client_metadata();
   const auto version = metadata.find(kRecordVersionKey);
   const std::string needed = std::to_string(kRecordVersion);
@@ -309,6 +328,11 @@ std::optional<grpc::Status> GrpcServer::refusal(const grpc::CallbackServerContex
     return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                         "the controller has " + std::to_string(streams_.size()) +
                             " streams already, which is its limit");
+  const auto named = peer.authenticated ? by_name_.find(peer.name) : by_name_.end();
+  if (named != by_name_.end() && named->second >= limits_.streams_per_name_max)
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                        "agent " + peer.name + " has " + std::to_string(named->second) +
+                            " streams already, which is the limit; end its other agents");
   return {};
 }
 
@@ -333,10 +357,11 @@ grpc::ServerBidiReactor<link::Batch, link::Batch>* GrpcServer::Attach(
   LinkId id;
   {
     const std::lock_guard lock(mutex_);
-    if (std::optional<grpc::Status> refused = refusal(*context))
+    if (std::optional<grpc::Status> refused = refusal(*context, peer))
       return new Rejected(*std::move(refused));
     id.value = ++last_id_;
-    stream = std::make_shared<Stream>(*this, id, *context);
+    stream = std::make_shared<Stream>(*this, id, peer.authenticated ? peer.name : "", *context);
+    if (!stream->name().empty()) ++by_name_[stream->name()];
     streams_.emplace(id, stream);
   }
   context->AddInitialMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
@@ -366,6 +391,8 @@ void GrpcServer::forget(LinkId id) {
   const auto at = streams_.find(id);
   last = std::move(at->second);
   streams_.erase(at);
+  if (const auto named = by_name_.find(last->name()); named != by_name_.end())
+    if (--named->second == 0) by_name_.erase(named);
   if (streams_.empty()) forgotten_.notify_all();
 }
 

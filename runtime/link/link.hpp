@@ -51,6 +51,8 @@ class LinkListener {
 /// Bounds of a server.
 struct LinkLimits {
   std::size_t streams_max = 20'000;
+  std::size_t streams_per_name_max = 8;      ///< Of one certificate's name: an agent that comes
+                                             ///< back before its last stream has broken.
   std::size_t message_bytes_max = 4 << 20;   ///< Larger ones break the stream.
   std::size_t outbound_bytes_max = 8 << 20;  ///< Per stream, waiting to go out; beyond: it breaks.
 };
@@ -76,6 +78,8 @@ class LinkServer {
   virtual std::string address() const = 0;
 };
 
+/// Where there is TLS only certificates of agents get a stream.
+///
 /// Listens on `address` ("127.0.0.1:22101", "unix:/run/x"), at which plaintext is only taken where
 /// it is loopback or a Unix socket; elsewhere `tls` must be set. `listener` outlives the server.
 /// Errors: address in use or unsound, files that cannot be read, plaintext where TLS is needed.

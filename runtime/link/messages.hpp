@@ -102,6 +102,7 @@ struct Beat {
   std::vector<ProfilingChanged> measured;    ///< Latest values since the last beat.
   std::uint64_t lost_devices = 0;            ///< Registering: those that do not work now.
   Duration leaves_in = Duration::forever();  ///< Registering: the node goes away after that.
+  bool held = false;                         ///< Registering: it can take no more work now.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -116,6 +117,7 @@ struct Beat {
     v.field("measured", self.measured);
     v.field("lost_devices", self.lost_devices);
     v.field("leaves_in", self.leaves_in);
+    v.field("held", self.held);
   }
 };
 

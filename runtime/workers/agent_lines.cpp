@@ -55,9 +55,11 @@ bool find_master(const Json& said, MembershipSaid& out) {
 
 }  // namespace
 
-std::string hello_line(std::string_view worker) {
+std::string hello_line(std::string_view worker, std::string_view token) {
   JsonText json;
-  json.begin_object().key("hello").begin_object().field("worker", worker).end_object().end_object();
+  json.begin_object().key("hello").begin_object().field("worker", worker);
+  if (!token.empty()) json.field("token", token);
+  json.end_object().end_object();
   return json.take();
 }
 

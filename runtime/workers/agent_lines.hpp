@@ -29,7 +29,7 @@ struct Progress {
 };
 
 /// Each without the newline.
-std::string hello_line(std::string_view worker);
+std::string hello_line(std::string_view worker, std::string_view token);
 std::string profiling_line(const Measured& measured);
 std::string progress_line(const Progress& progress);
 

@@ -31,9 +31,11 @@ Descriptor connect_to_unix(const std::string& path) {
 
 AgentLink::AgentLink(std::string socket,
                      std::string worker,
+                     std::string token,
                      std::function<void(const MembershipSaid&)> on_membership)
     : socket_(std::move(socket)),
       worker_(std::move(worker)),
+      token_(std::move(token)),
       on_membership_(std::move(on_membership)),
       said_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   thread_ = std::thread([this] { run(); });
@@ -75,7 +77,7 @@ void AgentLink::run() {
 
 void AgentLink::converse(int socket) {
   // A line cut short by the last connection's end is not sent again.
-  writing_ = hello_line(worker_) + "\n";
+  writing_ = hello_line(worker_, token_) + "\n";
   std::string unread;
   while (!end_.is_set()) {
     pollfd set[] = {

@@ -22,6 +22,7 @@ class AgentLink {
   /// `on_membership` is called on the link's thread with each membership that is heard.
   AgentLink(std::string socket,
             std::string worker,
+            std::string token,
             std::function<void(const MembershipSaid&)> on_membership);
   ~AgentLink();
 
@@ -47,6 +48,7 @@ class AgentLink {
 
   const std::string socket_;
   const std::string worker_;
+  const std::string token_;
   const std::function<void(const MembershipSaid&)> on_membership_;
 
   mutable std::mutex mutex_;

@@ -71,6 +71,7 @@ Result<Start> start_of(const Environment& environment) {
                       "rank 0's host, the same for all");
   out.device = reader.number<std::int32_t>({"LOCAL_RANK"}, 0, 1023, 0);
   out.socket = reader.text("ORRERY_SOCKET", "");
+  out.token = reader.text("ORRERY_TOKEN", "");
   const auto incarnation = reader.number<std::uint64_t>(
       {"ORRERY_INCARNATION"}, 0, std::numeric_limits<std::int64_t>::max(), 1);
   out.worker =

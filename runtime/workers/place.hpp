@@ -25,6 +25,7 @@ struct Place {
 struct Start {
   Place place;
   std::string worker;       ///< What the agent calls this worker: `JOB-INCARNATION-RANK`.
+  std::string token;        ///< By which the agent knows it (ORRERY_TOKEN); may be empty.
   std::string socket;       ///< Path of the agent's socket; empty: there is none.
   std::int32_t device = 0;  ///< In-process index of its GPU.
 };

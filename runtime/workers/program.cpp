@@ -78,7 +78,7 @@ int work(const Program& program, const Options& options, const Start& start) {
   std::unique_ptr<AgentLink> agent;
   if (!start.socket.empty())
     agent = std::make_unique<AgentLink>(
-        start.socket, start.worker, [&collective](const MembershipSaid& said) {
+        start.socket, start.worker, start.token, [&collective](const MembershipSaid& said) {
           collective.cancel_before(said.generation);
         });
   const TrainingParts parts{**compute, collective, agent.get(), drain, program.resolve, log};

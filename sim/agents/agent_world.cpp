@@ -45,7 +45,7 @@ LeaderPort* AgentWorld::find(LeaderNumber leader) {
 
 LeaderPort* AgentWorld::youngest() {
   for (std::size_t i = ports_.size(); i-- > 0;)
-    if (ports_[i]->is_established()) return ports_[i].get();
+    if (ports_[i]->leader().is_established()) return ports_[i].get();
   return nullptr;
 }
 
@@ -64,7 +64,7 @@ World& AgentWorld::port(LeaderNumber leader, Epoch epoch, const State& state) {
 void AgentWorld::established(LeaderNumber leader) {
   LeaderPort* port = find(leader);
   if (port == nullptr) return;
-  port->establish();
+  port->leader().establish(now());
   wake_port_at(*port);
   // The first leader is waited for; of a later one the agents learn little by little.
   const Duration longest = leader.value > 1 ? Duration::seconds(1) : Duration::zero();
@@ -77,7 +77,7 @@ void AgentWorld::close(LeaderNumber leader) {
   const auto gone = std::find_if(
       ports_.begin(), ports_.end(), [&](const auto& port) { return port->number() == leader; });
   if (gone == ports_.end()) return;
-  ear_calls_of_past_ += (*gone)->ear().calls();
+  ear_calls_of_past_ += (*gone)->leader().calls();
   const std::vector<std::uint32_t> unheard = std::exchange((*gone)->unheard(), {});
   ports_.erase(gone);
   for (const std::uint32_t slot : unheard) deliver(slot);  // To nobody.
@@ -94,8 +94,9 @@ void AgentWorld::pause(LeaderNumber leader, Instant until) {
 }
 
 void AgentWorld::wake_port_at(LeaderPort& port) {
-  if (!port.is_established() || port.ear().next_deadline().is_never()) return;
-  const Instant deadline = std::max({port.ear().next_deadline(), port.asleep_until(), now()});
+  const Leader& leader = port.leader();
+  if (!leader.is_established() || leader.next_deadline().is_never()) return;
+  const Instant deadline = std::max({leader.next_deadline(), port.asleep_until(), now()});
   if (deadline >= port.awaited()) return;
   port.set_awaited(deadline);
   futures_.push(late(deadline), WorldFutureKind::WakePort, port.number().value);
@@ -119,7 +120,7 @@ void AgentWorld::wake_leaders() {
 }
 
 bool AgentWorld::waits_to_be_taken(const LeaderPort& port) const {
-  return port.has_news() && port.asleep_until() <= now();
+  return port.leader().has_news() && port.asleep_until() <= now();
 }
 
 // When somebody wakes who waits for `due`.
@@ -197,8 +198,8 @@ void AgentWorld::happen(const WorldFuture& future) {
       // An earlier deadline has taken its place.
       if (port == nullptr || port->awaited() > now()) return;
       port->set_awaited(Instant::never());
-      if (port->asleep_until() <= now()) port->time_reached();
-      if (port->has_news()) news();
+      if (port->asleep_until() <= now()) port->leader().time_reached(now());
+      if (port->leader().has_news()) news();
       return wake_port_at(*port);
     }
     case WorldFutureKind::TakeNews:
@@ -231,8 +232,8 @@ std::string AgentWorld::missed_timer() const {
       return "the agent or the fence of node " + std::to_string(node.id().value);
   }
   for (const std::unique_ptr<LeaderPort>& port : ports_) {
-    const Instant due = std::max(port->ear().next_deadline(), port->asleep_until());
-    if (port->is_established() && due < before && port->awaited() > now())
+    const Instant due = std::max(port->leader().next_deadline(), port->asleep_until());
+    if (port->leader().is_established() && due < before && port->awaited() > now())
       return "the ear of leader " + std::to_string(port->number().value);
   }
   return {};
@@ -242,7 +243,7 @@ WorldSteps AgentWorld::steps() const {
   WorldSteps steps;
   for (const NodeHost& node : nodes_) steps.agents += node.steps();
   steps.ears = ear_calls_of_past_;
-  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->ear().calls();
+  for (const std::unique_ptr<LeaderPort>& port : ports_) steps.ears += port->leader().calls();
   return steps;
 }
 

@@ -1,5 +1,5 @@
-// The world of agents: every node has a real agent and fence, every leader a real ear, and between
-// them is a network that fails as the scenario says.
+// The world of agents: every node has a real agent and fence, every leader its real session with
+// them, and between them is a network that fails as the scenario says.
 #pragma once
 
 #include <array>
@@ -166,8 +166,10 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   Instant world_now() const override { return room_.now(); }
 
   void issue_from(LeaderPort& port, const Command& command) override;
-  void send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order);
-  void flush(LeaderPort& port, NodeId node);
+  void send_renewal(LeaderPort& port, NodeId node, Instant heard_of, bool registers) override;
+  void send_announcement(LeaderPort& port, NodeId node) override;
+  void send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order) override;
+  void break_connection(LeaderPort& port, NodeId node) override;
   Message* compose(LeaderPort& port, NodeId node, MessageKind kind);
   Message* compose_to_leader(NodeId node, MessageKind kind);
   void send(bool as_stream);
@@ -175,12 +177,10 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   void listen(LeaderPort& port);
   void deliver_to_node(const Message& message);
   void deliver_to_leader(LeaderPort& port, const Message& message);
-  void answer_beat(LeaderPort& port, const Message& message);
-  void send_fact(NodeId node, Origin origin, EventBody fact, bool as_stream);
+  void send_fact(NodeId node, EventBody fact, bool as_stream);
   void seek_leader(NodeId node, Duration after);
   void try_to_connect(NodeId node);
   void connect(NodeId node, LeaderNumber leader);
-  void break_connection(LeaderPort& port, NodeId node);
   void ask_again(std::uint64_t request);
   void answered(LeaderPort& port, const AnswerRequest& answer);
   void make_known(LeaderPort& port, JobId job);

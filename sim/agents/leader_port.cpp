@@ -1,7 +1,5 @@
 #include "sim/agents/leader_port.hpp"
 
-#include <algorithm>
-
 namespace orrery::sim {
 
 LeaderPort::LeaderPort(PortOwner& owner,
@@ -16,47 +14,34 @@ LeaderPort::LeaderPort(PortOwner& owner,
       epoch_(epoch),
       state_(state),
       ahead_(ahead),
-      ear_(epoch, state, settings, nodes, owner.world_now(), ahead),
+      leader_(epoch, state, settings, nodes, owner.world_now(), ahead, *this),
       links_(nodes) {}
 
-void LeaderPort::establish() {
-  established_ = true;
-  ear_.establish(owner_.world_now());
-}
-
-void LeaderPort::connected(NodeId node) {
-  std::vector<const CommandBody*> waiting;
-  for (const auto& order : link(node).waiting) waiting.push_back(&order->body);
-  ear_.connected(node, waiting);
-}
-
-HeartbeatVerdict LeaderPort::heard(const Message& message) {
-  const HeardBeat heard{
-      message.beat, message.measured, message.lost_devices, message.leaves_at, message.sent_at};
-  return ear_.heard(heard, owner_.world_now());
-}
-
-void LeaderPort::reported(const Message& message) {
-  ear_.reported(message.node, message.reports, message.sent_at, owner_.world_now());
-}
-
-void LeaderPort::told(const Message& message) {
-  ear_.told(message.origin, message.fact, message.sent_at, owner_.world_now());
+void LeaderPort::heard(const Message& message) {
+  const Instant now = owner_.world_now();
+  const NodeId node = message.node;
+  if (message.kind == MessageKind::Beat) {
+    leader_.beat(node,
+                 {message.beat,
+                  message.measured,
+                  message.lost_devices,
+                  false,
+                  message.leaves_at,
+                  message.sent_at},
+                 true,
+                 now);
+  } else if (message.kind == MessageKind::Reports) {
+    leader_.reported(node, message.reports, message.sent_at, now);
+  } else if (const auto* leaving = std::get_if<NodeLeaving>(&message.fact)) {
+    leader_.leaving(node, leaving->until, message.sent_at, now);
+  } else {
+    leader_.said(node, message.fact, message.sent_at, now);
+  }
 }
 
 void LeaderPort::told(Origin origin, EventBody body) {
   const Instant now = owner_.world_now();
-  ear_.told(origin, std::move(body), now, now);
-}
-
-void LeaderPort::time_reached() {
-  std::vector<NodeId> silent;
-  ear_.time_reached(owner_.world_now(), silent);
-  for (const NodeId node : silent) {
-    // The controller gives up what waits for the node.
-    link(node).waiting.clear();
-    link(node).registered = false;
-  }
+  leader_.told(origin, std::move(body), now, now);
 }
 
 }  // namespace orrery::sim

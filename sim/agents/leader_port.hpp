@@ -1,14 +1,16 @@
-// What one leader hears and says: its ear, its clock, and its connections to the nodes.
+// One leader in a world of agents: its session with the nodes, its clock, and its connections.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/agent/leader_ear.hpp"
 #include "core/control/state.hpp"
 #include "core/driver/world.hpp"
+#include "core/leader/leader.hpp"
 #include "sim/agents/messages.hpp"
 #include "sim/agents/network.hpp"
 #include "sim/control/host_watch.hpp"
@@ -23,23 +25,26 @@ class PortOwner {
   virtual ~PortOwner() = default;
   virtual Instant world_now() const = 0;
   virtual void issue_from(LeaderPort& port, const Command& command) = 0;
+  virtual void send_renewal(LeaderPort& port, NodeId node, Instant heard_of, bool registers) = 0;
+  virtual void send_announcement(LeaderPort& port, NodeId node) = 0;
+  virtual void send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order) = 0;
+  virtual void break_connection(LeaderPort& port, NodeId node) = 0;
 };
 
-/// A leader's connection to one node's agent.
+/// What carries a leader's stream to one node's agent.
 struct PortLink {
   std::uint32_t connection = 0;  ///< Counted up; 0: there was none yet.
-  bool open = false;
-  bool registered = false;  ///< The agent has registered on it: orders may go out.
   MessageStream to_node;
   MessageStream from_node;
-  std::vector<std::shared_ptr<const Command>> waiting;  ///< Orders until then.
 };
 
 /// The world as one leader has it. Soft state: a successor begins with an empty port.
 ///
 /// The leader reads the wall clock once, when it begins, never takes less than the journal's last
 /// time, and goes by a monotonic clock from then on; so no step of a clock moves its deadlines.
-class LeaderPort final : public World {
+///
+/// Agents of the simulation know of each job what the room knows: nobody needs to tell them.
+class LeaderPort final : public World, private NodeStreams {
  public:
   /// `owner` and `state` outlive the port; `ahead`: the leader's clock less the world's.
   LeaderPort(PortOwner& owner,
@@ -55,7 +60,7 @@ class LeaderPort final : public World {
   void issue(const Command& command) override { owner_.issue_from(*this, command); }
 
   bool wait_events(Instant, std::vector<Event>& events) override {
-    ear_.take_news(events);
+    leader_.take_news(events);
     return true;
   }
 
@@ -65,11 +70,6 @@ class LeaderPort final : public World {
 
   const State& state() const { return state_; }
 
-  bool is_established() const { return established_; }
-
-  /// From now on it may grant leases. What it knows of workers is taken from its state.
-  void establish();
-
   /// It hears nothing until then; messages wait for it.
   void sleep_until(Instant until) { asleep_until_ = std::max(asleep_until_, until); }
 
@@ -77,8 +77,6 @@ class LeaderPort final : public World {
 
   /// Messages that came while it slept, in the order in which they came: streams keep theirs.
   std::vector<std::uint32_t>& unheard() { return unheard_; }
-
-  bool has_news() const { return ear_.has_news(); }
 
   /// The deadline for which a call of `time_reached` is under way in the world's queue; never: for
   /// none. Kept here, for a port whose nodes are all silent has nothing to wait for until one of
@@ -89,35 +87,43 @@ class LeaderPort final : public World {
 
   PortLink& link(NodeId node) { return links_[node.index()]; }
 
-  const LeaderEar& ear() const { return ear_; }
+  Leader& leader() { return leader_; }
 
-  // --- the ear ---
+  const Leader& leader() const { return leader_; }
 
-  void connected(NodeId node);
-
-  /// An order goes out, or waits for its connection.
-  void ordered(const CommandBody& body) { ear_.ordered(body); }
-
-  HeartbeatVerdict heard(const Message& message);
-  void reported(const Message& message);
-  void told(const Message& message);
+  /// What a node's agent says.
+  void heard(const Message& message);
 
   /// What the controller hears from elsewhere than nodes.
   void told(Origin origin, EventBody body);
 
-  void time_reached();
-
  private:
+  // NodeStreams
+  void renew(NodeId node, Instant heard_of, bool registers) override {
+    owner_.send_renewal(*this, node, heard_of, registers);
+  }
+
+  void announce(NodeId node) override { owner_.send_announcement(*this, node); }
+
+  void tell_job(NodeId, const JobState&) override {}
+
+  void tell_members(NodeId, const JobState&) override {}
+
+  void order(NodeId node, const std::shared_ptr<const Command>& command) override {
+    owner_.send_order(*this, node, command);
+  }
+
+  void close(NodeId node, std::string_view) override { owner_.break_connection(*this, node); }
+
   PortOwner& owner_;
   LeaderNumber number_;
   Epoch epoch_;
   const State& state_;
   Duration ahead_;
-  bool established_ = false;
   Instant awaited_ = Instant::never();
   Instant asleep_until_;
   std::vector<std::uint32_t> unheard_;
-  LeaderEar ear_;
+  Leader leader_;
   std::vector<PortLink> links_;
 };
 

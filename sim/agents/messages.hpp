@@ -44,8 +44,7 @@ struct Message {
   std::uint64_t lost_devices = 0;          ///< Registering Beat: those that do not work.
   Instant leaves_at = Instant::never();    ///< Registering Beat: the node has announced this.
   std::vector<WorkersChanged> reports;
-  Origin origin = Origin::Reaction;  ///< Fact.
-  EventBody fact;
+  EventBody fact;  ///< Instants in it are the world's.
 
   Way way() const { return kind < MessageKind::Beat ? Way::ToNode : Way::FromNode; }
 

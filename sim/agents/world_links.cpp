@@ -17,78 +17,37 @@ bool is_counted(MessageKind kind) {
   return kind != MessageKind::Beat && kind != MessageKind::Renewal;
 }
 
-void add_node(std::vector<NodeId>& nodes, NodeId node) {
-  if (nodes.empty() || nodes.back() != node) nodes.push_back(node);
-}
-
 }  // namespace
 
 // --- orders ---
 
 void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
-  std::vector<NodeId> nodes;
   if (const auto* answer = std::get_if<AnswerRequest>(&command.body))
     return answered(port, *answer);
-  // An order to start that waited for the store may have been overtaken by what came after it.
-  if (const auto* start = std::get_if<StartWorkers>(&command.body)) {
-    const auto is_given_up = [&](const WorkerStart& w) {
-      return !port.ear().is_wanted(start->job, w);
-    };
-    if (std::any_of(start->workers.begin(), start->workers.end(), is_given_up)) {
-      Command rest = command;
-      auto& workers = std::get<StartWorkers>(rest.body).workers;
-      std::erase_if(workers, is_given_up);
-      if (!workers.empty()) issue_from(port, rest);
-      return;
-    }
-  }
-  port.ordered(command.body);
   if (const auto* relaunch = std::get_if<RelaunchNodes>(&command.body))
     return room_.obey(*relaunch);
-  if (const auto* start = std::get_if<StartWorkers>(&command.body)) {
-    make_known(port, start->job);
-    for (const WorkerStart& worker : start->workers) add_node(nodes, worker.node);
-  } else if (const auto* stop = std::get_if<StopWorkers>(&command.body)) {
-    for (const WorkerStop& worker : stop->workers) add_node(nodes, worker.node);
-  } else if (const auto* update = std::get_if<UpdateMembership>(&command.body)) {
-    for (const WorkerStart& member : update->members) add_node(nodes, member.node);
-  } else if (const auto* tell = std::get_if<TellSubMaster>(&command.body)) {
-    nodes.push_back(tell->node);
-  } else if (const auto* clean = std::get_if<CleanJob>(&command.body)) {
-    nodes = port.ear().nodes_of(clean->job);
-    room_.obey(*clean);
-  }
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  if (nodes.empty()) return drain();
-  const auto order = std::make_shared<const Command>(command);
-  for (const NodeId node : nodes) send_order(port, node, order);
+  if (const auto* start = std::get_if<StartWorkers>(&command.body)) make_known(port, start->job);
+  if (const auto* clean = std::get_if<CleanJob>(&command.body)) room_.obey(*clean);
+  port.leader().order(command);
   drain();
 }
 
 void AgentWorld::send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order) {
-  PortLink& link = port.link(node);
-  if (!link.open || !link.registered) {
-    link.waiting.push_back(std::move(order));
-    return;
-  }
   Message* message = compose(port, node, MessageKind::Order);
   message->order = std::move(order);
   send(true);
 }
 
-void AgentWorld::flush(LeaderPort& port, NodeId node) {
-  PortLink& link = port.link(node);
-  link.registered = true;
-  for (std::shared_ptr<const Command>& order : std::exchange(link.waiting, {})) {
-    const auto* start = std::get_if<StartWorkers>(&order->body);
-    const bool given_up =
-        start != nullptr &&
-        std::none_of(start->workers.begin(), start->workers.end(), [&](const WorkerStart& w) {
-          return w.node == node && port.ear().is_wanted(start->job, w);
-        });
-    if (!given_up) send_order(port, node, std::move(order));
-  }
+void AgentWorld::send_renewal(LeaderPort& port, NodeId node, Instant heard_of, bool registers) {
+  Message* answer = compose(port, node, MessageKind::Renewal);
+  answer->epoch = port.epoch();
+  answer->heard_of = heard_of;
+  send(registers);
+}
+
+void AgentWorld::send_announcement(LeaderPort& port, NodeId node) {
+  compose(port, node, MessageKind::Announcement)->epoch = port.epoch();
+  send(false);
 }
 
 // --- messages ---
@@ -108,7 +67,7 @@ Message* AgentWorld::compose(LeaderPort& port, NodeId node, MessageKind kind) {
 // Null where the agent has no connection: what it says is lost, and it knows.
 Message* AgentWorld::compose_to_leader(NodeId node, MessageKind kind) {
   LeaderPort* port = find(following_[node.index()].leader);
-  if (port == nullptr || !port->link(node).open) return nullptr;
+  if (port == nullptr || !port->leader().is_open(node)) return nullptr;
   return compose(*port, node, kind);
 }
 
@@ -188,42 +147,14 @@ void AgentWorld::deliver_to_node(const Message& message) {
 }
 
 void AgentWorld::deliver_to_leader(LeaderPort& port, const Message& message) {
-  if (message.kind == MessageKind::Beat)
-    answer_beat(port, message);
-  else if (message.kind == MessageKind::Reports)
-    port.reported(message);
-  else
-    port.told(message);
+  port.heard(message);
   // It may have had nothing to wait for, or something later than what it waits for now.
   wake_port_at(port);
-  if (port.has_news()) news();
+  if (port.leader().has_news()) news();
 }
 
-void AgentWorld::answer_beat(LeaderPort& port, const Message& message) {
-  const HeartbeatVerdict verdict = port.heard(message);
-  // A leader whose epoch is not safe yet grants nothing.
-  if (!port.is_established()) return;
-  const NodeId node = message.node;
-  const bool registers = message.beat.registers;
-  const Instant heard_of = message.beat.sent_at;
-  if (verdict == HeartbeatVerdict::Renewed) {
-    Message* answer = compose(port, node, MessageKind::Renewal);
-    answer->epoch = port.epoch();
-    answer->heard_of = heard_of;
-    // Orders come after the lease that they need.
-    send(registers);
-    if (registers && port.link(node).open && !port.link(node).registered) flush(port, node);
-  } else if (verdict == HeartbeatVerdict::StaleEpoch) {
-    compose(port, node, MessageKind::Announcement)->epoch = port.epoch();
-    send(false);
-  } else if (verdict == HeartbeatVerdict::NotRegistered) {
-    break_connection(port, node);
-  }
-}
-
-void AgentWorld::send_fact(NodeId node, Origin origin, EventBody fact, bool as_stream) {
+void AgentWorld::send_fact(NodeId node, EventBody fact, bool as_stream) {
   if (Message* message = compose_to_leader(node, MessageKind::Fact)) {
-    message->origin = origin;
     message->fact = std::move(fact);
     return send(as_stream);
   }
@@ -245,7 +176,7 @@ void AgentWorld::try_to_connect(NodeId id) {
   Following& following = following_[id.index()];
   if (!nodes_[id.index()].agent_is_up()) return;
   LeaderPort* port = youngest();
-  if (port != nullptr && following.leader == port->number() && port->link(id).open) return;
+  if (port != nullptr && following.leader == port->number() && port->leader().is_open(id)) return;
   const bool reachable =
       port != nullptr && !network_.is_cut(id, Way::ToNode) && !network_.is_cut(id, Way::FromNode);
   if (!reachable) return seek_leader(id, kRetry);
@@ -264,26 +195,21 @@ void AgentWorld::connect(NodeId id, LeaderNumber leader) {
   if (port == nullptr || network_.is_cut(id, Way::ToNode) || network_.is_cut(id, Way::FromNode))
     return seek_leader(id, kRetry);
   PortLink& link = port->link(id);
-  const bool first = link.connection == 0;
   ++link.connection;
-  link.open = true;
-  link.registered = false;
   link.to_node = link.from_node = MessageStream{};
   following.leader = leader;
   following.connection = link.connection;
-  if (!first) port->connected(id);
+  port->leader().connected(id);
   step(node, AgentEvent{Connected{}});
   for (ProgressReported& progress : std::exchange(following.unsent, {}))
-    send_fact(id, Origin::External, std::move(progress), false);
+    send_fact(id, std::move(progress), false);
   drain();
 }
 
 // Nothing more goes over it in either direction; both ends find out by and by.
 void AgentWorld::break_connection(LeaderPort& port, NodeId node) {
-  PortLink& link = port.link(node);
-  if (!link.open) return;
-  link.open = false;
-  link.registered = false;
+  if (!port.leader().is_open(node)) return;
+  port.leader().disconnected(node);
   Following& following = following_[node.index()];
   if (following.leader != port.number()) return;
   following.leader = LeaderNumber{};

@@ -77,7 +77,7 @@ void AgentWorld::on_workers(JobId job,
 
 void AgentWorld::on_progress(NodeId from, ProgressReported progress) {
   if (from.index() >= nodes_.size()) return;
-  send_fact(from, Origin::External, std::move(progress), false);
+  send_fact(from, std::move(progress), false);
 }
 
 void AgentWorld::on_sub_master(NodeId node, const ModelWorker& master, SubMasterSaid said) {
@@ -109,19 +109,13 @@ void AgentWorld::on_node_up(NodeId id) {
 }
 
 // The agent says so itself; if it cannot now, then when it registers.
-void AgentWorld::on_devices_lost(DevicesLost lost) {
-  send_fact(lost.node, Origin::External, lost, true);
-}
+void AgentWorld::on_devices_lost(DevicesLost lost) { send_fact(lost.node, lost, true); }
 
-void AgentWorld::on_devices_back(NodeId node) {
-  send_fact(node, Origin::External, DevicesLost{node, 0}, true);
-}
+void AgentWorld::on_devices_back(NodeId node) { send_fact(node, DevicesLost{node, 0}, true); }
 
 void AgentWorld::on_node_leaving(NodeLeaving leaving) {
   following_[leaving.node.index()].leaves_at = leaving.until;
-  LeaderPort* port = find(following_[leaving.node.index()].leader);
-  if (port != nullptr) leaving.until = leaving.until + (port->now() - now());
-  send_fact(leaving.node, Origin::External, leaving, true);
+  send_fact(leaving.node, leaving, true);
 }
 
 void AgentWorld::on_fault(const Fault& fault) {
@@ -155,7 +149,7 @@ void AgentWorld::on_fault(const Fault& fault) {
 
 void AgentWorld::lose_agent(NodeHost& node) {
   Following& following = following_[node.id().index()];
-  if (LeaderPort* port = find(following.leader)) port->link(node.id()).open = false;
+  if (LeaderPort* port = find(following.leader)) port->leader().disconnected(node.id());
   following.leader = LeaderNumber{};
   ++following.attempt;
 }
@@ -195,7 +189,7 @@ void AgentWorld::carry_out(NodeHost& node) {
       send(true);
     }
   }
-  for (const SubMasterSaid& said : out.said) send_fact(node.id(), Origin::Reaction, said, true);
+  for (const SubMasterSaid& said : out.said) send_fact(node.id(), said, true);
   if (out.heartbeat) {
     const bool registers = out.heartbeat->registers;
     if (Message* message = compose_to_leader(node.id(), MessageKind::Beat)) {

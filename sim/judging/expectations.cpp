@@ -69,6 +69,7 @@ void ExpectationJudge::on_node(const Notice& notice) {
     case NodeChange::Leaving:
     case NodeChange::DeviceLost:
     case NodeChange::SpareAgain:
+    case NodeChange::HeldForCheck:
       return;
   }
 }

@@ -28,9 +28,10 @@ class Layer:
 # The longest matching folder rules a file.
 LAYERS = [
     Layer("core/base", may=("core/base",)),
-    Layer("core", may=("core",), but_not=("core/driver",)),
-    Layer("core/driver", may=("core",)),
-    Layer("policies", may=("policies", "core"), but_not=("core/driver", "core/control")),
+    Layer("core", may=("core",), but_not=("core/driver", "core/leader")),
+    Layer("core/leader", may=("core",), but_not=("core/driver",)),
+    Layer("core/driver", may=("core",), but_not=("core/leader",)),
+    Layer("policies", may=("policies", "core"), but_not=("core/driver", "core/leader", "core/control")),
     Layer("scenarios/language", may=("scenarios/language", "core"), but_not=("core/driver",),
           outside=("yaml-cpp/",)),
     Layer("sim", may=("sim", "core", "scenarios"), but_not=("sim/simgrid",),

@@ -1,4 +1,5 @@
 // Nodes that are relaunched, excluded, spare, leaving, or without a device.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/controller_harness.hpp"
@@ -227,6 +228,20 @@ TEST(Devices, ALostDeviceTakesItsWorkerAndTheNodeOutOfUse) {
   EXPECT_FALSE(usable(h, 0));
   h.step(DevicesLost{NodeId{0}, 0});
   EXPECT_TRUE(usable(h, 0));
+}
+
+TEST(NodeHealth, ANodeHeldForItsCheckTakesNothingNewAndEndsNobodyOnAnyDevice) {
+  ControllerHarness h({nodes_of(2, 64)});
+  const JobId all = h.running(JobBuilder("all").replicas(64), 64, {on(0, 64)});
+  h.step(NodeHeld{NodeId{0}});
+  EXPECT_FALSE(h.controller.state().ledger.node(NodeId{0}).usable);
+  EXPECT_EQ(h.phase(all), JobPhase::Running) << "also on device 63";
+  EXPECT_EQ(h.row(all).node_losses, 0u);
+  EXPECT_THAT(h.controller.state().nodes[0].incidents, testing::IsEmpty());
+  h.step(NodeHeld{NodeId{0}});
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u);
+  h.step(DevicesLost{NodeId{0}, 0});
+  EXPECT_TRUE(h.controller.state().ledger.node(NodeId{0}).usable);
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ std::vector<Event> one_of_each() {
       WorkerSuspected{JobId{1}, Generation{2}, Incarnation{3}, Rank{4}, Suspicion::Straggling});
   bodies.emplace_back(
       FailureExplained{JobId{1}, Incarnation{3}, Rank{4}, "it ended with 7", "one\ntwo\n"});
+  bodies.emplace_back(NodeHeld{NodeId{8}, 0x81});
   std::vector<Event> events;
   for (EventBody& body : bodies)
     events.push_back({Instant{1'000'000'007}, Instant{5}, Origin::Reaction, std::move(body)});

@@ -320,12 +320,13 @@ TEST_F(RoleDemandsTest, AVolumeAtAnAbsolutePathIsTheWorkersOwn) {
 TEST_F(RoleDemandsTest, WorkersRunAsTheConfiguredUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
   start_agent({"user=nobody"});
-  RoleSpec role =
-      role_of("echo $(id -un) $USER; touch mine && echo wrote; cat " + path("state/node") +
-              " > /dev/null 2>&1 || echo kept out; python3 -c 'import socket, os\n"
-              "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
-              "s.sendall(b\"{\\\"hello\\\":{\\\"worker\\\":\\\"7-1-0\\\"}}\\n\")\n"
-              "print(s.recv(13).decode())'");
+  RoleSpec role = role_of(
+      "echo $(id -un) $USER; touch mine && echo wrote; cat " + path("state/node") +
+      " > /dev/null 2>&1 || echo kept out; python3 -c 'import socket, os\n"
+      "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
+      "import json; who = {\"worker\": \"7-1-0\", \"token\": os.environ[\"ORRERY_TOKEN\"]}\n"
+      "s.sendall(json.dumps({\"hello\": who}).encode() + b\"\\n\")\n"
+      "print(s.recv(13).decode())'");
   start(role);
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(log(), "nobody nobody\nwrote\nkept out\n{\"membership\"\n");

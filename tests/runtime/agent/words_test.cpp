@@ -13,15 +13,16 @@ using ::testing::HasSubstr;
 
 constexpr JobId kJob{7};
 
-/// Says the lines of SAY, then prints every line that it hears.
+/// Says the lines of SAY, with its token for TOKEN, then prints every line that it hears.
 const std::string kSpeaker =
     "exec python3 -uc 'import socket, os\n"
     "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
-    "s.sendall(os.environ[\"SAY\"].encode() + b\"\\n\")\n"
+    "say = os.environ[\"SAY\"].replace(\"TOKEN\", os.environ[\"ORRERY_TOKEN\"])\n"
+    "s.sendall(say.encode() + b\"\\n\")\n"
     "for line in s.makefile(): print(line, end=\"\")\n"
     "'";
 
-const std::string kHello = "{\"hello\":{\"worker\":\"7-1-0\"}}\n";
+const std::string kHello = "{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}\n";
 
 class WordsTest : public AgentTest {
  protected:
@@ -51,7 +52,7 @@ class WordsTest : public AgentTest {
 };
 
 TEST_F(WordsTest, HelloIsAnsweredByTheMembership) {
-  speak("{\"hello\":{\"worker\":\"7-1-0\"}}");
+  speak("{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}");
   ASSERT_TRUE(hears("\n"));
   const std::string line = log();
   EXPECT_THAT(line,
@@ -66,9 +67,10 @@ TEST_F(WordsTest, HelloIsAnsweredByTheMembership) {
 TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
   JobSpec spec;
   spec.name = "default.speech";
-  spec.roles = {role_of("SAY='{\"hello\":{\"worker\":\"7-1-0\"}}'; export SAY; " +
-                        kSpeaker.substr(5) + "; sleep 1000"),
-                role_of("sleep 1000")};
+  spec.roles = {
+      role_of("SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}'; export SAY; " +
+              kSpeaker.substr(5) + "; sleep 1000"),
+      role_of("sleep 1000")};
   spec.roles[1].name = "led";
   controller_.start_job(kJob, spec, 2, Incarnation{1});
   const auto says = [&](Rank rank, WorkerFact fact) {
@@ -97,7 +99,7 @@ TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
 }
 
 TEST_F(WordsTest, AChangeOfMembershipIsTold) {
-  speak("{\"hello\":{\"worker\":\"7-1-0\"}}");
+  speak("{\"hello\":{\"worker\":\"7-1-0\",\"token\":\"TOKEN\"}}");
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));
   ASSERT_TRUE(hears("\"generation\":1"));
   WorkerStart stays;
@@ -162,6 +164,15 @@ TEST_F(WordsTest, WhatMakesNoSenseIsAnswered) {
   EXPECT_TRUE(hears("no worker of this name runs here"));
   EXPECT_TRUE(hears("this worker does not lead role main"));
   EXPECT_TRUE(hears("done and rate are at least 0"));
+}
+
+TEST_F(WordsTest, WhoOnlyKnowsTheNameOfAWorkerDoesNotSpeakForIt) {
+  speak(
+      "{\"hello\":{\"worker\":\"7-1-1\",\"token\":\"TOKEN\"}}\n{\"hello\":{\"worker\":\"7-1-0\"}}\n"
+      "{\"progress\":{\"done\":5}}");
+  EXPECT_TRUE(hears("needed the worker's own \\\"token\\\""));
+  EXPECT_TRUE(hears("needed hello first"));
+  controller_.set([](const StubController& c) { EXPECT_TRUE(c.facts_.empty()); });
 }
 
 TEST_F(WordsTest, ALineThatIsTooLongEndsItsConnection) {

@@ -97,6 +97,33 @@ TEST(Daemon, RefusesAgentsWithAReason) {
       eventually([&] { return nameless.last_refusal().find("DNS label") != std::string::npos; }));
 }
 
+TEST(Daemon, AStreamThatSaysNoHelloFirstIsEnded) {
+  FakeTransport transport;
+  ControllerConfig config = quick_config();
+  config.hello_within = Duration::milliseconds(1);
+  const auto daemon = start_daemon(transport, in_memory(), config);
+  std::atomic<int> ended{0};
+  const auto broken = [&](const std::string& why) {
+    EXPECT_NE(why.find("has not said hello"), std::string::npos) << why;
+    ++ended;
+  };
+  transport.open([](const ControllerMessage&) {}, broken);
+  EXPECT_TRUE(eventually([&] { return ended == 1; })) << "in time";
+}
+
+TEST(Daemon, AStreamThatSaysSomethingElseFirstIsEnded) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  std::atomic<int> ended{0};
+  const LinkId link = transport.open([](const ControllerMessage&) {},
+                                     [&](const std::string& why) {
+                                       EXPECT_NE(why.find("hello first"), std::string::npos) << why;
+                                       ++ended;
+                                     });
+  transport.say(link, Reports{});
+  EXPECT_TRUE(eventually([&] { return ended == 1; }));
+}
+
 TEST(Daemon, ANodeThatIsNotHeardIsSilentAndItsWorkStartsElsewhere) {
   FakeTransport transport;
   ControllerConfig config = quick_config();

@@ -55,6 +55,33 @@ TEST(LinkTls, KnowsAnAgentByItsCertificate) {
   EXPECT_EQ(peer.role, "agent");
 }
 
+TEST(LinkTls, OnlyAgentsGetAStream) {
+  TestAuthority authority("ours");
+  SecureServer server(authority);
+  for (const char* role : {"user", "admin", "controller", ""}) {
+    const Attempt attempt(authority.issue("n7", role), server.link->address());
+    EXPECT_FALSE(attempt.side.heard.open) << role;
+    EXPECT_THAT(attempt.side.heard.why, HasSubstr("needed one of an agent"));
+  }
+  EXPECT_TRUE(server.side.heard.empty());
+}
+
+TEST(LinkTls, OneNameHasAFewStreamsOnly) {
+  TestAuthority authority("ours");
+  SecureServer server(authority);
+  const TlsFiles files = authority.issue("n7", "agent");
+  std::vector<std::unique_ptr<Attempt>> attempts;
+  for (std::size_t i = 0; i < LinkLimits{}.streams_per_name_max; ++i) {
+    attempts.push_back(std::make_unique<Attempt>(files, server.link->address()));
+    EXPECT_TRUE(attempts.back()->side.heard.open) << attempts.back()->side.heard.why;
+  }
+  const Attempt one_more(files, server.link->address());
+  EXPECT_FALSE(one_more.side.heard.open);
+  EXPECT_THAT(one_more.side.heard.why, HasSubstr("agent n7 has 8 streams already"));
+  const Attempt another(authority.issue("n8", "agent"), server.link->address());
+  EXPECT_TRUE(another.side.heard.open) << another.side.heard.why;
+}
+
 TEST(LinkTls, StrangersDoNotGetIn) {
   TestAuthority ours("ours");
   TestAuthority theirs("theirs");

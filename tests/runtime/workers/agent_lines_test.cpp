@@ -7,7 +7,8 @@ namespace orrery::worker {
 namespace {
 
 TEST(AgentLinesTest, WhatAWorkerSays) {
-  EXPECT_EQ(hello_line("7-1-0"), R"({"hello":{"worker":"7-1-0"}})");
+  EXPECT_EQ(hello_line("7-1-0", ""), R"({"hello":{"worker":"7-1-0"}})");
+  EXPECT_EQ(hello_line("7-1-0", "x"), R"({"hello":{"worker":"7-1-0","token":"x"}})");
   EXPECT_EQ(profiling_line({0.5, 1024, 512}),
             R"({"profiling":{"step_time_s":0.5,"throughput":1024,"batch_size":512}})");
   EXPECT_EQ(progress_line({12, 2, true}),

@@ -16,7 +16,8 @@ constexpr std::uint64_t kSeeds = 600;
 bool is_beyond_storms(Mark mark) {
   return mark == Mark::AgentStaleIncarnation || mark == Mark::AgentReplaced ||
          mark == Mark::AgentWaited || mark == Mark::AgentAlreadyEnded ||
-         mark == Mark::EarStaleSession || mark == Mark::EarNotRegistered;
+         mark == Mark::EarStaleSession || mark == Mark::EarNotRegistered ||
+         mark == Mark::LeaderForeignWord;
 }
 
 TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {

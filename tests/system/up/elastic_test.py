@@ -18,7 +18,8 @@ import json, os, socket, time
 
 link = socket.socket(socket.AF_UNIX)
 link.connect(os.environ["ORRERY_SOCKET"])
-link.sendall((json.dumps({"hello": {"worker": os.environ["ORRERY_WORKER"]}}) + "\\n").encode())
+hello = {"worker": os.environ["ORRERY_WORKER"], "token": os.environ["ORRERY_TOKEN"]}
+link.sendall((json.dumps({"hello": hello}) + "\\n").encode())
 while True:
     link.sendall((json.dumps({"profiling": {"throughput": 100}}) + "\\n").encode())
     time.sleep(0.2)

@@ -35,7 +35,7 @@ def say(message):
     lines.write(json.dumps(message) + "\\n")
     lines.flush()
 
-say({"hello": {"worker": os.environ["ORRERY_WORKER"]}})
+say({"hello": {"worker": os.environ["ORRERY_WORKER"], "token": os.environ["ORRERY_TOKEN"]}})
 note("start")
 for line in lines:
     order = json.loads(line).get("sub_master")

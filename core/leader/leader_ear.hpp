@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -21,12 +22,17 @@ struct HeardBeat {
   Heartbeat beat;
   std::vector<ProfilingChanged> measured;  ///< Of workers that somebody watches.
   std::uint64_t lost_devices = 0;          ///< Registering: those of the node that do not work.
+  bool held = false;                       ///< Registering: the node waits for its check.
   Instant leaves_at = Instant::never();    ///< Registering: the node has announced this.
   Instant sent_at;                         ///< By the ear's clock, as far as is known.
 };
 
+/// What is told of a node of which these devices do not work, and that waits for its check or not.
+EventBody lack_of(NodeId node, std::uint64_t devices, bool held);
+
 /// Liveness and suspicions of one leader, with the inbox of its driver and what it has ordered.
-/// Soft state: a successor begins with an empty one.
+/// Soft state: a successor begins with an empty one. Part of Leader, which says whose word counts;
+/// nobody else drives it.
 ///
 /// All instants of the interface are of one monotonic clock, the ear's; the journal's is ahead of
 /// it by a fixed duration. Before an order goes out, `ordered` is called; and when a node has a new
@@ -51,8 +57,15 @@ class LeaderEar {
   /// lost, but for `waiting`, which has not gone out.
   void connected(NodeId node, const std::vector<const CommandBody*>& waiting);
 
-  /// An order goes out, or waits for its connection.
+  /// A start of the job has come out of the store, whether or not it is still meant.
+  void issued(JobId job, Incarnation incarnation);
+
+  /// An order goes out, or waits for its connection. One that cleans a job up is the last of it:
+  /// what was noted of the job is forgotten.
   void ordered(const CommandBody& body);
+
+  /// A start that was ordered was given up before it went out.
+  void overtaken(JobId job, Generation generation, const WorkerStart& start);
 
   HeartbeatVerdict heard(const HeardBeat& heard, Instant now);
 
@@ -63,6 +76,9 @@ class LeaderEar {
 
   /// What a node or its workers say otherwise.
   void told(Origin origin, EventBody body, Instant occurred_at, Instant now);
+
+  /// The node has announced that it goes away at `leaves_at`.
+  void will_leave(NodeId node, Instant leaves_at, Instant occurred_at, Instant now);
 
   /// A raw measurement that is to be in the journal; equal ones are not.
   void profiled(const ProfilingChanged& measured, Instant now);
@@ -90,12 +106,28 @@ class LeaderEar {
   /// Nodes to which something of the job may have gone, ascending.
   std::vector<NodeId> nodes_of(JobId job) const;
 
+  /// Nodes at which workers of the job were told to start, or lived when the leader began,
+  /// ascending.
+  const std::vector<NodeId>& asked(JobId job) const;
+
+  /// Jobs of which something is noted.
+  std::size_t jobs_noted() const { return jobs_.size(); }
+
   const Liveness& liveness() const { return liveness_; }
+
+  const Suspicions& suspicions() const { return suspicions_; }
 
   /// Calls of the pure machines below.
   std::uint64_t calls() const { return calls_; }
 
  private:
+  /// A job that is not over.
+  struct Job {
+    std::vector<NodeId> asked;  ///< Where its workers were told to start, ascending.
+    Incarnation issued;         ///< The latest start that went out, or that an earlier leader had
+                                ///< decided on.
+  };
+
   void note(Origin origin, Instant occurred, Instant now, EventBody body);
   void take_edges(Instant occurred, Instant now);
   void add_who_is_on_the_way(NodeReturned& returned) const;
@@ -104,10 +136,8 @@ class LeaderEar {
   Duration ahead_;
   Liveness liveness_;
   Suspicions suspicions_;
-  std::map<JobId, std::vector<NodeId>> asked_;  ///< Where workers of a job were told to start.
-  std::map<JobId, Incarnation> issued_;  ///< The latest start of a job that went out, or that an
-                                         ///< earlier leader had decided on.
-  std::vector<Event> inbox_;
+  std::map<JobId, Job> jobs_;
+  std::deque<Event> inbox_;
   std::vector<EventBody> edges_;  ///< Of one call.
   std::uint64_t calls_ = 0;
 };

@@ -1,19 +1,28 @@
-#include "core/agent/leader_ear.hpp"
+#include "core/leader/leader_ear.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "core/base/coverage_mark.hpp"
+#include "core/control/node_health.hpp"
+
 namespace orrery {
 namespace {
 
-void add_once(std::vector<NodeId>& nodes, NodeId node) {
-  if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+void add_ascending(std::vector<NodeId>& nodes, NodeId node) {
+  const auto place = std::lower_bound(nodes.begin(), nodes.end(), node);
+  if (place == nodes.end() || *place != node) nodes.insert(place, node);
 }
 
 bool is_list(const Event& event) { return std::holds_alternative<NodeReturned>(event.body); }
 
 }  // namespace
+
+EventBody lack_of(NodeId node, std::uint64_t devices, bool held) {
+  if (held) return NodeHeld{node, devices};
+  return DevicesLost{node, devices};
+}
 
 LeaderEar::LeaderEar(Epoch epoch,
                      const State& state,
@@ -22,7 +31,10 @@ LeaderEar::LeaderEar(Epoch epoch,
                      Instant now,
                      Duration journal_ahead)
     : state_(state), ahead_(journal_ahead), liveness_(epoch, settings, nodes, now) {
-  state.for_each_job([&](const JobState& job) { issued_[job.row.id] = job.incarnation; });
+  state.for_each_job([&](const JobState& job) {
+    if (!is_final(job.row.phase) && job.incarnation > Incarnation{})
+      jobs_[job.row.id].issued = job.incarnation;
+  });
 }
 
 void LeaderEar::take_news(std::vector<Event>& events) {
@@ -39,14 +51,21 @@ void LeaderEar::add_who_is_on_the_way(NodeReturned& returned) const {
     if (std::find(list.begin(), list.end(), worker) == list.end()) list.push_back(worker);
   };
   for (const RunningWorker& worker : liveness_.on_their_way(returned.node)) add(worker);
-  // Orders that wait for the store have not even gone out.
-  state_.for_each_job([&](const JobState& job) {
-    const auto issued = issued_.find(job.row.id);
-    for (const Worker& worker : job.workers)
-      if (worker.node == returned.node && worker.state == WorkerState::Starting &&
-          (issued == issued_.end() || worker.incarnation > issued->second))
-        add({job.row.id, worker.born, worker.incarnation, worker.birth_rank});
-  });
+  // Orders that wait for the store have not even gone out. Whoever starts holds something of the
+  // node, so only the jobs that do are looked at, and of those only what waits for the store now.
+  for (const JobId id : owners_on(state_.ledger, returned.node)) {
+    const JobState& job = state_.job(id);
+    const auto known = jobs_.find(id);
+    const Incarnation issued = known == jobs_.end() ? Incarnation{} : known->second.issued;
+    if (job.incarnation <= issued) continue;
+    for (const Worker& worker : job.workers) {
+      if (worker.node != returned.node || worker.state != WorkerState::Starting ||
+          worker.incarnation <= issued)
+        continue;
+      reached(Mark::LeaderOnTheWay);
+      add({id, worker.born, worker.incarnation, worker.birth_rank});
+    }
+  }
   std::sort(list.begin(), list.end(), comes_before);
 }
 
@@ -58,6 +77,7 @@ void LeaderEar::establish(Instant now) {
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
       const Worker& worker = job.workers[rank];
       if (!worker.is_alive()) continue;
+      add_ascending(jobs_[job.row.id].asked, worker.node);
       WorkerStart start{worker.birth_rank, worker.role, worker.local_rank, worker.node};
       start.incarnation = worker.incarnation;
       suspicions_.ordered(StartWorkers{job.row.id, worker.born, 0, {start}});
@@ -96,18 +116,29 @@ void LeaderEar::connected(NodeId node, const std::vector<const CommandBody*>& wa
   for (const CommandBody* order : waiting) liveness_.ordered(*order);
 }
 
+void LeaderEar::issued(JobId id, Incarnation incarnation) {
+  Job& job = jobs_[id];
+  job.issued = std::max(job.issued, incarnation);
+}
+
 void LeaderEar::ordered(const CommandBody& body) {
   liveness_.ordered(body);
   if (const auto* start = std::get_if<StartWorkers>(&body)) {
     if (const JobState* job = state_.find(start->job))
       suspicions_.watch(start->job, job->spec->failover);
-    std::vector<NodeId>& asked = asked_[start->job];
+    Job& noted = jobs_[start->job];
     for (const WorkerStart& worker : start->workers) {
-      add_once(asked, worker.node);
-      issued_[start->job] = std::max(issued_[start->job], worker.incarnation);
+      add_ascending(noted.asked, worker.node);
+      noted.issued = std::max(noted.issued, worker.incarnation);
     }
   }
   suspicions_.ordered(body);
+  if (const auto* clean = std::get_if<CleanJob>(&body)) jobs_.erase(clean->job);
+}
+
+void LeaderEar::overtaken(JobId job, Generation generation, const WorkerStart& start) {
+  reached(Mark::LeaderOvertakenStart);
+  liveness_.withdrawn(start.node, {job, generation, start.incarnation, start.rank});
 }
 
 HeartbeatVerdict LeaderEar::heard(const HeardBeat& heard, Instant now) {
@@ -122,8 +153,8 @@ HeartbeatVerdict LeaderEar::heard(const HeardBeat& heard, Instant now) {
   const std::size_t n = node.index();
   const bool known_as_lossy =
       n < state_.nodes.size() && state_.nodes[n].lost_device && !state_.nodes[n].silent;
-  if (returned && known_as_lossy != (heard.lost_devices != 0))
-    note(Origin::External, heard.sent_at, now, DevicesLost{node, heard.lost_devices});
+  if (returned && known_as_lossy != (heard.lost_devices != 0 || heard.held))
+    note(Origin::External, heard.sent_at, now, lack_of(node, heard.lost_devices, heard.held));
   if (returned && !heard.leaves_at.is_never())
     note(Origin::External, heard.sent_at, now, NodeLeaving{node, heard.leaves_at + ahead_});
   for (const ProfilingChanged& measured : heard.measured) {
@@ -157,6 +188,10 @@ void LeaderEar::told(Origin origin, EventBody body, Instant occurred_at, Instant
   note(origin, occurred_at, now, std::move(body));
 }
 
+void LeaderEar::will_leave(NodeId node, Instant leaves_at, Instant occurred_at, Instant now) {
+  note(Origin::External, occurred_at, now, NodeLeaving{node, leaves_at + ahead_});
+}
+
 void LeaderEar::profiled(const ProfilingChanged& measured, Instant now) {
   liveness_.profiled(measured, edges_);
   take_edges(now, now);
@@ -185,13 +220,18 @@ bool LeaderEar::is_wanted(JobId job, const WorkerStart& start) const {
   });
 }
 
+const std::vector<NodeId>& LeaderEar::asked(JobId job) const {
+  static const std::vector<NodeId> kNowhere;
+  const auto known = jobs_.find(job);
+  return known == jobs_.end() ? kNowhere : known->second.asked;
+}
+
 std::vector<NodeId> LeaderEar::nodes_of(JobId job) const {
-  std::vector<NodeId> nodes;
-  const auto asked = asked_.find(job);
-  if (asked != asked_.end()) nodes = asked->second;
+  std::vector<NodeId> nodes = asked(job);
   if (const JobState* known = state_.find(job))
-    for (const Worker& worker : known->workers) add_once(nodes, worker.node);
+    for (const Worker& worker : known->workers) nodes.push_back(worker.node);
   std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
 }
 

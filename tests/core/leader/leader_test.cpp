@@ -1,0 +1,221 @@
+// The session of a leader with its nodes.
+#include "core/leader/leader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/core/leader/streams_in_test.hpp"
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// A controller with two nodes of four devices, and a leader whose orders wait as long as a test
+/// says: `issue` is when the store has them.
+class LeaderTest : public ::testing::Test {
+ protected:
+  LeaderTest() {
+    streams_.leader = &leader_;
+    leader_.establish(at(0));
+  }
+
+  static Instant at(int seconds) { return Instant::zero() + Duration::seconds(seconds); }
+
+  void issue() {
+    for (const CommandBody& body : h_.orders)
+      leader_.order({h_.controller.state().sequence, 0, Epoch{1}, body});
+  }
+
+  HeartbeatVerdict beat(std::uint32_t node,
+                        bool registers,
+                        std::vector<RunningWorker> workers = {},
+                        Epoch epoch = Epoch{1}) {
+    HeardBeat heard;
+    heard.beat = {NodeId{node}, epoch, 1, ++number_, at(0), registers, Sequence{}, workers};
+    return leader_.beat(NodeId{node}, heard, may_renew_, at(1));
+  }
+
+  void registered(std::uint32_t node) {
+    leader_.connected(NodeId{node});
+    ASSERT_EQ(beat(node, true), HeartbeatVerdict::Renewed);
+  }
+
+  /// The job is granted on these nodes, and its order to start is not out yet.
+  JobId granted(const std::vector<NodeCount>& nodes) {
+    std::int32_t replicas = 0;
+    for (const NodeCount& each : nodes) replicas += each.replicas;
+    const JobId id = h_.submit(JobBuilder("job" + std::to_string(++jobs_)).replicas(replicas));
+    h_.plan(grant(id, replicas, nodes));
+    return id;
+  }
+
+  std::vector<Event> news() {
+    std::vector<Event> events;
+    leader_.take_news(events);
+    return events;
+  }
+
+  ControllerHarness h_{{nodes_of(2, 4)}};
+  StreamsInTest streams_;
+  Leader leader_{Epoch{1},
+                 h_.controller.state(),
+                 h_.controller.state().settings,
+                 2,
+                 at(0),
+                 Duration::zero(),
+                 streams_};
+  bool may_renew_ = true;
+  std::uint64_t number_ = 0;
+  int jobs_ = 0;
+};
+
+TEST_F(LeaderTest, OrdersWaitForTheRegistrationAndFollowTheLeaseAndWhatTheyNeed) {
+  granted({on(0, 1), on(1, 1)});
+  issue();
+  EXPECT_THAT(streams_.take(), IsEmpty());
+  leader_.connected(NodeId{0});
+  EXPECT_THAT(streams_.take(), IsEmpty()) << "connected is not registered";
+  beat(0, true);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+  ASSERT_EQ(streams_.orders.size(), 1u);
+  EXPECT_EQ(std::get<StartWorkers>(streams_.orders[0]).workers.size(), 1u) << "the node's part";
+  EXPECT_EQ(leader_.entries().waiting, 1u) << "of the other node";
+}
+
+TEST_F(LeaderTest, WhatWasToldOnAStreamIsToldOnce) {
+  registered(0);
+  const JobId id = granted({on(0, 2)});
+  issue();
+  streams_.take();
+  h_.settle();
+  h_.step(StopRequested{0, id});
+  issue();
+  EXPECT_THAT(streams_.take(), ElementsAre("0 stop", "0 clean"));
+  EXPECT_EQ(leader_.entries().told, 0u);
+}
+
+TEST_F(LeaderTest, NothingIsGrantedBeforeTheEpochIsSafeOrWhereAnotherMayLead) {
+  StreamsInTest streams;
+  Leader fresh(Epoch{1}, h_.controller.state(), Settings{}, 2, at(0), Duration::zero(), streams);
+  fresh.connected(NodeId{0});
+  HeardBeat heard;
+  heard.beat = {NodeId{0}, Epoch{1}, 1, 1, at(0), true, Sequence{}, {}};
+  EXPECT_EQ(fresh.beat(NodeId{0}, heard, true, at(1)), HeartbeatVerdict::Renewed);
+  EXPECT_THAT(streams.said, IsEmpty());
+  leader_.connected(NodeId{0});
+  may_renew_ = false;
+  beat(0, true);
+  EXPECT_THAT(streams_.take(), IsEmpty());
+  EXPECT_FALSE(leader_.is_registered(NodeId{0}));
+}
+
+TEST_F(LeaderTest, AnAgentOfAnotherEpochHearsOfThisOneAndAnUnregisteredOneIsSentAway) {
+  leader_.connected(NodeId{0});
+  EXPECT_EQ(beat(0, true, {}, Epoch{7}), HeartbeatVerdict::StaleEpoch);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 announce"));
+  EXPECT_EQ(beat(0, false), HeartbeatVerdict::NotRegistered);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 close"));
+  EXPECT_FALSE(leader_.is_open(NodeId{0}));
+}
+
+TEST_F(LeaderTest, AStartThatWasGivenUpWhileItWaitedForTheStoreDoesNotGoOut) {
+  registered(0);
+  const JobId id = granted({on(0, 2)});
+  const std::vector<CommandBody> start = h_.orders;
+  h_.settle();
+  h_.fail(id, 0);  // Its incarnation is replaced before the order is out.
+  streams_.take();
+  for (const CommandBody& body : start) leader_.order({Sequence{9}, 0, Epoch{1}, body});
+  for (const CommandBody& each : streams_.orders)
+    EXPECT_FALSE(std::holds_alternative<StartWorkers>(each) &&
+                 std::get<StartWorkers>(each).workers.size() == 2)
+        << "one of them is gone";
+}
+
+TEST_F(LeaderTest, OfAStartThatWaitsForItsNodeOnlyWhatIsStillMeantGoesOut) {
+  registered(1);
+  const JobId id = granted({on(0, 2)});
+  issue();
+  h_.lose(id, 1);  // Rank 1 has ended, says its node; rank 0 is still to start.
+  streams_.take();
+  streams_.orders.clear();
+  leader_.connected(NodeId{0});
+  beat(0, true);
+  for (const CommandBody& each : streams_.orders)
+    if (const auto* start = std::get_if<StartWorkers>(&each)) {
+      for (const WorkerStart& worker : start->workers) EXPECT_NE(worker.rank, Rank{1});
+    }
+}
+
+TEST_F(LeaderTest, AStreamThatBreaksKeepsTheOrdersThatFollow) {
+  granted({on(0, 1)});
+  issue();
+  granted({on(0, 1)});
+  issue();
+  leader_.connected(NodeId{0});
+  streams_.breaks_at = "0 start";
+  beat(0, true);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+  EXPECT_EQ(leader_.entries().waiting, 1u);
+  streams_.breaks_at.clear();
+  leader_.connected(NodeId{0});
+  beat(0, true);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+}
+
+TEST_F(LeaderTest, NothingWaitsForANodeThatIsGivenUpOrReplaced) {
+  granted({on(0, 1), on(1, 1)});
+  issue();
+  leader_.connected(NodeId{1});
+  EXPECT_EQ(leader_.entries().waiting, 2u);
+  leader_.told(Origin::Reaction, NodesRelaunched{JobId{0}, 1, {NodeId{1}}, {}}, at(1), at(1));
+  EXPECT_THAT(streams_.take(), ElementsAre("1 close"));
+  EXPECT_EQ(leader_.entries().waiting, 1u);
+  leader_.time_reached(at(3600));
+  EXPECT_EQ(leader_.entries().waiting, 0u);
+}
+
+TEST_F(LeaderTest, AListAccusesNobodyWhoseStartStillWaitsForTheStore) {
+  registered(0);
+  news();
+  beat(0, true);
+  leader_.connected(NodeId{0});
+  const JobId id = granted({on(0, 2)});  // Not issued.
+  beat(0, true);
+  bool listed = false;
+  for (const Event& event : news())
+    if (const auto* returned = std::get_if<NodeReturned>(&event.body))
+      listed = returned->workers.size() == 2 && returned->workers[0].job == id;
+  EXPECT_TRUE(listed);
+}
+
+TEST_F(LeaderTest, AfterATakeoverNodesThatTheJobHasLeftAreCleanedToo) {
+  const JobId id = h_.running(JobBuilder("kept").replicas(2), 2, {on(0, 1), on(1, 1)});
+  StreamsInTest streams;
+  Leader next(Epoch{2},
+              h_.controller.state(),
+              h_.controller.state().settings,
+              2,
+              at(0),
+              Duration::zero(),
+              streams);
+  next.establish(at(0));
+  h_.node_down(1);
+  h_.settle();
+  for (const Worker& worker : h_.job(id).workers) EXPECT_EQ(worker.node, NodeId{0});
+  h_.step(StopRequested{0, id});
+  for (const CommandBody& body : h_.orders) next.order({Sequence{1}, 0, Epoch{2}, body});
+  next.connected(NodeId{1});
+  HeardBeat heard;
+  heard.beat = {NodeId{1}, Epoch{2}, 1, 1, at(0), true, Sequence{}, {}};
+  next.beat(NodeId{1}, heard, true, at(1));
+  EXPECT_THAT(streams.take(), ElementsAre("1 renew", "1 clean"));
+}
+
+}  // namespace
+}  // namespace orrery::tests
