@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/control/epoch_leap.hpp"
 #include "core/control/job_changes.hpp"
 #include "core/control/recovery.hpp"
 #include "core/control/seating.hpp"
@@ -338,8 +339,8 @@ void stop_strict_jobs(Step& step) {
     finish(step, step.state.job(id), JobPhase::Failed, Reason::RecoveryRefused);
 }
 
-// A leader whose epoch does not follow the last one knows that records behind it have gone, and
-// that nodes have heard of them. What they remember of jobs and starts must never be taken for what
+// A leader that leaps over epochs knows that records behind it have gone, and that nodes have heard
+// of them. What they remember of jobs and starts must never be taken for what
 // begins now under the same number.
 void leave_numbers_out(Step& step) {
   constexpr std::uint32_t kNumbers = 1 << 16;
@@ -352,7 +353,7 @@ void leave_numbers_out(Step& step) {
 void on_event(Step& step, const EpochStarted& event) {
   State& state = step.state;
   const bool takeover = state.epoch.value > 0;
-  const bool leaps = takeover && event.epoch > state.epoch.next();
+  const bool leaps = takeover && event.epoch >= Epoch{state.epoch.value + kEpochLeap};
   if (event.epoch <= state.epoch)
     return ignore(step,
                   nullptr,

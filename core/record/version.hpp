@@ -13,9 +13,9 @@ inline constexpr std::uint16_t kRecordVersion = 4;
 /// `Settings::rules` by which it decides. Rules since 1: a user's number for a preemptible job that
 /// its policy does not size is met by the core; `throughput` is the job's, whichever rank reports
 /// it; parts of devices are looked for on every device, not only on the emptiest of a node;
-/// replicas are added to the bound that a request has set, where that is more than a job has; a worker
-/// that is starting is stopped before its place moves; a wait keeps its deadline beside the timer of
-/// its claim; a change that would disturb a job is tried first; sub-masters hear of each incident.
+/// replicas are added to the bound that a request has set, where that is more than a job has; who
+/// is starting is stopped before its place moves; a wait keeps its deadline beside the timer of its
+/// claim; a change that would disturb a job is tried first; sub-masters hear of each incident.
 inline constexpr std::uint16_t kDecisionRules = 1;
 
 }  // namespace orrery

@@ -184,6 +184,7 @@ class NodeAgent {
   std::optional<Agent> agent_;  ///< Nothing before the first welcome of this node.
   AgentOutput out_;
   bool hello_said_ = false;       ///< On the present stream.
+  std::set<std::string> whys_;    ///< Why there was no connection since there was one; told.
   bool welcomed_ = false;         ///< On the present stream.
   bool leaving_cluster_ = false;  ///< What is left of an earlier cluster is being killed.
   bool stopping_ = false;

@@ -7,6 +7,9 @@
 namespace orrery::runtime {
 namespace {
 
+// Reasons for which there is no connection that are told, each once until there is one.
+constexpr std::size_t kWhysMax = 16;
+
 // Facts that wait for a controller; older ones go.
 constexpr std::size_t kFactsMax = 1000;
 
@@ -21,7 +24,10 @@ void NodeAgent::take_line() {
     if (std::holds_alternative<LineOpened>(event)) {
       say_hello();
     } else if (const auto* closed = std::get_if<LineClosed>(&event)) {
-      if (welcomed_ || hello_said_) say("lost the controller: " + closed->why);
+      if (welcomed_ || hello_said_)
+        say("lost the controller: " + closed->why);
+      else if (whys_.size() < kWhysMax && whys_.insert(closed->why).second)
+        say("no connection to the " + closed->why);
       hello_said_ = false;
       welcomed_ = false;
       logs_.clear();
@@ -61,6 +67,7 @@ void NodeAgent::heard(const Welcome& welcome) {
   if (!welcomed_)
     say("the controller of epoch " + std::to_string(welcome.epoch.value) + " is there");
   welcomed_ = true;
+  whys_.clear();
   line_.works();
   send_tokens();
   step_without_acting(EpochAnnounced{welcome.epoch});

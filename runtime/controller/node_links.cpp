@@ -70,8 +70,9 @@ void NodeLinks::tell_job(NodeId node, const JobState& job) {
 void NodeLinks::tell_members(NodeId node, const JobState& job) { send(node, members_of(job)); }
 
 void NodeLinks::order(NodeId node, const std::shared_ptr<const Command>& command) {
-  const bool sent = send(
-      node, Order{command->sequence, command->index, command->epoch, part_for(node, command->body)});
+  const bool sent =
+      send(node,
+           Order{command->sequence, command->index, command->epoch, part_for(node, command->body)});
   if (sent) at(node).last_sent = std::max(at(node).last_sent, command->sequence);
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/control/epoch_leap.hpp"
 #include "core/control/failure_notes.hpp"
 #include "core/leader/own_word.hpp"
 #include "runtime/controller/relaunch_text.hpp"
@@ -332,7 +333,7 @@ bool Term::look_for_later_records(NodeId node, const Beat& beat) {
   if (!later_epoch && !later_record) return false;
   constexpr std::uint32_t kLeapMax = 1'000'000;  // Terms; nobody has led so many.
   if (later_epoch && beat.epoch.value - epoch_.value > kLeapMax) return false;
-  outgrown_ = Epoch{std::max(beat.epoch, epoch_).value + 2};
+  outgrown_ = Epoch{std::max(beat.epoch, epoch_).value + kEpochLeap};
   add_line(clock_.now(),
            JobId::none(),
            node,
