@@ -51,7 +51,7 @@ void on_event(Step& step, const TimeReached&) {
     JobState& job = state.job(id);
     deadline_reached(step, job);
   }
-  if (state.node_timer() <= step.at) end_exclusions(step);
+  if (state.node_timer() <= step.at) node_timer_reached(step);
   if (state.next_cycle() > step.at) return;
   state.last_cycle = step.at;
   state.due.period = true;

@@ -176,14 +176,25 @@ void exclude_node(Step& step, NodeId node, Instant until) {
   refresh_node(step, node, NodeChange::Excluded);
 }
 
-void end_exclusions(Step& step) {
+Instant stays_after(const State& state, const NodeState& node) {
+  if (state.settings.rules < 1 || node.silent || node.leaves_at.is_never()) return Instant::never();
+  return node.leaves_at + state.settings.node_lease + state.settings.fence_margin;
+}
+
+void node_timer_reached(Step& step) {
   for (std::size_t i = 0; i < step.state.nodes.size(); ++i) {
     NodeState& state = step.state.nodes[i];
+    const NodeId node{static_cast<std::uint32_t>(i)};
+    if (stays_after(step.state, state) <= step.at) {
+      state.leaves_at = Instant::never();
+      refresh_node(step, node, NodeChange::Returned);
+      step.state.due.capacity = true;
+    }
     if (!state.excluded || state.excluded_until > step.at) continue;
     state.excluded = false;
     state.excluded_until = Instant::never();
     if (!planted(Bug::ExclusionLeavesIncidents)) state.incidents.clear();
-    refresh_node(step, NodeId{static_cast<std::uint32_t>(i)}, NodeChange::Included);
+    refresh_node(step, node, NodeChange::Included);
   }
   step.state.rebuild_node_timer();
 }
@@ -327,6 +338,7 @@ void on_event(Step& step, const NodeLeaving& event) {
   NodeState& node = step.state.nodes[event.node.index()];
   if (!node.leaves_at.is_never()) return ignore(step, nullptr, Ignored::AlreadyKnown, kKind);
   node.leaves_at = event.until;
+  step.state.rebuild_node_timer();
   refresh_node(step, event.node, NodeChange::Leaving);
   for (const JobId id : owners_on(step.state.ledger, event.node))
     move_off(step, step.state.job(id), event.node);

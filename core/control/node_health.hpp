@@ -19,8 +19,13 @@ void note_node_incident(Step& step, NodeId node);
 /// Takes a node out of use until `until`, or until a user includes it again.
 void exclude_node(Step& step, NodeId node, Instant until);
 
-/// Nodes whose exclusion is over at this instant come back into use.
-void end_exclusions(Step& step);
+/// From then on a node that announced that it goes away, and is heard all the same, stays; never
+/// where it did not or is silent. It says itself that it is back only where its leader's clock is
+/// past the time that it announced, and that clock may have been set back.
+Instant stays_after(const State& state, const NodeState& node);
+
+/// Nodes whose exclusion is over at this instant come back into use, and those that stay.
+void node_timer_reached(Step& step);
 
 /// A replica has failed too often on a node: the extension is asked for another. The job is
 /// Restarting until it answers, or its time is over.

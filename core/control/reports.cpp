@@ -365,6 +365,7 @@ void on_event(Step& step, const NodeSilent& event) {
   NodeState& node = state.nodes[event.node.index()];
   if (node.silent) return ignore(step, nullptr, Ignored::AlreadyKnown, kKind);
   node.silent = true;
+  if (!node.leaves_at.is_never()) state.rebuild_node_timer();
   note_node_incident(step, event.node);
   refresh_node(step, event.node, NodeChange::Silent);
   if (planted(Bug::SilentNodeKeepsWorkers)) return;
@@ -399,6 +400,7 @@ void on_event(Step& step, const NodeReturned& event) {
   const bool left = node.leaves_at <= step.at;
   if (was_silent || left) {
     node.leaves_at = Instant::never();
+    state.rebuild_node_timer();
     refresh_node(step, event.node, NodeChange::Returned);
     state.due.capacity = true;
   }

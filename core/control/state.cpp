@@ -4,6 +4,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
+#include "core/control/node_health.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -159,8 +160,10 @@ Instant State::next_timer() { return std::min(next_job_timer(), node_timer_); }
 
 void State::rebuild_node_timer() {
   node_timer_ = Instant::never();
-  for (const NodeState& node : nodes)
+  for (const NodeState& node : nodes) {
     if (node.excluded) node_timer_ = std::min(node_timer_, node.excluded_until);
+    node_timer_ = std::min(node_timer_, stays_after(*this, node));
+  }
 }
 
 Instant State::next_job_timer() {

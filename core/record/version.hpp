@@ -15,7 +15,7 @@ inline constexpr std::uint16_t kRecordVersion = 4;
 /// it; parts of devices are looked for on every device, not only on the emptiest of a node;
 /// replicas are added to the bound that a request has set, where that is more than a job has; who
 /// is starting is stopped before its place moves; a wait keeps its deadline beside the timer of its
-/// claim; a change that would disturb a job is tried first; sub-masters hear of each incident.
+/// claim; what disturbs a job is tried first; sub-masters hear of all incidents; leavers may stay.
 inline constexpr std::uint16_t kDecisionRules = 1;
 
 }  // namespace orrery

@@ -214,6 +214,18 @@ TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   EXPECT_TRUE(usable(h, 0));
 }
 
+// Its leader's clock was set back, or its time was extended: nobody says that it stays.
+TEST(Leaving, WhoIsThereLongAfterItsTimeStays) {
+  ControllerHarness h({nodes_of(1, 2)});
+  h.step(NodeLeaving{NodeId{0}, h.now + Duration::seconds(20)});
+  EXPECT_FALSE(usable(h, 0));
+  h.pass(Duration::seconds(20));
+  EXPECT_FALSE(usable(h, 0)) << "it may be going";
+  const Settings& settings = h.controller.state().settings;
+  h.pass(settings.node_lease + settings.fence_margin);
+  EXPECT_TRUE(usable(h, 0));
+}
+
 TEST(Devices, ALostDeviceTakesItsWorkerAndTheNodeOutOfUse) {
   ControllerHarness h({nodes_of(2, 2)});
   const JobId id = h.running(job("a").replicas(2).limit(0), 2, {on(0, 2)});
