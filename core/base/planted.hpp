@@ -22,7 +22,6 @@ enum class Bug : std::uint8_t {
   StartBeforeRelease,      ///< A membership starts although others still hold its devices.
   IgnoreCompleteList,      ///< A returning node's list is not read for what is missing.
   LoseCounterInSnapshot,   ///< Restarts are not part of a snapshot.
-  SilentNodeKeepsWorkers,  ///< A node's silence is not taken for the loss of its workers.
   // The agent and the shim's fence.
   ForgetSelfFence,       ///< An agent whose lease ran out kills nobody.
   FenceTooLate,          ///< An agent takes its lease for twice as long as it is.
@@ -50,6 +49,7 @@ enum class Bug : std::uint8_t {
   IncidentWindowWrong,        ///< Incidents count for twice as long as the settings say.
   PreemptionGraceIgnored,     ///< A preempted job has its own grace only.
   ShareRounding,              ///< A part of a device goes where a thousandth is missing.
+  SilentNodeKeepsWorkers,     ///< A node's silence is not taken for the loss of its workers.
   SpareNeverReturned,         ///< Nobody becomes a spare again.
   StartByNotCleared,          ///< The deadline of a start is that of the first one for ever.
   WantsMoreForgotten,         ///< A job below its number is not looked at when room comes.
@@ -68,7 +68,6 @@ struct EnumNames<Bug> {
                                      "start_before_release",
                                      "ignore_complete_list",
                                      "lose_counter_in_snapshot",
-                                     "silent_node_keeps_workers",
                                      "forget_self_fence",
                                      "fence_too_late",
                                      "shim_fence_never_fires",
@@ -92,6 +91,7 @@ struct EnumNames<Bug> {
                                      "incident_window_wrong",
                                      "preemption_grace_ignored",
                                      "share_rounding",
+                                     "silent_node_keeps_workers",
                                      "spare_never_returned",
                                      "start_by_not_cleared",
                                      "wants_more_forgotten"};

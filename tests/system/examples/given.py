@@ -250,7 +250,6 @@ NOT_HERE = {
     "srun orrery agent --launcher slurm --config agent.yaml":
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
-    "cmake --build --preset release --target benchmarks": "builds: .ci/run does",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",
     "build/bin/bench_fabric": "a benchmark",
     "build/bin/bench_messages": "a benchmark",

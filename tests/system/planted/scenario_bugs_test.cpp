@@ -76,13 +76,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Bug::IncidentWindowWrong, "failover/lemon_two_windows.yaml"},
                       Case{Bug::PreemptionGraceIgnored, "lifecycle/preemption_grace.yaml"},
                       Case{Bug::ShareRounding, "lifecycle/part_to_the_thousandth.yaml"},
+                      Case{Bug::SilentNodeKeepsWorkers, "failover/silent_twice.yaml"},
                       Case{Bug::SpareNeverReturned, "failover/spare_again.yaml"},
                       Case{Bug::StartByNotCleared, "failover/strict_second_start.yaml"},
                       Case{Bug::WantsMoreForgotten, "lifecycle/grows_when_room_comes.yaml"}),
     [](const auto& each) { return std::string(to_string(each.param.bug)); });
 
 /// A new bug of this kind has a scenario, too.
-TEST(ScenarioBugs, EachHasOne) { EXPECT_EQ(EnumNames<Bug>::kNames.size() - kStormBugs, 8u); }
+TEST(ScenarioBugs, EachHasOne) { EXPECT_EQ(EnumNames<Bug>::kNames.size() - kStormBugs, 9u); }
 
 }  // namespace
 }  // namespace orrery::tests
