@@ -15,13 +15,13 @@ namespace orrery {
 enum class Bug : std::uint8_t {
   None,
   // The controller.
-  ChargeTwice,             ///< One failure is charged twice.
-  BackoffLimitOffByOne,    ///< One restart more than the limit allows.
-  AcceptStaleGeneration,   ///< A report of an earlier incarnation is taken for one of now.
-  LeakLease,               ///< A worker that has ended keeps its devices.
-  StartBeforeRelease,      ///< A membership starts although others still hold its devices.
-  IgnoreCompleteList,      ///< A returning node's list is not read for what is missing.
-  LoseCounterInSnapshot,   ///< Restarts are not part of a snapshot.
+  ChargeTwice,            ///< One failure is charged twice.
+  BackoffLimitOffByOne,   ///< One restart more than the limit allows.
+  AcceptStaleGeneration,  ///< A report of an earlier incarnation is taken for one of now.
+  LeakLease,              ///< A worker that has ended keeps its devices.
+  StartBeforeRelease,     ///< A membership starts although others still hold its devices.
+  IgnoreCompleteList,     ///< A returning node's list is not read for what is missing.
+  LoseCounterInSnapshot,  ///< Restarts are not part of a snapshot.
   // The agent and the shim's fence.
   ForgetSelfFence,       ///< An agent whose lease ran out kills nobody.
   FenceTooLate,          ///< An agent takes its lease for twice as long as it is.
