@@ -6,7 +6,7 @@ namespace orrery::runtime {
 namespace {
 
 /// A word of a command line as systemd reads it: quoted, nothing expanded.
-std::string quoted(const std::string& word) {
+std::string unit_quoted(const std::string& word) {
   std::string text = "\"";
   for (const char c : word) {
     if (c == '"' || c == '\\') text += '\\';
@@ -17,8 +17,8 @@ std::string quoted(const std::string& word) {
 }
 
 std::string command_line(const UnitSpec& spec, const std::string& verb) {
-  std::string line = "ExecStart=" + quoted(spec.program) + " " + verb;
-  if (!spec.config.empty()) line += " --config " + quoted(spec.config);
+  std::string line = "ExecStart=" + unit_quoted(spec.program) + " " + verb;
+  if (!spec.config.empty()) line += " --config " + unit_quoted(spec.config);
   return line + "\n";
 }
 

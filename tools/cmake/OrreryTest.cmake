@@ -47,7 +47,7 @@ set(ORRERY_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
 # GoogleTest and what it includes, read once: two thirds of what a small test takes to compile.
 # tools/checks/standalone.py compiles without it and so finds a missing include.
 if(ORRERY_TESTS)
-  add_library(orrery_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/test_headers.cpp)
+  add_library(orrery_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/no_code.cpp)
   target_compile_options(orrery_test_headers PRIVATE ${ORRERY_TEST_OPTIONS})
   target_compile_definitions(orrery_test_headers PRIVATE ${ORRERY_ROOT_DEFINITION})
   target_link_libraries(orrery_test_headers PRIVATE GTest::gmock)

@@ -47,7 +47,7 @@ std::string joined(const Words& words) {
 }
 
 /// `text` inside single quotes of a shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -119,14 +119,14 @@ std::string zsh_arguments(std::string_view program, const VerbSpec& verb) {
       if (!option.choices.empty()) spec += "(" + joined(option.choices) + ")";
       if (option.takes_path) spec += "_files";
     }
-    out += " " + quoted(spec);
+    out += " " + shell_quoted(spec);
   }
   if (!verb.operand_choices.empty()) {
-    out += " " + quoted("*:choice:(" + joined(verb.operand_choices) + ")");
+    out += " " + shell_quoted("*:choice:(" + joined(verb.operand_choices) + ")");
   } else if (verb.operand_kind == OperandKind::Job) {
-    out += " " + quoted("*:job:(" + job_names(program) + ")");
+    out += " " + shell_quoted("*:job:(" + job_names(program) + ")");
   } else if (verb.operands_max != 0) {
-    out += " " + quoted("*:file:_files");
+    out += " " + shell_quoted("*:file:_files");
   }
   return out;
 }
@@ -137,18 +137,18 @@ std::string fish_options(std::string_view program,
   const std::string begin = "complete -c " + std::string(program) + " -n ";
   std::string out;
   for (const OptionSpec& option : verb.options) {
-    out += begin + quoted(condition) + " -l " + std::string(option.name.substr(2)) +
+    out += begin + shell_quoted(condition) + " -l " + std::string(option.name.substr(2)) +
            (option.value.empty() ? "" : " -r");
     if (!option.letter.empty()) out += " -s " + std::string(option.letter.substr(1));
-    if (!option.choices.empty()) out += " -f -a " + quoted(joined(option.choices));
+    if (!option.choices.empty()) out += " -f -a " + shell_quoted(joined(option.choices));
     if (option.takes_path) out += " -F";
-    out += " -d " + quoted(option.help) + "\n";
+    out += " -d " + shell_quoted(option.help) + "\n";
   }
   if (!verb.operand_choices.empty())
-    out += begin + quoted(condition) + " -f -a " + quoted(joined(verb.operand_choices)) + "\n";
+    out += begin + shell_quoted(condition) + " -f -a " + shell_quoted(joined(verb.operand_choices)) + "\n";
   if (verb.operand_choices.empty() && verb.operand_kind == OperandKind::Job)
-    out += begin + quoted(condition) + " -f -a " +
-           quoted("(" + std::string(program) + " get --names 2>/dev/null)") + "\n";
+    out += begin + shell_quoted(condition) + " -f -a " +
+           shell_quoted("(" + std::string(program) + " get --names 2>/dev/null)") + "\n";
   return out;
 }
 
@@ -173,7 +173,7 @@ std::string bash_completion(const Program& program) {
     }
   out += "  esac\n  case $verb in\n";
   for (const Verb& verb : program.verbs)
-    out += "    " + quoted(verb.spec.name) + ")\n" + bash_body(name, verb.spec) + "      ;;\n";
+    out += "    " + shell_quoted(verb.spec.name) + ")\n" + bash_body(name, verb.spec) + "      ;;\n";
   return out + "  esac\n}\ncomplete -o filenames -F " + function_of(program) + " " + name + "\n";
 }
 
@@ -184,7 +184,7 @@ std::string zsh_completion(const Program& program) {
                     "; load it with: source <(" + name + " completion zsh)\n" +
                     function_of(program) + "() {\n  local -a first second\n  first=(";
   for (const FirstWord& first : words)
-    out += "\n    " + quoted(first.word + ":" + zsh_text(first.summary));
+    out += "\n    " + shell_quoted(first.word + ":" + zsh_text(first.summary));
   out +=
       "\n  )\n  if ((CURRENT == 2)); then\n    _describe verb first\n    return\n  fi\n"
       "  local verb=$words[2]\n  case $verb in\n";
@@ -192,14 +192,14 @@ std::string zsh_completion(const Program& program) {
     if (first.is_group()) {
       out += "    " + first.word + ")\n      if ((CURRENT == 3)); then\n        second=(";
       for (const VerbSpec* verb : first.verbs)
-        out += " " + quoted(second_word(*verb) + ":" + zsh_text(verb->summary));
+        out += " " + shell_quoted(second_word(*verb) + ":" + zsh_text(verb->summary));
       out +=
           " )\n        _describe verb second\n        return\n      fi\n"
           "      verb+=\" $words[3]\"\n      shift words\n      ((CURRENT--)) ;;\n";
     }
   out += "  esac\n  shift words\n  ((CURRENT--))\n  case $verb in\n";
   for (const Verb& verb : program.verbs)
-    out += "    " + quoted(verb.spec.name) + ") " + zsh_arguments(name, verb.spec) + " ;;\n";
+    out += "    " + shell_quoted(verb.spec.name) + ") " + zsh_arguments(name, verb.spec) + " ;;\n";
   // Installed in a folder of completions the script is itself the function at its first call.
   const std::string function = function_of(program);
   return out + "  esac\n}\nif [ \"$funcstack[1]\" = " + function + " ]; then\n  " + function +
@@ -212,14 +212,14 @@ std::string fish_completion(const Program& program) {
   std::string out = "# fish completion for " + name + "; load it with: " + name +
                     " completion fish | source\n" + begin + " -f\n";
   for (const FirstWord& first : first_words(program.verbs)) {
-    out += begin + " -n __fish_use_subcommand -a " + first.word + " -d " + quoted(first.summary) +
+    out += begin + " -n __fish_use_subcommand -a " + first.word + " -d " + shell_quoted(first.summary) +
            "\n";
     const std::string seen = "__fish_seen_subcommand_from " + first.word;
     if (!first.is_group()) {
       const VerbSpec& verb = *first.verbs.front();
       if (verb.operands_max != 0 && verb.operand_choices.empty() &&
           verb.operand_kind == OperandKind::File)
-        out += begin + " -n " + quoted(seen) + " -F\n";
+        out += begin + " -n " + shell_quoted(seen) + " -F\n";
       out += fish_options(name, verb, seen);
       continue;
     }
@@ -227,10 +227,10 @@ std::string fish_completion(const Program& program) {
     for (const VerbSpec* verb : first.verbs) seconds += " " + second_word(*verb);
     for (const VerbSpec* verb : first.verbs) {
       const std::string word = second_word(*verb);
-      out += begin + " -n " + quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) +
-             " -a " + word + " -d " + quoted(verb->summary) + "\n";
+      out += begin + " -n " + shell_quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) +
+             " -a " + word + " -d " + shell_quoted(verb->summary) + "\n";
       const std::string both = seen + "; and __fish_seen_subcommand_from " + word;
-      out += begin + " -n " + quoted(both) + " -F\n" + fish_options(name, *verb, both);
+      out += begin + " -n " + shell_quoted(both) + " -F\n" + fish_options(name, *verb, both);
     }
   }
   return out;

@@ -59,7 +59,7 @@ Result<std::string> free_address(const std::string& text) {
 }
 
 /// `text` as a YAML string.
-std::string quoted(const std::string& text) {
+std::string yaml_quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -77,19 +77,19 @@ Status write_file(const std::string& path, const std::string& text) {
 }
 
 std::string controller_settings(const UpOptions& options, const std::string& folder) {
-  std::string out = "name: up\nagents_address: " + quoted("unix:" + folder + "/agents.sock") +
-                    "\nhttp_address: " + quoted(options.http) +
+  std::string out = "name: up\nagents_address: " + yaml_quoted("unix:" + folder + "/agents.sock") +
+                    "\nhttp_address: " + yaml_quoted(options.http) +
                     "\nstore: {sqlite: journal.db}\n"
                     // All is on one machine: what is silent for long has ended.
                     "settings: {node_lease: 5s, fence_margin: 2s, takeover_grace: 5s}\n";
-  if (!options.policy.empty()) out += "policy: " + quoted(options.policy) + "\n";
+  if (!options.policy.empty()) out += "policy: " + yaml_quoted(options.policy) + "\n";
   return out;
 }
 
 std::string agent_settings(const UpOptions& options, const std::string& folder, int agent) {
   const std::string name = UpFolder::node_name(agent);
   std::string out = "node: " + name + "\ncontrollers: [" +
-                    quoted("unix:" + folder + "/agents.sock") +
+                    yaml_quoted("unix:" + folder + "/agents.sock") +
                     // An address for each: programs of two nodes may want the same port.
                     "]\naddress: 127.0.0." + std::to_string(agent) + "\nstate: " + name +
                     "\nkill_workers_at_exit: true\n";
@@ -103,7 +103,7 @@ std::string agent_settings(const UpOptions& options, const std::string& folder, 
   out += devices > 0 ? ", device_model: gpu}\n" : "}\n";
   std::string roots;
   for (const std::string& root : options.volume_roots)
-    roots += (roots.empty() ? "" : ", ") + quoted(root);
+    roots += (roots.empty() ? "" : ", ") + yaml_quoted(root);
   if (!roots.empty()) out += "volume_roots: [" + roots + "]\n";
   return out;
 }

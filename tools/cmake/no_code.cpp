@@ -1,0 +1,1 @@
+// Carries precompiled headers that other targets share.
