@@ -190,7 +190,7 @@ class StubController final : public LinkListener {
   std::unique_ptr<LinkServer> server_;
 };
 
-/// An agent in a process of its own. The workers of its state folder end with this object.
+/// An agent in a process of its own. What runs from its state folder ends with this object.
 class AgentProcess {
  public:
   AgentProcess(std::string state, std::string controllers)
@@ -238,11 +238,14 @@ class AgentProcess {
     return restored<WorkerProcesses>(text_of_file(path)).value_or(WorkerProcesses{});
   }
 
+  /// Those of workers and of what prepares their environments.
   void kill_shims() const {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(state_ + "/workers", ignored)) {
-      const auto found = restored<WorkerProcesses>(text_of_file(entry.path().string() + "/pid"));
-      if (found && is_alive(found->shim)) send_signal(found->shim, SIGKILL);
+    for (const char* kind : {"/workers", "/preparing"}) {
+      std::error_code ignored;
+      for (const auto& entry : std::filesystem::directory_iterator(state_ + kind, ignored)) {
+        const auto found = restored<WorkerProcesses>(text_of_file(entry.path().string() + "/pid"));
+        if (found && is_alive(found->shim)) send_signal(found->shim, SIGKILL);
+      }
     }
   }
 

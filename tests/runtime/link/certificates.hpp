@@ -5,6 +5,7 @@
 
 #include "runtime/config/config.hpp"
 #include "tests/runtime/link/listening.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace orrery::runtime {
 
@@ -24,7 +25,7 @@ class TestAuthority {
  private:
   struct Secret;
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   Secret* secret_;
 };
 

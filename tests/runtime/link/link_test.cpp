@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <thread>
 
 #include "tests/runtime/link/listening.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace orrery::runtime {
 namespace link_tests {
@@ -73,7 +75,7 @@ TEST(Link, WhatIsSentBeforeItIsOpenArrivesToo) {
 }
 
 TEST(Link, ServesAUnixSocketThatOnlyItsOwnerMayUse) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string address = "unix:" + folder.file("agents.sock");
   ServerSide at_server;
   auto server = serve(at_server, address);
@@ -125,7 +127,7 @@ TEST(Link, PlaintextIsRefusedWhereOthersCouldReachIt) {
 }
 
 TEST(Link, NobodyThereIsToldAtOnce) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto dialing = dialer();
   ClientSide at_client;
   const auto client = dialing->open("unix:" + folder.file("nobody.sock"), kOpenTimeout, at_client);
@@ -164,7 +166,7 @@ TEST(Link, TheServerLearnsThatAClientIsGone) {
 }
 
 TEST(Link, AnEndingServerTellsItsClientsAndTheNextOneTakesThemOn) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string address = "unix:" + folder.file("agents.sock");
   const auto dialing = dialer();
   for (int life = 0; life < 3; ++life) {

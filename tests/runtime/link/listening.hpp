@@ -1,11 +1,8 @@
 // Both ends of streams that write down what they hear, and wait until it is what a test needs.
 #pragma once
 
-#include <stdlib.h>
-
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -116,28 +113,6 @@ class ClientSide final : public LinkClientListener, public Watched {
   }
 
   Heard<ControllerMessage> heard;
-};
-
-/// A folder that goes away with the test.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "orrery_link_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
 };
 
 }  // namespace orrery::runtime

@@ -1,8 +1,10 @@
 // How a test sees what a process of its world has done.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -23,10 +25,15 @@ inline std::string line_of(const std::filesystem::path& path) {
 /// A folder that goes with this object.
 class Scratch {
  public:
-  explicit Scratch(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() /
-              ("orrery-" + name + "-" + std::to_string(getpid()))) {
-    std::filesystem::create_directory(path_);
+  /// Never a path that was in use before: a process that an earlier test has left behind would
+  /// write into this one's files.
+  explicit Scratch(const std::string& name) {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / ("orrery-" + name + "-XXXXXX")).string();
+    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    EXPECT_FALSE(path_.empty()) << pattern;
+    // Workers of another user go through it.
+    chmod(path_.c_str(), 0755);
   }
 
   Scratch(const Scratch&) = delete;

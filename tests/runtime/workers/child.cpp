@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 
 #include <chrono>
-#include <filesystem>
 #include <utility>
 
 #include "core/base/invariant.hpp"
@@ -123,17 +122,6 @@ ReservedPort::ReservedPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOE
       ::bind(socket_.number(), at, size) == 0 && ::getsockname(socket_.number(), at, &size) == 0,
       "a free port");
   number_ = ntohs(address.sin_port);
-}
-
-ScratchFolder::ScratchFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "orrery-XXXXXX").string();
-  invariant(::mkdtemp(pattern.data()) != nullptr, "a folder for a test");
-  path_ = pattern;
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace orrery::worker

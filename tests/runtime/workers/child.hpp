@@ -60,19 +60,4 @@ class ReservedPort {
   int number_ = 0;
 };
 
-/// A folder of this test, gone with this object.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace orrery::worker

@@ -9,6 +9,7 @@
 #include "runtime/workers/nccl/nccl_collective.hpp"
 #include "tests/runtime/workers/child.hpp"
 #include "tests/runtime/workers/fake_nccl.hpp"
+#include "tests/support/temporary_folder.hpp"
 #ifdef ORRERY_HAS_NCCL_HEADER
 #include <nccl.h>
 #endif
@@ -171,7 +172,7 @@ TEST_F(NcclTest, AnInitThatIsRefusedIsTold) {
 }
 
 TEST(NcclLibraryTest, WhereNoneIsEveryPlaceIsTold) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto missing = open_nccl(folder.file("libnccl.so.2"));
   ASSERT_FALSE(missing);
   const std::string text = missing.errors().front().text();

@@ -10,6 +10,7 @@
 #include "runtime/workers/checkpoint.hpp"
 #include "runtime/workers/options.hpp"
 #include "tests/runtime/workers/child.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace orrery::worker {
 namespace {
@@ -77,7 +78,7 @@ TEST(OptionsTest, TimesHaveUnits) {
 }
 
 TEST(CheckpointTest, WhatWasWrittenIsRead) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.file("steps.txt");
   EXPECT_EQ(*read_checkpoint(file), 0);
   ASSERT_TRUE(write_checkpoint(file, 41, 0));
@@ -86,7 +87,7 @@ TEST(CheckpointTest, WhatWasWrittenIsRead) {
 }
 
 TEST(CheckpointTest, SomethingElseIsRefused) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.file("steps.txt");
   for (const std::string text : {"", "x", "-1", "12 13", "1.5"}) {
     std::ofstream(file, std::ios::trunc) << text;
@@ -97,7 +98,7 @@ TEST(CheckpointTest, SomethingElseIsRefused) {
 }
 
 TEST(CheckpointTest, AFolderThatIsNotThereIsAnError) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   EXPECT_FALSE(write_checkpoint(folder.file("none/steps.txt"), 1, 0));
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/workers/checkpoint.hpp"
 #include "tests/runtime/workers/child.hpp"
 #include "tests/runtime/workers/fake_agent.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace orrery::worker {
 namespace {
@@ -106,7 +107,7 @@ TEST(WorkerProgramTest, BadInputIsRefused) {
 }
 
 TEST(WorkerProgramTest, DrainedItSavesAndTheNextOneResumes) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.file("steps.txt");
   Child first(command({"--steps", "0", "--checkpoint", file, "--checkpoint-every", "1000000000"}),
               {});
@@ -177,7 +178,7 @@ class LedWorkersTest : public testing::Test {
            std::to_string(size) + "  ";
   }
 
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   ReservedPort port_;
   ReservedPort second_port_;
   FakeAgent agent_;
