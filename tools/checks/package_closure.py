@@ -4,7 +4,7 @@
 A machine on which one works has much more than it needs, so that a package that is missing in the
 list is noticed by others first. Here the list is taken at its word: apt computes what an empty
 Debian would install for it, without what is only recommended, and each file of the system that
-  - a compilation opened (ninja's record of dependencies),
+  - a compilation opened (ninja's record of dependencies), or another command by its depfile,
   - a link line or another command names, -l options resolved as the linker does,
   - CMake read to configure,
   - pkg-config read: .pc files with all that they require in turn
@@ -39,7 +39,7 @@ SHARED_LIBRARY = re.compile(r"(.*)\.so(?:\.\d+)*")
 # Toolkits that may come from outside packages, by the variable of CMake's cache that names them.
 # A program may stand in for the package's own; a folder may hold whatever it likes.
 OUTSIDE_PROGRAMS = {
-    "ORRERY_NODE": "node", "ORRERY_NPM": "npm", "_Python3_EXECUTABLE": "Python",
+    "ORRERY_NODE": "node", "ORRERY_ESBUILD": "esbuild", "_Python3_EXECUTABLE": "Python",
     "ORRERY_CUDA_COMPILER": "nvcc", "CMAKE_COMMAND": "CMake", "CMAKE_MAKE_PROGRAM": "Ninja",
     "ORRERY_CCACHE": "ccache"}
 OUTSIDE_FOLDERS = {"CUDAToolkit_BIN_DIR": "the CUDA toolkit", "CMAKE_ROOT": "CMake's modules"}
@@ -94,6 +94,22 @@ def opened_uses(tree: Tree, deps: str, outputs: set[str] | None) -> list[Use]:
             if path not in uses:
                 uses[path] = f"opened for {output}"
     return [Use(system, user) for path, user in uses.items()
+            if (system := tree.system_path(path)) is not None]
+
+
+def depfile_uses(tree: Tree, rules: str, outputs: set[str] | None) -> list[Use]:
+    """What other commands opened, by the depfiles that build.ninja names: Ninja keeps no record of it.
+
+    `outputs` restricts to those files.
+    """
+    uses = {}
+    for output, depfile in re.findall(r"^build (\S+) .*\n(?:  .*\n)*?  depfile = (.*)$", rules, re.M):
+        path = pathlib.Path(tree.build, depfile)
+        if (outputs is None or output in outputs) and path.is_file():
+            inputs = path.read_text(encoding="utf-8").split(": ", maxsplit=1)[-1]
+            for word in re.findall(r"(?:\\[ #]|\S)+", inputs.replace("\\\n", " ")):
+                uses.setdefault(re.sub(r"\\([ #])", r"\1", word).replace("$$", "$"), output)
+    return [Use(system, f"opened for {output}") for path, output in uses.items()
             if (system := tree.system_path(path)) is not None]
 
 
@@ -276,6 +292,7 @@ def uses_of(build: pathlib.Path, target: str | None, cache: dict[str, str]) -> l
                if line.startswith("libraries: =")
                for folder in line.removeprefix("libraries: =").split(":")]
     uses = opened_uses(tree, deps, outputs)
+    uses += depfile_uses(tree, (build / "build.ninja").read_text(encoding="utf-8"), outputs)
     uses += named_uses(tree, ninja("commands", *([target] if target else [])), compilers, folders)
     if target is None:
         uses += [Use(system, "read by CMake") for path in ninja("inputs", "build.ninja").splitlines()

@@ -19,7 +19,9 @@ SCRIPTS = ["tools/packages", "tools/build", "tools/quickstart"]
 STUBS = {
     "dpkg-query": 'for last; do :; done\ngrep -qx -- "$last" "$STUBS/installed" && printf installed',
     "apt-cache": "",
-    "apt-get": 'echo "apt-get $*" >>"$STUBS/called"\n[ ! -f "$STUBS/offline" ]',
+    "apt-get": 'echo "apt-get $*" >>"$STUBS/called"\n[ ! -f "$STUBS/offline" ] || exit 100\n'
+               'unknown=$(cat "$STUBS/unknown" 2>/dev/null) || exit 0\n'
+               '[[ " $* " != *" $unknown "* ]]',
     "sudo": '"$@"',
     "id": 'cat "$STUBS/user"',
     "ccache": "",
@@ -94,6 +96,12 @@ class Scripts(unittest.TestCase):
         self.assertLess(quickstart, set(self.listed()))
         self.assertFalse([name for name in quickstart if "grpc" in name or "gtest" in name])
 
+    def test_the_quickstart_has_its_page_and_neither_node_nor_npm(self):
+        quickstart = set(self.listed("--quickstart"))
+        self.assertLessEqual({"esbuild", "node-d3-array", "node-d3-scale", "node-d3-scale-chromatic",
+                              "node-d3-shape"}, quickstart)
+        self.assertFalse({"nodejs", "npm"} & quickstart)
+
     def test_an_unknown_option(self):
         self.expect(self.run_script("tools/packages", "--gpu"), 2, "--gpu", "--help")
         self.assertIn("--quickstart", self.run_script("tools/packages", "--help").stdout)
@@ -110,6 +118,23 @@ class Scripts(unittest.TestCase):
         self.expect(self.run_script("tools/packages"), 0)
         self.assertEqual(self.called(), [
             "apt-get install --yes --quiet --no-install-recommends libprotobuf-dev"])
+
+    def test_all_that_is_missing_is_one_run_of_apt(self):
+        self.installed()
+        self.expect(self.run_script("tools/packages", "--quickstart"), 0)
+        self.assertEqual(self.called(), ["apt-get install --yes --quiet --no-install-recommends "
+                                         + " ".join(self.listed("--quickstart"))])
+
+    def test_what_can_be_done_without_holds_up_nothing_else(self):
+        self.installed(*(name for name in self.listed() if name not in ("ccache", "npm", "esbuild")))
+        (self.stubs / "unknown").write_text("esbuild")
+        done = self.run_script("tools/packages")
+        self.expect(done, 0, "esbuild could not be installed; what it is for is left out")
+        self.assertNotIn("npm", done.stderr)
+        apt = "apt-get install --yes --quiet --no-install-recommends "
+        self.assertEqual(self.called(), [
+            apt + "ccache esbuild npm", "apt-get update --quiet", apt + "ccache esbuild npm",
+            apt + "ccache", apt + "esbuild", apt + "npm"])
 
     def test_no_network_and_packages_are_missing(self):
         (self.stubs / "offline").touch()

@@ -76,6 +76,19 @@ class Parts(unittest.TestCase):
         self.assertEqual([use.path for use in closure.opened_uses(self.tree, DEPS, {"c.o"})],
                          ["/usr/include/zlib.h", "/usr/include/yaml.h"])
 
+    def test_commands_opened_what_their_depfiles_name(self):
+        tree = closure.Tree(str(self.folder), "/tree")
+        self.file("d/page.d", "page.html: \\\n  /usr/share/d3.js \\\n  /usr/a\\ b.js /tree/own.ts\n")
+        rules = ("build a.o: CXX /tree/a.cpp\n  DEP_FILE = a.d\n\n"
+                 "build page.html | ${x}page.html: CUSTOM_COMMAND /tree/bundle.py\n"
+                 "  COMMAND = bundle\n  depfile = d/page.d\n  restat = 1\n\n"
+                 "build other.html: CUSTOM_COMMAND x\n  depfile = d/never_written.d\n")
+        uses = [closure.Use("/usr/share/d3.js", "opened for page.html"),
+                closure.Use("/usr/a b.js", "opened for page.html")]
+        self.assertEqual(closure.depfile_uses(tree, rules, None), uses)
+        self.assertEqual(closure.depfile_uses(tree, rules, {"page.html"}), uses)
+        self.assertEqual(closure.depfile_uses(tree, rules, {"a.o"}), [])
+
     def test_libraries_are_resolved_as_the_linker_does(self):
         shared, archive = self.file("one/libz.so"), self.file("one/libz.a")
         beside = self.file("two/libyaml.a")
@@ -140,7 +153,7 @@ class Parts(unittest.TestCase):
         outside = closure.Outside({
             "CUDAToolkit_BIN_DIR": "/opt/cuda/bin", "ORRERY_NODE": "/opt/node/bin/node",
             "ORRERY_CUDA_COMPILER": "/usr/local/bin/nvcc",
-            "CMAKE_ROOT": "/usr/share/cmake-3.25", "ORRERY_NPM": "ORRERY_NPM-NOTFOUND"})
+            "CMAKE_ROOT": "/usr/share/cmake-3.25", "ORRERY_ESBUILD": "ORRERY_ESBUILD-NOTFOUND"})
         self.assertTrue(outside.allows("/opt/cuda/include/cuda.h", {"cuda-12"}))
         self.assertTrue(outside.allows("/opt/node/bin/node", set()))
         self.assertTrue(outside.allows("/usr/local/bin/nvcc", set()))

@@ -1,12 +1,12 @@
 // Cumulative distributions of times: how many jobs took at most so long.
 import {bisectRight} from "d3-array";
-import {scaleLinear, scaleLog} from "d3-scale";
 
 import {framed, type Frame, plotHeight, plotWidth, type Tick} from "./chart_frame";
 import type {Sample} from "./data";
 import {choice, html, svg, table, tableBehind} from "./elements";
 import {isPrinting, onLayout} from "./layout";
 import {duration, percent, quantile, shortDuration, timeTicks, whole} from "./numbers";
+import {linearScale, logScale} from "./scales";
 import {kDashes, lineColours, onTheme} from "./theme";
 
 export interface CdfLine {
@@ -54,17 +54,17 @@ export class CdfPanel {
     let x: (value: number) => number;
     if (this.axis === "log") {
       const from = lowest >= highest ? lowest / 10 : lowest;
-      const scale = scaleLog([from, highest], [0, pixels]);
+      const scale = logScale([from, highest], [0, pixels]);
       x = (value) => value <= from ? 0 : scale(value);
       ticks = logTicks(from, highest, pixels / 58).map((value) => ({at: scale(value), text: shortDuration(value)}));
       this.valueAt = (at) => scale.invert(at);
     } else {
-      const scale = scaleLinear([0, highest], [0, pixels]);
+      const scale = linearScale([0, highest], [0, pixels]);
       x = scale;
       ticks = timeTicks(0, highest, pixels / 62).ticks.map((value) => ({at: scale(value), text: shortDuration(value)}));
       this.valueAt = (at) => scale.invert(at);
     }
-    const y = scaleLinear([0, 1], [plotHeight(this.frame), 0]);
+    const y = linearScale([0, 1], [plotHeight(this.frame), 0]);
     const {root, plot} = framed(this.frame, `${this.title}, cumulative`, ticks,
       [0, 0.25, 0.5, 0.75, 1].map((share) => ({at: y(share), text: percent(share, 0)})));
     this.lines.forEach((one, at) => plot.append(svg("path", {

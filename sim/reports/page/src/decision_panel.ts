@@ -1,12 +1,12 @@
 // How long the policy took to decide, on the machine of the run.
 import {max} from "d3-array";
-import {scaleLinear, scaleLog} from "d3-scale";
 
 import {framed, type Frame, plotHeight, plotWidth} from "./chart_frame";
 import type {Measured} from "./data";
 import {html, svg, table, tableBehind} from "./elements";
 import {isPrinting, onLayout} from "./layout";
 import {duration, plain, shortDuration, whole} from "./numbers";
+import {linearScale, logScale} from "./scales";
 
 export class DecisionPanel {
   readonly element: HTMLElement;
@@ -35,8 +35,8 @@ export class DecisionPanel {
       this.box.replaceChildren(html("p", {class: "note"}, "No decisions."));
       return;
     }
-    const x = scaleLog([edges_us[0]!, edges_us[edges_us.length - 1]!], [0, plotWidth(this.frame)]);
-    const y = scaleLinear([0, max(count) ?? 1], [plotHeight(this.frame), 0]);
+    const x = logScale([edges_us[0]!, edges_us[edges_us.length - 1]!], [0, plotWidth(this.frame)]);
+    const y = linearScale([0, max(count) ?? 1], [plotHeight(this.frame), 0]);
     const powers = [];
     for (let power = -3; power <= 9; power++) {
       const at = 10 ** power;

@@ -1,12 +1,11 @@
 // One figure of all policies: means with intervals, or differences to the first policy.
-import {scaleLinear} from "d3-scale";
-
 import {framed, type Frame, plotHeight, plotWidth, type Tick} from "./chart_frame";
 import type {ComparedFigure, ComparisonReport, Estimate} from "./data";
 import {html, svg, table, tableBehind} from "./elements";
 import {type FigureWords, kFigures} from "./figure_words";
 import {isPrinting, onLayout} from "./layout";
 import {percent, plain, shortDuration, signed, timeTicks} from "./numbers";
+import {linearScale} from "./scales";
 import {lineColours, onTheme} from "./theme";
 
 const kRow = 24;
@@ -48,7 +47,8 @@ export class EstimatePanel {
         at, text: this.differences ? signed(at, shortDuration) : shortDuration(at)}));
     }
     const say = (value: number) => this.words.unit === "share" ? percent(value, to - from < 0.05 ? 1 : 0) : plain(value);
-    return scaleLinear([from, to], [0, 1]).ticks(count).map((at) => ({at, text: this.differences ? signed(at, say) : say(at)}));
+    // Asked for fewer than two, d3-array before 3.2.2 may find none.
+    return linearScale([from, to], [0, 1]).ticks(Math.max(2, count)).map((at) => ({at, text: this.differences ? signed(at, say) : say(at)}));
   }
 
   private draw(): void {
@@ -68,7 +68,7 @@ export class EstimatePanel {
     const room = (to - from) * 0.05;
     from = from < 0 ? from - room : 0;
     to = to > 0 ? to + room : 0;
-    const x = scaleLinear([from, to], [0, plotWidth(frame)]);
+    const x = linearScale([from, to], [0, plotWidth(frame)]);
     const middle = (policy: number) => kRow * (policy + 0.5);
     const yTicks: Tick[] = policies.map((name, at) => ({at: middle(at), text: name}));
     const {root, plot} = framed(frame, `${this.title}${this.differences ? ", differences" : ""} by policy`,

@@ -1,6 +1,5 @@
 // A quantity over time, in step with the Gantt chart above it.
 import {bisectRight, max} from "d3-array";
-import {scaleLinear} from "d3-scale";
 import {area, curveStepAfter, line} from "d3-shape";
 
 import {framed, type Frame, plotHeight, plotWidth, type Tick} from "./chart_frame";
@@ -8,6 +7,7 @@ import type {Series} from "./data";
 import {html, svg, table, tableBehind} from "./elements";
 import {onLayout} from "./layout";
 import {clock, plain, timeTicks} from "./numbers";
+import {linearScale} from "./scales";
 import {kRightMargin, leftMargin} from "./time_axis";
 import {attachGestures, type TimeView} from "./time_view";
 
@@ -64,8 +64,8 @@ export class SeriesPanel {
     if (width === 0) return;
     this.frame = {...this.frame, width, left: leftMargin(width)};
     const {from, to} = this.view;
-    const x = scaleLinear([from, to], [0, plotWidth(this.frame)]);
-    const y = scaleLinear([0, this.top], [plotHeight(this.frame), 0]);
+    const x = linearScale([from, to], [0, plotWidth(this.frame)]);
+    const y = linearScale([0, this.top], [plotHeight(this.frame), 0]);
     const {step, ticks} = timeTicks(from, to, plotWidth(this.frame) / 95);
     const yTicks: Tick[] = y.ticks(3).filter(Number.isInteger).map((value) => ({at: y(value), text: plain(value)}));
     const {root, plot} = framed(this.frame, this.look.title,

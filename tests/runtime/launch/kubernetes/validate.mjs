@@ -4,40 +4,14 @@
 // own reader. Skipped (77) where npm or its registry is missing.
 //
 // Usage: node validate.mjs ROOT WORK_FOLDER PRINT_SETTINGS
-import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+
+import { npmPackages } from "../../../support/npm_packages.mjs";
 
 const [root, work, printSettings] = process.argv.slice(2);
 const here = path.join(root, "tests/runtime/launch/kubernetes");
-
-function skip(why) {
-  console.log(`skipped: ${why}`);
-  process.exit(77);
-}
-
-/** The packages of the lock file, in the work folder; fetched once. */
-function fetchPackages() {
-  mkdirSync(work, { recursive: true });
-  const lock = readFileSync(path.join(here, "package-lock.json"), "utf8");
-  const mark = path.join(work, "fetched");
-  if (!existsSync(mark) || readFileSync(mark, "utf8") !== lock) {
-    for (const file of ["package.json", "package-lock.json"])
-      copyFileSync(path.join(here, file), path.join(work, file));
-    try {
-      execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
-        cwd: work,
-        stdio: "pipe",
-        timeout: 120_000,
-      });
-    } catch (trouble) {
-      skip(`npm ci: ${String(trouble.stderr ?? trouble.message).trim().split("\n").pop()}`);
-    }
-    writeFileSync(mark, lock);
-  }
-  return createRequire(path.join(work, "package.json"));
-}
 
 /** A copy of `schema` whose maps with named fields allow no others. */
 function closed(schema) {
@@ -50,7 +24,7 @@ function closed(schema) {
   return copy;
 }
 
-const require = fetchPackages();
+const require = npmPackages(here, work);
 const yaml = require("js-yaml");
 const Ajv = require("ajv").default;
 const addSchema = Ajv.prototype.addSchema;
