@@ -432,9 +432,15 @@ void Term::ask(EventBody request, std::function<void(const RequestOutcome&)> don
   }
   // Nobody answers these: what the step did not ignore holds as soon as its record is durable.
   const JobId job = job_of(request);
+  std::optional<ProfilingChanged> measured;
+  if (auto* profiling = std::get_if<ProfilingChanged>(&request)) {
+    measured = *profiling;
+    if (profiling->rank.is_none()) profiling->rank = Rank{0};
+  }
   ignored_.reset();
   if (!driver_.apply({{now, now, Origin::External, std::move(request)}})) return halt();
   if (ignored_) return done({RequestOutcome::Kind::Refused, job, *ignored_});
+  if (measured) leader_.measured(*measured, now);
   until_durable_.push_back(
       {controller_->state().sequence, [job, done = std::move(done)](bool durable) {
          const auto kind =
