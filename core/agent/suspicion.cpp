@@ -102,6 +102,11 @@ void Suspicions::profiled(const ProfilingChanged& measured,
   const auto found = jobs_.find(measured.job);
   if (found == jobs_.end()) return;
   Job& job = found->second;
+  if (measured.rank.is_none()) {
+    for (Watched& worker : job.workers)
+      if (worker.generation == measured.generation) worker.sign_of_life = now;
+    return set_deadline(measured.job, job);
+  }
   Watched* worker = by_present(job, measured.generation, measured.rank);
   if (worker == nullptr) return;
   worker->sign_of_life = now;

@@ -30,9 +30,9 @@ std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, dou
 /// `failover.straggler_factor`).
 ///
 /// A worker hangs when it is ready and for `hang_after` there was no measurement of its own, nor
-/// any progress of its job. Being ready counts as the first sign of life. Each start of a worker is
-/// suspected of each thing once; and once more after each readiness in its job, because what was
-/// suspected while the job did not run was not acted upon.
+/// one of its job as a whole, nor any progress of that. Being ready counts as the first sign of
+/// life. Each start of a worker is suspected of each thing once; and once more after each readiness
+/// in its job, because what was suspected while the job did not run was not acted upon.
 class Suspicions {
  public:
   /// A job is known, with what it asks for. A job that asks for nothing costs nothing.
@@ -51,7 +51,8 @@ class Suspicions {
   /// it is none.
   void progressed(const ProgressReported& progress, Instant now);
 
-  /// Raw measurements of one worker, equal ones included; `step_time_s` is looked at.
+  /// Raw measurements of one worker, equal ones included; `step_time_s` is looked at. Rank none: of
+  /// the job as a whole, a sign of life of every worker of that generation.
   void profiled(const ProfilingChanged& measured, Instant now, std::vector<EventBody>& edges);
 
   /// Appends WorkerSuspected for everybody who has hung for long enough.

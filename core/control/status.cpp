@@ -146,7 +146,8 @@ std::string refusal_message(const State& state, const JobState& job) {
   return "worker " + std::to_string(failover.refused_rank) + " of role " +
          job.spec->roles[failover.refused_role.index()].name + " cannot be started on node " +
          name + ": " + failover.refused_why +
-         "; it is not tried again: give a command and a working directory that every node has";
+         "; it is not tried again: give a command, a working directory and volumes that every node "
+         "has and allows";
 }
 
 // Of a job whose failed workers count as done (trigger: skip): empty where none has failed.
@@ -391,7 +392,7 @@ std::string_view in_words(Reason reason) {
     case Reason::PortInUse:
       return "a port of a worker is in use by something else on its host; it starts with others";
     case Reason::CannotStart:
-      return "a worker's program cannot be run";
+      return "a worker cannot be started, and no other try can help";
   }
   return "";
 }

@@ -65,7 +65,7 @@ void Leader::disconnected(NodeId id) {
 // --- what agents say ---
 
 HeartbeatVerdict Leader::beat(NodeId from, HeardBeat heard, bool may_renew, Instant now) {
-  if (heard.beat.node != from) return HeartbeatVerdict::UnknownNode;
+  if (!is_own(from, heard.beat.node)) return HeartbeatVerdict::UnknownNode;
   std::erase_if(heard.measured,
                 [&](const ProfilingChanged& each) { return !is_own(state_, from, each); });
   const HeartbeatVerdict verdict = ear_.heard(heard, now);
@@ -109,8 +109,8 @@ void Leader::reported(NodeId from,
 
 bool Leader::said(NodeId from, EventBody fact, Instant occurred_at, Instant now) {
   Origin origin = Origin::External;
-  if (auto* lost = std::get_if<DevicesLost>(&fact)) {
-    lost->node = from;
+  if (const auto* lost = std::get_if<DevicesLost>(&fact)) {
+    if (!is_own(from, lost->node)) return false;
   } else if (const auto* said = std::get_if<SubMasterSaid>(&fact)) {
     if (!is_own(state_, from, *said)) return false;
     origin = Origin::Reaction;
@@ -120,6 +120,7 @@ bool Leader::said(NodeId from, EventBody fact, Instant occurred_at, Instant now)
   } else if (const auto* progress = std::get_if<ProgressReported>(&fact)) {
     if (!is_own(state_, from, *progress, ear_.asked(progress->job))) return false;
   } else {
+    reached(Mark::LeaderForeignWord);
     return false;
   }
   ear_.told(origin, std::move(fact), occurred_at, now);

@@ -126,6 +126,11 @@ class Leader {
 
   // --- what others say ---
 
+  /// What a client has said of a worker's measurements (rank none: of its job's), and what the
+  /// controller has taken and journaled: a sign of life. Nothing more is journaled but what comes
+  /// of it, as of a beat's: that somebody straggles.
+  void measured(const ProfilingChanged& measured, Instant now) { ear_.measured(measured, now); }
+
   /// Of clients, and of the extension that replaces nodes.
   void told(Origin origin, EventBody body, Instant occurred_at, Instant now);
 

@@ -197,6 +197,12 @@ void LeaderEar::profiled(const ProfilingChanged& measured, Instant now) {
   take_edges(now, now);
 }
 
+void LeaderEar::measured(const ProfilingChanged& measured, Instant now) {
+  ++calls_;
+  suspicions_.profiled(measured, now, edges_);
+  take_edges(now, now);
+}
+
 void LeaderEar::time_reached(Instant now, std::vector<NodeId>& silent) {
   if (next_deadline() > now) return;
   ++calls_;

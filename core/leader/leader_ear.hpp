@@ -83,6 +83,10 @@ class LeaderEar {
   /// A raw measurement that is to be in the journal; equal ones are not.
   void profiled(const ProfilingChanged& measured, Instant now);
 
+  /// A measurement that a client has journaled: a sign of life as those of beats are. Rank none: of
+  /// the job as a whole.
+  void measured(const ProfilingChanged& measured, Instant now);
+
   /// Appends the nodes that have become silent to `silent`.
   void time_reached(Instant now, std::vector<NodeId>& silent);
 

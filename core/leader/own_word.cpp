@@ -108,4 +108,6 @@ bool is_own(const State& state, NodeId node, const FailureExplained& explained) 
   return (failure != job->failures.end() && failure->node == node) || refused();
 }
 
+bool is_own(NodeId node, NodeId named) { return node == named || refused(); }
+
 }  // namespace orrery

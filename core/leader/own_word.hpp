@@ -1,7 +1,8 @@
 // Whose word counts: what is said of a worker is taken from its own node alone.
 //
 // A certificate proves which node speaks, not that it speaks of its own. So everything that an
-// agent says of a worker is held against where the controller has placed that worker. What names
+// agent says of a worker is held against where the controller has placed that worker; and what it
+// says of a node, or answers to what a node was asked, against that node. What names
 // nobody who is known any more is let through where it can only be late, since the core ignores it
 // for a named reason; what names a start, a generation or a job that does not exist yet is made up.
 #pragma once
@@ -36,5 +37,8 @@ bool is_own(const State& state, NodeId node, const SubMasterSaid& said);
 
 /// Whether the worker runs on `node`, or failed there.
 bool is_own(const State& state, NodeId node, const FailureExplained& explained);
+
+/// Of a node, or of what one was asked: whether `named` is `node` itself.
+bool is_own(NodeId node, NodeId named);
 
 }  // namespace orrery

@@ -334,7 +334,8 @@ void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) 
   for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
   if (!failed) return;
   tell_trouble(*failed);
-  answers.emplace_back(SpawnFailed{order.worker, 0, failed->reason, failed->busy_port});
+  answers.emplace_back(
+      SpawnFailed{order.worker, failed->exit_code, failed->reason, failed->busy_port});
 }
 
 void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers) {
@@ -350,7 +351,7 @@ void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers)
 void NodeAgent::take_starts(const std::vector<int>& readable) {
   for (const FailedStart& failed : starts_.go_on(readable, boot_time())) {
     tell_trouble(failed);
-    step(SpawnFailed{failed.worker, 0, failed.reason, failed.busy_port});
+    step(SpawnFailed{failed.worker, failed.exit_code, failed.reason, failed.busy_port});
   }
   for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
 }

@@ -24,6 +24,11 @@ Error volume_refused(const std::string& volume, const std::string& message) {
   return {ErrorCode::InvalidInput, {}, 0, "volume " + volume, message};
 }
 
+/// As the node is now; it may be mended.
+Error volume_failed(const std::string& volume, const std::string& message) {
+  return {ErrorCode::Unavailable, {}, 0, "volume " + volume, message};
+}
+
 bool lies_in(const fs::path& path, const fs::path& root) {
   auto in_path = path.begin();
   for (const fs::path& part : root) {
@@ -112,7 +117,7 @@ Result<std::string> mount_point(const Volume& volume,
     if (!error) target = fs::canonical(wanted, error);
   }
   if (error)
-    return volume_refused(
+    return volume_failed(
         text,
         "its target is not on this node and " +
             (is_folder && places.may_make_targets ? "cannot be made: " + error.message()
@@ -130,8 +135,8 @@ Status link_volume(const Volume& volume, const std::string& work) {
   fs::create_directories(link.parent_path(), error);
   if (!error) fs::create_symlink(volume.source, link, error);
   if (!error) return Done{};
-  return volume_refused(volume.source + ":" + volume.target,
-                        "it cannot be linked: " + error.message());
+  return volume_failed(volume.source + ":" + volume.target,
+                       "it cannot be linked: " + error.message());
 }
 
 /// Gives a folder the file `name` unless it has one. Workers may write there: no link of theirs is
@@ -204,7 +209,7 @@ Result<std::vector<Volume>> find_volumes(const std::vector<std::string>& volumes
     std::error_code error;
     const fs::path source = fs::canonical(volume.source, error);
     if (error) {
-      errors.push_back(volume_refused(text, "its source is not on this node: " + error.message()));
+      errors.push_back(volume_failed(text, "its source is not on this node: " + error.message()));
       continue;
     }
     bool allowed = false;
@@ -235,8 +240,8 @@ Status make_job_folders(std::vector<Volume>& volumes, const std::string& job, bo
     // As Kubernetes does it: workers of the job may be of different users.
     if (!error) fs::permissions(folder, fs::perms::all, error);
     if (error)
-      return volume_refused(volume.source + ":" + volume.target,
-                            folder.string() + " cannot be made: " + error.message());
+      return volume_failed(volume.source + ":" + volume.target,
+                           folder.string() + " cannot be made: " + error.message());
     volume.source = fs::canonical(folder, error).string();
   }
   return Done{};
@@ -254,9 +259,9 @@ Status write_job_files(const std::vector<JobFileSpec>& files,
     std::error_code error;
     fs::create_directories(folder, error);
     if (error || !write_new_file(folder.string(), file.name, file.text))
-      return volume_refused(file.volume,
-                            (folder / file.name).string() + " cannot be written: " +
-                                (error ? error.message() : std::strerror(errno)));
+      return volume_failed(file.volume,
+                           (folder / file.name).string() + " cannot be written: " +
+                               (error ? error.message() : std::strerror(errno)));
   }
   return Done{};
 }

@@ -1,4 +1,8 @@
 // Volumes of a worker: host folders that its node allows, and folders of its job.
+//
+// An error of code InvalidInput holds for good: the volume itself is at fault, or the agent's
+// settings and rights forbid it. One of code Unavailable may pass: a folder is not there, or cannot
+// be made.
 #pragma once
 
 #include <string>

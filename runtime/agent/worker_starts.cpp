@@ -71,7 +71,7 @@ std::optional<FailedStart> WorkerStarts::begin(const SpawnWorker& order) {
   if (job == nullptr || order.slot.role.index() >= job->roles.size())
     return FailedStart{order.worker, "its job was never told to this node"};
   const Status made = table_.make_folder(order);
-  if (!made) return failed(order, all_of(made.errors()));
+  if (!made) return failed(order, made.errors());
   const IsolationSpec& isolation = job->roles[order.slot.role.index()].isolation;
   Environments::Standing standing{.ready = true};
   if (!isolation.key.empty()) standing = environments_.ask(isolation, boot_time());
@@ -139,9 +139,18 @@ bool WorkerStarts::drop(const WorkerName& worker) {
   return true;
 }
 
-FailedStart WorkerStarts::failed(const SpawnWorker& order, const std::string& reason) {
-  table_.never_started(order, reason);
-  return {order.worker, reason};
+FailedStart WorkerStarts::failed(const SpawnWorker& order,
+                                 const std::string& reason,
+                                 std::int32_t exit_code) {
+  table_.never_started(order, reason, exit_code);
+  return {order.worker, reason, 0, exit_code};
+}
+
+// What the job asks for, or the agent's settings forbid, is the same at the next try.
+FailedStart WorkerStarts::failed(const SpawnWorker& order, const Errors& errors) {
+  const bool for_good = std::ranges::any_of(
+      errors, [](const Error& error) { return error.code == ErrorCode::InvalidInput; });
+  return failed(order, all_of(errors), for_good ? kCannotRun : 0);
 }
 
 std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const JobSpec& job) {
@@ -155,7 +164,7 @@ std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const J
   }
   const std::string token = std::string(kWorkerTokenPrefix) + random_token() + random_token();
   const Result<WorkerLaunch> launch = launch_of(order, job, token);
-  if (!launch) return failed(order, all_of(launch.errors()));
+  if (!launch) return failed(order, launch.errors());
   if (const Members* members = jobs_.members(order.worker.job))
     replace_file(table_.folder_of(order.worker) + "/membership.json",
                  membership_text(record_of(order), job, *members) + "\n",
@@ -164,7 +173,7 @@ std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const J
   const WorkerName& name = order.worker;
   if (tell_token_) tell_token_({name.job, name.incarnation, name.birth_rank, token});
   const Status started = table_.start(order, *launch, token);
-  if (!started) return failed(order, all_of(started.errors()));
+  if (!started) return failed(order, started.errors());
   return std::nullopt;
 }
 

@@ -23,6 +23,7 @@ struct FailedStart {
   WorkerName worker;
   std::string reason;
   std::int32_t busy_port = 0;  ///< One of its own that is in use on this host; 0: none.
+  std::int32_t exit_code = 0;  ///< kCannotRun: no other try can help. 0: one may.
 };
 
 /// Makes folders, environments and command lines of workers and starts their shims. Used by one
@@ -67,7 +68,10 @@ class WorkerStarts {
  private:
   bool may_start();
   std::optional<FailedStart> start(const SpawnWorker& order, const JobSpec& job);
-  FailedStart failed(const SpawnWorker& order, const std::string& reason);
+  FailedStart failed(const SpawnWorker& order,
+                     const std::string& reason,
+                     std::int32_t exit_code = 0);
+  FailedStart failed(const SpawnWorker& order, const Errors& errors);
   Result<WorkerLaunch> launch_of(const SpawnWorker& order,
                                  const JobSpec& job,
                                  const std::string& token);

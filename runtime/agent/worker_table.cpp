@@ -116,9 +116,12 @@ Status WorkerTable::start(const SpawnWorker& order,
   return Done{};
 }
 
-void WorkerTable::never_started(const SpawnWorker& order, const std::string& reason) {
+void WorkerTable::never_started(const SpawnWorker& order,
+                                const std::string& reason,
+                                std::int32_t exit_code) {
   WorkerStatus status;
   status.kind = EndKind::NotStarted;
+  status.exit_code = exit_code;
   status.reason = reason;
   status.ended_at = wall_clock();
   const std::string path = path_of(order.worker);

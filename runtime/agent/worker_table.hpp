@@ -52,7 +52,10 @@ class WorkerTable {
   Status start(const SpawnWorker& order, const WorkerLaunch& launch, const std::string& token);
 
   /// Gives up a folder whose worker was never started; `reason` is kept there for people.
-  void never_started(const SpawnWorker& order, const std::string& reason);
+  /// `exit_code`: see WorkerStatus.
+  void never_started(const SpawnWorker& order,
+                     const std::string& reason,
+                     std::int32_t exit_code = 0);
 
   /// Nothing happens where there is no such worker.
   void signal(const SignalWorker& order);

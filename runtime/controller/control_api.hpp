@@ -130,9 +130,10 @@ class ControlApi {
   virtual void read(std::function<void(const ControlView&)> look) = 0;
 
   /// Journals a request and tells its outcome once that is durable: JobSubmitted, ScaleRequested,
-  /// StopRequested, DeleteRequested, ExclusionRequested, ProfilingChanged, NodeLeaving. The field
-  /// `request`, where the record has one and it is 0, is filled in; a client that repeats a
-  /// submission gives the same number again, and gets the same answer.
+  /// StopRequested, DeleteRequested, ExclusionRequested, ProfilingChanged (rank none: of the job as
+  /// a whole, kept as the first worker's), NodeLeaving. The field `request`, where the record has
+  /// one and it is 0, is filled in; a client that repeats a submission gives the same number again,
+  /// and gets the same answer.
   virtual void ask(EventBody request, std::function<void(const RequestOutcome&)> done) = 0;
 
   /// Calls `told` with each line from now on, after up to `backlog` earlier ones.

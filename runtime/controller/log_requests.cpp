@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/leader/own_word.hpp"
+
 namespace orrery::runtime {
 
 class LogRequests::Reading final : public Subscription {
@@ -52,7 +54,7 @@ std::unique_ptr<Subscription> LogRequests::open(NodeId node, Told told, std::uin
 void LogRequests::chunk(NodeId node, const LogChunk& chunk) {
   const std::lock_guard lock(table_->mutex);
   const auto found = table_->readers.find(chunk.request);
-  if (found == table_->readers.end() || found->second.node != node) return;
+  if (found == table_->readers.end() || !is_own(node, found->second.node)) return;
   found->second.told(chunk.data, chunk.last, chunk.error);
   if (chunk.last) table_->readers.erase(found);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/coverage_mark.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -29,6 +31,9 @@ void NodeChecks::want(NodeId node, Instant now) {
 
 void NodeChecks::answered(NodeId node, const CheckResult& result, Instant now) {
   if (!check_ || result.request != request_of(checks_, check_->round())) return;
+  // The request went to others.
+  if (std::find(nodes_.begin(), nodes_.end(), node) == nodes_.end())
+    return reached(Mark::LeaderForeignWord);
   if (!result.error.empty()) errors_[node] = result.error;
   take(node,
        check_->round(),

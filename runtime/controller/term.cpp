@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/control/epoch_leap.hpp"
 #include "core/control/failure_notes.hpp"
 #include "core/leader/own_word.hpp"
@@ -351,7 +352,7 @@ bool Term::look_for_later_records(NodeId node, const Beat& beat) {
 }
 
 void Term::on(NodeId node, Beat& beat) {
-  if (beat.node != node) return;
+  if (!is_own(node, beat.node)) return;
   if (look_for_later_records(node, beat)) return;  // The next term answers.
   if (beat.registers) {
     links_.note_unusable(node, beat.lost_devices, beat.held);
@@ -380,16 +381,17 @@ void Term::on(NodeId node, const Reports& reports) {
 void Term::on(NodeId node, const Fact& fact) {
   const Instant now = clock_.now();
   const Instant occurred_at = now - std::max(fact.age, Duration::zero());
-  if (std::holds_alternative<NodeLeaving>(fact.body)) {
-    if (fact.leaves_in.is_forever()) return;
+  if (const auto* leaving = std::get_if<NodeLeaving>(&fact.body)) {
+    if (!is_own(node, leaving->node) || fact.leaves_in.is_forever()) return;
     return leader_.leaving(
         node, now + std::max(fact.leaves_in, Duration::zero()), occurred_at, now);
   }
   // What a worker left when it failed comes as WorkerTrouble.
-  if (std::holds_alternative<FailureExplained>(fact.body)) return;
+  if (std::holds_alternative<FailureExplained>(fact.body)) return reached(Mark::LeaderForeignWord);
   const auto* lost = std::get_if<DevicesLost>(&fact.body);
   const auto* held = std::get_if<NodeHeld>(&fact.body);
   if (lost != nullptr || held != nullptr) {
+    if (!is_own(node, held != nullptr ? held->node : lost->node)) return;
     const std::uint64_t devices = held != nullptr ? held->devices : lost->devices;
     links_.note_unusable(node, devices, held != nullptr);
     return leader_.lacks(node, devices | withheld(node), is_held(node), occurred_at, now);
@@ -430,9 +432,15 @@ void Term::ask(EventBody request, std::function<void(const RequestOutcome&)> don
   }
   // Nobody answers these: what the step did not ignore holds as soon as its record is durable.
   const JobId job = job_of(request);
+  std::optional<ProfilingChanged> measured;
+  if (auto* profiling = std::get_if<ProfilingChanged>(&request)) {
+    measured = *profiling;
+    if (profiling->rank.is_none()) profiling->rank = Rank{0};
+  }
   ignored_.reset();
   if (!driver_.apply({{now, now, Origin::External, std::move(request)}})) return halt();
   if (ignored_) return done({RequestOutcome::Kind::Refused, job, *ignored_});
+  if (measured) leader_.measured(*measured, now);
   until_durable_.push_back(
       {controller_->state().sequence, [job, done = std::move(done)](bool durable) {
          const auto kind =

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/leader/own_word.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -21,7 +23,8 @@ void WorkerCredentials::learn(NodeId node, const WorkerTokens& told, const State
   for (const WorkerToken& each : told.tokens) {
     const WorkerName name{each.job, each.incarnation, each.birth_rank};
     const Worker* worker = living_worker(name, state);
-    if (worker == nullptr || worker->node != node || !each.token.starts_with(kWorkerTokenPrefix))
+    if (worker == nullptr || !is_own(node, worker->node) ||
+        !each.token.starts_with(kWorkerTokenPrefix))
       continue;
     owners_.emplace(each.token, name);
   }

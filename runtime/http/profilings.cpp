@@ -64,7 +64,7 @@ ProfilingChanged record_of(const Request& request, const JobState& job, const Nu
   ProfilingChanged out;
   out.job = job.row.id;
   out.generation = job.row.generation;
-  out.rank = Rank{worker == nullptr ? 0 : static_cast<std::uint32_t>(worker - job.workers.data())};
+  if (worker != nullptr) out.rank = Rank{static_cast<std::uint32_t>(worker - job.workers.data())};
   for (const auto& [key, value] : numbers) out.values.push_back({key, value});
   return out;
 }

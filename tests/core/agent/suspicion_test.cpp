@@ -108,6 +108,18 @@ TEST_F(SuspicionsTest, ProgressOfTheJobIsASignOfLifeOfAll) {
   EXPECT_THAT(edges_, SizeIs(3)) << "the same work again is no progress";
 }
 
+TEST_F(SuspicionsTest, AMeasurementOfTheJobIsASignOfLifeOfAllOfItsGeneration) {
+  ready(0);
+  suspicions_.profiled(
+      {JobId{7}, Generation{1}, Rank::none(), {{"step_time_s", 9}}}, at(20), edges_);
+  EXPECT_EQ(suspicions_.next_deadline(), at(50));
+  suspicions_.profiled({JobId{7}, Generation{2}, Rank::none(), {{"speed", 9}}}, at(30), edges_);
+  EXPECT_EQ(suspicions_.next_deadline(), at(50)) << "of another generation";
+  profile(40, 1, 0.1);
+  profile(40, 2, 0.1);
+  EXPECT_THAT(edges_, IsEmpty()) << "and nobody's step time";
+}
+
 TEST_F(SuspicionsTest, AStragglerIsToldOnceAndPeersDecide) {
   ready(0);
   profile(1, 0, .1);

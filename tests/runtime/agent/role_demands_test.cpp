@@ -263,6 +263,44 @@ TEST_F(RoleDemandsTest, VolumesComeFromAllowedFoldersOnly) {
   EXPECT_TRUE(is_told("volume /etc:../../in: needed source:target"));
 }
 
+TEST_F(RoleDemandsTest, AVolumeThatTheNodeForbidsIsRefusedForGoodAndOneThatIsNotThereIsNot) {
+  std::filesystem::create_directories(path("data"));
+  std::filesystem::create_directories(path("secret"));
+  start_agent({"volumes=" + path("data")});
+  const std::vector<std::pair<std::string, std::int32_t>> rows{
+      {path("secret") + ":in", kCannotRun},          // The agent's settings do not allow it.
+      {"data:../in", kCannotRun},                    // Nobody would.
+      {path("data") + "/later:in", 0},               // It may be made, or mounted.
+      {path("data") + ":" + path("nowhere/in"), 0},  // Likewise; or only an agent of root's can.
+  };
+  RoleSpec role = role_of("exit 0");
+  Incarnation incarnation{0};
+  for (auto [volume, code] : rows) {
+    SCOPED_TRACE(volume);
+    if (volume.ends_with("nowhere/in") && !may_mount()) code = kCannotRun;
+    role.volumes = {volume};
+    std::ofstream(path("nowhere"));  // No folder can be made in a file.
+    start(role, incarnation = incarnation.next());
+    ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed, incarnation.value));
+    controller_.set([&, wanted = code](const StubController& c) {
+      EXPECT_EQ(c.reports_.back().exit_code, wanted) << c.reports_.back().why;
+      EXPECT_THAT(c.reports_.back().why, HasSubstr("volume "));
+    });
+  }
+  // An agent that comes back tells the same end.
+  role.volumes = {path("secret") + ":in"};
+  start(role, incarnation = incarnation.next());
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed, incarnation.value));
+  agent_.kill(SIGKILL);
+  controller_.set([](StubController& c) { c.reports_.clear(); });
+  agent_.start();
+  ASSERT_TRUE(controller_.until_welcomed());
+  start(role, incarnation);
+  ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
+  controller_.set(
+      [](const StubController& c) { EXPECT_EQ(c.reports_.back().exit_code, kCannotRun); });
+}
+
 TEST_F(RoleDemandsTest, AFolderOfTheJobIsSharedByItsWorkersAndGoesWithIt) {
   start_agent();
   RoleSpec role = role_of("echo from one >> box/word; cat box/word");

@@ -143,6 +143,83 @@ TEST(Daemon, ANodeThatIsNotHeardIsSilentAndItsWorkStartsElsewhere) {
   EXPECT_TRUE(eventually([&] { return phase_of(*daemon, answer.job) == JobPhase::Running; }));
 }
 
+// Profilings as they come over HTTP. What is asserted of a time holds only where no more of it went
+// by between two of them than a worker may be silent for; on a machine that stands still it is
+// tried once more.
+TEST(Daemon, AWorkerWhoseProfilingsComeFromClientsLivesAndHangsWithoutThem) {
+  using Clock = std::chrono::steady_clock;
+  constexpr Clock::duration kSilence = 500ms;
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode node(transport, "a", 1);
+  JobBuilder builder("watched");
+  builder.raw().failover.hang_after = Duration::milliseconds(500);
+  builder.raw().backoff_base = Duration::milliseconds(1);
+  const auto restarts = [&](JobId job) {
+    return looked(*daemon, [job](const ControlView& v) { return v.state.job(job).row.restarts; });
+  };
+  for (int tries = 0;; ++tries) {
+    ASSERT_LT(tries, 20) << "the machine stands still again and again";
+    builder.raw().name = "default.watched" + std::to_string(tries);
+    const JobId job = submitted(*daemon, builder.spec()).job;
+    const Clock::time_point begun = Clock::now();
+    ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
+    const Generation generation =
+        looked(*daemon, [job](const ControlView& v) { return v.state.job(job).row.generation; });
+    Clock::duration silence{};
+    for (Clock::time_point last = begun; last < begun + 3 * kSilence;) {
+      (void)asked(*daemon, ProfilingChanged{job, generation, Rank{0}, {{"speed", 1}}});
+      const Clock::time_point now = Clock::now();
+      silence = std::max(silence, now - std::exchange(last, now));
+    }
+    const auto had = restarts(job);
+    const bool stood_still = silence >= kSilence;
+    if (!stood_still) {
+      EXPECT_EQ(had, 0) << history_of(*daemon);
+      EXPECT_TRUE(eventually([&] { return restarts(job) > 0; })) << "nobody says anything now";
+      EXPECT_NE(history_of(*daemon).find("no progress for too long"), std::string::npos)
+          << history_of(*daemon);
+    }
+    asked(*daemon, DeleteRequested{0, job});
+    if (!stood_still) return;
+  }
+}
+
+TEST(Daemon, StepTimesThatComeFromClientsTellWhoStraggles) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode node(transport, "a", 2);
+  JobBuilder builder("pair");
+  builder.replicas(2).raw().failover.straggler_factor = 2;
+  const JobId job = submitted(*daemon, builder.spec()).job;
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
+  const Generation generation =
+      looked(*daemon, [job](const ControlView& v) { return v.state.job(job).row.generation; });
+  for (const auto& [rank, seconds] : {std::pair{0U, 1.0}, {1U, 9.0}})
+    EXPECT_EQ(
+        asked(*daemon, ProfilingChanged{job, generation, Rank{rank}, {{"step_time_s", seconds}}})
+            .kind,
+        RequestOutcome::Kind::Accepted);
+  EXPECT_TRUE(eventually([&] {
+    return history_of(*daemon).find("replica 1 is straggling") != std::string::npos;
+  })) << history_of(*daemon);
+}
+
+TEST(Daemon, AProfilingOfTheJobAsAWholeIsKeptAsTheFirstWorkers) {
+  FakeTransport transport;
+  const auto daemon = start_daemon(transport, in_memory());
+  FakeNode node(transport, "a", 1);
+  const JobId job = submitted(*daemon, JobBuilder("j").spec()).job;
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
+  const Generation generation =
+      looked(*daemon, [job](const ControlView& v) { return v.state.job(job).row.generation; });
+  asked(*daemon, ProfilingChanged{job, generation, Rank::none(), {{"speed", 1}}});
+  const auto kept = looked(*daemon, [job](const ControlView& v) {
+    return v.state.job(job).profilings.at(0).samples.at(0).rank;
+  });
+  EXPECT_EQ(kept, Rank{0});
+}
+
 TEST(Daemon, NodesAreCheckedInPairsBeforeTheyAreUsedAndTheBrokenAndSlowAreNamed) {
   FakeTransport transport;
   ControllerConfig config = quick_config();

@@ -39,13 +39,13 @@ class FakeTransport {
   }
 
   /// Opens a stream; nothing (0) while nobody listens. `receive` and `broken` come on the
-  /// controller's thread.
-  LinkId open(Receive receive, Broken broken) {
+  /// controller's thread. `peer`: who is at this end, by its certificate where it has one.
+  LinkId open(Receive receive, Broken broken, const Peer& peer = Peer{"fake"}) {
     const std::lock_guard lock(mutex_);
     if (listener_ == nullptr) return {};
     const LinkId link{++last_};
     streams_[link.value] = {std::move(receive), std::move(broken)};
-    listener_->on_open(link, Peer{"fake"});
+    listener_->on_open(link, peer);
     return link;
   }
 

@@ -101,6 +101,10 @@ RequestOutcome FakeControl::outcome_of(const EventBody& request) {
   if (facts_.admission != runtime::Admission::Open)
     return {RequestOutcome::Kind::Unavailable, JobId::none(), facts_.why};
   EventBody body = request;
+  if (auto* measured = std::get_if<ProfilingChanged>(&body)) {
+    measured_.push_back(measured->rank);
+    if (measured->rank.is_none()) measured->rank = Rank{0};
+  }
   std::visit(
       [&](auto& record) {
         if constexpr (requires { record.request; })
@@ -221,6 +225,12 @@ std::size_t FakeControl::open_logs() {
   const std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(std::count_if(
       followers_.begin(), followers_.end(), [](const auto& f) { return f->log != nullptr; }));
+}
+
+std::vector<Rank> FakeControl::measured() {
+  std::vector<Rank> out;
+  on_core([&] { out = measured_; });
+  return out;
 }
 
 std::vector<runtime::LogQuery> FakeControl::log_queries() {

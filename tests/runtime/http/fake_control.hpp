@@ -72,6 +72,9 @@ class FakeControl final : public runtime::ControlApi {
   /// Logs that are followed, or read, and not ended.
   std::size_t open_logs();
 
+  /// Whose profilings were asked to be kept so far; none: of the job as a whole.
+  std::vector<Rank> measured();
+
   /// Requests for a log so far, the latest last.
   std::vector<runtime::LogQuery> log_queries();
 
@@ -119,6 +122,7 @@ class FakeControl final : public runtime::ControlApi {
   // On the core thread.
   Controller controller_;
   runtime::ControllerFacts facts_;
+  std::vector<Rank> measured_;
   std::vector<runtime::NodeFacts> nodes_;
   std::vector<Process> processes_;
   std::vector<runtime::EventLine> lines_;

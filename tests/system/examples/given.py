@@ -258,5 +258,11 @@ NOT_HERE = {
     "ORRERY_BLESS=1 build/bin/test_journals": "writes files of the tree",
     "tools/gpu_check --pack programs": "tests/tools/gpu_check",
     "tools/gpu_check --programs programs --out gpu_check.json": "tests/tools/gpu_check",
+    "ETCDCTL_API=3 etcdctl --endpoints=10.0.0.1:2379 snapshot save orrery.snapshot":
+        "needs etcd: tests/system/e2e/restored_etcd_test.py",
+    "ETCDCTL_API=3 etcdctl snapshot restore orrery.snapshot --data-dir=/var/lib/etcd/restored --name=a "
+    "--initial-advertise-peer-urls=http://10.0.0.1:2380 "
+    "--initial-cluster=a=http://10.0.0.1:2380,b=http://10.0.0.2:2380,c=http://10.0.0.3:2380 "
+    "--initial-cluster-token=restored": "needs etcd: tests/system/e2e/restored_etcd_test.py",
     "orrery completion fish | source": "a line of fish; tests/tools/orrery/program_test.py",
 }

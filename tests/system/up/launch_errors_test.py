@@ -1,5 +1,5 @@
-"""A program or a folder that is not there ends its job at the first try, and says what and where; a
-port that something else uses ends nothing.
+"""A program or a folder that is not there, or a folder that the node's settings keep from jobs, ends
+its job at the first try, and says what and where; a port that something else uses ends nothing.
 
 Usage: launch_errors_test.py ORRERY_NODE
 """
@@ -22,6 +22,7 @@ roles:
     cpu: 10m
     command: {command}
     working_directory: {folder}
+    volumes: {volumes}
 """
 
 
@@ -31,9 +32,9 @@ class LaunchErrorsTest(unittest.TestCase):
         cls.cluster = Cluster(PROGRAM, "--agents", 1)
         cls.addClassCleanup(cls.cluster.close)
 
-    def failed(self, name, command, folder="."):
-        path = self.cluster.write(f"{name}.yaml",
-                                  JOB.format(name=name, command=command, folder=folder))
+    def failed(self, name, command, folder=".", volumes="[]"):
+        path = self.cluster.write(f"{name}.yaml", JOB.format(
+            name=name, command=command, folder=folder, volumes=volumes))
         done = self.cluster.orrery("submit", path)
         self.assertEqual(done.returncode, 0, done.stderr)
         job = wait_until(f"{name} to fail", lambda: (
@@ -56,6 +57,11 @@ class LaunchErrorsTest(unittest.TestCase):
         self.assertIn("/no/such: its working directory cannot be entered: No such file or directory",
                       self.failed("homeless", '["true"]', "/no/such"))
 
+    def test_a_folder_that_the_node_keeps_from_jobs(self):
+        self.assertIn("volume /etc:in: its source is /etc, which lies in no folder that this node "
+                      "allows: none; name some in the agent's volume_roots",
+                      self.failed("curious", '["true"]', volumes='["/etc:in"]'))
+
     def test_a_port_that_something_else_listens_at(self):
         with socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -66,7 +72,7 @@ class LaunchErrorsTest(unittest.TestCase):
                 pass  # Somebody else on this machine listens there: just what is needed.
             out = self.cluster.folder / "port"
             path = self.cluster.write("meets.yaml", JOB.format(
-                name="meets", folder=".", command=f"'echo $MASTER_PORT > {out}'"))
+                name="meets", folder=".", volumes="[]", command=f"'echo $MASTER_PORT > {out}'"))
             done = self.cluster.orrery("submit", path, "--wait")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertGreater(int(out.read_text()), FIRST_PORT)
