@@ -1,25 +1,13 @@
 #include "runtime/controller/term.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <random>
-#include <string_view>
 #include <utility>
 
-#include "core/base/coverage_mark.hpp"
-#include "core/control/epoch_leap.hpp"
-#include "core/control/failure_notes.hpp"
-#include "core/leader/own_word.hpp"
 #include "runtime/controller/relaunch_text.hpp"
 
 namespace orrery::runtime {
 namespace {
-
-// Of what a worker wrote before it failed, so much is kept with its job.
-constexpr int kFailureLines = 20;
-
-constexpr const char* kHaltedTerm =
-    "this controller cannot write its journal: no node can join before it can";
 
 constexpr int kTurnsAtOnce = 64;  // Before the inbox is looked at again.
 
@@ -40,28 +28,6 @@ Settings settings_of(const ControllerConfig& config, const Policy& policy, const
     settings.cluster = std::uint64_t{device()} << 32 | device();
   }
   return settings;
-}
-
-/// Measurements differ in every digit each time; three of them are worth a record.
-double rounded(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10.0, 2 - std::floor(std::log10(std::fabs(value))));
-  return std::round(value * scale) / scale;
-}
-
-/// What a node gives to its group of one.
-NodeGroup group_of(const Hello& hello) {
-  NodeGroup group;
-  group.name = hello.group.empty() ? "default" : hello.group;
-  group.count = 1;
-  group.cpu = hello.inventory.cpu;
-  group.memory = hello.inventory.memory;
-  group.devices = static_cast<std::int32_t>(hello.inventory.devices.size());
-  if (group.devices > 0) group.device_model = hello.inventory.devices.front().model;
-  group.vendor = hello.inventory.vendor;
-  group.hardware = hello.inventory.hardware;
-  group.node_names = {hello.node};
-  return group;
 }
 
 /// The job that an event is about; none for others.
@@ -177,239 +143,6 @@ Status Term::open() {
   if (Status opened = driver_.apply(std::move(opening)); !opened) return opened;
   leader_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size()) - nodes_before, now);
   return store_->sync();
-}
-
-// --- streams ---
-
-void Term::heard(LinkId link, const Peer& peer, AgentMessage message) {
-  if (const auto* said = std::get_if<Hello>(&message)) return hello(link, peer, *said);
-  const NodeId node = links_.node_of(link);
-  // What a stream says that is closed already, or waits for its welcome, is of no use.
-  if (node.is_none()) return;
-  std::visit(
-      [&](auto& body) {
-        if constexpr (requires { this->on(node, body); }) on(node, body);
-      },
-      message);
-}
-
-void Term::closed(LinkId link) {
-  std::erase_if(guests_, [&](const Guest& guest) { return guest.link == link; });
-  welcoming_.erase(link.value);
-  const NodeId node = links_.node_of(link);
-  links_.detach(link);
-  if (node.is_none()) return;
-  leader_.disconnected(node);
-  out_of_reach(node);
-}
-
-void Term::out_of_reach(NodeId node) {
-  logs_.lost(node);
-  checks_.lost(node, clock_.now());
-}
-
-void Term::refuse(LinkId link, std::string reason, bool again) {
-  parts_.links.send(link, Refusal{reason, again, {}});
-  parts_.links.close(link, reason);
-}
-
-void Term::hello(LinkId link, const Peer& peer, const Hello& said) {
-  if (said.link_version != kLinkVersion)
-    return refuse(link,
-                  "the agent speaks version " + std::to_string(said.link_version) +
-                      " of the protocol, version " + std::to_string(kLinkVersion) +
-                      " is needed; install the controller's version",
-                  false);
-  if (!is_dns_label(said.node))
-    return refuse(link,
-                  "node: '" + said.node +
-                      "' found, a DNS label (a-z, 0-9, '-') is needed; give the node such a name",
-                  false);
-  if (peer.authenticated && (peer.role != "agent" || peer.name != said.node))
-    return refuse(link,
-                  "node " + said.node + " found, the certificate is for " + peer.role + " " +
-                      peer.name + "; make one with orrery certs agent " + said.node,
-                  false);
-  if (said.inventory.devices.size() > 64)
-    return refuse(link,
-                  std::to_string(said.inventory.devices.size()) +
-                      " devices found, at most 64 can be managed on a node; configure fewer",
-                  false);
-  // Nothing can be promised to who comes now; who asks again may find the next term.
-  if (halted_) return refuse(link, kHaltedTerm, true);
-  guests_.push_back({link, peer, said});
-}
-
-// Nodes that said hello since the last sweep; those that nobody knows are declared together.
-void Term::declare_guests() {
-  if (guests_.empty() || !established_ || halted_) return;
-  const State& state = controller_->state();
-  const auto learn_names = [&] {
-    for (; named_ < state.nodes.size(); ++named_)
-      if (!state.nodes[named_].name.empty())
-        names_[state.nodes[named_].name] = NodeId{static_cast<std::uint32_t>(named_)};
-  };
-  learn_names();
-  std::vector<Guest> guests = std::exchange(guests_, {});
-  NodesDeclared declared;
-  std::map<std::string, int> fresh;
-  for (const Guest& guest : guests)
-    if (!parts_.config.closed_cluster && !names_.contains(guest.hello.node) &&
-        fresh[guest.hello.node]++ == 0)
-      declared.groups.push_back(group_of(guest.hello));
-  if (!declared.groups.empty()) {
-    const Instant now = clock_.now();
-    const std::size_t before = state.nodes.size();
-    if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
-    if (parts_.config.node_check && !hold_back(before)) return halt();
-    leader_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
-    learn_names();
-  }
-  for (const Guest& guest : guests) {
-    const auto known = names_.find(guest.hello.node);
-    if (known == names_.end()) {
-      refuse(guest.link,
-             "node " + guest.hello.node +
-                 " is not declared and the cluster is closed; add it to the controller's groups",
-             true);
-      continue;
-    }
-    const NodeId node = known->second;
-    welcoming_.insert(guest.link.value);
-    // The declaration must outlive the controller before the agent goes by its number.
-    const bool is_fresh = fresh.contains(guest.hello.node);
-    until_durable_.push_back({state.sequence, [this, guest, node, is_fresh](bool durable) {
-                                if (durable) welcome(guest, node, is_fresh);
-                              }});
-  }
-}
-
-// Nodes from `first` on are not used before they have been checked. A batch of its own: in one
-// batch facts of nodes would come before their declaration.
-bool Term::hold_back(std::size_t first) {
-  const Instant now = clock_.now();
-  std::vector<Event> events;
-  for (std::size_t i = first; i < state().nodes.size(); ++i)
-    events.push_back({now, now, Origin::External, NodeHeld{NodeId{static_cast<std::uint32_t>(i)}}});
-  return events.empty() || driver_.apply(std::move(events)).has_value();
-}
-
-void Term::welcome(const Guest& guest, NodeId node, bool fresh) {
-  if (welcoming_.erase(guest.link.value) == 0) return;  // It has gone meanwhile.
-  if (guest.hello.session < links_.session_of(node))
-    return refuse(
-        guest.link,
-        "a later agent of node " + guest.hello.node + " is connected already; end one of the two",
-        false);
-  const NodeState& known = state().nodes[node.index()];
-  if (parts_.config.node_check && (fresh || known.silent || known.lost_device))
-    checks_.want(node, clock_.now());
-  links_.attach(guest.link, node, guest.hello, guest.peer);
-  leader_.connected(node);
-  links_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
-}
-
-// Devices that the node was declared with and its agent did not find do not work either.
-std::uint64_t Term::withheld(NodeId node) {
-  const auto declared = static_cast<std::size_t>(state().ledger.node(node).devices);
-  const std::size_t found = links_.facts()[node.index()].inventory.devices.size();
-  std::uint64_t missing = 0;
-  for (std::size_t i = found; i < declared; ++i) missing |= std::uint64_t{1} << i;
-  return missing;
-}
-
-// For its check, or since a worker there is stuck.
-bool Term::is_held(NodeId node) {
-  return checks_.holds_back(node) || links_.facts()[node.index()].held;
-}
-
-// The journal was put back from a copy, or lost its end. Agents refuse what an earlier epoch says,
-// so a later one must begin; it leaves out the numbers that they may know of the records that went.
-bool Term::look_for_later_records(NodeId node, const Beat& beat) {
-  if (outgrown_ || halted_ || !established_) return false;
-  const bool later_epoch = beat.epoch > epoch_;
-  // Orders of this term may be on their way back to us; those of earlier ones are before its begin.
-  const bool later_record = parts_.trusts_seen && beat.registers && beat.seen >= begun_at_ &&
-                            beat.seen > links_.last_sent(node);
-  if (!later_epoch && !later_record) return false;
-  constexpr std::uint32_t kLeapMax = 1'000'000;  // Terms; nobody has led so many.
-  if (later_epoch && beat.epoch.value - epoch_.value > kLeapMax) return false;
-  outgrown_ = Epoch{std::max(beat.epoch, epoch_).value + kEpochLeap};
-  add_line(clock_.now(),
-           JobId::none(),
-           node,
-           {Severity::Warning,
-            "JournalIsBehind",
-            "the node has heard of epoch " + std::to_string(beat.epoch.value) + ", record " +
-                std::to_string(beat.seen.value) + "; this journal was at epoch " +
-                std::to_string(epoch_.value) + ", record " + std::to_string(begun_at_.value) +
-                ", when its term began: it was put back from a copy, or has lost its end; what "
-                "came later is forgotten, and epoch " +
-                std::to_string(outgrown_->value) +
-                " begins; where nobody put a copy back, restore one and look for jobs to submit "
-                "again"});
-  return true;
-}
-
-void Term::on(NodeId node, Beat& beat) {
-  if (!is_own(node, beat.node)) return;
-  if (look_for_later_records(node, beat)) return;  // The next term answers.
-  if (beat.registers) {
-    links_.note_unusable(node, beat.lost_devices, beat.held);
-    beat.lost_devices |= withheld(node);
-  }
-  const Instant now = clock_.now();
-  HeardBeat heard{heartbeat_of(beat), beat.measured, beat.lost_devices};
-  heard.held = is_held(node);
-  heard.sent_at = now;
-  heard.leaves_at = beat.leaves_in.is_forever() ? Instant::never() : now + beat.leaves_in;
-  const HeartbeatVerdict verdict =
-      leader_.beat(node, std::move(heard), parts_.election.is_certain(), now);
-  if (verdict == HeartbeatVerdict::Renewed) links_.note_heard(node, now);
-  if (verdict == HeartbeatVerdict::NotRegistered && established_) out_of_reach(node);
-  for (ProfilingChanged& measured : beat.measured) {
-    for (ProfilingValue& value : measured.values) value.value = rounded(value.value);
-    leader_.profiled(node, measured, now);
-  }
-}
-
-void Term::on(NodeId node, const Reports& reports) {
-  const Instant now = clock_.now();
-  leader_.reported(node, reports.changes, now, now);
-}
-
-void Term::on(NodeId node, const Fact& fact) {
-  const Instant now = clock_.now();
-  const Instant occurred_at = now - std::max(fact.age, Duration::zero());
-  if (const auto* leaving = std::get_if<NodeLeaving>(&fact.body)) {
-    if (!is_own(node, leaving->node) || fact.leaves_in.is_forever()) return;
-    return leader_.leaving(
-        node, now + std::max(fact.leaves_in, Duration::zero()), occurred_at, now);
-  }
-  // What a worker left when it failed comes as WorkerTrouble.
-  if (std::holds_alternative<FailureExplained>(fact.body)) return reached(Mark::LeaderForeignWord);
-  const auto* lost = std::get_if<DevicesLost>(&fact.body);
-  const auto* held = std::get_if<NodeHeld>(&fact.body);
-  if (lost != nullptr || held != nullptr) {
-    if (!is_own(node, held != nullptr ? held->node : lost->node)) return;
-    const std::uint64_t devices = held != nullptr ? held->devices : lost->devices;
-    links_.note_unusable(node, devices, held != nullptr);
-    return leader_.lacks(node, devices | withheld(node), is_held(node), occurred_at, now);
-  }
-  (void)leader_.said(node, fact.body, occurred_at, now);
-}
-
-void Term::on(NodeId node, const WorkerTrouble& trouble) {
-  const Instant now = clock_.now();
-  FailureExplained explained{
-      trouble.job, trouble.incarnation, trouble.birth_rank, trouble.sentence, {}};
-  explained.last_lines = last_lines(trouble.log_tail, kFailureLines, kFailureTextMax);
-  const bool counts = trouble.failed ? leader_.said(node, std::move(explained), now, now)
-                                     : is_own(state(), node, explained);
-  if (!counts) return;
-  UserEvent event{Severity::Warning, "WorkerTrouble", trouble.sentence};
-  if (!trouble.log_tail.empty()) event.message += "\n" + trouble.log_tail;
-  add_line(now, trouble.job, node, std::move(event));
 }
 
 // --- requests ---
@@ -550,9 +283,7 @@ void Term::answer_durable() {
 void Term::halt(Errors why) {
   if (std::exchange(halted_, true)) return;
   store_errors_ = std::move(why);
-  for (const Guest& guest : std::exchange(guests_, {})) refuse(guest.link, kHaltedTerm, true);
-  for (const std::uint64_t link : std::exchange(welcoming_, {}))
-    refuse(LinkId{link}, kHaltedTerm, true);
+  turn_guests_away();
   for (Waiting& waiting : std::exchange(until_durable_, {})) waiting.then(false);
   const RequestOutcome unknown{RequestOutcome::Kind::Unavailable,
                                JobId::none(),

@@ -167,6 +167,7 @@ class Term final : private World, private RunObserver {
 
   void out_of_reach(NodeId node);
   void refuse(LinkId link, std::string reason, bool again);
+  void turn_guests_away();
   void declare_guests();
   bool hold_back(std::size_t first);
   void welcome(const Guest& guest, NodeId node, bool fresh);

@@ -62,8 +62,8 @@ LAYERS = [
     # What travels on its own, without the simulators.
     Layer("tools/console", may=("tools/console", "core"), operating_system=True),
     Layer("tools/node_verbs", may=("tools/node_verbs", "tools/certs", "tools/console"), operating_system=True),
-    Layer("tools/client", may=("tools/client", "tools/console", "scenarios", "core"),
-          outside=("nlohmann/", "openssl/"), operating_system=True),
+    Layer("tools/client", may=("tools/client", "tools/console", "runtime/config", "scenarios", "core"),
+          but_not=("runtime/config/read",), outside=("nlohmann/", "openssl/"), operating_system=True),
     Layer("tools/node", may=("tools/node", "tools/certs", "tools/client", "tools/console",
                              "tools/node_verbs", "runtime", "scenarios", "policies", "core"),
           outside=("nlohmann/",), operating_system=True),

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "runtime/config/key_rights.hpp"
 #include "tools/client/json_reading.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/console/interrupt.hpp"
@@ -83,6 +84,7 @@ Result<ClientOptions> client_options(const Arguments& arguments) {
   if (out.tls.certificate.empty() != out.tls.key.empty())
     errors.push_back({.subject = "--cert, --key",
                       .message = "one of them found, needed both or none; name both files"});
+  if (std::optional<Error> open = runtime::check_kept_secret(out.tls.key)) errors.push_back(*open);
   if (const std::string path = setting(arguments, "--token-file", "ORRERY_TOKEN_FILE");
       !path.empty()) {
     if (const auto token = token_in(path)) {

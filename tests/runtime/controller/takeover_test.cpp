@@ -21,39 +21,56 @@ OpenStore sqlite_at(const std::string& path) {
   };
 }
 
-/// A journal in memory that outlives its users and refuses to write while `full` is set.
-class SharedStore final : public StateStore {
+/// A journal in memory that outlives its users, on a disk that is full while the test says so.
+class KeptJournal {
  public:
-  SharedStore(MemoryStore& store, const std::atomic<bool>& full) : store_(store), full_(full) {}
+  /// Is neither opened nor written to while it is set.
+  std::atomic<bool> full{false};
 
-  Status append(Epoch writer, std::span<const StoredRecord> records) override {
-    if (full_) return refusal();
-    return store_.append(writer, records);
-  }
-
-  Sequence durable() const override { return store_.durable(); }
-
-  Status sync() override { return full_ ? refusal() : store_.sync(); }
-
-  Status read_from(Sequence first, const std::function<bool(const StoredRecord&)>& visit) override {
-    return store_.read_from(first, visit);
-  }
-
-  Status save_snapshot(const StoredSnapshot& snapshot) override {
-    return store_.save_snapshot(snapshot);
-  }
-
-  Result<std::optional<StoredSnapshot>> latest_snapshot() override {
-    return store_.latest_snapshot();
+  OpenStore opener() {
+    return [this](const Leadership&) -> Result<std::unique_ptr<StateStore>> {
+      if (full) return refusal();
+      return std::unique_ptr<StateStore>(std::make_unique<Use>(*this));
+    };
   }
 
  private:
-  static Status refusal() {
-    return Error{ErrorCode::Unavailable, "journal", 0, {}, "the disk is full; free space"};
+  class Use final : public StateStore {
+   public:
+    explicit Use(KeptJournal& journal) : journal_(journal), store_(journal.store_) {}
+
+    Status append(Epoch writer, std::span<const StoredRecord> records) override {
+      if (journal_.full) return refusal();
+      return store_.append(writer, records);
+    }
+
+    Sequence durable() const override { return store_.durable(); }
+
+    Status sync() override { return journal_.full ? refusal() : store_.sync(); }
+
+    Status read_from(Sequence first,
+                     const std::function<bool(const StoredRecord&)>& visit) override {
+      return store_.read_from(first, visit);
+    }
+
+    Status save_snapshot(const StoredSnapshot& snapshot) override {
+      return store_.save_snapshot(snapshot);
+    }
+
+    Result<std::optional<StoredSnapshot>> latest_snapshot() override {
+      return store_.latest_snapshot();
+    }
+
+   private:
+    KeptJournal& journal_;
+    MemoryStore& store_;
+  };
+
+  static Error refusal() {
+    return {ErrorCode::Unavailable, "journal", 0, {}, "the disk is full; free space"};
   }
 
-  MemoryStore& store_;
-  const std::atomic<bool>& full_;
+  MemoryStore store_;
 };
 
 /// Leads from the start, until the test says that it does not any more.
@@ -115,19 +132,14 @@ TEST(Takeover, AControllerThatStartsAgainRestartsNobody) {
 }
 
 TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpace) {
-  MemoryStore journal;
-  std::atomic<bool> full{false};
+  KeptJournal journal;
   FakeTransport transport;
   FakeNode a(transport, "a", 2);
-  const auto daemon = start_daemon(transport, [&](const Leadership&) {
-    return full ? Result<std::unique_ptr<StateStore>>(
-                      Error{ErrorCode::Unavailable, "journal", 0, {}, "the disk is full"})
-                : Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
-  });
+  const auto daemon = start_daemon(transport, journal.opener());
   ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
   const RequestOutcome kept = submitted(*daemon, JobBuilder("kept").spec());
   ASSERT_TRUE(eventually([&] { return phase_of(*daemon, kept.job) == JobPhase::Running; }));
-  full = true;
+  journal.full = true;
   EXPECT_EQ(submitted(*daemon, JobBuilder("lost").spec()).kind, RequestOutcome::Kind::Unavailable);
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::StoreFailed; }));
   const RequestOutcome refused = submitted(*daemon, JobBuilder("late").spec());
@@ -135,7 +147,7 @@ TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpa
   const std::size_t renewed = a.renewals();
   EXPECT_TRUE(eventually([&] { return a.renewals() > renewed; })) << "leases go on";
   EXPECT_EQ(phase_of(*daemon, kept.job), JobPhase::Running);
-  full = false;
+  journal.full = false;
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
   ASSERT_TRUE(eventually([&] { return phase_of(*daemon, kept.job) == JobPhase::Running; }));
   EXPECT_EQ(submitted(*daemon, JobBuilder("late").spec()).kind, RequestOutcome::Kind::Accepted);
@@ -147,17 +159,12 @@ TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpa
 }
 
 TEST(Takeover, ANodeThatComesWhileTheStoreFailsIsToldAndJoinsTheNextTerm) {
-  MemoryStore journal;
-  std::atomic<bool> full{false};
+  KeptJournal journal;
   FakeTransport transport;
   FakeNode a(transport, "a", 2);
-  const auto daemon = start_daemon(transport, [&](const Leadership&) {
-    return full ? Result<std::unique_ptr<StateStore>>(
-                      Error{ErrorCode::Unavailable, "journal", 0, {}, "the disk is full"})
-                : Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
-  });
+  const auto daemon = start_daemon(transport, journal.opener());
   ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
-  full = true;
+  journal.full = true;
   // The first one's declaration is what the store refuses; the second one finds it halted.
   FakeNode b(transport, "b", 2);
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::StoreFailed; }));
@@ -166,7 +173,7 @@ TEST(Takeover, ANodeThatComesWhileTheStoreFailsIsToldAndJoinsTheNextTerm) {
   EXPECT_TRUE(eventually([&] { return b.last_refusal().find("journal") != std::string::npos; }));
   FakeNode c(transport, "c", 2);
   EXPECT_TRUE(eventually([&] { return c.last_refusal().find("journal") != std::string::npos; }));
-  full = false;
+  journal.full = false;
   for (const FakeNode* node : {&a, &b, &c})
     EXPECT_TRUE(eventually([&] { return node->holds_lease(); }));
 }
@@ -192,8 +199,7 @@ class NamedEarly final : public Election {
 };
 
 TEST(Takeover, WhoIsAboutToLeadSendsNobodyToItself) {
-  MemoryStore journal;
-  const std::atomic<bool> full{false};
+  KeptJournal journal;
   FakeTransport transport;
   std::promise<void> may_lead;
   ControllerParts parts;
@@ -204,9 +210,7 @@ TEST(Takeover, WhoIsAboutToLeadSendsNobodyToItself) {
   parts.election = [early = may_lead.get_future().share()](const Election::Lost&) {
     return std::make_unique<NamedEarly>(early);
   };
-  parts.open_store = [&](const Leadership&) {
-    return Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
-  };
+  parts.open_store = journal.opener();
   parts.policy = [] { return std::move(policies::make_policy("fifo")).value(); };
   const auto daemon = std::move(ControllerDaemon::start(std::move(parts))).value();
   const auto facts = [&] { return looked(*daemon, [](const ControlView& v) { return v.facts; }); };
@@ -218,17 +222,11 @@ TEST(Takeover, WhoIsAboutToLeadSendsNobodyToItself) {
 }
 
 TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
-  MemoryStore journal;
-  std::atomic<bool> full{false};
+  KeptJournal journal;
   FakeTransport transport;
   const auto state = std::make_shared<FickleElection::Switch>();
-  const auto daemon = start_daemon(
-      transport,
-      [&](const Leadership&) {
-        return Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
-      },
-      quick_config(),
-      [&](Election::Lost lost) {
+  const auto daemon =
+      start_daemon(transport, journal.opener(), quick_config(), [&](Election::Lost lost) {
         return std::make_unique<FickleElection>(state, std::move(lost));
       });
   std::atomic<bool> ended{false};
@@ -337,23 +335,16 @@ TEST_F(Restored, UnderNodesOfTheSameEpochIsNoticedByTheRecordsThatTheySaw) {
 }
 
 TEST(Takeover, WhoDoesNotLeadForCertainRenewsNothing) {
-  MemoryStore journal;
-  const std::atomic<bool> full{false};
+  KeptJournal journal;
   FakeTransport transport;
   ControllerConfig config = quick_config();
   config.settings.node_lease = Duration::milliseconds(800);
   config.settings.fence_margin = Duration::milliseconds(200);
   const auto state = std::make_shared<FickleElection::Switch>();
   FakeNode a(transport, "a", 2);
-  const auto daemon = start_daemon(
-      transport,
-      [&](const Leadership&) {
-        return Result<std::unique_ptr<StateStore>>(std::make_unique<SharedStore>(journal, full));
-      },
-      config,
-      [&](Election::Lost lost) {
-        return std::make_unique<FickleElection>(state, std::move(lost));
-      });
+  const auto daemon = start_daemon(transport, journal.opener(), config, [&](Election::Lost lost) {
+    return std::make_unique<FickleElection>(state, std::move(lost));
+  });
   ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
   state->certain = false;
   EXPECT_TRUE(eventually([&] { return !a.holds_lease(); })) << "the agent fences itself";

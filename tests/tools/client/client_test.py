@@ -654,6 +654,19 @@ class ReachingTest(VerbTest):
         done = self.expect(2, "get", "--token-file", token, "--server", "http://192.0.2.1:22100")
         self.assertIn("in clear", done.stderr)
 
+    def test_a_key_that_others_can_read_is_refused(self):
+        self.fake.answers[("GET", "/api/v1/jobs")] = (200, {"jobs": []})
+        key = pathlib.Path(self.write("user.key", "a key\n"))
+        words = ("get", "--cert", self.write("user.pem", "a certificate\n"), "--key", key)
+        for mode in (0o644, 0o604, 0o660):
+            key.chmod(mode)
+            done = self.expect(2, *words)
+            self.assertIn(f"{key}: rights: mode {mode:04o} found, others can read or write it and "
+                          "take it for theirs; 0600 is needed: chmod 600", done.stderr)
+        self.assertEqual(self.fake.asked, [], "nothing was asked with it")
+        key.chmod(0o600)
+        self.expect(0, *words)
+
     def test_all_that_is_unfit_is_told_at_once(self):
         done = self.expect(2, "get", "--server", "ftp://x", "--cert", "c.pem", "--timeout", "0",
                            "--token-file", str(self.folder / "none"))
