@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/control/epoch_leap.hpp"
-#include "core/control/failure_notes.hpp"
 #include "core/leader/own_word.hpp"
+#include "core/recovery/failure_notes.hpp"
 #include "runtime/controller/relaunch_text.hpp"
 
 namespace orrery::runtime {

@@ -145,7 +145,8 @@ std::string fish_options(std::string_view program,
     out += " -d " + shell_quoted(option.help) + "\n";
   }
   if (!verb.operand_choices.empty())
-    out += begin + shell_quoted(condition) + " -f -a " + shell_quoted(joined(verb.operand_choices)) + "\n";
+    out += begin + shell_quoted(condition) + " -f -a " +
+           shell_quoted(joined(verb.operand_choices)) + "\n";
   if (verb.operand_choices.empty() && verb.operand_kind == OperandKind::Job)
     out += begin + shell_quoted(condition) + " -f -a " +
            shell_quoted("(" + std::string(program) + " get --names 2>/dev/null)") + "\n";
@@ -173,7 +174,8 @@ std::string bash_completion(const Program& program) {
     }
   out += "  esac\n  case $verb in\n";
   for (const Verb& verb : program.verbs)
-    out += "    " + shell_quoted(verb.spec.name) + ")\n" + bash_body(name, verb.spec) + "      ;;\n";
+    out +=
+        "    " + shell_quoted(verb.spec.name) + ")\n" + bash_body(name, verb.spec) + "      ;;\n";
   return out + "  esac\n}\ncomplete -o filenames -F " + function_of(program) + " " + name + "\n";
 }
 
@@ -212,8 +214,8 @@ std::string fish_completion(const Program& program) {
   std::string out = "# fish completion for " + name + "; load it with: " + name +
                     " completion fish | source\n" + begin + " -f\n";
   for (const FirstWord& first : first_words(program.verbs)) {
-    out += begin + " -n __fish_use_subcommand -a " + first.word + " -d " + shell_quoted(first.summary) +
-           "\n";
+    out += begin + " -n __fish_use_subcommand -a " + first.word + " -d " +
+           shell_quoted(first.summary) + "\n";
     const std::string seen = "__fish_seen_subcommand_from " + first.word;
     if (!first.is_group()) {
       const VerbSpec& verb = *first.verbs.front();
@@ -227,8 +229,9 @@ std::string fish_completion(const Program& program) {
     for (const VerbSpec* verb : first.verbs) seconds += " " + second_word(*verb);
     for (const VerbSpec* verb : first.verbs) {
       const std::string word = second_word(*verb);
-      out += begin + " -n " + shell_quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) +
-             " -a " + word + " -d " + shell_quoted(verb->summary) + "\n";
+      out += begin + " -n " +
+             shell_quoted(seen + "; and not __fish_seen_subcommand_from" + seconds) + " -a " +
+             word + " -d " + shell_quoted(verb->summary) + "\n";
       const std::string both = seen + "; and __fish_seen_subcommand_from " + word;
       out += begin + " -n " + shell_quoted(both) + " -F\n" + fish_options(name, *verb, both);
     }
