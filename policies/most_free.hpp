@@ -8,7 +8,7 @@
 
 #include "core/cluster/free_index.hpp"
 #include "core/plan/cluster_view.hpp"
-#include "core/plan/plan.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery::policies {
 

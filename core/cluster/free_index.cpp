@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/invariant.hpp"
-#include "core/plan/plan.hpp"
 
 namespace orrery {
 namespace {

@@ -9,11 +9,10 @@
 #include "core/base/bitset_index.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/cluster/node_count.hpp"
 #include "core/cluster/resources.hpp"
 
 namespace orrery {
-
-struct NodeCount;  // core/plan/plan.hpp
 
 /// A bundle with its model resolved to the cluster's id.
 struct Demand {

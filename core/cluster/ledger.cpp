@@ -6,7 +6,6 @@
 
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
-#include "core/plan/plan.hpp"
 
 namespace orrery {
 namespace {
@@ -473,6 +472,15 @@ void Ledger::rebuild() {
     if (nodes_[n].usable) devices_usable_ += nodes_[n].devices;
     free_.add(free_of(NodeId{static_cast<std::uint32_t>(n)}));
   }
+}
+
+std::vector<JobId> owners_on(const Ledger& ledger, NodeId node) {
+  std::vector<JobId> owners;
+  for (LeaseId l = ledger.node(node).first; !l.is_none(); l = ledger.lease(l).next)
+    owners.push_back(ledger.lease(l).owner);
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  return owners;
 }
 
 }  // namespace orrery

@@ -8,9 +8,9 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/cluster/free_index.hpp"
+#include "core/cluster/port_ledger.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/cluster/seat.hpp"
-#include "core/discovery/port_ledger.hpp"
 
 namespace orrery {
 
@@ -216,5 +216,8 @@ class Ledger {
   std::int64_t devices_usable_ = 0;
   std::int64_t devices_total_ = 0;
 };
+
+/// Jobs with leases on the node, ascending.
+std::vector<JobId> owners_on(const Ledger& ledger, NodeId node);
 
 }  // namespace orrery

@@ -1,11 +1,20 @@
 #include "core/control/allocator.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
-#include "core/control/incident.hpp"
-#include "core/control/recovery.hpp"
-#include "core/control/seating.hpp"
+#include "core/job/phase.hpp"
 #include "core/job/turns.hpp"
+#include "core/membership/advancing.hpp"
+#include "core/membership/forming.hpp"
+#include "core/membership/places.hpp"
+#include "core/membership/releasing.hpp"
+#include "core/membership/seating.hpp"
+#include "core/recovery/incident.hpp"
+#include "core/state/phases.hpp"
 
 namespace orrery {
 namespace {

@@ -2,8 +2,8 @@
 // carries out the rest.
 #pragma once
 
-#include "core/control/lifecycle.hpp"
 #include "core/record/event.hpp"
+#include "core/state/step.hpp"
 
 namespace orrery {
 

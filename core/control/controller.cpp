@@ -5,13 +5,19 @@
 
 #include "core/base/invariant.hpp"
 #include "core/control/allocator.hpp"
-#include "core/control/failure_notes.hpp"
-#include "core/control/lifecycle.hpp"
-#include "core/control/node_health.hpp"
-#include "core/control/recovery.hpp"
+#include "core/control/nodes.hpp"
 #include "core/control/reports.hpp"
 #include "core/control/requests.hpp"
-#include "core/control/sub_master.hpp"
+#include "core/control/settle.hpp"
+#include "core/membership/advancing.hpp"
+#include "core/membership/releasing.hpp"
+#include "core/membership/target.hpp"
+#include "core/recovery/ending.hpp"
+#include "core/recovery/failure_notes.hpp"
+#include "core/recovery/node_health.hpp"
+#include "core/recovery/recovery.hpp"
+#include "core/recovery/sub_master.hpp"
+#include "core/state/phases.hpp"
 
 namespace orrery {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "core/base/digest.hpp"
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/control/job_state.hpp"
 #include "core/job/spec.hpp"
+#include "core/state/job_state.hpp"
 
 namespace orrery {
 

@@ -8,9 +8,16 @@
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
-#include "core/control/node_health.hpp"
-#include "core/control/recovery.hpp"
-#include "core/control/sub_master.hpp"
+#include "core/control/nodes.hpp"
+#include "core/control/settle.hpp"
+#include "core/job/phase.hpp"
+#include "core/membership/forming.hpp"
+#include "core/membership/releasing.hpp"
+#include "core/recovery/ending.hpp"
+#include "core/recovery/node_health.hpp"
+#include "core/recovery/recovery.hpp"
+#include "core/recovery/sub_master.hpp"
+#include "core/state/phases.hpp"
 
 namespace orrery {
 namespace {
@@ -247,21 +254,6 @@ void regain(Step& step, JobState& job) {
 
 }  // namespace
 
-// By the rank he was born with, where the report was under way while the membership changed.
-const Worker* worker_named(const JobState& job,
-                           Generation generation,
-                           Incarnation incarnation,
-                           Rank rank) {
-  if (generation == job.row.generation && rank.index() < job.workers.size()) {
-    const Worker& worker = job.workers[rank.index()];
-    if (worker.incarnation == incarnation) return &worker;
-  }
-  for (const Worker& worker : job.workers)
-    if (worker.incarnation == incarnation && worker.birth_rank == rank && worker.born == generation)
-      return &worker;
-  return nullptr;
-}
-
 void on_event(Step& step, const WorkersChanged& event) {
   constexpr std::size_t kKind = kind_of<WorkersChanged>();
   JobState* job = step.state.find(event.job);
@@ -461,6 +453,10 @@ void on_event(Step& step, const WorkerSuspected& event) {
   notice.node = worker->node;
   notice.suspicion = event.suspicion;
   step.out.notices.push_back(notice);
+}
+
+void on_event(Step& step, const SubMasterSaid& event) {
+  if (JobState* job = hear_sub_master(step, event)) settle(step, *job);
 }
 
 }  // namespace orrery

@@ -5,9 +5,15 @@
 
 #include "core/control/epoch_leap.hpp"
 #include "core/control/job_changes.hpp"
-#include "core/control/recovery.hpp"
-#include "core/control/seating.hpp"
+#include "core/job/phase.hpp"
 #include "core/job/turns.hpp"
+#include "core/membership/releasing.hpp"
+#include "core/membership/seat_resolution.hpp"
+#include "core/membership/seating.hpp"
+#include "core/membership/target.hpp"
+#include "core/recovery/ending.hpp"
+#include "core/recovery/recovery.hpp"
+#include "core/state/phases.hpp"
 
 namespace orrery {
 namespace {

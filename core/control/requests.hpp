@@ -1,8 +1,8 @@
 // What users and the declaration of the cluster ask for.
 #pragma once
 
-#include "core/control/lifecycle.hpp"
 #include "core/record/event.hpp"
+#include "core/state/step.hpp"
 
 namespace orrery {
 

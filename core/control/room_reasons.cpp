@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "core/base/amount_text.hpp"
-#include "core/control/lifecycle.hpp"
+#include "core/cluster/node_count.hpp"
 #include "core/discovery/port_demand.hpp"
-#include "core/plan/plan.hpp"
 
 namespace orrery {
 namespace {

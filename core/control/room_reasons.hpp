@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/control/state.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

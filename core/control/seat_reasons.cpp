@@ -1,7 +1,8 @@
-// Why a seated job waits, in words.
+#include "core/control/seat_reasons.hpp"
 
-#include "core/control/seating.hpp"
 #include "core/job/turns.hpp"
+#include "core/membership/seat_resolution.hpp"
+#include "core/membership/seating.hpp"
 #include "core/placement/reservation.hpp"
 
 namespace orrery {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/membership/seat_trial.hpp"
+
 namespace orrery {
 
 void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& out) const {
@@ -23,6 +25,13 @@ void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& o
   std::sort(out.begin() + static_cast<std::ptrdiff_t>(mark),
             out.end(),
             [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+}
+
+bool StateView::try_seats(JobId id,
+                          std::int32_t replicas,
+                          CapacityTrial& trial,
+                          std::vector<NodeCount>& elastic) const {
+  return orrery::try_seats(state_, state_.job(id), replicas, trial, elastic);
 }
 
 }  // namespace orrery

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "core/control/state.hpp"
 #include "core/job/turns.hpp"
 #include "core/plan/cluster_view.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

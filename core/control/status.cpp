@@ -3,11 +3,14 @@
 #include <algorithm>
 
 #include "core/base/amount_text.hpp"
-#include "core/control/failure_notes.hpp"
-#include "core/control/recovery.hpp"
 #include "core/control/room_reasons.hpp"
-#include "core/control/seating.hpp"
+#include "core/control/seat_reasons.hpp"
+#include "core/job/phase.hpp"
 #include "core/job/turns.hpp"
+#include "core/membership/seating.hpp"
+#include "core/membership/target.hpp"
+#include "core/recovery/failure_notes.hpp"
+#include "core/recovery/recovery.hpp"
 
 namespace orrery {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

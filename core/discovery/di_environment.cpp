@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/vcluster/seats.hpp"
+#include "core/job/worker_count.hpp"
 
 namespace orrery {
 namespace {
@@ -249,7 +249,7 @@ void check_workers(const JobSpec& spec, const RoleSpec& role, Findings& found) {
   const bool counted = workers.tied.empty() ? check_per_node(workers, groups, found)
                                             : check_tied(workers, groups, cluster->unified, found);
   if (!counted || bundles_of(*cluster) == 0 || bundles_of(*cluster) > kReplicasMax) return;
-  const std::int32_t count = vcluster::workers_of(*cluster, workers);
+  const std::int32_t count = workers_of(*cluster, workers);
   if (role.min_replicas != count || role.max_replicas != count)
     found.add("has " + number(role.min_replicas) + " to " + number(role.max_replicas) +
               " replicas, the " + number(count) + " workers that sit on virtual cluster " +

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 #include "core/job/check_placement.hpp"
 #include "core/job/check_program.hpp"
 

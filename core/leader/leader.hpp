@@ -9,10 +9,10 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/leader/leader_ear.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

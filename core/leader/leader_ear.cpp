@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/coverage_mark.hpp"
-#include "core/control/node_health.hpp"
 
 namespace orrery {
 namespace {

@@ -11,9 +11,9 @@
 #include "core/agent/suspicion.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/coverage_mark.hpp"
-#include "core/control/reports.hpp"
 
 namespace orrery {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
-#include "core/control/state.hpp"
 #include "core/record/event.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery {
 

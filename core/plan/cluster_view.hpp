@@ -11,8 +11,8 @@
 #include "core/cluster/free_index.hpp"
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
-#include "core/plan/plan.hpp"
-#include "core/plan/wait_queue.hpp"
+#include "core/job/wait_queue.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include "core/base/bytes.hpp"
 #include "core/base/units.hpp"
 #include "core/plan/cluster_view.hpp"
-#include "core/plan/plan.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery {
 

@@ -9,8 +9,8 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/job/words.hpp"
-#include "core/plan/plan.hpp"
 #include "core/record/event.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery {
 

@@ -12,7 +12,7 @@
 #include "core/cluster/resources.hpp"
 #include "core/job/spec.hpp"
 #include "core/job/words.hpp"
-#include "core/plan/plan.hpp"
+#include "core/record/plan.hpp"
 #include "core/record/version.hpp"
 
 namespace orrery {

@@ -1,28 +1,12 @@
 #include "core/vcluster/seats.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "core/base/invariant.hpp"
+#include "core/job/worker_count.hpp"
 
 namespace orrery::vcluster {
 namespace {
-
-// Bundles of each group that a worker group addresses by number.
-std::vector<std::int32_t> group_sizes(const VirtualClusterSpec& cluster) {
-  std::vector<std::int32_t> sizes;
-  for (const std::int32_t bundles : cluster.bundles_per_node)
-    if (bundles > 0) sizes.push_back(bundles);
-  if (cluster.unified) return {std::accumulate(sizes.begin(), sizes.end(), 0)};
-  return sizes;
-}
-
-// Workers on the bundles of group `i`, which has `size` of them.
-std::int32_t workers_on(const WorkerGroupSpec& group, std::size_t i, std::int32_t size) {
-  if (group.workers_per_node.empty()) return size;
-  return group.workers_per_node[group.workers_per_node.size() == 1 ? 0 : i];
-}
 
 WorkerSeat seat_on(const BundlePlace& place) {
   WorkerSeat out;
@@ -76,23 +60,10 @@ std::vector<WorkerSeat> tied_seats(const VirtualClusterSpec& cluster,
 
 }  // namespace
 
-std::int32_t workers_of(const VirtualClusterSpec& cluster, const WorkerGroupSpec& group) {
-  std::int64_t count = 0;
-  if (!group.tied.empty()) {
-    for (const TiedBundles& tied : group.tied)
-      count += static_cast<std::int64_t>(tied.bundles.size());
-  } else {
-    const std::vector<std::int32_t> sizes = group_sizes(cluster);
-    for (std::size_t i = 0; i < sizes.size(); ++i) count += workers_on(group, i, sizes[i]);
-  }
-  return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(count, 0, std::numeric_limits<std::int32_t>::max()));
-}
-
 std::vector<WorkerSeat> worker_seats(const VirtualClusterSpec& cluster,
                                      const WorkerGroupSpec& group,
                                      std::span<const BundlePlace> places) {
-  const std::vector<std::int32_t> sizes = group_sizes(cluster);
+  const std::vector<std::int32_t> sizes = bundle_groups(cluster);
   invariant(static_cast<std::int64_t>(places.size()) ==
                 std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}),
             "workers sit on the bundles of their own virtual cluster");

@@ -26,11 +26,9 @@ struct WorkerSeat {
   friend bool operator==(const WorkerSeat&, const WorkerSeat&) = default;
 };
 
-/// Workers that `group` has on a virtual cluster; both sound (check_spec).
-std::int32_t workers_of(const VirtualClusterSpec& cluster, const WorkerGroupSpec& group);
-
-/// Seats of those workers in rank order: the order of `places`, or of the tied groups as listed and
-/// inside them of their bundles. `places` is what `form` gave for `cluster`.
+/// Seats of the workers that `group` has on the virtual cluster (workers_of), in rank order: the
+/// order of `places`, or of the tied groups as listed and inside them of their bundles. `places` is
+/// what `form` gave for `cluster`.
 std::vector<WorkerSeat> worker_seats(const VirtualClusterSpec& cluster,
                                      const WorkerGroupSpec& group,
                                      std::span<const BundlePlace> places);

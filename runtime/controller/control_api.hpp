@@ -14,10 +14,10 @@
 #include "core/agent/agent.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/control/status.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "core/state/state.hpp"
 #include "runtime/link/messages.hpp"
 
 namespace orrery::runtime {

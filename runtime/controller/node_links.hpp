@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/control/state.hpp"
 #include "core/leader/leader.hpp"
 #include "core/record/command.hpp"
+#include "core/state/state.hpp"
 #include "runtime/controller/control_api.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/link/messages.hpp"

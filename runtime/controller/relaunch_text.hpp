@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
+#include "core/state/state.hpp"
 #include "runtime/controller/control_api.hpp"
 
 namespace orrery::runtime {

@@ -5,8 +5,8 @@
 
 #include "core/base/coverage_mark.hpp"
 #include "core/control/epoch_leap.hpp"
-#include "core/control/failure_notes.hpp"
 #include "core/leader/own_word.hpp"
+#include "core/recovery/failure_notes.hpp"
 #include "runtime/controller/term.hpp"
 
 namespace orrery::runtime {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "core/agent/agent.hpp"
-#include "core/control/state.hpp"
+#include "core/state/state.hpp"
 #include "runtime/controller/control_api.hpp"
 #include "runtime/link/messages.hpp"
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "core/cluster/port_ledger.hpp"
 #include "core/discovery/di_environment.hpp"
 #include "core/discovery/port_demand.hpp"
-#include "core/discovery/port_ledger.hpp"
 #include "core/workers/port_bands.hpp"
 #include "core/workers/worker_environment.hpp"
 #include "core/workers/worker_group.hpp"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/control/state.hpp"
 #include "core/driver/world.hpp"
 #include "core/leader/leader.hpp"
+#include "core/state/state.hpp"
 #include "sim/agents/messages.hpp"
 #include "sim/agents/network.hpp"
 #include "sim/control/host_watch.hpp"

@@ -4,8 +4,8 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/driver/world.hpp"
+#include "core/state/state.hpp"
 #include "sim/control/host_watch.hpp"
 
 namespace orrery::sim {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
+#include "core/state/state.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {

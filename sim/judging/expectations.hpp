@@ -12,8 +12,8 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
+#include "core/state/state.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/judging/job_story.hpp"
 #include "sim/judging/recovery_record.hpp"

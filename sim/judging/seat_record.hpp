@@ -7,7 +7,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/job_state.hpp"
+#include "core/state/job_state.hpp"
 #include "scenarios/language/spec/expectation.hpp"
 
 namespace orrery::sim {

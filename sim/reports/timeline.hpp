@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/cluster/resources.hpp"
-#include "core/control/state.hpp"
 #include "core/record/command.hpp"
+#include "core/state/state.hpp"
 #include "sim/reports/step_series.hpp"
 #include "sim/reports/timeline_rows.hpp"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/control/state.hpp"
 #include "core/driver/driver.hpp"
 #include "core/driver/state_store.hpp"
 #include "core/plan/policy.hpp"
+#include "core/state/state.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/agents/carrier.hpp"
 #include "sim/agents/world_tap.hpp"

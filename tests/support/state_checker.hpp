@@ -11,9 +11,9 @@
 
 #include "core/base/bytes.hpp"
 #include "core/control/controller.hpp"
-#include "core/control/seating.hpp"
 #include "core/discovery/port_demand.hpp"
 #include "core/job/phase.hpp"
+#include "core/membership/seating.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery::tests {

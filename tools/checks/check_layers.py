@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Includes point downwards: each layer includes only what LAYERS allows it.
+"""Includes point downwards: each layer includes only what LAYERS allows it, and no folders of core
+include each other in a circle.
 
 The link lock of every library catches calls upwards; this catches headers, which may need no
 symbol. Prints `file:line: subject: found, needed` for each offence.
@@ -25,13 +26,40 @@ class Layer:
     operating_system: bool = False   # POSIX and C headers such as <unistd.h>
 
 
+BASE = ("core/base",)
+CLUSTER = BASE + ("core/cluster",)
+JOB = CLUSTER + ("core/job",)
+RECORD = JOB + ("core/record",)
+STATE = RECORD + ("core/state",)
+MEMBERSHIP = STATE + ("core/membership", "core/discovery", "core/placement", "core/vcluster")
+RECOVERY = MEMBERSHIP + ("core/recovery",)
+CONTROL = RECOVERY + ("core/control", "core/plan")
+
 # The longest matching folder rules a file.
 LAYERS = [
-    Layer("core/base", may=("core/base",)),
-    Layer("core", may=("core",), but_not=("core/driver", "core/leader")),
-    Layer("core/leader", may=("core",), but_not=("core/driver",)),
-    Layer("core/driver", may=("core",), but_not=("core/leader",)),
-    Layer("policies", may=("policies", "core"), but_not=("core/driver", "core/leader", "core/control")),
+    # A folder of core is a room of its own; `core` itself rules what has no row yet.
+    Layer("core", may=()),
+    Layer("core/base", may=BASE),
+    Layer("core/cluster", may=CLUSTER),
+    Layer("core/job", may=JOB),
+    Layer("core/models", may=JOB + ("core/models",)),
+    Layer("core/discovery", may=JOB + ("core/discovery",)),
+    Layer("core/placement", may=JOB + ("core/placement",)),
+    Layer("core/vcluster", may=JOB + ("core/vcluster",)),
+    Layer("core/workers", may=JOB + ("core/workers", "core/placement", "core/vcluster")),
+    Layer("core/record", may=RECORD),
+    Layer("core/plan", may=RECORD + ("core/plan",)),
+    Layer("core/agent", may=RECORD + ("core/agent",)),
+    Layer("core/nodecheck", may=RECORD + ("core/nodecheck", "core/agent")),
+    Layer("core/state", may=STATE),
+    Layer("core/membership", may=MEMBERSHIP),
+    Layer("core/recovery", may=RECOVERY),
+    Layer("core/control", may=CONTROL),
+    Layer("core/leader", may=STATE + ("core/leader", "core/agent")),
+    Layer("core/driver", may=CONTROL + ("core/driver",)),
+    Layer("policies", may=("policies", "core"),
+          but_not=("core/driver", "core/leader", "core/control", "core/recovery", "core/membership",
+                   "core/state")),
     Layer("scenarios/language", may=("scenarios/language", "core"), but_not=("core/driver",),
           outside=("yaml-cpp/",)),
     Layer("sim", may=("sim", "core", "scenarios"), but_not=("sim/simgrid",),
@@ -87,7 +115,7 @@ def layer_of(path: str) -> Layer | None:
 
 def offence(layer: Layer, path: str, quote: str, target: str) -> str | None:
     """Why the file of `layer` must not include `target`, or None where it may."""
-    may = ", ".join(layer.may)
+    may = ", ".join(layer.may) or "what its row in LAYERS says, and it has none"
     if quote == '"':
         if layer_of(target) is None:
             return "is not written from the root of the repository; write it as \"core/...\""
@@ -106,8 +134,30 @@ def offence(layer: Layer, path: str, quote: str, target: str) -> str | None:
     return f"{layer.folder} may take from outside only {allowed}; wrap it in a higher layer"
 
 
+def in_circles(edges: dict[tuple[str, str], str]) -> list[str]:
+    """Of the includes between folders, those that are part of a circle; `edges` says where each is."""
+    after: dict[str, set[str]] = {}
+    for start, end in edges:
+        after.setdefault(start, set()).add(end)
+
+    def reached_from(folder: str) -> set[str]:
+        seen, ahead = set(), [folder]
+        while ahead:
+            for end in after.get(ahead.pop(), ()):
+                if end not in seen:
+                    seen.add(end)
+                    ahead.append(end)
+        return seen
+
+    reach = {folder: reached_from(folder) for folder in after}
+    return [f"{where}: {start} includes {end}, which includes {start} again, directly or through "
+            f"others: a circle between folders; move what both need down"
+            for (start, end), where in sorted(edges.items()) if start in reach.get(end, ())]
+
+
 def check(root: pathlib.Path) -> list[str]:
     found = []
+    edges: dict[tuple[str, str], str] = {}
     for path in source_tree.files(root):
         layer = layer_of(path)
         if layer is None or pathlib.PurePath(path).suffix not in source_tree.CPP:
@@ -116,10 +166,14 @@ def check(root: pathlib.Path) -> list[str]:
         for match in INCLUDE.finditer(code):
             quote, target = match.groups()
             reason = offence(layer, path, quote, target)
+            line = code.count("\n", 0, match.start(1)) + 1
             if reason:
-                line = code.count("\n", 0, match.start(1)) + 1
                 found.append(f"{path}:{line}: includes {target}: {reason}")
-    return found
+            folder, included = (str(pathlib.PurePath(each).parent) for each in (path, target))
+            if (quote == '"' and folder != included and source_tree.under(path, "core")
+                    and source_tree.under(target, "core")):
+                edges.setdefault((folder, included), f"{path}:{line}")
+    return found + in_circles(edges)
 
 
 def main() -> int:

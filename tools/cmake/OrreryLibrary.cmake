@@ -16,10 +16,6 @@
 #   link lock      a program that links the whole archive against the declared dependencies only:
 #                  a call into a layer above does not link, and the build stops.
 #
-#   orrery_part(NAME [COLD] [HEADERS ...] [SOURCES ...])
-#
-# adds the files of a sub-folder to the library NAME, which the parent folder declares afterwards.
-#
 #   orrery_add_folders(folder ...)
 #
 # enters each folder that has a CMakeLists.txt.
@@ -46,6 +42,8 @@ endfunction()
 
 orrery_standard_headers(warm)
 orrery_standard_headers(cold ${ORRERY_COLD_OPTIONS})
+orrery_standard_headers(warm_no_exceptions -fno-exceptions)
+orrery_standard_headers(cold_no_exceptions ${ORRERY_COLD_OPTIONS} -fno-exceptions)
 
 macro(orrery_add_folders)
   foreach(folder ${ARGN})
@@ -55,64 +53,27 @@ macro(orrery_add_folders)
   endforeach()
 endmacro()
 
-function(orrery_part name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "" "HEADERS;SOURCES")
-  orrery_reject_leftovers("orrery_part(${name})" "${arg_UNPARSED_ARGUMENTS}")
-  if(TARGET orrery_${name})
-    message(FATAL_ERROR "orrery_part(${name}): orrery_${name} is already declared; enter the "
-                        "sub-folder before its orrery_library()")
-  endif()
-  list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_HEADERS ${arg_HEADERS})
-  set(kind SOURCES)
-  if(arg_COLD)
-    set(kind COLD_SOURCES)
-  endif()
-  set_property(GLOBAL APPEND PROPERTY ORRERY_${name}_${kind} ${arg_SOURCES})
-endfunction()
-
 function(orrery_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;NO_EXCEPTIONS" "" "HEADERS;SOURCES;ALONE;MAY_LINK")
   orrery_reject_leftovers("orrery_library(${name})" "${arg_UNPARSED_ARGUMENTS}")
   list(TRANSFORM arg_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  get_property(part_headers GLOBAL PROPERTY ORRERY_${name}_HEADERS)
-  get_property(part_sources GLOBAL PROPERTY ORRERY_${name}_SOURCES)
-  get_property(cold_sources GLOBAL PROPERTY ORRERY_${name}_COLD_SOURCES)
-  list(APPEND arg_HEADERS ${part_headers})
-  list(APPEND arg_SOURCES ${part_sources})
 
   set(target orrery_${name})
   if(arg_SOURCES)
     set(scope PUBLIC)
     add_library(${target} STATIC ${arg_SOURCES})
     orrery_unity(${target} EXCEPT ${arg_ALONE})
+    set(kind warm)
     if(arg_COLD)
       target_compile_options(${target} PRIVATE ${ORRERY_COLD_OPTIONS})
+      set(kind cold)
     endif()
     if(arg_NO_EXCEPTIONS)
       target_compile_options(${target} PRIVATE -fno-exceptions)
-      target_precompile_headers(${target} PRIVATE ${ORRERY_STANDARD_HEADERS})
-    elseif(arg_COLD)
-      target_precompile_headers(${target} REUSE_FROM orrery_cold_headers)
-    else()
-      target_precompile_headers(${target} REUSE_FROM orrery_warm_headers)
+      string(APPEND kind _no_exceptions)
     endif()
-    if(cold_sources)
-      # With options of their own, but part of the same archive.
-      add_library(${target}_cold OBJECT ${cold_sources})
-      orrery_unity(${target}_cold)
-      target_include_directories(${target}_cold PRIVATE ${PROJECT_SOURCE_DIR})
-      target_compile_options(${target}_cold PRIVATE
-        ${ORRERY_COLD_OPTIONS} $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)
-      if(arg_NO_EXCEPTIONS)
-        target_precompile_headers(${target}_cold PRIVATE ${ORRERY_STANDARD_HEADERS})
-      else()
-        target_precompile_headers(${target}_cold REUSE_FROM orrery_cold_headers)
-      endif()
-      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cold>)
-    endif()
+    target_precompile_headers(${target} REUSE_FROM orrery_${kind}_headers)
   else()
     set(scope INTERFACE)
     add_library(${target} INTERFACE)

@@ -1,7 +1,7 @@
 #include "tools/orrery/run_listeners.hpp"
 
-#include "core/control/state.hpp"
 #include "core/control/status.hpp"
+#include "core/state/state.hpp"
 
 namespace orrery::cli {
 

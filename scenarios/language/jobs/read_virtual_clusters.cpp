@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/job/worker_count.hpp"
 #include "core/placement/reservation.hpp"
-#include "core/vcluster/seats.hpp"
 #include "scenarios/language/jobs/job_places.hpp"
 #include "scenarios/language/readers.hpp"
 
@@ -162,7 +162,7 @@ void derive_replicas(const MapReader& reader, const VirtualClusterSpec& cluster,
                                    [](std::int32_t bundles) { return bundles > 0; });
   const std::size_t given = role.workers.workers_per_node.size();
   if (given > 1 && given != (cluster.unified ? 1U : static_cast<std::size_t>(nodes))) return;
-  const std::int32_t workers = vcluster::workers_of(cluster, role.workers);
+  const std::int32_t workers = workers_of(cluster, role.workers);
   if (workers < 1) return;
   if (reader.has("replicas") && (role.min_replicas != workers || role.max_replicas != workers))
     reader.fail("replicas",

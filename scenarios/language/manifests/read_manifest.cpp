@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 #include "scenarios/language/manifests/pod_template.hpp"
 
 namespace orrery::scenarios {

@@ -1,5 +1,5 @@
 // What a job remembers of its failures for people.
-#include "core/control/failure_notes.hpp"
+#include "core/recovery/failure_notes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

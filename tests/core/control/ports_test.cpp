@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {

@@ -1,5 +1,5 @@
 // Jobs that say where their workers sit: seats, turns, virtual clusters, and what becomes of them.
-#include "core/control/seating.hpp"
+#include "core/membership/seating.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/control/sorted_ids.hpp"
+#include "core/state/sorted_ids.hpp"
 
 #include <gtest/gtest.h>
 

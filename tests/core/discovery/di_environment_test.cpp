@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/base/random.hpp"
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 
 namespace orrery {
 namespace {

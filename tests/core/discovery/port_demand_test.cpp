@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 
 namespace orrery {
 namespace {

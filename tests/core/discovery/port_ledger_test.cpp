@@ -1,4 +1,4 @@
-#include "core/discovery/port_ledger.hpp"
+#include "core/cluster/port_ledger.hpp"
 
 #include <gtest/gtest.h>
 

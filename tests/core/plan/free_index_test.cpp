@@ -6,7 +6,7 @@
 #include <array>
 
 #include "core/base/random.hpp"
-#include "core/plan/plan.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/random.hpp"
 #include "core/cluster/ledger.hpp"
-#include "core/plan/plan.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery {
 namespace ledger_seats_tests {

@@ -7,8 +7,8 @@
 #include "core/base/bytes.hpp"
 #include "core/base/random.hpp"
 #include "core/cluster/ledger.hpp"
-#include "core/plan/plan.hpp"
 #include "core/record/codec.hpp"
+#include "core/record/plan.hpp"
 
 namespace orrery {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/plan/wait_queue.hpp"
+#include "core/job/wait_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -21,13 +21,15 @@ import standalone  # noqa: E402
 # file, its content, what the finding must contain
 LAYER_OFFENCES = [
     ("core/base/ids.hpp", '#include "core/job/job.hpp"\n', "core/base may include only core/base"),
-    ("core/plan/plan.hpp", '#include "policies/fifo.hpp"\n', "core may include only core"),
-    ("core/control/controller.cpp", '#include "core/driver/driver.hpp"\n', "must not reach into"),
+    ("core/record/plan.hpp", '#include "policies/fifo.hpp"\n', "core/record may include only"),
+    ("core/control/controller.cpp", '#include "core/driver/driver.hpp"\n', "core/control may include only"),
+    ("core/membership/forming.cpp", '#include "core/control/settle.hpp"\n', "core/membership may"),
+    ("core/novelty/a.cpp", '#include "core/base/ids.hpp"\n', "core may include only"),
     ("core/job/job.hpp", "#include <yaml-cpp/yaml.h>\n", "only the standard library"),
     ("core/job/job.hpp", "#include <unistd.h>\n", "only the standard library"),
     ("core/job/job.hpp", '#include "job.hpp"\n', "from the root of the repository"),
     ("policies/fifo.cpp", '#include "sim/model/world.hpp"\n', "policies may include only"),
-    ("policies/fifo.cpp", '#include "core/control/state.hpp"\n', "must not reach into"),
+    ("policies/fifo.cpp", '#include "core/state/state.hpp"\n', "must not reach into"),
     ("scenarios/language/scenario.cpp", '#include "sim/model/world.hpp"\n', "scenarios/language may include only"),
     ("scenarios/language/scenario.cpp", "#include <sqlite3.h>\n", "yaml-cpp/"),
     ("sim/model/world.cpp", '#include "sim/simgrid/platform.hpp"\n', "must not reach into"),
@@ -39,7 +41,7 @@ LAYER_OFFENCES = [
 LAYER_HONEST = {
     "core/job/job.hpp": '#include <cstdint>\n#include "core/base/ids.hpp"\n',
     "core/driver/driver.hpp": '#include "core/driver/queue.hpp"\n#include "core/job/job.hpp"\n',
-    "core/plan/plan.hpp": '// #include "sim/model/world.hpp"\n/*\n#include <unistd.h>\n*/\n',
+    "core/record/plan.hpp": '// #include "sim/model/world.hpp"\n/*\n#include <unistd.h>\n*/\n',
     "sim/simgrid/platform.cpp": '#include <simgrid/s4u.hpp>\n#include "sim/simgrid/platform.hpp"\n',
     "runtime/store/journal.cpp": "#include <sqlite3.h>\n",
     "tests/core/job_test.cpp": '#include <gtest/gtest.h>\n#include "policies/fifo.hpp"\n',
@@ -168,6 +170,19 @@ class Layers(unittest.TestCase):
         for path, content, finding in LAYER_OFFENCES:
             with self.subTest(path=path, content=content), tree({path: content}) as root:
                 self.assertIn(finding, "\n".join(check_layers.check(pathlib.Path(root))))
+
+    def test_finds_a_circle_between_folders(self):
+        files = {"core/job/a.hpp": '\n#include "core/record/b.hpp"\n',
+                 "core/record/b.hpp": '#include "core/state/c.hpp"\n',
+                 "core/state/c.hpp": '#include "core/job/a.hpp"\n',
+                 "core/state/d.hpp": '#include "core/base/e.hpp"\n'}
+        with tree(files) as root:
+            found = "\n".join(line for line in check_layers.check(pathlib.Path(root))
+                              if "circle" in line)
+        self.assertIn("core/job/a.hpp:2: core/job includes core/record, which includes core/job", found)
+        self.assertIn("core/record/b.hpp:1: ", found)
+        self.assertIn("core/state/c.hpp:1: ", found)
+        self.assertNotIn("d.hpp", found)
 
     def test_names_file_and_line(self):
         text = '/* two\nlines */\n#include "sim/model/world.hpp"\n'

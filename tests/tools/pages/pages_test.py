@@ -113,7 +113,7 @@ class Named(unittest.TestCase):
         text = page("operations.md")
         for header, enumeration, head in [
                 ("core/job/words.hpp", "Reason", "| reason |"),
-                ("core/control/job_failover.hpp", "Limit", "| limit |")]:
+                ("core/state/job_failover.hpp", "Limit", "| limit |")]:
             rows = tables(text, head)
             told = [BACKTICKED.fullmatch(row[0])[1] for row in rows]
             wanted = [name for name in self.enumerators(header, enumeration) if name != "none"]
@@ -121,7 +121,7 @@ class Named(unittest.TestCase):
             self.assertTrue(all(all(row) for row in rows), head)
 
     def test_what_a_waiting_job_says_is_what_the_core_says(self):
-        code = "".join(path.read_text() for folder in ("core/control", "core/vcluster")
+        code = "".join(path.read_text() for folder in ("core/control", "core/membership", "core/vcluster")
                        for path in (ROOT / folder).glob("*.cpp"))
         code = re.sub(r'"\s+"', "", code)
         rows = tables(page("operations.md"), "| the message says |")

@@ -1,0 +1,153 @@
+#include "core/membership/seat_trial.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "core/job/turns.hpp"
+#include "core/membership/seating.hpp"
+
+namespace orrery {
+namespace {
+
+// What the job's seats take on one node together.
+struct Taken {
+  std::uint64_t devices = 0;
+  MilliCpu cpu;
+  Bytes memory;
+};
+
+// Takes seats from a trial node by node. A trial knows how many devices are free and not which, so
+// that devices are named only where it has not changed the node.
+class SeatTrial {
+ public:
+  SeatTrial(const State& state, const JobState& job, CapacityTrial& trial)
+      : state_(state), job_(job), trial_(trial) {}
+
+  bool take(RoleIndex role, std::span<const Seat> seats) {
+    const Bundle& bundle = job_.spec->roles[role.index()].bundle;
+    const Demand demand{bundle.cpu, bundle.memory, bundle.devices, bundle.share, {}};
+    for (const Seat& seat : seats) {
+      if (is_unchanged(seat.node) &&
+          !state_.ledger.seat_fits(seat, demand, job_.row.id, turns_of(*job_.spec, role)))
+        return false;
+      Taken& here = taken_[seat.node];
+      here.devices |= seat.devices;
+      here.cpu = here.cpu + bundle.cpu;
+      here.memory = here.memory + bundle.memory;
+    }
+    return true;
+  }
+
+  // Enters what was taken so far into the trial.
+  bool commit() {
+    for (const auto& [node, taken] : taken_) {
+      const NodeFree& free = trial_.index().at(node);
+      Demand demand{taken.cpu, taken.memory, std::popcount(taken.devices), {}, {}};
+      // A device of which somebody else has a part is taken as far as the count goes.
+      if (is_unchanged(node)) demand.devices = std::min(demand.devices, free.devices);
+      if (!free.usable || replicas_that_fit(free, demand) < 1) return false;
+      trial_.take(node, demand, 1);
+    }
+    taken_.clear();
+    return true;
+  }
+
+  // What nodes offer in the trial.
+  std::vector<vcluster::NodeOffer> offers() const {
+    std::vector<vcluster::NodeOffer> offers = node_offers(state_);
+    for (vcluster::NodeOffer& offer : offers) {
+      if (is_unchanged(offer.node)) continue;
+      const NodeFree& free = trial_.index().at(offer.node);
+      offer.cpu_free = free.cpu;
+      offer.memory_free = free.memory;
+      while (std::popcount(offer.free_devices) > free.devices)
+        offer.free_devices &= offer.free_devices - 1;
+      while (std::popcount(offer.free_devices) < free.devices) {
+        const std::uint64_t more = offer.all_devices & ~offer.free_devices;
+        if (more == 0) break;
+        offer.free_devices |= more & (~more + 1);
+      }
+    }
+    return offers;
+  }
+
+ private:
+  bool is_unchanged(NodeId node) const {
+    return trial_.index().at(node) == state_.ledger.free().at(node);
+  }
+
+  const State& state_;
+  const JobState& job_;
+  CapacityTrial& trial_;
+  std::map<NodeId, Taken> taken_;
+};
+
+void append_counts(std::span<const Seat> seats, std::vector<NodeCount>& out) {
+  std::map<NodeId, std::int32_t> counts;
+  for (const Seat& seat : seats) ++counts[seat.node];
+  for (const auto& [node, count] : counts) out.push_back({node, count});
+}
+
+// What one replica of a role takes that has no seat. Devices that a role shares with another by
+// taking turns are counted with that one only.
+Demand anywhere(const State& state, const JobSpec& spec, RoleIndex role) {
+  const Bundle& bundle = spec.roles[role.index()].bundle;
+  return {
+      bundle.cpu,
+      bundle.memory,
+      rides(spec, role) ? 0 : bundle.devices,
+      bundle.share,
+      bundle.device_model.empty() ? DeviceModelId::none() : state.model_named(bundle.device_model)};
+}
+
+}  // namespace
+
+bool try_seats(const State& state,
+               const JobState& job,
+               std::int32_t replicas,
+               CapacityTrial& trial,
+               std::vector<NodeCount>& elastic) {
+  const JobSpec& spec = *job.spec;
+  const std::int32_t size = size_at_most(spec, job.row.elastic, replicas);
+  const std::size_t mark = elastic.size();
+  const std::size_t tried = trial.mark();
+  SeatTrial seats(state, job, trial);
+  const auto each_role = [&](const auto& act) {
+    for (std::size_t r = 0; r < spec.roles.size(); ++r)
+      if (!act(RoleIndex{static_cast<std::uint16_t>(r)}, spec.roles[r])) return false;
+    return true;
+  };
+  const auto pin = [&](RoleIndex role, const RoleSpec& self) {
+    if (self.placements.empty()) return true;
+    const std::span<const Seat> mine = seats_at(job, role, size_of(job, role, size));
+    if (role == job.row.elastic) append_counts(mine, elastic);
+    return !mine.empty() && seats.take(role, mine);
+  };
+  const auto form = [&] {
+    if (spec.virtual_clusters.empty()) return true;
+    const vcluster::Forming forming = vcluster::try_form(seats.offers(), requests_of(state, spec));
+    if (forming.outcome != vcluster::Outcome::Formed) return false;
+    return each_role([&](RoleIndex role, const RoleSpec&) {
+      const std::vector<Seat> mine = worker_group_seats(spec, role, forming);
+      if (role == job.row.elastic) append_counts(mine, elastic);
+      return seats.take(role, mine);
+    });
+  };
+  const auto gang = [&](RoleIndex role, const RoleSpec& self) {
+    if (self.is_seated()) return true;
+    std::vector<NodeCount> nodes;
+    if (!trial.take_gang(anywhere(state, spec, role), size_of(job, role, size), nodes))
+      return false;
+    if (role == job.row.elastic) elastic.insert(elastic.end(), nodes.begin(), nodes.end());
+    return true;
+  };
+  if (size >= job.row.min_replicas && each_role(pin) && seats.commit() && form() &&
+      seats.commit() && each_role(gang))
+    return true;
+  trial.undo(tried);
+  elastic.resize(mark);
+  return false;
+}
+
+}  // namespace orrery

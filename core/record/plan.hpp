@@ -1,0 +1,75 @@
+// A policy's proposal. The allocator checks it against the state of now, and the placer picks
+// devices.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/enum_names.hpp"
+#include "core/base/ids.hpp"
+#include "core/cluster/node_count.hpp"
+
+namespace orrery {
+
+/// What made a plan due.
+enum class PlanTrigger : std::uint8_t {
+  Submission,  ///< One job came: `allocate`.
+  Completion,  ///< Devices came free because a job ended.
+  Capacity,    ///< Nodes came or went, a target or a quota changed, a job came back to wait.
+  Period,      ///< The policy's own cycle.
+};
+
+template <>
+struct EnumNames<PlanTrigger> {
+  static constexpr std::array kNames{"submission", "completion", "capacity", "period"};
+};
+
+/// One change: `job` shall have `replicas` of `role`.
+struct Grant {
+  JobId job;
+  RoleIndex role;             ///< None: the job's elastic role; its other roles get their target.
+  std::int32_t replicas = 0;  ///< 0: give everything back and wait (the whole job).
+  std::uint32_t first_node = 0;  ///< Where this grant's nodes begin in `Plan::nodes`.
+  std::uint32_t node_count = 0;  ///< 0: the placer chooses. Else they sum to `replicas`, and
+                                 ///< ranks are given in their order, which need not be ascending.
+
+  friend bool operator==(const Grant&, const Grant&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("role", self.role);
+    v.field("replicas", self.replicas);
+    v.field("first_node", self.first_node);
+    v.field("node_count", self.node_count);
+  }
+};
+
+/// The changes against the allocations in the view; a job not named keeps what it has. A plan is
+/// one change: what it takes back or moves away from counts as free before its first grant is
+/// tried.
+struct Plan {
+  std::vector<Grant> grants;     ///< In the order in which they shall be tried.
+  std::vector<NodeCount> nodes;  ///< Shared storage of all grants' node lists.
+
+  bool empty() const { return grants.empty(); }
+
+  /// Asks for `replicas` wherever they fit.
+  void grant(JobId job, std::int32_t replicas) {
+    grants.push_back({job, RoleIndex::none(), replicas, 0, 0});
+  }
+
+  /// Takes everything back from a job; it waits again.
+  void preempt(JobId job) { grant(job, 0); }
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("grants", self.grants);
+    v.field("nodes", self.nodes);
+  }
+};
+
+}  // namespace orrery

@@ -1,0 +1,39 @@
+// Causes of failure: opened once, charged once, to a budget of their own, and closed.
+#pragma once
+
+#include <cstdint>
+
+#include "core/state/step.hpp"
+
+namespace orrery {
+
+/// Opens an incident; one that is still open is covered by it and closes. The root is a worker of
+/// the job (its rank) or none. Clears budgets that the job's reset window has outlived.
+void open_incident(Step& step,
+                   JobState& job,
+                   IncidentScope scope,
+                   Reason cause,
+                   std::uint32_t root = UINT32_MAX,
+                   NodeId node = NodeId::none());
+
+/// The job works again, or has ended: the open incident, if there is one, is over.
+void close_incident(Step& step, JobState& job);
+
+/// Ends the job because a limit is passed; remembers which, for its status.
+void fail_at_limit(Step& step, JobState& job, Limit limit, std::uint32_t count, std::int32_t value);
+
+/// Counts one more against a limit. False: it is passed, and the job has been ended.
+bool spend(Step& step, JobState& job, Limit limit, std::uint32_t& used, std::int32_t value);
+
+/// Charges the open incident to the backoff limit, and sets when the next membership may start.
+/// False: the limit is used up, and the job has been ended.
+bool charge_restart(Step& step, JobState& job);
+
+/// How long to wait before the n-th restart in a row (from 1): the base doubles up to the longest,
+/// less a share drawn from the job's own stream (backoff_delay = d * (1 - jitter * u)).
+Duration backoff_delay(const Step& step, const JobState& job, std::uint32_t restart);
+
+/// The record of a replica's failures; made where there is none.
+ReplicaRecord& record_of(JobState& job, RoleIndex role, std::int32_t local_rank);
+
+}  // namespace orrery

@@ -1,0 +1,304 @@
+#include "core/state/state.hpp"
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
+#include "core/record/codec.hpp"
+
+namespace orrery {
+
+JobState& State::add_job(std::shared_ptr<const JobSpec> spec) {
+  const JobId id = next_job();
+  std::uint32_t slot;
+  if (free_slots_.empty()) {
+    slot = static_cast<std::uint32_t>(jobs_.size());
+    jobs_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  slot_of_.push_back(slot);
+  JobState& added = jobs_[slot];
+  added.row.id = id;
+  added.spec = std::move(spec);
+  take_name(added);
+  // After an idle stretch the cycles in between are not made up for; one of this instant is due.
+  if (live_ == 0 && settings.plan_period > Duration::zero())
+    last_cycle = std::max(last_cycle, now - Duration{1});
+  ++live_;
+  return added;
+}
+
+JobState* State::find(JobId id) {
+  if (id.is_none() || id.index() < first_id_ || id >= next_job()) return nullptr;
+  const std::uint32_t slot = slot_of_[id.index() - first_id_];
+  return slot == kNoSlot ? nullptr : &jobs_[slot];
+}
+
+const JobState* State::find(JobId id) const { return const_cast<State*>(this)->find(id); }
+
+JobId State::named(std::string_view name) const {
+  return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
+}
+
+// The youngest job of a name has it; from there on each knows who had it before.
+void State::take_name(JobState& job) {
+  job.before = named(job.spec->name);
+  if (!job.before.is_none()) names_.erase(job.spec->name, job.before);
+  names_.insert(job.spec->name, job.row.id);
+}
+
+void State::give_name_up(const JobState& gone) {
+  const std::string& name = gone.spec->name;
+  const JobId id = gone.row.id;
+  JobId youngest = named(name);
+  if (youngest == id) {
+    names_.erase(name, id);
+    if (!gone.before.is_none()) names_.insert(name, gone.before);
+    return;
+  }
+  JobState* after = &job(youngest);
+  while (after->before != id) after = &job(after->before);
+  after->before = gone.before;
+}
+
+void State::retain(const JobState& job) {
+  if (!job.deleted) return finished_.push_back({job.row.id, job.finished_at});
+  std::erase_if(finished_, [&](const Finished& each) { return each.job == job.row.id; });
+  finished_.push_front({job.row.id, job.finished_at, true});
+}
+
+void State::retire_old() {
+  while (!finished_.empty()) {
+    const auto [id, at, deleted] = finished_.front();
+    const bool over = deleted ||
+                      finished_.size() > static_cast<std::size_t>(settings.retain_finished_max) ||
+                      at + settings.retain_finished <= now;
+    if (!over) return;
+    JobState& oldest = job(id);
+    give_name_up(oldest);
+    const std::uint32_t slot = slot_of_[id.index() - first_id_];
+    oldest = JobState{};
+    free_slots_.push_back(slot);
+    slot_of_[id.index() - first_id_] = kNoSlot;
+    finished_.pop_front();
+    drop_retired_ids();
+  }
+}
+
+// Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.
+void State::drop_retired_ids() {
+  std::size_t& prefix = retired_prefix_;
+  while (prefix < slot_of_.size() && slot_of_[prefix] == kNoSlot) ++prefix;
+  if (prefix < 4096 || prefix * 2 < slot_of_.size()) return;
+  slot_of_.erase(slot_of_.begin(), slot_of_.begin() + static_cast<std::ptrdiff_t>(prefix));
+  first_id_ += static_cast<std::uint32_t>(prefix);
+  prefix = 0;
+}
+
+void State::enqueue(JobState& job) {
+  if (job.row.infeasible) return;
+  waiting.insert(job.row.priority, {job.row.id, job.row.gang_room(), job.row.estimate});
+}
+
+void State::dequeue(JobState& job) { waiting.erase(job.row.priority, job.row.id); }
+
+void State::set_held(JobState& job, bool holds, std::int32_t devices) {
+  JobRow& row = job.row;
+  row.attained_us = row.attained_device_us(now);
+  row.attained_as_of = now;
+  if (holds != row.holds) {
+    if (holds) {
+      holding_.insert(row.id);
+      ++holding_count_;
+    } else {
+      holding_.erase(row.id);
+      --holding_count_;
+    }
+    row.holds = holds;
+    if (row.preemptible) preemptible_holding += holds ? 1 : -1;
+  }
+  for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
+    if (quota != UINT32_MAX) quotas[quota].held += devices - row.devices_held;
+  row.devices_held = devices;
+  row.allocated_at = now;
+}
+
+bool State::quota_allows(const JobState& job, std::int32_t devices) const {
+  for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace}) {
+    if (quota == UINT32_MAX) continue;
+    const QuotaUse& use = quotas[quota];
+    if (use.held - job.row.devices_held + devices > use.quota.devices) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// For std::push_heap: the earliest on top, the lower id first on ties.
+constexpr auto kLater = [](const auto& a, const auto& b) {
+  return a.at != b.at ? b.at < a.at : b.job < a.job;
+};
+
+}  // namespace
+
+void State::set_timer(JobState& job, Instant at) {
+  job.deadline = at;
+  if (at.is_never()) return;
+  timers_.push_back({at, job.row.id});
+  std::push_heap(timers_.begin(), timers_.end(), kLater);
+}
+
+bool State::timer_is_current(const Timer& timer) const {
+  const JobState* job = find(timer.job);
+  return job != nullptr && job->deadline == timer.at;
+}
+
+Instant State::next_timer() { return std::min(next_job_timer(), node_timer_); }
+
+Instant stays_after(const State& state, const NodeState& node) {
+  if (state.settings.rules < 1 || node.silent || node.leaves_at.is_never()) return Instant::never();
+  return node.leaves_at + state.settings.node_lease + state.settings.fence_margin;
+}
+
+void State::rebuild_node_timer() {
+  node_timer_ = Instant::never();
+  for (const NodeState& node : nodes) {
+    if (node.excluded) node_timer_ = std::min(node_timer_, node.excluded_until);
+    node_timer_ = std::min(node_timer_, stays_after(*this, node));
+  }
+}
+
+Instant State::next_job_timer() {
+  while (!timers_.empty() && !timer_is_current(timers_.front())) {
+    std::pop_heap(timers_.begin(), timers_.end(), kLater);
+    timers_.pop_back();
+  }
+  return timers_.empty() ? Instant::never() : timers_.front().at;
+}
+
+JobId State::take_due_timer() {
+  if (next_job_timer() > now) return JobId::none();
+  const JobId id = timers_.front().job;
+  std::pop_heap(timers_.begin(), timers_.end(), kLater);
+  timers_.pop_back();
+  job(id).deadline = Instant::never();
+  return id;
+}
+
+Instant State::next_cycle() const {
+  if (settings.plan_period == Duration::zero() || live_ == 0) return Instant::never();
+  // No function of `now`: real clocks are always somewhat past the multiple when they are looked
+  // at, so a multiple after now would never come. After a late wake the cycle is due once, for all
+  // the multiples that were missed.
+  const std::int64_t period = settings.plan_period.ns;
+  return Instant{(last_cycle.ns / period + 1) * period};
+}
+
+DeviceModelId State::model_named(std::string_view name) const {
+  for (std::size_t i = 0; i < models.size(); ++i)
+    if (models[i] == name) return DeviceModelId{static_cast<std::uint16_t>(i)};
+  return DeviceModelId{static_cast<std::uint16_t>(models.size())};
+}
+
+DeviceModelId State::intern_model(const std::string& name) {
+  const DeviceModelId id = model_named(name);
+  if (id.index() == models.size()) models.push_back(name);
+  return id;
+}
+
+Demand State::demand_of(const Bundle& bundle) {
+  return {bundle.cpu,
+          bundle.memory,
+          bundle.devices,
+          bundle.share,
+          bundle.device_model.empty() ? DeviceModelId::none() : intern_model(bundle.device_model)};
+}
+
+template <class Self, class Visitor>
+void State::plain_fields(Self& self, Visitor& v) {
+  v.field("epoch", self.epoch);
+  v.field("settings", self.settings);
+  v.field("now", self.now);
+  v.field("sequence", self.sequence);
+  v.field("models", self.models);
+  v.field("nodes", self.nodes);
+  v.field("quotas", self.quotas);
+  v.field("ledger", self.ledger);
+  v.field("totals", self.totals);
+  v.field("last_cycle", self.last_cycle);
+  v.field("wants_more", self.wants_more);
+  v.field("first_id", self.first_id_);
+  v.field_since(3, "declared", self.declared);
+}
+
+void State::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  plain_fields(*this, encoder);
+  out.varint(next_job().value);
+  out.varint(job_count());
+  for_each_job([&](const JobState& job) { encoder.put(job); });
+  out.varint(finished_.size());
+  for (const Finished& each : finished_) encoder.put(each.job);
+}
+
+bool State::load(ByteReader& in, std::uint16_t version) {
+  *this = State{};
+  Decoder decoder(in, version);
+  plain_fields(*this, decoder);
+  const std::uint64_t next = in.varint();
+  const std::uint64_t count = in.varint();
+  if (!decoder.ok() || next < first_id_ || next - first_id_ < count || count > in.remaining())
+    return false;
+  slot_of_.assign(next - first_id_, kNoSlot);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    JobState& job = jobs_.emplace_back();
+    decoder.get(job);
+    if (planted(Bug::LoseCounterInSnapshot)) job.row.restarts = 0;
+    const JobId id = job.row.id;
+    if (!decoder.ok() || job.spec == nullptr || id.index() < first_id_ || id >= next_job())
+      return false;
+    slot_of_[id.index() - first_id_] = static_cast<std::uint32_t>(i);
+  }
+  const std::uint64_t finished = in.varint();
+  if (!in.ok() || finished > count) return false;
+  for (std::uint64_t i = 0; i < finished; ++i) {
+    JobId id;
+    decoder.get(id);
+    const JobState* job = find(id);
+    if (job == nullptr) return false;
+    finished_.push_back({id, job->finished_at, job->deleted});
+  }
+  if (!decoder.ok()) return false;
+  rebuild();
+  return true;
+}
+
+// Fills in what is derived from the saved fields.
+void State::rebuild() {
+  ledger.count_parts(settings.rules >= 1);
+  ledger.rebuild();
+  rebuild_node_timer();
+  for_each_job([&](JobState& job) {
+    take_name(job);
+    if (!is_final(job.row.phase)) ++live_;
+    if (job.row.holds) {
+      holding_.insert(job.row.id);
+      ++holding_count_;
+    }
+    if (job.row.holds && job.row.preemptible) ++preemptible_holding;
+    if (job.row.phase == JobPhase::Pending && !job.row.holds) enqueue(job);
+    if (!job.deadline.is_never()) set_timer(job, job.deadline);
+  });
+}
+
+Digest State::digest() const {
+  ByteWriter bytes;
+  save(bytes);
+  Digester digester;
+  digester.update(bytes.bytes());
+  return digester.finish();
+}
+
+}  // namespace orrery
