@@ -18,8 +18,8 @@
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
 #include "sim/judging/decision_log.hpp"
-#include "sim/judging/expectations.hpp"
 #include "sim/run/run.hpp"
+#include "tests/support/judge.hpp"
 
 namespace orrery {
 namespace {
@@ -28,25 +28,22 @@ namespace fs = std::filesystem;
 using testing::IsEmpty;
 
 /// Feeds the judge and the log.
-class Judges : public sim::RunListener {
+class Judges : public tests::Judge {
  public:
-  explicit Judges(const scenarios::Scenario& scenario) : expectations(scenario) {}
+  using Judge::Judge;
 
   void on_submitted(JobId id, const JobSpec& spec, const sim::JobFacts& facts) override {
-    expectations.on_job(id, spec.name, facts.submitted);
+    Judge::on_submitted(id, spec, facts);
     log.on_job(id, spec.name);
   }
 
   void on_notices(std::span<const Notice> notices,
                   const State& state,
-                  const sim::JobTable&) override {
-    expectations.on_notices(notices, state);
+                  const sim::JobTable& jobs) override {
+    Judge::on_notices(notices, state, jobs);
     for (const Notice& notice : notices) log.on_notice(notice);
   }
 
-  void on_struck(std::uint32_t index, Instant now) override { expectations.on_fault(index, now); }
-
-  sim::ExpectationJudge expectations;
   sim::DecisionLog log;
 };
 

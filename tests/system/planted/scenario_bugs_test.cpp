@@ -7,8 +7,8 @@
 #include "core/base/planted.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/judging/expectations.hpp"
 #include "sim/run/run.hpp"
+#include "tests/support/judge.hpp"
 
 namespace orrery::tests {
 namespace {
@@ -16,25 +16,6 @@ namespace {
 struct Case {
   Bug bug = Bug::None;
   const char* scenario = "";  ///< Below scenarios/.
-};
-
-class Judge : public sim::RunListener {
- public:
-  explicit Judge(const scenarios::Scenario& scenario) : expectations(scenario) {}
-
-  void on_submitted(JobId id, const JobSpec& spec, const sim::JobFacts& facts) override {
-    expectations.on_job(id, spec.name, facts.submitted);
-  }
-
-  void on_notices(std::span<const Notice> notices,
-                  const State& state,
-                  const sim::JobTable&) override {
-    expectations.on_notices(notices, state);
-  }
-
-  void on_struck(std::uint32_t index, Instant now) override { expectations.on_fault(index, now); }
-
-  sim::ExpectationJudge expectations;
 };
 
 // What of the scenario was not met, a line each.

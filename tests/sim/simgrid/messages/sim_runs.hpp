@@ -6,38 +6,17 @@
 
 #include <cstring>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/judging/expectations.hpp"
 #include "sim/run/run.hpp"
 #include "sim/simgrid/make_fluid_fabric.hpp"
 #include "sim/simgrid/message_level.hpp"
+#include "tests/support/judge.hpp"
 
 namespace orrery::test {
-
-/// Judges expectations.
-class Judge : public sim::RunListener {
- public:
-  explicit Judge(const scenarios::Scenario& scenario) : expectations(scenario) {}
-
-  void on_submitted(JobId id, const JobSpec& spec, const sim::JobFacts& facts) override {
-    expectations.on_job(id, spec.name, facts.submitted);
-  }
-
-  void on_notices(std::span<const Notice> notices,
-                  const State& state,
-                  const sim::JobTable&) override {
-    expectations.on_notices(notices, state);
-  }
-
-  void on_struck(std::uint32_t index, Instant now) override { expectations.on_fault(index, now); }
-
-  sim::ExpectationJudge expectations;
-};
 
 /// A scenario that is written for instant control may name the very instant at which something is
 /// so. Under agents that is a little later: messages and the store take their time, and a lost node
@@ -84,7 +63,7 @@ inline Outcome run_here(const Result<scenarios::Scenario>& scenario) {
   if (!policy) return {policy.errors().front().text() + "\n"};
   const auto workload = sim::LoadedWorkload::load(*scenario);
   if (!workload) return {workload.errors().front().text() + "\n"};
-  Judge judge(*scenario);
+  tests::Judge judge(*scenario);
   sim::RunOptions options;
   options.listeners = {&judge};
   std::unique_ptr<sim::MessageLevel> messages;
