@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/job/worker_count.hpp"
 #include "tests/core/vcluster/builders.hpp"
 
 namespace orrery::vcluster {
