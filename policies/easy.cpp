@@ -265,7 +265,7 @@ bool Easy::start_long(const ClusterView& view,
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
   if (job.spec.roles.size() > 1) return false;
-  if (!beside_.take_gang(job.row.demand, job.row.min_replicas, nodes)) {
+  if (!place(view, entry.job, job.row.demand, job.row.min_replicas, beside_, nodes)) {
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }

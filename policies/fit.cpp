@@ -116,7 +116,7 @@ Plan Fit::allocate(const JobView& job, const ClusterView& view) {
   while (replicas < row.max_replicas && gain(row, replicas) > 0 &&
          gang_.quota_allows(
              row.id, row.gang_devices() + (replicas + 1 - row.min_replicas) * row.demand.devices) &&
-         gang_.trial().take_gang(row.demand, 1, nodes))
+         place(view, row.id, row.demand, 1, gang_.trial(), nodes))
     ++replicas;
   gang_.finish(plan);
   return plan;
@@ -178,7 +178,7 @@ bool Fit::grow(const ClusterView& view, Share& share) {
   const bool lost = std::any_of(
       share.own.begin(), share.own.end(), [](const NodeCount& n) { return n.replicas > 0; });
   std::vector<NodeCount> more;
-  if (lost || !gang_.trial().take_gang(row.demand, 1, more)) return false;
+  if (lost || !place(view, share.job, row.demand, 1, gang_.trial(), more)) return false;
   add_replicas(share.nodes, more.front().node, 1);
   share.replicas = replicas;
   share.grows = true;

@@ -2,26 +2,14 @@
 
 #include <algorithm>
 
+#include "core/placer/registry.hpp"
+
 namespace orrery::policies {
 
-void MostFreePlacer::begin(const ClusterView& view) {
-  trial_.sync(view.capacity());
-  ranked_ = false;
-}
+void MostFreePlacer::begin(const ClusterView& view) { trial_.sync(view.capacity()); }
 
 void MostFreePlacer::give_back(const ClusterView& view, const JobView& job) {
   orrery::give_back(view, job, trial_);
-  ranked_ = false;
-}
-
-void MostFreePlacer::rank_nodes() {
-  if (ranked_) return;
-  order_.clear();
-  for (std::uint32_t n = 0; n < trial_.index().size(); ++n) {
-    const NodeFree& free = trial_.index().at(NodeId{n});
-    if (free.usable && free.devices > 0) order_.insert({-free.devices, NodeId{n}});
-  }
-  ranked_ = true;
 }
 
 bool MostFreePlacer::place(const ClusterView& view,
@@ -30,33 +18,10 @@ bool MostFreePlacer::place(const ClusterView& view,
                            std::vector<NodeCount>& nodes) {
   const Demand& demand = job.row.demand;
   if (job.spec.roles.size() > 1 || demand.devices == 0 || !demand.share.is_whole()) {
-    ranked_ = false;
     return try_start(view, job, replicas, trial_, &nodes);
   }
-  rank_nodes();
-  std::vector<Rank> taken_from;
-  const std::size_t first = nodes.size();
-  std::int32_t left = replicas;
-  for (const Rank& rank : order_) {
-    if (left == 0) break;
-    const std::int32_t fit = replicas_that_fit(trial_.index().at(rank.second), demand);
-    if (fit == 0) continue;
-    nodes.push_back({rank.second, std::min(fit, left)});
-    taken_from.push_back(rank);
-    left -= nodes.back().replicas;
-  }
-  if (left > 0) {
-    nodes.resize(first);
-    return false;
-  }
-  for (std::size_t i = 0; i < taken_from.size(); ++i) {
-    const auto [minus_free, node] = taken_from[i];
-    trial_.take(node, demand, nodes[first + i].replicas);
-    order_.erase(taken_from[i]);
-    const std::int32_t free = trial_.index().at(node).devices;
-    if (free > 0) order_.insert({-free, node});
-  }
-  return true;
+  return placers::find("most_free")
+      ->place(view.placement(job.row.id, demand, replicas), trial_, nodes);
 }
 
 bool comes_before(const JobRow& a, const JobRow& b) {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "core/cluster/free_index.hpp"
@@ -32,13 +30,7 @@ class MostFreePlacer {
              std::vector<NodeCount>& nodes);
 
  private:
-  using Rank = std::pair<std::int32_t, NodeId>;  ///< (minus free devices, node).
-
-  void rank_nodes();
-
   CapacityTrial trial_;
-  std::set<Rank> order_;
-  bool ranked_ = false;  ///< Whether `order_` tells the trial's state.
 };
 
 /// Whether the job's turn is before the other's: the higher priority first, then the older one.

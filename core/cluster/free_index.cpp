@@ -152,6 +152,7 @@ void FreeIndex::insert(NodeId node) {
     buckets.by_free.resize(level + 1);
     buckets.count.resize(level + 1, 0);
   }
+  devices_most_ = std::max(devices_most_, free.devices);
   BitsetIndex& set = buckets.by_free[level];
   if (set.size() <= node.index()) set.resize(std::max<std::size_t>(64, (node.index() + 1) * 2));
   set.insert(node.index());
@@ -207,80 +208,24 @@ std::int64_t FreeIndex::replicas_by_devices(const Demand& demand) const {
   return fit;
 }
 
-// The node with the fewest free devices in [at_least, at_most] on which one replica fits.
-NodeId FreeIndex::tightest(const Demand& demand,
-                           std::int32_t at_least,
-                           std::int32_t at_most) const {
+NodeId FreeIndex::first_with(const Demand& demand, std::int32_t devices, NodeId avoid) const {
   const bool any = demand.devices == 0 || demand.model.is_none();
   const std::size_t begin = any ? 0 : bucket_of(demand.model);
   const std::size_t end = any ? models_.size() : std::min(begin + 1, models_.size());
-  for (std::int32_t level = at_least; level <= at_most; ++level) {
-    NodeId best;
-    for (std::size_t m = begin; m < end; ++m) {
-      const auto l = static_cast<std::size_t>(level);
-      if (l >= models_[m].count.size() || models_[m].count[l] == 0) continue;
-      const BitsetIndex& set = models_[m].by_free[l];
-      for (std::size_t i = set.first(); i != BitsetIndex::kNone; i = set.next_from(i + 1)) {
-        const NodeId node{static_cast<std::uint32_t>(i)};
-        if (best < node) break;
-        if (replicas_that_fit(nodes_[i], demand) < 1) continue;
-        best = node;
-        break;
-      }
+  const auto level = static_cast<std::size_t>(devices);
+  NodeId best;
+  for (std::size_t m = begin; m < end; ++m) {
+    if (level >= models_[m].count.size() || models_[m].count[level] == 0) continue;
+    const BitsetIndex& set = models_[m].by_free[level];
+    for (std::size_t i = set.first(); i != BitsetIndex::kNone; i = set.next_from(i + 1)) {
+      const NodeId node{static_cast<std::uint32_t>(i)};
+      if (best < node) break;
+      if (node == avoid || replicas_that_fit(nodes_[i], demand) < 1) continue;
+      best = node;
+      break;
     }
-    if (!best.is_none()) return best;
   }
-  return NodeId::none();
-}
-
-// The node that takes most of what is left: all of it, as tightly as possible, or as much as any.
-NodeId FreeIndex::pick(const Demand& demand, std::int32_t replicas) const {
-  std::size_t levels = 0;
-  for (const ModelBuckets& buckets : models_) levels = std::max(levels, buckets.count.size());
-  const auto top = static_cast<std::int32_t>(levels) - 1;
-  if (demand.devices == 0 || is_share(demand)) return tightest(demand, 0, top);
-  const std::int64_t want = std::int64_t{replicas} * demand.devices;
-  if (want <= top) {
-    const NodeId node = tightest(demand, static_cast<std::int32_t>(want), top);
-    if (!node.is_none()) return node;
-  }
-  for (std::int32_t level = static_cast<std::int32_t>(std::min<std::int64_t>(top, want));
-       level >= demand.devices;
-       --level) {
-    const NodeId node = tightest(demand, level, level);
-    if (!node.is_none()) return node;
-  }
-  return NodeId::none();
-}
-
-bool FreeIndex::take_gang(const Demand& demand,
-                          std::int32_t replicas,
-                          std::vector<NodeCount>& out,
-                          std::vector<NodeFree>* before) {
-  if (replicas_by_devices(demand) < replicas) return false;
-  const std::size_t mark = out.size();
-  // Giving a share back cannot undo its taking: its device is not known any more.
-  std::vector<NodeFree> own;
-  std::vector<NodeFree>& kept = before == nullptr ? own : *before;
-  const bool keeps = before != nullptr || is_share(demand);
-  const std::size_t kept_mark = kept.size();
-  while (replicas > 0) {
-    const NodeId node = pick(demand, replicas);
-    if (node.is_none()) {
-      for (std::size_t i = out.size(); i-- > mark;)
-        keeps ? set(out[i].node, kept[kept_mark + i - mark])
-              : give(out[i].node, demand, out[i].replicas);
-      kept.resize(kept_mark);
-      out.resize(mark);
-      return false;
-    }
-    const std::int32_t here = std::min(replicas, replicas_that_fit(at(node), demand));
-    if (keeps) kept.push_back(at(node));
-    take(node, demand, here);
-    out.push_back({node, here});
-    replicas -= here;
-  }
-  return true;
+  return best;
 }
 
 void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
@@ -344,15 +289,6 @@ void CapacityTrial::undo(std::size_t mark) {
 void CapacityTrial::touch(NodeId node) {
   touched_.push_back(node);
   before_.push_back(copy_.at(node));
-}
-
-bool CapacityTrial::take_gang(const Demand& demand,
-                              std::int32_t replicas,
-                              std::vector<NodeCount>& out) {
-  const std::size_t begin = out.size();
-  if (!copy_.take_gang(demand, replicas, out, &before_)) return false;
-  for (std::size_t i = begin; i < out.size(); ++i) touched_.push_back(out[i].node);
-  return true;
 }
 
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {

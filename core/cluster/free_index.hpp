@@ -93,13 +93,13 @@ class FreeIndex {
   /// Upper bound on how many replicas of `demand` fit by device counts alone; O(distinct counts).
   std::int64_t replicas_by_devices(const Demand& demand) const;
 
-  /// Chooses nodes for `replicas` of `demand`: as few nodes as possible, the last one the tightest
-  /// fit, lowest id on ties. Appends to `out` and takes the capacity, or changes nothing and
-  /// returns false. `before`, where not null, gets what each node had before it was taken from.
-  bool take_gang(const Demand& demand,
-                 std::int32_t replicas,
-                 std::vector<NodeCount>& out,
-                 std::vector<NodeFree>* before = nullptr);
+  /// The most free devices that a node has or had; -1 where there is no node.
+  std::int32_t devices_most() const { return devices_most_; }
+
+  /// The usable node with exactly `devices` wholly free devices and room for one replica of
+  /// `demand`, the lowest id of several, other than `avoid`; none where there is none. Costs what
+  /// the nodes cost that are passed over because CPU or memory is short there.
+  NodeId first_with(const Demand& demand, std::int32_t devices, NodeId avoid) const;
 
   /// Takes or gives back `replicas` of `demand` on one node. A share is taken as a claim takes it:
   /// from the fullest device that has so much left, else from a whole one. Where a share is given
@@ -131,11 +131,9 @@ class FreeIndex {
   void erase(NodeId node);
   void count(const NodeFree& free, int sign);
   void note_change(NodeId node);
-  NodeId tightest(const Demand& demand, std::int32_t at_least, std::int32_t at_most) const;
-  NodeId pick(const Demand& demand, std::int32_t replicas) const;
-
   std::vector<NodeFree> nodes_;
   std::vector<ModelBuckets> models_;  ///< [0]: nodes without devices, [m + 1]: model m.
+  std::int32_t devices_most_ = -1;
   std::int64_t free_devices_ = 0;
   std::int64_t free_thousandths_ = 0;
   MilliCpu free_cpu_;
@@ -155,12 +153,14 @@ class CapacityTrial {
   /// Undoes all that was taken or given since `sync`.
   void rollback();
 
+  /// The next `sync` copies all of its base: for a base that went back to an earlier version.
+  void forget() { base_ = nullptr; }
+
   const FreeIndex& index() const { return copy_; }
 
   /// Nodes taken from or given to since `sync`, possibly repeated.
   std::span<const NodeId> touched() const { return touched_; }
 
-  bool take_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);
 

@@ -171,34 +171,17 @@ void Ledger::count_parts(bool all) {
     if (free_.at(NodeId{n}).partial_max > 0) free_.set(NodeId{n}, free_of(NodeId{n}));
 }
 
-// Devices for a demand: of those that a claim may take, first those that nobody uses any more.
-std::uint64_t Ledger::choose(const LedgerNode& node, NodeId id, const Demand& demand) const {
-  if (demand.devices == 0) return 0;
-  if (takes_share(demand)) {
-    int best = -1;
-    std::int32_t best_left = 1001;
-    for (int d = 0; d < node.devices; ++d) {
-      if ((node.whole_unclaimed & bit(d)) != 0) continue;
-      const std::int32_t left =
-          1000 - thousandths_taken(id, d, Count::Promised) + (planted(Bug::ShareRounding) ? 1 : 0);
-      if (left >= demand.share.thousandths && left < best_left) {
-        best = d;
-        best_left = left;
-      }
-    }
-    if (best >= 0) return bit(best);
+NodeDevices Ledger::devices_of(NodeId id, const Demand& demand) const {
+  const LedgerNode& node = nodes_[id.index()];
+  NodeDevices devices{node.whole_unclaimed, node.whole_unclaimed & node.whole_unused, {}};
+  if (!takes_share(demand)) return devices;
+  for (int d = 0; d < node.devices; ++d) {
+    if ((node.whole_unclaimed & bit(d)) != 0) continue;
+    const std::int32_t left =
+        1000 - thousandths_taken(id, d, Count::Promised) + (planted(Bug::ShareRounding) ? 1 : 0);
+    devices.left[static_cast<std::size_t>(d)] = static_cast<std::int16_t>(left);
   }
-  std::uint64_t chosen = 0;
-  for (const std::uint64_t from :
-       {node.whole_unclaimed & node.whole_unused, node.whole_unclaimed & ~node.whole_unused}) {
-    std::uint64_t left = from;
-    while (left != 0 && std::popcount(chosen) < demand.devices) {
-      chosen |= left & (~left + 1);
-      left &= left - 1;
-    }
-  }
-  invariant(std::popcount(chosen) == demand.devices, "a claim finds the devices it was promised");
-  return chosen;
+  return devices;
 }
 
 bool Ledger::can_hold(const Lease& lease) const {
@@ -214,20 +197,6 @@ void Ledger::hold(Lease& lease) {
   node.cpu_unused = node.cpu_unused - lease.demand.cpu;
   node.memory_unused = node.memory_unused - lease.demand.memory;
   node.whole_unused &= ~lease.devices;
-}
-
-bool Ledger::find_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out) {
-  const std::size_t mark = out.size();
-  if (!free_.take_gang(demand, replicas, out)) return false;
-  for (std::size_t i = mark; i < out.size(); ++i) {
-    // A share is only estimated by the index, so what it gave back is counted anew.
-    if (takes_share(demand)) {
-      free_.set(out[i].node, free_of(out[i].node));
-    } else {
-      free_.give(out[i].node, demand, out[i].replicas);
-    }
-  }
-  return true;
 }
 
 // Enters a lease that fits, at the end of its node's list.
@@ -255,12 +224,12 @@ LeaseId Ledger::add_lease(const Lease& added) {
   return id;
 }
 
-LeaseId Ledger::claim(JobId owner, NodeId node, const Demand& demand) {
+LeaseId Ledger::claim(JobId owner, NodeId node, const Demand& demand, DeviceSet devices) {
   invariant(replicas_that_fit(free_.at(node), demand) >= 1, "a claim fits where it is made");
   Lease lease;
   lease.owner = owner;
   lease.node = node;
-  lease.devices = choose(nodes_[node.index()], node, demand);
+  lease.devices = devices;
   lease.demand = demand;
   const LeaseId id = add_lease(lease);
   if (takes_share(demand)) {

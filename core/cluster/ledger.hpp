@@ -8,6 +8,7 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/cluster/free_index.hpp"
+#include "core/cluster/node_devices.hpp"
 #include "core/cluster/port_ledger.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/cluster/seat.hpp"
@@ -95,13 +96,13 @@ class Ledger {
   /// Appends a node with all of it free.
   NodeId add_node(const NodeGroup& group, DeviceModelId model);
 
-  /// Whether `replicas` of `demand` can be claimed now, and where: as few nodes as possible
-  /// (FreeIndex::take_gang). Appends to `out` or leaves it as it was; claims nothing.
-  bool find_gang(const Demand& demand, std::int32_t replicas, std::vector<NodeCount>& out);
+  /// What the devices of the node can give to a replica of `demand`.
+  NodeDevices devices_of(NodeId node, const Demand& demand) const;
 
-  /// Takes `demand` on `node` for a worker of `owner`; the free index must have room for it.
+  /// Takes `demand` on `node` for a worker of `owner`, of its devices exactly `devices`, which a
+  /// placer chose from `devices_of`; the free index must have room for it.
   /// Held at once where everything is unused, else Claimed until those before have gone.
-  LeaseId claim(JobId owner, NodeId node, const Demand& demand);
+  LeaseId claim(JobId owner, NodeId node, const Demand& demand, DeviceSet devices);
 
   /// Whether `seat` can be claimed now: the node is usable and has the CPU and memory of `demand`,
   /// and what the seat names is free or held by leases that take turns with it. Leases of `except`
@@ -198,7 +199,6 @@ class Ledger {
   bool units_allow(const Lease& lease, Count count, JobId except = JobId::none()) const;
   LeaseId add_lease(const Lease& lease);
   NodeFree free_of(NodeId node) const;
-  std::uint64_t choose(const LedgerNode& node, NodeId id, const Demand& demand) const;
   bool can_hold(const Lease& lease) const;
   void hold(Lease& lease);
   void unlink(LeaseId id);

@@ -11,6 +11,7 @@
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
+#include "core/membership/placing.hpp"
 #include "core/membership/releasing.hpp"
 #include "core/membership/seating.hpp"
 #include "core/recovery/incident.hpp"
@@ -214,7 +215,7 @@ bool place_change(Step& step, const JobState& job, Accepted& grant) {
   if (!grant.nodes.empty()) {
     added = beyond(grant.nodes, merged(kept));
     if (!fits_there(step.state.ledger, job.row.demand, merged(added))) return false;
-  } else if (missing > 0 && !step.state.ledger.find_gang(job.row.demand, missing, added)) {
+  } else if (missing > 0 && !find_nodes(step, job, job.row.demand, missing, added)) {
     return false;
   }
   for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});

@@ -95,6 +95,7 @@ void fill_row(State& state, JobState& job) {
   row.priority = spec.priority;
   row.demand = state.demand_of(spec.roles[row.elastic.index()].bundle);
   if (rides(spec, row.elastic)) row.demand.devices = 0;
+  state.count_demand(job);
   row.estimate = spec.estimate;
   row.estimate_source = spec.estimate_source;
   row.submitted = state.now;

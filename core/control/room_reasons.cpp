@@ -7,6 +7,7 @@
 #include "core/base/amount_text.hpp"
 #include "core/cluster/node_count.hpp"
 #include "core/discovery/port_demand.hpp"
+#include "core/membership/placing.hpp"
 
 namespace orrery {
 namespace {
@@ -212,11 +213,22 @@ std::string all_short(const State& state,
   return text;
 }
 
-bool fit_together(const State& state, const std::vector<Piece>& pieces) {
-  FreeIndex trial = state.ledger.free();
+// Places one piece beside those before, as the placer would.
+bool take(const State& state,
+          const JobState& job,
+          const Piece& piece,
+          CapacityTrial& trial,
+          std::vector<NodeCount>& nodes) {
+  return placer_of(state).place(
+      placement_of(state, job, piece.demand, piece.replicas), trial, nodes);
+}
+
+bool fit_together(const State& state, const JobState& job, const std::vector<Piece>& pieces) {
+  CapacityTrial trial;
+  trial.sync(state.ledger.free());
   std::vector<NodeCount> nodes;
   return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
-    return trial.take_gang(piece.demand, piece.replicas, nodes);
+    return take(state, job, piece, trial, nodes);
   });
 }
 
@@ -234,7 +246,8 @@ std::string why_no_room(const State& state, const JobState& job) {
     if (const std::string why = short_on_nodes(state, job, piece, where); !why.empty())
       text += (text.empty() ? "" : "; ") + why;
   if (!text.empty() || gang.size() == 1 || where == Where::Declared) return text;
-  return fit_together(state, gang) ? "" : "each of its roles finds room by itself, not all at once";
+  return fit_together(state, job, gang) ? ""
+                                        : "each of its roles finds room by itself, not all at once";
 }
 
 std::string why_no_more(const State& state,
@@ -247,12 +260,13 @@ std::string why_no_more(const State& state,
 }
 
 std::string why_no_ports(const State& state, const JobState& job) {
-  FreeIndex trial = state.ledger.free();
+  CapacityTrial trial;
+  trial.sync(state.ledger.free());
   std::vector<NodeCount> nodes;
   std::int32_t each = 0;
   for (const Piece& piece : gang_of(state, job)) {
     std::vector<NodeCount> taken;
-    if (!trial.take_gang(piece.demand, piece.replicas, taken)) return {};
+    if (!take(state, job, piece, trial, taken)) return {};
     const std::int32_t ports = ports_of(*job.spec, piece.role);
     if (ports == 0) continue;
     each = ports;

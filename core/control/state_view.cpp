@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/membership/placing.hpp"
 #include "core/membership/seat_trial.hpp"
 
 namespace orrery {
@@ -25,6 +26,12 @@ void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& o
   std::sort(out.begin() + static_cast<std::ptrdiff_t>(mark),
             out.end(),
             [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
+}
+
+const Placer& StateView::placer() const { return placer_of(state_); }
+
+PlacementRequest StateView::placement(JobId id, const Demand& demand, std::int32_t replicas) const {
+  return placement_of(state_, state_.job(id), demand, replicas);
 }
 
 bool StateView::try_seats(JobId id,

@@ -53,6 +53,10 @@ class StateView final : public ClusterView {
     return state_.model_named(name);
   }
 
+  const Placer& placer() const override;
+
+  PlacementRequest placement(JobId id, const Demand& demand, std::int32_t replicas) const override;
+
   bool is_seated(JobId id) const override { return orrery::is_seated(*state_.job(id).spec); }
 
   bool try_seats(JobId id,

@@ -5,6 +5,7 @@
 
 #include "core/discovery/port_demand.hpp"
 #include "core/job/turns.hpp"
+#include "core/membership/placing.hpp"
 #include "core/membership/seating.hpp"
 
 namespace orrery {
@@ -52,7 +53,7 @@ std::vector<std::size_t> claim_order(const State& state,
 LeaseId claim(Step& step, const JobState& job, const Placed& placed) {
   const Demand demand = demand_of(step, job, placed.role);
   Ledger& ledger = step.state.ledger;
-  if (!placed.seat) return ledger.claim(job.row.id, placed.at.node, demand);
+  if (!placed.seat) return claim_on(step, job, placed.at.node, demand);
   return ledger.claim_seat(job.row.id, demand, *placed.seat, turns_of(*job.spec, placed.role));
 }
 
@@ -135,7 +136,7 @@ bool find_room(Step& step,
   if (!elastic_nodes.empty()) {
     if (!fits_there(ledger, job.row.demand, merged(elastic_nodes))) return false;
     nodes.assign(elastic_nodes.begin(), elastic_nodes.end());
-  } else if (!ledger.find_gang(job.row.demand, replicas, nodes)) {
+  } else if (!find_nodes(step, job, job.row.demand, replicas, nodes)) {
     return false;
   }
   append(job.row.elastic);
@@ -146,7 +147,7 @@ bool find_room(Step& step,
   const auto hold = [&](const Demand& demand) {
     for (const NodeCount& n : nodes)
       for (std::int32_t i = 0; i < n.replicas; ++i)
-        held.push_back(ledger.claim(job.row.id, n.node, demand));
+        held.push_back(claim_on(step, job, n.node, demand));
   };
   hold(job.row.demand);
   for (std::size_t r = 0; r < job.role_count() && fits; ++r) {
@@ -154,7 +155,7 @@ bool find_room(Step& step,
     if (role == job.row.elastic) continue;
     const Demand demand = demand_of(step, job, role);
     nodes.clear();
-    fits = ledger.find_gang(demand, job.target(role), nodes);
+    fits = find_nodes(step, job, demand, job.target(role), nodes);
     if (!fits) break;
     append(role);
     hold(demand);

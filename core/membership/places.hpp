@@ -52,6 +52,7 @@ class LedgerTrial {
 
   ~LedgerTrial() {
     step_.state.ledger = std::move(before_);
+    step_.state.scratch.forget();
     step_.woken.resize(woken_);
   }
 

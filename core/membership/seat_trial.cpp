@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/job/turns.hpp"
+#include "core/membership/placing.hpp"
 #include "core/membership/seating.hpp"
 
 namespace orrery {
@@ -137,8 +138,9 @@ bool try_seats(const State& state,
   const auto gang = [&](RoleIndex role, const RoleSpec& self) {
     if (self.is_seated()) return true;
     std::vector<NodeCount> nodes;
-    if (!trial.take_gang(anywhere(state, spec, role), size_of(job, role, size), nodes))
-      return false;
+    const PlacementRequest request =
+        placement_of(state, job, anywhere(state, spec, role), size_of(job, role, size));
+    if (!placer_of(state).place(request, trial, nodes)) return false;
     if (role == job.row.elastic) elastic.insert(elastic.end(), nodes.begin(), nodes.end());
     return true;
   };

@@ -4,6 +4,7 @@
 
 #include "core/job/turns.hpp"
 #include "core/membership/places.hpp"
+#include "core/membership/placing.hpp"
 #include "core/placement/reservation.hpp"
 #include "core/vcluster/seats.hpp"
 
@@ -86,8 +87,7 @@ bool take_others(Step& step,
     if (job.spec->roles[r].is_seated()) continue;
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     std::vector<NodeCount> nodes;
-    if (!step.state.ledger.find_gang(
-            demand_of(step, job, role), size_of(job, role, replicas), nodes))
+    if (!find_nodes(step, job, demand_of(step, job, role), size_of(job, role, replicas), nodes))
       return false;
     for (const NodeCount& n : nodes)
       if (!claims.take(out.emplace_back(Placed{role, n}))) return false;

@@ -11,6 +11,7 @@
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
+#include "core/membership/placing.hpp"
 #include "core/membership/releasing.hpp"
 #include "core/membership/seating.hpp"
 #include "core/state/phases.hpp"
@@ -46,7 +47,7 @@ std::int32_t find_room(Step& step,
   if (!is_sized_by_policy(job, role) && reach < more) return 0;
   for (auto n = static_cast<std::int32_t>(std::min<std::int64_t>(more, reach)); n > 0; --n) {
     if (step.state.quota_allows(job, resize.devices + n * each) &&
-        step.state.ledger.find_gang(demand, n, nodes))
+        find_nodes(step, job, demand, n, nodes))
       return n;
     if (!is_sized_by_policy(job, role)) return 0;
   }

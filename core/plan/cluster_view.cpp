@@ -1,6 +1,7 @@
 #include "core/plan/cluster_view.hpp"
 
 #include "core/job/turns.hpp"
+#include "core/placer/registry.hpp"
 
 namespace orrery {
 
@@ -13,6 +14,27 @@ Demand ClusterView::demand_of(const JobSpec& spec, RoleIndex role) const {
           bundle.device_model.empty() ? DeviceModelId::none() : model_named(bundle.device_model)};
 }
 
+const Placer& ClusterView::placer() const { return placers::initial(); }
+
+PlacementRequest ClusterView::placement(JobId id,
+                                        const Demand& demand,
+                                        std::int32_t replicas) const {
+  PlacementRequest request;
+  request.demand = demand;
+  request.replicas = replicas;
+  request.job = id;
+  return request;
+}
+
+bool place(const ClusterView& view,
+           JobId id,
+           const Demand& demand,
+           std::int32_t replicas,
+           CapacityTrial& trial,
+           std::vector<NodeCount>& nodes) {
+  return view.placer().place(view.placement(id, demand, replicas), trial, nodes);
+}
+
 bool try_start(const ClusterView& view,
                const JobView& job,
                std::int32_t replicas,
@@ -23,14 +45,14 @@ bool try_start(const ClusterView& view,
   if (view.is_seated(job.row.id)) return view.try_seats(job.row.id, replicas, trial, elastic);
   const std::size_t begin = elastic.size();
   const std::size_t mark = trial.mark();
-  if (!trial.take_gang(job.row.demand, replicas, elastic)) return false;
+  if (!place(view, job.row.id, job.row.demand, replicas, trial, elastic)) return false;
   std::vector<NodeCount> others;
   for (std::size_t r = 0; job.spec.roles.size() > 1 && r < job.spec.roles.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     if (role == job.row.elastic) continue;
     others.clear();
-    if (trial.take_gang(view.demand_of(job.spec, role), view.target(job.row.id, role), others))
-      continue;
+    const Demand demand = view.demand_of(job.spec, role);
+    if (place(view, job.row.id, demand, view.target(job.row.id, role), trial, others)) continue;
     trial.undo(mark);
     elastic.resize(begin);
     return false;

@@ -12,6 +12,7 @@
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
 #include "core/job/wait_queue.hpp"
+#include "core/placer/placer.hpp"
 #include "core/record/plan.hpp"
 
 namespace orrery {
@@ -66,6 +67,12 @@ class ClusterView {
   /// fits.
   virtual DeviceModelId model_named(std::string_view name) const = 0;
 
+  /// The placer that the allocator asks as well.
+  virtual const Placer& placer() const;
+
+  /// The request for so many replicas of `demand` for the job, to be made to `placer`.
+  virtual PlacementRequest placement(JobId id, const Demand& demand, std::int32_t replicas) const;
+
   /// Whether it is said where workers of the job sit: `try_seats` tells where it fits, and plans
   /// need not name its nodes.
   virtual bool is_seated(JobId) const { return false; }
@@ -84,6 +91,16 @@ class ClusterView {
   virtual std::span<const JobId> touched() const = 0;
   virtual bool touched_complete() const = 0;
 };
+
+/// Places so many replicas of `demand` for the job on the trial, beside what was tried already; the
+/// view's placer chooses the nodes. Appends them to `nodes` and takes the capacity, or changes
+/// nothing and returns false.
+bool place(const ClusterView& view,
+           JobId id,
+           const Demand& demand,
+           std::int32_t replicas,
+           CapacityTrial& trial,
+           std::vector<NodeCount>& nodes);
 
 /// Whether `replicas` of the elastic role, and the targets of all others, fit into the trial beside
 /// what was tried already; takes the capacity if so. Node lists of the elastic role go to `nodes`

@@ -6,6 +6,7 @@
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
+#include "core/membership/placing.hpp"
 #include "core/membership/releasing.hpp"
 #include "core/membership/seating.hpp"
 #include "core/recovery/ending.hpp"
@@ -192,8 +193,7 @@ bool place_missing(Step& step,
     const std::int32_t spare = elastic ? job.row.replicas - job.row.min_replicas : 0;
     std::vector<NodeCount> nodes;
     std::int32_t want = missing[r];
-    while (want > 0 && !step.state.ledger.find_gang(demand_of(step, job, role), want, nodes))
-      --want;
+    while (want > 0 && !find_nodes(step, job, demand_of(step, job, role), want, nodes)) --want;
     if (missing[r] - want > std::max(spare, 0)) return false;
     for (const NodeCount& n : nodes) added.push_back({role, n});
   }
@@ -425,11 +425,8 @@ void move_straggler(Step& step, JobState& job, const Worker& straggler) {
   const auto rank = static_cast<std::uint32_t>(&straggler - job.workers.data());
   change.keep[rank] = 0;
   // Anywhere but where it is slow.
-  const bool usable = step.state.ledger.node(slow).usable;
-  if (usable) step.state.ledger.set_usable(slow, false);
   std::vector<NodeCount> nodes;
-  const bool fits = step.state.ledger.find_gang(demand_of(step, job, straggler.role), 1, nodes);
-  if (usable) step.state.ledger.set_usable(slow, true);
+  const bool fits = find_nodes(step, job, demand_of(step, job, straggler.role), 1, nodes, slow);
   for (const NodeCount& n : nodes) change.added.push_back({straggler.role, n});
   if (!fits || !ports_fit(step.state.ledger, *job.spec, change.added)) return;
   open_incident(step, job, IncidentScope::Worker, Reason::WorkerStraggling, rank);

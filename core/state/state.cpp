@@ -63,6 +63,11 @@ void State::give_name_up(const JobState& gone) {
   after->before = gone.before;
 }
 
+void State::note_final(const JobState& job) {
+  --live_;
+  if (!job.row.elastic.is_none()) mix_.remove(job.row.demand);
+}
+
 void State::retain(const JobState& job) {
   if (!job.deleted) return finished_.push_back({job.row.id, job.finished_at});
   std::erase_if(finished_, [&](const Finished& each) { return each.job == job.row.id; });
@@ -282,7 +287,10 @@ void State::rebuild() {
   rebuild_node_timer();
   for_each_job([&](JobState& job) {
     take_name(job);
-    if (!is_final(job.row.phase)) ++live_;
+    if (!is_final(job.row.phase)) {
+      ++live_;
+      count_demand(job);
+    }
     if (job.row.holds) {
       holding_.insert(job.row.id);
       ++holding_count_;

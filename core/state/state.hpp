@@ -11,6 +11,7 @@
 #include "core/base/digest.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
+#include "core/cluster/demand_mix.hpp"
 #include "core/cluster/ledger.hpp"
 #include "core/job/wait_queue.hpp"
 #include "core/record/event.hpp"
@@ -98,6 +99,31 @@ struct PlansDue {
   bool any() const { return !submissions.empty() || completion || capacity || period; }
 };
 
+/// Capacity to try placements on. No part of the state: a copy of it begins without.
+class ScratchTrial {
+ public:
+  ScratchTrial() = default;
+
+  ScratchTrial(const ScratchTrial&) {}
+
+  ScratchTrial& operator=(const ScratchTrial&) {
+    trial_ = CapacityTrial{};
+    return *this;
+  }
+
+  /// Equal to `base`, with nothing tried.
+  CapacityTrial& on(const FreeIndex& base) {
+    trial_.sync(base);
+    return trial_;
+  }
+
+  /// For a base that went back to an earlier version.
+  void forget() { trial_.forget(); }
+
+ private:
+  CapacityTrial trial_;
+};
+
 /// The state. Copyable: a planner on another thread works on a copy.
 class State {
  public:
@@ -157,7 +183,15 @@ class State {
   }
 
   /// A job became final.
-  void note_final() { --live_; }
+  void note_final(const JobState& job);
+
+  /// The elastic role's demand of each live job that was sound when it was submitted.
+  const DemandMix& demand_mix() const { return mix_; }
+
+  /// The job's row is filled: its demand is part of the mix until it is final.
+  void count_demand(const JobState& job) { mix_.add(job.row.demand); }
+
+  ScratchTrial scratch;
 
   /// All workers of a final job are gone: it is retained for a while, then retired. One that a user
   /// has deleted goes at once; called again for one that is deleted while it is retained.
@@ -262,6 +296,7 @@ class State {
   std::uint32_t first_id_ = 0;          ///< All ids below are retired.
   std::size_t retired_prefix_ = 0;  ///< Entries of `slot_of_` known to be retired, from its begin.
   std::size_t live_ = 0;
+  DemandMix mix_;                  ///< Derived.
   std::deque<Finished> finished_;  ///< Retained, in the order in which their last worker went.
   NameTable names_;
   SortedIds holding_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "tests/support/placing.hpp"
 
 namespace orrery::testing {
 
@@ -451,7 +452,7 @@ class FakeCluster : public ClusterView {
       replicas -= kept;
     }
     std::vector<NodeCount> more;
-    if (replicas > 0 && !free_.take_gang(demand, replicas, more)) {
+    if (replicas > 0 && !take_gang(free_, demand, replicas, more)) {
       for (const NodeCount& n : nodes) free_.give(n.node, demand, n.replicas);
       return false;
     }
@@ -463,7 +464,7 @@ class FakeCluster : public ClusterView {
     for (std::size_t r = 0; r < j.rest.size(); ++r) {
       const RoleIndex role{static_cast<std::uint16_t>(r)};
       if (role == j.row.elastic) continue;
-      if (free_.take_gang(demand_of(*j.spec, role), target(j.row.id, role), j.rest[r])) continue;
+      if (take_gang(free_, demand_of(*j.spec, role), target(j.row.id, role), j.rest[r])) continue;
       give_rest(j);
       return false;
     }

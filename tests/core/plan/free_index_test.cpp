@@ -7,6 +7,7 @@
 
 #include "core/base/random.hpp"
 #include "core/record/plan.hpp"
+#include "tests/support/placing.hpp"
 
 namespace orrery {
 namespace {
@@ -39,7 +40,7 @@ TEST(FreeIndex, TakesTheTightestNode) {
   index.add(node(2));
   index.add(node(4));
   Nodes nodes;
-  ASSERT_TRUE(index.take_gang(devices(1), 2, nodes));
+  ASSERT_TRUE(take_gang(index, devices(1), 2, nodes));
   EXPECT_EQ(nodes, (Nodes{{NodeId{1}, 2}}));
 }
 
@@ -47,7 +48,7 @@ TEST(FreeIndex, UsesAsFewNodesAsPossible) {
   FreeIndex index;
   for (const std::int32_t n : {3, 8, 5, 2}) index.add(node(n));
   Nodes nodes;
-  ASSERT_TRUE(index.take_gang(devices(1), 10, nodes));
+  ASSERT_TRUE(take_gang(index, devices(1), 10, nodes));
   EXPECT_EQ(nodes, (Nodes{{NodeId{1}, 8}, {NodeId{3}, 2}}));
 }
 
@@ -56,10 +57,10 @@ TEST(FreeIndex, TakesAllOrNothing) {
   index.add(node(7));
   index.add(node(7));
   Nodes nodes;
-  EXPECT_FALSE(index.take_gang(devices(4), 3, nodes)) << "14 devices, but only two fours";
+  EXPECT_FALSE(take_gang(index, devices(4), 3, nodes)) << "14 devices, but only two fours";
   EXPECT_TRUE(nodes.empty());
   EXPECT_EQ(index.free_devices(), 14);
-  EXPECT_TRUE(index.take_gang(devices(4), 2, nodes));
+  EXPECT_TRUE(take_gang(index, devices(4), 2, nodes));
 }
 
 TEST(FreeIndex, LooksAtModelCpuAndUse) {
@@ -69,18 +70,18 @@ TEST(FreeIndex, LooksAtModelCpuAndUse) {
   Demand second = devices(2);
   second.model = DeviceModelId{1};
   Nodes nodes;
-  EXPECT_FALSE(index.take_gang(second, 3, nodes));
-  EXPECT_TRUE(index.take_gang(second, 2, nodes));
+  EXPECT_FALSE(take_gang(index, second, 3, nodes));
+  EXPECT_TRUE(take_gang(index, second, 2, nodes));
   Demand thirsty = devices(1);
   thirsty.cpu = MilliCpu{40'000};
   nodes.clear();
-  EXPECT_TRUE(index.take_gang(thirsty, 1, nodes));
+  EXPECT_TRUE(take_gang(index, thirsty, 1, nodes));
   EXPECT_EQ(nodes, (Nodes{{NodeId{0}, 1}}));
-  EXPECT_FALSE(index.take_gang(thirsty, 1, nodes)) << "24 cores are left on each node at most";
+  EXPECT_FALSE(take_gang(index, thirsty, 1, nodes)) << "24 cores are left on each node at most";
   NodeFree gone = index.at(NodeId{0});
   gone.usable = false;
   index.set(NodeId{0}, gone);
-  EXPECT_FALSE(index.take_gang(devices(1), 1, nodes));
+  EXPECT_FALSE(take_gang(index, devices(1), 1, nodes));
   EXPECT_EQ(index.free_devices(), 0);
 }
 
@@ -91,17 +92,17 @@ TEST(FreeIndex, JobsWithoutDevicesFitWhereTheirCpuDoes) {
   Demand d;
   d.cpu = MilliCpu{30'000};
   Nodes nodes;
-  EXPECT_TRUE(index.take_gang(d, 4, nodes));
-  EXPECT_FALSE(index.take_gang(d, 1, nodes));
+  EXPECT_TRUE(take_gang(index, d, 4, nodes));
+  EXPECT_FALSE(take_gang(index, d, 1, nodes));
 }
 
 TEST(FreeIndex, SharesOfOneDeviceAddUp) {
   FreeIndex index;
   index.add(node(1));
   Nodes nodes;
-  EXPECT_TRUE(index.take_gang(share(400), 2, nodes));
-  EXPECT_FALSE(index.take_gang(share(400), 1, nodes));
-  EXPECT_TRUE(index.take_gang(share(200), 1, nodes));
+  EXPECT_TRUE(take_gang(index, share(400), 2, nodes));
+  EXPECT_FALSE(take_gang(index, share(400), 1, nodes));
+  EXPECT_TRUE(take_gang(index, share(200), 1, nodes));
   EXPECT_EQ(index.free_devices(), 0);
   index.give(NodeId{0}, share(400), 2);
   index.give(NodeId{0}, share(200), 1);
@@ -112,11 +113,11 @@ TEST(FreeIndex, SharesFitOnEveryDeviceThatHasSoMuchLeft) {
   FreeIndex index;
   index.add(node(3));
   Nodes nodes;
-  ASSERT_TRUE(index.take_gang(share(600), 3, nodes));
+  ASSERT_TRUE(take_gang(index, share(600), 3, nodes));
   EXPECT_EQ(index.free_devices(), 0);
   EXPECT_EQ(index.device_room(), 2) << "1.2 of a device";
-  EXPECT_FALSE(index.take_gang(share(400), 4, nodes));
-  EXPECT_TRUE(index.take_gang(share(400), 3, nodes));
+  EXPECT_FALSE(take_gang(index, share(400), 4, nodes));
+  EXPECT_TRUE(take_gang(index, share(400), 3, nodes));
   EXPECT_EQ(index.device_room(), 0);
 }
 
@@ -124,10 +125,10 @@ TEST(FreeIndex, AShareTakesTheFullestDeviceThatHasSoMuchLeft) {
   FreeIndex index;
   index.add(node(2));
   Nodes nodes;
-  ASSERT_TRUE(index.take_gang(share(700), 1, nodes));
-  ASSERT_TRUE(index.take_gang(share(600), 1, nodes));
-  ASSERT_TRUE(index.take_gang(share(300), 1, nodes));
-  EXPECT_TRUE(index.take_gang(share(400), 1, nodes)) << "the 300 went beside the 700";
+  ASSERT_TRUE(take_gang(index, share(700), 1, nodes));
+  ASSERT_TRUE(take_gang(index, share(600), 1, nodes));
+  ASSERT_TRUE(take_gang(index, share(300), 1, nodes));
+  EXPECT_TRUE(take_gang(index, share(400), 1, nodes)) << "the 300 went beside the 700";
 }
 
 /// Devices of nodes one by one, each with what is left of it; shares are placed as claims are.
@@ -178,7 +179,7 @@ TEST(CapacityTrial, SharesAgreeWithAPlainArrayAndAreUndoneExactly) {
       const auto replicas = static_cast<std::int32_t>(random.between(1, 6));
       const std::size_t mark = trial.mark();
       Nodes taken;
-      ASSERT_EQ(trial.take_gang(share(part), replicas, taken), model.fit(part) >= replicas);
+      ASSERT_EQ(take_gang(trial, share(part), replicas, taken), model.fit(part) >= replicas);
       if (random.chance(0.3)) {
         trial.undo(mark);
       } else {
@@ -264,7 +265,7 @@ TEST(FreeIndex, AgreesWithAPlainArrayOnRandomHistories) {
         const Demand d = random_demand(random);
         const auto replicas = static_cast<std::int32_t>(random.between(1, 12));
         Nodes taken;
-        const bool fits = index.take_gang(d, replicas, taken);
+        const bool fits = take_gang(index, d, replicas, taken);
         ASSERT_EQ(fits, model.fit(d) >= replicas) << "step " << step;
         if (!fits) continue;
         model.change(taken, d, 1);
@@ -307,7 +308,7 @@ TEST(CapacityTrial, FollowsItsBaseAndRollsBack) {
     const auto churn = [&](auto& target, std::uint64_t times) {
       Nodes taken;
       for (; times > 0; --times) {
-        if (random.below(2) == 0 && target.take_gang(devices(1), 3, taken)) continue;
+        if (random.below(2) == 0 && take_gang(target, devices(1), 3, taken)) continue;
         if (taken.empty()) continue;
         target.give(taken.back().node, devices(1), taken.back().replicas);
         taken.pop_back();

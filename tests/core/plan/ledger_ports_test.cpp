@@ -8,6 +8,7 @@
 #include "core/base/random.hpp"
 #include "core/cluster/ledger.hpp"
 #include "core/record/codec.hpp"
+#include "tests/support/placing.hpp"
 
 namespace orrery {
 namespace {
@@ -33,7 +34,7 @@ class LedgerPorts : public testing::Test {
   }
 
   LeaseId claim(std::uint32_t node, std::int32_t ports) {
-    const LeaseId lease = ledger.claim(kJob, NodeId{node}, kCore);
+    const LeaseId lease = claim_on(ledger, kJob, NodeId{node}, kCore);
     EXPECT_TRUE(ledger.take_ports(lease, ports));
     ledger.check();
     return lease;
@@ -73,7 +74,7 @@ TEST_F(LedgerPorts, AClaimThatIsGivenUpGivesItsPortsBackAtOnce) {
 
 TEST_F(LedgerPorts, ANodeWithoutAGapRefusesAndNothingChanges) {
   claim(0, kPortsPerNode - 1);
-  const LeaseId lease = ledger.claim(kJob, NodeId{0}, kCore);
+  const LeaseId lease = claim_on(ledger, kJob, NodeId{0}, kCore);
   EXPECT_FALSE(ledger.take_ports(lease, 2));
   EXPECT_EQ(ledger.lease(lease).ports, PortRange{});
   ledger.check();
@@ -92,7 +93,7 @@ TEST(LedgerPortsProperty, PortsOfLivingLeasesNeverMeetAndSurviveARestart) {
     for (int step = 0; step < 200; ++step) {
       const NodeId node{static_cast<std::uint32_t>(random.below(3))};
       if (random.chance(0.5) && ledger.free().at(node).cpu >= kCore.cpu) {
-        held.push_back(ledger.claim(kJob, node, kCore));
+        held.push_back(claim_on(ledger, kJob, node, kCore));
         if (random.chance(0.8)) {
           ASSERT_TRUE(
               ledger.take_ports(held.back(), static_cast<std::int32_t>(1 + random.below(9))));

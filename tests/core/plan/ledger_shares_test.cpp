@@ -9,6 +9,7 @@
 #include "core/cluster/ledger.hpp"
 #include "core/record/codec.hpp"
 #include "core/record/plan.hpp"
+#include "tests/support/placing.hpp"
 
 namespace orrery {
 namespace {
@@ -58,15 +59,15 @@ std::int64_t fit_by_leases(const Ledger& ledger, std::int32_t thousandths) {
 TEST(LedgerShares, AGangFitsOntoTwoHalfFreeDevicesOfOneNode) {
   Ledger ledger;
   ledger.add_node(nodes_of(1, 2), DeviceModelId{0});
-  (void)ledger.claim(JobId{1}, NodeId{0}, part(600));
-  (void)ledger.claim(JobId{1}, NodeId{0}, part(600));
+  (void)claim_on(ledger, JobId{1}, NodeId{0}, part(600));
+  (void)claim_on(ledger, JobId{1}, NodeId{0}, part(600));
   std::vector<NodeCount> nodes;
-  EXPECT_TRUE(ledger.find_gang(part(400), 2, nodes));
+  EXPECT_TRUE(find_gang(ledger, part(400), 2, nodes));
   nodes.clear();
   ledger.count_parts(false);
-  EXPECT_FALSE(ledger.find_gang(part(400), 2, nodes)) << "as journals from before have it";
+  EXPECT_FALSE(find_gang(ledger, part(400), 2, nodes)) << "as journals from before have it";
   ledger.count_parts(true);
-  EXPECT_TRUE(ledger.find_gang(part(400), 2, nodes));
+  EXPECT_TRUE(find_gang(ledger, part(400), 2, nodes));
 }
 
 TEST(LedgerShares, AGangFitsWhereTheLeasesLeaveRoomAndNowhereElse) {
@@ -92,11 +93,11 @@ TEST(LedgerShares, AGangFitsWhereTheLeasesLeaveRoomAndNowhereElse) {
         const bool parts = random.chance(0.8);
         const Demand demand = parts ? part(thousandths) : whole(1);
         std::vector<NodeCount> nodes;
-        const bool fits = ledger.find_gang(demand, replicas, nodes);
+        const bool fits = find_gang(ledger, demand, replicas, nodes);
         ASSERT_EQ(fits, fit_by_leases(ledger, parts ? thousandths : 1000) >= replicas);
         for (const NodeCount& n : nodes)
           for (std::int32_t i = 0; i < n.replicas; ++i)
-            held.push_back(ledger.claim(JobId{1}, n.node, demand));
+            held.push_back(claim_on(ledger, JobId{1}, n.node, demand));
       }
       ledger.check();
     }

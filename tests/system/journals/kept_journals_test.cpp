@@ -70,6 +70,19 @@ std::string seating_facts_of(const JobState& job) {
   return out.str();
 }
 
+/// What version 4 knows of who sized a job, and of what failed.
+std::string failure_facts_of(const JobState& job) {
+  std::ostringstream out;
+  const JobFailover& failover = job.failover;
+  out << "  sized by its user " << job.sized_by_user << ", limit passed by " << failover.limit_rank
+      << ", refused " << failover.refused_rank << " on node " << failover.refused_by.value << "\n";
+  for (const WorkerFailure& failure : job.failures)
+    out << "  failed " << failure.local_rank << " on node " << failure.node.value << " at "
+        << failure.at.ns << " ns: " << to_string(failure.reason) << ", exit code "
+        << failure.exit_code << "\n";
+  return out.str();
+}
+
 /// What a reader of the journal is asked about: totals, and each job's phase and counts.
 std::string facts_of(const State& state, std::uint16_t version) {
   std::ostringstream out;
@@ -90,6 +103,7 @@ std::string facts_of(const State& state, std::uint16_t version) {
     out << facts_of(job);
     if (version >= 2) out << failover_facts_of(job.failover);
     if (version >= 3) out << seating_facts_of(job);
+    if (version >= 4) out << failure_facts_of(job);
   });
   return out.str();
 }

@@ -1,0 +1,42 @@
+#include "core/membership/placing.hpp"
+
+#include "core/placer/registry.hpp"
+
+namespace orrery {
+
+// The settings name none yet: the first of the table serves.
+const Placer& placer_of(const State& /*state*/) { return placers::initial(); }
+
+PlacementRequest placement_of(const State& state,
+                              const JobState& job,
+                              const Demand& demand,
+                              std::int32_t replicas,
+                              NodeId avoid) {
+  return {demand,
+          replicas,
+          avoid,
+          state.settings.seed,
+          job.row.id,
+          job.row.generation,
+          &state.demand_mix()};
+}
+
+bool find_nodes(Step& step,
+                const JobState& job,
+                const Demand& demand,
+                std::int32_t replicas,
+                std::vector<NodeCount>& nodes,
+                NodeId avoid) {
+  State& state = step.state;
+  CapacityTrial& trial = state.scratch.on(state.ledger.free());
+  return placer_of(state).place(placement_of(state, job, demand, replicas, avoid), trial, nodes);
+}
+
+LeaseId claim_on(Step& step, const JobState& job, NodeId node, const Demand& demand) {
+  Ledger& ledger = step.state.ledger;
+  const DeviceSet devices =
+      placer_of(step.state).choose_devices(ledger.devices_of(node, demand), demand);
+  return ledger.claim(job.row.id, node, demand, devices);
+}
+
+}  // namespace orrery

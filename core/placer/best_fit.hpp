@@ -1,0 +1,21 @@
+// Few nodes, the last one the tightest fit.
+#pragma once
+
+#include "core/placer/placer.hpp"
+
+namespace orrery {
+
+/// As few nodes as possible, the last one the tightest fit, the lowest id on ties. Parts of devices
+/// and demands without a device go to the node with the fewest free devices.
+class BestFit final : public Placer {
+ public:
+  std::string_view name() const override { return "best_fit/1"; }
+
+  bool place(const PlacementRequest& request,
+             CapacityTrial& trial,
+             std::vector<NodeCount>& nodes) const override;
+
+  DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const override;
+};
+
+}  // namespace orrery

@@ -1,0 +1,54 @@
+// The placer: which nodes a gang gets, and which devices on one of them. Pure: equal requests on
+// equal trials give equal places.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/random.hpp"
+#include "core/cluster/demand_mix.hpp"
+#include "core/cluster/free_index.hpp"
+#include "core/cluster/node_count.hpp"
+#include "core/cluster/node_devices.hpp"
+
+namespace orrery {
+
+/// What is to be placed. All of it comes from the state, so that a policy on a view and the
+/// allocator ask for the same.
+struct PlacementRequest {
+  Demand demand;                   ///< Of one replica.
+  std::int32_t replicas = 1;       ///< Of the gang, at least 1.
+  NodeId avoid;                    ///< A node that gets none; none: any may get some.
+  std::uint64_t seed = 0;          ///< Of the run;
+  JobId job;                       ///< with the job and
+  Generation generation;           ///< its present membership the key of `stream`.
+  const DemandMix* mix = nullptr;  ///< Of the live jobs; outlives the call. Null: not known.
+
+  /// Random numbers for this request: the same ones each time that it is asked for.
+  Random stream() const;
+};
+
+/// Chooses nodes and devices. Holds no state. Selected by name independently of the policy;
+/// allocator and policies ask the same one.
+class Placer {
+ public:
+  virtual ~Placer() = default;
+
+  /// Versioned name, for example "best_fit/1".
+  virtual std::string_view name() const = 0;
+
+  /// Chooses nodes for all replicas of the request on what the trial has free. Appends them to
+  /// `nodes`, in the order of ranks, and takes the capacity from the trial; false, and nothing
+  /// changed, where they do not fit. No node stands twice among those appended.
+  virtual bool place(const PlacementRequest& request,
+                     CapacityTrial& trial,
+                     std::vector<NodeCount>& nodes) const = 0;
+
+  /// Chooses devices for one replica on a node that has room for it: `demand.devices` of `whole`,
+  /// or for a part of a device one that has so much left. None where the demand has no device.
+  virtual DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const = 0;
+};
+
+}  // namespace orrery

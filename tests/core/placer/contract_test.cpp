@@ -1,0 +1,191 @@
+// What every placer of the registry must keep.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/placer/registry.hpp"
+
+namespace orrery {
+namespace {
+
+FreeIndex random_nodes(Random& random) {
+  FreeIndex index;
+  const auto count = static_cast<int>(random.between(1, 12));
+  for (int i = 0; i < count; ++i) {
+    const auto devices = static_cast<std::int32_t>(random.between(0, 8));
+    NodeFree node{MilliCpu{random.between(0, 64) * 1000},
+                  Bytes{random.between(0, 64) << 30},
+                  devices,
+                  0,
+                  devices == 0 ? DeviceModelId::none()
+                               : DeviceModelId{static_cast<std::uint16_t>(random.below(2))},
+                  random.chance(0.9)};
+    if (devices > 0 && random.chance(0.3))
+      set_parts(node, {static_cast<std::int16_t>(random.between(1, 999))});
+    index.add(node);
+  }
+  return index;
+}
+
+Demand random_demand(Random& random) {
+  Demand demand;
+  demand.cpu = MilliCpu{random.between(0, 16) * 1000};
+  demand.memory = Bytes{random.between(0, 16) << 30};
+  demand.devices = static_cast<std::int32_t>(random.between(0, 4));
+  if (demand.devices == 1 && random.chance(0.5))
+    demand.share = Share{static_cast<std::int32_t>(random.between(1, 999))};
+  if (random.chance(0.3)) demand.model = DeviceModelId{static_cast<std::uint16_t>(random.below(2))};
+  return demand;
+}
+
+std::int64_t replicas_that_fit_in_all(const FreeIndex& index, const Demand& demand, NodeId avoid) {
+  std::int64_t sum = 0;
+  for (std::uint32_t n = 0; n < index.size(); ++n)
+    if (NodeId{n} != avoid) sum += replicas_that_fit(index.at(NodeId{n}), demand);
+  return sum;
+}
+
+void expect_same(const FreeIndex& a, const FreeIndex& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::uint32_t n = 0; n < a.size(); ++n) ASSERT_EQ(a.at(NodeId{n}), b.at(NodeId{n}));
+}
+
+class PlacerContract : public ::testing::TestWithParam<std::string> {
+ protected:
+  const Placer& placer() { return *placers::find(GetParam()); }
+};
+
+// All or nothing; where there is room, and nowhere else; the same answer to the same question.
+TEST_P(PlacerContract, PlacesWholeGangsWhereThereIsRoom) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "placer contract");
+    FreeIndex base = random_nodes(random);
+    CapacityTrial trial;
+    CapacityTrial again;
+    DemandMix mix;
+    for (int i = 0; i < 4; ++i) mix.add(random_demand(random));
+    for (int step = 0; step < 12; ++step) {
+      PlacementRequest request;
+      request.demand = random_demand(random);
+      request.replicas = static_cast<std::int32_t>(random.between(1, 10));
+      request.seed = seed;
+      request.job = JobId{static_cast<std::uint32_t>(step)};
+      request.mix = &mix;
+      if (random.chance(0.2))
+        request.avoid = NodeId{static_cast<std::uint32_t>(random.below(base.size()))};
+      trial.sync(base);
+      again.sync(base);
+      std::vector<NodeCount> nodes{{NodeId{0}, 7}};
+      std::vector<NodeCount> twice{{NodeId{0}, 7}};
+      const bool placed = placer().place(request, trial, nodes);
+      ASSERT_EQ(placed,
+                replicas_that_fit_in_all(base, request.demand, request.avoid) >= request.replicas);
+      ASSERT_EQ(placer().place(request, again, twice), placed);
+      ASSERT_EQ(nodes, twice);
+      ASSERT_EQ(nodes.front(), (NodeCount{NodeId{0}, 7})) << "what was there is left alone";
+      expect_same(trial.index(), again.index());
+      std::int32_t sum = 0;
+      for (std::size_t i = 1; i < nodes.size(); ++i) {
+        const NodeCount& at = nodes[i];
+        ASSERT_NE(at.node, request.avoid);
+        ASSERT_GE(at.replicas, 1);
+        ASSERT_GE(replicas_that_fit(base.at(at.node), request.demand), at.replicas);
+        for (std::size_t k = 1; k < i; ++k) ASSERT_NE(nodes[k].node, at.node);
+        base.take(at.node, request.demand, at.replicas);
+        sum += at.replicas;
+      }
+      ASSERT_EQ(sum, placed ? request.replicas : 0);
+      expect_same(trial.index(), base);
+    }
+  }
+}
+
+TEST_P(PlacerContract, ChoosesDevicesThatAreFree) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "placer devices");
+    NodeDevices devices;
+    const auto count = static_cast<int>(random.between(1, 64));
+    const auto part = static_cast<std::int32_t>(random.between(1, 999));
+    for (int d = 0; d < count; ++d) {
+      if (random.chance(0.5)) {
+        devices.whole |= DeviceSet{1} << d;
+        if (random.chance(0.5)) devices.unused |= DeviceSet{1} << d;
+      } else {
+        devices.left[static_cast<std::size_t>(d)] =
+            static_cast<std::int16_t>(random.between(0, 999));
+      }
+    }
+    Demand demand;
+    EXPECT_EQ(placer().choose_devices(devices, demand), DeviceSet{0});
+    if (std::popcount(devices.whole) == 0) continue;
+    demand.devices = static_cast<std::int32_t>(random.between(1, std::popcount(devices.whole)));
+    const DeviceSet whole = placer().choose_devices(devices, demand);
+    EXPECT_EQ(std::popcount(whole), demand.devices);
+    EXPECT_EQ(whole & ~devices.whole, DeviceSet{0});
+    demand.devices = 1;
+    demand.share = Share{part};
+    const DeviceSet one = placer().choose_devices(devices, demand);
+    ASSERT_EQ(std::popcount(one), 1);
+    const auto device = static_cast<std::size_t>(std::countr_zero(one));
+    EXPECT_TRUE((one & devices.whole) != 0 || devices.left[device] >= part);
+    EXPECT_EQ(placer().choose_devices(devices, demand), one);
+  }
+}
+
+TEST_P(PlacerContract, HasANameWithAVersion) {
+  const std::string name(placer().name());
+  EXPECT_EQ(name.substr(0, name.find('/')), GetParam());
+  EXPECT_NE(name.find('/'), std::string::npos);
+  EXPECT_EQ(placers::find(name), &placer());
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const placers::PlacerRow& row : placers::rows()) out.emplace_back(row.name);
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry,
+                         PlacerContract,
+                         ::testing::ValuesIn(names()),
+                         [](const auto& each) { return each.param; });
+
+TEST(Placers, AnUnknownNameIsNone) { EXPECT_EQ(placers::find("best"), nullptr); }
+
+TEST(Placers, TheStreamOfARequestIsItsOwn) {
+  PlacementRequest request;
+  request.seed = 7;
+  request.job = JobId{3};
+  PlacementRequest other = request;
+  EXPECT_EQ(request.stream().bits(), other.stream().bits());
+  other.generation = Generation{1};
+  EXPECT_NE(request.stream().bits(), other.stream().bits());
+  other = request;
+  other.seed = 8;
+  EXPECT_NE(request.stream().bits(), other.stream().bits());
+}
+
+TEST(Placers, TheMixIsTheSameWhateverTheOrder) {
+  Demand one;
+  one.devices = 1;
+  Demand two;
+  two.devices = 2;
+  DemandMix mix;
+  for (const Demand& demand : {two, one, two, one, one}) mix.add(demand);
+  mix.remove(two);
+  mix.remove(two);
+  ASSERT_EQ(mix.entries().size(), 1u);
+  EXPECT_EQ(mix.entries().front().jobs, 3);
+  mix.add(two);
+  EXPECT_EQ(mix.entries().back().demand.devices, 2);
+}
+
+}  // namespace
+}  // namespace orrery
