@@ -391,8 +391,8 @@ void on_event(Step& step, const NodeReturned& event) {
   }
   const bool left = node.leaves_at <= step.at;
   if (was_silent || left) {
-    node.leaves_at = Instant::never();
-    state.rebuild_node_timer();
+    // A look at all nodes, for those alone whose time to leave is over.
+    if (!std::exchange(node.leaves_at, Instant::never()).is_never()) state.rebuild_node_timer();
     refresh_node(step, event.node, NodeChange::Returned);
     state.due.capacity = true;
   }

@@ -80,6 +80,7 @@ void refresh_node(Step& step, NodeId node, NodeChange change) {
   const NodeState& state = step.state.nodes[node.index()];
   set_usable(step, node);
   tell(step, node, change);
+  if (!step.state.has_spares) return;
   if (before && !is_healthy(state)) {
     call_spare(step, node);
   } else if (!before && is_healthy(state) && !state.spare) {

@@ -285,6 +285,9 @@ void State::rebuild() {
   ledger.count_parts(settings.rules >= 1);
   ledger.rebuild();
   rebuild_node_timer();
+  has_spares = std::any_of(nodes.begin(), nodes.end(), [](const NodeState& node) {
+    return node.spare || !node.stands_in_for.is_none();
+  });
   for_each_job([&](JobState& job) {
     take_name(job);
     if (!is_final(job.row.phase)) {

@@ -247,8 +247,12 @@ class State {
   /// When the first exclusion of a node ends; never where none does.
   Instant node_timer() const { return node_timer_; }
 
-  /// After the end of an exclusion has changed.
+  /// After the end of an exclusion has changed. A look at all nodes.
   void rebuild_node_timer();
+
+  /// Some node was declared as a spare; else nobody needs to look for one among all nodes. Derived:
+  /// neither saved nor in the digest.
+  bool has_spares = false;
 
   /// Takes a job whose timer is due at or before `now`, or none.
   JobId take_due_timer();

@@ -24,6 +24,7 @@ class Life {
     JobState& job = state_.add_job(spec_);
     job.row.generation = Generation{1};
     job.row.phase = JobPhase::Running;
+    state_.count_demand(job);
     job.incarnation = Incarnation{1};
     Worker& worker = job.workers.emplace_back();
     worker.role = RoleIndex{0};
@@ -38,7 +39,7 @@ class Life {
   void end(JobState& job) {
     job.workers[0].state = WorkerState::Succeeded;
     job.row.phase = JobPhase::Succeeded;
-    state_.note_final();
+    state_.note_final(job);
     state_.retain(job);
     state_.retire_old();
   }
