@@ -99,11 +99,13 @@ class Chaos:
 
     def __init__(self, program, seed, kills, jobs):
         self.random = random.Random(seed)
+        self.begun = time.monotonic()
         self.kills_left = kills
         self.jobs = [f"job-{number}" for number in range(jobs)]
         self.submitted = []
         self.charged = collections.Counter()  # By (job, rank): kills of its worker or shim.
         self.done = collections.Counter()     # By kind.
+        self.strikes = []                     # What was killed, for a failure's story.
         # A lease that outlives the pauses of an agent that was killed several times.
         self.cluster = Cluster(program, "--agents", AGENTS, "--set", "settings.node_lease=30s",
                                "--set", "settings.fence_margin=5s")
@@ -178,8 +180,10 @@ class Chaos:
         if kind in ("controller", "agent"):
             daemons = {name: pid for name, pid in self.cluster.daemons().items()
                        if (name == "controller") == (kind == "controller")}
-            if not daemons or not self.kill(daemons[self.random.choice(sorted(daemons))]):
+            name = self.random.choice(sorted(daemons)) if daemons else None
+            if not daemons or not self.kill(daemons[name]):
                 return False
+            self.note(f"{name}, process {daemons[name]}")
         else:
             found = self.victim()
             if not found:
@@ -191,17 +195,32 @@ class Chaos:
                 kind = "shim"
             if not self.kill(worker if kind == "worker" else shim):
                 self.charged[rank.job, rank.rank] -= 1
+                self.note(f"no {kind} of {rank.job} rank {rank.rank}: it was gone")
                 return False
+            self.note(f"{kind} of {rank.job} rank {rank.rank}, worker {worker}, shim {shim}")
         self.done[kind] += 1
         return True
+
+    def note(self, what):
+        self.strikes.append(f"{time.monotonic() - self.begun:.2f} s: {what}")
 
     def judge_so_far(self):
         for rank in self.witnesses.read():
             where = f"{rank.job} rank {rank.rank}"
             assert rank.twice == 0, f"{where}: ran twice at the same time"
             allowed = 1 + self.charged[rank.job, rank.rank]
-            assert len(rank.starts) <= allowed, \
-                f"{where}: {len(rank.starts)} starts, {allowed} are accounted for"
+            assert len(rank.starts) <= allowed, (
+                f"{where}: {len(rank.starts)} starts, {allowed} are accounted for; "
+                f"(worker, shim) of each: {rank.starts}; {self.story_of(rank.job)}")
+
+    def story_of(self, job):
+        """What the controller says of a job, and the lines of its events."""
+        name = job.removeprefix("default.")
+        try:
+            return json.dumps({"job": self.ask(f"/api/v1/jobs/{name}"),
+                               "events": self.ask(f"/api/v1/events?job={name}&backlog=100")}, indent=1)
+        except AssertionError as error:
+            return f"no story: {error}"
 
     def all_ended(self):
         self.judge_so_far()
@@ -211,7 +230,7 @@ class Chaos:
             known[name]["phase"] in ("Succeeded", "Failed") for name in self.jobs)
 
     def run(self):
-        begun = time.monotonic()
+        begun = self.begun
         while self.kills_left > 0 and time.monotonic() - begun < STRIKES_S_MAX:
             self.submit_some()
             if self.strike():
@@ -242,6 +261,7 @@ class Chaos:
         for log in sorted(self.cluster.state.glob("*.log")):
             print(f"--- {log.name}\n" + "".join(log.read_text().splitlines(True)[-30:]))
         print("".join(self.cluster.said[-40:]))
+        print("struck:\n" + "\n".join(self.strikes[-60:]))
 
 
 def main():
