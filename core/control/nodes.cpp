@@ -69,6 +69,7 @@ void replace_node(Step& step, NodeId node) {
   state.excluded_until = Instant::never();
   state.leaves_at = Instant::never();
   state.incidents.clear();
+  step.state.rebuild_node_timer();
   step.state.for_each_job([&](JobState& job) {
     for (ReplicaRecord& record : job.failover.replicas)
       if (record.node == node) record.node_failures = 0;
