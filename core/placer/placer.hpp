@@ -30,8 +30,8 @@ struct PlacementRequest {
   Random stream() const;
 };
 
-/// Chooses nodes and devices. Holds no state. Selected by name independently of the policy;
-/// allocator and policies ask the same one.
+/// Chooses nodes and devices. Holds no state. The allocator and the policies' view have one; no
+/// setting names another yet, and tiresias and optimus ask MostFree for jobs of whole devices.
 class Placer {
  public:
   virtual ~Placer() = default;
