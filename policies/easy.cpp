@@ -7,21 +7,6 @@
 namespace orrery::policies {
 namespace {
 
-// What lies between two states of a node, as one replica's demand; nothing where `upper` has less.
-Demand difference(const NodeFree& upper, const NodeFree& lower) {
-  Demand d;
-  d.cpu.count = std::max<std::int64_t>(0, upper.cpu.count - lower.cpu.count);
-  d.memory.count = std::max<std::int64_t>(0, upper.memory.count - lower.memory.count);
-  d.devices = std::max(0, upper.devices - lower.devices);
-  return d;
-}
-
-void reduce_to(CapacityTrial& trial, NodeId node, const NodeFree& most) {
-  const Demand excess = difference(trial.index().at(node), most);
-  if (excess.devices > 0 || excess.cpu.count > 0 || excess.memory.count > 0)
-    trial.take(node, excess, 1);
-}
-
 // Never for a job without devices, and for one that is giving them back: they count as free now.
 Instant estimated_end(const JobRow& row) {
   const bool stays =
@@ -219,7 +204,14 @@ void Easy::look_beside(const ClusterView& view, Reservation& reserved) {
   reserved.looked_beside = true;
   beside_.sync(gang_.trial().index());
   ends_.look_at(view, view.job(reserved.head), reserved.shadow);
-  for (const NodeId node : ends_.nodes_of_fit()) reduce_to(beside_, node, ends_.left_at(node));
+  for (const NodeId node : ends_.nodes_of_fit()) beside_.reduce(node, ends_.left_at(node));
+}
+
+// What was started since `mark` leaves no more to long jobs than to others. Where parts of devices
+// are taken, the two may take them from different devices, so that the rest is not the same.
+void Easy::follow_beside(std::size_t mark) {
+  for (const NodeId node : gang_.trial().touched().subspan(mark))
+    beside_.reduce(node, gang_.trial().index().at(node));
 }
 
 bool Easy::start_beside(const ClusterView& view,
@@ -237,16 +229,14 @@ bool Easy::start_beside(const ClusterView& view,
 }
 
 bool Easy::start_short(const WaitEntry& entry, const Reservation& reserved, Plan& plan) {
-  const std::size_t mark = gang_.trial().touched().size();
+  const std::size_t mark = gang_.trial().mark();
   if (!gang_.start(entry.job, plan)) {
     Shape* shape = shape_in_call(entry.job);
     if (shape != nullptr && gang_.quota_allows(entry.job))
       shape->fits_now = shape->fits_beside = false;
     return false;
   }
-  if (reserved.looked_beside)
-    for (const NodeId node : gang_.trial().touched().subspan(mark))
-      reduce_to(beside_, node, gang_.trial().index().at(node));
+  if (reserved.looked_beside) follow_beside(mark);
   return true;
 }
 
@@ -269,7 +259,9 @@ bool Easy::start_long(const ClusterView& view,
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
+  const std::size_t mark = gang_.trial().mark();
   gang_.start_on(entry.job, nodes, plan);
+  follow_beside(mark);
   return true;
 }
 

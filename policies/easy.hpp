@@ -85,6 +85,7 @@ class Easy : public Policy {
   Reservation reserve_by_count(const ClusterView& view, const JobView& head);
   Reservation reserve_by_node(const ClusterView& view, const JobView& head);
   void look_beside(const ClusterView& view, Reservation& reserved);
+  void follow_beside(std::size_t mark);
   void backfill(const ClusterView& view, JobId head, Plan& plan);
   bool start_beside(const ClusterView& view,
                     const WaitEntry& entry,

@@ -140,8 +140,9 @@ Plan Optimus::place(const ClusterView& view, std::vector<Sized> sized) {
     if (s.replicas == 0) plan.preempt(s.id);
   }
   for (const Sized& s : sized) {
-    if (s.replicas == 0) continue;
-    if (!place_one(view, s, plan) && view.row(s.id).holds) plan.preempt(s.id);
+    if (s.replicas == 0 || place_one(view, s, plan)) continue;
+    // A job that says its seats finds its own taken, by itself: it stays as it is.
+    if (view.row(s.id).holds && !view.is_seated(s.id)) plan.preempt(s.id);
   }
   return plan;
 }

@@ -7,7 +7,7 @@
 
 #include "core/models/speed_estimates.hpp"
 #include "core/plan/policy.hpp"
-#include "policies/most_free.hpp"
+#include "policies/gang_trial.hpp"
 
 namespace orrery::policies {
 
@@ -32,6 +32,8 @@ class Optimus : public Policy {
   Triggers triggers() const override;
 
   bool sizes_jobs() const override { return true; }
+
+  std::string_view usual_placer() const override { return "most_free/1"; }
 
   /// Nothing: a job starts at a cycle.
   Plan allocate(const JobView& job, const ClusterView& view) override;
@@ -60,7 +62,7 @@ class Optimus : public Policy {
 
   OptimusParameters parameters_;
   std::unique_ptr<SpeedEstimates> estimates_;
-  MostFreePlacer placer_;
+  GangTrial placer_;
 };
 
 }  // namespace orrery::policies

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
-#include "policies/most_free.hpp"
+#include "policies/gang_trial.hpp"
 
 namespace orrery::policies {
 
@@ -29,6 +29,8 @@ class Tiresias : public Policy {
   std::string_view name() const override { return "tiresias/1"; }
 
   Triggers triggers() const override;
+
+  std::string_view usual_placer() const override { return "most_free/1"; }
 
   /// Nothing: a job starts at a cycle.
   Plan allocate(const JobView& job, const ClusterView& view) override;
@@ -57,7 +59,7 @@ class Tiresias : public Policy {
 
   TiresiasParameters parameters_;
   std::vector<JobId> demoted_;  ///< The second queue, first demoted first; live jobs only.
-  MostFreePlacer placer_;
+  GangTrial placer_;
 };
 
 }  // namespace orrery::policies

@@ -142,7 +142,6 @@ void Liveness::ordered(const CommandBody& order) {
       Node& node = nodes_[worker.node.index()];
       if (node.known.contains(wanted) || contains(node.ordered, wanted)) continue;
       node.ordered.push_back(wanted);
-      nodes_asked_[start->job].insert(worker.node);
     }
   }
   if (const auto* clean = std::get_if<CleanJob>(&order)) forget(clean->job);
@@ -172,14 +171,12 @@ void Liveness::profiled(const ProfilingChanged& measured, std::vector<EventBody>
 void Liveness::forget(JobId job) {
   profiles_.erase(profiles_.lower_bound({job, Rank{0}}),
                   profiles_.upper_bound({job, Rank::none()}));
-  const auto asked = nodes_asked_.find(job);
-  if (asked == nodes_asked_.end()) return;
-  const auto is_of_job = [&](const RunningWorker& worker) { return worker.job == job; };
-  for (const NodeId id : asked->second) {
-    std::erase_if(nodes_[id.index()].ordered, is_of_job);
-    std::erase_if(nodes_[id.index()].doubted, is_of_job);
-  }
-  nodes_asked_.erase(asked);
+}
+
+std::size_t Liveness::noted() const {
+  std::size_t noted = profiles_.size();
+  for (const Node& node : nodes_) noted += node.ordered.size() + node.doubted.size();
+  return noted;
 }
 
 // Its deadline stays: where nobody registers in time, the node is told to be silent as any other.

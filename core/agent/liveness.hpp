@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +44,8 @@ struct EnumNames<HeartbeatVerdict> {
 /// An order is never given up by time, since one that is merely late would start what has been
 /// placed anew. It is given up by evidence: a connection hands orders over in their sequence, so
 /// once there is a new connection, and its first list does not name a worker that was ordered
-/// before it, the order is lost for good.
+/// before it, the order is lost for good. That its job is over is no evidence: what was told to
+/// start comes up all the same, and a list that was made before must not deny it.
 class Liveness {
  public:
   /// Begins `epoch` at `now`. Every node has until the end of its lease plus the takeover grace to
@@ -84,7 +84,7 @@ class Liveness {
   /// What a worker measured; only values that differ from the last become an edge.
   void profiled(const ProfilingChanged& measured, std::vector<EventBody>& edges);
 
-  /// A job is over: its profilings and orders are forgotten.
+  /// A job is over: its profilings are forgotten. Its orders are not, see above.
   void forget(JobId job);
 
   /// Appends NodeSilent for each node whose time is over.
@@ -102,8 +102,8 @@ class Liveness {
   /// Heartbeats that renewed a lease.
   std::uint64_t renewals() const { return renewals_; }
 
-  /// Jobs and members of which something is noted until they are forgotten.
-  std::size_t noted() const { return nodes_asked_.size() + profiles_.size(); }
+  /// Workers that are in no list yet, and members whose profilings are noted. A look at all nodes.
+  std::size_t noted() const;
 
  private:
   /// Known keys of one rank are bounded: free keys beyond are dropped.
@@ -151,7 +151,6 @@ class Liveness {
   std::vector<Node> nodes_;
   std::vector<NodeId> deadlines_;  ///< Heap of those that are not silent, the earliest first.
   std::map<std::pair<JobId, Rank>, Profile> profiles_;
-  std::map<JobId, std::set<NodeId>> nodes_asked_;  ///< Where `ordered` may hold workers of a job.
   std::uint64_t renewals_ = 0;
 };
 

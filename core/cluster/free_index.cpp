@@ -35,6 +35,14 @@ bool is_estimate(const NodeFree& free) { return free.parts == nullptr && free.pa
 
 DeviceParts parts_of(const NodeFree& free) { return free.parts ? *free.parts : DeviceParts{}; }
 
+// As above, ascending, with the part that is known of an estimate, and `whole` devices as parts.
+DeviceParts known_parts(const NodeFree& free, std::int32_t whole) {
+  DeviceParts parts = parts_of(free);
+  if (is_estimate(free)) parts.push_back(static_cast<std::int16_t>(free.partial_max));
+  parts.insert(parts.end(), static_cast<std::size_t>(whole), std::int16_t{1000});
+  return parts;
+}
+
 void take_shares(NodeFree& free, std::int32_t thousandths, std::int32_t replicas) {
   if (is_estimate(free)) {
     for (std::int32_t i = 0; i < replicas; ++i) take_by_estimate(free, thousandths);
@@ -99,6 +107,25 @@ void set_parts(NodeFree& free, DeviceParts parts) {
   std::sort(parts.begin(), parts.end());
   free.partial_max = parts.empty() ? 0 : parts.back();
   free.parts = parts.empty() ? nullptr : std::make_shared<const DeviceParts>(std::move(parts));
+}
+
+NodeFree least_of(const NodeFree& a, const NodeFree& b) {
+  NodeFree least = a;
+  least.cpu.count = std::min(a.cpu.count, b.cpu.count);
+  least.memory.count = std::min(a.memory.count, b.memory.count);
+  least.devices = std::min(a.devices, b.devices);
+  least.usable = a.usable && b.usable;
+  least.partial_max = 0;
+  least.parts = nullptr;
+  if (a.partial_max == 0 && b.partial_max == 0) return least;
+  // Device by device, the emptiest first: so each has a device of its own in either.
+  const DeviceParts of_a = known_parts(a, a.devices - least.devices);
+  const DeviceParts of_b = known_parts(b, b.devices - least.devices);
+  DeviceParts parts;
+  for (auto p = of_a.rbegin(), q = of_b.rbegin(); p != of_a.rend() && q != of_b.rend(); ++p, ++q)
+    parts.push_back(std::min(*p, *q));
+  set_parts(least, std::move(parts));
+  return least;
 }
 
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
@@ -299,6 +326,13 @@ void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replica
 void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replicas) {
   touch(node);
   copy_.give(node, demand, replicas);
+}
+
+void CapacityTrial::reduce(NodeId node, const NodeFree& most) {
+  const NodeFree least = least_of(copy_.at(node), most);
+  if (least == copy_.at(node)) return;
+  touch(node);
+  copy_.set(node, least);
 }
 
 }  // namespace orrery

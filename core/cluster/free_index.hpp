@@ -59,6 +59,9 @@ struct NodeFree {
 /// Sets both members that tell of parts; sorts them first.
 void set_parts(NodeFree& free, DeviceParts parts);
 
+/// The most of one node that lies within both: what fits there fits on either.
+NodeFree least_of(const NodeFree& a, const NodeFree& b);
+
 /// How many replicas of `demand` fit on a node with this much free.
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand);
 
@@ -163,6 +166,9 @@ class CapacityTrial {
 
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);
+
+  /// Leaves on the node no more than lies within `most` as well.
+  void reduce(NodeId node, const NodeFree& most);
 
   /// Remembers what was tried so far, for `undo`.
   std::size_t mark() const { return touched_.size(); }

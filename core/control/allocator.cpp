@@ -1,6 +1,7 @@
 #include "core/control/allocator.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -337,10 +338,10 @@ bool must_be_tried(const JobState& job, const Accepted& grant) {
          (is_seated(*job.spec) || job.spec->rescale == RescaleMode::Restart);
 }
 
-// Carries the plan out on a trial of the ledger. The first grant that must be tried and does not
-// fit, or none.
-std::size_t first_misfit(Step& step, std::span<const Accepted> accepted) {
+// Carries the plan out on a trial of the ledger: which of the grants fit. What only gives does.
+RankFlags try_out(Step& step, std::span<const Accepted> accepted) {
   LedgerTrial trial(step);
+  RankFlags fits(accepted.size(), 1);
   std::vector<Accepted> grants(accepted.begin(), accepted.end());
   for (Accepted& grant : grants) {
     const JobState& job = step.state.job(grant.job);
@@ -353,28 +354,67 @@ std::size_t first_misfit(Step& step, std::span<const Accepted> accepted) {
     const JobState& job = step.state.job(grants[i].job);
     std::vector<Placed> places;
     bool clipped = false;
-    const bool fits = job.row.holds ? place_change(step, job, grants[i])
-                                    : place_new(step, job, grants[i], places, clipped);
-    if (fits)
+    const bool fit = job.row.holds ? place_change(step, job, grants[i])
+                                   : place_new(step, job, grants[i], places, clipped);
+    fits[i] = fit ? 1 : 0;
+    if (fit)
       trial.take(job, job.row.holds ? std::span<const Placed>(grants[i].change.added) : places);
-    else if (must_be_tried(job, grants[i]))
-      return i;
   }
-  return grants.size();
+  return fits;
 }
 
 // A job is not disturbed for a size that it cannot have in the end: beside its own roles that stay,
 // and beside what the plan gives to others. Else it would be drained, wait, start as it was, and be
-// drained again by the same plan in the next cycle.
-void drop_unplaceable(Step& step, std::vector<Accepted>& accepted) {
+// drained again by the same plan in the next cycle. Whether any grant was dropped.
+bool drop_unplaceable(Step& step, std::vector<Accepted>& accepted) {
   const auto must = [&](const Accepted& grant) {
     return must_be_tried(step.state.job(grant.job), grant);
   };
+  bool dropped = false;
   while (std::any_of(accepted.begin(), accepted.end(), must)) {
-    const std::size_t misfit = first_misfit(step, accepted);
-    if (misfit == accepted.size()) return;
+    const RankFlags fits = try_out(step, accepted);
+    std::size_t misfit = 0;
+    while (misfit < accepted.size() && (fits[misfit] != 0 || !must(accepted[misfit]))) ++misfit;
+    if (misfit == accepted.size()) break;
     drop(step, step.state.job(accepted[misfit].job), Ignored::DoesNotFit);
     accepted.erase(accepted.begin() + static_cast<std::ptrdiff_t>(misfit));
+    dropped = true;
+  }
+  return dropped;
+}
+
+// Nor is a job made smaller for others who cannot use what it gives: by counting, a policy knows
+// how many devices come free and not which seats. It would be made smaller in each cycle anew, and
+// larger in the next. Who gives all for a job of higher priority may open the way step by step.
+void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
+  const auto shrinks = [&](const Accepted& grant) {
+    const JobRow& row = step.state.job(grant.job).row;
+    return row.holds && grant.replicas > 0 && grant.replicas < row.replicas;
+  };
+  const auto sits = [&](const Accepted& grant) {
+    return is_seated(*step.state.job(grant.job).spec);
+  };
+  if (std::none_of(accepted.begin(), accepted.end(), shrinks) ||
+      (!dropped && std::none_of(accepted.begin(), accepted.end(), sits)))
+    return;
+  RankFlags fits = try_out(step, accepted);
+  if (!dropped && std::find(fits.begin(), fits.end(), 0) == fits.end()) return;
+  for (std::size_t i = accepted.size(); i-- > 0;) {
+    if (!shrinks(accepted[i])) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    std::vector<Accepted> others = accepted;
+    others.erase(others.begin() + at);
+    fits.erase(fits.begin() + at);
+    RankFlags without = try_out(step, others);
+    // Who fits beside it, and not without it, is in need of it.
+    if (std::mismatch(fits.begin(), fits.end(), without.begin(), std::less_equal<>()).first !=
+        fits.end()) {
+      fits.insert(fits.begin() + at, 1);
+      continue;
+    }
+    drop(step, step.state.job(accepted[i].job), Ignored::DoesNotFit);
+    accepted = std::move(others);
+    fits = std::move(without);
   }
 }
 
@@ -390,10 +430,12 @@ void on_event(Step& step, const PlanProposed& event) {
     if (std::optional<Accepted> each = accept(step, event.plan, grant, more))
       accepted.push_back(std::move(*each));
   drop_repeated(step, accepted);
-  if (state.settings.rules >= 1)
-    drop_unplaceable(step, accepted);
-  else
+  if (state.settings.rules >= 1) {
+    const bool dropped = drop_unplaceable(step, accepted);
+    if (state.settings.rules >= 2) drop_vain(step, accepted, dropped);
+  } else {
     drop_unseatable(step, accepted);
+  }
   for (Accepted& grant : accepted) {
     JobState& job = state.job(grant.job);
     if (job.row.holds) give_up(step, job, grant);

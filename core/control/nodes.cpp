@@ -37,6 +37,9 @@ void move_off(Step& step, JobState& job, NodeId node) {
       change.keep[i] = 0;
       ++missing[worker.role.index()];
       anybody = true;
+    } else if (must_start_anew(job, worker) && is_stranded(step.state, worker)) {
+      change.keep[i] = 0;
+      ++missing[worker.role.index()];
     } else if (must_start_anew(job, worker)) {
       change.replace[i] = 1;
     }

@@ -169,6 +169,14 @@ bool is_reconciled(const State& state, const JobState& job) {
   });
 }
 
+// Whether somebody's node was neither heard in this epoch nor found silent.
+bool awaits_word(const State& state, const JobState& job) {
+  return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
+    const NodeState& node = state.nodes[w.node.index()];
+    return !w.is_gone() && !node.silent && node.heard < state.epoch;
+  });
+}
+
 // Whom the list names, if he lives on as far as the controller knows.
 Worker* living(State& state, NodeId node, const RunningWorker& listed) {
   JobState* job = state.find(listed.job);
@@ -413,6 +421,11 @@ void on_event(Step& step, const NodeReturned& event) {
 }
 
 void give_up_unknown(Step& step, JobState& job) {
+  // Silence is found before this deadline, but who stood still finds both behind him, and lists
+  // that came meanwhile. A node may have a lease by such a list, so time alone takes nobody for
+  // lost.
+  if (step.state.settings.rules >= 2 && awaits_word(step.state, job))
+    return step.state.set_timer(job, step.at + step.state.settings.node_lease);
   reached(Mark::UnknownGivenUp);
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i) {

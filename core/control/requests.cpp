@@ -446,15 +446,16 @@ void on_event(Step& step, const JobSubmitted& event) {
   State& state = step.state;
   const Errors errors = check_spec(*event.spec);
   if (is_refused(*event.spec, errors)) return refuse_bad_spec(step, event, errors);
-  const JobId old = state.named(event.spec->name);
-  if (!old.is_none() && event.request != 0 && state.job(old).request == event.request) {
+  const JobId asked = state.submitted_by(event.request, event.spec->name);
+  if (!asked.is_none()) {
     // The client has not heard the answer: here it is again.
     ignore(step,
-           &state.job(old),
+           state.find(asked),
            Ignored::AlreadyKnown,
            EventBody(std::in_place_type<JobSubmitted>).index());
-    return answer(step, event.request, old, true, {});
+    return answer(step, event.request, asked, true, {});
   }
+  const JobId old = state.named(event.spec->name);
   if (!old.is_none() && !is_final(state.job(old).row.phase)) {
     ignore(step,
            &state.job(old),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/planted.hpp"
@@ -50,6 +51,13 @@ bool is_still_starting(const StartWorkers& order, const WorkerStart& start, cons
   return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
     return is_it(worker) && worker.state == WorkerState::Starting;
   });
+}
+
+// Whom an order to start brings up; none for other orders.
+std::pair<JobId, Incarnation> started_by(const Command& order) {
+  const auto* start = std::get_if<StartWorkers>(&order.body);
+  if (start == nullptr || start->workers.empty()) return {JobId::none(), {}};
+  return {start->job, start->workers.front().incarnation};
 }
 
 // An order to start may have been overtaken while its record became durable: its node was lost, or
@@ -186,7 +194,11 @@ void Driver::issue_durable() {
   while (issued_ < outbox_.size() && outbox_[issued_].sequence <= durable) {
     // Counted before it is out: an order is never issued twice by one leader.
     Command& order = outbox_[issued_++];
-    if (is_still_meant(order, controller_.state())) world_.issue(order);
+    const auto [job, incarnation] = started_by(order);
+    if (is_still_meant(order, controller_.state()))
+      world_.issue(order);
+    else
+      world_.withheld(job, incarnation);
   }
   if (issued_ < outbox_.size()) reached(Mark::OrdersKeptBack);
   if (issued_ < outbox_.size() && issued_ < kIssuedKept) return;

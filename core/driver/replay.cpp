@@ -4,6 +4,7 @@
 #include "core/base/planted.hpp"
 #include "core/control/state_view.hpp"
 #include "core/driver/planner.hpp"
+#include "core/placer/registry.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -20,6 +21,11 @@ Error newer(Sequence at, const std::string& what, std::uint16_t version) {
                 what + " was written by a newer program: record version " +
                     std::to_string(version) + ", this one reads up to " +
                     std::to_string(kRecordVersion) + "; upgrade the program");
+}
+
+std::string no_such_placer(const std::string& name) {
+  return "names the placer " + name + ", this program has " + placers::names_text() +
+         "; use the program that wrote the journal, or a newer one";
 }
 
 /// A plan as recorded, without what it was good for.
@@ -99,19 +105,27 @@ Result<JournalEnd> replay(StateStore& store, Controller& controller) {
                     "the snapshot holds the state after record " +
                         std::to_string(controller.state().sequence.value) +
                         "; delete it to replay from the start");
+    if (const std::string& placer = controller.state().settings.placer; !placers::is_known(placer))
+      return broken(from.sequence, "in the snapshot " + no_such_placer(placer));
     reached(Mark::SnapshotReplayed);
     first = from.sequence.next();
     chain = from.chain;
   }
   const Sequence snapshot_at{first.value - 1};
   Commands unused;
+  Errors unknown;
   Result<JournalEnd> end = read_journal(store, first, chain, [&](Sequence at, const Event& event) {
     if (planted(Bug::ReplaySkipsRecord) && at == store.durable()) return true;
+    if (const auto* epoch = std::get_if<EpochStarted>(&event.body))
+      if (!placers::is_known(epoch->settings.placer))
+        unknown.push_back(broken(at, no_such_placer(epoch->settings.placer)));
+    if (!unknown.empty()) return false;
     unused.clear();
     controller.step(event, unused);
     return true;
   });
   if (!end) return end;
+  if (!unknown.empty()) return unknown;
   end->snapshot = snapshot_at;
   controller.resume();
   return end;

@@ -21,6 +21,11 @@ class World {
   /// Idempotent by (sequence, index): a new leader may send the same command again.
   virtual void issue(const Command& command) = 0;
 
+  /// A start of this incarnation will not be issued: it was overtaken while its record became
+  /// durable. A world that takes what is decided and not issued yet for a worker on its way has to
+  /// know; whoever passes calls on passes this one on.
+  virtual void withheld(JobId /*job*/, Incarnation /*incarnation*/) {}
+
   /// Waits until events are there or `deadline` is reached, whichever is first, and appends the
   /// events in observed order. With a deadline that has passed it only takes what is there.
   /// Returns false when nothing will ever happen in this world without a new command.

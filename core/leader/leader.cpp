@@ -192,6 +192,11 @@ void Leader::order(const Command& command) {
   for (const NodeId node : nodes) order_to(node, order);
 }
 
+void Leader::withheld(JobId id, Incarnation incarnation) {
+  const JobState* job = state_.find(id);
+  if (job != nullptr && !is_final(job->row.phase)) ear_.issued(id, incarnation);
+}
+
 void Leader::order_to(NodeId id, const std::shared_ptr<const Command>& command) {
   Node& node = at(id);
   if (node.open && node.registered) return send(id, command);

@@ -66,7 +66,8 @@ struct LeaderEntries {
 /// What is said of a worker is taken from its own node alone (own_word.hpp).
 ///
 /// Soft state: a successor begins with an empty one. What concerns a job is forgotten with the
-/// order that cleans it up. All instants are of one monotonic clock, the ear's; see LeaderEar.
+/// order that cleans it up; only who is on his way is expected until he is in a list or has ended.
+/// All instants are of one monotonic clock, the ear's; see LeaderEar.
 class Leader {
  public:
   /// `state` is the leader's own; it and `streams` outlive the leader. `nodes`: how many are
@@ -138,6 +139,9 @@ class Leader {
 
   /// Sends an order to every node that it is about, when they can take it.
   void order(const Command& command);
+
+  /// A start of this incarnation was overtaken while it waited for the store, and is no order.
+  void withheld(JobId job, Incarnation incarnation);
 
   // --- time ---
 

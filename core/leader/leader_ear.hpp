@@ -57,11 +57,12 @@ class LeaderEar {
   /// lost, but for `waiting`, which has not gone out.
   void connected(NodeId node, const std::vector<const CommandBody*>& waiting);
 
-  /// A start of the job has come out of the store, whether or not it is still meant.
+  /// A start of the job has come out of the store, whether or not it is still meant: a list that
+  /// does not name the worker says by now that it is not there.
   void issued(JobId job, Incarnation incarnation);
 
   /// An order goes out, or waits for its connection. One that cleans a job up is the last of it:
-  /// what was noted of the job is forgotten.
+  /// what was noted of the job is forgotten, but for who is on his way.
   void ordered(const CommandBody& body);
 
   /// A start that was ordered was given up before it went out.

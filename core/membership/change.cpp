@@ -46,4 +46,9 @@ bool must_start_anew(const JobState& job, const Worker& worker) {
          worker.environment.value != 0;
 }
 
+bool is_stranded(const State& state, const Worker& worker) {
+  return worker.is_gone() && !worker.lease.is_none() && !state.ledger.node(worker.node).usable &&
+         state.settings.rules >= 2;
+}
+
 }  // namespace orrery

@@ -47,4 +47,8 @@ Worker successor_of(const Ledger& ledger, Worker& worker);
 /// do under `rescale: restart`, and under `auto` those that cannot be told of the change.
 bool must_start_anew(const JobState& job, const Worker& worker);
 
+/// Whether the worker has ended, keeps its place, and cannot start again there, since the node
+/// takes no workers: one that failed and was set aside until the end before its node was lost.
+bool is_stranded(const State& state, const Worker& worker);
+
 }  // namespace orrery

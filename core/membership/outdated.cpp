@@ -19,6 +19,7 @@ bool restart_outdated(Step& step, JobState& job) {
     // A failure goes first: its recovery is a change of membership as well.
     if (worker.state == WorkerState::Failed || worker.state == WorkerState::Lost) return false;
     if (!worker.is_outdated() || !must_start_anew(job, worker)) continue;
+    if (is_stranded(step.state, worker)) continue;
     change.replace[i] = 1;
     anybody = true;
   }

@@ -4,8 +4,7 @@
 
 namespace orrery {
 
-// The settings name none yet: the first of the table serves.
-const Placer& placer_of(const State& /*state*/) { return placers::initial(); }
+const Placer& placer_of(const State& state) { return placers::named(state.settings.placer); }
 
 PlacementRequest placement_of(const State& state,
                               const JobState& job,

@@ -125,8 +125,12 @@ void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
   if (was_draining) --job.draining;
   // A failed or lost worker keeps its lease: its successor starts in place.
   const bool over = is_final(job.row.phase);
-  if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none())
+  if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none()) {
+    // What an ended job still held was in no plan since: those who wait have to be told of it now.
+    if (over && step.state.ledger.lease(worker.lease).stage == LeaseStage::Held)
+      step.state.due.capacity = true;
     give_back(step, worker);
+  }
   if (over) retain_if_cleared(step, job);
 }
 

@@ -116,6 +116,25 @@ void reseat_role(Step& step, const JobState& job, RoleIndex role, Resize& resize
   }
 }
 
+// Who stays starts anew where that is the job's way; a stranded worker, elsewhere.
+void start_survivors_anew(Step& step, const JobState& job, Resize& resize) {
+  for (std::size_t i = 0; i < job.workers.size() && resize.changes; ++i) {
+    const Worker& worker = job.workers[i];
+    if (resize.change.keep[i] == 0 || !must_start_anew(job, worker)) continue;
+    resize.change.replace[i] = is_stranded(step.state, worker) ? 0 : 1;
+    if (resize.change.replace[i] != 0) continue;
+    resize.change.keep[i] = 0;
+    std::vector<NodeCount> nodes;
+    // A worker that was given its seat stays there.
+    const bool seated = job.spec->roles[worker.role.index()].is_seated();
+    if (seated || !find_nodes(step, job, demand_of(step, job, worker.role), 1, nodes)) {
+      resize.changes = false;
+      resize.short_of_room = true;
+    }
+    for (const NodeCount& n : nodes) resize.change.added.push_back({worker.role, n});
+  }
+}
+
 // Whether the job is looked at again when room comes.
 void set_wants_more(State& state, JobState& job, bool wants_more) {
   if (wants_more == job.wants_more || planted(Bug::WantsMoreForgotten)) return;
@@ -151,6 +170,7 @@ void meet_target(Step& step, JobState& job) {
     // The workers of a virtual cluster are as many as its bundles: they are not resized.
     if (!spec.placements.empty()) reseat_role(step, job, role, resize);
   }
+  start_survivors_anew(step, job, resize);
   const bool seated = is_seated(*job.spec);
   if (!seated && !fits_together(step, job, change.added)) {
     // Each role by itself would fit, not all: nothing now.
@@ -159,8 +179,6 @@ void meet_target(Step& step, JobState& job) {
   }
   set_wants_more(step.state, job, resize.short_of_room);
   if (!resize.changes) return;
-  for (std::size_t i = 0; i < job.workers.size(); ++i)
-    change.replace[i] = change.keep[i] != 0 && must_start_anew(job, job.workers[i]);
   ++job.row.reschedules;
   job.change_reason = Reason::Rescaled;
   set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);

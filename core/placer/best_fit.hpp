@@ -9,7 +9,9 @@ namespace orrery {
 /// and demands without a device go to the node with the fewest free devices.
 class BestFit final : public Placer {
  public:
-  std::string_view name() const override { return "best_fit/1"; }
+  static constexpr std::string_view kName = "best_fit/1";
+
+  std::string_view name() const override { return kName; }
 
   bool place(const PlacementRequest& request,
              CapacityTrial& trial,

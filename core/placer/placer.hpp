@@ -30,8 +30,8 @@ struct PlacementRequest {
   Random stream() const;
 };
 
-/// Chooses nodes and devices. Holds no state. The allocator and the policies' view have one; no
-/// setting names another yet, and tiresias and optimus ask MostFree for jobs of whole devices.
+/// Chooses nodes and devices. Holds no state. The settings name one, and with them the journal;
+/// allocator, recovery and the policies' view ask that one.
 class Placer {
  public:
   virtual ~Placer() = default;

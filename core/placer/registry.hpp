@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/placer/placer.hpp"
@@ -23,5 +24,14 @@ const Placer* find(std::string_view name);
 
 /// The one that serves where none is named.
 const Placer& initial();
+
+/// Whether settings may name it: one of the table, or nothing for the initial one.
+bool is_known(std::string_view name);
+
+/// The placer that settings name. The name must be known.
+const Placer& named(std::string_view name);
+
+/// All names with their versions, for messages: "best_fit/1 and most_free/1".
+std::string names_text();
 
 }  // namespace orrery::placers

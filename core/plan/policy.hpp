@@ -33,6 +33,9 @@ class Policy {
   /// then; under the others, who start a job with its minimum, the core brings the job to it.
   virtual bool sizes_jobs() const { return false; }
 
+  /// The placer that the policy was made with, for settings that name none; empty: the initial one.
+  virtual std::string_view usual_placer() const { return {}; }
+
   /// What to do about one newly submitted job; empty: it waits.
   virtual Plan allocate(const JobView& job, const ClusterView& view) = 0;
 

@@ -44,6 +44,7 @@ struct Settings {
                               ///< workers end them. 0: none was given.
   bool policy_sizes = false;  ///< The policy chooses how many replicas a preemptible job has.
   std::uint16_t rules = kDecisionRules;  ///< See there; 0 in journals from before there were any.
+  std::string placer;  ///< Versioned name; empty in journals from before it was named: best_fit/1.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -67,6 +68,7 @@ struct Settings {
     v.field_since(4, "cluster", self.cluster);
     v.field_since(4, "policy_sizes", self.policy_sizes);
     v.field_since(4, "rules", self.rules, std::uint16_t{0});
+    v.field_since(5, "placer", self.placer);
   }
 };
 

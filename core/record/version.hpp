@@ -6,7 +6,7 @@
 namespace orrery {
 
 /// Version of the record formats that this program writes. Readers accept it and all before.
-inline constexpr std::uint16_t kRecordVersion = 4;
+inline constexpr std::uint16_t kRecordVersion = 5;
 
 /// Rules of decision that a controller of this program folds by. A journal written before a rule
 /// was mended goes on folding as it was, so that it says the same facts; each leader records in
@@ -16,6 +16,10 @@ inline constexpr std::uint16_t kRecordVersion = 4;
 /// replicas are added to the bound that a request has set, where that is more than a job has; who
 /// is starting is stopped before its place moves; a wait keeps its deadline beside the timer of its
 /// claim; what disturbs a job is tried first; sub-masters hear of all incidents; leavers may stay.
-inline constexpr std::uint16_t kDecisionRules = 1;
+/// Rules since 2: a worker that is set aside moves with the others where its node takes none; a
+/// request is known for a while after its job was forgotten, and also where a younger job has its
+/// name; time alone takes no worker for lost; no job is made smaller in vain; who was late
+/// starts anew also where a relaunch was asked for first.
+inline constexpr std::uint16_t kDecisionRules = 2;
 
 }  // namespace orrery

@@ -451,9 +451,13 @@ void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope sco
   const bool at_end = std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
     return w.role == open.role && w.local_rank == open.local_rank && is_set_aside(job, w);
   });
+  // Nor has whoever was late come up while an answer was awaited.
+  const bool late =
+      open.is_open() && open.cause == Reason::StartDeadline && step.state.settings.rules >= 2;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     const Worker& worker = job.workers[i];
     failed[i] = worker.state == WorkerState::Lost ||
+                (late && worker.state == WorkerState::Starting) ||
                 (worker.state == WorkerState::Failed && (at_end || !is_set_aside(job, worker))) ||
                 (job.failover.led != LedRecovery::None && worker.role == job.failover.led_role);
   }

@@ -74,7 +74,17 @@ void State::retain(const JobState& job) {
   finished_.push_front({job.row.id, job.finished_at, true});
 }
 
+JobId State::submitted_by(std::uint64_t request, std::string_view name) const {
+  if (request == 0) return JobId::none();
+  JobId id = named(name);
+  if (settings.rules < 2) return !id.is_none() && job(id).request == request ? id : JobId::none();
+  while (!id.is_none() && job(id).request != request) id = job(id).before;
+  return id.is_none() ? past_requests_.find(request) : id;
+}
+
 void State::retire_old() {
+  // Called with every event, and nearly always there is none.
+  if (!past_requests_.list().empty()) past_requests_.forget_until(now);
   while (!finished_.empty()) {
     const auto [id, at, deleted] = finished_.front();
     const bool over = deleted ||
@@ -82,6 +92,7 @@ void State::retire_old() {
                       at + settings.retain_finished <= now;
     if (!over) return;
     JobState& oldest = job(id);
+    if (oldest.request != 0 && settings.rules >= 2) past_requests_.add({oldest.request, id, now});
     give_name_up(oldest);
     const std::uint32_t slot = slot_of_[id.index() - first_id_];
     oldest = JobState{};
@@ -246,6 +257,8 @@ void State::save(ByteWriter& out) const {
   for_each_job([&](const JobState& job) { encoder.put(job); });
   out.varint(finished_.size());
   for (const Finished& each : finished_) encoder.put(each.job);
+  out.varint(past_requests_.list().size());
+  for (const PastRequest& each : past_requests_.list()) encoder.put(each);
 }
 
 bool State::load(ByteReader& in, std::uint16_t version) {
@@ -274,6 +287,11 @@ bool State::load(ByteReader& in, std::uint16_t version) {
     const JobState* job = find(id);
     if (job == nullptr) return false;
     finished_.push_back({id, job->finished_at, job->deleted});
+  }
+  for (std::uint64_t left = version >= 5 ? in.varint() : 0; left > 0 && decoder.ok(); --left) {
+    PastRequest past;
+    decoder.get(past);
+    past_requests_.add(past);
   }
   if (!decoder.ok()) return false;
   rebuild();

@@ -17,6 +17,7 @@
 #include "core/record/event.hpp"
 #include "core/state/job_state.hpp"
 #include "core/state/name_table.hpp"
+#include "core/state/past_requests.hpp"
 #include "core/state/sorted_ids.hpp"
 
 namespace orrery {
@@ -156,6 +157,9 @@ class State {
 
   /// The youngest job in state of this full name, or none; `JobState::before` leads to older ones.
   JobId named(std::string_view name) const;
+
+  /// The job that this request to submit `name` made, in state or retired a while ago; else none.
+  JobId submitted_by(std::uint64_t request, std::string_view name) const;
 
   /// Id that the next accepted submission gets.
   JobId next_job() const { return JobId{first_id_ + static_cast<std::uint32_t>(slot_of_.size())}; }
@@ -302,6 +306,7 @@ class State {
   std::size_t live_ = 0;
   DemandMix mix_;                  ///< Derived.
   std::deque<Finished> finished_;  ///< Retained, in the order in which their last worker went.
+  PastRequests past_requests_;     ///< Of retired jobs.
   NameTable names_;
   SortedIds holding_;
   std::size_t holding_count_ = 0;

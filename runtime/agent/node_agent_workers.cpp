@@ -1,6 +1,5 @@
 // What the agent and its workers say to each other.
 #include <cmath>
-#include <utility>
 
 #include "core/base/json_text.hpp"
 #include "runtime/agent/membership_text.hpp"

@@ -1,7 +1,6 @@
 #include "runtime/controller/log_requests.hpp"
 
 #include <utility>
-#include <vector>
 
 #include "core/leader/own_word.hpp"
 

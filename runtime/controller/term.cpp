@@ -4,6 +4,7 @@
 #include <random>
 #include <utility>
 
+#include "core/placer/registry.hpp"
 #include "runtime/controller/relaunch_text.hpp"
 
 namespace orrery::runtime {
@@ -16,6 +17,7 @@ Settings settings_of(const ControllerConfig& config, const Policy& policy, const
   Settings settings = config.settings;
   const Triggers triggers = policy.triggers();
   settings.policy = std::string(policy.name());
+  if (settings.placer.empty()) settings.placer = placers::named(policy.usual_placer()).name();
   settings.plan_on_submission = triggers.submission;
   settings.plan_on_completion = triggers.completion;
   settings.plan_on_capacity = triggers.capacity;

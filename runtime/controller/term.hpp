@@ -137,6 +137,9 @@ class Term final : private World, private RunObserver {
   Instant now() const override { return clock_.now(); }
 
   void issue(const Command& command) override;
+
+  void withheld(JobId job, Incarnation incarnation) override { leader_.withheld(job, incarnation); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
   // RunObserver
@@ -172,7 +175,6 @@ class Term final : private World, private RunObserver {
   bool hold_back(std::size_t first);
   void welcome(const Guest& guest, NodeId node, bool fresh);
   void judged(NodeId node, bool usable, const std::string& why);
-  void welcome_waiting();
   void answer_durable();
   void establish_if_safe();
   void look_at_time();

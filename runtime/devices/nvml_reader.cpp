@@ -3,7 +3,6 @@
 #include <array>
 #include <cctype>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <utility>

@@ -17,7 +17,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <cstring>
-#include <future>
 #include <optional>
 #include <thread>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "runtime/launch/systemd_unit.hpp"
 
-#include <vector>
-
 namespace orrery::runtime {
 namespace {
 

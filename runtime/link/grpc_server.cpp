@@ -6,7 +6,6 @@
 #include <grpcpp/grpcpp.h>
 #include <sys/stat.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>

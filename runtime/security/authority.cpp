@@ -14,7 +14,6 @@
 #include <array>
 #include <ctime>
 #include <memory>
-#include <optional>
 
 namespace orrery::runtime {
 namespace {

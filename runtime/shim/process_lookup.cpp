@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <string_view>
@@ -125,11 +124,6 @@ int open_exit_descriptor(const ProcessId& process) {
   // Looked at after opening: from here on the number cannot come to mean somebody else.
   if (!descriptor.is_open() || !is_alive(process)) return -1;
   return descriptor.release();
-}
-
-bool has_exit_descriptors() {
-  const Descriptor own(open_pidfd(getpid()));
-  return own.is_open();
 }
 
 bool send_signal(const ProcessId& process, int signal_number) {

@@ -33,9 +33,6 @@ bool send_signal(const ProcessId& process, int signal_number);
 /// system has no such descriptors.
 int open_exit_descriptor(const ProcessId& process);
 
-/// Whether the system has pidfds.
-bool has_exit_descriptors();
-
 /// All living descendants of `ancestor`, itself not included.
 std::vector<ProcessId> descendants_of(pid_t ancestor);
 

@@ -1,6 +1,5 @@
 #include "runtime/workers/rendezvous.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/placer/registry.hpp"
 #include "scenarios/language/readers.hpp"
 
 namespace orrery::scenarios {
@@ -58,6 +59,19 @@ void read_policy(const MapReader& top, PolicyChoice& policy) {
     }
   }
   if (!named) top.fail("policy", "has no name, it is needed; write for example {name: easy}");
+}
+
+void read_placer(const MapReader& top, Settings& settings) {
+  std::string name;
+  if (!top.has("placer")) return;
+  top.read_text("placer", name);
+  if (const Placer* placer = placers::find(name)) {
+    settings.placer = std::string(placer->name());
+    return;
+  }
+  top.fail("placer",
+           "is '" + name + "', the name of a placer is needed: " + placers::names_text() +
+               "; orrery policies says what each does");
 }
 
 void read_settings(const MapReader& reader, Settings& settings) {
@@ -166,6 +180,7 @@ bool Scenario::needs_agents() const {
 
 void read_control(const MapReader& top, Scenario& scenario) {
   read_policy(top, scenario.policy);
+  read_placer(top, scenario.settings);
   if (const YamlNode* node = top.find("planner")) {
     const MapReader reader(top.reading(), *node, section("planner"), "planner");
     reader.read_duration("latency", scenario.planner_latency);

@@ -40,10 +40,13 @@ void read_network(const MapReader& cluster, const std::string& directory, Scenar
 /// `policy`: its name and parameters, unchecked, with their places.
 void read_policy(const MapReader& top, PolicyChoice& policy);
 
+/// `placer`: `settings.placer` becomes its versioned name.
+void read_placer(const MapReader& top, Settings& settings);
+
 /// The keys of `controller`, which `reader` has.
 void read_settings(const MapReader& reader, Settings& settings);
 
-/// `policy`, `planner`, `controller`, `timing`, `outputs`.
+/// `policy`, `placer`, `planner`, `controller`, `timing`, `outputs`.
 void read_control(const MapReader& top, Scenario& scenario);
 
 /// `jobs`.

@@ -51,6 +51,8 @@ LeaderPort* AgentWorld::youngest() {
 
 World& AgentWorld::port(LeaderNumber leader, Epoch epoch, const State& state) {
   const Duration ahead = std::max(wall_ahead_, state.now - now());
+  for (const std::unique_ptr<LeaderPort>& older : ports_)
+    older->grant_until(now() + scenario_.settings.takeover_grace);
   ports_.push_back(std::make_unique<LeaderPort>(static_cast<PortOwner&>(*this),
                                                 leader,
                                                 epoch,
@@ -104,11 +106,6 @@ void AgentWorld::wake_port_at(LeaderPort& port) {
 
 // A leader that is awake has something to take. Where it takes batches late, it does so after a
 // while, with what has come meanwhile.
-void AgentWorld::news() {
-  last_news_ = now();
-  wake_leaders();
-}
-
 void AgentWorld::wake_leaders() {
   const Duration longest = scenario_.jitter.batches;
   if (longest == Duration::zero()) {
@@ -199,7 +196,7 @@ void AgentWorld::happen(const WorldFuture& future) {
       if (port == nullptr || port->awaited() > now()) return;
       port->set_awaited(Instant::never());
       if (port->asleep_until() <= now()) port->leader().time_reached(now());
-      if (port->leader().has_news()) news();
+      if (port->leader().has_news()) wake_leaders();
       return wake_port_at(*port);
     }
     case WorldFutureKind::TakeNews:

@@ -37,7 +37,9 @@ struct WorldSteps {
 /// registrations go over it as a stream: in sequence and once, and one that is lost breaks the
 /// connection, which the agent notices and replaces. Other messages (heartbeats, renewals) may be
 /// lost, come twice and overtake each other. An older leader's connections stay open to the node
-/// until it ends, so its stale orders do arrive.
+/// until it ends, so its stale orders do arrive; leases it grants for `takeover_grace` at the most.
+/// A connection ends with either end's life: a new agent hears nothing that was said to the one
+/// before it.
 ///
 /// Clients repeat a request until it is answered, except those to add or remove replicas, which
 /// would count twice.
@@ -81,9 +83,6 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   /// heartbeats.
   bool work_left() const;
 
-  /// When a leader was told something last.
-  Instant last_news() const { return last_news_; }
-
   MachineRoom& room() { return room_; }
 
   const MachineRoom& room() const { return room_; }
@@ -123,7 +122,6 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   LeaderPort* find(LeaderNumber leader);
   LeaderPort* youngest();
   void wake_port_at(LeaderPort& port);
-  void news();
   void wake_leaders();
   bool waits_to_be_taken(const LeaderPort& port) const;
   Instant late(Instant due);
@@ -175,7 +173,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   void send(bool as_stream);
   void deliver(std::uint32_t slot);
   void listen(LeaderPort& port);
-  void deliver_to_node(const Message& message);
+  void deliver_to_node(LeaderPort& port, const Message& message);
   void deliver_to_leader(LeaderPort& port, const Message& message);
   void send_fact(NodeId node, EventBody fact, bool as_stream);
   void seek_leader(NodeId node, Duration after);
@@ -206,8 +204,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   bool interrupted_ = false;
   bool somebody_watches_ = false;  ///< Some job asks for hangs or stragglers to be found.
   std::uint64_t under_way_ = 0;    ///< Messages other than heartbeats and their answers.
-  Instant last_news_;
-  Random jitter_;  ///< How late wakes and batches come.
+  Random jitter_;                  ///< How late wakes and batches come.
   Instant take_news_at_ = Instant::never();
   std::uint64_t ear_calls_of_past_ = 0;
   MachineRoom room_;

@@ -28,7 +28,7 @@ void LeaderPort::heard(const Message& message) {
                   false,
                   message.leaves_at,
                   message.sent_at},
-                 true,
+                 now < grants_until_,
                  now);
   } else if (message.kind == MessageKind::Reports) {
     leader_.reported(node, message.reports, message.sent_at, now);

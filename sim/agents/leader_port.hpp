@@ -34,6 +34,7 @@ class PortOwner {
 /// What carries a leader's stream to one node's agent.
 struct PortLink {
   std::uint32_t connection = 0;  ///< Counted up; 0: there was none yet.
+  std::uint64_t session = 0;     ///< The life of the agent that has it.
   MessageStream to_node;
   MessageStream from_node;
 };
@@ -58,6 +59,8 @@ class LeaderPort final : public World, private NodeStreams {
   Instant now() const override { return owner_.world_now() + ahead_; }
 
   void issue(const Command& command) override { owner_.issue_from(*this, command); }
+
+  void withheld(JobId job, Incarnation incarnation) override { leader_.withheld(job, incarnation); }
 
   bool wait_events(Instant, std::vector<Event>& events) override {
     leader_.take_news(events);
@@ -84,6 +87,10 @@ class LeaderPort final : public World, private NodeStreams {
   Instant awaited() const { return awaited_; }
 
   void set_awaited(Instant deadline) { awaited_ = deadline; }
+
+  /// It was succeeded, and grants no lease from then on: what every election sees to, and what its
+  /// successor counts on.
+  void grant_until(Instant until) { grants_until_ = std::min(grants_until_, until); }
 
   PortLink& link(NodeId node) { return links_[node.index()]; }
 
@@ -122,6 +129,7 @@ class LeaderPort final : public World, private NodeStreams {
   Duration ahead_;
   Instant awaited_ = Instant::never();
   Instant asleep_until_;
+  Instant grants_until_ = Instant::never();
   std::vector<std::uint32_t> unheard_;
   Leader leader_;
   std::vector<PortLink> links_;

@@ -1,7 +1,5 @@
 #include "sim/agents/node_host.hpp"
 
-#include <utility>
-
 namespace orrery::sim {
 
 namespace {

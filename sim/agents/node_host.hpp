@@ -34,6 +34,9 @@ class NodeHost {
 
   bool agent_is_up() const { return agent_.has_value(); }
 
+  /// The agent's life, counted up.
+  std::uint64_t session() const { return session_; }
+
   /// The machine is up and runs nothing; a new agent begins.
   void boot();
 

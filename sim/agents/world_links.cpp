@@ -112,7 +112,7 @@ void AgentWorld::deliver(std::uint32_t slot) {
   --message.arrivals;
   if (port != nullptr && port->link(message.node).connection == message.connection) {
     if (message.way() == Way::ToNode)
-      deliver_to_node(message);
+      deliver_to_node(*port, message);
     else
       deliver_to_leader(*port, message);
     drain();
@@ -126,9 +126,9 @@ void AgentWorld::listen(LeaderPort& port) {
   for (const std::uint32_t slot : std::exchange(port.unheard(), {})) deliver(slot);
 }
 
-void AgentWorld::deliver_to_node(const Message& message) {
+void AgentWorld::deliver_to_node(LeaderPort& port, const Message& message) {
   NodeHost& node = nodes_[message.node.index()];
-  if (!node.agent_is_up()) return;
+  if (!node.agent_is_up() || port.link(message.node).session != node.session()) return;
   switch (message.kind) {
     case MessageKind::Order:
       if (tap_ != nullptr) tap_->on_order_heard(now(), message.node, *message.order);
@@ -150,7 +150,7 @@ void AgentWorld::deliver_to_leader(LeaderPort& port, const Message& message) {
   port.heard(message);
   // It may have had nothing to wait for, or something later than what it waits for now.
   wake_port_at(port);
-  if (port.leader().has_news()) news();
+  if (port.leader().has_news()) wake_leaders();
 }
 
 void AgentWorld::send_fact(NodeId node, EventBody fact, bool as_stream) {
@@ -196,6 +196,7 @@ void AgentWorld::connect(NodeId id, LeaderNumber leader) {
     return seek_leader(id, kRetry);
   PortLink& link = port->link(id);
   ++link.connection;
+  link.session = node.session();
   link.to_node = link.from_node = MessageStream{};
   following.leader = leader;
   following.connection = link.connection;
@@ -226,7 +227,7 @@ void AgentWorld::ask_again(std::uint64_t request) {
   const Asked& asked = found->second;
   const bool external = !std::holds_alternative<NodesRelaunched>(asked.body);
   port->told(external ? Origin::External : Origin::Reaction, asked.body);
-  if (port->asleep_until() <= now()) news();
+  if (port->asleep_until() <= now()) wake_leaders();
   if (asked.answered_by_nobody || !asked.repeats) {
     asked_.erase(found);
     return;

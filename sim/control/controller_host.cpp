@@ -28,6 +28,8 @@ class ControllerHost::CrashingPort final : public World {
 
   void issue(const Command& command) override;
 
+  void withheld(JobId job, Incarnation incarnation) override { world_->withheld(job, incarnation); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override {
     return world_->wait_events(deadline, events);
   }
@@ -168,6 +170,11 @@ std::optional<LeaderNumber> ControllerHost::leading() const {
   return std::nullopt;
 }
 
+bool ControllerHost::holds_journal(LeaderNumber leader) const {
+  const Leader* found = find(leader);
+  return found != nullptr && found->faulty.is_current();
+}
+
 const Controller& ControllerHost::controller(LeaderNumber leader) const {
   const Leader* found = find(leader);
   invariant(found != nullptr, "a leader whose controller is asked for must run");
@@ -191,8 +198,7 @@ bool ControllerHost::begin(Leader& leader) {
   leader.crash = std::exchange(next_crash_, std::nullopt);
   try {
     if (const Status led = lead(leader); !led) {
-      start_errors_ = led.errors();
-      if (watch_ != nullptr) watch_->on_start_failed(start_errors_);
+      if (watch_ != nullptr) watch_->on_start_failed(led.errors());
       end(leader, LeaderEnd::StoreFailed, TailLoss::Prefix);
       return false;
     }

@@ -70,7 +70,7 @@ class ControllerHost {
   // --- leaders ---
 
   /// Starts a leader, also beside one that still runs (which is deposed by it and does not know
-  /// yet). None where two are there already or the journal cannot be opened (see `start_errors`).
+  /// yet). None where two are there already or the journal cannot be opened.
   std::optional<LeaderNumber> start_leader();
 
   /// Crashes a leader now, or lets it crash as soon as it comes to the point. Nothing where it is
@@ -86,15 +86,16 @@ class ControllerHost {
   /// The youngest leader that is there; none where there is none.
   std::optional<LeaderNumber> leading() const;
 
+  /// Whether the journal is the leader's: no other has opened it since. One that has been deposed
+  /// and does not know it yet decides what never happens.
+  bool holds_journal(LeaderNumber leader) const;
+
   bool is_running(LeaderNumber leader) const { return find(leader) != nullptr; }
 
   std::size_t running() const;
 
   /// A running leader's controller; it must be there.
   const Controller& controller(LeaderNumber leader) const;
-
-  /// Why the last start failed.
-  const Errors& start_errors() const { return start_errors_; }
 
   FaultyJournal& journal() { return journal_; }
 
@@ -126,7 +127,6 @@ class ControllerHost {
   void establish(Leader& leader);
   void end(Leader& leader, LeaderEnd how, TailLoss loss);
   void start_if_due();
-  void remember_vacancy();
 
   HostOptions options_;
   LeaderPorts& ports_;
@@ -136,7 +136,6 @@ class ControllerHost {
   std::array<std::unique_ptr<Leader>, 2> leaders_;  ///< The older one first.
   LeaderNumber started_;                            ///< How many there have been.
   std::optional<Crash> next_crash_;
-  Errors start_errors_;
   Instant vacant_since_;  ///< When the latest leader ended, or failed to start.
   Instant turns_at_;
   std::uint64_t turns_here_ = 0;

@@ -26,7 +26,10 @@ struct StageId {
 /// Equal calls give equal answers on every machine.
 class Fabric {
  public:
+  Fabric() = default;
   virtual ~Fabric() = default;
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
 
   /// Seconds that one step of the stage takes when nobody else uses the network.
   virtual double step_alone_s(const Stage& stage) const = 0;

@@ -13,13 +13,7 @@ double IdealFabric::step_alone_s(const Stage& stage) const {
 }
 
 StageId IdealFabric::begin(const Stage& stage, Instant now) {
-  std::uint32_t slot = static_cast<std::uint32_t>(running_.size());
-  if (free_.empty()) {
-    running_.emplace_back();
-  } else {
-    slot = free_.back();
-    free_.pop_back();
-  }
+  const std::uint32_t slot = running_.take();
   const double step_s = step_alone_s(stage);
   running_[slot] = {now, stage.steps, step_s};
   heap_.set(slot, now + Duration::from_seconds(step_s * stage.steps), begun_++);
@@ -32,11 +26,9 @@ double IdealFabric::steps_done(StageId id, Instant now) {
   return std::min(stage.steps, (now - stage.begun).in_seconds() / stage.step_s);
 }
 
-double IdealFabric::pace(StageId id) { return 1 / running_[id.value].step_s; }
-
 void IdealFabric::end(StageId id, Instant) {
   heap_.remove(id.value);
-  free_.push_back(id.value);
+  running_.give_back(id.value);
 }
 
 Instant IdealFabric::next(Instant limit) {
@@ -48,15 +40,6 @@ void IdealFabric::pass_to(Instant now, std::vector<StageId>& complete) {
     complete.push_back({heap_.top().slot});
     end(complete.back(), now);
   }
-}
-
-void IdealFabric::set_link_share(NodeId, double, Instant) {}
-
-std::vector<std::string> IdealFabric::link_names() const {
-  std::vector<std::string> names;
-  for (std::uint32_t link = 0; link < topology_.link_count(); ++link)
-    names.push_back(topology_.link_name(link));
-  return names;
 }
 
 void IdealFabric::link_use(std::vector<double>& shares) const {

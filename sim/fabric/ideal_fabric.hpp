@@ -5,6 +5,7 @@
 
 #include "sim/fabric/exchange_load.hpp"
 #include "sim/fabric/fabric.hpp"
+#include "sim/fabric/slots.hpp"
 #include "sim/fabric/stage_heap.hpp"
 #include "sim/fabric/topology.hpp"
 
@@ -15,18 +16,20 @@ class IdealFabric : public Fabric {
  public:
   explicit IdealFabric(Topology topology);
 
-  IdealFabric(const IdealFabric&) = delete;
-  IdealFabric& operator=(const IdealFabric&) = delete;
-
   double step_alone_s(const Stage& stage) const override;
   StageId begin(const Stage& stage, Instant now) override;
   double steps_done(StageId id, Instant now) override;
-  double pace(StageId id) override;
+
+  double pace(StageId id) override { return 1 / running_[id.value].step_s; }
+
   void end(StageId id, Instant now) override;
   Instant next(Instant limit) override;
   void pass_to(Instant now, std::vector<StageId>& complete) override;
-  void set_link_share(NodeId node, double share, Instant now) override;
-  std::vector<std::string> link_names() const override;
+
+  void set_link_share(NodeId, double, Instant) override {}
+
+  std::vector<std::string> link_names() const override { return topology_.link_names(); }
+
   void link_use(std::vector<double>& shares) const override;
   std::vector<std::string> approximations() const override;
 
@@ -39,8 +42,7 @@ class IdealFabric : public Fabric {
 
   Topology topology_;
   mutable ExchangeLoads loads_;  // Its scratch memory only.
-  std::vector<Running> running_;
-  std::vector<std::uint32_t> free_;
+  Slots<Running> running_;
   StageHeap heap_;
   std::uint64_t begun_ = 0;
 };

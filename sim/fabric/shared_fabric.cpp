@@ -30,19 +30,9 @@ void SharedFabric::time_alone(Running& running) const {
   running.step_s = step_with_exchange_s(running.shape, running.exchange_s);
 }
 
-std::uint32_t SharedFabric::take_slot() {
-  if (free_.empty()) {
-    running_.emplace_back();
-    return static_cast<std::uint32_t>(running_.size() - 1);
-  }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
-  return slot;
-}
-
 StageId SharedFabric::begin(const Stage& stage, Instant now) {
   advance(now);
-  const std::uint32_t slot = take_slot();
+  const std::uint32_t slot = running_.take();
   Running& running = running_[slot];
   std::vector<Use> uses = std::move(running.uses);
   running = Running{};
@@ -122,7 +112,7 @@ void SharedFabric::release(std::uint32_t slot) {
   leave(slot);
   running_[slot].uses.clear();
   heap_.remove(slot);
-  free_.push_back(slot);
+  running_.give_back(slot);
 }
 
 void SharedFabric::mark(std::uint32_t link) {
@@ -301,13 +291,6 @@ void SharedFabric::set_link_share(NodeId node, double share, Instant now) {
   std::sort(slots.begin(), slots.end());
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   for (const std::uint32_t slot : slots) rework(slot);
-}
-
-std::vector<std::string> SharedFabric::link_names() const {
-  std::vector<std::string> names;
-  for (std::uint32_t link = 0; link < topology_.link_count(); ++link)
-    names.push_back(topology_.link_name(link));
-  return names;
 }
 
 void SharedFabric::link_use(std::vector<double>& shares) const {

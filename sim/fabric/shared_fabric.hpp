@@ -10,6 +10,7 @@
 #include "sim/fabric/exchange_load.hpp"
 #include "sim/fabric/fabric.hpp"
 #include "sim/fabric/fair_share.hpp"
+#include "sim/fabric/slots.hpp"
 #include "sim/fabric/stage_heap.hpp"
 #include "sim/fabric/topology.hpp"
 
@@ -28,9 +29,6 @@ class SharedFabric : public Fabric {
  public:
   explicit SharedFabric(Topology topology);
 
-  SharedFabric(const SharedFabric&) = delete;
-  SharedFabric& operator=(const SharedFabric&) = delete;
-
   double step_alone_s(const Stage& stage) const override;
   StageId begin(const Stage& stage, Instant now) override;
   double steps_done(StageId id, Instant now) override;
@@ -39,7 +37,9 @@ class SharedFabric : public Fabric {
   Instant next(Instant limit) override;
   void pass_to(Instant now, std::vector<StageId>& complete) override;
   void set_link_share(NodeId node, double share, Instant now) override;
-  std::vector<std::string> link_names() const override;
+
+  std::vector<std::string> link_names() const override { return topology_.link_names(); }
+
   void link_use(std::vector<double>& shares) const override;
   std::vector<std::string> approximations() const override;
 
@@ -101,7 +101,6 @@ class SharedFabric : public Fabric {
     std::vector<Use> uses;
   };
 
-  std::uint32_t take_slot();
   double transfer_s(std::uint32_t link, double bytes) const;
   void time_alone(Running& running) const;
   void join(std::uint32_t slot);
@@ -121,8 +120,7 @@ class SharedFabric : public Fabric {
   mutable ExchangeLoads loads_;  // Its scratch memory only.
   Instant clock_;
   std::vector<Link> links_;
-  std::vector<Running> running_;
-  std::vector<std::uint32_t> free_;
+  Slots<Running> running_;
   std::vector<std::uint32_t> dirty_;    // Links that changed at `clock_`.
   std::vector<std::uint32_t> touched_;  // Stages that those may have slowed or sped up.
   StageHeap heap_;

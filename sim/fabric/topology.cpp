@@ -158,6 +158,12 @@ std::vector<std::uint32_t> Topology::links_of(NodeId node) const {
   return links;
 }
 
+std::vector<std::string> Topology::link_names() const {
+  std::vector<std::string> names;
+  for (std::uint32_t link = 0; link < link_count(); ++link) names.push_back(link_name(link));
+  return names;
+}
+
 std::string Topology::link_name(std::uint32_t link) const {
   if (link >= storage_first_) return link == storage_first_ ? "storage in" : "storage out";
   const bool up = link % 2 == Up;

@@ -54,6 +54,9 @@ class Topology {
   /// "node 3 up", "leaf 0 to spine 1", "storage in", ...
   std::string link_name(std::uint32_t link) const;
 
+  /// All of them, in order.
+  std::vector<std::string> link_names() const;
+
  private:
   enum Direction : std::uint32_t { Up = 0, Down = 1 };
 

@@ -1,5 +1,4 @@
 // Reader of ElastiSim's application models.
-#include <utility>
 
 #include "sim/interchange/elastisim_file.hpp"
 #include "sim/interchange/json_tree.hpp"

@@ -1,7 +1,5 @@
 #include "sim/interchange/elastisim_file.hpp"
 
-#include <utility>
-
 #include "core/job/spec.hpp"
 #include "sim/interchange/json_tree.hpp"
 

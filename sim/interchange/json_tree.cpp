@@ -2,11 +2,10 @@
 
 #include <cmath>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/json_text.hpp"
-#include "sim/traces/line_counter.hpp"
+#include "sim/traces/json_lines.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -164,9 +163,7 @@ std::string_view describe(JsonKind kind) {
 Result<JsonNode> parse_json(std::string_view text, const std::string& file, int first_line) {
   auto line = static_cast<std::size_t>(first_line);
   TreeBuilder builder(line, file);
-  const LineCounter begin(text.data(), &line);
-  const LineCounter end(text.data() + text.size(), &line);
-  nlohmann::json::sax_parse(begin, end, &builder);
+  parse_json_lines(text, line, builder);
   return builder.take();
 }
 

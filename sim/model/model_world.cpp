@@ -7,7 +7,7 @@ namespace orrery::sim {
 
 ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source, Fabric* fabric)
     : scenario_(scenario),
-      ears_(static_cast<std::size_t>(scenario.node_count())),
+      contacts_(static_cast<std::size_t>(scenario.node_count())),
       room_(scenario, source, *this, fabric) {}
 
 bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
@@ -98,7 +98,7 @@ void ModelWorld::on_fault(const scenarios::Fault& fault) {
       fault.kind == scenarios::FaultKind::AgentCrash) {
     for (const NodeId node : fault.nodes) cut(node, fault.lasting);
     if (!fault.nodes.empty()) return;
-    for (std::uint32_t n = 0; n < ears_.size(); ++n) cut(NodeId{n}, fault.lasting);
+    for (std::uint32_t n = 0; n < contacts_.size(); ++n) cut(NodeId{n}, fault.lasting);
     return;
   }
   room_.troubles().push_back("fault at " + std::to_string(room_.now().in_seconds()) +
@@ -126,14 +126,14 @@ void ModelWorld::watch_until(Instant now) {
 }
 
 void ModelWorld::lose_contact(NodeId node) {
-  Ear& ear = ears_[node.index()];
-  if (!ear.lost_at.is_never()) return;
-  ear.lost_at = room_.now();
+  Contact& contact = contacts_[node.index()];
+  if (!contact.lost_at.is_never()) return;
+  contact.lost_at = room_.now();
   watch_.push(room_.now() + scenario_.settings.node_lease, FutureKind::NodeDown, node.value);
 }
 
 void ModelWorld::notice_silence(NodeId node) {
-  const Instant lost_at = ears_[node.index()].lost_at;
+  const Instant lost_at = contacts_[node.index()].lost_at;
   if (room_.now() < lost_at + scenario_.settings.node_lease) return;
   room_.bury(node);
   emit(Origin::External, lost_at, NodeSilent{node});
@@ -142,7 +142,7 @@ void ModelWorld::notice_silence(NodeId node) {
 // Within its lease or after: either way it comes with the complete list of what still runs there,
 // and all else is lost.
 void ModelWorld::hear_again(NodeId node) {
-  ears_[node.index()].lost_at = Instant::never();
+  contacts_[node.index()].lost_at = Instant::never();
   room_.bury(node);
   emit(Origin::External, room_.now(), NodeReturned{node, room_.complete_list(node)});
   // A node that returns counts as repaired, so what is not is told after that.
@@ -156,31 +156,28 @@ void ModelWorld::on_node_up(NodeId node) {
 }
 
 void ModelWorld::cut(NodeId node, Duration lasting) {
-  const Duration fence_after = scenario_.settings.node_lease - scenario_.settings.fence_margin;
-  if (lasting <= fence_after) return;
-  Ear& ear = ears_[node.index()];
+  // What an agent holds after a renewal, as AgentSettings has it.
+  const Duration lease = scenario_.settings.node_lease - scenario_.settings.fence_margin;
+  if (lasting <= lease) return;
+  Contact& contact = contacts_[node.index()];
   const Instant now = room_.now();
-  if (ear.cut_at.is_never()) {
-    ear.cut_at = now;
-    ear.cut_until = now;
-    watch_.push(now + fence_after, FutureKind::Departure, node.value);
+  if (!room_.is_mute(node)) {
+    contact.cut_until = now;
+    contact.fence.renew(Epoch{1}, now + lease);
+    watch_.push(contact.fence.lease_until(), FutureKind::Departure, node.value);
   }
-  ear.cut_until = std::max(ear.cut_until, now + lasting);
-  if (!ear.cut_until.is_never()) watch_.push(ear.cut_until, FutureKind::NodeUp, node.value);
+  contact.cut_until = std::max(contact.cut_until, now + lasting);
+  if (!contact.cut_until.is_never()) watch_.push(contact.cut_until, FutureKind::NodeUp, node.value);
   room_.mute(node, true);
   lose_contact(node);
 }
 
-// The node's own clock says that its lease has run out.
 void ModelWorld::fence(NodeId node) {
-  const Duration fence_after = scenario_.settings.node_lease - scenario_.settings.fence_margin;
-  if (room_.now() >= ears_[node.index()].cut_at + fence_after) room_.kill_all(node);
+  if (contacts_[node.index()].fence.must_kill(room_.now())) room_.kill_all(node);
 }
 
 void ModelWorld::heal(NodeId node) {
-  Ear& ear = ears_[node.index()];
-  if (ear.cut_at.is_never() || ear.cut_until > room_.now()) return;
-  ear.cut_at = Instant::never();
+  if (!room_.is_mute(node) || contacts_[node.index()].cut_until > room_.now()) return;
   room_.mute(node, false);
   if (!room_.is_down(node)) hear_again(node);
 }

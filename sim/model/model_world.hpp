@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/agent/shim_fence.hpp"
 #include "core/driver/world.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/event_heap.hpp"
@@ -47,7 +48,7 @@ class ModelWorld final : public World, private RoomListener {
   void tell_strikes(std::function<void(std::uint32_t)> struck) { struck_ = std::move(struck); }
 
   /// See MachineRoom.
-  void watch_links(Duration every, MachineRoom::LinkWatcher watcher) {
+  void watch_links(Duration every, LinkWatcher watcher) {
     room_.watch_links(every, std::move(watcher));
   }
 
@@ -81,17 +82,17 @@ class ModelWorld final : public World, private RoomListener {
   void heal(NodeId node);
   void hear_again(NodeId node);
 
-  /// What the controller's ear knows of a node.
-  struct Ear {
+  /// Between the controller and a node. Only a node that is mute is cut off.
+  struct Contact {
     Instant lost_at = Instant::never();  ///< Since when nothing is heard; never: it is heard.
-    Instant cut_at = Instant::never();   ///< Out of contact since; never: it is in contact.
     Instant cut_until;
+    ShimFence fence;  ///< Renewed by every instant of contact, so written down only when that ends.
   };
 
   const scenarios::Scenario& scenario_;
   std::function<void(std::uint32_t)> struck_;  ///< May be empty.
   std::vector<Event> at_once_;                 ///< Happened now, not handed out yet.
-  std::vector<Ear> ears_;                      ///< Per node.
+  std::vector<Contact> contacts_;              ///< Per node.
   EventHeap watch_;  ///< When silence is noticed, workers are fenced, links healed.
   MachineRoom room_;
 };

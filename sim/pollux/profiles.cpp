@@ -4,7 +4,6 @@
 #include <charconv>
 #include <compare>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "sim/reports/report_html.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 

@@ -121,9 +121,6 @@ class Timeline {
 
   std::uint64_t segments_left_out() const { return segments_left_out_; }
 
-  /// Phases, node conditions, strikes and incidents that were not kept.
-  std::uint64_t rows_left_out() const { return rows_left_out_; }
-
   /// Device-time up to the end; up to the last end of a job so far.
   const DeviceTime& device_time() const { return device_time_; }
 
@@ -228,7 +225,7 @@ class Timeline {
   DeviceTime device_time_;
   DeviceTime at_last_end_;
   std::uint64_t segments_left_out_ = 0;
-  std::uint64_t rows_left_out_ = 0;
+  std::uint64_t rows_left_out_ = 0;  // Phases, node conditions, strikes and incidents.
 };
 
 }  // namespace orrery::sim

@@ -36,6 +36,8 @@ class SharedPolicy final : public Policy {
 
   bool sizes_jobs() const override { return policy_.sizes_jobs(); }
 
+  std::string_view usual_placer() const override { return policy_.usual_placer(); }
+
   Plan allocate(const JobView& job, const ClusterView& view) override {
     return policy_.allocate(job, view);
   }

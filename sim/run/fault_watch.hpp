@@ -49,6 +49,8 @@ class FaultWatch final : public World, public RunObserver {
     pass_on();
   }
 
+  void withheld(JobId job, Incarnation incarnation) override { world_.withheld(job, incarnation); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override {
     return world_.wait_events(deadline, events);
   }

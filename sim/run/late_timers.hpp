@@ -50,6 +50,8 @@ class LateTimers final : public World {
 
   void issue(const Command& command) override { world_.issue(command); }
 
+  void withheld(JobId job, Incarnation incarnation) override { world_.withheld(job, incarnation); }
+
   bool wait_events(Instant deadline, std::vector<Event>& events) override {
     return world_.wait_events(lateness_.wake(deadline, world_.now()), events);
   }

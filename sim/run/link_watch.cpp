@@ -1,13 +1,11 @@
 #include "sim/run/link_watch.hpp"
 
-#include <algorithm>
-
 namespace orrery::sim {
 
-MachineRoom::LinkWatcher link_watcher(const scenarios::Scenario& scenario,
-                                      const Fabric* fabric,
-                                      const RunOptions& options,
-                                      std::vector<std::string>& troubles) {
+LinkWatcher link_watcher(const scenarios::Scenario& scenario,
+                         const Fabric* fabric,
+                         const RunOptions& options,
+                         std::vector<std::string>& troubles) {
   std::vector<RunListener*> wanting;
   for (RunListener* listener : options.listeners)
     if (listener->wants_links()) wanting.push_back(listener);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/fabric/fabric.hpp"
-#include "sim/model/machine_room.hpp"
+#include "sim/model/fabric_links.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {
@@ -13,10 +13,10 @@ inline constexpr std::size_t kLinksWatchedMax = 4096;
 /// Declares the fabric's links to the listeners that want them. Returns what the room is to call
 /// with their use; empty where nobody wants it, nothing is shared (`fabric` null or fidelity L0),
 /// or there are too many, which a sentence in `troubles` says. `options` outlives what is returned.
-MachineRoom::LinkWatcher link_watcher(const scenarios::Scenario& scenario,
-                                      const Fabric* fabric,
-                                      const RunOptions& options,
-                                      std::vector<std::string>& troubles);
+LinkWatcher link_watcher(const scenarios::Scenario& scenario,
+                         const Fabric* fabric,
+                         const RunOptions& options,
+                         std::vector<std::string>& troubles);
 
 /// Time between the first looks at the links.
 inline constexpr Duration kLinkSamplesEvery = Duration::seconds(5);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/driver/memory_store.hpp"
+#include "core/placer/registry.hpp"
 #include "sim/control/late_planner.hpp"
 #include "sim/fabric/make_fabric.hpp"
 #include "sim/model/model_world.hpp"
@@ -84,6 +85,7 @@ Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy)
   const Triggers triggers = policy.triggers();
   settings.seed = scenario.seed;
   settings.policy = std::string(policy.name());
+  if (settings.placer.empty()) settings.placer = placers::named(policy.usual_placer()).name();
   settings.plan_on_submission = triggers.submission;
   settings.plan_on_completion = triggers.completion;
   settings.plan_on_capacity = triggers.capacity;

@@ -47,7 +47,7 @@ double FluidFabric::step_alone_s(const Stage& stage) const {
 StageId FluidFabric::begin(const Stage& stage, Instant now) {
   sync(now);
   stage_flows_.of(stage);
-  const std::uint32_t slot = take_stage();
+  const std::uint32_t slot = stages_.take();
   Running& running = stages_[slot];
   const double steps = stage.steps;
   running.begun = now;

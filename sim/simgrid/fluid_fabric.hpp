@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/fabric/fabric.hpp"
+#include "sim/fabric/slots.hpp"
 #include "sim/fabric/stage_heap.hpp"
 #include "sim/simgrid/engine.hpp"
 #include "sim/simgrid/flow_links.hpp"
@@ -36,9 +37,6 @@ class FluidFabric : public Fabric {
 
   FluidFabric(std::unique_ptr<SimGridEngine> engine, Platform platform)
       : FluidFabric(std::move(engine), std::move(platform), Options()) {}
-
-  FluidFabric(const FluidFabric&) = delete;
-  FluidFabric& operator=(const FluidFabric&) = delete;
 
   double step_alone_s(const Stage& stage) const override;
   StageId begin(const Stage& stage, Instant now) override;
@@ -94,8 +92,6 @@ class FluidFabric : public Fabric {
     std::vector<std::uint32_t> flows;  // Those that still flow.
   };
 
-  std::uint32_t take_stage();
-  std::uint32_t take_flow();
   void free_stage(std::uint32_t slot);
   void free_flow(std::uint32_t slot);
   void start_flow(std::uint32_t stage, const StageFlows::Pair& pair, double cap, Instant now);
@@ -123,10 +119,8 @@ class FluidFabric : public Fabric {
   std::vector<double> load_;                    // By link, scratch: 0 between calls.
   std::vector<simgrid::s4u::LinkInRoute> way_;  // Scratch.
   Instant clock_;
-  std::vector<Running> stages_;
-  std::vector<std::uint32_t> free_stages_;
-  std::vector<Flow> flows_;
-  std::vector<std::uint32_t> free_flows_;
+  Slots<Running> stages_;
+  Slots<Flow> flows_;
   StageHeap flow_ends_;         // Of flows that go by our clock.
   StageHeap stage_ends_;        // Of stages without flows under way.
   std::vector<StageId> ready_;  // At `clock_` or before.

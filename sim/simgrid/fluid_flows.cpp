@@ -7,34 +7,14 @@
 
 namespace orrery::sim {
 
-std::uint32_t FluidFabric::take_stage() {
-  if (free_stages_.empty()) {
-    stages_.emplace_back();
-    return static_cast<std::uint32_t>(stages_.size() - 1);
-  }
-  const std::uint32_t slot = free_stages_.back();
-  free_stages_.pop_back();
-  return slot;
-}
-
 void FluidFabric::free_stage(std::uint32_t slot) {
   stages_[slot].ready = false;
-  free_stages_.push_back(slot);
-}
-
-std::uint32_t FluidFabric::take_flow() {
-  if (free_flows_.empty()) {
-    flows_.emplace_back();
-    return static_cast<std::uint32_t>(flows_.size() - 1);
-  }
-  const std::uint32_t slot = free_flows_.back();
-  free_flows_.pop_back();
-  return slot;
+  stages_.give_back(slot);
 }
 
 void FluidFabric::free_flow(std::uint32_t slot) {
   ++flows_[slot].generation;
-  free_flows_.push_back(slot);
+  flows_.give_back(slot);
 }
 
 double FluidFabric::least_bandwidth(const Flow& flow) const {
@@ -58,7 +38,7 @@ void FluidFabric::start_flow(std::uint32_t stage,
                              const StageFlows::Pair& pair,
                              double cap,
                              Instant now) {
-  const std::uint32_t slot = take_flow();
+  const std::uint32_t slot = flows_.take();
   Flow& flow = flows_[slot];
   const auto links = stage_flows_.links(pair);
   flow.stage = stage;

@@ -37,12 +37,7 @@ MessageFabric::~MessageFabric() {
 
 StageId MessageFabric::begin(const Stage& stage, Instant now) {
   clock_.catch_up(now);
-  if (free_.empty()) {
-    free_.push_back(static_cast<std::uint32_t>(running_.size()));
-    running_.emplace_back();
-  }
-  const std::uint32_t number = free_.back();
-  free_.pop_back();
+  const std::uint32_t number = running_.take();
   Running& running = running_[number];
   running.live = true;
   running.stage = stage;
@@ -112,7 +107,7 @@ void MessageFabric::release(std::uint32_t stage) {
   running.plan = MessagePlan{};
   running.live = false;
   ++running.birth;
-  free_.push_back(stage);
+  running_.give_back(stage);
 }
 
 // --- steps ---

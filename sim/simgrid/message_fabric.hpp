@@ -7,6 +7,7 @@
 
 #include "sim/fabric/fabric.hpp"
 #include "sim/fabric/message_plan.hpp"
+#include "sim/fabric/slots.hpp"
 #include "sim/simgrid/message_clock.hpp"
 #include "sim/simgrid/platform.hpp"
 
@@ -41,8 +42,6 @@ class MessageFabric final : public Fabric, private ClockUser {
   /// Both outlive the fabric.
   MessageFabric(MessageClock& clock, const Platform& platform, Settings settings);
   ~MessageFabric() override;
-  MessageFabric(const MessageFabric&) = delete;
-  MessageFabric& operator=(const MessageFabric&) = delete;
 
   double step_alone_s(const Stage& stage) const override;
   StageId begin(const Stage& stage, Instant now) override;
@@ -135,8 +134,7 @@ class MessageFabric final : public Fabric, private ClockUser {
   MessageClock& clock_;
   const Platform& platform_;
   Settings settings_;
-  std::vector<Running> running_;
-  std::vector<std::uint32_t> free_;
+  Slots<Running> running_;
   std::vector<Timer> timers_;  ///< A heap, the earliest first.
   std::uint64_t timers_set_ = 0;
   std::vector<StageId> complete_;   ///< And not yet told.

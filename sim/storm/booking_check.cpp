@@ -7,16 +7,49 @@
 #include "core/job/turns.hpp"
 
 namespace orrery::sim {
+namespace {
+
+bool may_end(const Event& event) {
+  if (const auto* changed = std::get_if<WorkersChanged>(&event.body)) return !is_up(changed->fact);
+  return std::holds_alternative<NodeSilent>(event.body) ||
+         std::holds_alternative<NodesRelaunched>(event.body) ||
+         std::holds_alternative<NodeReturned>(event.body);
+}
+
+// Whether a fact that may end bookings says that the worker, booked on that node, has left.
+bool ends(const Event& event, NodeId node, const ProcessName& name) {
+  if (const auto* changed = std::get_if<WorkersChanged>(&event.body))
+    return name.job == changed->job && name.incarnation == changed->incarnation &&
+           name.birth_rank >= changed->first &&
+           name.birth_rank.value - changed->first.value < changed->count;
+  if (const auto* silent = std::get_if<NodeSilent>(&event.body)) return silent->node == node;
+  if (const auto* relaunched = std::get_if<NodesRelaunched>(&event.body)) {
+    const std::vector<NodeId>& replaced = relaunched->replaced;
+    return std::find(replaced.begin(), replaced.end(), node) != replaced.end();
+  }
+  const auto& returned = std::get<NodeReturned>(event.body);
+  if (returned.node != node) return false;
+  return std::none_of(
+      returned.workers.begin(), returned.workers.end(), [&](const RunningWorker& w) {
+        return w.job == name.job && w.incarnation == name.incarnation && w.rank == name.birth_rank;
+      });
+}
+
+}  // namespace
 
 std::vector<BookingCheck::Booking>& BookingCheck::on(NodeId node) {
   if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);
   return nodes_[node.index()];
 }
 
-void BookingCheck::ordered(Instant now, const StartWorkers& order, const JobSpec* spec) {
+void BookingCheck::ordered(Instant now,
+                           const Command& command,
+                           const StartWorkers& order,
+                           const JobSpec* spec) {
   for (const WorkerStart& start : order.workers) {
     if (start.node.is_none() || start.node.index() > UINT16_MAX) continue;
     const ProcessName name{order.job, start.incarnation, start.rank};
+    if (command.epoch < epoch_ && ended_since(command.sequence, start.node, name)) continue;
     std::vector<Booking>& booked = on(start.node);
     const bool again =
         std::any_of(booked.begin(), booked.end(), [&](const Booking& b) { return b.name == name; });
@@ -49,33 +82,22 @@ void BookingCheck::ordered(Instant now, const StartWorkers& order, const JobSpec
   }
 }
 
-void BookingCheck::end_all(NodeId node) {
-  if (node.index() < nodes_.size()) nodes_[node.index()].clear();
+void BookingCheck::appended(Sequence sequence, const Event& event) {
+  if (const auto* begun = std::get_if<EpochStarted>(&event.body)) epoch_ = begun->epoch;
+  if (!may_end(event)) return;
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n)
+    std::erase_if(nodes_[n], [&](const Booking& b) { return ends(event, NodeId{n}, b.name); });
+  facts_.push_back({sequence, event});
 }
 
-void BookingCheck::appended(const Event& event) {
-  if (const auto* changed = std::get_if<WorkersChanged>(&event.body)) {
-    if (is_up(changed->fact)) return;
-    const auto ends = [&](const Booking& b) {
-      return b.name.job == changed->job && b.name.incarnation == changed->incarnation &&
-             b.name.birth_rank >= changed->first &&
-             b.name.birth_rank.value - changed->first.value < changed->count;
-    };
-    for (std::vector<Booking>& booked : nodes_) std::erase_if(booked, ends);
-  } else if (const auto* silent = std::get_if<NodeSilent>(&event.body)) {
-    end_all(silent->node);
-  } else if (const auto* replaced = std::get_if<NodesRelaunched>(&event.body)) {
-    for (const NodeId node : replaced->replaced) end_all(node);
-  } else if (const auto* returned = std::get_if<NodeReturned>(&event.body)) {
-    if (returned->node.index() >= nodes_.size()) return;
-    std::erase_if(nodes_[returned->node.index()], [&](const Booking& b) {
-      return std::none_of(
-          returned->workers.begin(), returned->workers.end(), [&](const RunningWorker& w) {
-            return w.job == b.name.job && w.incarnation == b.name.incarnation &&
-                   w.rank == b.name.birth_rank;
-          });
-    });
-  }
+void BookingCheck::crashed(Sequence last) {
+  std::erase_if(facts_, [&](const Fact& fact) { return fact.sequence > last; });
+}
+
+bool BookingCheck::ended_since(Sequence sequence, NodeId node, const ProcessName& name) const {
+  return std::any_of(facts_.begin(), facts_.end(), [&](const Fact& fact) {
+    return fact.sequence > sequence && ends(fact.event, node, name);
+  });
 }
 
 }  // namespace orrery::sim

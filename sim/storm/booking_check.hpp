@@ -22,11 +22,16 @@ class BookingCheck {
  public:
   explicit BookingCheck(Violations& found) : found_(found) {}
 
-  /// A start was ordered; `spec` is its job's, null where that is not known.
-  void ordered(Instant now, const StartWorkers& order, const JobSpec* spec);
+  /// A start was ordered; `spec` is its job's, null where that is not known. `order` is of
+  /// `command`. One of a leader that was succeeded stands where its record stands: what its
+  /// successor was told since then has ended it before it went out.
+  void ordered(Instant now, const Command& command, const StartWorkers& order, const JobSpec* spec);
 
   /// A fact was journaled that may end bookings.
-  void appended(const Event& event);
+  void appended(Sequence sequence, const Event& event);
+
+  /// The journal has lost what came after `last`.
+  void crashed(Sequence last);
 
  private:
   struct Booking {
@@ -37,11 +42,19 @@ class BookingCheck {
     TurnKey turns;
   };
 
+  /// Something that may end bookings.
+  struct Fact {
+    Sequence sequence;
+    Event event;
+  };
+
   std::vector<Booking>& on(NodeId node);
-  void end_all(NodeId node);
+  bool ended_since(Sequence sequence, NodeId node, const ProcessName& name) const;
 
   Violations& found_;
   std::vector<std::vector<Booking>> nodes_;
+  std::vector<Fact> facts_;
+  Epoch epoch_;  ///< Of the journal.
 };
 
 }  // namespace orrery::sim

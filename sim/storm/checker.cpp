@@ -1,7 +1,5 @@
 #include "sim/storm/checker.hpp"
 
-#include <utility>
-
 namespace orrery::sim {
 
 Checker::Checker(const CheckerFacts& facts)

@@ -54,7 +54,7 @@ std::string JobCheck::name_of(JobId job) const {
 }
 
 void JobCheck::appended(Sequence sequence, const Event& event) {
-  bookings_.appended(event);
+  bookings_.appended(sequence, event);
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
     unbound_.push_back({sequence, submitted->spec});
   } else if (const auto* progress = std::get_if<ProgressReported>(&event.body)) {
@@ -161,6 +161,7 @@ void JobCheck::ended(Instant now, Sequence sequence, Job& job, const Notice& not
 }
 
 void JobCheck::crashed(Sequence last) {
+  bookings_.crashed(last);
   for (Job& job : jobs_) {
     if (job.spec == nullptr) continue;
     if (job.submitted > last) {
@@ -179,7 +180,7 @@ void JobCheck::crashed(Sequence last) {
 void JobCheck::released(Instant now, const Command& order) {
   if (const auto* start = std::get_if<StartWorkers>(&order.body)) {
     Job* job = find(start->job);
-    bookings_.ordered(now, *start, job == nullptr ? nullptr : job->spec.get());
+    bookings_.ordered(now, order, *start, job == nullptr ? nullptr : job->spec.get());
     if (job == nullptr) {
       found_.add(ViolationKind::JobVanished,
                  now,

@@ -44,8 +44,6 @@ class JournalCheck {
 
   Sequence last() const { return Sequence{records_.size()}; }
 
-  Sequence durable_up_to() const { return durable_; }
-
   /// The epoch in force after the record, 0 where none.
   Epoch epoch_at(Sequence sequence) const;
 

@@ -1,7 +1,6 @@
 #include "sim/storm/plan_placements.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "sim/storm/process_check.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace orrery::sim {
 

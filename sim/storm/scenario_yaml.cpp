@@ -1,6 +1,5 @@
 #include "sim/storm/scenario_yaml.hpp"
 
-#include <optional>
 #include <vector>
 
 #include "sim/storm/placement_yaml.hpp"
@@ -59,6 +58,8 @@ void write_policy(const Scenario& scenario, std::string& out) {
   for (const scenarios::Parameter& parameter : scenario.policy.parameters)
     policy.put(parameter.key, yaml_string(parameter.value));
   out += "policy: " + policy.text() + "\n";
+  if (!scenario.settings.placer.empty())
+    out += "placer: " + yaml_string(scenario.settings.placer) + "\n";
   if (scenario.planner_latency.ns > 0)
     out += "planner: {latency: " + yaml_duration(scenario.planner_latency) + "}\n";
 }

@@ -1,10 +1,9 @@
 #include "sim/storm/storm_plan.hpp"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "core/base/random.hpp"
+#include "core/placer/registry.hpp"
 #include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_faults.hpp"
 #include "sim/storm/plan_jobs.hpp"
@@ -102,6 +101,13 @@ void plan_jitter(Random random, Scenario& scenario) {
   jitter = within_margin(jitter, scenario.settings);
 }
 
+// Most storms have the placer of their policy.
+void plan_placer(Random random, Settings& settings) {
+  if (!random.chance(0.3)) return;
+  const std::span<const placers::PlacerRow> rows = placers::rows();
+  settings.placer = rows[random.below(rows.size())].placer.name();
+}
+
 }  // namespace
 
 // A quarter of the margin for each, which leaves half of it.
@@ -136,6 +142,7 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   plan_relaunch(random, scenario.relaunch);
   plan_jitter(Random::stream(seed, "storm/jitter"), scenario);
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
+  plan_placer(Random::stream(seed, "storm/placer"), scenario.settings);
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
   plan_families(Random::stream(seed, "storm/families"), scenario);

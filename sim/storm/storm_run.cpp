@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "core/base/invariant.hpp"
 #include "core/control/status.hpp"
@@ -68,9 +67,10 @@ class Storm {
 
   void run(StormReport& report) {
     (void)host_.start_leader();
+    bool idle = false;
     while (found().empty()) {
       strike();
-      (void)host_.turn();
+      const bool worked = host_.turn();
       if (!found().empty()) break;
       if (is_over()) break;
       const Instant now = ports_.now();
@@ -78,7 +78,11 @@ class Storm {
       check_timers(now);
       control_.time_reached(now);
       const Instant wake = lateness_.wake(host_.next_wake(), now);
-      ports_.advance(std::min({wake, control_.next(), scenario_.until}));
+      const Instant next = std::min({wake, control_.next(), end_after(now)});
+      ports_.advance(next);
+      // Without an end it may come to a stand: nothing will happen any more.
+      const bool stands = next.is_never() && !worked && ports_.now() == now;
+      if (std::exchange(idle, stands) && stands) break;
     }
     close(report);
   }
@@ -117,9 +121,10 @@ class Storm {
     missed_ = missed;
   }
 
+  // Null while nobody leads but one that was deposed and has not noticed.
   const Controller* leader() const {
     const auto leading = host_.leading();
-    return leading ? &host_.controller(*leading) : nullptr;
+    return leading && host_.holds_journal(*leading) ? &host_.controller(*leading) : nullptr;
   }
 
   // A job that can never run and has no deadline is over as far as it will ever be.
@@ -140,6 +145,11 @@ class Storm {
   }
 
   bool is_over() const { return ports_.now() >= calm_from() && all_jobs_over(); }
+
+  // A world where nothing happens passes no time by itself.
+  Instant end_after(Instant now) const {
+    return scenario_.until.is_never() && now < calm_from() ? calm_from() : scenario_.until;
+  }
 
   Instant calm_from() const { return std::min(kStormCalmFrom, scenario_.until); }
 

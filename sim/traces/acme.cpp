@@ -6,11 +6,7 @@
 namespace orrery::sim {
 
 bool looks_like_acme(std::string_view text) {
-  const std::string_view header = take_line(text);
-  const auto has = [&](std::string_view column) {
-    return header.find(column) != std::string_view::npos;
-  };
-  return has("gpu_num") && has("submit_time") && has("type") && has("gpu_time");
+  return header_has(text, {"gpu_num", "submit_time", "type", "gpu_time"});
 }
 
 Result<Trace> parse_acme(std::string_view text,

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "sim/traces/csv_rows.hpp"

@@ -21,20 +21,15 @@ CsvRows::CsvRows(std::string_view text,
   for (std::size_t column = 0; column < columns.size(); ++column) place_.push_back(column);
 }
 
-void CsvRows::split(std::string_view line) {
-  fields_.clear();
-  while (true) {
-    const std::size_t comma = line.find(',');
-    fields_.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return;
-    line.remove_prefix(comma + 1);
-  }
+void CsvRows::read_fields(std::string_view line) {
+  split(line, ',', fields_);
+  for (std::string_view& field : fields_) field = trimmed(field);
 }
 
 void CsvRows::read_header() {
   const std::string_view header = take_line(rest_);
   line_ = 1;
-  split(header);
+  read_fields(header);
   width_ = fields_.size();
   bool whole = true;
   for (const CsvColumn& column : columns_) {
@@ -43,10 +38,7 @@ void CsvRows::read_header() {
     place_.push_back(absent ? kAbsent : static_cast<std::size_t>(found - fields_.begin()));
     if (!absent || !column.needed) continue;
     whole = false;
-    errors_.add(1,
-                "header",
-                "found " + quote_input(header) + ", but a column " + std::string(column.name) +
-                    " is needed; begin the file with the names of its columns");
+    errors_.add_missing_column(header, column.name, "the names of its columns");
   }
   if (!whole) rest_ = {};
 }
@@ -57,13 +49,10 @@ bool CsvRows::next() {
     ++line_;
     if (trimmed(row_).empty()) continue;
     ++rows_;
-    split(row_);
+    read_fields(row_);
     if (fields_.size() == width_) return true;
-    errors_.add(line_,
-                "row",
-                "found " + std::to_string(fields_.size()) + " fields in " + quote_input(row_) +
-                    ", but there are " + std::to_string(width_) +
-                    " columns; complete or delete the line");
+    errors_.add_wrong_width(
+        line_, fields_.size(), row_, "there are " + std::to_string(width_) + " columns");
   }
   return false;
 }

@@ -52,7 +52,7 @@ class CsvRows {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
   void read_header();
-  void split(std::string_view line);
+  void read_fields(std::string_view line);
 
   std::string_view rest_;
   std::span<const CsvColumn> columns_;

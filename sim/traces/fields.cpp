@@ -35,11 +35,35 @@ std::string_view take_line(std::string_view& rest) {
   return line;
 }
 
+void split(std::string_view line, char separator, std::vector<std::string_view>& parts) {
+  parts.clear();
+  while (true) {
+    const std::size_t end = line.find(separator);
+    parts.push_back(line.substr(0, end));
+    if (end == std::string_view::npos) return;
+    line.remove_prefix(end + 1);
+  }
+}
+
+bool header_has(std::string_view text, std::initializer_list<std::string_view> columns) {
+  const std::string_view header = take_line(text);
+  return std::ranges::all_of(columns, [&](std::string_view column) {
+    return header.find(column) != std::string_view::npos;
+  });
+}
+
 std::optional<double> number_in(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
     return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> whole_number_in(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/units.hpp"
 #include "sim/traces/trace.hpp"
@@ -18,6 +20,12 @@ std::string_view trimmed(std::string_view text);
 /// Takes the next line off `rest`, without its end ("\n" or "\r\n").
 std::string_view take_line(std::string_view& rest);
 
+/// The parts of `line` between separators, as they stand.
+void split(std::string_view line, char separator, std::vector<std::string_view>& parts);
+
+/// Whether the first line of `text` holds all of these columns.
+bool header_has(std::string_view text, std::initializer_list<std::string_view> columns);
+
 /// Nanoseconds of a decimal number of seconds, exact to the ninth decimal (the rest is cut);
 /// nothing for other text and beyond +-100 years x 2. "-0.0" is zero.
 std::optional<std::int64_t> nanoseconds_in(std::string_view text);
@@ -27,6 +35,9 @@ std::string seconds_text(std::int64_t ns);
 
 /// A finite decimal number; nothing for any other text.
 std::optional<double> number_in(std::string_view text);
+
+/// A whole decimal number; nothing for any other text.
+std::optional<std::int64_t> whole_number_in(std::string_view text);
 
 /// Reads the fields of one row after another. A wrong field gives the lowest allowed value, an
 /// error, and clears `ok`, so that a row is read whole before it is judged.

@@ -1,7 +1,6 @@
 #include "sim/traces/gavel.hpp"
 
 #include <array>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,14 +46,11 @@ const Layout* layout_of(std::size_t width) {
   return nullptr;
 }
 
-std::vector<std::string_view> split(std::string_view line) {
+std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
-  while (true) {
-    const std::size_t tab = line.find('\t');
-    fields.push_back(trimmed(line.substr(0, tab)));
-    if (tab == std::string_view::npos) return fields;
-    line.remove_prefix(tab + 1);
-  }
+  split(line, '\t', fields);
+  for (std::string_view& field : fields) field = trimmed(field);
+  return fields;
 }
 
 class GavelReader {
@@ -93,19 +89,18 @@ class GavelReader {
   bool choose_layout(std::string_view row, std::size_t width) {
     if (layout_ == nullptr) layout_ = layout_of(width);
     if (layout_ != nullptr && layout_->width == width) return true;
-    builder_.errors().add(
+    builder_.errors().add_wrong_width(
         fields_.line(),
-        "row",
-        "found " + std::to_string(width) + " fields in " + quote_input(row) + ", but " +
-            (layout_ == nullptr ? "7, 10 or 12 fields between tabs are"
-                                : std::to_string(layout_->width) + " as on the first line are") +
-            " needed; complete or delete the line");
+        width,
+        row,
+        layout_ == nullptr ? "7, 10 or 12 fields between tabs are needed"
+                           : std::to_string(layout_->width) + " as on the first line are needed");
     return false;
   }
 
   void read_row(std::string_view row) {
     if (!builder_.row(row)) return;
-    const std::vector<std::string_view> fields = split(row);
+    const std::vector<std::string_view> fields = fields_of(row);
     if (!choose_layout(row, fields.size())) return;
     const Layout& at = *layout_;
     TraceJob job;
@@ -169,7 +164,7 @@ class GavelReader {
 bool looks_like_gavel(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = take_line(text);
-    if (!trimmed(line).empty()) return layout_of(split(line).size()) != nullptr;
+    if (!trimmed(line).empty()) return layout_of(fields_of(line).size()) != nullptr;
   }
   return false;
 }

@@ -1,10 +1,9 @@
 #include "sim/traces/gavel_throughputs.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "sim/traces/fields.hpp"
-#include "sim/traces/line_counter.hpp"
+#include "sim/traces/json_lines.hpp"
 #include "sim/traces/trace.hpp"
 
 namespace orrery::sim {
@@ -25,10 +24,10 @@ std::optional<std::pair<std::string, int>> job_in(std::string_view key) {
 }
 
 /// Receives the parser's calls: models at depth 1, jobs at 2, "null" and pairs at 3.
-class TableHandler : public nlohmann::json_sax<nlohmann::json> {
+class TableHandler : public TraceJsonHandler {
  public:
   TableHandler(GavelThroughputs& table, TraceErrors& errors, const std::size_t& line)
-      : table_(table), errors_(errors), line_(line) {}
+      : TraceJsonHandler(errors, line), table_(table) {}
 
   bool null() override { return other("null"); }
 
@@ -87,16 +86,6 @@ class TableHandler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool parse_error(std::size_t,
-                   const std::string& token,
-                   const nlohmann::detail::exception&) override {
-    errors_.add(line_,
-                "JSON",
-                "found " + quote_input(token) +
-                    ", which JSON does not allow here; is the file cut or damaged? Fetch it again");
-    return false;
-  }
-
  private:
   static constexpr int kDepth = 3;
 
@@ -124,8 +113,6 @@ class TableHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   GavelThroughputs& table_;
-  TraceErrors& errors_;
-  const std::size_t& line_;
   int depth_ = 0;
   int arrays_ = 0;
   bool alone_ = false;
@@ -169,8 +156,7 @@ Result<GavelThroughputs> parse_gavel_throughputs(std::string_view text,
   TraceErrors errors(file_name);
   std::size_t line = 1;
   TableHandler handler(table, errors, line);
-  const bool whole = nlohmann::json::sax_parse(
-      LineCounter(text.data(), &line), LineCounter(text.data() + text.size(), &line), &handler);
+  const bool whole = parse_json_lines(text, line, handler);
   if (!errors.empty()) return errors.take();
   invariant(whole, "a broken table of throughputs has an error");
   return table;

@@ -6,11 +6,7 @@
 namespace orrery::sim {
 
 bool looks_like_helios(std::string_view text) {
-  const std::string_view header = take_line(text);
-  const auto has = [&](std::string_view column) {
-    return header.find(column) != std::string_view::npos;
-  };
-  return has("gpu_num") && has("submit_time") && has("vc");
+  return header_has(text, {"gpu_num", "submit_time", "vc"});
 }
 
 Result<Trace> parse_helios(std::string_view text,

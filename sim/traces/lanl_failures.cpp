@@ -1,7 +1,6 @@
 #include "sim/traces/lanl_failures.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
 
@@ -57,13 +56,6 @@ void split(std::string_view line, std::vector<std::string>& fields) {
   }
 }
 
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// "6/21/2005 9:54", as seconds since the Unix epoch of the same wall clock.
 std::optional<std::int64_t> wall_seconds(std::string_view text) {
   const std::size_t month_end = text.find('/');
@@ -73,11 +65,11 @@ std::optional<std::int64_t> wall_seconds(std::string_view text) {
   if (month_end == text.npos || day_end == text.npos || year_end == text.npos ||
       hour_end == text.npos)
     return std::nullopt;
-  const auto month = whole(text.substr(0, month_end));
-  const auto day = whole(text.substr(month_end + 1, day_end - month_end - 1));
-  const auto year = whole(text.substr(day_end + 1, year_end - day_end - 1));
-  const auto hour = whole(text.substr(year_end + 1, hour_end - year_end - 1));
-  const auto minute = whole(text.substr(hour_end + 1));
+  const auto month = whole_number_in(text.substr(0, month_end));
+  const auto day = whole_number_in(text.substr(month_end + 1, day_end - month_end - 1));
+  const auto year = whole_number_in(text.substr(day_end + 1, year_end - day_end - 1));
+  const auto hour = whole_number_in(text.substr(year_end + 1, hour_end - year_end - 1));
+  const auto minute = whole_number_in(text.substr(hour_end + 1));
   if (!month || !day || !year || !hour || !minute) return std::nullopt;
   if (*month < 1 || *month > 12 || *day < 1 || *day > 31 || *year < 1990 || *year > 2100 ||
       *hour < 0 || *hour > 23 || *minute < 0 || *minute > 59)
@@ -112,10 +104,7 @@ class LanlReader {
       });
       place_[column] = static_cast<std::size_t>(found - fields_.begin());
       if (found == fields_.end())
-        errors_.add(1,
-                    "header",
-                    "found " + quote_input(line) + ", but a column " + std::string(kNames[column]) +
-                        " is needed; begin the file with the names of LA-UR-05-7318's columns");
+        errors_.add_missing_column(line, kNames[column], "the names of LA-UR-05-7318's columns");
     }
     return errors_.empty();
   }
@@ -126,11 +115,8 @@ class LanlReader {
     if (trimmed(line).empty()) return;
     split(line, fields_);
     if (fields_.size() != width_)
-      return errors_.add(line_,
-                         "row",
-                         "found " + std::to_string(fields_.size()) + " fields in " +
-                             quote_input(line) + ", but the header names " +
-                             std::to_string(width_) + "; complete or delete the line");
+      return errors_.add_wrong_width(
+          line_, fields_.size(), line, "the header names " + std::to_string(width_));
     LanlFailure failure;
     const bool sound = read_number(kSystem, 1, 100, failure.system) && read_node(failure) &&
                        read_times(failure) && read_cause(failure);
@@ -138,7 +124,7 @@ class LanlReader {
   }
 
   bool read_number(Column column, std::int64_t low, std::int64_t high, std::int32_t& to) {
-    const auto value = whole(field(column));
+    const auto value = whole_number_in(field(column));
     if (value && *value >= low && *value <= high) {
       to = static_cast<std::int32_t>(*value);
       return true;

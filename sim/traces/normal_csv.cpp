@@ -189,9 +189,7 @@ std::string row_of(const TraceJob& job, Instant origin) {
 }  // namespace
 
 bool looks_like_normal_csv(std::string_view text) {
-  const std::string_view header = take_line(text);
-  return header.find("submit_s") != std::string_view::npos &&
-         header.find("duration_s") != std::string_view::npos;
+  return header_has(text, {"submit_s", "duration_s"});
 }
 
 Result<Trace> parse_normal_csv(std::string_view text,

@@ -1,7 +1,6 @@
 #include "sim/traces/openb.hpp"
 
 #include <array>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -146,9 +145,7 @@ class OpenbReader {
 }  // namespace
 
 bool looks_like_openb(std::string_view text) {
-  const std::string_view header = take_line(text);
-  return header.find("num_gpu,gpu_milli") != std::string_view::npos &&
-         header.find("cpu_milli") != std::string_view::npos;
+  return header_has(text, {"num_gpu,gpu_milli", "cpu_milli"});
 }
 
 Result<Trace> parse_openb(std::string_view text,

@@ -1,7 +1,6 @@
 #include "sim/traces/pai_sample.hpp"
 
 #include <array>
-#include <string>
 #include <utility>
 
 #include "sim/traces/csv_rows.hpp"
@@ -105,11 +104,7 @@ class PaiSampleReader {
 }  // namespace
 
 bool looks_like_pai_sample(std::string_view text) {
-  const std::string_view header = take_line(text);
-  const auto has = [&](std::string_view column) {
-    return header.find(column) != std::string_view::npos;
-  };
-  return has("job_id") && has("num_gpu") && has("num_cpu") && has("submit_time");
+  return header_has(text, {"job_id", "num_gpu", "num_cpu", "submit_time"});
 }
 
 Result<Trace> parse_pai_sample(std::string_view text,

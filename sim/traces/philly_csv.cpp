@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -10,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/traces/fields.hpp"
+
 namespace orrery::sim {
 namespace {
-
-constexpr int kGpusMax = 1'000'000;
 
 /// Columns that the reader knows, and their names in the header.
 enum class Column : std::size_t { Timestamp, Duration, Gpus, Cluster, GpuTime, Count };
@@ -21,33 +20,6 @@ enum class Column : std::size_t { Timestamp, Duration, Gpus, Cluster, GpuTime, C
 constexpr auto kColumns = static_cast<std::size_t>(Column::Count);
 constexpr std::array<std::string_view, kColumns> kColumnNames = {
     "timestamp", "duration", "num_gpus", "cluster", "gpu_time"};
-
-/// Takes the next line off `rest`, without its end ("\n" or "\r\n").
-std::string_view take_line(std::string_view& rest) {
-  const std::size_t end = rest.find('\n');
-  std::string_view line = rest.substr(0, end);
-  rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
-}
-
-std::vector<std::string_view> split(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    fields.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return fields;
-    line.remove_prefix(comma + 1);
-  }
-}
-
-template <class T>
-std::optional<T> number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 class PhillyCsvReader {
  public:
@@ -72,19 +44,16 @@ class PhillyCsvReader {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
   bool read_header(std::string_view line) {
-    const std::vector<std::string_view> names = split(line);
-    width_ = names.size();
+    split(line, ',', fields_);
+    width_ = fields_.size();
     for (std::size_t column = 0; column < kColumns; ++column) {
-      const auto found = std::find(names.begin(), names.end(), kColumnNames[column]);
+      const auto found = std::find(fields_.begin(), fields_.end(), kColumnNames[column]);
       place_[column] =
-          found == names.end() ? kAbsent : static_cast<std::size_t>(found - names.begin());
+          found == fields_.end() ? kAbsent : static_cast<std::size_t>(found - fields_.begin());
       if (place_[column] != kAbsent || column == static_cast<std::size_t>(Column::GpuTime))
         continue;
-      errors_.add(
-          1,
-          "header",
-          "found " + quote_input(line) + ", but a column " + std::string(kColumnNames[column]) +
-              " is needed; begin the file with timestamp,duration,num_gpus,gpu_time,cluster");
+      errors_.add_missing_column(
+          line, kColumnNames[column], "timestamp,duration,num_gpus,gpu_time,cluster");
     }
     return errors_.empty();
   }
@@ -114,20 +83,10 @@ class PhillyCsvReader {
 
   /// Fills `fields_` with views of the row's fields.
   bool split_row(std::string_view line) {
-    fields_.clear();
-    const std::string_view whole = line;
-    while (true) {
-      const std::size_t comma = line.find(',');
-      fields_.push_back(line.substr(0, comma));
-      if (comma == std::string_view::npos) break;
-      line.remove_prefix(comma + 1);
-    }
+    split(line, ',', fields_);
     if (fields_.size() == width_) return true;
-    errors_.add(line_,
-                "row",
-                "found " + std::to_string(fields_.size()) + " fields in " + quote_input(whole) +
-                    ", but the header names " + std::to_string(width_) +
-                    "; complete or delete the line");
+    errors_.add_wrong_width(
+        line_, fields_.size(), line, "the header names " + std::to_string(width_));
     return false;
   }
 
@@ -148,7 +107,7 @@ class PhillyCsvReader {
   }
 
   std::optional<double> read_duration() {
-    const auto duration_s = number<double>(field(Column::Duration));
+    const auto duration_s = number_in(field(Column::Duration));
     if (duration_s && *duration_s > 0.0 && *duration_s <= kTraceDurationMax.in_seconds())
       return duration_s;
     errors_.add(line_,
@@ -160,8 +119,8 @@ class PhillyCsvReader {
   }
 
   std::optional<int> read_gpus() {
-    const auto gpus = number<int>(field(Column::Gpus));
-    if (gpus && *gpus >= 0 && *gpus <= kGpusMax) return gpus;
+    const auto gpus = whole_number_in(field(Column::Gpus));
+    if (gpus && *gpus >= 0 && *gpus <= kTraceGpusMax) return static_cast<int>(*gpus);
     errors_.add(line_,
                 "num_gpus",
                 "found " + quote_input(field(Column::Gpus)) +
@@ -172,7 +131,7 @@ class PhillyCsvReader {
   bool gpu_time_agrees(double duration_s, int gpus) {
     if (place_[static_cast<std::size_t>(Column::GpuTime)] == kAbsent) return true;
     const std::string_view text = field(Column::GpuTime);
-    const auto gpu_time_s = number<double>(text);
+    const auto gpu_time_s = number_in(text);
     const double wanted = duration_s * gpus;
     if (gpu_time_s && std::fabs(*gpu_time_s - wanted) <= 1e-6 * wanted) return true;
     errors_.add(line_,
@@ -221,9 +180,7 @@ Result<Trace> parse_philly_csv(std::string_view text,
 }
 
 bool looks_like_philly_csv(std::string_view text) {
-  const std::string_view header = text.substr(0, text.find('\n'));
-  return header.find("timestamp") != std::string_view::npos &&
-         header.find("num_gpus") != std::string_view::npos;
+  return header_has(text, {"timestamp", "num_gpus"});
 }
 
 }  // namespace orrery::sim

@@ -1,13 +1,12 @@
 #include "sim/traces/philly_json.hpp"
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/traces/line_counter.hpp"
+#include "sim/traces/json_lines.hpp"
 #include "sim/traces/philly_record.hpp"
 
 namespace orrery::sim {
@@ -15,10 +14,10 @@ namespace {
 
 /// Receives the parser's calls and fills one RawJob at a time. Where the text has another shape
 /// than the log, the part is an error and skipped.
-class LogHandler : public nlohmann::json_sax<nlohmann::json> {
+class LogHandler : public TraceJsonHandler {
  public:
   LogHandler(PhillyJobBuilder& builder, TraceErrors& errors, const std::size_t& line)
-      : builder_(builder), errors_(errors), line_(line) {}
+      : TraceJsonHandler(errors, line), builder_(builder) {}
 
   bool null() override { return value(std::nullopt, "null"); }
 
@@ -63,16 +62,6 @@ class LogHandler : public nlohmann::json_sax<nlohmann::json> {
   bool key(string_t& name) override {
     key_ = std::move(name);
     return true;
-  }
-
-  bool parse_error(std::size_t,
-                   const std::string& token,
-                   const nlohmann::detail::exception&) override {
-    errors_.add(line_,
-                "JSON",
-                "found " + quote_input(token) +
-                    ", which JSON does not allow here; is the file cut or damaged? Fetch it again");
-    return false;
   }
 
  private:
@@ -213,8 +202,6 @@ class LogHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   PhillyJobBuilder& builder_;
-  TraceErrors& errors_;
-  const std::size_t& line_;
   RawJob job_;
   std::string key_;
   std::vector<Place> places_;
@@ -229,9 +216,7 @@ Result<Trace> parse_philly_json(std::string_view text,
   PhillyJobBuilder builder(options, errors, file_name);
   std::size_t line = 1;
   LogHandler handler(builder, errors, line);
-  const LineCounter begin(text.data(), &line);
-  const LineCounter end(text.data() + text.size(), &line);
-  nlohmann::json::sax_parse(begin, end, &handler);
+  parse_json_lines(text, line, handler);
   if (!errors.empty()) return errors.take();
   return builder.finish();
 }

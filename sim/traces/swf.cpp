@@ -1,7 +1,6 @@
 #include "sim/traces/swf.hpp"
 
 #include <array>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,11 +93,8 @@ class SwfReader {
     if (!builder_.row(row)) return;
     fields_words_ = words(row);
     if (fields_words_.size() != kWidth) {
-      builder_.errors().add(fields_.line(),
-                            "row",
-                            "found " + std::to_string(fields_words_.size()) + " fields in " +
-                                quote_input(row) +
-                                ", but the format has 18; complete or delete the line");
+      builder_.errors().add_wrong_width(
+          fields_.line(), fields_words_.size(), row, "the format has 18");
       return;
     }
     for (std::size_t field = 0; field < kWidth; ++field)

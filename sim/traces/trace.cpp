@@ -30,6 +30,25 @@ void TraceErrors::add(std::size_t line, std::string subject, std::string message
                      .message = std::move(message)});
 }
 
+void TraceErrors::add_missing_column(std::string_view header,
+                                     std::string_view column,
+                                     std::string_view names) {
+  add(1,
+      "header",
+      "found " + quote_input(header) + ", but a column " + std::string(column) +
+          " is needed; begin the file with " + std::string(names));
+}
+
+void TraceErrors::add_wrong_width(std::size_t line,
+                                  std::size_t fields,
+                                  std::string_view row,
+                                  std::string_view need) {
+  add(line,
+      "row",
+      "found " + std::to_string(fields) + " fields in " + quote_input(row) + ", but " +
+          std::string(need) + "; complete or delete the line");
+}
+
 Errors TraceErrors::take() {
   if (left_out_ > 0) {
     errors_.push_back({.file = file_,

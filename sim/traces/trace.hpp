@@ -89,6 +89,15 @@ class TraceErrors {
   /// `line` from 1. `message`: what was found, what was needed; how to mend it.
   void add(std::size_t line, std::string subject, std::string message);
 
+  /// The first line lacks a column; `names`: what to begin the file with.
+  void add_missing_column(std::string_view header, std::string_view column, std::string_view names);
+
+  /// A row has another number of fields than `need` says: "the format has 18".
+  void add_wrong_width(std::size_t line,
+                       std::size_t fields,
+                       std::string_view row,
+                       std::string_view need);
+
   bool empty() const { return errors_.empty(); }
 
   /// All of them, with the count of those left out.

@@ -47,9 +47,6 @@ class JobStream {
 
   const GeneratorSpec& spec() const { return spec_; }
 
-  /// Mean arrival rate, given or found from the load.
-  double jobs_per_second() const { return jobs_per_second_; }
-
  private:
   /// What decides the work of a job.
   struct Size {
@@ -73,7 +70,7 @@ class JobStream {
   Random flags_;
   Random estimates_;
   Random users_;
-  double jobs_per_second_ = 0.0;
+  double jobs_per_second_ = 0.0;  // Mean arrival rate, given or found from the load.
   double clock_s_ = 0.0;
   std::uint64_t made_ = 0;
 };

@@ -11,7 +11,7 @@
 
 #include "core/base/random.hpp"
 #include "core/models/speed_estimates.hpp"
-#include "policies/most_free.hpp"
+#include "policies/gang_trial.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/support/fake_run.hpp"
 
@@ -121,7 +121,7 @@ class PlainOptimus {
   }
 
   LinearEstimates estimates_;
-  policies::MostFreePlacer placer_;
+  policies::GangTrial placer_;
 };
 
 /// Answers as Optimus, and asks the rule the same.

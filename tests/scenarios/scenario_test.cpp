@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 #include "sim/judging/decision_log.hpp"
 #include "sim/run/run.hpp"
 #include "tests/support/judge.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery {
 namespace {
@@ -93,13 +93,6 @@ Outcome run(const std::string& path, const HowRun& how = {}) {
           report->troubles};
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 bool blessing() { return std::getenv("ORRERY_BLESS") != nullptr; }
 
 std::vector<std::string> scenarios_in(const char* folder) {
@@ -126,7 +119,7 @@ class ScenarioTest : public testing::TestWithParam<std::string> {
     if (blessing())
       std::ofstream(golden, std::ios::binary) << text;
     else
-      EXPECT_EQ(text, read_text(golden)) << golden;
+      EXPECT_EQ(text, text_of_file(golden)) << golden;
   }
 };
 

@@ -217,8 +217,6 @@ class FakeCluster : public ClusterView {
 
   Instant ended_at(JobId id) const { return jobs_[id.index()].ended; }
 
-  Instant first_started_at(JobId id) const { return jobs_[id.index()].first_start; }
-
   std::int32_t replicas(JobId id) const { return jobs_[id.index()].row.replicas; }
 
   std::uint64_t preemptions() const { return preemptions_; }
@@ -315,7 +313,6 @@ class FakeCluster : public ClusterView {
     double left = 0;  ///< Work, as of `since`.
     Instant since;
     Instant end = Instant::never();
-    Instant first_start = Instant::never();
     Instant ended = Instant::never();
   };
 
@@ -397,7 +394,6 @@ class FakeCluster : public ClusterView {
     j.row.replicas = grant.replicas;
     j.row.devices_held = grant.replicas * j.row.demand.devices + j.row.rest_devices;
     j.row.allocated_at = now_;
-    j.first_start = std::min(j.first_start, now_);
     set_end(j, now_ + Duration::from_seconds(std::max(j.left, 0.0) / rate_of(j, grant.replicas)));
     report(j);
     touch(j.row.id);

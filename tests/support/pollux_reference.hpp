@@ -11,6 +11,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/models/pollux_job.hpp"
+#include "core/placer/registry.hpp"
 #include "core/plan/policy.hpp"
 #include "sim/pollux/workload.hpp"
 
@@ -37,6 +38,7 @@ class PolluxReference : public ClusterView {
 
   /// Runs to the end. Completion times in seconds from submission, by name.
   std::map<std::string, std::int64_t> run(Policy& policy) {
+    placer_ = &placers::named(policy.usual_placer());
     while (ended_ < jobs_.size()) {
       tick();
       if (holding_.empty() && waiting_.empty()) continue;
@@ -49,6 +51,8 @@ class PolluxReference : public ClusterView {
     }
     return times;
   }
+
+  const Placer& placer() const override { return *placer_; }
 
   Instant now() const override { return now_; }
 
@@ -185,6 +189,7 @@ class PolluxReference : public ClusterView {
   }
 
   std::int64_t devices_;
+  const Placer* placer_ = &placers::initial();
   std::vector<Job> jobs_;
   FreeIndex free_;
   WaitQueue waiting_;

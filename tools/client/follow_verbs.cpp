@@ -1,7 +1,6 @@
 // events: what was decided and what happened, once or as it comes.
 #include <poll.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 

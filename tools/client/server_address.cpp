@@ -1,7 +1,6 @@
 #include "tools/client/server_address.hpp"
 
 #include <charconv>
-#include <utility>
 
 namespace orrery::cli {
 namespace {

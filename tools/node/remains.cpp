@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <string_view>
 
 namespace orrery::cli {
 namespace {

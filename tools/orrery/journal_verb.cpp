@@ -1,5 +1,4 @@
 // journal dump, journal verify: what a recorded journal holds, and whether it is whole.
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "tools/orrery/place_tables.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "tools/console/table.hpp"
 #include "tools/orrery/place_runs.hpp"

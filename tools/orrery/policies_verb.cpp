@@ -1,7 +1,8 @@
-// policies: the registry, for people and scripts.
+// policies: the registries of policies and placers, for people and scripts.
 #include <string>
 
 #include "core/base/json_text.hpp"
+#include "core/placer/registry.hpp"
 #include "policies/registry.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
@@ -26,6 +27,10 @@ std::string text() {
              std::string(parameter.help) + "\n";
     }
   }
+  out += "\nplacers, chosen by `placer:` beside the policy\n";
+  for (const placers::PlacerRow& row : placers::rows())
+    out += std::string(row.name) + "\n    " + std::string(row.summary) +
+           (&row.placer == &placers::initial() ? "; the one where none is named\n" : "\n");
   return out;
 }
 
@@ -43,6 +48,11 @@ std::string json() {
       out.end_object();
     }
     out.end_array().end_object();
+  }
+  out.end_array().key("placers").begin_array();
+  for (const placers::PlacerRow& row : placers::rows()) {
+    out.begin_object().field("name", row.name).field("version", row.placer.name());
+    out.field("summary", row.summary).end_object();
   }
   out.end_array().end_object();
   return out.take() + "\n";

@@ -1,7 +1,6 @@
 #include "tools/orrery/progress.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "tools/console/table.hpp"

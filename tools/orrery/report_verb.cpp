@@ -1,9 +1,7 @@
 // report: the page of a run, made from a journal that a controller has kept.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/utc_text.hpp"

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <deque>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <set>
-#include <span>
 #include <system_error>
 #include <utility>
 

@@ -201,7 +201,7 @@ Verb storm_verb() {
 Verb policies_verb() {
   return {{.name = "policies",
            .operands = "",
-           .summary = "list the policies with their parameters",
+           .summary = "list the policies with their parameters, and the placers",
            .details = "",
            .options = {kJson},
            .examples = {{"orrery policies", "names, parameters, units and defaults"}}},

@@ -193,6 +193,7 @@ void read_controller(const MapReader& top,
   read_path(top, "tokens_file", directory, config.tokens_file);
   read_store(top, directory, config.store);
   read_policy(top, check, config, errors);
+  scenarios::read_placer(top, config.settings);
   read_timings(top, config.settings);
   read_groups(top, config.groups);
   scenarios::read_quotas(top, config.quotas);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "core/base/invariant.hpp"
 #include "scenarios/language/readers.hpp"

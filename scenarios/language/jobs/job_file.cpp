@@ -1,8 +1,6 @@
 #include "scenarios/language/jobs/job_file.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
@@ -289,19 +287,6 @@ Result<JobFile> parse_job_file(std::string_view text,
   all.insert(all.end(), errors.begin(), errors.end());
   if (!all.empty()) return all;
   return read;
-}
-
-Result<JobFile> load_job_file(const std::string& path, const JobFileOptions& options) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  if (!in)
-    return Error{ErrorCode::NotFound,
-                 path,
-                 0,
-                 "jobs",
-                 "cannot be read, a readable file is needed; check the path"};
-  return parse_job_file(text, path, options);
 }
 
 FileKind kind_of_file(std::string_view text) {

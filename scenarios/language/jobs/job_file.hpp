@@ -39,9 +39,6 @@ Result<JobFile> parse_job_file(std::string_view text,
                                const std::string& file,
                                const JobFileOptions& options = {});
 
-/// The same of a file on disk.
-Result<JobFile> load_job_file(const std::string& path, const JobFileOptions& options = {});
-
 enum class FileKind : std::uint8_t { Scenario, Jobs };
 
 /// Which of the two readers a text is for: a scenario has a key of its top that no job has. A text

@@ -1,5 +1,4 @@
 // What a job wants done when something fails, and its deadlines.
-#include <string>
 #include <utility>
 
 #include "scenarios/language/readers.hpp"

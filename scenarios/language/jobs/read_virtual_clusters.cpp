@@ -1,6 +1,5 @@
 // Virtual clusters of a job, the roles that are worker groups of them, and roles that take turns.
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 

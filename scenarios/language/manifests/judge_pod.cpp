@@ -1,7 +1,6 @@
 // What of a pod template no job here has: told field by field, from the tables of pod_fields.hpp.
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "core/job/check_program.hpp"
 #include "scenarios/language/manifests/pod_fields.hpp"

@@ -12,56 +12,79 @@ namespace {
 
 using enum FieldTreatment;
 
-constexpr FieldRule kManifestMetadata[]{
-    {"name", Mapped, "name of the job"},
-    {"namespace", Mapped, "namespace of the job, `default` unless said"},
-    {"labels", Mapped, "labels of the job"},
-    {"annotations", Ignored, "they speak to other programs"},
-    {"generateName", Refused, "write a name"},
-    {"creationTimestamp", Ignored, "made by an API server, which this is not"},
-    {"deletionGracePeriodSeconds", Ignored, "made by an API server, which this is not"},
-    {"deletionTimestamp", Ignored, "made by an API server, which this is not"},
-    {"finalizers", Ignored, "jobs are deleted by orrery delete"},
-    {"generation", Ignored, "made by an API server, which this is not"},
-    {"managedFields", Ignored, "made by an API server, which this is not"},
-    {"ownerReferences", Ignored, "jobs belong to nothing else"},
-    {"resourceVersion", Ignored, "made by an API server, which this is not"},
-    {"selfLink", Ignored, "made by an API server, which this is not"},
-    {"uid", Ignored, "made by an API server, which this is not"},
-};
+constexpr std::string_view kMadeByApiServer = "made by an API server, which this is not";
+constexpr std::string_view kNoKubernetesApi = "there is no Kubernetes API to speak to";
+constexpr std::string_view kWorkerAddresses =
+    "workers find each other by the addresses in their environment; use those";
+constexpr std::string_view kByPlacement =
+    "placements are written in a job of our own form, by the key placement";
+constexpr std::string_view kUserOfWorkers = "the agent's settings say which user workers run as";
 
-constexpr FieldRule kTemplateMetadata[]{
-    {"labels", Mapped, "labels of the job, unless it has others of the same name"},
-    {"annotations", Ignored, "they speak to other programs"},
-    {"name", Ignored, "workers are called by job, role and rank"},
-    {"namespace", Ignored, "the job's own is used"},
+/// The rules of fields that are treated alike.
+template <class... Names>
+constexpr std::array<FieldRule, sizeof...(Names)> alike(FieldTreatment treatment,
+                                                        std::string_view words,
+                                                        Names... names) {
+  return {FieldRule{names, treatment, words}...};
+}
+
+template <std::size_t kFirst, std::size_t kSecond>
+constexpr auto joined(const std::array<FieldRule, kFirst>& first,
+                      const std::array<FieldRule, kSecond>& second) {
+  std::array<FieldRule, kFirst + kSecond> out{};
+  std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), out.begin()));
+  return out;
+}
+
+/// Of every object that has a name in Kubernetes.
+constexpr auto kObjectMetadata = std::to_array<FieldRule>({
     {"generateName", Refused, "write a name"},
-    {"creationTimestamp", Ignored, "made by an API server, which this is not"},
-    {"deletionGracePeriodSeconds", Ignored, "made by an API server, which this is not"},
-    {"deletionTimestamp", Ignored, "made by an API server, which this is not"},
+    {"creationTimestamp", Ignored, kMadeByApiServer},
+    {"deletionGracePeriodSeconds", Ignored, kMadeByApiServer},
+    {"deletionTimestamp", Ignored, kMadeByApiServer},
     {"finalizers", Ignored, "jobs are deleted by orrery delete"},
-    {"generation", Ignored, "made by an API server, which this is not"},
-    {"managedFields", Ignored, "made by an API server, which this is not"},
+    {"generation", Ignored, kMadeByApiServer},
+    {"managedFields", Ignored, kMadeByApiServer},
     {"ownerReferences", Ignored, "jobs belong to nothing else"},
-    {"resourceVersion", Ignored, "made by an API server, which this is not"},
-    {"selfLink", Ignored, "made by an API server, which this is not"},
-    {"uid", Ignored, "made by an API server, which this is not"},
-};
+    {"resourceVersion", Ignored, kMadeByApiServer},
+    {"selfLink", Ignored, kMadeByApiServer},
+    {"uid", Ignored, kMadeByApiServer},
+});
+
+constexpr auto kManifestMetadata =
+    joined(std::to_array<FieldRule>({
+               {"name", Mapped, "name of the job"},
+               {"namespace", Mapped, "namespace of the job, `default` unless said"},
+               {"labels", Mapped, "labels of the job"},
+               {"annotations", Ignored, "they speak to other programs"},
+           }),
+           kObjectMetadata);
+
+constexpr auto kTemplateMetadata =
+    joined(std::to_array<FieldRule>({
+               {"labels", Mapped, "labels of the job, unless it has others of the same name"},
+               {"annotations", Ignored, "they speak to other programs"},
+               {"name", Ignored, "workers are called by job, role and rank"},
+               {"namespace", Ignored, "the job's own is used"},
+           }),
+           kObjectMetadata);
 
 constexpr FieldRule kTemplate[]{
     {"metadata", Mapped, "see template metadata"},
     {"spec", Mapped, "see pod"},
 };
 
+constexpr FieldRule kRestartPolicy{
+    "restartPolicy",
+    Mapped,
+    "`Never`, which it is anyway: `Always` and `OnFailure` are taken for it with a warning, for "
+    "the job's backoffLimit decides"};
+
 constexpr FieldRule kPod[]{
     {"containers",
      Mapped,
      "one is the worker; see container. Others beside `di-container` are refused by name"},
-    {"restartPolicy",
-     Mapped,
-     "`Never`, which it is anyway: `Always` and `OnFailure` are taken for it with a warning, for "
-     "the "
-     "job's backoffLimit decides"},
+    kRestartPolicy,
     {"terminationGracePeriodSeconds",
      Mapped,
      "drain grace of the job; the longest where templates differ"},
@@ -70,8 +93,8 @@ constexpr FieldRule kPod[]{
     {"activeDeadlineSeconds",
      Refused,
      "write run_deadline in a job of our own form, with the manifest under its key manifest"},
-    {"affinity", Refused, "placements are written in a job of our own form, by the key placement"},
-    {"automountServiceAccountToken", Ignored, "there is no Kubernetes API to speak to"},
+    {"affinity", Refused, kByPlacement},
+    {"automountServiceAccountToken", Ignored, kNoKubernetesApi},
     {"dnsConfig", Refused, "workers resolve names as their node does; set it up there"},
     {"dnsPolicy", Ignored, "workers resolve names as their node does"},
     {"enableServiceLinks", Ignored, "there are no services"},
@@ -82,19 +105,15 @@ constexpr FieldRule kPod[]{
     {"hostIPC", Ignored, "workers share what the node has"},
     {"hostNetwork", Ignored, "workers use the network of their node anyway"},
     {"hostPID", Ignored, "workers share what the node has"},
-    {"hostUsers", Ignored, "the agent's settings say which user workers run as"},
-    {"hostname",
-     Refused,
-     "workers find each other by the addresses in their environment; use those"},
-    {"hostnameOverride",
-     Refused,
-     "workers find each other by the addresses in their environment; use those"},
+    {"hostUsers", Ignored, kUserOfWorkers},
+    {"hostname", Refused, kWorkerAddresses},
+    {"hostnameOverride", Refused, kWorkerAddresses},
     {"imagePullSecrets", Ignored, "the container runtime of the node logs in by its own settings"},
     {"initContainers",
      Refused,
      "prepare the node by isolation.prepare of a role in a job of our own form, or begin the "
      "worker's command with it"},
-    {"nodeName", Refused, "placements are written in a job of our own form, by the key placement"},
+    {"nodeName", Refused, kByPlacement},
     {"nodeSelector",
      Refused,
      "ask for a device_model, or write a placement, in a job of our own form"},
@@ -108,18 +127,14 @@ constexpr FieldRule kPod[]{
     {"runtimeClassName", Ignored, "the agent's settings name the container runtime"},
     {"schedulerName", Ignored, "the controller's policy schedules"},
     {"schedulingGates", Refused, "submit the job when it may run"},
-    {"securityContext", Refused, "the agent's settings say which user workers run as"},
-    {"serviceAccount", Ignored, "there is no Kubernetes API to speak to"},
-    {"serviceAccountName", Ignored, "there is no Kubernetes API to speak to"},
+    {"securityContext", Refused, kUserOfWorkers},
+    {"serviceAccount", Ignored, kNoKubernetesApi},
+    {"serviceAccountName", Ignored, kNoKubernetesApi},
     {"setHostnameAsFQDN", Ignored, "workers keep the name of their node"},
     {"shareProcessNamespace", Ignored, "a worker is one container"},
-    {"subdomain",
-     Refused,
-     "workers find each other by the addresses in their environment; use those"},
+    {"subdomain", Refused, kWorkerAddresses},
     {"tolerations", Ignored, "nodes have no taints"},
-    {"topologySpreadConstraints",
-     Refused,
-     "placements are written in a job of our own form, by the key placement"},
+    {"topologySpreadConstraints", Refused, kByPlacement},
     {"workloadRef",
      Refused,
      "gangs are formed anyway: a job starts with all of its minimum; remove it"},
@@ -139,11 +154,7 @@ constexpr FieldRule kContainer[]{
     {"resources", Mapped, "see resources"},
     {"volumeMounts", Mapped, "see volumeMount"},
     {"workingDir", Mapped, "working directory of the role"},
-    {"restartPolicy",
-     Mapped,
-     "`Never`, which it is anyway: `Always` and `OnFailure` are taken for it with a warning, for "
-     "the "
-     "job's backoffLimit decides"},
+    kRestartPolicy,
     {"envFrom", Refused, "write each variable under env"},
     {"imagePullPolicy", Ignored, "the container runtime decides"},
     {"lifecycle", Refused, "let the command do it, and react to SIGTERM"},
@@ -157,7 +168,7 @@ constexpr FieldRule kContainer[]{
     {"readinessProbe", Ignored, "a worker is ready when it has started"},
     {"resizePolicy", Ignored, "workers are not resized while they run"},
     {"restartPolicyRules", Refused, "the job's backoffLimit decides; remove them"},
-    {"securityContext", Refused, "the agent's settings say which user workers run as"},
+    {"securityContext", Refused, kUserOfWorkers},
     {"startupProbe",
      Refused,
      "write start_deadline in a job of our own form, with the manifest under its key manifest"},
@@ -203,41 +214,46 @@ constexpr FieldRule kVolumeMount[]{
     {"subPathExpr", Refused, "name the inner folder by hostPath"},
 };
 
-constexpr FieldRule kVolume[]{
-    {"name", Mapped, "name of the volume"},
-    {"hostPath", Mapped, "see hostPath"},
-    {"emptyDir", Mapped, "a folder of the job on each node, which goes with the job; see emptyDir"},
-    {"configMap",
-     Mapped,
-     "the files of a document of kind ConfigMap in the same file; see configMap"},
-    {"downwardAPI", Refused, "the environment of a worker says what it is"},
-    {"projected", Refused, "put the files on the nodes and name the folder by hostPath"},
-    {"secret", Refused, "put the files on the nodes and name the folder by hostPath"},
-    {"ephemeral", Refused, "use emptyDir"},
-    {"gitRepo", Refused, "fetch it in the command"},
-    {"image", Refused, "unpack it on every node and name the folder by hostPath"},
-    {"awsElasticBlockStore", Refused, "mount it on every node and name the folder by hostPath"},
-    {"azureDisk", Refused, "mount it on every node and name the folder by hostPath"},
-    {"azureFile", Refused, "mount it on every node and name the folder by hostPath"},
-    {"cephfs", Refused, "mount it on every node and name the folder by hostPath"},
-    {"cinder", Refused, "mount it on every node and name the folder by hostPath"},
-    {"csi", Refused, "mount it on every node and name the folder by hostPath"},
-    {"fc", Refused, "mount it on every node and name the folder by hostPath"},
-    {"flexVolume", Refused, "mount it on every node and name the folder by hostPath"},
-    {"flocker", Refused, "mount it on every node and name the folder by hostPath"},
-    {"gcePersistentDisk", Refused, "mount it on every node and name the folder by hostPath"},
-    {"glusterfs", Refused, "mount it on every node and name the folder by hostPath"},
-    {"iscsi", Refused, "mount it on every node and name the folder by hostPath"},
-    {"nfs", Refused, "mount it on every node and name the folder by hostPath"},
-    {"persistentVolumeClaim", Refused, "mount it on every node and name the folder by hostPath"},
-    {"photonPersistentDisk", Refused, "mount it on every node and name the folder by hostPath"},
-    {"portworxVolume", Refused, "mount it on every node and name the folder by hostPath"},
-    {"quobyte", Refused, "mount it on every node and name the folder by hostPath"},
-    {"rbd", Refused, "mount it on every node and name the folder by hostPath"},
-    {"scaleIO", Refused, "mount it on every node and name the folder by hostPath"},
-    {"storageos", Refused, "mount it on every node and name the folder by hostPath"},
-    {"vsphereVolume", Refused, "mount it on every node and name the folder by hostPath"},
-};
+constexpr auto kVolume =
+    joined(std::to_array<FieldRule>({
+               {"name", Mapped, "name of the volume"},
+               {"hostPath", Mapped, "see hostPath"},
+               {"emptyDir",
+                Mapped,
+                "a folder of the job on each node, which goes with the job; see emptyDir"},
+               {"configMap",
+                Mapped,
+                "the files of a document of kind ConfigMap in the same file; see configMap"},
+               {"downwardAPI", Refused, "the environment of a worker says what it is"},
+               {"projected", Refused, "put the files on the nodes and name the folder by hostPath"},
+               {"secret", Refused, "put the files on the nodes and name the folder by hostPath"},
+               {"ephemeral", Refused, "use emptyDir"},
+               {"gitRepo", Refused, "fetch it in the command"},
+               {"image", Refused, "unpack it on every node and name the folder by hostPath"},
+           }),
+           alike(Refused,
+                 "mount it on every node and name the folder by hostPath",
+                 "awsElasticBlockStore",
+                 "azureDisk",
+                 "azureFile",
+                 "cephfs",
+                 "cinder",
+                 "csi",
+                 "fc",
+                 "flexVolume",
+                 "flocker",
+                 "gcePersistentDisk",
+                 "glusterfs",
+                 "iscsi",
+                 "nfs",
+                 "persistentVolumeClaim",
+                 "photonPersistentDisk",
+                 "portworxVolume",
+                 "quobyte",
+                 "rbd",
+                 "scaleIO",
+                 "storageos",
+                 "vsphereVolume"));
 
 constexpr FieldRule kHostPath[]{
     {"path", Mapped, "folder on the node"},

@@ -1,5 +1,4 @@
 // Jobs of a scenario as a placement document: roles that carry a placement, and who takes turns.
-#include <algorithm>
 #include <string>
 #include <utility>
 

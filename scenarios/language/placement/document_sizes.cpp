@@ -1,6 +1,5 @@
 // Parallel sizes of a model-parallel task, as RLinf's own sections hold them.
 #include <algorithm>
-#include <initializer_list>
 #include <string>
 
 #include "scenarios/language/placement/document_placement.hpp"

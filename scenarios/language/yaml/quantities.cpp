@@ -67,41 +67,19 @@ constexpr std::array kTimeUnits{
     Unit{"d", 86'400'000'000'000},
 };
 
-constexpr std::array kSizeUnits{
-    Unit{"B", 1},
-    Unit{"kB", 1'000},
-    Unit{"MB", 1'000'000},
-    Unit{"GB", 1'000'000'000},
-    Unit{"TB", 1'000'000'000'000},
-    Unit{"KiB", kKibi},
-    Unit{"MiB", kKibi* kKibi},
-    Unit{"GiB", kKibi* kKibi* kKibi},
-    Unit{"TiB", kKibi* kKibi* kKibi* kKibi},
-};
-
-constexpr std::array kKubernetesSizeUnits{
+constexpr std::array kDecimalPrefixes{
     Unit{"", 1},
     Unit{"k", 1'000},
     Unit{"M", 1'000'000},
     Unit{"G", 1'000'000'000},
     Unit{"T", 1'000'000'000'000},
+};
+
+constexpr std::array kBinaryPrefixes{
     Unit{"Ki", kKibi},
     Unit{"Mi", kKibi* kKibi},
     Unit{"Gi", kKibi* kKibi* kKibi},
     Unit{"Ti", kKibi* kKibi* kKibi* kKibi},
-};
-
-constexpr std::array kBitRateUnits{
-    Unit{"b/s", 1},
-    Unit{"kb/s", 1'000},
-    Unit{"Mb/s", 1'000'000},
-    Unit{"Gb/s", 1'000'000'000},
-    Unit{"Tb/s", 1'000'000'000'000},
-    Unit{"bit/s", 1},
-    Unit{"kbit/s", 1'000},
-    Unit{"Mbit/s", 1'000'000},
-    Unit{"Gbit/s", 1'000'000'000},
-    Unit{"Tbit/s", 1'000'000'000'000},
 };
 
 constexpr std::array kComputeUnits{
@@ -113,6 +91,19 @@ constexpr std::array kComputeUnits{
 
 constexpr std::array kCpuUnits{Unit{"", 1000}, Unit{"m", 1}};
 
+/// A number with a decimal or binary prefix, or none.
+std::optional<std::int64_t> with_prefix(std::string_view text) {
+  const auto decimal = with_unit(text, kDecimalPrefixes);
+  return decimal ? decimal : with_unit(text, kBinaryPrefixes);
+}
+
+/// Takes `suffix` off the end of `text`; false where it does not stand there.
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
 }  // namespace
 
 std::optional<Duration> parse_duration(std::string_view text) {
@@ -122,19 +113,15 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::optional<Bytes> parse_size(std::string_view text) {
-  const auto count = with_unit(text, kSizeUnits);
-  if (!count) return std::nullopt;
-  return Bytes{*count};
+  return take_suffix(text, "B") ? parse_kubernetes_size(text) : std::nullopt;
 }
 
 std::optional<double> parse_bandwidth(std::string_view text) {
-  if (const auto bits = with_unit(text, kBitRateUnits)) return static_cast<double>(*bits) / 8;
-  constexpr std::string_view kPerSecond = "/s";
-  if (!text.ends_with(kPerSecond)) return std::nullopt;
-  text.remove_suffix(kPerSecond.size());
-  const auto bytes = with_unit(text, kSizeUnits);
-  if (!bytes) return std::nullopt;
-  return static_cast<double>(*bytes);
+  const bool bits = take_suffix(text, "bit/s") || take_suffix(text, "b/s");
+  if (!bits && !take_suffix(text, "B/s")) return std::nullopt;
+  const auto count = bits ? with_unit(text, kDecimalPrefixes) : with_prefix(text);
+  if (!count) return std::nullopt;
+  return static_cast<double>(*count) / (bits ? 8 : 1);
 }
 
 std::optional<double> parse_compute(std::string_view text) {
@@ -150,7 +137,7 @@ std::optional<MilliCpu> parse_cpu(std::string_view text) {
 }
 
 std::optional<Bytes> parse_kubernetes_size(std::string_view text) {
-  const auto count = with_unit(text, kKubernetesSizeUnits);
+  const auto count = with_prefix(text);
   if (!count) return std::nullopt;
   return Bytes{*count};
 }

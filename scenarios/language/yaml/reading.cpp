@@ -32,6 +32,14 @@ std::string join(std::span<const std::string_view> words) {
   return out;
 }
 
+/// The same parser, for which 0 is wrong.
+auto above_zero(std::optional<double> (*parse)(std::string_view)) {
+  return [parse](std::string_view text) {
+    const std::optional<double> value = parse(text);
+    return value && *value > 0 ? value : std::nullopt;
+  };
+}
+
 }  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
@@ -163,37 +171,40 @@ void MapReader::missing(std::string_view key, std::string_view example) const {
                 "is missing, it is needed; write for example " + std::string(example));
 }
 
-void MapReader::read_text(std::string_view key, std::string& to) const {
+template <class T, class Parse>
+void MapReader::read_parsed(std::string_view key,
+                            T& to,
+                            Parse parse,
+                            std::string_view need,
+                            std::string_view example) const {
   const YamlNode* node = find(key);
   if (node == nullptr) return;
-  if (node->is_scalar())
-    to = node->scalar;
-  else
-    fail(key, found_instead(*node, "a text", "write it on one line"));
-}
-
-void MapReader::read_bool(std::string_view key, bool& to) const {
-  const YamlNode* node = find(key);
-  if (node == nullptr) return;
-  if (node->is_scalar() && node->scalar == "true")
-    to = true;
-  else if (node->is_scalar() && node->scalar == "false")
-    to = false;
-  else
-    fail(key, found_instead(*node, "true or false", "write one of the two"));
-}
-
-void MapReader::read_duration(std::string_view key, Duration& to) const {
-  const YamlNode* node = find(key);
-  if (node == nullptr) return;
-  const auto value = node->is_scalar() ? parse_duration(node->scalar) : std::nullopt;
+  const std::optional<T> value = node->is_scalar() ? parse(node->scalar) : std::nullopt;
   if (value)
     to = *value;
   else
-    fail(key,
-         found_instead(*node,
-                       "a time with a unit (ns, us, ms, s, min, h, d) below 292 years",
-                       "write for example 90s"));
+    fail(key, found_instead(*node, need, example));
+}
+
+void MapReader::read_text(std::string_view key, std::string& to) const {
+  const auto as_it_is = [](std::string_view text) { return std::optional<std::string>(text); };
+  read_parsed(key, to, as_it_is, "a text", "write it on one line");
+}
+
+void MapReader::read_bool(std::string_view key, bool& to) const {
+  const auto truth = [](std::string_view text) -> std::optional<bool> {
+    if (text != "true" && text != "false") return std::nullopt;
+    return text == "true";
+  };
+  read_parsed(key, to, truth, "true or false", "write one of the two");
+}
+
+void MapReader::read_duration(std::string_view key, Duration& to) const {
+  read_parsed(key,
+              to,
+              parse_duration,
+              "a time with a unit (ns, us, ms, s, min, h, d) below 292 years",
+              "write for example 90s");
 }
 
 void MapReader::read_instant(std::string_view key, Instant& to) const {
@@ -203,54 +214,33 @@ void MapReader::read_instant(std::string_view key, Instant& to) const {
 }
 
 void MapReader::read_size(std::string_view key, Bytes& to) const {
-  const YamlNode* node = find(key);
-  if (node == nullptr) return;
-  const auto value = node->is_scalar() ? parse_size(node->scalar) : std::nullopt;
-  if (value)
-    to = *value;
-  else
-    fail(key,
-         found_instead(*node,
-                       "a size with a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
-                       "write for example 16GiB"));
+  read_parsed(key,
+              to,
+              parse_size,
+              "a size with a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)",
+              "write for example 16GiB");
 }
 
 void MapReader::read_cpu(std::string_view key, MilliCpu& to) const {
-  const YamlNode* node = find(key);
-  if (node == nullptr) return;
-  const auto value = node->is_scalar() ? parse_cpu(node->scalar) : std::nullopt;
-  if (value)
-    to = *value;
-  else
-    fail(key,
-         found_instead(*node, "a number of cores or thousandths", "write for example 2 or 500m"));
+  read_parsed(
+      key, to, parse_cpu, "a number of cores or thousandths", "write for example 2 or 500m");
 }
 
 void MapReader::read_bandwidth(std::string_view key, double& to) const {
-  const YamlNode* node = find(key);
-  if (node == nullptr) return;
-  const auto value = node->is_scalar() ? parse_bandwidth(node->scalar) : std::nullopt;
-  if (value && *value > 0)
-    to = *value;
-  else
-    fail(key,
-         found_instead(*node,
-                       "a bandwidth above 0 with a unit (Gb/s and Gbit/s are bits, GB/s and GiB/s "
-                       "bytes)",
-                       "write for example 400Gb/s or 50GB/s"));
+  read_parsed(key,
+              to,
+              above_zero(parse_bandwidth),
+              "a bandwidth above 0 with a unit (Gb/s and Gbit/s are bits, GB/s and GiB/s "
+              "bytes)",
+              "write for example 400Gb/s or 50GB/s");
 }
 
 void MapReader::read_compute(std::string_view key, double& to) const {
-  const YamlNode* node = find(key);
-  if (node == nullptr) return;
-  const auto value = node->is_scalar() ? parse_compute(node->scalar) : std::nullopt;
-  if (value && *value > 0)
-    to = *value;
-  else
-    fail(key,
-         found_instead(*node,
-                       "a rate above 0 with a unit (MFLOPS, GFLOPS, TFLOPS, PFLOPS)",
-                       "write for example 989TFLOPS"));
+  read_parsed(key,
+              to,
+              above_zero(parse_compute),
+              "a rate above 0 with a unit (MFLOPS, GFLOPS, TFLOPS, PFLOPS)",
+              "write for example 989TFLOPS");
 }
 
 void MapReader::read_number(std::string_view key, double& to, double low, double high) const {

@@ -153,6 +153,13 @@ class MapReader {
   void read_texts(std::string_view key, std::vector<std::string>& to) const;
 
  private:
+  /// A scalar that `parse` knows; anything else is reported: `need` is needed.
+  template <class T, class Parse>
+  void read_parsed(std::string_view key,
+                   T& to,
+                   Parse parse,
+                   std::string_view need,
+                   std::string_view example) const;
   std::optional<std::int64_t> integer(std::string_view key,
                                       std::int64_t low,
                                       std::int64_t high) const;

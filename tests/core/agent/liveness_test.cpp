@@ -147,6 +147,36 @@ TEST_F(LivenessTest, TheFirstListDoesNotGiveUpWhatIsOnItsWay) {
   EXPECT_EQ(returned->workers, std::vector<RunningWorker>{running(0)});
 }
 
+TEST_F(LivenessTest, AJobThatIsOverLeavesItsStartsOnTheirWay) {
+  hear(1, {running(9)}, true);
+  liveness_.ordered(start_ranks(7, 1, 1));
+  liveness_.ordered(CleanJob{JobId{7}});
+  edges_.clear();
+  liveness_.reported(NodeId{0},
+                     {JobId{7}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{9}, 1, 0},
+                     edges_);
+  // Made before any of it, and overtaken.
+  hear(2, {running(9)});
+  const auto* returned = only_edge<NodeReturned>();
+  ASSERT_NE(returned, nullptr);
+  EXPECT_EQ(returned->workers, (std::vector<RunningWorker>{running(0), running(9)}))
+      << "who starts is not denied";
+  EXPECT_EQ(liveness_.noted(), 1U);
+  liveness_.reported(NodeId{0},
+                     {JobId{7}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 0},
+                     edges_);
+  EXPECT_EQ(liveness_.noted(), 0U) << "its end is what ends it";
+}
+
+TEST_F(LivenessTest, AWorkerThatStillStopsWhenItsJobIsOverIsNoSurprise) {
+  hear(1, {}, true);
+  liveness_.ordered(start_ranks(7, 1, 1));
+  liveness_.ordered(CleanJob{JobId{7}});
+  hear(2, {running(0)});
+  EXPECT_THAT(edges_, IsEmpty());
+  EXPECT_EQ(liveness_.noted(), 0U);
+}
+
 TEST_F(LivenessTest, ALateListThatNamesAnEndedWorkerMakesTheNodeReturn) {
   hear(1, {running(0)}, true);
   edges_.clear();

@@ -118,6 +118,49 @@ TEST(Retention, AJobWhoseWorkersStillStopDoesNotHoldUpTheOthers) {
   EXPECT_EQ(h.controller.state().find(slow), nullptr);
 }
 
+TEST(Retention, ARequestIsKnownForAWhileAfterItsJobIsForgotten) {
+  Settings settings;
+  settings.retain_finished = Duration::seconds(1);
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const auto spec = std::make_shared<JobSpec>(job("a").spec());
+  h.step(JobSubmitted{77, spec});
+  const JobId first = h.last_answer().job;
+  h.step(StopRequested{0, first});
+  h.pass(settings.retain_finished);
+  h.step(TimeReached{});
+  ASSERT_EQ(h.controller.state().find(first), nullptr);
+  h.step(JobSubmitted{77, spec});
+  EXPECT_EQ(h.last_answer().job, first) << "the client had not heard the answer";
+  EXPECT_EQ(h.controller.state().next_job(), JobId{first.value + 1});
+
+  Controller loaded;
+  const std::string bytes = bytes_of(h.controller.state());
+  ByteReader in(bytes);
+  ASSERT_TRUE(loaded.load(in, kRecordVersion));
+  EXPECT_EQ(loaded.state().submitted_by(77, "default.a"), first);
+  EXPECT_TRUE(bytes_of(loaded.state()) == bytes);
+
+  h.pass(kRequestsKnownFor - Duration{1});
+  h.step(TimeReached{});
+  EXPECT_EQ(h.controller.state().submitted_by(77, "default.a"), first);
+  h.pass(Duration{1});
+  h.step(TimeReached{});
+  h.step(JobSubmitted{77, spec});
+  EXPECT_EQ(h.last_answer().job, JobId{first.value + 1});
+}
+
+TEST(Retention, ARequestIsKnownWhereAYoungerJobHasItsName) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const auto spec = std::make_shared<JobSpec>(job("a").spec());
+  h.step(JobSubmitted{77, spec});
+  const JobId first = h.last_answer().job;
+  h.step(StopRequested{0, first});
+  h.step(JobSubmitted{78, spec});
+  ASSERT_NE(h.last_answer().job, first);
+  h.step(JobSubmitted{77, spec});
+  EXPECT_EQ(h.last_answer().job, first);
+}
+
 TEST(Deletion, OfALiveJobStopsItAndForgetsItWithItsLastWorker) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId kept = h.running(job("kept"), 1);

@@ -79,6 +79,27 @@ TEST(Relaunch, WithoutAReplacementNothingIsForgiven) {
   EXPECT_TRUE(usable(r.h, 0));
 }
 
+TEST(Relaunch, OfANodeWhereSomebodyWasLateStartsHimAnewWhateverTheAnswer) {
+  ControllerHarness h({nodes_of(3, 2)});
+  JobBuilder builder = job("a").replicas(2).limit(10).no_unknown();
+  builder.raw().start_deadline = Duration::seconds(30);
+  builder.raw().failover.worker_node_failures_max = 0;
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 2, {on(0, 1), on(1, 1)}));
+  h.make_ready(id, 1);
+  h.pass(Duration::seconds(30));
+  ASSERT_NE(h.order<RelaunchNodes>(), nullptr);
+  h.step(NodesRelaunched{id, h.job(id).failover.open.number, {}, {}});
+  ASSERT_NE(h.order<StopWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StopWorkers>()->workers[0].rank, Rank{0});
+  h.stop_all();
+  h.pass(Duration::seconds(30));
+  ASSERT_NE(h.order<StartWorkers>(), nullptr);
+  EXPECT_EQ(h.order<StartWorkers>()->workers[0].rank, Rank{0});
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
 TEST(Relaunch, ThatNeverComesExcludesTheNode) {
   Relaunch r;
   r.h.pass(Duration::seconds(900));

@@ -314,9 +314,25 @@ TEST(Takeover, NodesThatDoNotReportWithinTheGraceAreLost) {
   h.cluster.kill_node(NodeId{1});
   h.pass(Duration::seconds(60));
   EXPECT_EQ(h.phase(id), JobPhase::Unknown) << "its lease may still run";
-  h.pass(Duration::seconds(12));
+  h.pass(Duration::seconds(10));
+  h.step(NodeSilent{NodeId{1}});
+  h.pass(Duration::seconds(2));
   EXPECT_NE(h.phase(id), JobPhase::Unknown);
   EXPECT_EQ(h.row(id).node_losses, 1u);
+}
+
+// Who stood still finds the deadline behind him, and lists that came meanwhile.
+TEST(Takeover, TimeAloneTakesNobodyForLost) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
+  h.take_over(2);
+  h.pass(Duration::seconds(100));
+  EXPECT_EQ(h.phase(id), JobPhase::Unknown) << "neither heard nor found silent";
+  h.node_up(0);
+  h.node_up(1);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).generation, Generation{1});
+  EXPECT_EQ(h.row(id).node_losses, 0u);
 }
 
 TEST(Takeover, OrdersToStopThatWereLostAreGivenAgain) {

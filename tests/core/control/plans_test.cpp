@@ -310,6 +310,20 @@ TEST(PlanRequests, ManyEndsOfOneInstantAreOneRequest) {
   EXPECT_FALSE(h.controller.take_plan_request());
 }
 
+TEST(PlanRequests, WhatAnEndedJobStillHeldIsRoomForThoseWhoWait) {
+  ControllerHarness h({nodes_of(1, 2)});
+  const JobId a = h.running(job("a").follower("watcher", 1).clean(CleanPodPolicy::None), 1);
+  h.submit(job("waiting").replicas(2));
+  h.succeed(a, 0);
+  ASSERT_EQ(h.phase(a), JobPhase::Succeeded);
+  while (h.controller.take_plan_request()) {
+  }
+  h.succeed(a, 1);
+  const auto request = h.controller.take_plan_request();
+  ASSERT_TRUE(request) << "the watcher was still running when its job had ended";
+  EXPECT_EQ(request->trigger, PlanTrigger::Capacity);
+}
+
 TEST(PlanRequests, NobodyWaitsAndNobodyMovesIsNoReasonToAsk) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId a = h.running(job("a"), 1);
@@ -428,6 +442,17 @@ TEST(Cycles, SurviveASnapshotBetweenTheMultipleAndTheWake) {
   EXPECT_EQ(taken_over.next_deadline(), Instant::zero() + Duration::seconds(180));
   h.step(TimeReached{});
   EXPECT_EQ(taken_over.digest(), h.controller.digest());
+}
+
+TEST(Placing, IsByThePlacerThatTheSettingsName) {
+  for (const auto& [placer, node] : {std::pair{"best_fit/1", 0}, std::pair{"most_free/1", 1}}) {
+    Settings settings;
+    settings.placer = placer;
+    ControllerHarness h({nodes_of(2, 4)}, settings);
+    (void)h.running(job("first"), 1, {on(0, 1)});
+    const JobId id = h.running(job("second"), 1);
+    EXPECT_EQ(h.job(id).workers[0].node, NodeId{static_cast<std::uint32_t>(node)}) << placer;
+  }
 }
 
 }  // namespace

@@ -201,6 +201,24 @@ TEST(Seating, ASizeOfOtherSeatsMovesTheWorkers) {
   EXPECT_EQ(h.controller.state().ledger.free().at(NodeId{0}).devices, 4);
 }
 
+TEST(Seating, NobodyIsMadeSmallerForAStartThatDoesNotFit) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder b = job("a");
+  b.elastic(1, 2);
+  b.raw().roles[0].placements = {{1, {}, "0"}, {2, {}, "0-1"}};
+  const JobId id = h.running(b, 2);
+  const JobId four = h.submit(job("four").replicas(4));
+  h.plan(grant(id, 1) + grant(four, 4));
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 2u);
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_EQ(h.row(id).reschedules, 0u);
+  const JobId three = h.submit(job("three").replicas(3));
+  h.plan(grant(id, 1) + grant(three, 3));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 1) << "it is of use to this one";
+  EXPECT_EQ(h.phase(three), JobPhase::Running);
+}
+
 TEST(Seating, AUserScalesToNamedSizesOnly) {
   ControllerHarness h({nodes_of(2, 4)});
   JobBuilder b = sized("a");

@@ -12,6 +12,7 @@
 #include "core/driver/replay.hpp"
 #include "core/record/codec.hpp"
 #include "tests/support/job_builders.hpp"
+#include "tests/support/minimum_policy.hpp"
 
 namespace orrery::tests {
 namespace {
@@ -56,31 +57,17 @@ class ScriptedWorld final : public World {
 };
 
 /// Grants each waiting job its minimum where it fits; counts what it is asked.
-class SimplePolicy final : public Policy {
+class SimplePolicy final : public MinimumPolicy {
  public:
-  std::string_view name() const override { return "simple/1"; }
-
-  Triggers triggers() const override { return {}; }
-
-  Plan allocate(const JobView& job, const ClusterView&) override {
+  Plan allocate(const JobView& job, const ClusterView& view) override {
     ++allocations;
-    return grants ? grant(job.row.id, job.row.min_replicas) : Plan{};
+    return grants ? MinimumPolicy::allocate(job, view) : Plan{};
   }
 
   Plan optimize(const ClusterView& view) override {
     ++optimizations;
-    Plan plan;
-    if (grants)
-      view.waiting().for_each([&](const WaitEntry& entry) {
-        plan.grant(entry.job, view.row(entry.job).min_replicas);
-        return true;
-      });
-    return plan;
+    return grants ? MinimumPolicy::optimize(view) : Plan{};
   }
-
-  void save(ByteWriter&) const override {}
-
-  void load(ByteReader&) override {}
 
   bool grants = true;
   int allocations = 0;
@@ -196,7 +183,7 @@ class DelayedStore final : public StateStore {
 class DriverTest : public testing::Test {
  protected:
   void open(StateStore& store, Settings settings = {}, DriverOptions options = {}) {
-    settings.policy = "simple/1";
+    settings.policy = "minimum/1";
     driver_ = std::make_unique<Driver>(controller_, world_, store, planner_, &watcher_, options);
     const Status opened =
         driver_->apply({{{}, {}, Origin::External, EpochStarted{Epoch{1}, settings}},
@@ -349,7 +336,7 @@ TEST_F(DriverTest, AStreamOfFactsKeepsNeitherTimersNorPlansWaiting) {
   BusyWorld world(end);
   Driver driver(controller_, world, memory_, planner_, &watcher_, {});
   Settings settings;
-  settings.policy = "simple/1";
+  settings.policy = "minimum/1";
   settings.plan_period = Duration::seconds(1);
   ASSERT_TRUE(driver.apply({{{}, {}, Origin::External, EpochStarted{Epoch{1}, settings}},
                             {{}, {}, Origin::External, NodesDeclared{{nodes_of(1, 4)}}}}));
@@ -410,6 +397,23 @@ TEST_F(DriverTest, ADeposedLeaderEndsWithoutAnOrder) {
   EXPECT_EQ(driver_->store_errors()[0].text(),
             "journal: the leader of epoch 1 is deposed: epoch 2 has begun to write; end this "
             "controller, the other one goes on");
+}
+
+TEST_F(DriverTest, AJournalWhosePlacerIsNotThereIsNotReplayed) {
+  Settings settings;
+  settings.placer = "worst_fit/1";
+  ByteWriter bytes;
+  encode(Event{{}, {}, Origin::External, EpochStarted{Epoch{1}, settings}}, bytes);
+  Digester digester(Digest{});
+  digester.update(bytes.bytes());
+  MemoryStore store;
+  ASSERT_TRUE(store.append(Epoch{1}, {{{Sequence{1}, digester.finish(), bytes.bytes()}}}));
+  Controller other;
+  const auto end = replay(store, other);
+  ASSERT_FALSE(end.has_value());
+  EXPECT_EQ(end.errors()[0].text(),
+            "journal record 1: names the placer worst_fit/1, this program has best_fit/1 and "
+            "most_free/1; use the program that wrote the journal, or a newer one");
 }
 
 TEST_F(DriverTest, AStoreThatCannotSyncLetsNoOrderOut) {

@@ -194,6 +194,37 @@ TEST_F(LeaderTest, AListAccusesNobodyWhoseStartStillWaitsForTheStore) {
   EXPECT_TRUE(listed);
 }
 
+TEST_F(LeaderTest, AStartThatWasWithheldIsNotOnItsWay) {
+  registered(0);
+  news();
+  beat(0, true);
+  leader_.connected(NodeId{0});
+  const JobId id = granted({on(0, 2)});
+  leader_.withheld(id, h_.job(id).incarnation);
+  beat(0, true);
+  std::size_t returned = 0;
+  for (const Event& event : news())
+    if (const auto* list = std::get_if<NodeReturned>(&event.body)) {
+      ++returned;
+      EXPECT_TRUE(list->workers.empty());
+    }
+  EXPECT_EQ(returned, 1U);
+}
+
+TEST_F(LeaderTest, AListAccusesNobodyWhoseJobWasStoppedWhileHisStartWaitedForTheNode) {
+  const JobId id = granted({on(0, 1)});
+  issue();
+  h_.step(StopRequested{0, id});
+  issue();
+  leader_.connected(NodeId{0});
+  beat(0, true);
+  EXPECT_THAT(streams_.take(),
+              ElementsAre("0 renew", "0 job", "0 members", "0 start", "0 stop", "0 clean"));
+  for (const Event& event : news()) h_.step(event.body);
+  EXPECT_EQ(h_.job(id).workers[0].state, WorkerState::Draining)
+      << "he comes up before he stops, so his devices are not free yet";
+}
+
 TEST_F(LeaderTest, AfterATakeoverNodesThatTheJobHasLeftAreCleanedToo) {
   const JobId id = h_.running(JobBuilder("kept").replicas(2), 2, {on(0, 1), on(1, 1)});
   StreamsInTest streams;

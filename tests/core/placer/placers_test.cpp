@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "core/placer/registry.hpp"
@@ -52,6 +53,16 @@ TEST(Placers, ANodeToAvoidGetsNone) {
   EXPECT_EQ(placed("best_fit", index, request), (Nodes{{NodeId{2}, 2}}));
   request.avoid = NodeId{0};
   EXPECT_EQ(placed("most_free", index, request), (Nodes{{NodeId{2}, 2}}));
+}
+
+TEST(Placers, SettingsNameThemWithOrWithoutAVersionOrNotAtAll) {
+  EXPECT_EQ(placers::named("").name(), placers::initial().name());
+  for (const placers::PlacerRow& row : placers::rows()) {
+    EXPECT_EQ(&placers::named(row.name), &row.placer);
+    EXPECT_EQ(&placers::named(row.placer.name()), &row.placer);
+    EXPECT_NE(placers::names_text().find(row.placer.name()), std::string::npos);
+  }
+  EXPECT_FALSE(placers::is_known("worst_fit"));
 }
 
 }  // namespace

@@ -131,6 +131,41 @@ TEST(FreeIndex, AShareTakesTheFullestDeviceThatHasSoMuchLeft) {
   EXPECT_TRUE(take_gang(index, share(400), 1, nodes)) << "the 300 went beside the 700";
 }
 
+NodeFree with_parts(std::int32_t whole, DeviceParts parts) {
+  NodeFree free = node(whole);
+  set_parts(free, std::move(parts));
+  return free;
+}
+
+TEST(FreeIndex, TheLeastOfTwoIsTakenDeviceByDevice) {
+  EXPECT_EQ(least_of(node(3), node(2)), node(2));
+  EXPECT_EQ(least_of(node(2), with_parts(1, {300})), with_parts(1, {300}));
+  EXPECT_EQ(least_of(with_parts(0, {200, 500}), with_parts(0, {400, 450})),
+            with_parts(0, {200, 450}));
+  EXPECT_EQ(least_of(with_parts(0, {500}), node(0)), node(0));
+}
+
+TEST(FreeIndex, WhatFitsOnTheLeastFitsOnEither) {
+  Random random = Random::stream(1, "least");
+  const auto drawn = [&] {
+    DeviceParts parts;
+    for (std::int64_t n = random.between(0, 4); n > 0; --n)
+      parts.push_back(static_cast<std::int16_t>(random.between(1, 999)));
+    NodeFree free = with_parts(static_cast<std::int32_t>(random.between(0, 3)), std::move(parts));
+    if (random.chance(0.3)) free.parts = nullptr;  // An estimate.
+    return free;
+  };
+  for (int i = 0; i < 2'000; ++i) {
+    const NodeFree a = drawn();
+    const NodeFree b = drawn();
+    const NodeFree least = least_of(a, b);
+    for (const Demand& demand :
+         {devices(1), devices(2), share(static_cast<std::int32_t>(random.between(1, 999)))})
+      ASSERT_LE(replicas_that_fit(least, demand),
+                std::min(replicas_that_fit(a, demand), replicas_that_fit(b, demand)));
+  }
+}
+
 /// Devices of nodes one by one, each with what is left of it; shares are placed as claims are.
 class DeviceModel {
  public:

@@ -44,6 +44,7 @@ store:
   leader_lease: 5s
   snapshot_every: 100
 policy: {name: easy, backfill_depth: 10}
+placer: most_free
 settings: {node_lease: 20s, fence_margin: 4s, takeover_grace: 2min, retain_finished: 1d,
   retain_finished_max: 5, preemption_grace: 30s, lemon_incidents: 3, lemon_window: 1d,
   exclusion: 2h}
@@ -73,6 +74,7 @@ node_check: true
   EXPECT_EQ(config->store.snapshot_every, 100U);
   EXPECT_EQ(config->policy, "easy");
   EXPECT_THAT(config->policy_parameters, ElementsAre(KeyValue{"backfill_depth", "10"}));
+  EXPECT_EQ(config->settings.placer, "most_free/1");
   EXPECT_EQ(config->settings.node_lease, Duration::seconds(20));
   EXPECT_EQ(config->settings.exclusion, Duration::seconds(7200));
   EXPECT_EQ(config->settings.seed, 7U);

@@ -1,26 +1,18 @@
 // /api/v1/nodes, /api/v1/cluster, /metrics, and whether the documents name all there is.
 #include <yaml-cpp/yaml.h>
 
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
 
 #include "tests/runtime/http/http_fixture.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::tests {
 namespace nodes_tests {
 
 using testing::HasSubstr;
 using Json = nlohmann::json;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(std::string(ORRERY_SOURCE_ROOT) + "/" + path);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 class NodesTest : public HttpTest {
  protected:
@@ -122,7 +114,7 @@ TEST_F(NodesTest, EveryMetricIsDocumentedAndEveryDocumentedOneIsThere) {
       told.insert(found[1].str() + " " + found[2].str());
   }
   std::set<std::string> documented;
-  const std::string text = read_file("docs/metrics.md");
+  const std::string text = text_of_file(std::string(ORRERY_SOURCE_ROOT) + "/docs/metrics.md");
   const std::regex row("\\| `(orrery_\\w+)(?:\\{\\w+\\})?` \\| (counter|gauge) \\|");
   for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it)
     documented.insert((*it)[1].str() + " " + (*it)[2].str());
@@ -135,7 +127,8 @@ TEST_F(NodesTest, EveryMetricIsDocumentedAndEveryDocumentedOneIsThere) {
 TEST_F(NodesTest, TheDescriptionNamesEveryRouteAndEveryPathOfItIsRouted) {
   const Answer answer = get("/api/v1/openapi.yaml");
   ASSERT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.body, read_file("docs/openapi.yaml")) << "built from another state of the tree";
+  EXPECT_EQ(answer.body, text_of_file(std::string(ORRERY_SOURCE_ROOT) + "/docs/openapi.yaml"))
+      << "built from another state of the tree";
   std::set<std::string> described;
   for (const auto& path : YAML::Load(answer.body)["paths"])
     for (const auto& method : path.second)

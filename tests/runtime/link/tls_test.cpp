@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "runtime/proto/agent_link.grpc.pb.h"
 #include "tests/runtime/link/certificates.hpp"
 #include "tests/runtime/link/listening.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::runtime {
 namespace tls_tests {
@@ -101,9 +100,8 @@ TEST(LinkTls, StrangersDoNotGetIn) {
 TEST(LinkTls, WithoutACertificateNobodyGetsIn) {
   TestAuthority authority("ours");
   SecureServer server(authority);
-  std::ifstream in(authority.ca_file());
   grpc::SslCredentialsOptions options;
-  options.pem_root_certs = {std::istreambuf_iterator<char>(in), {}};
+  options.pem_root_certs = text_of_file(authority.ca_file());
   const auto channel = grpc::CreateChannel(server.link->address(), grpc::SslCredentials(options));
   grpc::ClientContext context;
   context.AddMetadata("orrery-record-version", "4");

@@ -11,6 +11,7 @@
 #include "core/driver/replay.hpp"
 #include "runtime/local/local_world.hpp"
 #include "runtime/planner/threaded_planner.hpp"
+#include "tests/support/minimum_policy.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -36,33 +37,14 @@ class Gate {
 };
 
 /// Gives every job its minimum as soon as it comes. Thinks about the second job until `gate` opens.
-class Thinker final : public Policy {
+class Thinker final : public tests::MinimumPolicy {
  public:
   explicit Thinker(Gate* gate) : gate_(gate) {}
 
-  std::string_view name() const override { return "thinker/1"; }
-
-  Triggers triggers() const override { return {}; }
-
-  Plan allocate(const JobView& job, const ClusterView&) override {
+  Plan allocate(const JobView& job, const ClusterView& view) override {
     if (job.row.id == JobId{1} && gate_ != nullptr) gate_->wait();
-    Plan plan;
-    plan.grant(job.row.id, job.row.min_replicas);
-    return plan;
+    return MinimumPolicy::allocate(job, view);
   }
-
-  Plan optimize(const ClusterView& view) override {
-    Plan plan;
-    view.waiting().for_each([&](const WaitEntry& entry) {
-      plan.grant(entry.job, view.row(entry.job).min_replicas);
-      return true;
-    });
-    return plan;
-  }
-
-  void save(ByteWriter&) const override {}
-
-  void load(ByteReader&) override {}
 
  private:
   Gate* gate_;
@@ -113,7 +95,7 @@ std::vector<Event> opening(const Settings& settings) {
 
 TEST(SlowPolicy, DelaysNoLeaseAndNoCompletionAndItsPlansAreReplayed) {
   LocalOptions options;
-  options.settings.policy = "thinker/1";
+  options.settings.policy = "minimum/1";
   options.settings.node_lease = Duration::milliseconds(500);
   options.settings.fence_margin = Duration::milliseconds(100);
   options.submissions = {submission("first", "exit 0"), submission("second", "exit 0")};

@@ -10,10 +10,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,6 +21,7 @@
 #include "runtime/shim/stored_record.hpp"
 #include "runtime/shim/worker_files.hpp"
 #include "tests/runtime/local/observing.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::runtime {
 
@@ -34,10 +33,6 @@ inline bool eventually(const std::function<bool()>& holds) {
     poll(nullptr, 0, 1);
   }
   return true;
-}
-
-inline std::string text_of_file(const std::filesystem::path& path) {
-  return read_file(path.string()).value_or("");
 }
 
 /// Whether a process runs whose number a worker wrote down.

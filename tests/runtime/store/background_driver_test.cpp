@@ -8,6 +8,7 @@
 #include "runtime/store/background_store.hpp"
 #include "tests/runtime/store/gated_store.hpp"
 #include "tests/support/job_builders.hpp"
+#include "tests/support/minimum_policy.hpp"
 
 namespace orrery::tests {
 namespace {
@@ -62,22 +63,10 @@ class QuietWorld final : public World {
   int woken_ = 0;
 };
 
-/// Grants each job its minimum.
-class MinimumPolicy final : public Policy {
+/// Plans for a job as it comes, and never again.
+class OnceOnly final : public tests::MinimumPolicy {
  public:
-  std::string_view name() const override { return "minimum/1"; }
-
-  Triggers triggers() const override { return {}; }
-
-  Plan allocate(const JobView& job, const ClusterView&) override {
-    return grant(job.row.id, job.row.min_replicas);
-  }
-
   Plan optimize(const ClusterView&) override { return {}; }
-
-  void save(ByteWriter&) const override {}
-
-  void load(ByteReader&) override {}
 };
 
 class BackgroundDriver : public testing::Test {
@@ -104,7 +93,7 @@ class BackgroundDriver : public testing::Test {
   QuietWorld world_{inner_};
   BackgroundStore store_{inner_, [this] { world_.wake(); }};
   Controller controller_;
-  MinimumPolicy policy_;
+  OnceOnly policy_;
   InlinePlanner planner_{policy_, Duration::zero(), nullptr};
   Driver driver_{controller_, world_, store_, planner_, nullptr, {}};
 };

@@ -7,6 +7,7 @@
 
 #include "core/base/random.hpp"
 #include "tests/runtime/store/payloads.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::runtime {
 namespace lost_records_tests {
@@ -40,12 +41,7 @@ class LostRecords : public StoreTest {
     ASSERT_GT(log_.size(), kHead + 10 * kFrame);
   }
 
-  std::string bytes_of(const char* suffix) const {
-    std::ifstream in(path_.string() + suffix, std::ios::binary);
-    std::ostringstream out;
-    out << in.rdbuf();
-    return out.str();
-  }
+  std::string bytes_of(const char* suffix) const { return text_of_file(path_.string() + suffix); }
 
   /// The files as the kill left them, but for the log; with or without the mark.
   void lay(const std::string& log, bool mark) {

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/store/sqlite_store.hpp"
 #include "tests/runtime/store/payload_records.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::runtime {
 
@@ -66,12 +66,7 @@ class StoreTest : public ::testing::Test {
     sqlite3_close(database);
   }
 
-  std::string file_bytes() const {
-    std::ifstream in(path_, std::ios::binary);
-    std::ostringstream out;
-    out << in.rdbuf();
-    return out.str();
-  }
+  std::string file_bytes() const { return text_of_file(path_); }
 
   void replace_file(const std::string& bytes) const {
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << bytes;

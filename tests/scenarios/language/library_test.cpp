@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 
 #include "scenarios/language/loader.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -51,18 +51,15 @@ TEST(Library, TheFailoverPageNamesEveryScenarioOfItsFolderAndNoOther) {
 
 /// The text of the file of cases beside the project; empty where it is absent.
 std::string placement_cases() {
-  std::ifstream in(fs::path(ORRERY_SOURCE_ROOT) / "../shared/cases/placement_cases.json");
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  return text.str();
+  return text_of_file(fs::path(ORRERY_SOURCE_ROOT) / "../shared/cases/placement_cases.json");
 }
 
 /// The texts of all test sources, in which a case stands as "(Suite, Case)".
 std::string test_sources() {
-  std::ostringstream text;
+  std::string text;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(ORRERY_SOURCE_ROOT) / "tests"))
-    if (entry.path().extension() == ".cpp") text << std::ifstream(entry.path()).rdbuf();
-  return text.str();
+    if (entry.path().extension() == ".cpp") text += text_of_file(entry.path());
+  return text;
 }
 
 TEST(Library, TheCompatibilityPageNamesOnlyScenariosAndTestsThatAreThere) {

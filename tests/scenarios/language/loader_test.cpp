@@ -21,6 +21,15 @@ TEST(Loader, ASmallScenarioGetsTheDocumentedDefaults) {
   EXPECT_TRUE(scenario.until.is_never());
 }
 
+TEST(Loader, APlacerIsNamedBesideThePolicy) {
+  EXPECT_EQ(load(with_cluster("jobs: [{name: a}]\n")).settings.placer, "");
+  EXPECT_EQ(load(with_cluster("jobs: [{name: a}]\nplacer: most_free\n")).settings.placer,
+            "most_free/1");
+  EXPECT_THAT(errors_of(with_cluster("jobs: [{name: a}]\nplacer: worst_fit\n")),
+              ElementsAre(HasSubstr("placer: is 'worst_fit', the name of a placer is needed: "
+                                    "best_fit/1 and most_free/1; ")));
+}
+
 TEST(Loader, InstantsAreExactUnlessJitterIsAskedFor) {
   EXPECT_FALSE(load(with_cluster("jobs: [{name: a}]\n")).jitter.any());
   const Scenario timers = load(with_cluster("jobs: [{name: a}]\njitter: {timers: 5ms}\n"));

@@ -4,12 +4,12 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "core/job/check_program.hpp"
 #include "scenarios/language/manifests/pod_fields.hpp"
 #include "tests/scenarios/language/job_files.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -366,11 +366,10 @@ std::string written(const FieldTable& table) {
 }
 
 TEST(PodTemplate, TheTablesAreDocumented) {
-  std::ifstream in(std::string(ORRERY_SOURCE_ROOT) + "/docs/job_files.md");
-  std::stringstream document;
-  document << in.rdbuf() << '\n';
+  const std::string document =
+      text_of_file(std::string(ORRERY_SOURCE_ROOT) + "/docs/job_files.md") + '\n';
   for (const FieldTable& table : pod_field_tables())
-    EXPECT_TRUE(document.str().find(written(table) + "\n") != std::string::npos)
+    EXPECT_TRUE(document.find(written(table) + "\n") != std::string::npos)
         << "docs/job_files.md has no" << written(table);
 }
 

@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <numeric>
 
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -70,10 +69,9 @@ TEST(LanlReplay, FailuresOfOneNodeThatOverlapAreOne) {
 TEST(LanlReplay, TheReleasedRecordsGiveAMonthOfSystem20) {
   const auto path = std::filesystem::path(ORRERY_SOURCE_ROOT) /
                     "../shared/traces/failures/LA-UR-05-7318-failure-data-1996-2005.csv";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) GTEST_SKIP() << "the LANL records are not at ../shared/traces/failures";
-  const auto records =
-      parse_lanl_failures(std::string{std::istreambuf_iterator<char>(file), {}}, "lanl.csv");
+  const std::string text = text_of_file(path);
+  if (text.empty()) GTEST_SKIP() << "the LANL records are not at ../shared/traces/failures";
+  const auto records = parse_lanl_failures(text, "lanl.csv");
   ASSERT_TRUE(records.has_value());
   LanlReplay year;
   year.days = 365;

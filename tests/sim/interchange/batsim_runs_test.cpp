@@ -7,6 +7,7 @@
 
 #include "sim/interchange/batsim_file.hpp"
 #include "tests/sim/interchange/interchange_runs.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::tests {
 namespace {
@@ -26,10 +27,7 @@ std::string scenario_of(const std::string& name,
 }
 
 sim::BatsimFile file_of(const std::string& name) {
-  std::ifstream in(batsim_path(name), std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto file = sim::parse_batsim(text.str(), name);
+  const auto file = sim::parse_batsim(text_of_file(batsim_path(name)), name);
   EXPECT_TRUE(file.has_value());
   return file.has_value() ? *file : sim::BatsimFile{};
 }

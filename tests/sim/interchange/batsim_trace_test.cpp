@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/random.hpp"
 #include "sim/traces/trace_target.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -63,9 +62,7 @@ TEST(BatsimTrace, ThePublicWorkloadsAreAccountedFor) {
   for (const auto& [name, jobs] : {std::pair("example_workload_hpc_seed1_jobs250.json", 250U),
                                    std::pair("test_batsim_paper_workload_seed1.json", 800U),
                                    std::pair("evalys_reference_outputs/medium_late.json", 801U)}) {
-    std::ifstream in(folder / name, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    const auto file = parse_batsim(text, name);
+    const auto file = parse_batsim(text_of_file(folder / name), name);
     ASSERT_TRUE(file.has_value()) << file.errors()[0].text();
     const auto trace = batsim_trace(*file, {.zero_gpus = OddRows::Keep});
     ASSERT_TRUE(trace.has_value());

@@ -155,6 +155,29 @@ TEST_F(CheckerTest, DevicesOrderedTwice) {
   expect_only(ViolationKind::OrderedTwice);
 }
 
+// It was decided before its successor was told that nobody is there.
+TEST_F(CheckerTest, TheLateOrderOfAnOldLeaderBooksNothing) {
+  begin();
+  const Sequence decided = sequence_;
+  append(EpochStarted{Epoch{2}, Settings{}}, 2);
+  append(NodeReturned{NodeId{0}, {}}, 2);
+  release(StartWorkers{JobId{0}, Generation{2}, 1, {worker(0, 1, 0, 2)}}, 2);
+  const StartWorkers late{JobId{0}, Generation{1}, 1, {worker(0, 1)}};
+  checker_.released(now_, {decided, 0, Epoch{1}, late});
+  EXPECT_TRUE(checker_.found().empty()) << checker_.found().kept().front().text;
+}
+
+TEST_F(CheckerTest, TheSuccessorOfALeaderWithALateOrderMustBeTold) {
+  begin();
+  const Sequence decided = sequence_;
+  append(EpochStarted{Epoch{2}, Settings{}}, 2);
+  append(NodeReturned{NodeId{1}, {}}, 2);
+  release(StartWorkers{JobId{0}, Generation{2}, 1, {worker(0, 1, 0, 2)}}, 2);
+  const StartWorkers late{JobId{0}, Generation{1}, 1, {worker(0, 1)}};
+  checker_.released(now_, {decided, 0, Epoch{1}, late});
+  expect_only(ViolationKind::OrderedTwice);
+}
+
 TEST_F(CheckerTest, TooManyWorkers) {
   begin();
   release(StartWorkers{JobId{0}, Generation{1}, 3, {worker(0, 1), worker(1, 2), worker(2, 4)}});

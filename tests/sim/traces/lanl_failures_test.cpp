@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -93,9 +93,8 @@ TEST(LanlFailures, AreToldFromJobTraces) {
 TEST(LanlFailures, TheReleasedFileHasTheKnownCounts) {
   const auto path = std::filesystem::path(ORRERY_SOURCE_ROOT) /
                     "../shared/traces/failures/LA-UR-05-7318-failure-data-1996-2005.csv";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) GTEST_SKIP() << "the LANL records are not at ../shared/traces/failures";
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = text_of_file(path);
+  if (text.empty()) GTEST_SKIP() << "the LANL records are not at ../shared/traces/failures";
   EXPECT_TRUE(looks_like_lanl(text));
   const auto records = parse_lanl_failures(text, "lanl.csv");
   ASSERT_TRUE(records.has_value()) << records.errors().front().text();

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
+
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -136,9 +136,9 @@ TEST(PhillyCsv, AHeaderAloneIsAnEmptyTrace) {
 TEST(PhillyCsv, ThePublishedExtractIsReadWhole) {
   const std::filesystem::path path =
       std::filesystem::path(ORRERY_SOURCE_ROOT) / "../shared/traces/pollux/philly.csv";
-  std::ifstream file(path, std::ios::binary);
-  if (!file) GTEST_SKIP() << "the Philly extract is not at ../shared/traces/pollux/philly.csv";
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string text = text_of_file(path);
+  if (text.empty())
+    GTEST_SKIP() << "the Philly extract is not at ../shared/traces/pollux/philly.csv";
   const auto trace = parse_philly_csv(text, "philly.csv");
   ASSERT_TRUE(trace.has_value()) << trace.errors()[0].text();
   EXPECT_EQ(trace->report.rows, 82'247U);

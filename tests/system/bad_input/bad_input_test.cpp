@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -27,18 +26,12 @@
 #include "sim/traces/node_list.hpp"
 #include "sim/traces/philly_csv.hpp"
 #include "sim/traces/philly_json.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 template <class T>
 Errors errors_of(const Result<T>& result) {
@@ -57,11 +50,11 @@ Errors read_broken_trace(const sim::TraceFormat& format, const std::string& path
   return errors_of(sim::read_trace(
       format,
       file,
-      read_text(file),
+      text_of_file(file),
       "",
       {},
       [](const std::string& table, std::string_view) -> Result<std::string> {
-        if (fs::exists(table)) return read_text(table);
+        if (fs::exists(table)) return text_of_file(table);
         return Error{.code = ErrorCode::NotFound, .file = table, .message = "is not there"};
       }));
 }
@@ -75,23 +68,24 @@ Errors read_batsim(const std::string& text, const std::string& path) {
 /// What the reader of the file's folder has to say. Paths are relative to the repository.
 Errors read_broken(const std::string& reader, const std::string& path) {
   if (reader == "scenario") return errors_of(scenarios::load_scenario(path));
-  if (reader == "philly_csv") return errors_of(sim::parse_philly_csv(read_text(path), path));
-  if (reader == "philly_json") return errors_of(sim::parse_philly_json(read_text(path), path));
-  if (reader == "openb_nodes") return errors_of(sim::parse_openb_nodes(read_text(path), path));
-  if (reader == "pai_machines") return errors_of(sim::parse_pai_machines(read_text(path), path));
+  if (reader == "philly_csv") return errors_of(sim::parse_philly_csv(text_of_file(path), path));
+  if (reader == "philly_json") return errors_of(sim::parse_philly_json(text_of_file(path), path));
+  if (reader == "openb_nodes") return errors_of(sim::parse_openb_nodes(text_of_file(path), path));
+  if (reader == "pai_machines") return errors_of(sim::parse_pai_machines(text_of_file(path), path));
   if (reader == "gavel_throughputs")
-    return errors_of(sim::parse_gavel_throughputs(read_text(path), path));
+    return errors_of(sim::parse_gavel_throughputs(text_of_file(path), path));
   if (const auto* format = sim::find_trace_format(format_of(reader)))
     return read_broken_trace(*format, path);
-  if (reader == "batsim") return read_batsim(read_text(path), path);
+  if (reader == "batsim") return read_batsim(text_of_file(path), path);
   if (reader == "batsim_strict")
-    return errors_of(sim::parse_batsim(read_text(path), path, sim::BatsimNames::Strict));
-  if (reader == "batsim_events") return errors_of(sim::parse_batsim_events(read_text(path), path));
+    return errors_of(sim::parse_batsim(text_of_file(path), path, sim::BatsimNames::Strict));
+  if (reader == "batsim_events")
+    return errors_of(sim::parse_batsim_events(text_of_file(path), path));
   if (reader == "elastisim_jobs")
-    return errors_of(sim::parse_elastisim_jobs(read_text(path), path));
+    return errors_of(sim::parse_elastisim_jobs(text_of_file(path), path));
   if (reader == "elastisim_application")
-    return errors_of(sim::parse_elastisim_application(read_text(path), path));
-  if (reader == "lanl_csv") return errors_of(sim::parse_lanl_failures(read_text(path), path));
+    return errors_of(sim::parse_elastisim_application(text_of_file(path), path));
+  if (reader == "lanl_csv") return errors_of(sim::parse_lanl_failures(text_of_file(path), path));
   if (reader == "pollux_profiles") return errors_of(sim::read_pollux_profiles(path));
   const auto profiles = sim::read_pollux_profiles("tests/system/bad_input/tiny_profiles");
   if (!profiles) return profiles.errors();
@@ -150,7 +144,7 @@ TEST_P(BadInput, GetsItsGoldenErrors) {
     GTEST_SKIP() << "wrote " << golden;
   }
   ASSERT_NE(text, "") << path << " is not broken";
-  EXPECT_EQ(text, read_text(golden));
+  EXPECT_EQ(text, text_of_file(golden));
 }
 
 INSTANTIATE_TEST_SUITE_P(Files,

@@ -15,6 +15,7 @@
 #include "runtime/store/sqlite_store.hpp"
 #include "scenarios/language/loader.hpp"
 #include "sim/run/run.hpp"
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery {
 namespace {
@@ -26,13 +27,6 @@ constexpr std::uint64_t kSnapshotEvery = 60;
 std::string path_of(std::uint16_t version, const char* suffix) {
   return std::string(ORRERY_SOURCE_ROOT) + "/tests/system/journals/version_" +
          std::to_string(version) + suffix;
-}
-
-std::string text_in(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
 }
 
 /// What version 2 knows of a job's failures.
@@ -159,7 +153,7 @@ class KeptJournal : public ::testing::TestWithParam<std::uint16_t> {
     return std::filesystem::exists(path_of(GetParam(), suffix));
   }
 
-  std::string facts() const { return text_in(path_of(GetParam(), ".txt")); }
+  std::string facts() const { return text_of_file(path_of(GetParam(), ".txt")); }
 };
 
 TEST_P(KeptJournal, GivesItsFactsFromTheFirstRecord) {

@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
+#include "tests/support/text_of_file.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -38,11 +37,7 @@ class OutputFolderTest : public ::testing::Test {
     ASSERT_TRUE(folder->finish());
   }
 
-  std::string content() const {
-    std::ostringstream out;
-    out << std::ifstream(root_ / "out" / "summary.json").rdbuf();
-    return out.str();
-  }
+  std::string content() const { return text_of_file(root_ / "out" / "summary.json"); }
 
   fs::path root_;
 };

@@ -1,4 +1,4 @@
-// Gang placement on the nodes with the most free devices, as Tiresias and Optimus do it.
+// Gangs tried out on a copy of the free capacity, and jobs in order, for Tiresias and Optimus.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace orrery::policies {
 
 /// Tries placements out on a copy of the free capacity. Kept by a policy from plan to plan.
-class MostFreePlacer {
+class GangTrial {
  public:
   /// Starts anew from the view's free capacity.
   void begin(const ClusterView& view);
@@ -19,11 +19,9 @@ class MostFreePlacer {
   /// Counts all that the job holds as free.
   void give_back(const ClusterView& view, const JobView& job);
 
-  /// Places `replicas` of the job's elastic role (and its other roles at their target) and appends
-  /// the nodes to `nodes` in the order of taking, which is the order of ranks: always the node with
-  /// the most free devices, the lower id of equal ones, as many replicas as fit. Jobs of several
-  /// roles, of shares or without devices go where the free index packs them. False, and nothing
-  /// changed, where they do not fit.
+  /// Places `replicas` of the job's elastic role (and its other roles at their target) where the
+  /// placer in charge puts them, and appends the nodes to `nodes` in the order of taking, which is
+  /// the order of ranks. False, and nothing changed, where they do not fit.
   bool place(const ClusterView& view,
              const JobView& job,
              std::int32_t replicas,

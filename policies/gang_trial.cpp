@@ -1,27 +1,24 @@
-#include "policies/most_free.hpp"
+#include "policies/gang_trial.hpp"
 
 #include <algorithm>
 
-#include "core/placer/registry.hpp"
-
 namespace orrery::policies {
 
-void MostFreePlacer::begin(const ClusterView& view) { trial_.sync(view.capacity()); }
+void GangTrial::begin(const ClusterView& view) { trial_.sync(view.capacity()); }
 
-void MostFreePlacer::give_back(const ClusterView& view, const JobView& job) {
+void GangTrial::give_back(const ClusterView& view, const JobView& job) {
   orrery::give_back(view, job, trial_);
 }
 
-bool MostFreePlacer::place(const ClusterView& view,
-                           const JobView& job,
-                           std::int32_t replicas,
-                           std::vector<NodeCount>& nodes) {
+bool GangTrial::place(const ClusterView& view,
+                      const JobView& job,
+                      std::int32_t replicas,
+                      std::vector<NodeCount>& nodes) {
   const Demand& demand = job.row.demand;
   if (job.spec.roles.size() > 1 || demand.devices == 0 || !demand.share.is_whole()) {
     return try_start(view, job, replicas, trial_, &nodes);
   }
-  return placers::find("most_free")
-      ->place(view.placement(job.row.id, demand, replicas), trial_, nodes);
+  return view.placer().place(view.placement(job.row.id, demand, replicas), trial_, nodes);
 }
 
 bool comes_before(const JobRow& a, const JobRow& b) {

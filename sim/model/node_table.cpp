@@ -1,0 +1,16 @@
+#include "sim/model/node_table.hpp"
+
+namespace orrery::sim {
+
+NodeTable::NodeTable(const scenarios::Scenario& scenario) {
+  for (const NodeGroup& group : scenario.groups) {
+    ModelNode node;
+    if (group.devices > 0)
+      node.speed = scenarios::speed_of(scenario.device_models, group.device_model);
+    nodes_.insert(nodes_.end(), static_cast<std::size_t>(group.count), node);
+    speeds_differ_ = speeds_differ_ || node.speed != 1;
+  }
+  nodes_.resize(static_cast<std::size_t>(scenario.node_count()));
+}
+
+}  // namespace orrery::sim

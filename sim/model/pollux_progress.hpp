@@ -1,0 +1,41 @@
+// Progress under timing `pollux`: all jobs advance by ticks, each by the model of its application.
+#pragma once
+
+#include <optional>
+
+#include "sim/model/room_state.hpp"
+
+namespace orrery::sim {
+
+class PolluxProgress {
+ public:
+  /// `room` outlives the object.
+  explicit PolluxProgress(RoomState& room) : room_(room) {}
+
+  /// The job's workers are where the plan put them: ranks in order, nodes as they come.
+  void place(LiveJob& job);
+
+  /// The job has no workers any more.
+  void release(LiveJob& job);
+
+  /// A tick is over: every placed job of this timing advances, and `completed` is called with those
+  /// whose work is done, and since when.
+  template <class Completed>
+  void tick(Completed completed) {
+    scheduled_ = false;
+    room_.jobs.for_each_placed([&](LiveJob& job) {
+      if (!job.pollux) return;
+      if (const std::optional<Instant> at = advance(job)) completed(job, *at);
+    });
+    if (!room_.jobs.placed().empty()) schedule();
+  }
+
+ private:
+  void schedule();
+  std::optional<Instant> advance(LiveJob& job);
+
+  RoomState& room_;
+  bool scheduled_ = false;
+};
+
+}  // namespace orrery::sim

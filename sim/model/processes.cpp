@@ -1,0 +1,357 @@
+#include "sim/model/processes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace orrery::sim {
+namespace {
+
+constexpr std::int32_t kAborted = 134;  // By SIGABRT: what a process does whose device is gone.
+
+}  // namespace
+
+// --- starts ---
+
+void Processes::create(LiveJob& job, ModelWorker worker) {
+  if (job.workers.empty()) {
+    job.running = false;
+    room_.jobs.place(job.id);
+  }
+  const ModelNode& node = room_.nodes[worker.node];
+  worker.since = room_.now;
+  worker.alive = !node.down && !node.mute;
+  if (node.slow > 1) job.hampered = true;
+  job.workers.push_back(worker);
+}
+
+void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
+  const scenarios::Timing& timing = room_.scenario.timing;
+  Duration delay;
+  if (timing.mode != scenarios::TimingMode::Pollux) {
+    delay = job.job.ready_after.value_or(timing.start);
+    if (job.safe > 0 && !delay.is_forever()) delay += timing.restore;
+  }
+  if (delay.is_forever()) return;
+  room_.future.push(room_.now + delay,
+                    FutureKind::Ready,
+                    job.id.value,
+                    incarnation.value,
+                    only.is_none() ? 0 : only.value + 1);
+}
+
+void Processes::come_up(LiveJob& job, const Future& future) {
+  std::vector<ModelWorker> up;
+  std::vector<ModelWorker> refused;
+  for (ModelWorker& worker : job.workers) {
+    if (worker.incarnation.value != future.stamp || worker.ready || !worker.alive ||
+        worker.stopping || worker.hung)
+      continue;
+    if (future.detail != 0 && worker.birth_rank.value + 1 != future.detail) continue;
+    if (is_refused(job, worker)) {
+      refused.push_back(worker);
+    } else {
+      worker.ready = true;
+      up.push_back(worker);
+    }
+  }
+  tell(job, up, WorkerFact::Ready, 0, room_.now);
+  tell(job, refused, WorkerFact::LaunchFailed, 1, room_.now);
+  for (const ModelWorker& worker : refused) remove(job, worker);
+  for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
+  if (job.hampered) suspect_again(job);
+  progress_.pace(job, true);
+}
+
+bool Processes::is_refused(LiveJob& job, const ModelWorker& worker) {
+  return (room_.nodes[worker.node].lost_devices & worker.devices) != 0 ||
+         scripts_.refuses(job, worker);
+}
+
+// --- ends ---
+
+void Processes::ask_to_stop(LiveJob& job, ModelWorker& worker, Instant ends_at) {
+  worker.stopping = true;
+  worker.ends_at = ends_at;
+  sub_masters_.forget_lead(job, worker);
+}
+
+void Processes::after_asking(LiveJob& job, bool saves) {
+  if (saves) progress_.save_if_able(job);
+  const bool all = std::all_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+    return w.stopping || !w.alive || w.generation != job.generation;
+  });
+  if (all)
+    progress_.halt(job);
+  else
+    progress_.pace(job, true);
+}
+
+void Processes::kill(LiveJob& job, ModelWorker& worker) {
+  sub_masters_.forget_lead(job, worker);
+  end(job, worker, WorkerFact::Exited, kKilled);
+}
+
+void Processes::end_stopped(LiveJob& job) {
+  std::vector<ModelWorker> gone;
+  bool killed = false;
+  for (ModelWorker& worker : job.workers) {
+    if (!worker.stopping || !worker.alive || worker.ends_at > room_.now) continue;
+    killed = killed || (worker.hung && worker.generation == job.generation);
+    if (room_.nodes[worker.node].mute)
+      worker.alive = false;
+    else
+      gone.push_back(worker);
+  }
+  std::erase_if(job.workers, [&](const ModelWorker& w) {
+    return w.stopping && w.alive && w.ends_at <= room_.now;
+  });
+  if (killed && job.running) progress_.lose(job);
+  tell(job, gone, WorkerFact::Exited, kAskedToStop, room_.now);
+  if (job.workers.empty()) release(job);
+  drop_if_over(job);
+}
+
+void Processes::end(LiveJob& job,
+                    const ModelWorker& worker,
+                    WorkerFact fact,
+                    std::int32_t exit_code) {
+  const ModelWorker gone = worker;
+  const bool clean = fact == WorkerFact::Exited && exit_code == 0;
+  const bool works = gone.generation == job.generation && !job.is_master(gone) && !gone.stopping;
+  if (works && clean) {
+    progress_.settle(job);
+    if (job.world_size > 0) --job.world_size;
+    job.parts_done.push_back(slot_of(gone.role, gone.local_rank));
+  } else if (works) {
+    progress_.lose(job);
+    if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
+    // It has no part in the work, so that its end takes nothing more.
+    if (const ModelWorker* master = sub_masters_.dying_at_report(job, gone))
+      take_away(job, ModelWorker{*master}, WorkerFact::Exited, kKilled);
+  }
+  take_away(job, gone, fact, exit_code);
+}
+
+// The end as its node tells it, and what is left of the job goes on.
+void Processes::take_away(LiveJob& job,
+                          const ModelWorker& gone,
+                          WorkerFact fact,
+                          std::int32_t exit_code) {
+  if (room_.nodes[gone.node].mute) {
+    ModelWorker* dead = job.find(gone.incarnation, gone.birth_rank);
+    dead->alive = dead->ready = false;
+  } else {
+    tell(job, {&gone, 1}, fact, exit_code, room_.now);
+    remove(job, gone);
+  }
+  progress_.pace(job, false);
+  drop_if_over(job);
+}
+
+void Processes::end_by_script(LiveJob& job, const Future& future) {
+  const WorkerScripts::Exit exit = scripts_.exit_of(job, future);
+  if (exit.worker != nullptr) end(job, *exit.worker, WorkerFact::Exited, exit.exit_code);
+}
+
+void Processes::complete(LiveJob& job) {
+  progress_.finish(job);
+  const auto ends = [&](const ModelWorker& w) {
+    return job.is_required(w) && w.alive && !w.stopping && w.generation == job.generation;
+  };
+  std::vector<ModelWorker> done;
+  for (ModelWorker& worker : job.workers) {
+    if (!ends(worker)) continue;
+    job.parts_done.push_back(slot_of(worker.role, worker.local_rank));
+    if (room_.nodes[worker.node].mute)
+      worker.alive = worker.ready = false;
+    else
+      done.push_back(worker);
+  }
+  std::erase_if(job.workers, ends);
+  tell(job, done, WorkerFact::Exited, 0, room_.now);
+  if (job.workers.empty()) release(job);
+}
+
+void Processes::complete_pollux(LiveJob& job, Instant at) {
+  std::vector<ModelWorker> done;
+  done.swap(job.workers);
+  tell(job, done, WorkerFact::Exited, 0, at);
+  release(job);
+}
+
+void Processes::tell(const LiveJob& job,
+                     std::span<const ModelWorker> workers,
+                     WorkerFact fact,
+                     std::int32_t exit_code,
+                     Instant occurred_at) {
+  if (!workers.empty()) room_.listener.on_workers(job.id, workers, fact, exit_code, occurred_at);
+}
+
+void Processes::remove(LiveJob& job, const ModelWorker& worker) {
+  std::erase_if(job.workers, [&](const ModelWorker& w) {
+    return w.incarnation == worker.incarnation && w.birth_rank == worker.birth_rank;
+  });
+  if (job.workers.empty()) release(job);
+}
+
+// The job has no workers any more.
+void Processes::release(LiveJob& job) {
+  room_.jobs.unplace(job.id);
+  progress_.release(job);
+  pollux_.release(job);
+}
+
+void Processes::job_over(LiveJob& job) {
+  job.over = true;
+  drop_if_over(job);
+}
+
+// Followers may outlive the job where its clean-pod policy keeps them; they end at once here.
+void Processes::drop_if_over(LiveJob& job) {
+  if (!job.over) return;
+  const auto count = [&](auto wanted) {
+    return std::count_if(job.workers.begin(), job.workers.end(), wanted);
+  };
+  const bool all_gone = count([](const ModelWorker& w) { return w.alive; }) == 0;
+  const bool some_stop = count([](const ModelWorker& w) { return w.alive && w.stopping; }) > 0;
+  if (some_stop || (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None)) return;
+  if (!all_gone) {
+    const std::vector<ModelWorker> kept = std::exchange(job.workers, {});
+    tell(job, kept, WorkerFact::Exited, 0, room_.now);
+  }
+  release(job);
+  room_.jobs.erase(job.id);
+}
+
+// --- processes that hang or are slow ---
+
+void Processes::expect(FutureKind kind,
+                       Duration after,
+                       const LiveJob& job,
+                       const ModelWorker& worker) {
+  if (after.is_forever()) return;
+  room_.future.push(
+      room_.now + after, kind, job.id.value, worker.incarnation.value, worker.birth_rank.value);
+}
+
+// No report tells that the job stands still: it is noticed after `hang_after`.
+void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
+  if (worker.hung) return;
+  worker.hung = true;
+  worker.hung_at = room_.now;
+  job.hampered = true;
+  expect(FutureKind::Suspect, job.job.spec->failover.hang_after, job, worker);
+  expect(FutureKind::HangOver, lasting, job, worker);
+  progress_.pace(job, false);
+}
+
+void Processes::hang_over(LiveJob& job, ModelWorker& worker) {
+  if (!worker.hung) return;
+  worker.hung = false;
+  if (worker.stopping) {  // It hears only now that it was asked.
+    worker.ends_at = std::min(worker.ends_at, room_.now + room_.scenario.timing.stop);
+    room_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);
+  } else if (!worker.ready) {
+    room_.future.push(room_.now,
+                      FutureKind::Ready,
+                      job.id.value,
+                      worker.incarnation.value,
+                      worker.birth_rank.value + 1);
+  }
+  progress_.pace(job, true);
+}
+
+// What was suspected while the job did not run was not acted upon: with each readiness it is looked
+// at anew.
+void Processes::suspect_again(LiveJob& job) {
+  for (ModelWorker& worker : job.workers) {
+    worker.told_slow = false;
+    if (worker.hung && worker.alive)
+      expect(FutureKind::Suspect, job.job.spec->failover.hang_after, job, worker);
+  }
+}
+
+void Processes::slow_down(LiveJob& job, ModelWorker& worker, double factor, Duration lasting) {
+  worker.slow = std::max(worker.slow, factor);
+  job.hampered = true;
+  expect(FutureKind::SlowOver, lasting, job, worker);
+  progress_.pace(job, true);
+}
+
+void Processes::slow_over(LiveJob& job, ModelWorker& worker) {
+  worker.slow = 1;
+  progress_.pace(job, true);
+}
+
+// --- nodes ---
+
+void Processes::kill_all(NodeId node) {
+  room_.jobs.for_each_placed([&](LiveJob& job) {
+    bool hit = false;
+    for (ModelWorker& worker : job.workers) {
+      if (worker.node != node || !worker.alive) continue;
+      worker.alive = worker.ready = false;
+      hit = hit || (worker.generation == job.generation && !job.is_master(worker));
+    }
+    if (!hit || job.pollux) return;
+    progress_.lose(job);
+    if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
+    progress_.pace(job, false);
+  });
+}
+
+void Processes::bury(NodeId node) {
+  room_.jobs.for_each_placed([&](LiveJob& job) {
+    std::erase_if(job.workers, [&](const ModelWorker& w) { return w.node == node && !w.alive; });
+    if (job.workers.empty()) release(job);
+    drop_if_over(job);
+  });
+}
+
+void Processes::abort_on(NodeId node, std::uint64_t devices) {
+  const auto aborts = [&](const ModelWorker& w) {
+    return w.node == node && w.alive && (w.devices & devices) != 0;
+  };
+  const std::vector<JobId> placed = room_.jobs.placed();
+  for (const JobId id : placed)
+    while (LiveJob* job = room_.jobs.find(id)) {  // An end may take the job with it.
+      const auto worker = std::find_if(job->workers.begin(), job->workers.end(), aborts);
+      if (worker == job->workers.end()) break;
+      end(*job, *worker, WorkerFact::Exited, kAborted);
+    }
+}
+
+// --- truth ---
+
+std::vector<LivingProcess> Processes::living() const {
+  std::vector<LivingProcess> out;
+  for (const JobId id : room_.jobs.placed())
+    for (const ModelWorker& w : room_.jobs.find(id)->workers)
+      if (w.alive)
+        out.push_back({id,
+                       w.role,
+                       w.local_rank,
+                       w.birth_rank,
+                       w.rank,
+                       w.incarnation,
+                       w.born,
+                       w.generation,
+                       w.node,
+                       w.devices,
+                       w.share,
+                       w.since,
+                       w.ready,
+                       w.stopping,
+                       w.hung});
+  return out;
+}
+
+std::vector<RunningWorker> Processes::complete_list(NodeId node) const {
+  std::vector<RunningWorker> out;
+  for (const JobId id : room_.jobs.placed())
+    for (const ModelWorker& w : room_.jobs.find(id)->workers)
+      if (w.node == node && w.alive) out.push_back({id, w.born, w.incarnation, w.birth_rank});
+  return out;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,256 @@
+#include "sim/model/progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace orrery::sim {
+namespace {
+
+// A job reports its rate anew when it has changed by this share: not every stage is news.
+constexpr double kRateNews = 0.05;
+
+}  // namespace
+
+Progress::Progress(RoomState& room, WorkerSpeeds& speeds, Fabric* fabric)
+    : room_(room), speeds_(speeds) {
+  if (fabric != nullptr) staged_.emplace(room.scenario, *fabric);
+}
+
+void Progress::settle(LiveJob& job) {
+  if (job.stages != nullptr && job.stages->on_fabric) {
+    const double before = job.done;
+    staged_->settle(job, room_.now);
+    job.worked += job.done - before;
+    job.as_of = room_.now;
+    if (staged_->checkpoint_interval(job) <= Duration::zero()) job.safe = job.done;
+    return;
+  }
+  job.safe = std::max(job.safe, job.safe_at(room_.now, checkpoint_interval(job)));
+  const double done = job.done_at(room_.now);
+  job.worked += done - job.done;
+  job.done = done;
+  job.as_of = room_.now;
+}
+
+void Progress::adopt(LiveJob& job, Generation generation, std::uint32_t world_size) {
+  settle(job);
+  const bool changed = generation != job.generation;
+  job.generation = generation;
+  job.world_size = world_size;
+  if (job.running && changed)
+    job.paused_until = std::max(job.paused_until, room_.now + room_.scenario.timing.rescale);
+}
+
+void Progress::lose(LiveJob& job) {
+  settle(job);
+  drop_stages(job);
+  if (job.stages != nullptr) job.stages->reload = true;
+  const double done = job.done;
+  job.lost += done - job.safe;
+  job.done = job.safe;
+  // What was saved meanwhile, and how far the work had come: the difference is what is lost.
+  if (job.pollux || job.safe <= job.told_safe) return;
+  tell(job, true);
+  if (done <= job.safe) return;
+  const double rate = std::exchange(job.rate, 0);
+  job.done = done;
+  tell(job, false);
+  job.done = job.safe;
+  job.rate = rate;
+}
+
+void Progress::save_if_able(LiveJob& job) {
+  const bool somebody_hangs =
+      job.hampered &&
+      std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+        return w.hung && w.alive && !job.is_master(w);
+      });
+  if (!somebody_hangs) job.safe = std::max(job.safe, job.done);
+}
+
+void Progress::halt(LiveJob& job) {
+  // What could not be saved is lost with the workers.
+  if (job.done > job.safe) lose(job);
+  drop_stages(job);
+  job.running = false;
+  job.led.clear();
+  ++job.stamp;
+  tell(job, true);
+}
+
+void Progress::finish(LiveJob& job) {
+  settle(job);
+  drop_stages(job);
+  job.worked += job.job.work.units - job.done;  // Rounding of the last instant.
+  job.done = job.safe = job.job.work.units;
+  job.running = false;
+  ++job.stamp;
+}
+
+void Progress::release(LiveJob& job) {
+  drop_stages(job);
+  job.running = false;
+  job.led.clear();
+}
+
+void Progress::tell(LiveJob& job, bool checkpointed) {
+  if (job.job.work.units <= 0) return;
+  if (checkpointed) job.told_safe = job.done;
+  const JobSpec& spec = *job.job.spec;
+  ProgressReported progress{job.id, job.generation, job.done, job.rate};
+  progress.checkpointed = checkpointed;
+  if (spec.estimate_source == EstimateSource::Oracle && job.rate > 0) {
+    progress.source = EstimateSource::Oracle;
+    progress.remaining = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
+  }
+  room_.listener.on_progress(job.spokesman(), progress);
+}
+
+// Units per second of those who work now.
+double Progress::rate_now(const LiveJob& job) const {
+  if (!job.running || job.forming) return 0;
+  // Who exchanges gradients waits for whoever is missing.
+  if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
+  double rate = scenarios::rate_of(job.job.work, job.ready_elastic());
+  const scenarios::Timing& timing = room_.scenario.timing;
+  // Writing checkpoints takes its share of the time.
+  if (timing.checkpoint_interval > Duration::zero() && timing.checkpoint_cost > Duration::zero())
+    rate *= timing.checkpoint_interval.in_seconds() /
+            (timing.checkpoint_interval + timing.checkpoint_cost).in_seconds();
+  return rate;
+}
+
+void Progress::pace(LiveJob& job, bool told) {
+  if (job.pollux || job.over) return;
+  settle(job);
+  if ((!job.running || job.forming) && job.is_whole()) {
+    if (job.stages != nullptr) job.stages->reload |= !job.running;
+    job.running = true;
+    job.forming = false;
+    job.running_since = room_.now;
+  }
+  if (has_stages(job) && job.running && job.is_whole()) form_stages(job);
+  if (job.stages != nullptr && job.stages->on_fabric) return pace_stages(job, told);
+  const double before = job.rate;
+  job.rate = rate_now(job) * speeds_.factor(job);
+  ++job.stamp;
+  if (job.rate > 0 && job.job.work.units > 0) {
+    const Duration left = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
+    room_.future.push(std::max(room_.now, job.paused_until) + left,
+                      FutureKind::Complete,
+                      job.id.value,
+                      job.stamp);
+  }
+  if (job.rate <= 0) finish_what_is_done(job);
+  if (told && job.rate != before) tell(job, false);
+}
+
+// A worker that is started again after the end has nothing left to do, whichever others are
+// missing.
+void Progress::finish_what_is_done(LiveJob& job) {
+  const bool all_done = job.job.work.units > 0 && job.done >= job.job.work.units;
+  if (all_done && std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
+        return job.is_required(w) && job.counts(w);
+      }))
+    room_.future.push(room_.now, FutureKind::Complete, job.id.value, job.stamp);
+}
+
+Duration Progress::checkpoint_interval(const LiveJob& job) const {
+  return has_stages(job) ? staged_->checkpoint_interval(job)
+                         : room_.scenario.timing.checkpoint_interval;
+}
+
+void Progress::resume(LiveJob& job, std::uint32_t stamp) {
+  if (stamp == job.stamp) pace(job, true);
+}
+
+// --- stages on the fabric ---
+
+bool Progress::has_stages(const LiveJob& job) const {
+  return staged_ && has_traffic(job.job.work) && job.job.work.units > 0;
+}
+
+// The gang is whole: what do these workers do, and what must they read first?
+void Progress::form_stages(LiveJob& job) {
+  staged_->form(job);
+  if (!std::exchange(job.stages->reload, false) || job.safe <= 0) return;
+  if (job.stages->on_fabric)
+    job.stages->restore_due = true;
+  else
+    job.paused_until = std::max(job.paused_until,
+                                room_.now + Duration::from_seconds(staged_->restore_alone_s(job)));
+}
+
+bool Progress::stage_ended(LiveJob& job, const StageEnd& end) {
+  if (end.beside) return false;
+  if (checkpoint_interval(job) <= Duration::zero()) job.safe = job.done;
+  if (job.done >= job.job.work.units) return true;
+  if (end.activity == StageActivity::Save) job.stages->checkpoints_timed = false;
+  if (job.stages->doing == StageActivity::None) go_on(job, true);
+  return false;
+}
+
+// What `pace` is for jobs whose rate is constant until something changes.
+void Progress::pace_stages(LiveJob& job, bool told) {
+  staged_->halt(job, room_.now);
+  ++job.stamp;
+  if (job.running && !job.forming && job.is_whole() && job.done < job.job.work.units)
+    return go_on(job, told);
+  job.rate = 0;
+  finish_what_is_done(job);
+}
+
+// Nothing of the job is under way; it goes on with what is due, or its work.
+void Progress::go_on(LiveJob& job, bool told) {
+  StageRun& run = *job.stages;
+  const double before = job.rate;
+  const double speed = speeds_.factor(job);
+  if (room_.now < job.paused_until) {
+    room_.future.push(job.paused_until, FutureKind::Resume, job.id.value, job.stamp);
+  } else if (speed > 0) {
+    if (run.restore_due)
+      staged_->restore(job, room_.now);
+    else if (run.save_due)
+      staged_->save(job, false, room_.now);
+    else
+      staged_->work(job, 1 / speed, room_.now);
+    const Duration interval = staged_->checkpoint_interval(job);
+    if (interval > Duration::zero() && !run.checkpoints_timed) {
+      run.checkpoints_timed = true;
+      room_.future.push(
+          room_.now + interval, FutureKind::Checkpoint, job.id.value, run.checkpoints);
+    }
+  }
+  const double rate = speed > 0 ? staged_->rate(job, 1 / speed) : 0;
+  if (std::abs(rate - before) <= kRateNews * before && (rate > 0 || before == 0)) return;
+  job.rate = rate;
+  if (told) tell(job, false);
+}
+
+void Progress::checkpoint(LiveJob& job, std::uint32_t stamp) {
+  if (job.stages == nullptr || stamp != job.stages->checkpoints) return;
+  StageRun& run = *job.stages;
+  run.checkpoints_timed = false;
+  if (!job.running || job.forming) return;
+  settle(job);
+  if (!staged_->saves_block(job)) {
+    staged_->save(job, true, room_.now);
+    run.checkpoints_timed = true;
+    room_.future.push(room_.now + staged_->checkpoint_interval(job),
+                      FutureKind::Checkpoint,
+                      job.id.value,
+                      run.checkpoints);
+    return;
+  }
+  // The next one is timed when the work goes on after this one.
+  run.save_due = true;
+  run.checkpoints_timed = true;
+  pace_stages(job, false);
+}
+
+void Progress::drop_stages(LiveJob& job) {
+  if (job.stages != nullptr) staged_->drop(job, room_.now);
+}
+
+}  // namespace orrery::sim

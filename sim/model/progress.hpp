@@ -1,0 +1,83 @@
+// How work goes on in the machine room: rates, checkpoints, losses, completions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/model/room_state.hpp"
+#include "sim/model/staged_work.hpp"
+#include "sim/model/worker_speeds.hpp"
+
+namespace orrery::sim {
+
+/// The work of all jobs. It advances while all workers of the newest membership are ready, at the
+/// rate that the job's model gives for its elastic replicas, or stage by stage on a fabric. It
+/// starts and ends no process.
+class Progress {
+ public:
+  /// `room` and `speeds` outlive the object, and `fabric`, which may be null.
+  Progress(RoomState& room, WorkerSpeeds& speeds, Fabric* fabric);
+
+  // --- what happens to a job's workers ---
+
+  /// Brings the job's work up to now; the rate goes on as it was.
+  void settle(LiveJob& job);
+
+  /// Sets the rate after something changed, and when the work will be done. `told`: a rate that
+  /// differs is told.
+  void pace(LiveJob& job, bool told);
+
+  /// The job has a membership of so many workers that take part in its work. Work that goes on
+  /// pauses for it where it is another than before.
+  void adopt(LiveJob& job, Generation generation, std::uint32_t world_size);
+
+  /// A crash: what was not in a checkpoint is lost.
+  void lose(LiveJob& job);
+
+  /// A checkpoint of all work, if every worker can take its part in it.
+  void save_if_able(LiveJob& job);
+
+  /// Every worker of the newest membership was told to stop, or is dead.
+  void halt(LiveJob& job);
+
+  /// The work is done.
+  void finish(LiveJob& job);
+
+  /// The job's last worker is gone.
+  void release(LiveJob& job);
+
+  // --- what the room's future holds for it ---
+
+  /// A future of kind Resume or Checkpoint, if it is still meant.
+  void resume(LiveJob& job, std::uint32_t stamp);
+  void checkpoint(LiveJob& job, std::uint32_t stamp);
+
+  // --- stages on the fabric ---
+
+  /// Null without a fabric.
+  StagedWork* stages() { return staged_ ? &*staged_ : nullptr; }
+
+  bool stages_under_way() const { return staged_ && staged_->is_under_way(); }
+
+  /// A stage has ended; whether the job's work is done with it.
+  bool stage_ended(LiveJob& job, const StageEnd& end);
+
+ private:
+  void tell(LiveJob& job, bool checkpointed);
+  double rate_now(const LiveJob& job) const;
+  void finish_what_is_done(LiveJob& job);
+  Duration checkpoint_interval(const LiveJob& job) const;
+
+  bool has_stages(const LiveJob& job) const;
+  void form_stages(LiveJob& job);
+  void pace_stages(LiveJob& job, bool told);
+  void go_on(LiveJob& job, bool told);
+  void drop_stages(LiveJob& job);
+
+  RoomState& room_;
+  WorkerSpeeds& speeds_;
+  std::optional<StagedWork> staged_;  ///< Where there is a fabric.
+};
+
+}  // namespace orrery::sim

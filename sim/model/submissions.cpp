@@ -1,0 +1,86 @@
+#include "sim/model/submissions.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace orrery::sim {
+
+Submissions::Submissions(RoomState& room, JobSource& source) : room_(room), source_(source) {
+  const scenarios::Scenario& scenario = room.scenario;
+  speaks_of_names_ =
+      !scenario.requests.empty() || !scenario.profilings.empty() ||
+      std::any_of(scenario.faults.begin(), scenario.faults.end(), [](const scenarios::Fault& f) {
+        return !f.job.empty() || f.after;
+      });
+}
+
+void Submissions::schedule_next() {
+  next_ = source_.next();
+  if (next_) room_.future.push(next_->submit, FutureKind::Arrival, 0);
+}
+
+void Submissions::arrive() {
+  room_.listener.on_outside(JobSubmitted{++submitted_, next_->spec});
+  if (!next_->label.empty()) labels_[submitted_] = std::move(next_->label);
+  unanswered_.emplace(submitted_, std::move(*next_));
+  schedule_next();
+}
+
+std::string Submissions::take_label(std::uint64_t request) {
+  const auto found = labels_.find(request);
+  if (found == labels_.end()) return {};
+  std::string label = std::move(found->second);
+  labels_.erase(found);
+  return label;
+}
+
+void Submissions::answer(const AnswerRequest& order) {
+  // Requests that scale or stop are numbered otherwise, or not at all.
+  const auto asked = unanswered_.find(order.request);
+  if (asked == unanswered_.end()) return;
+  ModelJob job = std::move(asked->second);
+  unanswered_.erase(asked);
+  if (!order.accepted) {
+    ++refused_;
+    room_.troubles.push_back(order.message);
+    return;
+  }
+  auto fresh = std::make_unique<LiveJob>();
+  fresh->id = order.job;
+  fresh->as_of = room_.now;
+  fresh->script_lives.assign(job.scripts.size(), 0);
+  for (const RoleSpec& role : job.spec->roles) fresh->masters += role.master_of.is_none() ? 0 : 1;
+  if (speaks_of_names_) room_.jobs.remember_name(order.job, job.spec->name);
+  fresh->job = std::move(job);
+  room_.jobs.insert(std::move(fresh));
+}
+
+void Submissions::request(const scenarios::TimedRequest& request) {
+  const JobId id = room_.jobs.named(request.job);
+  if (!request.scale) return room_.listener.on_outside(StopRequested{0, id});
+  RoleIndex role;
+  const LiveJob* job = id.is_none() ? nullptr : room_.jobs.find(id);
+  if (job != nullptr && !request.scale->role.empty())
+    for (std::size_t r = 0; r < job->job.spec->roles.size(); ++r)
+      if (job->job.spec->roles[r].name == request.scale->role)
+        role = RoleIndex{static_cast<std::uint16_t>(r)};
+  room_.listener.on_outside(
+      ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas, true});
+}
+
+void Submissions::profiling(const scenarios::TimedProfiling& profiling) {
+  const JobId id = room_.jobs.named(profiling.job);
+  const LiveJob* job = id.is_none() ? nullptr : room_.jobs.find(id);
+  const Rank rank{static_cast<std::uint32_t>(profiling.rank)};
+  // A worker that hangs measures nothing.
+  if (job != nullptr && job->hampered &&
+      std::any_of(job->workers.begin(), job->workers.end(), [&](const ModelWorker& w) {
+        return w.rank == rank && w.hung;
+      }))
+    return;
+  const Generation generation = job == nullptr ? Generation{} : job->generation;
+  room_.listener.on_outside(ProfilingChanged{id, generation, rank, profiling.values});
+}
+
+}  // namespace orrery::sim

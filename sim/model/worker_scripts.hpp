@@ -1,0 +1,38 @@
+// What scenarios say of single workers: that they exit after a time, or do not come up.
+#pragma once
+
+#include "sim/model/room_state.hpp"
+
+namespace orrery::sim {
+
+class WorkerScripts {
+ public:
+  /// `room` outlives the object.
+  explicit WorkerScripts(RoomState& room) : room_(room) {}
+
+  /// Whether a script refuses this start; the refusal is counted.
+  bool refuses(LiveJob& job, const ModelWorker& worker);
+
+  /// The worker is up: its exit is put into the future where a script has one for it.
+  void schedule_exit(LiveJob& job, const ModelWorker& worker);
+
+  /// What `schedule_exit` put into the future has come.
+  struct Exit {
+    ModelWorker* worker = nullptr;  ///< Null: it has ended or is told to stop already.
+    std::int32_t exit_code = 0;
+  };
+
+  Exit exit_of(LiveJob& job, const Future& future) const;
+
+ private:
+  /// The first script of the kind for the worker that has lives left, one of which is used up; the
+  /// number of scripts where there is none.
+  std::size_t use(LiveJob& job, const ModelWorker& worker, scenarios::ScriptKind kind);
+
+  RoomState& room_;
+};
+
+/// Whether `ref` names the worker: by role and local rank, or by its rank at its start.
+bool is_named(const LiveJob& job, const scenarios::WorkerRef& ref, const ModelWorker& worker);
+
+}  // namespace orrery::sim
