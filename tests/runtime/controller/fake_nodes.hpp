@@ -205,6 +205,8 @@ class FakeNode {
   }
 
   void connect(std::unique_lock<std::mutex>& lock) {
+    // The controller may end a stream before its number is known here.
+    const auto broken = std::make_shared<bool>(false);
     lock.unlock();
     const LinkId link = transport_.open(
         [this](const ControllerMessage& message) {
@@ -212,14 +214,15 @@ class FakeNode {
           inbox_.push_back(message);
           changed_.notify_all();
         },
-        [this](const std::string&) {
+        [this, broken](const std::string&) {
           const std::lock_guard guard(mutex_);
+          *broken = true;
           link_ = {};
           inbox_.clear();
         });
     lock.lock();
+    if (link.value == 0 || *broken) return;
     link_ = link;
-    if (link.value == 0) return;
     Hello hello;
     hello.node = name_;
     hello.session = 1;
