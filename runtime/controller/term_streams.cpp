@@ -119,22 +119,22 @@ void Term::declare_guests() {
         names_[state.nodes[named_].name] = NodeId{static_cast<std::uint32_t>(named_)};
   };
   learn_names();
-  std::vector<Guest> guests = std::exchange(guests_, {});
   NodesDeclared declared;
   std::map<std::string, int> fresh;
-  for (const Guest& guest : guests)
+  for (const Guest& guest : guests_)
     if (!parts_.config.closed_cluster && !names_.contains(guest.hello.node) &&
         fresh[guest.hello.node]++ == 0)
       declared.groups.push_back(group_of(guest.hello));
   if (!declared.groups.empty()) {
     const Instant now = clock_.now();
     const std::size_t before = state.nodes.size();
+    // Until this has succeeded they are guests, whom a halt turns away.
     if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
     if (parts_.config.node_check && !hold_back(before)) return halt();
     leader_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
     learn_names();
   }
-  for (const Guest& guest : guests) {
+  for (const Guest& guest : std::exchange(guests_, {})) {
     const auto known = names_.find(guest.hello.node);
     if (known == names_.end()) {
       refuse(guest.link,
