@@ -127,7 +127,8 @@ bool try_seats(const State& state,
   };
   const auto form = [&] {
     if (spec.virtual_clusters.empty()) return true;
-    const vcluster::Forming forming = vcluster::try_form(seats.offers(), requests_of(state, spec));
+    const vcluster::Forming forming =
+        placer_of(state).form(seats.offers(), requests_of(state, spec));
     if (forming.outcome != vcluster::Outcome::Formed) return false;
     return each_role([&](RoleIndex role, const RoleSpec&) {
       const std::vector<Seat> mine = worker_group_seats(spec, role, forming);

@@ -68,7 +68,7 @@ bool take_virtual_clusters(Step& step,
   const JobSpec& spec = *job.spec;
   if (spec.virtual_clusters.empty()) return true;
   const vcluster::Forming forming =
-      vcluster::try_form(node_offers(step.state), requests_of(step.state, spec));
+      placer_of(step.state).form(node_offers(step.state), requests_of(step.state, spec));
   if (forming.outcome != vcluster::Outcome::Formed) return false;
   for (std::size_t r = 0; r < spec.roles.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};

@@ -49,7 +49,7 @@ std::int32_t distinct_devices(const JobState& job, std::span<const Worker> worke
 /// Devices that the job has at this size of its elastic role, each counted once.
 std::int32_t devices_at_size(const JobState& job, std::int32_t replicas);
 
-/// The job's virtual clusters, as asked of `vcluster::form`.
+/// The job's virtual clusters, as asked of `Placer::form`.
 std::vector<vcluster::BundleRequest> requests_of(const State& state, const JobSpec& spec);
 
 /// Seats of a worker group's workers on formed virtual clusters, in rank order; empty where the

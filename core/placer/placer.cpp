@@ -9,4 +9,9 @@ Random PlacementRequest::stream() const {
       seed, "placer/" + std::to_string(job.value) + "/" + std::to_string(generation.value));
 }
 
+vcluster::Forming Placer::form(std::span<const vcluster::NodeOffer> offers,
+                               std::span<const vcluster::BundleRequest> requests) const {
+  return vcluster::try_form(offers, requests);
+}
+
 }  // namespace orrery

@@ -1,8 +1,9 @@
-// The placer: which nodes a gang gets, and which devices on one of them. Pure: equal requests on
-// equal trials give equal places.
+// The placer: which nodes and devices a gang gets, and the bundles of virtual clusters. Pure: equal
+// requests on equal trials and offers give equal places.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/cluster/free_index.hpp"
 #include "core/cluster/node_count.hpp"
 #include "core/cluster/node_devices.hpp"
+#include "core/vcluster/form.hpp"
 
 namespace orrery {
 
@@ -49,6 +51,13 @@ class Placer {
   /// Chooses devices for one replica on a node that has room for it: `demand.devices` of `whole`,
   /// or for a part of a device one that has so much left. None where the demand has no device.
   virtual DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const = 0;
+
+  /// Chooses nodes and devices for the bundles of all virtual clusters of a job, on what the offers
+  /// have free: Formed, in rank order, or Waiting, without a reason. Strategies, segments and
+  /// device models are the user's, and every placer keeps them; whether a placement exists does not
+  /// depend on the placer. The default is vcluster::try_form.
+  virtual vcluster::Forming form(std::span<const vcluster::NodeOffer> offers,
+                                 std::span<const vcluster::BundleRequest> requests) const;
 };
 
 }  // namespace orrery

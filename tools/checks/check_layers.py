@@ -29,7 +29,7 @@ class Layer:
 BASE = ("core/base",)
 CLUSTER = BASE + ("core/cluster",)
 JOB = CLUSTER + ("core/job",)
-PLACER = CLUSTER + ("core/placer",)
+PLACER = JOB + ("core/placer", "core/vcluster")
 RECORD = JOB + ("core/record",)
 STATE = RECORD + ("core/state",)
 MEMBERSHIP = STATE + ("core/membership", "core/placer", "core/discovery", "core/placement", "core/vcluster")
@@ -50,7 +50,7 @@ LAYERS = [
     Layer("core/vcluster", may=JOB + ("core/vcluster",)),
     Layer("core/workers", may=JOB + ("core/workers", "core/placement", "core/vcluster")),
     Layer("core/record", may=RECORD),
-    Layer("core/plan", may=RECORD + ("core/plan", "core/placer")),
+    Layer("core/plan", may=RECORD + ("core/plan", "core/placer", "core/vcluster")),
     Layer("core/agent", may=RECORD + ("core/agent",)),
     Layer("core/nodecheck", may=RECORD + ("core/nodecheck", "core/agent")),
     Layer("core/state", may=STATE),

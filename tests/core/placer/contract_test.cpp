@@ -9,6 +9,8 @@
 
 #include "core/base/random.hpp"
 #include "core/placer/registry.hpp"
+#include "tests/core/vcluster/layout_checker.hpp"
+#include "tests/core/vcluster/random_requests.hpp"
 
 namespace orrery {
 namespace {
@@ -136,6 +138,21 @@ TEST_P(PlacerContract, ChoosesDevicesThatAreFree) {
     const auto device = static_cast<std::size_t>(std::countr_zero(one));
     EXPECT_TRUE((one & devices.whole) != 0 || devices.left[device] >= part);
     EXPECT_EQ(placer().choose_devices(devices, demand), one);
+  }
+}
+
+// Virtual clusters are formed where that is possible, by the rules that the user chose.
+TEST_P(PlacerContract, FormsVirtualClustersByTheirRules) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const vcluster::Draw drawn(seed);
+    const vcluster::Forming got = placer().form(drawn.offers, drawn.requests);
+    const bool possible = vcluster::can_be_placed(drawn.offers, drawn.requests, false);
+    ASSERT_EQ(got.outcome, possible ? vcluster::Outcome::Formed : vcluster::Outcome::Waiting);
+    ASSERT_EQ(placer().form(drawn.offers, drawn.requests).clusters, got.clusters);
+    if (!possible) continue;
+    for (const std::string& fault : vcluster::faults_of(drawn.offers, drawn.requests, got.clusters))
+      ADD_FAILURE() << fault;
   }
 }
 
