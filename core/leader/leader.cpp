@@ -8,14 +8,94 @@
 
 namespace orrery {
 
+namespace {
+
+template <class Worker>
+void keep_those_on(NodeId node, std::vector<Worker>& workers) {
+  std::erase_if(workers, [node](const Worker& worker) { return worker.node != node; });
+}
+
+template <class Worker>
+std::vector<NodeId> nodes_of(const std::vector<Worker>& workers) {
+  std::vector<NodeId> nodes;
+  for (const Worker& worker : workers) nodes.push_back(worker.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+// How an order travels. Each kind of order has a function in each of these three, so that a new one
+// does not compile before they are written.
+
+// Leaves one node's part of an order.
+struct KeepPart {
+  NodeId node;
+
+  void operator()(StartWorkers& order) const { keep_those_on(node, order.workers); }
+
+  void operator()(StopWorkers& order) const { keep_those_on(node, order.workers); }
+
+  void operator()(UpdateMembership& order) const { keep_those_on(node, order.members); }
+
+  void operator()(CleanJob&) const {}
+
+  void operator()(AnswerRequest&) const {}
+
+  void operator()(TellSubMaster&) const {}
+
+  void operator()(RelaunchNodes&) const {}
+};
+
+// The nodes that an order goes to, ascending.
+struct NodesOf {
+  const LeaderEar& ear;
+
+  std::vector<NodeId> operator()(const StartWorkers& order) const {
+    return nodes_of(order.workers);
+  }
+
+  std::vector<NodeId> operator()(const StopWorkers& order) const { return nodes_of(order.workers); }
+
+  std::vector<NodeId> operator()(const UpdateMembership& order) const {
+    return nodes_of(order.members);
+  }
+
+  std::vector<NodeId> operator()(const CleanJob& order) const { return ear.nodes_of(order.job); }
+
+  std::vector<NodeId> operator()(const AnswerRequest&) const { return {}; }
+
+  std::vector<NodeId> operator()(const TellSubMaster& order) const { return {order.node}; }
+
+  std::vector<NodeId> operator()(const RelaunchNodes&) const { return {}; }
+};
+
+// What a node must have been told before an order.
+struct Needs {
+  JobId job;             ///< What it is; none: nothing.
+  bool members = false;  ///< And who its members are.
+};
+
+struct NeedsOf {
+  Needs operator()(const StartWorkers& order) const { return {order.job, true}; }
+
+  Needs operator()(const StopWorkers&) const { return {}; }
+
+  Needs operator()(const UpdateMembership& order) const { return {order.job, true}; }
+
+  Needs operator()(const CleanJob&) const { return {}; }
+
+  Needs operator()(const AnswerRequest&) const { return {}; }
+
+  Needs operator()(const TellSubMaster& order) const { return {order.job, false}; }
+
+  Needs operator()(const RelaunchNodes&) const { return {}; }
+};
+
+}  // namespace
+
 CommandBody part_for(NodeId node, const CommandBody& body) {
   CommandBody part = body;
-  if (auto* start = std::get_if<StartWorkers>(&part))
-    std::erase_if(start->workers, [&](const WorkerStart& w) { return w.node != node; });
-  if (auto* stop = std::get_if<StopWorkers>(&part))
-    std::erase_if(stop->workers, [&](const WorkerStop& w) { return w.node != node; });
-  if (auto* update = std::get_if<UpdateMembership>(&part))
-    std::erase_if(update->members, [&](const WorkerStart& w) { return w.node != node; });
+  std::visit(KeepPart{node}, part);
   return part;
 }
 
@@ -152,24 +232,6 @@ void Leader::told(Origin origin, EventBody body, Instant occurred_at, Instant no
 
 // --- orders ---
 
-std::vector<NodeId> Leader::nodes_of(const CommandBody& body) const {
-  std::vector<NodeId> nodes;
-  if (const auto* start = std::get_if<StartWorkers>(&body)) {
-    for (const WorkerStart& worker : start->workers) nodes.push_back(worker.node);
-  } else if (const auto* stop = std::get_if<StopWorkers>(&body)) {
-    for (const WorkerStop& worker : stop->workers) nodes.push_back(worker.node);
-  } else if (const auto* update = std::get_if<UpdateMembership>(&body)) {
-    for (const WorkerStart& member : update->members) nodes.push_back(member.node);
-  } else if (const auto* tell = std::get_if<TellSubMaster>(&body)) {
-    nodes.push_back(tell->node);
-  } else if (const auto* clean = std::get_if<CleanJob>(&body)) {
-    return ear_.nodes_of(clean->job);
-  }
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  return nodes;
-}
-
 void Leader::order(const Command& command) {
   std::shared_ptr<const Command> order;
   // An order to start that waited for the store may have been overtaken by what came after it.
@@ -187,7 +249,7 @@ void Leader::order(const Command& command) {
     }
   }
   if (order == nullptr) order = std::make_shared<const Command>(command);
-  const std::vector<NodeId> nodes = nodes_of(order->body);
+  const std::vector<NodeId> nodes = std::visit(NodesOf{ear_}, order->body);
   ear_.ordered(order->body);
   for (const NodeId node : nodes) order_to(node, order);
 }
@@ -205,22 +267,13 @@ void Leader::order_to(NodeId id, const std::shared_ptr<const Command>& command) 
 }
 
 void Leader::send(NodeId id, const std::shared_ptr<const Command>& command) {
-  tell_what_it_needs(id, command->body);
+  const Needs needs = std::visit(NeedsOf{}, command->body);
+  if (!needs.job.is_none()) tell_job(id, needs.job, needs.members);
   // Saying that much may have broken the stream.
   if (!is_open(id)) return at(id).waiting.push_back(command);
   streams_.order(id, command);
   ++orders_sent_;
   if (const auto* clean = std::get_if<CleanJob>(&command->body)) at(id).told.erase(clean->job);
-}
-
-void Leader::tell_what_it_needs(NodeId id, const CommandBody& body) {
-  if (const auto* start = std::get_if<StartWorkers>(&body)) {
-    tell_job(id, start->job, true);
-  } else if (const auto* update = std::get_if<UpdateMembership>(&body)) {
-    tell_job(id, update->job, true);
-  } else if (const auto* tell = std::get_if<TellSubMaster>(&body)) {
-    tell_job(id, tell->job, false);
-  }
 }
 
 void Leader::tell_job(NodeId id, JobId job_id, bool with_members) {

@@ -185,10 +185,8 @@ class Leader {
 
   const Node& at(NodeId node) const { return nodes_[node.index()]; }
 
-  std::vector<NodeId> nodes_of(const CommandBody& body) const;
   void order_to(NodeId node, const std::shared_ptr<const Command>& command);
   void send(NodeId node, const std::shared_ptr<const Command>& command);
-  void tell_what_it_needs(NodeId id, const CommandBody& body);
   void tell_job(NodeId id, JobId job, bool with_members);
   void registered(NodeId node);
   std::shared_ptr<const Command> still_meant(NodeId node, std::shared_ptr<const Command> order);
