@@ -251,6 +251,7 @@ NOT_HERE = {
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",
+    "build/bin/bench_bare_loop scenarios/scale/million_easy.yaml build/bin/orrery": "a benchmark",
     "build/bin/bench_fabric": "a benchmark",
     "build/bin/bench_messages": "a benchmark",
     "ORRERY_BLESS=1 ctest --preset release -R 'scenario|bad_input'": "rewrites files of the tree",
