@@ -8,6 +8,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/result.hpp"
+#include "core/base/shared_list.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/job/failover_spec.hpp"
@@ -126,7 +127,7 @@ struct JobSpec {
   CleanPodPolicy clean_pods = CleanPodPolicy::Running;
   Topology topology = Topology::Star;    ///< Group family only.
   std::int32_t parallel_workers = 1;     ///< Group family only, at least 1.
-  std::vector<RoleSpec> roles;           ///< At least one, at least one required.
+  SharedList<RoleSpec> roles;            ///< At least one, at least one required.
   Duration estimate = Duration::zero();  ///< Stated run time at `estimate_replicas`; see source.
   EstimateSource estimate_source = EstimateSource::None;
   std::string profile;  ///< Name of the throughput model a policy may consult; may be empty.
@@ -160,7 +161,7 @@ struct JobSpec {
     v.field("clean_pods", self.clean_pods);
     v.field("topology", self.topology);
     v.field("parallel_workers", self.parallel_workers);
-    v.field("roles", self.roles);
+    v.field("roles", self.roles.items());
     v.field("estimate", self.estimate);
     v.field("estimate_source", self.estimate_source);
     v.field("profile", self.profile);

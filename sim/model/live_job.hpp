@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "core/base/ids.hpp"
@@ -83,8 +82,8 @@ struct LiveJob {
   std::unique_ptr<StageRun> stages;  ///< Null: the job sends nothing, or was never formed.
   std::vector<LedRole> led;
   std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0.
-  std::optional<PolluxJob> pollux;
-  bool over = false;  ///< The controller has ended it.
+  std::unique_ptr<PolluxJob> pollux;      ///< With timing `pollux`, from the first start on.
+  bool over = false;                      ///< The controller has ended it.
 
   /// Work at `now`, at the present rate.
   double done_at(Instant now) const;

@@ -1,5 +1,6 @@
 #include "sim/model/pollux_progress.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace orrery::sim {
@@ -13,7 +14,9 @@ void PolluxProgress::schedule() {
 
 void PolluxProgress::place(LiveJob& job) {
   if (job.job.application == nullptr) return;
-  if (!job.pollux) job.pollux.emplace(*job.job.application, job.job.spec->batch_size, room_.now);
+  if (!job.pollux)
+    job.pollux =
+        std::make_unique<PolluxJob>(*job.job.application, job.job.spec->batch_size, room_.now);
   job.pollux->step(room_.now - job.pollux->now());
   std::vector<int> gpus_per_node;
   NodeId last;

@@ -24,6 +24,14 @@ RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node) {
   return role;
 }
 
+SharedList<RoleSpec> SharedRoles::of(RoleSpec role) {
+  for (const SharedList<RoleSpec>& kind : kinds_)
+    if (kind.front() == role) return kind;
+  SharedList<RoleSpec> fresh{std::move(role)};
+  if (kinds_.size() < kKinds) return kinds_.emplace_back(std::move(fresh));
+  return kinds_[std::exchange(oldest_, (oldest_ + 1) % kKinds)] = std::move(fresh);
+}
+
 std::shared_ptr<JobSpec> training_job(std::string name) {
   auto spec = std::make_shared<JobSpec>();
   spec->name = std::move(name);

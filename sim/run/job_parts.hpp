@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
@@ -18,6 +19,20 @@ std::int32_t devices_per_node(const scenarios::Scenario& scenario);
 /// A rigid job as processes that each fit on a node: whole nodes where it can be, else the largest
 /// equal parts.
 RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node);
+
+/// Makes one list of the roles of jobs that ask for the same: what differs between the jobs of a
+/// trace is seldom that.
+class SharedRoles {
+ public:
+  /// A list of this role alone; one that was made before where it is among the latest kinds.
+  SharedList<RoleSpec> of(RoleSpec role);
+
+ private:
+  static constexpr std::size_t kKinds = 32;
+
+  std::vector<SharedList<RoleSpec>> kinds_;
+  std::size_t oldest_ = 0;
+};
 
 /// What every such job has in common: data-parallel training that restarts from its checkpoint when
 /// it moves or loses a worker.

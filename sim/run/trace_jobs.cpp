@@ -60,9 +60,9 @@ class TraceSource final : public JobSource {
     auto spec = training_job(unique_name(job.name, out.label));
     spec->preemptible = workload_.preemptible;
     if (!job.vc.empty()) spec->group = "vc-" + job.vc;
-    spec->roles.push_back(requests_.role_of(job, nullptr));
+    spec->roles = roles_.of(requests_.role_of(job, nullptr));
     set_estimate(*spec, workload_.estimates, job.duration, job.estimate.value_or(job.duration));
-    out.work = work_for(job.duration, spec->roles[0].min_replicas);
+    out.work = work_for(job.duration, std::as_const(*spec).roles[0].min_replicas);
     out.spec = std::move(spec);
     out.submit = job.submit;
     return out;
@@ -82,6 +82,7 @@ class TraceSource final : public JobSource {
   const TraceWorkload& workload_;
   const Trace& trace_;
   TraceRequests requests_;
+  SharedRoles roles_;
   std::size_t at_ = 0;
   std::unordered_set<std::string> names_;  // Looked up, never walked.
 };

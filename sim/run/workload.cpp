@@ -71,7 +71,7 @@ class PolluxSource final : public JobSource {
         job.replicas,
         static_cast<std::int32_t>(std::min<std::int64_t>(application.replicas_max(job.total_batch),
                                                          std::max<std::int64_t>(1, devices_))));
-    spec->roles.push_back(std::move(role));
+    spec->roles = roles_.of(std::move(role));
     out.spec = std::move(spec);
     out.submit = job.submitted_at;
     out.application = &application;
@@ -83,6 +83,7 @@ class PolluxSource final : public JobSource {
   const PolluxProfiles& profiles_;
   std::int64_t devices_ = 0;
   std::size_t at_ = 0;
+  SharedRoles roles_;
 };
 
 class GeneratedSource final : public JobSource {
@@ -106,7 +107,7 @@ class GeneratedSource final : public JobSource {
       role.max_replicas = job->gpus_max;
       spec->rigid_replicas = base = job->gpus;
     }
-    spec->roles.push_back(std::move(role));
+    spec->roles = roles_.of(std::move(role));
     set_estimate(*spec, workload_.estimates, job->duration, job->estimate);
     out.work = work_for(job->duration, base);
     out.work.traffic = workload_.traffic;
@@ -125,6 +126,7 @@ class GeneratedSource final : public JobSource {
   const GeneratorWorkload& workload_;
   JobStream stream_;
   std::int32_t per_node_;
+  SharedRoles roles_;
 };
 
 // Two sources, merged by time; the first goes first on ties.

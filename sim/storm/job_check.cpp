@@ -206,7 +206,7 @@ void JobCheck::check_membership(Instant now,
   if (job == nullptr || generation < job->generation) return;
   const bool next = generation > job->generation;
   job->generation = generation;
-  const std::vector<RoleSpec>& roles = job->spec->roles;
+  const SharedList<RoleSpec>& roles = job->spec->roles;
   const std::string where =
       job->spec->name + ", generation " + std::to_string(generation.value) + ": ";
   std::vector<std::int32_t> counts(roles.size(), 0);

@@ -18,7 +18,7 @@ using scenarios::ScenarioJob;
 
 // What a pod asks for: whole devices of any model, and no sub-master beside it.
 void make_pods(JobSpec& spec) {
-  std::erase_if(spec.roles, [](const RoleSpec& role) { return !role.master_of.is_none(); });
+  std::erase_if(spec.roles.items(), [](const RoleSpec& role) { return !role.master_of.is_none(); });
   for (RoleSpec& role : spec.roles) {
     role.bundle.device_model.clear();
     role.bundle.share = Share{};
@@ -28,7 +28,7 @@ void make_pods(JobSpec& spec) {
 
 void make_group(Random& random, JobSpec& spec) {
   spec.family = JobFamily::Group;
-  spec.roles.resize(1);
+  spec.roles.items().resize(1);
   spec.roles[0].name = "worker";
   spec.recovery = RecoveryScope::Job;
   spec.rescale = RescaleMode::Restart;

@@ -191,9 +191,9 @@ void make_feasible(const Scenario& scenario, JobSpec& spec) {
     } else if (widest->min_replicas > 1) {
       widest->max_replicas = --widest->min_replicas;
     } else if (spec.roles.size() > 1 && spec.roles.back().master_of.is_none()) {
-      spec.roles.pop_back();
+      spec.roles.items().pop_back();
     } else {
-      spec.roles.resize(1);
+      spec.roles.items().resize(1);
       spec.roles[0].bundle = Bundle{};
       return;
     }

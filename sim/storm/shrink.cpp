@@ -223,7 +223,7 @@ class Shrinker {
     bool any = false;
     for (std::size_t r = best_.scenario.jobs[job].spec.roles.size(); r-- > 1;) {
       Scenario candidate = best_.scenario;
-      std::vector<RoleSpec>& roles = candidate.jobs[job].spec.roles;
+      std::vector<RoleSpec>& roles = candidate.jobs[job].spec.roles.items();
       const bool led = std::any_of(roles.begin(), roles.end(), [](const RoleSpec& role) {
         return !role.master_of.is_none();
       });

@@ -21,7 +21,7 @@ namespace orrery::testing {
 class JobBuilder {
  public:
   JobBuilder() {
-    spec_.roles.resize(1);
+    spec_.roles.items().resize(1);
     spec_.roles[0].name = "worker";
     devices(1);
   }

@@ -202,7 +202,7 @@ TEST(DiEnvironment, TheSpecificationTellsShapeAndFamily) {
   spec.family = JobFamily::Group;
   spec.topology = Topology::Mesh;
   spec.parallel_workers = 3;
-  spec.roles.resize(2);
+  spec.roles.items().resize(2);
   spec.roles[0].name = "a";
   spec.roles[1].name = "b";
   const DiMembership membership = membership_of(spec);

@@ -11,7 +11,7 @@ JobSpec job_of(JobFamily family) {
   JobSpec spec;
   spec.name = "default.job";
   spec.family = family;
-  spec.roles.resize(2);
+  spec.roles.items().resize(2);
   spec.roles[0].name = "learner";
   spec.roles[1].name = "collector";
   return spec;

@@ -20,7 +20,7 @@ inline JobSpec read_job(std::string_view text) {
   else
     ADD_FAILURE() << file->jobs.size() << " jobs";
   JobSpec empty;
-  empty.roles.resize(4);
+  empty.roles.items().resize(4);
   return empty;
 }
 

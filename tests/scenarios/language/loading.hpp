@@ -26,7 +26,7 @@ inline Scenario load(std::string_view text, const std::vector<Override>& overrid
   empty.expectations.resize(4);
   empty.groups.resize(4);
   empty.faults.resize(4);
-  for (ScenarioJob& job : empty.jobs) job.spec.roles.resize(4);
+  for (ScenarioJob& job : empty.jobs) job.spec.roles.items().resize(4);
   return empty;
 }
 
