@@ -53,10 +53,8 @@ void deadline_reached(Step& step, JobState& job) {
 // Deadlines of the state that are due at `at`, in order; then the policy's cycle.
 void on_event(Step& step, const TimeReached&) {
   State& state = step.state;
-  for (JobId id = state.take_due_timer(); !id.is_none(); id = state.take_due_timer()) {
-    JobState& job = state.job(id);
-    deadline_reached(step, job);
-  }
+  for (auto due = state.take_due_timer(); !due.job.is_none(); due = state.take_due_timer())
+    deadline_reached(step, state.job(due.job));
   if (state.node_timer() <= step.at) node_timer_reached(step);
   if (state.next_cycle() > step.at) return;
   state.last_cycle = step.at;

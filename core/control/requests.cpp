@@ -258,11 +258,12 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
 // The deadlines of a phase that a job is in for long count from its begin, as ever.
 void renew_deadline(Step& step, JobState& job) {
   if (job.row.phase == JobPhase::Pending && job.row.holds)
-    return look_again(step, job, job.deadline);
+    return look_again(step, job, job.timers.earliest());
   if (job.after_drain != AfterDrain::Nothing || job.draining > 0 || awaits_answer(job)) return;
   if (job.row.phase == JobPhase::Pending && !job.row.holds)
-    step.state.set_timer(job, waits_until(job));
-  if (job.row.phase == JobPhase::Running) step.state.set_timer(job, runs_until(job));
+    step.state.set_timer(job, TimerKind::Wait, waits_until(job));
+  if (job.row.phase == JobPhase::Running)
+    step.state.set_timer(job, TimerKind::Run, runs_until(job));
 }
 
 // The loader refuses other groups; this guards against journals written by something else.
@@ -380,11 +381,12 @@ void on_event(Step& step, const EpochStarted& event) {
   for (const JobId id : holding) {
     JobState& job = state.job(id);
     // Every deadline that counts on hearing from nodes starts over.
-    if (job.row.phase == JobPhase::Unknown) state.set_timer(job, std::max(job.deadline, known));
+    if (job.row.phase == JobPhase::Unknown)
+      state.set_timer(job, TimerKind::Contact, std::max(job.timers.earliest(), known));
     repeat_questions(step, job);
     if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) continue;
     set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
-    state.set_timer(job, known);
+    state.set_timer(job, TimerKind::Contact, known);
   }
 }
 

@@ -104,7 +104,8 @@ void advance(Step& step, JobState& job) {
     if (job.row.phase != JobPhase::Pending)
       set_phase(step, job, JobPhase::Pending, job.change_reason);
     else if (step.state.settings.rules >= 1)
-      step.state.set_timer(job, waits_until(job));  // Its claim had a timer of its own.
+      step.state.set_timer(
+          job, TimerKind::Wait, waits_until(job));  // Its claim had a timer of its own.
     step.state.enqueue(job);
     step.state.due.capacity = true;
     return;
@@ -115,9 +116,10 @@ void advance(Step& step, JobState& job) {
     look_again(step, job, step.at + step.state.settings.node_lease);
     return;
   }
-  if (step.at < job.not_before) {
+  if (const Instant backoff = job.timers.at(TimerKind::Backoff);
+      step.at < backoff && !backoff.is_never()) {
     reached(Mark::BackoffWaited);
-    look_again(step, job, job.not_before);
+    look_again(step, job, backoff);
     return;
   }
   activate(step, job);

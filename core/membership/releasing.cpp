@@ -23,7 +23,8 @@ Duration drain_grace(const Step& step, const JobState& job) {
 
 // A killed process may be reported as late as its node may be silent.
 void set_drain_deadline(Step& step, JobState& job) {
-  step.state.set_timer(job, step.at + drain_grace(step, job) + step.state.settings.node_lease);
+  step.state.set_timer(
+      job, TimerKind::Drain, step.at + drain_grace(step, job) + step.state.settings.node_lease);
 }
 
 void give_back(Step& step, Worker& worker) {

@@ -119,7 +119,7 @@ bool charge_restart(Step& step, JobState& job) {
   if (planted(Bug::ChargeTwice)) ++job.row.restarts;
   ++job.row.restarts;
   count(step, job, Counter::Restarts);
-  job.not_before = step.at + backoff_delay(step, job, used);
+  step.state.set_timer(job, TimerKind::Backoff, step.at + backoff_delay(step, job, used));
   return true;
 }
 

@@ -133,7 +133,8 @@ bool charge_replica(Step& step, JobState& job, const Worker& root, bool& relaunc
   std::uint32_t failures = record.failures;
   const bool within = spend(step, job, Limit::WorkerFailures, failures, most);
   record_of(job, root.role, root.local_rank).failures = failures;
-  if (within && master) job.not_before = step.at + backoff_delay(step, job, failures);
+  if (within && master)
+    step.state.set_timer(job, TimerKind::Backoff, step.at + backoff_delay(step, job, failures));
   return within;
 }
 
@@ -167,7 +168,7 @@ bool is_by_decision(Reason change) {
 void start_again(Step& step, JobState& job) {
   ignore(
       step, &job, Ignored::NotInThisPhase, EventBody(std::in_place_type<WorkersChanged>).index());
-  job.not_before = step.at + job.spec->backoff_base;
+  step.state.set_timer(job, TimerKind::Backoff, step.at + job.spec->backoff_base);
   resume_recovery(step, job, Reason::WorkerFailed, RecoveryScope::Worker);
 }
 

@@ -32,7 +32,7 @@ void tell(Step& step, JobState& job, const Worker& master, SubMasterOrder word) 
                                              master.incarnation,
                                              job.failover.open.number,
                                              word});
-  step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void begin_led_recovery(Step& step, JobState& job, RoleIndex role, Reason reason
   job.failover.told = Incarnation{};
   job.change_reason = reason;
   set_phase(step, job, JobPhase::Restarting, reason);
-  step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
   settle_led_recovery(step, job);
 }
 
@@ -88,7 +88,8 @@ bool settle_led_recovery(Step& step, JobState& job) {
       set_phase(step, job, JobPhase::Restarting, failover.open.cause);
       // The phase alone has no deadline, the answer has.
       if (knows && step.state.settings.rules >= 1)
-        step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+        step.state.set_timer(
+            job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
     }
     if (!knows) tell(step, job, *master, SubMasterOrder::Recover);
     return true;

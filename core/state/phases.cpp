@@ -69,7 +69,7 @@ void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
   step.out.notices.push_back(notice);
   row.phase = to;
   set_condition(job, to, reason, step.at);
-  step.state.set_timer(job, phase_deadline(job, step.at));
+  step.state.set_timer(job, TimerKind::Sole, phase_deadline(job, step.at));
 }
 
 Instant waits_until(const JobState& job) {
@@ -81,7 +81,7 @@ Instant waits_until(const JobState& job) {
 
 void look_again(Step& step, JobState& job, Instant at) {
   const bool waits = job.row.phase == JobPhase::Pending && step.state.settings.rules >= 1;
-  step.state.set_timer(job, waits ? std::min(at, waits_until(job)) : at);
+  step.state.set_timer(job, TimerKind::Sole, waits ? std::min(at, waits_until(job)) : at);
 }
 
 Instant runs_until(const JobState& job) { return plus(job.started_at, job.spec->run_deadline); }

@@ -186,23 +186,24 @@ class StateChecker {
         break;
       case JobPhase::Starting:
         EXPECT_FALSE(changing);
-        EXPECT_FALSE(job.deadline.is_never());
+        EXPECT_FALSE(job.timers.earliest().is_never());
         break;
       case JobPhase::Running:
         EXPECT_FALSE(changing);
         break;
       case JobPhase::Unknown:
         EXPECT_FALSE(changing);
-        EXPECT_FALSE(job.deadline.is_never());
+        EXPECT_FALSE(job.timers.earliest().is_never());
         break;
       case JobPhase::Rescheduling:
       case JobPhase::Restarting:
-        EXPECT_TRUE(changing || !job.deadline.is_never()) << "waits for an answer, with a deadline";
+        EXPECT_TRUE(changing || !job.timers.earliest().is_never())
+            << "waits for an answer, with a deadline";
         if (job.draining == 0 && job.blocked == 0) {
-          EXPECT_FALSE(job.deadline.is_never()) << "waits for its backoff";
+          EXPECT_FALSE(job.timers.earliest().is_never()) << "waits for its backoff";
         }
         if (job.draining > 0) {
-          EXPECT_FALSE(job.deadline.is_never()) << "a drain has a deadline";
+          EXPECT_FALSE(job.timers.earliest().is_never()) << "a drain has a deadline";
         }
         break;
       case JobPhase::Succeeded:
