@@ -76,6 +76,8 @@ void open_incident(
     // A sub-master has a budget of its own.
     if (cause != Reason::WorkerStraggling) note_failure(step, job, root, cause);
     open.charged = is_charged(cause) && job.spec->roles[worker.role.index()].master_of.is_none();
+  } else if (step.state.settings.rules >= 3) {
+    open.charged = is_charged(cause);
   }
   failover.last_incident = step.at;
   step.out.notices.push_back(incident_notice(step, job, NoticeKind::IncidentOpened));

@@ -13,8 +13,8 @@
 
 namespace orrery {
 
-/// What is due. The table in core/control/timers.cpp says what is done then; `JobTimers` beside it
-/// in docs/failover.md says who sets and clears each.
+/// What is due. core/control/timers.cpp has the table of what is done then, docs/failover.md the
+/// one of who sets and clears each.
 enum class TimerKind : std::uint8_t {
   Sole,     ///< Rules before 3: the one timer of a job; its phase says what is due.
   Wait,     ///< Pending: the end of the longest wait.

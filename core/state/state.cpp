@@ -176,6 +176,15 @@ void State::set_timer(JobState& job, TimerKind kind, Instant at) {
   if (earliest != before && !earliest.is_never()) queue_timer(job);
 }
 
+void State::clear_timer(JobState& job, TimerKind kind) {
+  if (settings.rules >= 3) set_timer(job, kind, Instant::never());
+}
+
+void State::arm_timers(JobState& job) {
+  job.timers.rearm(settings.rules < 3);
+  if (!job.timers.earliest().is_never()) queue_timer(job);
+}
+
 bool State::timer_is_current(const Timer& timer) const {
   const JobState* job = find(timer.job);
   return job != nullptr && job->timers.earliest() == timer.at;
@@ -210,12 +219,13 @@ State::DueTimer State::take_due_timer() {
   std::pop_heap(timers_.begin(), timers_.end(), kLater);
   timers_.pop_back();
   const TimerKind kind = settings.rules >= 3 ? top.timers.due() : TimerKind::Sole;
+  const Instant at = top.timers.at(kind);
   if (settings.rules >= 3)
     top.timers.set(kind, Instant::never());
   else
     top.timers.set_sole(Instant::never());
   if (!top.timers.earliest().is_never()) queue_timer(top);
-  return {top.row.id, kind};
+  return {top.row.id, kind, at};
 }
 
 Instant State::next_cycle() const {
@@ -333,8 +343,7 @@ void State::rebuild() {
     }
     if (job.row.holds && job.row.preemptible) ++preemptible_holding;
     if (job.row.phase == JobPhase::Pending && !job.row.holds) enqueue(job);
-    job.timers.rearm(settings.rules < 3);
-    if (!job.timers.earliest().is_never()) queue_timer(job);
+    arm_timers(job);
   });
 }
 

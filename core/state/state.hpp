@@ -246,10 +246,17 @@ class State {
   /// before 3 all kinds but Backoff are one timer, and Backoff asks for nothing.
   void set_timer(JobState& job, TimerKind kind, Instant at);
 
+  /// Clears one; by rules before 3, where it may be the same as another, does nothing.
+  void clear_timer(JobState& job, TimerKind kind);
+
+  /// The rules rose to 3: what was only noted asks for a TimeReached as well.
+  void arm_timers(JobState& job);
+
   /// A timer that is due.
   struct DueTimer {
     JobId job;
     TimerKind kind = TimerKind::Sole;
+    Instant at = Instant::never();
   };
 
   /// The earliest timer of a job or a node; never where there is none.
