@@ -50,6 +50,8 @@ enum class Mark : std::uint8_t {
   BackoffWaited,    ///< A membership that waits for its backoff.
   WaitsForLists,    ///< A membership on nodes that the new leader has not heard.
   KilledLate,       ///< A worker that did not stop within its grace.
+  StuckGivenUp,     ///< A worker that did not end after it was killed.
+  ChangeLate,       ///< A change whose places did not come free in time.
   // The driver.
   OrdersKeptBack,    ///< Orders that wait for the store.
   SnapshotTaken,     ///< A snapshot.
@@ -72,9 +74,9 @@ struct EnumNames<Mark> {
       "leader_on_the_way",   "report_covered",       "report_stale",
       "orphan_stopped",      "unknown_given_up",     "contact_regained",
       "backoff_limit",       "failure_limit",        "backoff_waited",
-      "waits_for_lists",     "killed_late",          "orders_kept_back",
-      "snapshot_taken",      "snapshot_replayed",    "store_tail_lost",
-      "store_torn_record"};
+      "waits_for_lists",     "killed_late",          "stuck_given_up",
+      "change_late",         "orders_kept_back",     "snapshot_taken",
+      "snapshot_replayed",   "store_tail_lost",      "store_torn_record"};
 };
 
 inline constexpr std::size_t kMarks = EnumNames<Mark>::kNames.size();

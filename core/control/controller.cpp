@@ -9,6 +9,7 @@
 #include "core/control/reports.hpp"
 #include "core/control/requests.hpp"
 #include "core/control/settle.hpp"
+#include "core/control/timers.hpp"
 #include "core/membership/advancing.hpp"
 #include "core/membership/releasing.hpp"
 #include "core/membership/target.hpp"
@@ -25,38 +26,11 @@ namespace {
 // A list longer than this is not worth reading: the policy looks at everything instead.
 constexpr std::size_t kTouchedMax = 1 << 20;
 
-// The one deadline that the job has in its phase.
-void deadline_reached(Step& step, JobState& job) {
-  const JobPhase phase = job.row.phase;
-  const bool changing = job.after_drain != AfterDrain::Nothing;
-  const LedRecovery led = job.failover.led;
-  if (phase == JobPhase::Unknown) {
-    give_up_unknown(step, job);
-  } else if (job.draining > 0) {
-    kill_late(step, job);
-  } else if (awaits_answer(job)) {
-    give_up_answer(step, job);
-  } else if (phase == JobPhase::Starting && !changing) {
-    if (led == LedRecovery::Asked || led == LedRecovery::Restarted)
-      give_up_sub_master(step, job);
-    else
-      fail_start(step, job);
-  } else if (phase == JobPhase::Running && !changing) {
-    finish(step, job, JobPhase::Failed, Reason::RunDeadline);
-  } else if (phase == JobPhase::Pending && step.at >= waits_until(job)) {
-    finish(step, job, JobPhase::Failed, Reason::WaitDeadline);
-  } else {
-    advance(step, job);
-  }
-}
-
 // Deadlines of the state that are due at `at`, in order; then the policy's cycle.
 void on_event(Step& step, const TimeReached&) {
   State& state = step.state;
-  for (JobId id = state.take_due_timer(); !id.is_none(); id = state.take_due_timer()) {
-    JobState& job = state.job(id);
-    deadline_reached(step, job);
-  }
+  for (auto due = state.take_due_timer(); !due.job.is_none(); due = state.take_due_timer())
+    timer_reached(step, due);
   if (state.node_timer() <= step.at) node_timer_reached(step);
   if (state.next_cycle() > step.at) return;
   state.last_cycle = step.at;

@@ -312,6 +312,10 @@ void on_event(Step& step, const WorkersChanged& event) {
   if (covered) reached(Mark::ReportCovered);
   if (covered && !outgrows_recovery(*job)) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
   settle(step, *job);
+  // What it held is free although the job goes on.
+  if (event.fact == WorkerFact::Exited && event.exit_code == 0 && !is_final(job->row.phase) &&
+      step.state.settings.rules >= 3)
+    step.state.due.capacity = true;
 }
 
 void on_event(Step& step, const ProgressReported& event) {
@@ -376,7 +380,7 @@ void on_event(Step& step, const NodeSilent& event) {
         (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running);
     if (may_wait && out_of_contact(state, job)) {
       set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
-      state.set_timer(job, step.at + job.spec->unknown_deadline);
+      state.set_timer(job, TimerKind::Contact, step.at + job.spec->unknown_deadline);
     } else if (job.row.phase != JobPhase::Unknown) {
       lose_node(step, job, event.node, Reason::NodeLost);
     }
@@ -425,7 +429,7 @@ void give_up_unknown(Step& step, JobState& job) {
   // that came meanwhile. A node may have a lease by such a list, so time alone takes nobody for
   // lost.
   if (step.state.settings.rules >= 2 && awaits_word(step.state, job))
-    return step.state.set_timer(job, step.at + step.state.settings.node_lease);
+    return step.state.set_timer(job, TimerKind::Contact, step.at + step.state.settings.node_lease);
   reached(Mark::UnknownGivenUp);
   std::vector<std::uint8_t> lost(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "core/control/epoch_leap.hpp"
 #include "core/control/job_changes.hpp"
+#include "core/control/timers.hpp"
 #include "core/job/phase.hpp"
 #include "core/job/turns.hpp"
 #include "core/membership/releasing.hpp"
@@ -257,12 +258,18 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
 
 // The deadlines of a phase that a job is in for long count from its begin, as ever.
 void renew_deadline(Step& step, JobState& job) {
+  if (step.state.settings.rules >= 3) {
+    if (job.row.phase == JobPhase::Pending)
+      step.state.set_timer(job, TimerKind::Wait, waits_until(job));
+    return step.state.set_timer(job, TimerKind::Run, runs_until(job));
+  }
   if (job.row.phase == JobPhase::Pending && job.row.holds)
-    return look_again(step, job, job.deadline);
+    return look_again(step, job, job.timers.earliest());
   if (job.after_drain != AfterDrain::Nothing || job.draining > 0 || awaits_answer(job)) return;
   if (job.row.phase == JobPhase::Pending && !job.row.holds)
-    step.state.set_timer(job, waits_until(job));
-  if (job.row.phase == JobPhase::Running) step.state.set_timer(job, runs_until(job));
+    step.state.set_timer(job, TimerKind::Wait, waits_until(job));
+  if (job.row.phase == JobPhase::Running)
+    step.state.set_timer(job, TimerKind::Run, runs_until(job));
 }
 
 // The loader refuses other groups; this guards against journals written by something else.
@@ -367,10 +374,12 @@ void on_event(Step& step, const EpochStarted& event) {
                   Ignored::StaleGeneration,
                   EventBody(std::in_place_type<EpochStarted>).index());
   state.epoch = event.epoch;
+  const bool splits_timers = state.settings.rules < 3 && event.settings.rules >= 3;
   state.settings = event.settings;
   state.ledger.count_parts(state.settings.rules >= 1);
   if (!takeover) return;
   if (leaps) leave_numbers_out(step);
+  if (splits_timers) state.for_each_job([&](JobState& job) { split_timers(step, job); });
   stop_strict_jobs(step);
   // Nothing is known of workers until their nodes have given complete lists under this epoch.
   const std::vector<JobId> holding = state.holding();
@@ -380,11 +389,13 @@ void on_event(Step& step, const EpochStarted& event) {
   for (const JobId id : holding) {
     JobState& job = state.job(id);
     // Every deadline that counts on hearing from nodes starts over.
-    if (job.row.phase == JobPhase::Unknown) state.set_timer(job, std::max(job.deadline, known));
+    const TimerKind contact = state.settings.rules >= 3 ? TimerKind::Contact : TimerKind::Sole;
+    if (job.row.phase == JobPhase::Unknown)
+      state.set_timer(job, contact, std::max(job.timers.at(contact), known));
     repeat_questions(step, job);
     if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) continue;
     set_phase(step, job, JobPhase::Unknown, Reason::ContactLost);
-    state.set_timer(job, known);
+    state.set_timer(job, TimerKind::Contact, known);
   }
 }
 

@@ -96,6 +96,7 @@ enum class Reason : std::uint8_t {
   RunDeadline,
   CannotStart,  ///< A worker's program or folder is not there or cannot be used: no retry helps.
   PortInUse,    ///< Something else on the host listens at a port of a worker: it gets others.
+  WorkerStuck,  ///< A worker was killed and does not end: its node is excluded.
 };
 
 /// What one worker is doing, as last reported.
@@ -203,7 +204,8 @@ struct EnumNames<Reason> {
                                      "WaitDeadline",
                                      "RunDeadline",
                                      "CannotStart",
-                                     "PortInUse"};
+                                     "PortInUse",
+                                     "WorkerStuck"};
 };
 
 template <>

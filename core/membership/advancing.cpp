@@ -86,9 +86,33 @@ void activate(Step& step, JobState& job) {
   }
   if (someone_stays) tell_membership(step, job);
   if (!start.workers.empty()) step.out.orders.emplace_back(std::move(start));
-  if (job.started_at.is_never()) job.started_at = step.at;
+  if (job.started_at.is_never()) {
+    job.started_at = step.at;
+    if (step.state.settings.rules >= 3) step.state.set_timer(job, TimerKind::Run, runs_until(job));
+  }
+  step.state.clear_timer(job, TimerKind::Backoff);
+  step.state.clear_timer(job, TimerKind::Lists);
   set_phase(step, job, JobPhase::Starting, job.change_reason);
   step.woken.push_back(job.row.id);
+}
+
+// The places that the change waits for come free when those who leave them have ended. Their own
+// time to end, and what is left of the backoff, are not counted; from then on the change has as
+// long as a start.
+void bound_change(Step& step, JobState& job) {
+  const bool is_change =
+      job.row.phase == JobPhase::Rescheduling || job.row.phase == JobPhase::Restarting;
+  if (step.state.settings.rules < 3 || !is_change || job.timers.is_set(TimerKind::Change)) return;
+  const auto later = [](Instant a, Instant b) { return b.is_never() ? a : std::max(a, b); };
+  Instant from = later(step.at, job.timers.at(TimerKind::Backoff));
+  const Ledger& ledger = step.state.ledger;
+  for (std::size_t i = 0; i < job.next.size(); ++i) {
+    if (job.next_from[i] != kNew || ledger.lease(job.next[i].lease).stage != LeaseStage::Claimed)
+      continue;
+    for (const JobId id : owners_on(ledger, job.next[i].node))
+      from = later(from, step.state.job(id).timers.at(TimerKind::Drain));
+  }
+  step.state.set_timer(job, TimerKind::Change, from + job.spec->start_deadline);
 }
 
 }  // namespace
@@ -103,21 +127,26 @@ void advance(Step& step, JobState& job) {
     note_allocation(step, job);
     if (job.row.phase != JobPhase::Pending)
       set_phase(step, job, JobPhase::Pending, job.change_reason);
-    else if (step.state.settings.rules >= 1)
-      step.state.set_timer(job, waits_until(job));  // Its claim had a timer of its own.
+    else if (step.state.settings.rules == 1 || step.state.settings.rules == 2)
+      step.state.set_timer(job, TimerKind::Wait, waits_until(job));  // Its claim had it.
     step.state.enqueue(job);
     step.state.due.capacity = true;
     return;
   }
-  if (job.blocked > 0 && !planted(Bug::StartBeforeRelease)) return;
+  if (job.blocked > 0 && !planted(Bug::StartBeforeRelease)) return bound_change(step, job);
+  step.state.clear_timer(job, TimerKind::Change);
   if (!nodes_are_heard(step, job)) {
     reached(Mark::WaitsForLists);
-    look_again(step, job, step.at + step.state.settings.node_lease);
+    if (step.state.settings.rules < 3)
+      look_again(step, job, step.at + step.state.settings.node_lease);
+    else if (!job.timers.is_set(TimerKind::Lists))
+      step.state.set_timer(job, TimerKind::Lists, step.at + step.state.settings.node_lease);
     return;
   }
-  if (step.at < job.not_before) {
+  if (const Instant backoff = job.timers.at(TimerKind::Backoff);
+      step.at < backoff && !backoff.is_never()) {
     reached(Mark::BackoffWaited);
-    look_again(step, job, job.not_before);
+    if (step.state.settings.rules < 3) look_again(step, job, backoff);
     return;
   }
   activate(step, job);
@@ -126,6 +155,7 @@ void advance(Step& step, JobState& job) {
 void give_all_back(Step& step, JobState& job, Reason reason) {
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
   job.failover.forget_answers();
+  step.state.clear_timer(job, TimerKind::Answer);
   MembershipChange nobody;
   nobody.keep.assign(job.workers.size(), 0);
   nobody.replace.assign(job.workers.size(), 0);

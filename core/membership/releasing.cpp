@@ -23,7 +23,24 @@ Duration drain_grace(const Step& step, const JobState& job) {
 
 // A killed process may be reported as late as its node may be silent.
 void set_drain_deadline(Step& step, JobState& job) {
-  step.state.set_timer(job, step.at + drain_grace(step, job) + step.state.settings.node_lease);
+  step.state.set_timer(
+      job, TimerKind::Drain, step.at + drain_grace(step, job) + step.state.settings.node_lease);
+  step.state.clear_timer(job, TimerKind::Kill);
+}
+
+// Orders may be lost: they are killed again after each lease, until they end or are given up.
+void set_kill_deadline(Step& step, JobState& job) {
+  const Settings& settings = step.state.settings;
+  if (settings.rules < 3) return set_drain_deadline(step, job);
+  step.state.set_timer(job, TimerKind::Drain, step.at + settings.node_lease);
+  if (!job.timers.is_set(TimerKind::Kill))
+    step.state.set_timer(job, TimerKind::Kill, step.at + settings.kill_deadline);
+}
+
+void note_end_of_drain(Step& step, JobState& job) {
+  if (--job.draining > 0) return;
+  step.state.clear_timer(job, TimerKind::Drain);
+  step.state.clear_timer(job, TimerKind::Kill);
 }
 
 void give_back(Step& step, Worker& worker) {
@@ -56,6 +73,8 @@ void abandon_next(Step& step, JobState& job) {
   job.next_from.clear();
   job.blocked = 0;
   job.after_drain = AfterDrain::Nothing;
+  step.state.clear_timer(job, TimerKind::Lists);
+  step.state.clear_timer(job, TimerKind::Change);
   for (std::size_t i = 0; i < abandoned.size(); ++i) {
     if (from[i] != kNew) continue;
     const auto before =
@@ -122,7 +141,7 @@ void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
   if (worker.state == WorkerState::Ready) --job.ready;
   const bool was_draining = worker.state == WorkerState::Draining;
   worker.state = was_draining ? WorkerState::Stopped : state;
-  if (was_draining) --job.draining;
+  if (was_draining) note_end_of_drain(step, job);
   // A failed or lost worker keeps its lease: its successor starts in place.
   const bool over = is_final(job.row.phase);
   if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none()) {
@@ -143,7 +162,7 @@ void kill_late(Step& step, JobState& job) {
     order.workers.push_back(stop_of(worker, rank));
   }
   step.out.orders.emplace_back(std::move(order));
-  set_drain_deadline(step, job);
+  set_kill_deadline(step, job);
 }
 
 void stop_remaining(Step& step, JobState& job) {

@@ -6,9 +6,12 @@
 //   v.field("name", self.name);                       // Since version 1.
 //   v.field_since(2, "drain_limit", self.drain_limit);  // New in version 2; default where older.
 //
+//   v.field_until(4, "deadline", deadline);             // Not written since version 5.
+//
 // A new field raises `kRecordVersion` (once for each release) and has a line with `field_since`; it
 // may stand anywhere in the list. What older records mean by its absence is the type's default, or
-// a fourth argument where a new value shall be something else. Fields are never removed, never
+// a fourth argument where a new value shall be something else. A field that is not needed any more
+// is read for ever with `field_until`, into a value that the list makes something of. Fields never
 // change their type or their place, and alternatives of a variant and words of an enum are only
 // ever appended. A kept journal of each released version in tests/system/journals holds all this to
 // be true.
@@ -52,6 +55,10 @@ class Encoder {
   void field_since(std::uint16_t, std::string_view, const T& value, const T& /*older*/) {
     put(value);
   }
+
+  /// Only the newest version is written, so no such field is.
+  template <class T>
+  void field_until(std::uint16_t, std::string_view, const T& /*value*/) {}
 
   void put(bool v) { out_.boolean(v); }
 
@@ -154,6 +161,12 @@ class Decoder {
     } else {
       value = older;
     }
+  }
+
+  /// A field that records after version `until` do not have; `value` keeps its default there.
+  template <class T>
+  void field_until(std::uint16_t until, std::string_view, T& value) {
+    if (version_ <= until) get(value);
   }
 
   void get(bool& v) { v = in_.boolean(); }

@@ -45,6 +45,8 @@ struct Settings {
   bool policy_sizes = false;  ///< The policy chooses how many replicas a preemptible job has.
   std::uint16_t rules = kDecisionRules;  ///< See there; 0 in journals from before there were any.
   std::string placer;  ///< Versioned name; empty in journals from before it was named: best_fit/1.
+  /// From a kill on; a worker whose node tells no end by then is given up. At least `node_lease`.
+  Duration kill_deadline = Duration::seconds(300);
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -69,6 +71,7 @@ struct Settings {
     v.field_since(4, "policy_sizes", self.policy_sizes);
     v.field_since(4, "rules", self.rules, std::uint16_t{0});
     v.field_since(5, "placer", self.placer);
+    v.field_since(5, "kill_deadline", self.kill_deadline);
   }
 };
 

@@ -20,6 +20,9 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// request is known for a while after its job was forgotten, and also where a younger job has its
 /// name; time alone takes no worker for lost; no job is made smaller in vain; who was late
 /// starts anew also where a relaunch was asked for first.
-inline constexpr std::uint16_t kDecisionRules = 2;
+/// Rules since 3: a timer of each kind, where a job had one in all: none ends another. A run has an
+/// end in every phase; a change waits for places of others no longer than a start; a worker that
+/// was killed and does not end is given up; a worker that succeeds calls for a plan.
+inline constexpr std::uint16_t kDecisionRules = 3;
 
 }  // namespace orrery

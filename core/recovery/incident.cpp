@@ -76,6 +76,8 @@ void open_incident(
     // A sub-master has a budget of its own.
     if (cause != Reason::WorkerStraggling) note_failure(step, job, root, cause);
     open.charged = is_charged(cause) && job.spec->roles[worker.role.index()].master_of.is_none();
+  } else if (step.state.settings.rules >= 3) {
+    open.charged = is_charged(cause);
   }
   failover.last_incident = step.at;
   step.out.notices.push_back(incident_notice(step, job, NoticeKind::IncidentOpened));
@@ -119,7 +121,7 @@ bool charge_restart(Step& step, JobState& job) {
   if (planted(Bug::ChargeTwice)) ++job.row.restarts;
   ++job.row.restarts;
   count(step, job, Counter::Restarts);
-  job.not_before = step.at + backoff_delay(step, job, used);
+  step.state.set_timer(job, TimerKind::Backoff, step.at + backoff_delay(step, job, used));
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
@@ -133,7 +134,8 @@ bool charge_replica(Step& step, JobState& job, const Worker& root, bool& relaunc
   std::uint32_t failures = record.failures;
   const bool within = spend(step, job, Limit::WorkerFailures, failures, most);
   record_of(job, root.role, root.local_rank).failures = failures;
-  if (within && master) job.not_before = step.at + backoff_delay(step, job, failures);
+  if (within && master)
+    step.state.set_timer(job, TimerKind::Backoff, step.at + backoff_delay(step, job, failures));
   return within;
 }
 
@@ -167,7 +169,7 @@ bool is_by_decision(Reason change) {
 void start_again(Step& step, JobState& job) {
   ignore(
       step, &job, Ignored::NotInThisPhase, EventBody(std::in_place_type<WorkersChanged>).index());
-  job.not_before = step.at + job.spec->backoff_base;
+  step.state.set_timer(job, TimerKind::Backoff, step.at + job.spec->backoff_base);
   resume_recovery(step, job, Reason::WorkerFailed, RecoveryScope::Worker);
 }
 
@@ -369,6 +371,12 @@ void fail_start(Step& step, JobState& job) {
   on_failures(step, job, std::move(late), Reason::StartDeadline);
 }
 
+void fail_change(Step& step, JobState& job) {
+  reached(Mark::ChangeLate);
+  open_incident(step, job, IncidentScope::Job, Reason::StartDeadline, kNobody);
+  if (charge_restart(step, job)) give_all_back(step, job, Reason::StartDeadline);
+}
+
 void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope) {
   widen(job, failed, scope);
   if (!count_wide_restarts(step, job, failed, scope)) return;
@@ -377,6 +385,7 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
   // Nor is an answer awaited any more about nodes of the incident before: it would come as a stale
   // one, and the next question would be taken for that one.
   if (step.state.settings.rules >= 1) job.failover.relaunching.clear();
+  step.state.clear_timer(job, TimerKind::Answer);
   if (job.row.phase != JobPhase::Rescheduling) set_phase(step, job, JobPhase::Restarting, reason);
   job.change_reason = reason;
   MembershipChange change;

@@ -40,6 +40,10 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
 /// The start took longer than the job's deadline: a failure, charged like a crash.
 void fail_start(Step& step, JobState& job);
 
+/// A change of membership or a restart waits for places for too long: a failure, charged like a
+/// crash. The job gives all back and waits for other places.
+void fail_change(Step& step, JobState& job);
+
 /// A sub-master failed: counted to its own budget. False: that is used up, the job has been ended.
 bool charge_master(Step& step, JobState& job, const Worker& master);
 

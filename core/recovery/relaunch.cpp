@@ -12,7 +12,7 @@ namespace {
 void ask_relaunch(Step& step, JobState& job, Duration timeout) {
   step.out.orders.emplace_back(
       RelaunchNodes{job.row.id, job.failover.open.number, job.failover.relaunching, timeout});
-  step.state.set_timer(job, step.at + timeout);
+  step.state.set_timer(job, TimerKind::Answer, step.at + timeout);
 }
 
 }  // namespace

@@ -23,6 +23,12 @@ Worker* master_of(JobState& job, RoleIndex role) {
   return nullptr;
 }
 
+// Where all are up, the word alone is awaited.
+void await_word(Step& step, JobState& job) {
+  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
+  if (job.row.phase == JobPhase::Starting) step.state.clear_timer(job, TimerKind::Start);
+}
+
 void tell(Step& step, JobState& job, const Worker& master, SubMasterOrder word) {
   job.failover.told = master.incarnation;
   step.out.orders.emplace_back(TellSubMaster{job.row.id,
@@ -32,12 +38,13 @@ void tell(Step& step, JobState& job, const Worker& master, SubMasterOrder word) 
                                              master.incarnation,
                                              job.failover.open.number,
                                              word});
-  step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+  await_word(step, job);
 }
 
 }  // namespace
 
 void restart_sub_master(Step& step, JobState& job) {
+  step.state.clear_timer(job, TimerKind::Answer);
   const Worker& master = *master_of(job, job.failover.led_role);
   const bool failed = master.state == WorkerState::Failed;
   if (failed && !charge_master(step, job, master)) return;
@@ -66,7 +73,7 @@ void begin_led_recovery(Step& step, JobState& job, RoleIndex role, Reason reason
   job.failover.told = Incarnation{};
   job.change_reason = reason;
   set_phase(step, job, JobPhase::Restarting, reason);
-  step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
   settle_led_recovery(step, job);
 }
 
@@ -86,15 +93,17 @@ bool settle_led_recovery(Step& step, JobState& job) {
     if (master->state != WorkerState::Ready) return true;
     if (job.row.phase == JobPhase::Starting) {
       set_phase(step, job, JobPhase::Restarting, failover.open.cause);
-      // The phase alone has no deadline, the answer has.
-      if (knows && step.state.settings.rules >= 1)
-        step.state.set_timer(job, step.at + job.spec->failover.sub_master_timeout);
+      if (knows && step.state.settings.rules >= 1) await_word(step, job);
     }
     if (!knows) tell(step, job, *master, SubMasterOrder::Recover);
     return true;
   }
-  if (failover.led == LedRecovery::Restarted && master->state == WorkerState::Ready && !knows)
-    tell(step, job, *master, SubMasterOrder::Restarted);
+  if (failover.led == LedRecovery::Restarted && master->state == WorkerState::Ready) {
+    if (!knows)
+      tell(step, job, *master, SubMasterOrder::Restarted);
+    else if (step.state.settings.rules >= 3 && !job.timers.is_set(TimerKind::Answer))
+      await_word(step, job);  // It was out of contact meanwhile.
+  }
   return false;
 }
 
@@ -150,6 +159,7 @@ JobState* hear_sub_master(Step& step, const SubMasterSaid& event) {
   } else if (event.word == SubMasterWord::Done && failover.led == LedRecovery::Restarted &&
              job->row.phase == JobPhase::Starting && job->after_drain == AfterDrain::Nothing) {
     failover.led = LedRecovery::None;
+    step.state.clear_timer(*job, TimerKind::Answer);
     return job;
   } else {
     return stale(job, Ignored::NotInThisPhase);

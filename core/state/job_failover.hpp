@@ -112,19 +112,21 @@ struct JobFailover {
   LedRecovery led = LedRecovery::None;
   RoleIndex led_role;  ///< The role that is led.
   Incarnation told;    ///< Start of the sub-master that was told the present stage; 0: none.
-  std::vector<NodeId> relaunching;      ///< Nodes asked to be replaced, ascending; empty: none.
-  bool relaunching_group = false;       ///< The second try, with the whole group.
-  Instant start_by = Instant::never();  ///< Strict recovery: the deadline of the start under way.
-  Limit limit = Limit::None;            ///< What ended the job,
-  std::uint32_t limit_count = 0;        ///< with the count reached
-  std::int32_t limit_value = 0;         ///< and the limit itself.
-  RoleIndex refused_role;               ///< CannotStart: whose worker could not be started,
-  std::int32_t refused_rank = 0;        ///< its index in the role,
-  NodeId refused_by;                    ///< on which node,
-  std::string refused_why;              ///< and why, in the node's words.
-  RoleIndex limit_role;                 ///< The worker whose failure passed it; none: no worker.
-  std::int32_t limit_rank = 0;          ///< Inside that role.
-  NodeId limit_node;                    ///< Where it ran, or the node that was lost.
+  std::vector<NodeId> relaunching;  ///< Nodes asked to be replaced, ascending; empty: none.
+  bool relaunching_group = false;   ///< The second try, with the whole group.
+  /// Rules before 3, strict recovery: when all tries of the start under way end. Later ones have
+  /// `TimerKind::Start`.
+  Instant start_by = Instant::never();
+  Limit limit = Limit::None;      ///< What ended the job,
+  std::uint32_t limit_count = 0;  ///< with the count reached
+  std::int32_t limit_value = 0;   ///< and the limit itself.
+  RoleIndex refused_role;         ///< CannotStart: whose worker could not be started,
+  std::int32_t refused_rank = 0;  ///< its index in the role,
+  NodeId refused_by;              ///< on which node,
+  std::string refused_why;        ///< and why, in the node's words.
+  RoleIndex limit_role;           ///< The worker whose failure passed it; none: no worker.
+  std::int32_t limit_rank = 0;    ///< Inside that role.
+  NodeId limit_node;              ///< Where it ran, or the node that was lost.
 
   /// What was asked of a sub-master or of the extension is of no interest any more.
   void forget_answers() {

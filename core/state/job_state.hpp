@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/base/ids.hpp"
@@ -14,6 +15,7 @@
 #include "core/job/spec.hpp"
 #include "core/record/event.hpp"
 #include "core/state/job_failover.hpp"
+#include "core/state/job_timers.hpp"
 
 namespace orrery {
 
@@ -193,8 +195,7 @@ struct JobState {
   bool retained = false;                    ///< Final, and its last worker is gone.
   Instant started_at = Instant::never();    ///< First start of workers.
   Instant finished_at = Instant::never();
-  Instant not_before;                   ///< Backoff: the next membership does not start earlier.
-  Instant deadline = Instant::never();  ///< Of the phase; see `deadline_kind` by phase.
+  JobTimers timers;  ///< Changed by `State::set_timer` alone.
 
   JobFailover failover;
   std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
@@ -239,8 +240,9 @@ struct JobState {
     v.field("retained", self.retained);
     v.field("started_at", self.started_at);
     v.field("finished_at", self.finished_at);
-    v.field("not_before", self.not_before);
-    v.field("deadline", self.deadline);
+    OlderTimers older;
+    v.field_until(4, "not_before", older.not_before);
+    v.field_until(4, "deadline", older.deadline);
     v.field_since(2, "failover", self.failover);
     v.field_since(2, "request", self.request);
     v.field_since(3, "seats", self.seats);
@@ -248,6 +250,8 @@ struct JobState {
     v.field_since(4, "sized_by_user", self.sized_by_user);
     v.field_since(4, "user", self.user);
     v.field_since(4, "failures", self.failures);
+    v.field_since(5, "timers", self.timers);
+    if constexpr (!std::is_const_v<Self>) older.put_into(self.timers);
   }
 };
 

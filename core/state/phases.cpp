@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/invariant.hpp"
+#include "core/base/planted.hpp"
 #include "core/job/phase.hpp"
 
 namespace orrery {
@@ -28,7 +29,7 @@ Instant plus(Instant from, Duration time) {
   return time.is_forever() ? Instant::never() : from + time;
 }
 
-// When the phase that was just entered ends by itself.
+// Rules before 3: when the phase that was just entered ends by itself.
 Instant phase_deadline(JobState& job, Instant now) {
   switch (job.row.phase) {
     case JobPhase::Pending:
@@ -51,6 +52,29 @@ Instant phase_deadline(JobState& job, Instant now) {
   return Instant::never();
 }
 
+// The timers of the phase that was just entered; those of the phase before end.
+void enter(State& state, JobState& job, Instant now) {
+  const JobPhase phase = job.row.phase;
+  if (phase == JobPhase::Pending) state.set_timer(job, TimerKind::Wait, waits_until(job));
+  if (phase != JobPhase::Pending) state.clear_timer(job, TimerKind::Wait);
+  // Strict recovery starts again without a charge, so all tries share one deadline.
+  const bool strict = job.spec->failover.mode == RecoveryMode::Strict;
+  const bool tries_are_over = phase == JobPhase::Pending || is_final(phase) ||
+                              (phase == JobPhase::Running && !planted(Bug::StartByNotCleared));
+  if (phase == JobPhase::Starting && !(strict && job.timers.is_set(TimerKind::Start)))
+    state.set_timer(job, TimerKind::Start, plus(now, job.spec->start_deadline));
+  else if (tries_are_over || !strict)
+    state.clear_timer(job, TimerKind::Start);
+  state.clear_timer(job, TimerKind::Change);
+  state.clear_timer(job, TimerKind::Contact);
+  // A sub-master that cannot be reached is asked again once it can.
+  if (phase == JobPhase::Unknown) state.clear_timer(job, TimerKind::Answer);
+  if (is_final(phase))
+    for (const TimerKind kind :
+         {TimerKind::Run, TimerKind::Backoff, TimerKind::Lists, TimerKind::Answer})
+      state.clear_timer(job, kind);
+}
+
 }  // namespace
 
 void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
@@ -69,7 +93,10 @@ void set_phase(Step& step, JobState& job, JobPhase to, Reason reason) {
   step.out.notices.push_back(notice);
   row.phase = to;
   set_condition(job, to, reason, step.at);
-  step.state.set_timer(job, phase_deadline(job, step.at));
+  if (step.state.settings.rules >= 3)
+    enter(step.state, job, step.at);
+  else
+    step.state.set_timer(job, TimerKind::Sole, phase_deadline(job, step.at));
 }
 
 Instant waits_until(const JobState& job) {
@@ -81,7 +108,7 @@ Instant waits_until(const JobState& job) {
 
 void look_again(Step& step, JobState& job, Instant at) {
   const bool waits = job.row.phase == JobPhase::Pending && step.state.settings.rules >= 1;
-  step.state.set_timer(job, waits ? std::min(at, waits_until(job)) : at);
+  step.state.set_timer(job, TimerKind::Sole, waits ? std::min(at, waits_until(job)) : at);
 }
 
 Instant runs_until(const JobState& job) { return plus(job.started_at, job.spec->run_deadline); }

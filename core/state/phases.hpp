@@ -16,8 +16,8 @@ Instant waits_until(const JobState& job);
 /// End of the longest run of a job that has started; never where there is none.
 Instant runs_until(const JobState& job);
 
-/// Sets the timer of a job to look at it again at `at`. One that is Pending is looked at no later
-/// than its wait may last, whatever else it waits for.
+/// Rules before 3: sets the one timer of a job to look at it again at `at`. One that is Pending is
+/// looked at no later than its wait may last, whatever else it waits for.
 void look_again(Step& step, JobState& job, Instant at);
 
 }  // namespace orrery

@@ -159,16 +159,35 @@ constexpr auto kLater = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-void State::set_timer(JobState& job, Instant at) {
-  job.deadline = at;
-  if (at.is_never()) return;
-  timers_.push_back({at, job.row.id});
+void State::queue_timer(const JobState& job) {
+  timers_.push_back({job.timers.earliest(), job.row.id});
   std::push_heap(timers_.begin(), timers_.end(), kLater);
+}
+
+void State::set_timer(JobState& job, TimerKind kind, Instant at) {
+  const Instant before = job.timers.earliest();
+  if (settings.rules >= 3)
+    job.timers.set(kind, at);
+  else if (kind == TimerKind::Backoff)
+    job.timers.note(kind, at);
+  else
+    job.timers.set_sole(at);
+  const Instant earliest = job.timers.earliest();
+  if (earliest != before && !earliest.is_never()) queue_timer(job);
+}
+
+void State::clear_timer(JobState& job, TimerKind kind) {
+  if (settings.rules >= 3) set_timer(job, kind, Instant::never());
+}
+
+void State::arm_timers(JobState& job) {
+  job.timers.rearm(settings.rules < 3);
+  if (!job.timers.earliest().is_never()) queue_timer(job);
 }
 
 bool State::timer_is_current(const Timer& timer) const {
   const JobState* job = find(timer.job);
-  return job != nullptr && job->deadline == timer.at;
+  return job != nullptr && job->timers.earliest() == timer.at;
 }
 
 Instant State::next_timer() { return std::min(next_job_timer(), node_timer_); }
@@ -194,13 +213,19 @@ Instant State::next_job_timer() {
   return timers_.empty() ? Instant::never() : timers_.front().at;
 }
 
-JobId State::take_due_timer() {
-  if (next_job_timer() > now) return JobId::none();
-  const JobId id = timers_.front().job;
+State::DueTimer State::take_due_timer() {
+  if (next_job_timer() > now) return {};
+  JobState& top = job(timers_.front().job);
   std::pop_heap(timers_.begin(), timers_.end(), kLater);
   timers_.pop_back();
-  job(id).deadline = Instant::never();
-  return id;
+  const TimerKind kind = settings.rules >= 3 ? top.timers.due() : TimerKind::Sole;
+  const Instant at = top.timers.at(kind);
+  if (settings.rules >= 3)
+    top.timers.set(kind, Instant::never());
+  else
+    top.timers.set_sole(Instant::never());
+  if (!top.timers.earliest().is_never()) queue_timer(top);
+  return {top.row.id, kind, at};
 }
 
 Instant State::next_cycle() const {
@@ -318,7 +343,7 @@ void State::rebuild() {
     }
     if (job.row.holds && job.row.preemptible) ++preemptible_holding;
     if (job.row.phase == JobPhase::Pending && !job.row.holds) enqueue(job);
-    if (!job.deadline.is_never()) set_timer(job, job.deadline);
+    arm_timers(job);
   });
 }
 

@@ -242,8 +242,22 @@ class State {
 
   // --- timers ---
 
-  /// Asks for a TimeReached at `at` on behalf of the job; the latest call counts.
-  void set_timer(JobState& job, Instant at);
+  /// Sets the job's timer of this kind, and asks for a TimeReached then; never: clears it. By rules
+  /// before 3 all kinds but Backoff are one timer, and Backoff asks for nothing.
+  void set_timer(JobState& job, TimerKind kind, Instant at);
+
+  /// Clears one; by rules before 3, where it may be the same as another, does nothing.
+  void clear_timer(JobState& job, TimerKind kind);
+
+  /// The rules rose to 3: what was only noted asks for a TimeReached as well.
+  void arm_timers(JobState& job);
+
+  /// A timer that is due.
+  struct DueTimer {
+    JobId job;
+    TimerKind kind = TimerKind::Sole;
+    Instant at = Instant::never();
+  };
 
   /// The earliest timer of a job or a node; never where there is none.
   Instant next_timer();
@@ -258,8 +272,8 @@ class State {
   /// neither saved nor in the digest.
   bool has_spares = false;
 
-  /// Takes a job whose timer is due at or before `now`, or none.
-  JobId take_due_timer();
+  /// Takes and clears a timer that is due at or before `now`, the earliest first; of none else.
+  DueTimer take_due_timer();
 
   /// The first multiple of the plan period after `last_cycle`, if there are live jobs; else never.
   Instant next_cycle() const;
@@ -293,6 +307,7 @@ class State {
   static void plain_fields(Self& self, Visitor& v);
   bool timer_is_current(const Timer& timer) const;
   Instant next_job_timer();
+  void queue_timer(const JobState& job);
   void rebuild();
   void drop_retired_ids();
   void take_name(JobState& job);

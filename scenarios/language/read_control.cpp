@@ -84,6 +84,14 @@ void read_settings(const MapReader& reader, Settings& settings) {
   reader.read_integer("lemon_incidents", settings.lemon_incidents, 0, INT32_MAX);
   reader.read_duration("lemon_window", settings.lemon_window);
   reader.read_duration("exclusion", settings.exclusion);
+  if (reader.has("kill_deadline"))
+    reader.read_duration("kill_deadline", settings.kill_deadline);
+  else
+    settings.kill_deadline = std::max(settings.kill_deadline, settings.node_lease);
+  if (settings.kill_deadline < settings.node_lease)
+    reader.fail("kill_deadline",
+                "is shorter than node_lease, an end may be reported as late as a node may be "
+                "silent; raise kill_deadline");
   if (settings.fence_margin >= settings.node_lease)
     reader.fail("fence_margin",
                 "is not shorter than node_lease, an agent must fence itself before its lease runs "

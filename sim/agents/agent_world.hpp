@@ -154,6 +154,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   void step(NodeHost& node, const AgentEvent& event);
   void carry_out(NodeHost& node);
   void act(NodeHost& node, const AgentAction& action);
+  void pass_signal(NodeHost& node, const SignalWorker& signal);
   void measure(const NodeHost& node, std::vector<ProfilingChanged>& measured) const;
   void wake_node_at(NodeHost& node);
   void wake_node(NodeHost& node);

@@ -37,6 +37,7 @@ void NodeHost::die() {
   agent_.reset();
   processes_.clear();
   ended_.clear();
+  doomed_.clear();
   out_.clear();
 }
 
@@ -57,12 +58,12 @@ void NodeHost::step(const AgentEvent& event, Instant now) {
 
 Instant NodeHost::next_wake() const {
   if (agent_) return world_time(agent_->next_deadline());
-  return processes_.empty() ? Instant::never() : lease_until();
+  return processes_.size() == doomed_.size() ? Instant::never() : lease_until();
 }
 
 // An agent that lives sees to its lease itself.
 bool NodeHost::shims_must_kill(Instant now) const {
-  return up_ && !agent_ && !processes_.empty() && fence_.must_kill(own_time(now));
+  return up_ && !agent_ && processes_.size() > doomed_.size() && fence_.must_kill(own_time(now));
 }
 
 void NodeHost::spawned(const SpawnWorker& order) {
@@ -107,6 +108,7 @@ std::optional<AgentWorker> NodeHost::ended(const WorkerName& name,
   if (found == processes_.end()) return std::nullopt;
   const AgentWorker worker = found->second;
   processes_.erase(found);
+  doomed_.erase(name);
   ended_[name] = {name,
                   worker.slot,
                   worker.born,

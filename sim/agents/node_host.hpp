@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/agent/agent.hpp"
@@ -80,6 +81,9 @@ class NodeHost {
                                    std::int32_t exit_code,
                                    bool by_fence);
 
+  /// A process was killed and has not ended: the kernel holds it. The shim kills it no more.
+  void doomed(const WorkerName& name) { doomed_.insert(name); }
+
   /// The job is over: its ends need not be remembered.
   void cleaned(JobId job);
 
@@ -110,6 +114,7 @@ class NodeHost {
   AgentOutput out_;
   std::map<WorkerName, AgentWorker> processes_;
   std::map<WorkerName, EndedWorker> ended_;
+  std::set<WorkerName> doomed_;
   std::uint64_t steps_ = 0;
 };
 

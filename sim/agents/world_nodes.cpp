@@ -227,7 +227,7 @@ void AgentWorld::act(NodeHost& node, const AgentAction& action) {
       tap_->on_process_started(now(), node.truth_of(node.processes().at(spawn->worker)));
     return room_.act(node.id(), *spawn);
   }
-  if (const auto* signal = std::get_if<SignalWorker>(&action)) return room_.act(node.id(), *signal);
+  if (const auto* signal = std::get_if<SignalWorker>(&action)) return pass_signal(node, *signal);
   if (const auto* tell = std::get_if<TellMembership>(&action)) {
     node.told(*tell);
     const auto process = node.processes().find(tell->worker);
@@ -236,6 +236,16 @@ void AgentWorld::act(NodeHost& node, const AgentAction& action) {
     return room_.act(node.id(), *tell);
   }
   room_.act(node.id(), std::get<PassToSubMaster>(action));
+}
+
+// What is killed and does not end is held by the kernel.
+void AgentWorld::pass_signal(NodeHost& node, const SignalWorker& signal) {
+  room_.act(node.id(), signal);
+  if (signal.signal != WorkerSignal::Kill) return;
+  const auto held = node.processes().find(signal.worker);
+  if (held == node.processes().end()) return;
+  node.doomed(signal.worker);
+  if (tap_ != nullptr) tap_->on_process_ended(now(), node.truth_of(held->second));
 }
 
 void AgentWorld::wake_node_at(NodeHost& node) {
@@ -266,7 +276,7 @@ void AgentWorld::kill_by_shims(NodeHost& node) {
   if (tap_ != nullptr) tap_->on_fenced(now(), node.id(), true);
   std::vector<WorkerName> names;
   for (const auto& [name, worker] : node.processes()) names.push_back(name);
-  for (const WorkerName& name : names) room_.act(node.id(), SignalWorker{name, WorkerSignal::Kill});
+  for (const WorkerName& name : names) pass_signal(node, {name, WorkerSignal::Kill});
   drain();
 }
 

@@ -37,7 +37,8 @@ class WorldTap {
   /// A process was told its place in a new membership.
   virtual void on_process_moved(Instant, const WorldProcess&) {}
 
-  /// A process is gone, however it ended: its devices are free.
+  /// A process is gone, however it ended: its devices are free. Or it was killed while the kernel
+  /// holds it: it does nothing more. Then it is told again when it is gone.
   virtual void on_process_ended(Instant, const WorldProcess&) {}
 
   /// An order arrived at the agent of a node, which may still refuse it.

@@ -87,6 +87,7 @@ void Processes::after_asking(LiveJob& job, bool saves) {
 }
 
 void Processes::kill(LiveJob& job, ModelWorker& worker) {
+  if (worker.stuck) return ask_to_stop(job, worker, room_.now);
   sub_masters_.forget_lead(job, worker);
   end(job, worker, WorkerFact::Exited, kKilled);
 }
@@ -95,7 +96,7 @@ void Processes::end_stopped(LiveJob& job) {
   std::vector<ModelWorker> gone;
   bool killed = false;
   for (ModelWorker& worker : job.workers) {
-    if (!worker.stopping || !worker.alive || worker.ends_at > room_.now) continue;
+    if (!worker.stopping || !worker.alive || worker.stuck || worker.ends_at > room_.now) continue;
     killed = killed || (worker.hung && worker.generation == job.generation);
     if (room_.nodes[worker.node].mute)
       worker.alive = false;
@@ -103,7 +104,7 @@ void Processes::end_stopped(LiveJob& job) {
       gone.push_back(worker);
   }
   std::erase_if(job.workers, [&](const ModelWorker& w) {
-    return w.stopping && w.alive && w.ends_at <= room_.now;
+    return w.stopping && w.alive && !w.stuck && w.ends_at <= room_.now;
   });
   if (killed && job.running) progress_.lose(job);
   tell(job, gone, WorkerFact::Exited, kAskedToStop, room_.now);
@@ -247,7 +248,7 @@ void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
 
 void Processes::hang_over(LiveJob& job, ModelWorker& worker) {
   if (!worker.hung) return;
-  worker.hung = false;
+  worker.hung = worker.stuck = false;
   if (worker.stopping) {  // It hears only now that it was asked.
     worker.ends_at = std::min(worker.ends_at, room_.now + room_.scenario.timing.stop);
     room_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);

@@ -13,6 +13,7 @@ void RoomFaults::strike(const scenarios::Fault& fault) {
     case FaultKind::Delete:
     case FaultKind::Hang:
     case FaultKind::Slow:
+    case FaultKind::Stuck:
       if (fault.nodes.empty()) return strike_worker(fault);
       return strike_workers_of_nodes(fault, std::nullopt);
     case FaultKind::Down:
@@ -119,6 +120,9 @@ void RoomFaults::hit(LiveJob& job, ModelWorker& worker, const scenarios::Fault& 
     case scenarios::FaultKind::Delete:
       return processes_.end(job, worker, WorkerFact::Lost, 0);
     case scenarios::FaultKind::Hang:
+      return processes_.hang(job, worker, fault.lasting);
+    case scenarios::FaultKind::Stuck:
+      worker.stuck = true;
       return processes_.hang(job, worker, fault.lasting);
     default:
       return processes_.slow_down(job, worker, fault.factor, fault.lasting);

@@ -57,7 +57,7 @@ constexpr std::array kKinds{
 
 bool is_of_worker(FaultKind kind) {
   return kind == FaultKind::Crash || kind == FaultKind::Delete || kind == FaultKind::Hang ||
-         kind == FaultKind::Slow;
+         kind == FaultKind::Slow || kind == FaultKind::Stuck;
 }
 
 bool is_of_nodes(FaultKind kind) {
@@ -224,6 +224,20 @@ void put_together(Random& random, const Fault& before, Instant calm_from, Fault&
 }
 
 }  // namespace
+
+void plan_stuck(Random random, Instant calm_from, Scenario& scenario) {
+  // A user who lets a node in says that nothing is left on it, which the end of a cordon cannot
+  // know.
+  const bool lets_in =
+      std::any_of(scenario.faults.begin(), scenario.faults.end(), [&](const Fault& fault) {
+        return fault.kind == FaultKind::Cordon;
+      });
+  if (lets_in || !random.chance(0.2)) return;
+  constexpr Kind kStuck{FaultKind::Stuck, 5'000, 300'000};
+  for (std::int64_t left = random.between(1, 3); left > 0; --left)
+    if (auto fault = draw_fault(random, kStuck, calm_from, scenario))
+      scenario.faults.push_back(std::move(*fault));
+}
 
 void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
   // Nodes that were excluded are let in again, now and then: their time has come.

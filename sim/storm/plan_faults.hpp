@@ -11,4 +11,7 @@ namespace orrery::sim {
 /// over by `calm_from`; what waits for an event lasts seconds.
 void plan_faults(Random& random, Instant calm_from, scenarios::Scenario& scenario);
 
+/// Draws a few workers that no kill ends for a while.
+void plan_stuck(Random random, Instant calm_from, scenarios::Scenario& scenario);
+
 }  // namespace orrery::sim

@@ -84,6 +84,7 @@ void write_settings(const Settings& settings, std::string& out) {
   map.unless(usual.lemon_incidents, "lemon_incidents", settings.lemon_incidents);
   map.unless(usual.lemon_window, "lemon_window", settings.lemon_window);
   map.unless(usual.exclusion, "exclusion", settings.exclusion);
+  map.unless(usual.kill_deadline, "kill_deadline", settings.kill_deadline);
   out += "controller: " + map.text() + "\n";
 }
 
@@ -365,6 +366,7 @@ void put_own(FlowMap& map, const Fault& fault) {
       return;
     case FaultKind::Delete:
     case FaultKind::Hang:
+    case FaultKind::Stuck:
     case FaultKind::Down:
     case FaultKind::Up:
     case FaultKind::RebootLoop:

@@ -277,6 +277,7 @@ class Shrinker {
           any;
     any = change([](Scenario& s) { s.settings.lemon_incidents = 0; }) || any;
     any = change([](Scenario& s) { s.settings.preemption_grace = {}; }) || any;
+    any = change([](Scenario& s) { s.settings.kill_deadline = Settings{}.kill_deadline; }) || any;
     return any;
   }
 

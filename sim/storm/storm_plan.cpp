@@ -101,6 +101,14 @@ void plan_jitter(Random random, Scenario& scenario) {
   jitter = within_margin(jitter, scenario.settings);
 }
 
+// Often so soon that workers are given up, never so soon that a node may not have been found
+// silent.
+void plan_kills(Random random, Settings& settings) {
+  if (random.chance(0.5))
+    settings.kill_deadline =
+        settings.node_lease + Duration::milliseconds(random.between(0, 40'000));
+}
+
 // Most storms have the placer of their policy.
 void plan_placer(Random random, Settings& settings) {
   if (!random.chance(0.3)) return;
@@ -138,6 +146,7 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   scenario.invariants = true;
   plan_cluster(random, scenario);
   plan_settings(random, scenario);
+  plan_kills(Random::stream(seed, "storm/kills"), scenario.settings);
   plan_timing(random, scenario.timing);
   plan_relaunch(random, scenario.relaunch);
   plan_jitter(Random::stream(seed, "storm/jitter"), scenario);
@@ -149,6 +158,7 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   plan_never(Random::stream(seed, "storm/never"), kStormCalmFrom, scenario);
   Random faults = Random::stream(seed, "storm/faults");
   plan_faults(faults, kStormCalmFrom, scenario);
+  plan_stuck(Random::stream(seed, "storm/stuck"), kStormCalmFrom, scenario);
   scenario.until = kStormCalmFrom + storm_patience(scenario);
   return scenario;
 }

@@ -138,6 +138,7 @@ class StateChecker {
         EXPECT_EQ(c.phase, row.phase);
       }
     check_change(job);
+    check_timers(job, state.settings);
     check_seats(job);
     if (row.holds) {
       const RoleSpec& role = job.spec->roles[row.elastic.index()];
@@ -186,30 +187,62 @@ class StateChecker {
         break;
       case JobPhase::Starting:
         EXPECT_FALSE(changing);
-        EXPECT_FALSE(job.deadline.is_never());
         break;
       case JobPhase::Running:
         EXPECT_FALSE(changing);
         break;
       case JobPhase::Unknown:
         EXPECT_FALSE(changing);
-        EXPECT_FALSE(job.deadline.is_never());
         break;
       case JobPhase::Rescheduling:
       case JobPhase::Restarting:
-        EXPECT_TRUE(changing || !job.deadline.is_never()) << "waits for an answer, with a deadline";
-        if (job.draining == 0 && job.blocked == 0) {
-          EXPECT_FALSE(job.deadline.is_never()) << "waits for its backoff";
-        }
-        if (job.draining > 0) {
-          EXPECT_FALSE(job.deadline.is_never()) << "a drain has a deadline";
-        }
         break;
       case JobPhase::Succeeded:
       case JobPhase::Failed:
         EXPECT_FALSE(changing);
         EXPECT_TRUE(job.next.empty());
         break;
+    }
+  }
+
+  // Nothing is waited for without an end.
+  static void check_timers(const JobState& job, const Settings& settings) {
+    const bool changing = job.after_drain != AfterDrain::Nothing;
+    const auto is_set = [&](TimerKind kind) { return job.timers.is_set(kind); };
+    if (settings.rules < 3) {
+      const bool is_change =
+          job.row.phase == JobPhase::Rescheduling || job.row.phase == JobPhase::Restarting;
+      const bool waits = is_change && (!changing || job.draining > 0 || job.blocked == 0);
+      if (waits || job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Unknown) {
+        EXPECT_TRUE(is_set(TimerKind::Sole));
+      }
+      return;
+    }
+    EXPECT_FALSE(is_set(TimerKind::Sole));
+    EXPECT_EQ(is_set(TimerKind::Drain), job.draining > 0);
+    if (job.draining == 0) {
+      EXPECT_FALSE(is_set(TimerKind::Kill));
+    }
+    if (is_final(job.row.phase)) {
+      EXPECT_EQ(job.timers.earliest(), job.timers.at(TimerKind::Drain));
+      return;
+    }
+    EXPECT_EQ(job.timers.at(TimerKind::Run), job.started_at + job.spec->run_deadline);
+    EXPECT_EQ(is_set(TimerKind::Contact), job.row.phase == JobPhase::Unknown);
+    EXPECT_EQ(is_set(TimerKind::Wait),
+              job.row.phase == JobPhase::Pending && !job.spec->wait_deadline.is_forever());
+    if (job.row.phase == JobPhase::Starting) {
+      EXPECT_TRUE(is_set(TimerKind::Start) || is_set(TimerKind::Answer));
+    }
+    const bool is_change =
+        job.row.phase == JobPhase::Rescheduling || job.row.phase == JobPhase::Restarting;
+    if (!is_change || job.draining > 0) return;
+    if (!changing) {
+      EXPECT_TRUE(is_set(TimerKind::Answer));
+    } else if (job.blocked > 0) {
+      EXPECT_TRUE(is_set(TimerKind::Change));
+    } else {
+      EXPECT_TRUE(is_set(TimerKind::Lists) || is_set(TimerKind::Backoff));
     }
   }
 

@@ -14,7 +14,7 @@ constexpr scenarios::SectionKeys kSections[]{
     {"store", {"sqlite etcd_endpoints etcd_prefix etcd_tls leader_lease snapshot_every"}},
     {"settings",
      {"node_lease fence_margin takeover_grace retain_finished retain_finished_max "
-      "preemption_grace lemon_incidents lemon_window exclusion"}},
+      "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},
     {"cluster", {"groups"}},
     {"cluster.groups",
      {"name nodes node_names devices_per_node gpus_per_node device_model gpu cpu memory "

@@ -42,6 +42,7 @@ constexpr Rule kRules[]{
     {FaultKind::Delete, Target::Worker},
     {FaultKind::Hang, Target::Worker, kNoKeys, true},
     {FaultKind::Slow, Target::Worker, kFactor, true},
+    {FaultKind::Stuck, Target::Worker, kNoKeys, true},
     {FaultKind::Down, Target::Nodes, kNoKeys, true},
     {FaultKind::Up, Target::Nodes},
     {FaultKind::RebootLoop, Target::Nodes, kReboot},
@@ -235,6 +236,7 @@ void read_own(const MapReader& reader, const Scenario& scenario, Fault& fault) {
       return reader.read_enum("arrow", fault.arrow);
     case FaultKind::Delete:
     case FaultKind::Hang:
+    case FaultKind::Stuck:
     case FaultKind::Down:
     case FaultKind::Up:
     case FaultKind::AgentCrash:

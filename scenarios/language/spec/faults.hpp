@@ -31,6 +31,7 @@ enum class FaultKind : std::uint8_t {
   Delete,  ///< Is removed from outside: it is lost.
   Hang,    ///< Its process lives, but makes no progress and reports no profilings.
   Slow,    ///< Each unit of its work takes `factor` times as long.
+  Stuck,   ///< As Hang, and a kill takes effect only once it is over.
   // Of nodes.
   Down,              ///< Die with all they run.
   Up,                ///< Come back empty.
@@ -242,6 +243,7 @@ struct EnumNames<scenarios::FaultKind> {
                                      "delete",
                                      "hang",
                                      "slow",
+                                     "stuck",
                                      "down",
                                      "up",
                                      "reboot_loop",

@@ -30,7 +30,7 @@ constexpr SectionKeys kSections[]{
     {"jitter", {"timers batches planner clocks_ppm"}},
     {"controller",
      {"node_lease fence_margin takeover_grace retain_finished retain_finished_max "
-      "preemption_grace lemon_incidents lemon_window exclusion"}},
+      "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},
     {"timing",
      {"mode start stop restore rescale checkpoint_interval checkpoint_cost tick restart"}},
     {"jobs",

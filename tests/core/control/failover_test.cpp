@@ -110,7 +110,7 @@ TEST(Limits, JitterShortensTheDelayAndRepeats) {
     builder.raw().failover.jitter = 0.5;
     const JobId id = h.running(builder, 1);
     h.fail(id, 0);
-    return h.job(id).not_before - h.now;
+    return h.job(id).timers.at(TimerKind::Backoff) - h.now;
   };
   EXPECT_EQ(delay(1), delay(1));
   EXPECT_NE(delay(1), delay(2));
