@@ -134,7 +134,7 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
       return true;
     }
     if (entry.devices <= free && may_start(entry, reserved ? &*reserved : nullptr)) {
-      // The reservation costs more than the scan, so it waits for somebody who asks.
+      // The reservation costs more than the scan, so it is computed when it is first needed.
       if (!reserved) reserved = reserve(view, view.job(head));
       if (reserved->shadow.is_never()) return false;
       if (start_beside(view, entry, *reserved, plan)) {

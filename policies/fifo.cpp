@@ -5,7 +5,7 @@
 namespace orrery::policies {
 
 Plan Fifo::allocate(const JobView&, const ClusterView& view) {
-  // Whoever waits in front of the new job goes first; where one of them is stuck, so is the job.
+  // Jobs that wait in front of the new one go first; where one of them is stuck, so is the job.
   return optimize(view);
 }
 

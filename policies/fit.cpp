@@ -93,7 +93,7 @@ void Fit::start_waiting(const ClusterView& view, Plan& plan) {
   bool may_push = true;
   view.waiting().for_each([&](const WaitEntry& entry) {
     if (entry.devices <= gang_.device_room() && gang_.start(entry.job, plan)) return true;
-    // The queue descends by priority: where nobody gives way to one, nobody does to the next.
+    // The queue descends by priority: where no running job gives way to one, none does to the next.
     if (may_push && lower_.push_out(view.row(entry.job), gang_, plan) == Gang::Room::NobodyGivesWay)
       may_push = false;
     return true;

@@ -39,7 +39,7 @@ class Gang {
   /// Devices that no job holds, less what this call has given away.
   std::int64_t free_devices() const { return index().free_devices(); }
 
-  /// As above with parts of devices added up: nobody who needs more (JobRow::gang_room) can start.
+  /// As above with parts of devices added up: no job that needs more (JobRow::gang_room) can start.
   std::int64_t device_room() const { return index().device_room(); }
 
   /// Whether quotas let the job hold so much beside what this call has started.

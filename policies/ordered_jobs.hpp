@@ -13,7 +13,7 @@
 
 namespace orrery::policies {
 
-/// Priority first, then the policy's key, then age: who comes first compares less.
+/// Priority first, then the policy's key, then age: what comes first compares less.
 struct OrderKey {
   std::int32_t priority = 0;
   std::int64_t key = 0;  ///< Ascending.
@@ -60,7 +60,7 @@ class OrderedJobs {
       if (first.devices > gang.device_room() || !gang.start(place.job, plan))
         room = start_over(place);
       const bool started = room == Gang::Room::Started;
-      // Where nobody gives way to this one, nobody does to those behind it.
+      // Where no running job gives way to this one, none does to those behind it.
       if (room == Gang::Room::NobodyGivesWay && all_need_devices && gang.device_room() == 0) return;
       if ((started || !gang.quota_allows(place.job)) && ++first.next != first.end) {
         std::push_heap(heap.begin(), heap.end(), later);

@@ -81,7 +81,7 @@ Tiresias::Choice Tiresias::choose(const ClusterView& view,
   return choice;
 }
 
-/// False where a preemption would help nobody: some job does not fit although its count does. Such
+/// False where a preemption would help no job: some job does not fit although its count does. Such
 /// jobs are added to `blocked`, which stays sorted.
 bool Tiresias::place(const ClusterView& view,
                      const Choice& choice,

@@ -17,7 +17,8 @@ struct TiresiasParameters {
 /// Two queues of rigid jobs. A new job enters the first; service of `threshold_device_s` demotes it
 /// to the tail of the second for good. Each cycle scans the first queue, then the second, and runs
 /// every job whose devices are still left by count, so small jobs pass big ones; the rest is
-/// preempted. Who goes on running keeps its devices; others take the nodes with the most free ones.
+/// preempted. A job that goes on running keeps its devices; others take the nodes with the most
+/// free ones.
 ///
 /// (Gu et al., NSDI 2019; two queues, no promotion and this placement as in the Pollux artifact.)
 /// Jobs run at `rigid_replicas`, priorities come before the order of a queue, and fixed jobs keep
@@ -41,7 +42,7 @@ class Tiresias : public Policy {
   void load(ByteReader& in) override;
 
  private:
-  /// Who shall run, and who must give devices back.
+  /// The jobs that shall run, and those that must give devices back.
   struct Choice {
     std::vector<JobId> starting;
     std::vector<JobId> preempted;

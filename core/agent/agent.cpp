@@ -168,7 +168,7 @@ void Agent::on(const WorkerReady& event, Instant, AgentOutput& out) {
     out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
-  // One that is ending already is of no use to anybody as ready.
+  // One that is ending already is not reported as ready any more.
   const bool late_hello =
       worker->state == AgentWorkerState::Ready && worker->environment.value != 0;
   if (worker->state != AgentWorkerState::Starting && !late_hello) return;
@@ -242,8 +242,8 @@ void Agent::on(const SubMasterSpoke& event, Instant, AgentOutput& out) {
       {event.worker.job, event.role, event.worker.incarnation, event.incident, event.word});
 }
 
-// It never runs again, so its place may be taken elsewhere. Here its slot stays taken, and who
-// knows what else it holds: the node is to be given nothing more, which is its daemon's to say.
+// It never runs again, so its place may be taken elsewhere. Here its slot stays taken, and what
+// else it holds is unknown: the node is to be given nothing more, which is its daemon's to say.
 void Agent::on(const WorkerStuck& event, Instant, AgentOutput& out) {
   AgentWorker* worker = find(event.worker);
   if (worker == nullptr || worker->state != AgentWorkerState::Killed) {

@@ -123,7 +123,7 @@ struct WorkerExited {
   std::int32_t exit_code = 0;
 };
 
-/// The worker's process was removed by somebody else: nobody knows how it ended. Reported Lost.
+/// The worker's process was reaped by another process: how it ended is unknown. Reported Lost.
 struct WorkerVanished {
   WorkerName worker;
 };

@@ -27,8 +27,8 @@ class WorkerList {
       : WorkerList(std::vector<RunningWorker>(workers)) {}
 
   const std::vector<RunningWorker>& get() const {
-    static const std::vector<RunningWorker> kNobody;
-    return workers_ ? *workers_ : kNobody;
+    static const std::vector<RunningWorker> kNoWorkers;
+    return workers_ ? *workers_ : kNoWorkers;
   }
 
   auto begin() const { return get().begin(); }
@@ -50,7 +50,7 @@ class WorkerList {
   using iterator = const_iterator;
 
  private:
-  std::shared_ptr<const std::vector<RunningWorker>> workers_;  ///< Null: nobody.
+  std::shared_ptr<const std::vector<RunningWorker>> workers_;  ///< Null: none.
 };
 
 /// Order of a WorkerList.

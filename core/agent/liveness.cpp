@@ -179,7 +179,7 @@ std::size_t Liveness::noted() const {
   return noted;
 }
 
-// Its deadline stays: where nobody registers in time, the node is told to be silent as any other.
+// Its deadline stays: where no agent registers in time, the node is reported silent as any other.
 void Liveness::replaced(NodeId id) {
   if (id.index() >= nodes_.size() || !is_heard(id)) return;
   Node& node = nodes_[id.index()];

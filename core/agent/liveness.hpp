@@ -1,5 +1,5 @@
-// Who was last heard when: the controller's soft state, outside journal and digest. Out come the
-// edges that are journaled.
+// When each node and worker was last heard: the controller's soft state, outside journal and
+// digest. Out come the edges that are journaled.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct EnumNames<HeartbeatVerdict> {
 /// The controller's ear. All nodes' deadlines, complete lists and raw profilings.
 ///
 /// Its output are bodies of events in the order in which they are to be journaled. What a list does
-/// not name any more is lost; what it names although nobody asked for it makes the node "return"
+/// not name any more is lost; what it names although it was not ordered makes the node "return"
 /// with its whole list, so that the controller reconciles.
 ///
 /// An order is never given up by time, since one that is merely late would start what has been
@@ -59,7 +59,7 @@ class Liveness {
   /// returns with its next registration. A host whose orders cannot be lost never calls this.
   void connected(NodeId node);
 
-  /// The node is a new machine: nothing that was known of it holds any more. Whoever speaks for it
+  /// The node is a new machine: nothing that was known of it holds any more. Its agent
   /// has to register with the complete list of what runs there, within the lease of before.
   void replaced(NodeId node);
 

@@ -74,7 +74,7 @@ void Suspicions::reported(const WorkersChanged& report, Instant now) {
     if (is_up(report.fact)) {
       if (worker->ready) continue;
       worker->ready = true;
-      // While one comes up the others wait for him, and what was suspected of them was in vain.
+      // While one comes up the others wait for it, so what was suspected of them is dropped.
       for (Watched& peer : job.workers) {
         peer.sign_of_life = now;
         peer.told_hung = peer.told_slow = false;

@@ -1,5 +1,5 @@
-// Who lives but does not do his part: hangs and stragglers, from progress and raw profilings. Soft
-// state of the controller beside Liveness; out come the edges that are journaled.
+// Workers that live but make no or little progress: hangs and stragglers, from progress and raw
+// profilings. Soft state of the controller beside Liveness; out come the edges that are journaled.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RankStepTime {
 };
 
 /// Those whose step time exceeds `factor` times the lower median of all, ascending by place in
-/// `latest`. With a factor of 0 or fewer than two values nobody is.
+/// `latest`. With a factor of 0 or fewer than two values there is none.
 std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, double factor);
 
 /// Watches the workers of jobs that asked for it (`failover.hang_after`,
@@ -41,7 +41,7 @@ class Suspicions {
   /// The job is over.
   void forget(JobId job);
 
-  /// The controller orders a membership: who is who. Other orders change nothing.
+  /// The controller orders a membership: which worker has which rank. Other orders change nothing.
   void ordered(const CommandBody& order);
 
   /// A worker is ready, has ended or was lost.
@@ -55,7 +55,7 @@ class Suspicions {
   /// the job as a whole, a sign of life of every worker of that generation.
   void profiled(const ProfilingChanged& measured, Instant now, std::vector<EventBody>& edges);
 
-  /// Appends WorkerSuspected for everybody who has hung for long enough.
+  /// Appends WorkerSuspected for every worker that has hung for long enough.
   void time_reached(Instant now, std::vector<EventBody>& edges);
 
   /// When `time_reached` must be called at the latest.

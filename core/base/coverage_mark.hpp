@@ -31,7 +31,7 @@ enum class Mark : std::uint8_t {
   EarStaleEpoch,
   EarNotRegistered,
   EarLoss,      ///< A list does not name a worker any more.
-  EarSurprise,  ///< A list names a worker that nobody ordered.
+  EarSurprise,  ///< A list names a worker that was not ordered.
   EarSilence,   ///< A node's time is over.
   EarDoubt,     ///< A new connection, with orders of the one before that no list has named.
   // A leader with its nodes.

@@ -23,7 +23,7 @@ enum class Bug : std::uint8_t {
   IgnoreCompleteList,     ///< A returning node's list is not read for what is missing.
   LoseCounterInSnapshot,  ///< Restarts are not part of a snapshot.
   // The agent and the shim's fence.
-  ForgetSelfFence,       ///< An agent whose lease ran out kills nobody.
+  ForgetSelfFence,       ///< An agent whose lease ran out kills no worker.
   FenceTooLate,          ///< An agent takes its lease for twice as long as it is.
   ShimFenceNeverFires,   ///< A dead agent's workers live on.
   AdoptWithoutChecking,  ///< A restarted agent takes over workers whose lease has run out.
@@ -50,7 +50,7 @@ enum class Bug : std::uint8_t {
   PreemptionGraceIgnored,     ///< A preempted job has its own grace only.
   ShareRounding,              ///< A part of a device goes where a thousandth is missing.
   SilentNodeKeepsWorkers,     ///< A node's silence is not taken for the loss of its workers.
-  SpareNeverReturned,         ///< Nobody becomes a spare again.
+  SpareNeverReturned,         ///< No node becomes a spare again.
   StartByNotCleared,          ///< The deadline of a start is that of the first one for ever.
   WantsMoreForgotten,         ///< A job below its number is not looked at when room comes.
 };

@@ -116,7 +116,7 @@ class FreeIndex {
 
   bool changed_since(std::uint64_t version, std::vector<NodeId>& out) const;
 
-  /// Takes over all of `other` at once. For whoever follows this index by `changed_since`,
+  /// Takes over all of `other` at once. For readers that follow this index by `changed_since`,
   /// everything has changed.
   void become(const FreeIndex& other);
 

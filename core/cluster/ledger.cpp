@@ -32,7 +32,7 @@ std::int32_t amount_of(const Lease& lease, int unit) {
 // Whether what the index has for the node follows from the demand alone.
 bool is_plain(const Lease& lease) { return !takes_share(lease.demand) && lease.turns.group == 0; }
 
-// What those who take turns use of one unit: members of a group one at a time.
+// What leases that take turns use of one unit: members of a group one at a time.
 class TurnSums {
  public:
   void add(const Lease& lease, std::int32_t amount) {
@@ -302,7 +302,7 @@ bool Ledger::exchange_ports(LeaseId id, std::int32_t port) {
   return exchange.avoids;
 }
 
-// Which of these devices a claim may take whole, and which nobody uses, after a lease changed.
+// Which of these devices a claim may take whole, and which are unused, after a lease changed.
 void Ledger::recompute_masks(NodeId id, std::uint64_t devices) {
   LedgerNode& node = nodes_[id.index()];
   std::uint64_t claimed = 0;

@@ -1,4 +1,4 @@
-// The device ledger: who holds, waits for, or is giving back what, on every node.
+// The device ledger: which lease holds, waits for, or is giving back what, on every node.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace orrery {
 
 /// How far a lease has come. Its capacity counts as taken while Claimed or Held, and as free for
-/// new claims while Releasing; nobody may *use* a device until the lease before has gone.
+/// new claims while Releasing; no worker may *use* a device until the lease before has gone.
 enum class LeaseStage : std::uint8_t { Claimed, Held, Releasing };
 
 template <>
@@ -35,7 +35,7 @@ struct Lease {
   LeaseId previous;
   std::uint64_t hardware = 0;  ///< Bit i: piece i of the node's custom hardware.
   Share hardware_share;        ///< Of each of them.
-  TurnKey turns;               ///< With whom it shares by taking turns.
+  TurnKey turns;               ///< The leases that it takes turns with.
   PortRange ports;             ///< Of the node, until the lease is released; none where not asked.
 
   template <class Self, class Visitor>
@@ -106,7 +106,7 @@ class Ledger {
 
   /// Whether `seat` can be claimed now: the node is usable and has the CPU and memory of `demand`,
   /// and what the seat names is free or held by leases that take turns with it. Leases of `except`
-  /// count as given back already; none: nobody's. False where the node lacks what the seat names.
+  /// count as given back already; none: no lease's. False where the node lacks what the seat names.
   bool seat_fits(const Seat& seat,
                  const Demand& demand,
                  JobId owner,

@@ -1,5 +1,5 @@
-// The port ledger: which ports of which node belong to whom, so that workers which share a host
-// never listen on the same one.
+// The port ledger: which ports of which node belong to which worker, so that workers which share a
+// host never listen on the same one.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ inline constexpr std::int32_t kPortFirst = 22270;
 /// (net.ipv4.ip_local_port_range), which would collide with ours.
 inline constexpr std::int32_t kPortEnd = 32768;
 
-/// Ports of a node that are avoided at most. Who finds more of them in use is short of luck, not of
-/// ports, and its failures are counted.
+/// Ports of a node that are avoided at most. A worker that finds more of them in use has bad luck,
+/// not too few ports, and its failures are counted.
 inline constexpr std::size_t kAvoidedMax = 256;
 
 /// Ports that each node has to give.
@@ -81,7 +81,7 @@ struct NodePorts {
 /// place of its node that holds it, so the first worker on a node starts at 22270 and equal
 /// histories give equal ports. Conservation is an invariant: on every node, ports taken (or
 /// avoided) plus ports free are `kPortsPerNode`, and no port is taken twice. Nodes need no
-/// declaration; a cluster in which nobody asks for ports costs nothing. Plain data: part of the
+/// declaration; a cluster in which no job asks for ports costs nothing. Plain data: part of the
 /// controller's digested state.
 class PortLedger {
  public:
@@ -99,7 +99,7 @@ class PortLedger {
   /// Gives back a whole block that `take` gave; none is ignored. O(blocks on the node).
   void give(const PortBlock& block);
 
-  /// Something else on the host listens at the port: nobody is given it until `forget_avoided`.
+  /// Something else on the host listens at the port: no worker is given it until `forget_avoided`.
   /// False, and nothing has changed, where it is taken, or kAvoidedMax of the node are avoided.
   bool avoid(NodeId node, std::int32_t port);
 

@@ -39,7 +39,7 @@ struct Bundle {
   }
 };
 
-/// Who makes a device: decides which variable shows devices to a process.
+/// The vendor of a device: decides which variable shows devices to a process.
 enum class DeviceVendor : std::uint8_t { Nvidia, Amd, Ascend, Custom };
 
 template <>

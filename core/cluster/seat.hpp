@@ -27,8 +27,8 @@ struct Seat {
   }
 };
 
-/// Who may sit on the devices of whom: leases of one owner with the same `group` and different
-/// `member` take turns. Group 0: nobody.
+/// Which leases may share devices: leases of one owner with the same `group` and different
+/// `member` take turns. Group 0: none.
 struct TurnKey {
   std::uint16_t group = 0;
   std::uint16_t member = 0;

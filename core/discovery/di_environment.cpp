@@ -47,7 +47,7 @@ std::string url(const std::string& host, std::int32_t port) {
   return "tcp://" + host + ":" + std::to_string(port);
 }
 
-/// Whom the worker connects to when it starts; the others connect to it.
+/// The peers that the worker connects to when it starts; the others connect to it.
 std::string attach_list(const DiMembership& membership, Rank rank) {
   std::string out;
   if (rank == Rank{0} || membership.topology == Topology::Alone) return out;

@@ -27,7 +27,7 @@ struct DiMembership {
   Generation generation;
   Topology topology = Topology::Star;
   std::int32_t parallel_workers = 1;  ///< Listening processes of each worker, at least 1.
-  std::string server_url;             ///< "http://host:8081"; empty: nobody serves.
+  std::string server_url;             ///< "http://host:8081"; empty: there is no server.
   std::string domain;  ///< "svc.cluster.local" where each worker has a pod of its own with a name
                        ///< in it; empty: workers are reached at `DiWorker::host`.
   std::vector<std::string> roles;  ///< Names, by RoleIndex.
@@ -49,8 +49,8 @@ std::string host_of(const DiMembership& membership, Rank rank);
 [[nodiscard]] bool give_missing_ports(DiMembership& membership);
 
 /// The variables of one worker, in a fixed order; none for the native family. All workers must
-/// have ports. They describe the membership at the worker's start and are not renewed: whoever
-/// survives a change of membership learns the new one from its agent or from the server, never
+/// have ports. They describe the membership at the worker's start and are not renewed: a worker
+/// that survives a change of membership learns the new one from its agent or from the server, never
 /// from here. Cost: the length of the values, which name every worker.
 ///
 /// Both families: DI_JOB_ID `namespace/name`, DI_JOB_GENERATION, DI_SERVER_URL (where there is a
@@ -63,8 +63,8 @@ std::string host_of(const DiMembership& membership, Rank rank);
 /// Group: whole options of DI-engine's command line, P being the parallel workers.
 /// DI_PARALLEL_WORKERS_ARG `--parallel-workers=P`; DI_PORTS_ARG `--ports=` its P ports;
 /// DI_NODE_IDS_ARG `--node-ids=` rank * P to rank * P + P - 1; DI_ATTACHED_NODES_ARG `--attach-to=`
-/// whom it connects to as `tcp://host:port`, or empty: nobody in topology alone and at rank 0,
-/// rank 0's first port in star, all ports of all lower ranks in mesh.
+/// the peers that it connects to as `tcp://host:port`, or empty: none in topology alone and at rank
+/// 0, rank 0's first port in star, all ports of all lower ranks in mesh.
 std::vector<KeyValue> di_environment(const DiMembership& membership, Rank rank);
 
 }  // namespace orrery

@@ -53,7 +53,7 @@ bool is_still_starting(const StartWorkers& order, const WorkerStart& start, cons
   });
 }
 
-// Whom an order to start brings up; none for other orders.
+// The workers that an order to start brings up; none for other orders.
 std::pair<JobId, Incarnation> started_by(const Command& order) {
   const auto* start = std::get_if<StartWorkers>(&order.body);
   if (start == nullptr || start->workers.empty()) return {JobId::none(), {}};
@@ -61,7 +61,7 @@ std::pair<JobId, Incarnation> started_by(const Command& order) {
 }
 
 // An order to start may have been overtaken while its record became durable: its node was lost, or
-// the job ended. Whoever is not to start any more is left out; false where nobody is left.
+// the job ended. Workers that are not to start any more are left out; false where none is left.
 bool is_still_meant(Command& order, const State& state) {
   auto* start = std::get_if<StartWorkers>(&order.body);
   if (start == nullptr || order.sequence == state.sequence) return true;

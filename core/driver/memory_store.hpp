@@ -38,7 +38,7 @@ class MemoryStore final : public StateStore {
   Epoch leader_;  ///< The highest that has appended.
 };
 
-/// Keeps nothing but the count: for runs whose journal nobody will read. The chain digest is the
+/// Keeps nothing but the count: for runs whose journal will not be read. The chain digest is the
 /// driver's, so such a run can still be compared with a recorded one.
 class NullStore final : public StateStore {
  public:

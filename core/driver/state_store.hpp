@@ -41,7 +41,7 @@ class StateStore {
   /// `writer`. Returns at once where the store commits in the background; `durable()` tells how far
   /// it has come. The first append of an epoch deposes all leaders of lower ones: theirs are
   /// refused from then on, with ErrorCode::Conflict, as are records that do not continue the
-  /// journal because somebody else has.
+  /// journal because another writer has.
   virtual Status append(Epoch writer, std::span<const StoredRecord> records) = 0;
 
   /// The last record that survives a crash from now on; 0 where none.

@@ -23,7 +23,7 @@ class World {
 
   /// A start of this incarnation will not be issued: it was overtaken while its record became
   /// durable. A world that takes what is decided and not issued yet for a worker on its way has to
-  /// know; whoever passes calls on passes this one on.
+  /// know; a wrapper that passes calls on passes this one on too.
   virtual void withheld(JobId /*job*/, Incarnation /*incarnation*/) {}
 
   /// Waits until events are there or `deadline` is reached, whichever is first, and appends the

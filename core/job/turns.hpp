@@ -10,8 +10,8 @@ namespace orrery {
 /// Whether it is said of any role where its workers sit.
 bool is_seated(const JobSpec& spec);
 
-/// With whom the role takes turns: a declared group of roles, or the other worker groups of its
-/// virtual cluster.
+/// The roles that the role takes turns with: a declared group of roles, or the other worker groups
+/// of its virtual cluster.
 TurnKey turns_of(const JobSpec& spec, RoleIndex role);
 
 /// Whether the role's devices are counted with another role's, which it takes turns with: all but

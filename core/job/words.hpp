@@ -31,7 +31,7 @@ enum class CleanPodPolicy : std::uint8_t {
   None,     ///< Every worker is kept; followers run on until they end by themselves.
 };
 
-/// DI-orchestrator v1.0: who connects to whom.
+/// DI-orchestrator v1.0: which workers connect to which.
 enum class Topology : std::uint8_t { Star, Alone, Mesh };
 
 /// Which workers one failure restarts.
@@ -117,7 +117,8 @@ enum class WorkerFact : std::uint8_t {
   Exited,        ///< Ended with an exit code.
   Lost,          ///< Missing from its node's complete list, or deleted from outside.
   LaunchFailed,  ///< Never came up: refused by the node.
-  Running,       ///< Up as far as anybody can see: it has said no hello, so it cannot be told.
+  Running,       ///< Its process runs, but it said no hello to its agent: it cannot be notified of
+                 ///< changes.
 };
 
 template <>

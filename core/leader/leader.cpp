@@ -153,7 +153,7 @@ HeartbeatVerdict Leader::beat(NodeId from, HeardBeat heard, bool may_renew, Inst
   if (!established_) return verdict;
   switch (verdict) {
     case HeartbeatVerdict::Renewed:
-      // Whoever leads next may count on the end of leases that were not renewed any more.
+      // The next leader may count on the end of leases that were not renewed any more.
       if (!may_renew) break;
       streams_.renew(from, heard.beat.sent_at, heard.beat.registers);
       // Orders come after the lease that they need.

@@ -33,7 +33,7 @@ class NodeStreams {
   /// What the job is. Comes before the first order of the job on a stream.
   virtual void tell_job(NodeId node, const JobState& job) = 0;
 
-  /// Who all members of the job are. Comes before an order that starts some of them or tells them
+  /// All members of the job. Comes before an order that starts some of them or tells them
   /// their membership.
   virtual void tell_members(NodeId node, const JobState& job) = 0;
 
@@ -66,8 +66,8 @@ struct LeaderEntries {
 /// What is said of a worker is taken from its own node alone (own_word.hpp).
 ///
 /// Soft state: a successor begins with an empty one. What concerns a job is forgotten with the
-/// order that cleans it up; only who is on his way is expected until he is in a list or has ended.
-/// All instants are of one monotonic clock, the ear's; see LeaderEar.
+/// order that cleans it up; only workers that are starting are expected until they are in a list or
+/// have ended. All instants are of one monotonic clock, the ear's; see LeaderEar.
 class Leader {
  public:
   /// `state` is the leader's own; it and `streams` outlive the leader. `nodes`: how many are
@@ -103,8 +103,8 @@ class Leader {
 
   // --- what agents say; `from` is the node whose stream it came over ---
 
-  /// Takes a heartbeat and answers it. `may_renew`: nobody else can lead by now; without it no
-  /// lease is granted.
+  /// Takes a heartbeat and answers it. `may_renew`: no other controller can lead by now; without it
+  /// no lease is granted.
   HeartbeatVerdict beat(NodeId from, HeardBeat heard, bool may_renew, Instant now);
 
   /// What workers measured, equal values included: what has changed becomes news.
@@ -129,7 +129,7 @@ class Leader {
 
   /// What a client has said of a worker's measurements (rank none: of its job's), and what the
   /// controller has taken and journaled: a sign of life. Nothing more is journaled but what comes
-  /// of it, as of a beat's: that somebody straggles.
+  /// of it, as of a beat's: that a worker straggles.
   void measured(const ProfilingChanged& measured, Instant now) { ear_.measured(measured, now); }
 
   /// Of clients, and of the extension that replaces nodes.
@@ -145,7 +145,7 @@ class Leader {
 
   // --- time ---
 
-  /// Finds who has become silent: nothing waits for them.
+  /// Finds nodes that have become silent: nothing waits for them.
   void time_reached(Instant now);
 
   /// When `time_reached` must be called at the latest.

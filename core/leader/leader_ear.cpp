@@ -50,8 +50,9 @@ void LeaderEar::add_who_is_on_the_way(NodeReturned& returned) const {
     if (std::find(list.begin(), list.end(), worker) == list.end()) list.push_back(worker);
   };
   for (const RunningWorker& worker : liveness_.on_their_way(returned.node)) add(worker);
-  // Orders that wait for the store have not even gone out. Whoever starts holds something of the
-  // node, so only the jobs that do are looked at, and of those only what waits for the store now.
+  // Orders that wait for the store have not even gone out. A worker that starts holds something of
+  // the node, so only the jobs that do are looked at, and of those only what waits for the store
+  // now.
   for (const JobId id : owners_on(state_.ledger, returned.node)) {
     const JobState& job = state_.job(id);
     const auto known = jobs_.find(id);

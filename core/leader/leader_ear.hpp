@@ -20,7 +20,7 @@ namespace orrery {
 /// A heartbeat as it was heard, with what came along.
 struct HeardBeat {
   Heartbeat beat;
-  std::vector<ProfilingChanged> measured;  ///< Of workers that somebody watches.
+  std::vector<ProfilingChanged> measured;  ///< Of workers that are watched for hangs or stragglers.
   std::uint64_t lost_devices = 0;          ///< Registering: those of the node that do not work.
   bool held = false;                       ///< Registering: the node waits for its check.
   Instant leaves_at = Instant::never();    ///< Registering: the node has announced this.
@@ -31,8 +31,8 @@ struct HeardBeat {
 EventBody lack_of(NodeId node, std::uint64_t devices, bool held);
 
 /// Liveness and suspicions of one leader, with the inbox of its driver and what it has ordered.
-/// Soft state: a successor begins with an empty one. Part of Leader, which says whose word counts;
-/// nobody else drives it.
+/// Soft state: a successor begins with an empty one. Part of Leader, which checks that a report is
+/// of the node's own workers; it alone drives it.
 ///
 /// All instants of the interface are of one monotonic clock, the ear's; the journal's is ahead of
 /// it by a fixed duration. Before an order goes out, `ordered` is called; and when a node has a new
@@ -62,7 +62,7 @@ class LeaderEar {
   void issued(JobId job, Incarnation incarnation);
 
   /// An order goes out, or waits for its connection. One that cleans a job up is the last of it:
-  /// what was noted of the job is forgotten, but for who is on his way.
+  /// what was noted of the job is forgotten, except for workers that are starting.
   void ordered(const CommandBody& body);
 
   /// A start that was ordered was given up before it went out.
@@ -97,8 +97,9 @@ class LeaderEar {
   bool has_news() const { return !inbox_.empty(); }
 
   /// Hands on what the driver is to decide next: all there is, but up to the next complete list
-  /// only. A list accuses nobody whose start was decided after it was heard: what comes before it
-  /// is decided first, and whoever is on his way by then is added to it.
+  /// only. A list does not count a worker as missing whose start was decided after it was heard:
+  /// what comes before it is decided first, and every worker that is starting by then is added to
+  /// it.
   void take_news(std::vector<Event>& events);
 
   /// Forgets what has not been handed on: for a leader that decides nothing any more.

@@ -12,7 +12,7 @@ bool refused() {
   return false;
 }
 
-// Of nobody who is known: late, or made up.
+// Of an unknown worker: late, or made up.
 bool can_be_late(const JobState& job, Generation generation, Incarnation incarnation) {
   return generation <= job.row.generation && incarnation <= job.incarnation;
 }

@@ -3,7 +3,7 @@
 // A certificate proves which node speaks, not that it speaks of its own. So everything that an
 // agent says of a worker is held against where the controller has placed that worker; and what it
 // says of a node, or answers to what a node was asked, against that node. What names
-// nobody who is known any more is let through where it can only be late, since the core ignores it
+// no known worker any more is let through where it can only be late, since the core ignores it
 // for a named reason; what names a start, a generation or a job that does not exist yet is made up.
 #pragma once
 

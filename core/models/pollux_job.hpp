@@ -18,8 +18,8 @@ namespace orrery {
 /// * every change of placement costs `kRescaleDelay` with the GPUs held, before any progress;
 /// * progress counts iterations at the initial batch; an epoch ends at the least progress that any
 ///   measured run needed, and the crossing is rounded to a whole second, halves to the even one;
-/// * a crossing that rounds *back* to the start of a step still belongs to that step, so whoever
-///   schedules between two steps sees the job unfinished before it;
+/// * a crossing that rounds *back* to the start of a step still belongs to that step, so a policy
+///   that runs between two steps sees the job unfinished before it;
 /// * the job is complete when `epochs_max` epochs are.
 class PolluxJob {
  public:

@@ -21,7 +21,7 @@ class SpeedEstimates {
   virtual ~SpeedEstimates() = default;
 
   /// Time of one iteration of the job on `replicas` (1 or more) packed replicas. Nothing where the
-  /// job cannot run on so many, or nobody knows.
+  /// job cannot run on so many, or it is unknown.
   virtual std::optional<Duration> iteration_time(const JobSpec& spec, std::int32_t replicas) = 0;
 
   /// Iterations that are left, above 0.

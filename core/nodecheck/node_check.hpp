@@ -20,19 +20,20 @@ struct NodeMeasure {
   friend bool operator==(const NodeMeasure&, const NodeMeasure&) = default;
 };
 
-/// Who checks with whom: places in the list of nodes that are checked. Each stands in one group.
+/// The nodes that check together: places in the list of nodes that are checked. Each stands in one
+/// group.
 using CheckGroups = std::vector<std::vector<std::size_t>>;
 
 /// Neighbours in pairs. An odd one joins the last pair; a single node is a group alone.
 CheckGroups first_check_round(std::size_t nodes);
 
-/// The fastest of the first round with the slowest or failed, and so on inwards: who failed meets
-/// somebody who did not, as long as no more than half did. Partners of the first round are kept
+/// The fastest of the first round with the slowest or failed, and so on inwards: a node that failed
+/// meets one that did not, as long as no more than half did. Partners of the first round are kept
 /// apart where others are left. `first` has one measure for each node.
 CheckGroups second_check_round(std::span<const NodeMeasure> first);
 
-/// Who took longer than `factor` times the lower median, ascending: the rule that finds stragglers
-/// among workers (core/agent/suspicion.hpp).
+/// The nodes that took longer than `factor` times the lower median, ascending: the rule that finds
+/// stragglers among workers (core/agent/suspicion.hpp).
 std::vector<std::size_t> find_straggling_nodes(std::span<const Duration> took, double factor = 2);
 
 /// What two rounds show; ascending places.
@@ -48,7 +49,7 @@ CheckVerdict judge_nodes(std::span<const NodeMeasure> first,
                          std::span<const NodeMeasure> second,
                          double factor = 2);
 
-/// One check from the first order to the verdict. Whoever drives it orders the groups of `round()`,
+/// One check from the first order to the verdict. The caller orders the groups of `round()`,
 /// hands in what comes, and calls `give_up` at the deadline of a round.
 class NodeCheck {
  public:
@@ -58,14 +59,14 @@ class NodeCheck {
   /// 1 or 2; 3 when the verdict is there.
   std::int32_t round() const { return round_; }
 
-  /// Who checks with whom in this round.
+  /// The nodes that check together in this round.
   const CheckGroups& groups() const { return groups_; }
 
   /// The measure of a node in this round; a second one, and one of another round, is ignored.
   /// Returns whether a new round, or the verdict, came of it.
   bool take(std::size_t node, std::int32_t round, NodeMeasure measure);
 
-  /// Everybody who has not answered in this round has failed. Returns as `take`.
+  /// Every node that has not answered in this round has failed. Returns as `take`.
   bool give_up();
 
   /// After both rounds.

@@ -54,8 +54,8 @@ struct GroupEnvironment {
   TextPosition at;
 };
 
-/// A labelled group of nodes as declared; its shape (mappings, known fields) was checked by who
-/// read it.
+/// A labelled group of nodes as declared; its shape (mappings, known fields) was checked by its
+/// reader.
 struct GroupDeclaration {
   PlacedText label;
   PlacedText node_ranks;  ///< Rank text or "all".

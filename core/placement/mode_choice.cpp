@@ -102,7 +102,7 @@ std::optional<DevicePool> ModeChoice::pool_of(std::string_view name, const ReadR
 }
 
 void ModeChoice::read_pools() {
-  // In an evaluation whoever else is placed follows its text: nobody trains.
+  // In an evaluation every other component follows its text: none trains.
   if (!sizes_.evaluation) actor_ = pool_of(kActor, rules_.find(kActor));
   rollout_ = pool_of(kRollout, rules_.find(kRollout));
   if (sizes_.evaluation) return;

@@ -188,7 +188,8 @@ struct PlacementError {
   std::string needed;   ///< "process ranks that begin at 2".
   std::string remedy;   ///< "write '2-3:2-3'".
 
-  /// "subject: found ..., needed ...; remedy". Without the place: who prints knows the file.
+  /// "subject: found ..., needed ...; remedy". Without the place: the caller that prints knows the
+  /// file.
   std::string message() const;
 };
 

@@ -81,11 +81,11 @@ const NodeEnvironment* environment_of(const Inventory& inventory,
                                       const ComponentPlan& component,
                                       const Process& process);
 
-/// One key of `component_placement` as written: who is placed, on what, how.
+/// One key of `component_placement` as written: which components, on what, how.
 struct PlacementRule {
   PlacedText components;                ///< "actor,rollout".
   std::vector<PlacedText> node_groups;  ///< Labels; empty: the whole cluster. Each may hold commas.
-                                        ///< An empty label is one that nobody declared.
+                                        ///< An empty label is an undeclared one.
   std::optional<PlacedText> placement;  ///< Empty: the group form lacks it.
 };
 
@@ -120,7 +120,7 @@ struct ParallelSizes {
   bool auto_scheduler = false;
   bool use_pre_process_policy = false;
   bool evaluation =
-      false;  ///< Nobody trains: rollout alone decides, and an actor is not asked for.
+      false;  ///< No component trains: rollout alone decides, and an actor is not asked for.
 };
 
 /// Rules P1-P19: every component of every rule that is sound, in the order in which they are named;

@@ -30,7 +30,8 @@ class Policy {
   virtual Triggers triggers() const = 0;
 
   /// Whether it chooses how many replicas a preemptible job has. What a user asks for is a bound
-  /// then; under the others, who start a job with its minimum, the core brings the job to it.
+  /// then; under the other policies, which start a job with its minimum, the core brings the job to
+  /// it.
   virtual bool sizes_jobs() const { return false; }
 
   /// The placer that the policy was made with, for settings that name none; empty: the initial one.

@@ -125,7 +125,7 @@ struct QuotasDeclared {
 struct JobSubmitted {
   std::uint64_t request = 0;  ///< The client's id, 0 where none; answers carry it back.
   std::shared_ptr<const JobSpec> spec;
-  std::string user = {};  ///< Who submitted it, as far as is known; may be empty.
+  std::string user = {};  ///< The user that submitted it, as far as is known; may be empty.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -438,7 +438,7 @@ struct DevicesLost {
 };
 
 /// A node is held for its check: it is not used for new workers until DevicesLost says what of it
-/// works. Whoever works there goes on, but for those on `devices`.
+/// works. Workers there go on, but for those on `devices`.
 struct NodeHeld {
   NodeId node;
   std::uint64_t devices = 0;  ///< Those that do not work now, as in DevicesLost.

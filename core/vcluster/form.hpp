@@ -84,7 +84,7 @@ enum class Outcome : std::uint8_t {
 struct Forming {
   Outcome outcome = Outcome::Waiting;
   std::string
-      reason;  ///< What binds, for the user who waits (also when the job's wait_deadline
+      reason;  ///< What binds, for the user that waits (also when the job's wait_deadline
                ///< ends it): "virtual cluster train: needs ...; ... has 3". Empty if formed.
   std::vector<std::vector<BundlePlace>> clusters;  ///< Per request, in rank order; empty unless
                                                    ///< formed.

@@ -94,7 +94,7 @@ std::string EnvironmentNote::message() const {
     case NoteKind::BadName:
       return out + "needed a name without '=' and no zero byte; it is left out, rename it";
     case NoteKind::Reserved:
-      return out + "used '" + used + "': it tells the worker who it is; leave it out";
+      return out + "used '" + used + "': it identifies the worker; leave it out";
     case NoteKind::Overridden:
       return out + "used '" + used + "': the worker's own configuration demands it";
     case NoteKind::BadMode:

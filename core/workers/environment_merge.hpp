@@ -14,9 +14,9 @@ namespace orrery::workers {
 
 /// Where a variable comes from; a later source wins.
 enum class Layer : std::uint8_t {
-  Default,    ///< What a family's workers have unless anybody says otherwise.
+  Default,    ///< What a family's workers have unless another layer sets it.
   Node,       ///< The environment of the node's own daemon.
-  Driver,     ///< That of whoever submitted the job.
+  Driver,     ///< That of the user that submitted the job.
   Suggested,  ///< Chosen for this worker, unless its user says otherwise.
   User,       ///< Written in the job.
   NodeGroup,  ///< Written for the nodes of a group.
@@ -30,7 +30,7 @@ enum class PathMerge : std::uint8_t {
   Override,  ///< A later list replaces an earlier one.
 };
 
-/// Why a variable does not have the value that somebody gave it.
+/// Why a variable does not have the value that a layer gave it.
 enum class NoteKind : std::uint8_t {
   BadName,     ///< No variable can be called that, or hold that value; it is left out.
   Reserved,    ///< Only Computed may give it; it was taken out.
@@ -57,7 +57,7 @@ struct EnumNames<workers::PathMerge> {
 
 namespace orrery::workers {
 
-/// One thing that whoever wrote the variable should know.
+/// One note for the author of the variable.
 struct EnvironmentNote {
   NoteKind kind = NoteKind::Reserved;
   Layer layer = Layer::User;  ///< Whose value does not hold.
@@ -101,8 +101,8 @@ inline constexpr std::string_view kPathModeVariable = "RLINF_PATH_ENV_MERGE_MODE
 
 /// Merges all layers. How lists of paths are merged is what kPathModeVariable says after all
 /// layers, else `append`. Values of `reserved` names from Node and Driver are dropped without a
-/// word: they tell of whoever started the daemon; those from User and NodeGroup are dropped with a
-/// note, unless they are what is computed anyway.
+/// word: they come from the shell that started the daemon; those from User and NodeGroup are
+/// dropped with a note, unless they are what is computed anyway.
 WorkerEnvironment merge_environment(const EnvironmentInput& input);
 
 /// `front` before `back`, without empty entries, each entry at its first place.

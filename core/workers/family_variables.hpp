@@ -1,4 +1,4 @@
-// The variables by which each family of workers learns who it is. Every list is in a fixed order
+// The variables that tell a worker of each family its identity. Every list is in a fixed order
 // and names each variable once; docs/worker_environment.md has them in tables.
 #pragma once
 
@@ -51,13 +51,13 @@ std::vector<KeyValue> nemo_rl_variables(const Membership& worker);
 /// The lists that the family's workers have, one after the other.
 std::vector<KeyValue> family_variables(WorkerFamily family, const Membership& worker);
 
-/// What the family's workers have unless anybody, also the node, says otherwise.
+/// What the family's workers have unless another layer, also the node's, sets it.
 std::vector<KeyValue> default_variables(WorkerFamily family, DeviceVendor vendor);
 
 /// What they have unless their user says otherwise: the network interface of collectives.
 std::vector<KeyValue> suggested_variables(WorkerFamily family, const Membership& worker);
 
-/// Every name that `family_variables` may give, ascending: nobody else may give them.
+/// Every name that `family_variables` may give, ascending: no other layer may give them.
 std::vector<std::string_view> reserved_names(WorkerFamily family);
 
 /// Prefixes of names that the family's workers must not inherit from a launcher around the daemon.

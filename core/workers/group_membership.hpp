@@ -47,7 +47,7 @@ std::vector<EngineSeat> engines_of(const FormedGroup& group);
 /// ports come first where they begin on the same device.
 ///
 /// A leader sees the devices of its whole tied group on its node, because its engine runs on them;
-/// whoever is tied to it sees its own. Refused: more engines on a node than it has ports for.
+/// a worker that is tied to it sees its own. Refused: more engines on a node than it has ports for.
 Result<std::vector<GroupMember>> members_of(const FormedGroup& group,
                                             std::span<const NodeFacts> nodes,
                                             std::span<const EngineSeat> other_engines = {});

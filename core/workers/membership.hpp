@@ -14,7 +14,7 @@
 
 namespace orrery::workers {
 
-/// Where somebody listens.
+/// Where a worker listens.
 struct Endpoint {
   std::string address;    ///< Name or address; empty: not known.
   std::int32_t port = 0;  ///< 0: not known.

@@ -1,5 +1,5 @@
-// Calls of a method on a worker group: who runs, with which part of the data, and whose results
-// return. Nothing is called here; docs/virtual_clusters.md has the rules in one table.
+// Calls of a method on a worker group: which workers run, with which part of the data, and which
+// results return. Nothing is called here; docs/virtual_clusters.md has the rules in one table.
 #pragma once
 
 #include <array>

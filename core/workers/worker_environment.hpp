@@ -13,7 +13,7 @@ namespace orrery::workers {
 /// Variables that others give. Of one list and name the last holds.
 struct EnvironmentSources {
   std::vector<KeyValue> node;        ///< Of the node's own daemon.
-  std::vector<KeyValue> driver;      ///< Of whoever submitted the job.
+  std::vector<KeyValue> driver;      ///< Of the user that submitted the job.
   std::vector<KeyValue> user;        ///< Written in the job.
   std::vector<KeyValue> node_group;  ///< Written for the nodes of a group.
   std::vector<KeyValue> computed;    ///< Computed elsewhere for this worker: service discovery.
@@ -21,14 +21,14 @@ struct EnvironmentSources {
 };
 
 /// Everything that the worker's process starts with: the family's defaults < node < driver <
-/// suggested < user < node group < computed < overrides (see Layer). Whoever writes a computed
+/// suggested < user < node group < computed < overrides (see Layer). The author of a computed
 /// variable finds it in the notes.
 WorkerEnvironment environment_of(WorkerFamily family,
                                  const Membership& worker,
                                  const EnvironmentSources& sources);
 
 /// Names that `user` gives although they are computed for every worker of the family on devices of
-/// the vendor: for those who check a job before any of it has a place. In the order of `user`.
+/// the vendor: for checks of a job before any of it has a place. In the order of `user`.
 std::vector<std::string> computed_names_in(const std::vector<KeyValue>& user,
                                            WorkerFamily family,
                                            DeviceVendor vendor);

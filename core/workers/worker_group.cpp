@@ -169,7 +169,7 @@ Result<std::vector<std::int32_t>> data_leaders(const WorkerGroupLayout& layout,
           refused_group("sharding",
                         "found worker " + std::to_string(rank) + " at index " +
                             std::to_string(index) + " of axis " + std::string(data_axis) +
-                            ", who leads no tied group and has no engine, needed a leader; "
+                            ", which leads no tied group and has no engine, needed a leader; "
                             "put leaders at index 0 of the other axes"));
     out.push_back(rank);
   }

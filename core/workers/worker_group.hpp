@@ -1,5 +1,5 @@
-// Worker groups: which workers a role has on a virtual cluster, what they are called, and who leads
-// whom.
+// Worker groups: which workers a role has on a virtual cluster, what they are called, and which
+// leads which.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct GroupWorker {
   friend bool operator==(const GroupWorker&, const GroupWorker&) = default;
 };
 
-/// Workers that run one engine together. A worker that is tied to nobody is a tied group of its
+/// Workers that run one engine together. A worker that is tied to no other is a tied group of its
 /// own.
 struct TiedGroup {
   std::int32_t node = 0;              ///< Logical node of all its bundles.
@@ -67,7 +67,7 @@ Result<WorkerGroupLayout> lay_out(std::string_view prefix,
 
 /// The leaders that data is given to, by index along `data_axis`: ranks at index 0 of every other
 /// axis. Their number is the data-parallel size. Refuses a sharding that is not of exactly these
-/// workers, and one that gives data to a worker that leads nobody.
+/// workers, and one that gives data to a worker that leads no tied group.
 ///
 /// Without a sharding each tied group takes data of its own, and `leaders()` are the ones.
 Result<std::vector<std::int32_t>> data_leaders(const WorkerGroupLayout& layout,

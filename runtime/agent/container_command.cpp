@@ -24,7 +24,8 @@ std::vector<std::string> container_command(const ContainerParts& parts,
   out.push_back("--workdir=" + launch.working_directory);
   out.push_back("--volume=" + parts.folder + ":" + parts.folder);
   out.push_back("--volume=" + parts.socket + ":" + parts.socket);
-  // By name alone: the runtime takes the value from its own environment, where nobody lists it.
+  // By name alone: the runtime takes the value from its own environment, where no process list
+  // shows it.
   for (const std::string& variable : launch.environment)
     if (!is_ours(variable)) out.push_back("--env=" + variable.substr(0, variable.find('=')));
   out.push_back(parts.image);

@@ -20,7 +20,7 @@ ControllerLine::ControllerLine(LinkDialer& dialer,
 ControllerLine::~ControllerLine() { close(); }
 
 void ControllerLine::close() {
-  // First the stream, so that nobody calls the ear any more.
+  // First the stream, so that nothing calls the session any more.
   client_.reset();
   ear_.reset();
   welcome_by_ = Instant::never();
@@ -48,7 +48,7 @@ std::vector<LineEvent> ControllerLine::take(Instant now) {
     out.push_back(std::move(arrival.event));
     if (closed) lost(now, times_.longest_wait);
   }
-  // What came in time counts, though nobody has read it yet: the next call decides then.
+  // What came in time counts, though it was not read yet: the next call decides then.
   if (client_ && out.empty() && now >= welcome_by_) {
     out.push_back(LineClosed{"it has not welcomed this node in time"});
     lost(now, times_.longest_wait);
@@ -64,7 +64,7 @@ void ControllerLine::refused(const Refusal& refusal, Instant now) {
   leader_ = refusal.leader;
   lost(now, refusal.again ? times_.longest_wait : times_.hopeless_wait);
   if (!refusal.again) try_at_ = now + times_.hopeless_wait;
-  // Who leads is known: no reason to wait longer than it takes to spread the others.
+  // The leader is known: no reason to wait longer than it takes to spread the others.
   if (!leader_.empty())
     try_at_ = now + Duration{static_cast<std::int64_t>(
                         random_.below(static_cast<std::uint64_t>(times_.first_wait.ns) + 1))};

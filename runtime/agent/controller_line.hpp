@@ -49,8 +49,8 @@ class ControllerLine {
   /// When `keep` or `take` must be called at the latest.
   Instant next_try() const { return client_ ? welcome_by_ : try_at_; }
 
-  /// What has happened since the last call, in its order; of the present stream only. One on which
-  /// nobody has welcomed us in time is lost: who should have may have forgotten it.
+  /// What has happened since the last call, in its order; of the present stream only. A stream on
+  /// which no welcome came in time counts as lost: the controller may have forgotten it.
   std::vector<LineEvent> take(Instant now);
 
   /// Readable when `take` has something to give.

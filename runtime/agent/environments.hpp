@@ -16,9 +16,9 @@
 namespace orrery::runtime {
 
 /// Prepares environments by running each one's program under a shim, as a worker runs: with the
-/// workers' user, a log, and the agent's lease over it. One run serves all who wait for a key; one
-/// that a dead agent has begun is taken over. What failed is removed, and tried again when it is
-/// asked for again. Used by one thread.
+/// workers' user, a log, and the agent's lease over it. One run serves all workers that wait for a
+/// key; one that a dead agent has begun is taken over. What failed is removed, and tried again when
+/// it is asked for again. Used by one thread.
 class Environments {
  public:
   /// What all runs have in common.

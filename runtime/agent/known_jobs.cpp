@@ -25,7 +25,7 @@ KnownJobs::KnownJobs(std::string folder) : folder_(std::move(folder)) {
   remove_stray_volumes();
 }
 
-// Of jobs whose specification is gone: nobody else would remove them.
+// Of jobs whose specification is gone: nothing else would remove them.
 void KnownJobs::remove_stray_volumes() {
   std::vector<std::string> stray;
   std::error_code ignored;

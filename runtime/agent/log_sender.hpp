@@ -40,7 +40,7 @@ class LogSender {
   /// When `take` may have something to give.
   Instant next_at() const { return open_.empty() ? Instant::never() : next_at_; }
 
-  /// The stream is gone, and with it whoever asked.
+  /// The stream is gone, and with it the request for this log.
   void clear() { open_.clear(); }
 
  private:

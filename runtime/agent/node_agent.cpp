@@ -183,7 +183,7 @@ void NodeAgent::say_stuck(const WorkerName& worker) {
 void NodeAgent::tell_usable() {
   const std::pair now{lost_devices_, holds_stuck()};
   if (now == std::exchange(told_unusable_, now)) return;
-  // Without a cluster nobody needs to know; the first registration says it.
+  // Without a cluster nothing needs to be reported; the first registration says it.
   if (!agent_) return;
   const NodeId node = state_.record().node;
   if (now.second)

@@ -44,7 +44,7 @@ struct AgentHost {
   /// May be empty: checks are refused then.
   std::function<void(const CheckRequest&, std::function<void(CheckResult)>)> check;
 
-  /// Takes sentences for whoever runs the agent. May be empty.
+  /// Takes sentences for the operator of the agent. May be empty.
   std::function<void(const std::string&)> say;
 
   /// From a preemption notice (SIGUSR1) to the end that it announces.
@@ -178,7 +178,7 @@ class NodeAgent {
   WorkerSocket socket_;
   LogSender logs_;
   ControllerLine line_;
-  std::shared_ptr<Inbox<Word>> inbox_;  ///< Shared with those who may speak after our end.
+  std::shared_ptr<Inbox<Word>> inbox_;  ///< Shared with callbacks that may come after our end.
   int signals_ = -1;
 
   std::optional<Agent> agent_;  ///< Nothing before the first welcome of this node.
@@ -188,7 +188,8 @@ class NodeAgent {
   bool welcomed_ = false;         ///< On the present stream.
   bool leaving_cluster_ = false;  ///< What is left of an earlier cluster is being killed.
   bool stopping_ = false;
-  Instant kill_at_ = Instant::never();  ///< Stopping: when those who were asked are killed.
+  Instant kill_at_ =
+      Instant::never();  ///< Stopping: when workers that were asked to stop are killed.
   std::optional<AgentEnd> end_;
   std::deque<WaitingFact> facts_;       ///< Not told yet, bounded.
   std::deque<WorkerTrouble> troubles_;  ///< Likewise; told after the reports that they explain.

@@ -135,9 +135,9 @@ void NodeAgent::heard(const CheckRequest& request) {
 
 void NodeAgent::say_beat(const Heartbeat& heartbeat) {
   Beat beat = beat_of(heartbeat);
-  for (const auto& [who, values] : measured_) {
+  for (const auto& [worker, values] : measured_) {
     ProfilingChanged change;
-    std::tie(change.job, change.generation, change.rank) = who;
+    std::tie(change.job, change.generation, change.rank) = worker;
     for (const auto& [key, value] : values) change.values.push_back({key, value});
     beat.measured.push_back(std::move(change));
   }
@@ -169,7 +169,7 @@ void NodeAgent::send_facts() {
   }
 }
 
-// A new leader, or a new stream of the same one, knows nobody's.
+// A new leader, or a new stream of the same one, knows no worker's tokens.
 void NodeAgent::send_tokens() {
   constexpr std::size_t kAtOnce = 1000;
   WorkerTokens some;

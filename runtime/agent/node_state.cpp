@@ -49,7 +49,7 @@ Result<NodeState> NodeState::open(const std::string& folder) {
     if (!record)
       return state_refused(
           out.path("node"),
-          "it is damaged, so nobody knows what this node was; remove the folder once "
+          "it is damaged, so the name and number of this node are unknown; remove the folder once "
           "none of its workers lives");
     out.record_ = *std::move(record);
   }

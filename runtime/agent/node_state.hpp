@@ -38,8 +38,8 @@ struct NodeRecord {
 class NodeState {
  public:
   /// Makes the folder where there is none, takes its lock and begins a new life: its session number
-  /// is on disk before anybody hears of it. Errors: another agent holds the folder, or it cannot be
-  /// written.
+  /// is on disk before any controller hears of it. Errors: another agent holds the folder, or it
+  /// cannot be written.
   static Result<NodeState> open(const std::string& folder);
 
   const NodeRecord& record() const { return record_; }
@@ -47,7 +47,7 @@ class NodeState {
   /// Begins one more life inside this one, for a node that starts over.
   Status begin_session();
 
-  /// A controller has told who we are.
+  /// A controller has told this node's name and number.
   Status know(NodeId node, const Settings& settings);
 
   /// No controller is known any more.

@@ -22,8 +22,8 @@ namespace {
 // The shim's end of the pipe by which it says that the program runs.
 constexpr int kNotify = 3;
 
-// Nobody may be found so many times in a row: one look can miss who is made meanwhile, and the
-// first may be older than the shim's death.
+// A look must find no process so many times in a row: one look can miss a process that is made
+// meanwhile, and the first may be older than the shim's death.
 constexpr int kClearPasses = 3;
 
 Error refused(const std::string& subject, const char* what, int reason) {
@@ -104,7 +104,7 @@ std::optional<ShimProcess> ShimProcess::adopt(const std::string& folder, Process
   return out;
 }
 
-/// Whoever has the lock knows that no shim runs, and none begins to.
+/// The holder of the lock knows that no shim runs, and none begins to.
 bool ShimProcess::try_lock() {
   if (lock_.is_open()) return true;
   Descriptor lock(open(path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -113,7 +113,7 @@ bool ShimProcess::try_lock() {
   return true;
 }
 
-/// Of an adopted one: it writes down who it is once it has a worker.
+/// Of an adopted one: it writes down its process id once it has a worker.
 void ShimProcess::find_shim() {
   const std::optional<WorkerProcesses> processes =
       restored<WorkerProcesses>(read_file(path("pid")).value_or(""));
@@ -185,7 +185,7 @@ bool ShimProcess::shim_is_gone() {
     return true;
   }
   if (shim_.pid > 0 && is_alive(shim_)) return false;
-  // One that has not said who it is holds its lock all the same.
+  // One that has not written its process id holds its lock all the same.
   if (!try_lock()) return false;
   just_died_ = exit_.is_open();  // It was watched until now.
   return true;

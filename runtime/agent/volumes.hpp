@@ -29,7 +29,7 @@ struct VolumePlaces {
   std::string work;  ///< The worker's own folder.
   std::string job;   ///< For folders of the job; made here where one is needed.
   bool may_mount = false;
-  /// Whether a missing mount point is made on the node: workers who run as the agent's user could
+  /// Whether a missing mount point is made on the node: workers that run as the agent's user could
   /// make it themselves, others may not be given that right.
   bool may_make_targets = false;
 };

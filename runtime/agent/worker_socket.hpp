@@ -22,8 +22,8 @@
 
 namespace orrery::runtime {
 
-/// {"hello":{"worker":"JOB-INCARNATION-RANK","token":"..."}}: who speaks; the first word of each
-/// connection. The token is the worker's ORRERY_TOKEN: names can be guessed.
+/// {"hello":{"worker":"JOB-INCARNATION-RANK","token":"..."}}: names the worker; the first message
+/// of each connection. The token is the worker's ORRERY_TOKEN: names can be guessed.
 struct SaidHello {};
 
 /// {"profiling":{"step_time_s":0.1,...}}
@@ -56,12 +56,12 @@ struct WorkerWord {
 };
 
 /// Listens; takes words of workers that run, and hands lines to them. A line that is none, or that
-/// comes from somebody else, is answered by {"error":"..."}; what is too long, too many or too slow
-/// ends its connection. Used by one thread.
+/// comes from another process, is answered by {"error":"..."}; what is too long, too many or too
+/// slow ends its connection. Used by one thread.
 class WorkerSocket {
  public:
-  /// `user`: who may connect besides this program's own user and root; nothing: nobody. Errors: the
-  /// path is too long for a socket, or cannot be bound.
+  /// `user`: the user that may connect besides this program's own user and root; empty: none.
+  /// Errors: the path is too long for a socket, or cannot be bound.
   static Result<WorkerSocket> open(const std::string& path, std::optional<uid_t> user);
 
   void append_descriptors(std::vector<pollfd>& polled) const;

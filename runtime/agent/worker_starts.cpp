@@ -82,7 +82,7 @@ std::optional<FailedStart> WorkerStarts::begin(const SpawnWorker& order) {
 }
 
 bool WorkerStarts::may_start() {
-  if (room_ == 0) return false;  // Whoever becomes ready, or ends, brings the next turn.
+  if (room_ == 0) return false;  // A worker that becomes ready, or ends, brings the next turn.
   if (boot_time() >= turn_ends_) {
     held_up_ = true;
     return false;
@@ -105,7 +105,7 @@ std::vector<FailedStart> WorkerStarts::go_on(const std::vector<int>& readable, I
   room_ = kStartingMax - std::min(kStartingMax, table_.starting());
   held_up_ = false;
   environments_.look(readable, now);
-  // One answer for all who wait for a key: a failure is told once.
+  // One answer for all workers that wait for a key: a failure is reported once.
   std::map<std::string, Environments::Standing> standings;
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const SpawnWorker order = it->second;

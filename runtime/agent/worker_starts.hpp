@@ -44,7 +44,7 @@ class WorkerStarts {
   /// The controller's HTTP address, for workers that start from now on.
   void set_server_url(const std::string& url) { server_url_ = url; }
 
-  /// Starts a worker. Nothing: it has a shim now, or waits: for its environment, or for others who
+  /// Starts a worker. Nothing: it has a shim now, or waits: for its environment, or for others that
   /// start, so that the lease is renewed in between however many there are. Otherwise why not.
   std::optional<FailedStart> begin(const SpawnWorker& order);
 
@@ -54,7 +54,7 @@ class WorkerStarts {
   /// A worker that still waits has a new place in its job.
   void retell(const TellMembership& order);
 
-  /// Whether somebody could start at once and was only kept back for the next turn.
+  /// Whether a worker could start at once and was only kept back for the next turn.
   bool is_held_up() const { return held_up_; }
 
   /// Gives up a start that still waits. False where there is none.
@@ -92,14 +92,14 @@ class WorkerStarts {
   Environments environments_;
   std::string server_url_;
   std::map<WorkerName, SpawnWorker> waiting_;
-  Instant turn_ends_;     ///< Nobody starts in this turn any more after that.
+  Instant turn_ends_;     ///< No worker starts in this turn after that.
   std::size_t room_ = 1;  ///< How many more may be on their way to being ready.
   bool held_up_ = false;
   std::vector<FailedStart> warnings_;
   std::function<void(const WorkerToken&)> tell_token_;
 };
 
-/// 32 hexadecimal digits that nobody can guess.
+/// 32 hexadecimal digits that cannot be guessed.
 std::string random_token();
 
 }  // namespace orrery::runtime

@@ -112,7 +112,7 @@ class WorkerTable {
   /// Removes folders beyond the limits; `now` is the wall clock in nanoseconds.
   void collect(std::int64_t now);
 
-  /// Removes every folder. Only where nobody lives.
+  /// Removes every folder. Only where no worker lives.
   void forget_all();
 
   /// Of a worker that lives or whose folder is still kept; empty otherwise.

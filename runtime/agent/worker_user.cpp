@@ -83,7 +83,7 @@ Result<WorkerUser> find_worker_user(const std::string& name) {
                  0,
                  "worker_user",
                  "found " + name + ", but this agent runs as user " + std::to_string(geteuid()) +
-                     "; only root may run workers as somebody else"};
+                     "; only root may run workers as another user"};
   add_groups(*user);
   return *std::move(user);
 }

@@ -1,4 +1,4 @@
-// The user as whom workers run.
+// The user that workers run as.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct WorkerUser {
 
 /// Looks `name` up in the files of users and groups; directories of a network are not asked, for a
 /// static program has no modules for them: there give the number of the user, "1000" or "1000:100".
-/// Errors: nobody is called that, or this program may not become somebody else.
+/// Errors: there is no such user, or this program may not change its user.
 Result<WorkerUser> find_worker_user(const std::string& name);
 
 /// Lets a process run as the user; as this program's own where there is none.

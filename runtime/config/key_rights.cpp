@@ -24,7 +24,7 @@ std::optional<Error> check_kept_secret(const std::string& path) {
                std::string("mode ") + mode.data() +
                    " found, others can read or write it and take it for theirs; 0600 is needed: "
                    "chmod 600 " +
-                   path + ", and make it anew where somebody may have read it"};
+                   path + ", and make it anew where others may have read it"};
 }
 
 }  // namespace orrery::runtime

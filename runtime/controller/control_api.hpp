@@ -79,7 +79,7 @@ class TokenOwners {
  public:
   virtual ~TokenOwners() = default;
 
-  /// Whose token it is; nothing where it is nobody's, or that of a worker that has ended.
+  /// The worker that holds this token; nothing where it is unknown, or that of an ended worker.
   virtual std::optional<WorkerName> owner(const std::string& token, const State& state) const = 0;
 };
 
@@ -89,7 +89,7 @@ struct ControlView {
   const ControllerFacts& facts;
   std::span<const NodeFacts> nodes;     ///< By NodeId; as many as `state.nodes`.
   Instant now;                          ///< By the journal's clock.
-  const TokenOwners* tokens = nullptr;  ///< Of workers; null where nobody leads here.
+  const TokenOwners* tokens = nullptr;  ///< Of workers; null where no leader runs here.
 };
 
 /// How a request ended. Durable when it is told.
@@ -97,7 +97,7 @@ struct RequestOutcome {
   enum class Kind : std::uint8_t {
     Accepted,
     Refused,      ///< By the core: `message` says what was found and needed.
-    Unavailable,  ///< Not taken (`Admission`), or nobody knows what became of it.
+    Unavailable,  ///< Not taken (`Admission`), or its outcome is unknown.
   };
   Kind kind = Kind::Unavailable;
   JobId job;            ///< Of the answer; none where it names no known job.

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kLinesKept = 10'000;
 // Under load the inbox is emptied so often at most: thousands of heartbeats a second come one by
-// one, and waking for each costs more than what it says. Who comes after a quiet time waits not.
+// one, and waking for each costs more than handling it. A message after a quiet time is handled at
+// once.
 constexpr auto kBetweenSweeps = std::chrono::milliseconds(2);
 
 // Epochs that nodes were believed to have heard of, where the journal had not.
@@ -45,7 +46,7 @@ class LateSubscription final : public Subscription {
   std::shared_ptr<Place> place_;
 };
 
-/// Answers unless it is destroyed first, and then says so: nobody waits for ever.
+/// Answers unless it is destroyed first, and then says so: no caller waits for ever.
 class Answer {
  public:
   explicit Answer(std::function<void(const RequestOutcome&)> done) : done_(std::move(done)) {}
@@ -220,7 +221,7 @@ bool ControllerDaemon::says_hello(LinkId link, const std::vector<AgentMessage>& 
   return false;
 }
 
-// Whoever gets a stream could hold it for ever, and as many as there may be.
+// A client that gets a stream could hold it for ever, and as many as there may be.
 void ControllerDaemon::end_without_hello() {
   const auto now = TaskQueue::Clock::now();
   while (!without_hello_.empty() && without_hello_.begin()->second <= now) {
@@ -323,9 +324,9 @@ void ControllerDaemon::look_at_term() {
   if (term_->is_established() && admission_ != Admission::Open) tell_admission(Admission::Open, {});
 }
 
-// Nodes know more than the journal. The next term begins in an epoch that they obey. Who claims
-// records that cannot be is believed once, and epochs a bounded number of times: else one node
-// could keep all others from being led.
+// Nodes know more than the journal. The next term begins in an epoch that they obey. A node that
+// claims records that cannot be is believed once, and epochs a bounded number of times: else one
+// node could keep all others from being led.
 void ControllerDaemon::outgrow(Epoch later) {
   ++leaps_;
   epoch_min_ = later;
@@ -367,7 +368,8 @@ ControllerFacts ControllerDaemon::facts() {
   out.admission = admission_;
   out.why = why_;
   const std::optional<Candidate> leader = election_->leader();
-  // One that is about to lead, or did, is named already: nobody is sent from here to here.
+  // One that is about to lead, or did, is named already: no client is redirected to the controller
+  // that it asked.
   const bool is_other = leader && (leadership_ || leader->name != parts_.config.name);
   if (is_other) out.leader_url = leader->address;
   if (is_other && !leadership_ && admission_ == Admission::Starting) {

@@ -1,4 +1,4 @@
-// The controller's process: leads while it may, and answers whoever asks.
+// The controller process: campaigns for leadership, leads a term, serves requests.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@
 
 namespace orrery::runtime {
 
-/// What a controller is made of, chosen by whoever starts it.
+/// What a controller is made of, chosen by the program that starts it.
 struct ControllerParts {
   ControllerConfig config;
   /// Listens for agents; the listener outlives the server.
   std::function<Result<std::unique_ptr<LinkServer>>(LinkListener&)> listen;
   /// Makes the election; `lost` is for it to call.
   std::function<std::unique_ptr<Election>(Election::Lost lost)> election;
-  /// Opens the store for whoever has won this leadership.
+  /// Opens the store for the winner of this leadership.
   std::function<Result<std::unique_ptr<StateStore>>(const Leadership&)> open_store;
   /// A fresh policy for each term.
   std::function<std::unique_ptr<Policy>()> policy;

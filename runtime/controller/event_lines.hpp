@@ -1,4 +1,4 @@
-// What happened, in words: the last lines, and whoever follows them.
+// What happened, in words: the last lines, and their subscribers.
 #pragma once
 
 #include <cstddef>

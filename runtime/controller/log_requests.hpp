@@ -1,4 +1,4 @@
-// Logs on their way from nodes to whoever reads them.
+// Worker logs on their way from nodes to the clients that read them.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace orrery::runtime {
 
-/// Matches pieces of logs with those who asked for them. Used on the core thread, but for the end
+/// Matches pieces of logs with the requests for them. Used on the core thread, but for the end
 /// of a subscription, which may come on any.
 class LogRequests {
  public:
   using Told = std::function<void(std::string_view data, bool last, const std::string& error)>;
 
-  /// `cancel` is called on any thread with the request that nobody reads any more.
+  /// `cancel` is called on any thread with the request that has no reader any more.
   explicit LogRequests(std::function<void(std::uint64_t request, NodeId node)> cancel);
 
   /// Ends all of them with an error.

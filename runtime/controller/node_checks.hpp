@@ -1,4 +1,4 @@
-// Nodes are checked in pairs before work starts on them: who asks them, and what comes of it.
+// Nodes are checked in pairs before work starts on them: requests to the nodes and their results.
 #pragma once
 
 #include <cstdint>

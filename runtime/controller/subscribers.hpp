@@ -1,4 +1,4 @@
-// Whoever follows something, from any thread.
+// Subscribers of something, from any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace orrery::runtime {
 
-/// Hands what happens to everybody who follows it. Any thread; no call follows the end of a
+/// Hands what happens to all subscribers. Any thread; no call follows the end of a
 /// subscription, which may outlive this, and none may end a subscription from inside a call.
 template <class What>
 class Subscribers {
  public:
   using Told = std::function<void(const What&)>;
 
-  /// `before` is carried out first, while nobody is told anything else or added.
+  /// `before` is carried out first, while no subscriber is called or added.
   template <class Before>
   void tell(const What& what, Before before) {
     const std::lock_guard lock(table_->mutex);

@@ -10,7 +10,7 @@ void TaskQueue::post(Task task) {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     tasks_.push_back(std::move(task));
-    // Whoever takes is awake already, or will be by the first of them.
+    // The consumer is awake already, or will be by the first of them.
     if (tasks_.size() > 1) return;
   }
   changed_.notify_one();

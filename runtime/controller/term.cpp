@@ -115,7 +115,7 @@ Term::~Term() {
     for (const auto& done : askers) done(unknown);
   const std::string why = "the controller's term is over";
   links_.close_all(why);
-  // Streams that wait for their welcome are nobody's yet, and nobody would answer them.
+  // Streams that wait for their welcome belong to no node yet, and nothing would answer them.
   for (const Guest& guest : std::exchange(guests_, {})) parts_.links.close(guest.link, why);
   for (const std::uint64_t link : std::exchange(welcoming_, {}))
     parts_.links.close(LinkId{link}, why);
@@ -165,7 +165,7 @@ void Term::ask(EventBody request, std::function<void(const RequestOutcome&)> don
     asked_[*number].push_back(std::move(done));
     return leader_.told(Origin::External, std::move(request), now, now);
   }
-  // Nobody answers these: what the step did not ignore holds as soon as its record is durable.
+  // These are not answered: what the step did not ignore holds as soon as its record is durable.
   const JobId job = job_of(request);
   std::optional<ProfilingChanged> measured;
   if (auto* profiling = std::get_if<ProfilingChanged>(&request)) {
@@ -217,8 +217,8 @@ void Term::work() {
   answer_durable();
 }
 
-// The driver hears of a refusal where it has more to write. Who waits for what was refused, a node
-// for its welcome, must not wait for that.
+// The driver hears of a refusal where it has more to write. A node that waits for what was refused,
+// such as its welcome, must not wait for that.
 void Term::look_at_store() {
   if (halted_ || !store_) return;
   if (Status taken = store_->status(); !taken) halt(taken.errors());
@@ -370,7 +370,7 @@ void Term::on_notices(std::span<const Notice> notices, const State&) {
   for (const Notice& notice : notices) {
     if (notice.kind == NoticeKind::IgnoredReport) {
       ignored_ = std::string(in_words(notice.ignored));
-      continue;  // Of interest to whoever asked; a late report is nothing to tell people of.
+      continue;  // Of interest to the reporter only; a late report is no notice for people.
     }
     if (!notice.job.is_none()) parts_.changes.tell(notice.job);
     add_line(notice.at, notice.job, notice.node, user_event(notice));

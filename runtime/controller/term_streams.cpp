@@ -1,4 +1,4 @@
-// Who comes to a term over its streams, and what agents say there.
+// Nodes that connect to a term over their streams, and what agents report there.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -42,7 +42,7 @@ NodeGroup group_of(const Hello& hello) {
 
 }  // namespace
 
-// --- who comes ---
+// --- connecting nodes ---
 
 void Term::heard(LinkId link, const Peer& peer, AgentMessage message) {
   if (const auto* said = std::get_if<Hello>(&message)) return hello(link, peer, *said);
@@ -98,7 +98,8 @@ void Term::hello(LinkId link, const Peer& peer, const Hello& said) {
                   std::to_string(said.inventory.devices.size()) +
                       " devices found, at most 64 can be managed on a node; configure fewer",
                   false);
-  // Nothing can be promised to who comes now; who asks again may find the next term.
+  // Nothing can be promised to a node that connects now; if it asks again it may find the next
+  // term.
   if (halted_) return refuse(link, kHaltedTerm, true);
   guests_.push_back({link, peer, said});
 }
@@ -109,7 +110,7 @@ void Term::turn_guests_away() {
     refuse(LinkId{link}, kHaltedTerm, true);
 }
 
-// Nodes that said hello since the last sweep; those that nobody knows are declared together.
+// Nodes that said hello since the last sweep; unknown ones are declared together.
 void Term::declare_guests() {
   if (guests_.empty() || !established_ || halted_) return;
   const State& state = controller_->state();
@@ -128,7 +129,7 @@ void Term::declare_guests() {
   if (!declared.groups.empty()) {
     const Instant now = clock_.now();
     const std::size_t before = state.nodes.size();
-    // Until this has succeeded they are guests, whom a halt turns away.
+    // Until this has succeeded they are pending, and a halt turns them away.
     if (!driver_.apply({{now, now, Origin::External, std::move(declared)}})) return halt();
     if (parts_.config.node_check && !hold_back(before)) return halt();
     leader_.declare_nodes(static_cast<std::uint32_t>(state.nodes.size() - before), now);
@@ -203,7 +204,7 @@ bool Term::look_for_later_records(NodeId node, const Beat& beat) {
   const bool later_record = parts_.trusts_seen && beat.registers && beat.seen >= begun_at_ &&
                             beat.seen > links_.last_sent(node);
   if (!later_epoch && !later_record) return false;
-  constexpr std::uint32_t kLeapMax = 1'000'000;  // Terms; nobody has led so many.
+  constexpr std::uint32_t kLeapMax = 1'000'000;  // Terms; no leader had so many.
   if (later_epoch && beat.epoch.value - epoch_.value > kLeapMax) return false;
   outgrown_ = Epoch{std::max(beat.epoch, epoch_).value + kEpochLeap};
   add_line(clock_.now(),
@@ -217,7 +218,8 @@ bool Term::look_for_later_records(NodeId node, const Beat& beat) {
                 ", when its term began: it was put back from a copy, or has lost its end; what "
                 "came later is forgotten, and epoch " +
                 std::to_string(outgrown_->value) +
-                " begins; where nobody put a copy back, restore one and look for jobs to submit "
+                " begins; where no backup was restored on purpose, restore one and look for jobs "
+                "to submit "
                 "again"});
   return true;
 }

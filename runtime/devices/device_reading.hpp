@@ -1,4 +1,4 @@
-// What is read from the devices of a node, and who reads it: NVML, or a stand-in of tests.
+// What is read from the devices of a node, and its readers: NVML, or a stand-in of tests.
 #pragma once
 
 #include <cstdint>

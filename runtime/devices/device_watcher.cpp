@@ -13,7 +13,7 @@ Instant steady_now() {
               .count()};
 }
 
-/// Whoever destroys a watcher waits no longer than this for a wait to end.
+/// Destroying a watcher waits no longer than this for a wait to end.
 constexpr Duration kSlice = Duration::milliseconds(100);
 
 }  // namespace

@@ -55,7 +55,7 @@ class HelperReader : public DeviceReader {
 
   std::vector<DeviceReading> read() override {
     std::vector<DeviceReading> readings(devices_.size());
-    if (!process_ && !start_again()) return nobody_answers("the reader of devices cannot start");
+    if (!process_ && !start_again()) return no_answer("the reader of devices cannot start");
     process_->say("read\n");
     std::size_t row = 0;
     while (const auto line = process_->line(patience_)) {
@@ -67,7 +67,7 @@ class HelperReader : public DeviceReader {
     }
     const bool ended = process_->ended();
     process_.reset();
-    return nobody_answers(ended ? "the reader of devices has ended" : "the driver does not answer");
+    return no_answer(ended ? "the reader of devices has ended" : "the driver does not answer");
   }
 
   std::vector<DeviceXid> wait_for_xids(Duration longest) override {
@@ -112,7 +112,7 @@ class HelperReader : public DeviceReader {
       waiting_.push_back({*rows_[xid.device], xid.xid});
   }
 
-  std::vector<DeviceReading> nobody_answers(const std::string& why) const {
+  std::vector<DeviceReading> no_answer(const std::string& why) const {
     DeviceReading reading;
     reading.answers = false;
     reading.trouble = why;

@@ -70,7 +70,7 @@ class NvmlReader : public DeviceReader {
       nvml::EventData event{};
       const int code = nvml().event_set_wait(events_, &event, patience);
       if (code != Code::kSuccess) {
-        // A lost GPU may end the wait at once, again and again; readings tell who it is.
+        // A lost GPU may end the wait at once, again and again; readings tell which one it is.
         if (code != Code::kTimeout && xids.empty())
           std::this_thread::sleep_for(std::chrono::milliseconds(patience));
         break;

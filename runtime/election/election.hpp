@@ -22,9 +22,9 @@ struct Candidate {
 
 /// One leadership that was won.
 struct Leadership {
-  /// Rises with each leadership of the election, whoever wins; 0 where there is no election. Every
-  /// write to a store that is shared by the candidates is refused unless it carries the current
-  /// one. It is not the epoch, which is in the journal and rises with `EpochStarted`.
+  /// Rises with each leadership of the election, whichever candidate wins; 0 where there is no
+  /// election. Every write to a store that is shared by the candidates is refused unless it carries
+  /// the current one. It is not the epoch, which is in the journal and rises with `EpochStarted`.
   std::int64_t fence = 0;
 };
 
@@ -37,7 +37,7 @@ class Election {
 
   /// What is called where a leadership is over without `resign`, with the reason; once for each
   /// leadership, on a thread of the election. It must not call back into the election, but for what
-  /// every thread may call. Whoever leads must stop issuing orders and end its term.
+  /// every thread may call. The leader must stop issuing orders and end its term.
   using Lost = std::function<void(const Errors&)>;
 
   virtual ~Election() = default;
@@ -47,10 +47,10 @@ class Election {
   /// settings; a service that is out of reach is waited for.
   virtual Result<std::optional<Leadership>> campaign(std::stop_token cancel) = 0;
 
-  /// Until when it is certain that nobody else leads: `Clock::time_point::min()` for whoever does
-  /// not lead, `max()` where nobody else can. It moves ahead while the service of the election
-  /// answers. A leader that is past it must renew no agent's lease, since its successor may count
-  /// on the end of those; it may go on where `until` moves ahead again.
+  /// Until when it is certain that no other candidate leads: `Clock::time_point::min()` where this
+  /// one does not lead, `max()` where no other can. It moves ahead while the service of the
+  /// election answers. A leader that is past it must renew no agent's lease, since its successor
+  /// may count on the end of those; it may go on where `until` moves ahead again.
   virtual Clock::time_point until() const = 0;
 
   bool is_certain() const { return Clock::now() < until(); }
@@ -59,7 +59,7 @@ class Election {
   /// there is none. The last record must be durable before. What fails then ends by itself.
   virtual Status resign() = 0;
 
-  /// Who leads as far as is known here; none where nobody does or that is not known.
+  /// The leader as far as is known here; none where there is none or it is not known.
   virtual std::optional<Candidate> leader() const = 0;
 };
 

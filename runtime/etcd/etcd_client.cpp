@@ -205,7 +205,7 @@ struct Member {
         watch(pb::Watch::NewStub(channel)),
         maintenance(pb::Maintenance::NewStub(channel)) {}
 
-  /// Whether it is connected, after at most `limit`. gRPC connects only while somebody waits for
+  /// Whether it is connected, after at most `limit`. gRPC connects only while a caller waits for
   /// it: a call that fails at once because there is no connection brings none about.
   bool is_connected(milliseconds limit) const {
     const gpr_timespec deadline = in(limit);
@@ -230,7 +230,7 @@ struct Member {
 
 struct EtcdClient::Members {
   std::vector<Member> all;
-  std::atomic<std::size_t> current = 0;  ///< Who answered last.
+  std::atomic<std::size_t> current = 0;  ///< The member that answered last.
 
   Member& at(std::size_t number) { return all[number % all.size()]; }
 
@@ -408,7 +408,7 @@ Status EtcdClient::compact(std::int64_t revision) {
   return members_->try_each(
       *this, "compacting", settings_.patience, [&](Member& member, grpc::ClientContext& context) {
         const grpc::Status status = member.kv->Compact(&context, request, &response);
-        // Somebody has compacted further already.
+        // Another client has compacted further already.
         return status.error_code() == grpc::StatusCode::OUT_OF_RANGE ? grpc::Status::OK : status;
       });
 }

@@ -16,7 +16,7 @@ constexpr int kBeatsPerLease = 5;
 // A watch tells of an end at once; this is for watches that stand still.
 constexpr milliseconds kLookAgain{500};
 constexpr milliseconds kPauseAfterFailure{50};
-constexpr milliseconds kLookPatience{1'000};  // Whoever gives a campaign up waits for it.
+constexpr milliseconds kLookPatience{1'000};  // Giving up a campaign waits for it.
 // What cannot be given back soon ends by itself soon after.
 constexpr milliseconds kResignPatience{1'000};
 
@@ -78,7 +78,7 @@ std::optional<Candidate> EtcdElection::leader() const {
 Result<std::optional<Leadership>> EtcdElection::campaign(std::stop_token cancel) {
   static_cast<void>(resign());  // Where that fails, the lease ends by itself, and is waited for.
   while (!cancel.stop_requested()) {
-    const Result<bool> taken = somebody_leads();
+    const Result<bool> taken = has_leader();
     if (taken && *taken) {
       wait_for_change(cancel);
       continue;
@@ -98,7 +98,7 @@ Result<std::optional<Leadership>> EtcdElection::campaign(std::stop_token cancel)
   return std::optional<Leadership>{};
 }
 
-Result<bool> EtcdElection::somebody_leads() {
+Result<bool> EtcdElection::has_leader() {
   const Result<EtcdAnswer> read = client_.read(EtcdRange::key(key_), {.patience = kLookPatience});
   if (!read) return read.errors();
   return !read->pairs.empty();

@@ -25,8 +25,8 @@ struct EtcdElectionOptions {
   std::chrono::seconds lease{3};
 };
 
-/// Whoever creates the leader's key leads for as long as the key is there. The key goes with a
-/// lease that a thread of the leader renews; so a leader that is dead, stopped or cut off is
+/// The candidate that creates the leader's key leads for as long as the key is there. The key goes
+/// with a lease that a thread of the leader renews; so a leader that is dead, stopped or cut off is
 /// succeeded within the lease and half a second. `Leadership::fence` is the revision that created
 /// the key: EtcdStore has every write compared with it.
 ///
@@ -62,7 +62,7 @@ class EtcdElection final : public Election {
     Leadership leadership;
   };
 
-  Result<bool> somebody_leads();
+  Result<bool> has_leader();
   Result<std::optional<Won>> try_to_win();
   void wait_for_change(const std::stop_token& cancel);
   void observe(const std::string* value);

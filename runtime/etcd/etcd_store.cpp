@@ -51,7 +51,7 @@ EtcdStore::EtcdStore(EtcdClient& client,
       leader_key_(options_.prefix + "/leader") {}
 
 EtcdStore::~EtcdStore() {
-  // A destructor cannot answer; whoever must know has called sync().
+  // A destructor cannot report an error; a caller that must know has called sync().
   if (!group_.empty()) static_cast<void>(sync());
 }
 
@@ -196,7 +196,7 @@ Status EtcdStore::commit(std::vector<EtcdOperation> operations, EtcdTail tail) {
   return Done{};
 }
 
-/// Whom we lost the journal to.
+/// The writer that deposed this one.
 Errors EtcdStore::why_refused(const EtcdAnswer& answer) const {
   bool leads = false;
   for (const EtcdPair& pair : answer.pairs) {
@@ -337,7 +337,7 @@ Status EtcdStore::read_chunks(Sequence first,
 
 Status EtcdStore::read_from(Sequence first, const std::function<bool(const StoredRecord&)>& visit) {
   if (!leadership_) {
-    // Who appends may have pruned since.
+    // The writer may have pruned since.
     if (Status read = read_tail(); !read) return read;
   } else if (!broken_) {
     if (Status synced = sync(); !synced) return synced;

@@ -8,7 +8,7 @@ namespace orrery::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds kPauseBeforeWatchingAgain{50};
-constexpr std::chrono::milliseconds kReadPatience{1'000};  // Whoever ends the watch waits for it.
+constexpr std::chrono::milliseconds kReadPatience{1'000};  // Ending the watch waits for it.
 
 }  // namespace
 

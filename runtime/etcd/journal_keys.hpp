@@ -1,6 +1,6 @@
 // How a journal lies in etcd: its keys, and what their values hold.
 //
-//   PREFIX/leader                          who leads (EtcdElection)
+//   PREFIX/leader                          the leader (EtcdElection)
 //   PREFIX/tail                            where the journal ends; written with every transaction
 //   PREFIX/journal/FIRST[.PIECE]           records from FIRST on
 //   PREFIX/snapshot/SEQUENCE.PIECE         the bytes of a snapshot

@@ -1,4 +1,4 @@
-// Who asks, and what they may.
+// The client of a request, and what it may do.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ enum class Role : std::uint8_t {
   Admin,   ///< Nodes too.
 };
 
-/// The name of whoever is not asked for one.
+/// The name of clients that are not asked for one.
 inline constexpr std::string_view kLocalName = "local";
 
 struct Identity {
@@ -35,7 +35,7 @@ class Authenticator {
  public:
   virtual ~Authenticator() = default;
 
-  /// Whose token this is; nothing where it is nobody's.
+  /// The client that holds this token; nothing where it is unknown.
   virtual std::optional<Identity> identify(std::string_view token) = 0;
 };
 
@@ -45,10 +45,10 @@ struct Denial {
   std::string message;
 };
 
-/// Who asks: by the token of the request (a worker's, told by its beginning, is only taken down),
+/// The client: by the token of the request (a worker's, told by its beginning, is only taken down),
 /// else by the client's certificate (unit: role, common name: name), else, where nothing is
-/// encrypted, everybody who can connect is an administrator. `tokens` may be null. A token that is
-/// nobody's is a denial, whatever else the client shows.
+/// encrypted, any process that can connect is an administrator. `tokens` may be null. An unknown
+/// token is a denial, whatever else the client shows.
 Denial identify(const Request& request, Authenticator* tokens, Identity& who);
 
 /// Pages of the web that a browser on this machine shows must not reach a controller that trusts

@@ -15,7 +15,7 @@ struct WantedJobs {
   std::vector<std::shared_ptr<const JobSpec>> specs;
   std::vector<std::string> warnings;
   std::string key;   ///< Of the client; empty: each try is another one.
-  std::string user;  ///< Who submits what is new; may be empty.
+  std::string user;  ///< The user that submits new jobs; may be empty.
   bool dry = false;  ///< Says what would be done.
 };
 

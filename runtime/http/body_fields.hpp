@@ -12,7 +12,7 @@
 
 namespace orrery::http {
 
-/// One object whose values are plain. Whoever reads a field takes it.
+/// One object whose values are plain. Reading a field takes it.
 class BodyFields {
  public:
   /// Errors: text that is no JSON object. An empty body is an empty object.
@@ -27,7 +27,7 @@ class BodyFields {
 
   bool take_flag(std::string_view name);
 
-  /// What was wrong, and the fields that nobody took.
+  /// What was wrong, and the fields that were not taken.
   Errors errors(std::string_view known) const;
 
  private:

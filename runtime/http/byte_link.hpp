@@ -18,7 +18,7 @@ using Socket = boost::asio::generic::stream_protocol::socket;
 using IoDone = std::function<void(const boost::system::error_code&, std::size_t)>;
 
 /// One connection. At most one read and one write at a time; buffers live until they are done. A
-/// link must stay alive until then too: whoever waits holds it.
+/// link must stay alive until then too: the callback that waits holds it.
 class ByteLink {
  public:
   virtual ~ByteLink() = default;

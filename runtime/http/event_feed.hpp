@@ -1,4 +1,4 @@
-// The latest event lines, and those who follow them.
+// The latest event lines, and their followers.
 #pragma once
 
 #include <cstdint>

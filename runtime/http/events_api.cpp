@@ -21,7 +21,7 @@ void events(const CallPtr& call, EventFeed& feed) {
   if (!query_is_sound(call, "job, backlog, since, follow")) return;
   if (const std::string_view last = call->request.header("Last-Event-ID"); !last.empty())
     since = last;
-  // Who says where it stopped wants all that came since then.
+  // A client that says where it stopped wants all that came since then.
   const bool resumes = !since.empty();
   if (resumes) {
     const std::optional<std::uint64_t> number = feed.number_of(since);

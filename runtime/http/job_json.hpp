@@ -44,7 +44,7 @@ struct Member {
   }
 };
 
-/// Who belongs to a job now.
+/// The workers of a job now.
 struct Membership {
   std::string job;
   JobPhase phase = JobPhase::Pending;

@@ -57,7 +57,7 @@ void MembershipPolls::look(const std::string& job) {
   if (waiting == waiting_.end()) return;
   Generation least{UINT32_MAX};
   for (const auto& [number, poll] : waiting->second.polls) least = std::min(least, poll.generation);
-  // Where nobody would get an answer nothing is copied.
+  // Where no client would get an answer nothing is copied.
   const auto post = [self = shared_from_this()](auto task) {
     self->door_.executor()->post(std::move(task));
   };

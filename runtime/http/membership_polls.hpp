@@ -13,8 +13,8 @@
 
 namespace orrery::http {
 
-/// Long polls for memberships. One subscription and one look at the state serve all who wait for a
-/// job. On the I/O thread, but for `start` and `stop`.
+/// Long polls for memberships. One subscription and one look at the state serve all clients that
+/// wait for a job. On the I/O thread, but for `start` and `stop`.
 class MembershipPolls : public std::enable_shared_from_this<MembershipPolls> {
  public:
   explicit MembershipPolls(ControlDoor door) : door_(std::move(door)) {}

@@ -87,7 +87,7 @@ void post_profilings(const CallPtr& call,
                      const std::string& job_name,
                      std::function<bool(const JobState&)> check,
                      std::function<void()> done) {
-  // The job first: who asks for one that is not there hears that, whatever the body is.
+  // The job first: a client that asks for an unknown one is told so, whatever the body is.
   door.look_at_job(call, job_name, [=](const ControlView&, const JobState& job) -> Then {
     if (check && !check(job)) return {};
     Result<Numbers> numbers = read_numbers(call->request.body);

@@ -10,7 +10,8 @@
 
 namespace orrery::http {
 
-/// The header by which a worker says who it is: JOB-INCARNATION-BIRTHRANK, as ORRERY_WORKER has it.
+/// The header by which a worker identifies itself: JOB-INCARNATION-BIRTHRANK, as ORRERY_WORKER has
+/// it.
 inline constexpr std::string_view kWorkerHeader = "X-Orrery-Worker";
 
 /// The live worker of `job` that the request's header names; null where it has none, or names none.

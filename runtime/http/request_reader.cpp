@@ -70,7 +70,7 @@ struct RequestReader::Impl {
     }
   }
 
-  // What we and whoever stands before us read differently, one of us takes for another request.
+  // Where a proxy before us could read it differently, one of the two would see another request.
   bool refuse_unclear_length() {
     const auto& message = parser->get();
     const auto coding = beast::http::field::transfer_encoding;

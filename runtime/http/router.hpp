@@ -32,7 +32,7 @@ using CallPtr = std::shared_ptr<Call>;
 struct Route {
   std::string method;
   std::string path;  ///< "/api/v1/jobs/{job}/scale".
-  Role role;         ///< Who may; Nobody: everybody.
+  Role role;         ///< The role needed; Nobody: none, open to all.
   bool for_workers;  ///< Whether the workers of the job in the path may too.
   std::function<void(CallPtr)> handle;
 };

@@ -168,8 +168,8 @@ class TcpOrUnixServer final : public Server {
     session->start();
   }
 
-  // Who asks nothing must not keep away who does: of the connections that wait for a request, the
-  // one that has waited longest goes.
+  // Idle connections must not keep away active clients: of the connections that wait for a
+  // request, the one that has waited longest is closed.
   void make_room() {
     std::shared_ptr<Session> oldest;
     for (const auto& session : shared_->sessions)
@@ -258,7 +258,7 @@ Error cannot(const std::string& subject, const std::string& message, ErrorCode c
   return {code, {}, 0, subject, message};
 }
 
-// A socket file that nobody listens at any more is in the way after a crash.
+// A socket file without a listener is in the way after a crash.
 Status clear_stale_socket(const std::string& path) {
   struct stat about {};
 
@@ -304,7 +304,8 @@ Result<std::unique_ptr<asio::ssl::context>> tls_context(const runtime::TlsFiles&
   context->load_verify_file(files.ca, why);
   note(files.ca, "tls.ca", why);
   if (!errors.empty()) return errors;
-  // A client without a certificate may have a token; who has neither is told so, in words.
+  // A client without a certificate may have a token; one that has neither gets an error that says
+  // so.
   context->set_verify_mode(asio::ssl::verify_peer, why);
   return context;
 }
@@ -320,7 +321,7 @@ Result<Opened> open_unix(Loop& loop, const std::string& path) {
   Acceptor acceptor(loop.io);
   error_code why;
   acceptor.open(Generic(endpoint.protocol()), why);
-  // Whoever can connect is an administrator: nobody else gets near.
+  // Any process that can connect is an administrator: the socket's rights keep other users out.
   if (!why) {
     const mode_t before = ::umask(0177);
     acceptor.bind(endpoint, why);

@@ -1,4 +1,5 @@
-// The HTTP server: one I/O thread, bounds on everything, plaintext only where nobody else listens.
+// The HTTP server: one I/O thread, bounds on everything, plaintext only where no other host can
+// listen.
 #pragma once
 
 #include <cstddef>

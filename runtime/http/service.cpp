@@ -30,7 +30,7 @@ void refuse_method(const CallPtr& call, const Router::Match& match) {
        {{"Allow", allowed}});
 }
 
-// Whatever it says of itself: it is who its token is of.
+// Whatever it says of itself: its token identifies it.
 void speak_as(const WorkerName& worker, Request& request) {
   std::erase_if(request.headers,
                 [](const Header& header) { return same_name(header.name, kWorkerHeader); });

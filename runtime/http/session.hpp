@@ -44,7 +44,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void start();
 
-  /// Called now and then: cuts off whoever is too slow.
+  /// Called now and then: closes connections that are too slow.
   void check_deadline(SteadyTime now);
 
   /// Whether it waits for a request, of which the head at most is there: others may be served in

@@ -123,8 +123,8 @@ void begin(const SubmissionPtr& submission, bool dry) {
   });
 }
 
-// Who submits, for people: whom the token or the certificate names; where everybody who can connect
-// is an administrator, whom the client says it is.
+// The submitting user, for people: the one that the token or the certificate names; where every
+// process that can connect is an administrator, the one that the client names.
 std::string user_of(const Call& call) {
   if (call.who.name != kLocalName) return call.who.name;
   std::string said(call.request.header("Orrery-User").substr(0, kUserBytesMax));

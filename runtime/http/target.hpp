@@ -12,7 +12,7 @@
 
 namespace orrery::http {
 
-/// A query's parameters, in order. Whoever reads one takes it; what nobody took is unknown.
+/// A query's parameters, in order. Reading one takes it; what was not taken is unknown.
 class Query {
  public:
   void add(std::string name, std::string value);
@@ -32,8 +32,8 @@ class Query {
   /// "1", "true" or nothing at all is true, "0" and "false" are false; else it is noted.
   bool take_flag(std::string_view name);
 
-  /// What is wrong: values that were noted, parameters that nobody took. `known` names those that
-  /// there are.
+  /// What is wrong: values that were noted, parameters that were not taken. `known` names those
+  /// that there are.
   Errors errors(std::string_view known) const;
 
  private:

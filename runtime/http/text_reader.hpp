@@ -17,8 +17,8 @@ namespace orrery::http {
 /// Texts that wait to be read at most; each has up to `RequestLimits::body_bytes_max`.
 inline constexpr std::size_t kTextsWaitingMax = 16;
 
-/// Reads texts one after the other on a thread of its own, so that a large one delays nobody but
-/// those who send some too.
+/// Reads texts one after the other on a thread of its own, so that a large one delays only
+/// clients that send texts too.
 class TextReader {
  public:
   using Done = std::function<void(Result<ReadJobs>)>;
@@ -31,7 +31,7 @@ class TextReader {
   ~TextReader() { stop(); }
 
   /// Waits for the text at hand; those that wait are dropped. Not on its own thread, on which what
-  /// waits may be destroyed: whoever shares it with what waits calls this first.
+  /// waits may be destroyed: an owner that shares it with what waits calls this first.
   void stop();
 
   bool can_read() const { return static_cast<bool>(read_); }

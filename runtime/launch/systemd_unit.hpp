@@ -12,8 +12,8 @@ namespace orrery::runtime {
 struct UnitSpec {
   std::string program;  ///< Absolute path of the program with the verbs.
   std::string config;   ///< Absolute path of the settings file; empty: the defaults.
-  std::string user;     ///< Who runs it; empty: root for agents, a user of the unit's own for
-                        ///< controllers (DynamicUser).
+  std::string user;     ///< The user that runs it; empty: root for agents, a user of the unit's own
+                        ///< for controllers (DynamicUser).
 };
 
 /// The unit of an agent: when it ends or is upgraded its workers run on, and the next one adopts

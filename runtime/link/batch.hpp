@@ -42,7 +42,7 @@ class Outbox {
   std::vector<std::string> waiting_;
 };
 
-/// Adds the messages of `batch`, which nobody needs to trust, to `messages`. Otherwise says what
+/// Adds the messages of `batch`, which is not trusted, to `messages`. Otherwise says what
 /// was found and what was needed; then `messages` is of no use. Empty: all is well.
 std::string unpack(const link::Batch& batch,
                    std::size_t message_bytes_max,

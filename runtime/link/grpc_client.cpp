@@ -51,7 +51,7 @@ class StreamCount {
 
 /// One stream as gRPC sees it. It keeps itself until `OnDone`; the client in front of it may go
 /// before. The dialer owns the channel and outlives what is of gRPC here: gRPC's threads end with
-/// the last channel, so one of them must never be who lets go of it.
+/// the last channel, so none of them may release it last.
 class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Batch>,
                            public std::enable_shared_from_this<ClientStream> {
  public:
@@ -323,7 +323,7 @@ std::shared_ptr<grpc::Channel> GrpcDialer::channel_to(const Address& address) {
   Channels& known = channels_[to_text(address)];
   known.channels.resize(connections_);
   std::shared_ptr<grpc::Channel>& channel = known.channels[known.next++ % connections_];
-  // One that nobody uses may remember for a while that it failed; a new one tries at once.
+  // An unused one may remember for a while that it failed; a new one tries at once.
   if (channel && channel.use_count() == 1) retired_ = std::exchange(channel, nullptr);
   if (!channel) channel = make_channel(address);
   return channel;

@@ -40,7 +40,7 @@ constexpr std::chrono::seconds kClosingTime{2};
 
 class GrpcServer;
 
-/// One agent's stream. gRPC owns it until `OnDone`; whoever sends shares it.
+/// One agent's stream. gRPC owns it until `OnDone`; senders share it.
 class Stream final : public grpc::ServerBidiReactor<link::Batch, link::Batch>,
                      public std::enable_shared_from_this<Stream> {
  public:
@@ -303,7 +303,7 @@ Status GrpcServer::listen(Address address, const TlsFiles& tls) {
   return Done{};
 }
 
-// With the mutex. Who may have no stream is told so at once, before it can hold one.
+// With the mutex. A client that may have no stream is told so at once, before it can hold one.
 std::optional<grpc::Status> GrpcServer::refusal(const grpc::CallbackServerContext& context,
                                                 const Peer& peer) const {
   if (peer.authenticated && peer.role != "agent")

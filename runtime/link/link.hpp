@@ -26,7 +26,7 @@ struct LinkId {
   friend auto operator<=>(const LinkId&, const LinkId&) = default;
 };
 
-/// Who is at the other end, as its certificate says.
+/// The peer at the other end, as its certificate says.
 struct Peer {
   std::string address;         ///< As the transport names it.
   bool authenticated = false;  ///< False: a loopback or Unix socket without TLS, trusted as it is.

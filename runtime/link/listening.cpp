@@ -53,7 +53,7 @@ Status clear_stale_socket(const Address& address) {
   sockaddr_storage where{};
   const socklen_t size = fill(address, where);
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return taken("cannot ask who listens: " + error_text(errno));
+  if (probe < 0) return taken("cannot find out whether a process listens: " + error_text(errno));
   const int refused = connect(probe, reinterpret_cast<sockaddr*>(&where), size) == 0 ? 0 : errno;
   close(probe);
   if (refused != ECONNREFUSED) return taken("another program listens there");

@@ -8,7 +8,7 @@
 
 namespace orrery::runtime {
 
-/// A Unix socket that nobody listens at any more is removed. Errors: somebody does, or there is
+/// A Unix socket without a listener is removed. Errors: a process listens there, or there is
 /// something else at its path.
 Status clear_stale_socket(const Address& address);
 

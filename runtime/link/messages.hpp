@@ -67,7 +67,7 @@ struct Inventory {
 
 // --- from an agent ---
 
-/// First word on each stream: who the node is. Answered by Welcome or Refusal.
+/// First message on each stream: identifies the node. Answered by Welcome or Refusal.
 struct Hello {
   std::uint32_t link_version = kLinkVersion;
   std::string program;        ///< Version of the agent's program, for people.
@@ -199,7 +199,7 @@ struct CheckResult {
   }
 };
 
-/// What one worker shows to the controller's HTTP server; nobody else but its agent knows it.
+/// What one worker shows to the controller's HTTP server; known to its agent alone.
 struct WorkerToken {
   JobId job;
   Incarnation incarnation;
@@ -418,7 +418,7 @@ Beat beat_of(const Heartbeat& heartbeat);
 std::string encode(const AgentMessage& message);
 std::string encode(const ControllerMessage& message);
 
-/// The message in `bytes`, which nobody needs to trust; false where there is none, or more than
+/// The message in `bytes`, which are not trusted; false where there is none, or more than
 /// one.
 bool decode(std::string_view bytes, AgentMessage& message);
 bool decode(std::string_view bytes, ControllerMessage& message);

@@ -19,7 +19,7 @@ struct TlsContents {
 /// that is not the certificate's.
 Result<TlsContents> read_tls(const TlsFiles& files);
 
-/// What a certificate's subject says about who holds it.
+/// What a certificate's subject says about its holder.
 struct CertificateSubject {
   std::string name;  ///< Common name.
   std::string unit;  ///< Organizational unit: Orrery's role.

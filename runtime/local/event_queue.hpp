@@ -26,7 +26,7 @@ class RealClock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// What a queue has seen, for the question whether somebody slow holds others up.
+/// Counters of a queue, to find out whether a slow consumer holds others up.
 struct QueueCounters {
   Duration max_completion_delay;  ///< Longest time from a worker's end to its being taken.
   std::uint64_t completions = 0;

@@ -223,7 +223,8 @@ void LocalWorld::spawn(const SpawnWorker& order, std::vector<AgentEvent>& answer
   answers.emplace_back(SpawnFailed{order.worker});
 }
 
-/// The controller's ear, on this side of the queue: leases wait for nobody. Returns its answer.
+/// The leader's session, on this side of the queue: leases wait for no other work. Returns its
+/// answer.
 std::optional<AgentEvent> LocalWorld::hear(const Heartbeat& beat) {
   std::vector<EventBody> edges;
   const HeartbeatVerdict verdict = liveness_.heard(beat, now(), edges);

@@ -16,7 +16,7 @@ std::span<const WorkerStart> Memberships::members(JobId job) const {
   return found->second.workers;
 }
 
-/// A start names the workers that are new; those who stay came with an update before it.
+/// A start names the workers that are new; those that stay came with an update before it.
 void Memberships::learn(const StartWorkers& start) {
   Membership& known = jobs_[start.job];
   if (start.generation < known.generation) return;

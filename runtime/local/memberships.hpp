@@ -1,4 +1,4 @@
-// Who belongs to which job, as the controller's orders tell it.
+// The workers of each job, as the controller's orders tell them.
 #pragma once
 
 #include <map>

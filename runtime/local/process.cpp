@@ -129,7 +129,7 @@ std::optional<std::int32_t> Process::take_exit() {
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)
     return std::nullopt;
-  // Not reaped yet, so the group's number cannot have been given to somebody else.
+  // Not reaped yet, so the group's number cannot have been given to another process.
   kill(-pid_, SIGKILL);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -103,7 +103,7 @@ workers::Membership membership_of(const SpawnWorker& order,
   out.vendor = around.vendor;
   out.device_model = around.device_model;
   const std::uint64_t shown = add_group(order, job, members, out);
-  // Nobody has told how many devices the machine has; a worker sees no others anyway.
+  // The number of devices of the machine is not known; a worker sees no others anyway.
   out.devices =
       workers::device_view(workers::bit_numbers(order.devices),
                            shown == order.devices ? workers::Sight::Own : workers::Sight::Engine,
@@ -182,7 +182,7 @@ std::vector<std::string> overruled_variables(const JobSpec& job) {
           .append(role.name)
           .append(": environment sets ")
           .append(name)
-          .append(", which tells a worker who it is and is computed; leave it out");
+          .append(", which identifies a worker and is computed; leave it out");
   return out;
 }
 

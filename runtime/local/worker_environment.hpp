@@ -27,12 +27,12 @@ struct Surroundings {
   const std::string& address_of(NodeId node) const;
 };
 
-/// "KEY=value" entries, ascending: this program's environment, then the role's, then what tells the
-/// worker who it is: the ORRERY_* variables, those of torch.distributed and those that show devices
-/// (core/workers/family_variables.hpp); and to workers of DI-engine jobs where their peers are
-/// (core/discovery/di_environment.hpp). Later ones win, lists of paths are joined. The job's rank 0
-/// listens on the master port of its block (core/discovery), or on workers::master_port where the
-/// controller has given it none.
+/// "KEY=value" entries, ascending: this program's environment, then the role's, then what
+/// identifies the worker: the ORRERY_* variables, those of torch.distributed and those that show
+/// devices (core/workers/family_variables.hpp); and to workers of DI-engine jobs where their peers
+/// are (core/discovery/di_environment.hpp). Later ones win, lists of paths are joined. The job's
+/// rank 0 listens on the master port of its block (core/discovery), or on workers::master_port
+/// where the controller has given it none.
 ///
 /// `members` are all workers of the job by rank; where they are not known (empty) nothing is said
 /// of peers. An error says why the worker cannot be told.

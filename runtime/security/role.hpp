@@ -1,4 +1,4 @@
-// Who somebody is to a controller: a certificate's subject or a token says it.
+// The role of a client at a controller: a certificate's subject or a token tells it.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace orrery::runtime {
 
-/// What somebody may do. A certificate has it as its organizational unit.
+/// What a client may do. A certificate has it as its organizational unit.
 enum class Role : std::uint8_t {
   Agent,       ///< Be the node of its name.
   User,        ///< Submit, change and look at jobs.

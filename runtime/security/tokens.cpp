@@ -178,7 +178,8 @@ std::optional<Holder> TokenFile::identify(std::string_view token) {
   const TokenDigest digest = digest_of(token);
   const std::lock_guard lock(mutex_);
   refresh();
-  // Every entry is compared whole: how long it takes says nothing about who matched, or how far.
+  // Every entry is compared whole: how long it takes says nothing about which one matched, or how
+  // far.
   const TokenEntry* found = nullptr;
   for (const TokenEntry& entry : entries_)
     if (CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0) found = &entry;

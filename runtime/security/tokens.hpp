@@ -1,4 +1,4 @@
-// Bearer tokens of HTTP. A file holds their SHA-256 digests alone: who reads it learns no token.
+// Bearer tokens of HTTP. A file holds their SHA-256 digests alone: reading it gives away no token.
 //
 //     # comment
 //     DIGEST ROLE NAME        64 hexadecimal digits; agent, user or admin; the holder's name
@@ -45,16 +45,17 @@ Status add_token(const std::string& file, std::string_view token, const Holder& 
 Result<std::size_t> revoke_tokens(const std::string& file, const Holder& holder);
 
 /// Knows the tokens of a file, and follows its changes: a file that was replaced is read again
-/// before the next answer. While it cannot be read or is unsound nobody is let in. Any thread.
+/// before the next answer. While it cannot be read or is unsound every token is refused. Any
+/// thread.
 class TokenFile {
  public:
   /// Errors: the file cannot be read or is unsound now.
   static Result<std::unique_ptr<TokenFile>> open(const std::string& file);
 
-  /// Whose token this is; nothing where it is nobody's. Takes as long whoever's it is.
+  /// The holder of this token; nothing where it is unknown. Takes equally long for each token.
   std::optional<Holder> identify(std::string_view token);
 
-  /// Why nobody is let in at present; empty where all is well.
+  /// Why every token is refused at present; empty where all is well.
   Errors problem();
 
  private:

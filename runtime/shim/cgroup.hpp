@@ -19,7 +19,7 @@ bool enter_cgroup(const char* procs_file);
 /// The file that `enter_cgroup` wants.
 std::string procs_file_of(const std::string& group);
 
-/// Whether somebody lives in a group or in one below. A group that is not there is empty.
+/// Whether a process lives in a group or in one below. A group that is not there is empty.
 bool cgroup_is_empty(const std::string& group);
 
 /// Sends SIGKILL to everybody in a group. They may take a moment to go; where the kernel cannot do

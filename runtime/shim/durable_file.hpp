@@ -19,7 +19,7 @@ enum class Survives {
 /// All bytes of a file; nothing where it is absent, cannot be read or is longer than `bytes_max`.
 std::optional<std::string> read_file(const std::string& path, std::size_t bytes_max = 64 << 20);
 
-/// Gives `path` these bytes: whoever opens it sees the old or the new ones, whole. False, with
+/// Gives `path` these bytes: a reader sees the old or the new ones, whole. False, with
 /// errno set, where the disk refuses; the old file stands then.
 bool replace_file(const std::string& path,
                   std::string_view bytes,

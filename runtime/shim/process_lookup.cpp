@@ -121,7 +121,7 @@ bool is_doomed(const ProcessId& process) {
 
 int open_exit_descriptor(const ProcessId& process) {
   Descriptor descriptor(open_pidfd(process.pid));
-  // Looked at after opening: from here on the number cannot come to mean somebody else.
+  // Looked at after opening: from here on the number cannot come to mean another process.
   if (!descriptor.is_open() || !is_alive(process)) return -1;
   return descriptor.release();
 }

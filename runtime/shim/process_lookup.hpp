@@ -12,7 +12,7 @@
 
 namespace orrery::runtime {
 
-/// Who has this number now; nothing where nobody has it or who has it is only waiting to be reaped.
+/// The process of this number; nothing where there is none or it only waits to be reaped.
 std::optional<ProcessId> process_at(pid_t pid);
 
 /// Whether this very process runs.
@@ -36,8 +36,8 @@ int open_exit_descriptor(const ProcessId& process);
 /// All living descendants of `ancestor`, itself not included.
 std::vector<ProcessId> descendants_of(pid_t ancestor);
 
-/// One look at all processes of the machine, taken when it is first asked for and kept: for those
-/// who clear up after many workers at once.
+/// One look at all processes of the machine, taken when it is first asked for and kept: for callers
+/// that clear up after many workers at once.
 class ProcessScan {
  public:
   /// All living processes of the session or process group that `leader` began.

@@ -208,7 +208,7 @@ void Shim::take_exits() {
       waitpid(worker_.pid, &how, 0);
       ended_ = true;
       status_.exit_code = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
-      // It may have ended before anybody looked whether it ever ran.
+      // It may have ended before it was checked whether it ever ran.
       take_complaint();
     } else {
       waitpid(info.si_pid, &how, 0);
@@ -232,7 +232,8 @@ void Shim::kill_once() {
   for (const ProcessId& process : descendants_of(getpid())) send_signal(process, SIGKILL);
 }
 
-/// Until nothing that the worker has started lives: whom it has left behind is a child of ours now.
+/// Until nothing that the worker has started lives: processes that it left behind are our children
+/// now.
 void Shim::clear_away() {
   while (true) {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -248,7 +249,7 @@ void Shim::clear_away() {
     while (read(signals_.get(), &info, sizeof info) > 0) {
     }
   }
-  // What is in the pipe. A stranger who was handed the other end cannot keep us here.
+  // What is in the pipe. Another process that was handed the other end cannot keep us here.
   for (int i = 0; i < kLastBlocks && take_output(); ++i) {
   }
 }

@@ -21,9 +21,9 @@ namespace orrery::runtime {
 /// Runs the worker of one folder from start to end, in a program that has one thread and nothing
 /// else to do. See worker_files.hpp for the folder.
 ///
-/// It holds the folder's lock as long as it lives, so no two shims run one worker, and whoever gets
-/// the lock knows that this one is gone. When the agent's lease is over it kills everything of the
-/// worker. It writes the end only when nothing of the worker lives.
+/// It holds the folder's lock as long as it lives, so no two shims run one worker, and a process
+/// that gets the lock knows that this one is gone. When the agent's lease is over it kills
+/// everything of the worker. It writes the end only when nothing of the worker lives.
 class Shim {
  public:
   /// `notify`: a descriptor that gets an "R" once the worker's program runs, then is closed; may be

@@ -1,8 +1,8 @@
 // What agent and shim tell each other through the folder of a worker.
 //
 //   spec     by the agent, before it starts the shim: what to run
-//   lock     held by the shim while it lives; whoever else holds it knows that there is none
-//   pid      by the shim, before the worker's program runs: who is who
+//   lock     held by the shim while it lives; any other holder knows that there is none
+//   pid      by the shim, before the worker's program runs: the ids of both processes
 //   running  by the shim: the worker's program runs
 //   status   by the shim once nothing of the worker lives; by the agent where the shim died first
 //   log, log.1, ...  both outputs of the worker, the newest first
@@ -100,7 +100,7 @@ enum class EndKind : std::uint8_t {
   Exited,      ///< By itself or by a signal: `exit_code` tells.
   NotStarted,  ///< Its program could not be run: `reason` tells why.
   Fenced,      ///< Killed by the shim, since the agent's lease was over.
-  Lost,        ///< Its shim died; nobody knows how the worker ended.
+  Lost,        ///< Its shim died; how the worker ended is unknown.
 };
 
 /// File `status`: written once, when no process of the worker is left.

@@ -9,8 +9,8 @@
 namespace orrery::runtime {
 
 /// Kills whatever still lives of a worker whose shim does not: its control group, its session and
-/// process group, and whoever carries its mark. True when nothing was found: to be called until
-/// then. Does not wait.
+/// process group, and every process that carries its mark. True when nothing was found: to be
+/// called until then. Does not wait.
 ///
 /// `processes`: nothing where the shim died before it wrote them. `just_died`: the shim was seen to
 /// die a moment ago, so the number of its worker still means what it meant; otherwise a session

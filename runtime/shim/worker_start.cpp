@@ -45,7 +45,7 @@ struct Ends {
   _exit(127);
 }
 
-/// Whether the descriptor shows the very path: nobody has put a link in its way since it was
+/// Whether the descriptor shows the very path: no link was put in its way since it was
 /// checked.
 bool is_at(int descriptor, const std::string& path) {
   char buffer[4096];
@@ -60,7 +60,7 @@ bool mount_all(const std::vector<BindMount>& mounts) {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   for (const BindMount& each : mounts) {
     if (each.source.empty()) {
-      // As /dev/shm: whoever the worker runs as may write there.
+      // As /dev/shm: the worker's user, whichever it is, may write there.
       if (mount("tmpfs", each.target.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0)
         return false;
       continue;

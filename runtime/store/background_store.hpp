@@ -1,4 +1,4 @@
-// A store that commits on a thread of its own, so that who appends never waits for a disk.
+// A store that commits on a thread of its own, so that appending never waits for a disk.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct BackgroundOptions {
   /// Records that are committed together at most, but for those of one append.
   std::uint64_t group_max = 1000;
 
-  /// How long the first record of a group waits for more where nobody has called `sync`.
+  /// How long the first record of a group waits for more where `sync` was not called.
   std::chrono::microseconds linger{2000};
 
   /// Bytes of records and snapshots that may wait; beyond it `append` and `save_snapshot` wait. One
@@ -36,8 +36,8 @@ struct BackgroundOptions {
 /// What the inner store refuses is told by every later call, with its code: Conflict where the
 /// writer was deposed. Whatever was queued behind a refusal is forgotten, as after a crash.
 ///
-/// One thread calls it, but for `durable`, which every thread may. Reading is for whoever takes
-/// over: nothing may have been appended yet.
+/// One thread calls it, but for `durable`, which every thread may. Reading is for a leader that
+/// takes over: nothing may have been appended yet.
 class BackgroundStore final : public StateStore {
  public:
   /// `inner` is not owned and outlives this; from the first append on the writer thread alone uses
@@ -107,7 +107,7 @@ class BackgroundStore final : public StateStore {
 
   mutable std::mutex mutex_;
   std::condition_variable queued_;     ///< Tells the writer.
-  std::condition_variable committed_;  ///< Tells whoever waits for room or for the end.
+  std::condition_variable committed_;  ///< Wakes callers that wait for room or for the end.
   std::deque<Item> queue_;
   std::size_t bytes_ = 0;      ///< Of the queue and of the group under way.
   std::uint64_t records_ = 0;  ///< Of the queue.

@@ -49,7 +49,7 @@ std::string holder_in(int descriptor) {
 
 void write_holder(int descriptor) {
   const std::string text = std::to_string(getpid());
-  // It only serves the message of whoever is refused, so a full disk does no harm.
+  // It only serves the error message of a process that is refused, so a full disk does no harm.
   if (ftruncate(descriptor, 0) == 0)
     if (pwrite(descriptor, text.data(), text.size(), 0) < 0) return;
 }
@@ -102,7 +102,7 @@ Result<std::optional<FileLock>> FileLock::try_take(const std::string& guarded) {
 
 FileLock::~FileLock() {
   if (descriptor_ < 0) return;
-  // While the lock is held, so that nobody's file but ours is removed.
+  // While the lock is held, so that only our own file is removed.
   if (!path_.empty()) unlink(path_.c_str());
   close(descriptor_);
 }

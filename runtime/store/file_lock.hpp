@@ -17,7 +17,7 @@ class FileLock {
   /// ErrorCode::Conflict and the process that holds it; and where the file cannot be made.
   static Result<FileLock> take(const std::string& guarded);
 
-  /// Whether somebody holds the lock of `guarded` now.
+  /// Whether a process holds the lock of `guarded` now.
   static bool is_held(const std::string& guarded);
 
   /// Where the lock of a file lies.

@@ -49,7 +49,7 @@ Result<std::optional<Acknowledged>> JournalMark::read(const std::string& journal
                  0,
                  "mark",
                  std::string("it cannot be read: ") + std::strerror(errno) +
-                     "; make it readable for who reads the journal"};
+                     "; make it readable for the user that reads the journal"};
   }
   MarkBytes bytes{};
   const ssize_t size = pread(descriptor, bytes.data(), bytes.size(), 0);

@@ -115,8 +115,8 @@ Status check_log(const std::string& database) {
     if (bad == 0 && sound && now.commits) commit_bytes = kHeadBytes + number * frame.size();
     if (bad == 0 && !sound) bad = number;
     if (bad != 0) {
-      // Only the last transaction can have been cut short: whoever began another one had seen the
-      // one before become durable.
+      // Only the last transaction can have been cut short: a writer that began another one had seen
+      // the one before become durable.
       if (ended && sound)
         return damage(path, "frame " + std::to_string(bad) + " of the log", commit_bytes);
       // Frames of an earlier log lie behind the end of this one, and follow each other.

@@ -59,8 +59,8 @@ class SqliteDatabase {
 
   const std::string& path() const { return path_; }
 
-  /// Opens the file; makes it where it is missing and `write` is true. Who writes it keeps it to
-  /// its owner: it holds the environments of jobs. SQLite gives its log the same rights.
+  /// Opens the file; makes it where it is missing and `write` is true. A writer makes it readable
+  /// by its owner alone: it holds the environments of jobs. SQLite gives its log the same rights.
   Status open(bool write);
 
   /// Ends the connection; all statements must have gone. Where it was the last one, the log is

@@ -39,7 +39,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& path,
 }
 
 SqliteStore::~SqliteStore() {
-  // A destructor cannot answer; whoever must know has called close().
+  // A destructor cannot report an error; a caller that must know has called close().
   if (group_open_) static_cast<void>(sync());
   if (!broken_) forget_mark();
 }
@@ -129,7 +129,7 @@ Status SqliteStore::prepare() {
   Result<JournalTail> tail = read_tail(database_, layout_);
   if (!tail) return tail.errors();
   tail_ = std::move(*tail);
-  writer_ = tail_.leader;  // Whose journal is goes on until somebody says otherwise.
+  writer_ = tail_.leader;  // The writer stays the same until another epoch begins.
   last_ = durable_ = tail_.last;
   if (Status reaches = check_against_mark(); !reaches) return reaches;
   if (access_ == Access::ReadOnly) return Done{};
@@ -242,7 +242,7 @@ Status SqliteStore::read_from(Sequence first,
                               const std::function<bool(const StoredRecord&)>& visit) {
   if (first.value == 0) first = Sequence{1};
   if (access_ == Access::ReadOnly) {
-    // Who appends may have pruned since.
+    // The writer may have pruned since.
     Result<JournalTail> now = read_tail(database_, layout_);
     if (!now) return now.errors();
     tail_ = std::move(*now);

@@ -28,8 +28,9 @@ enum class Pruning : std::uint8_t {
   Drop,     ///< Forgotten.
 };
 
-/// Whether a store that appends keeps others from doing so while it is open. Without the lock, who
-/// may append is decided by epochs alone: a second writer deposes the first, or is refused.
+/// Whether a store that appends keeps others from doing so while it is open. Without the lock,
+/// which process may append is decided by epochs alone: a second writer deposes the first, or is
+/// refused.
 enum class Locking : std::uint8_t { Exclusive, None };
 
 /// A StateStore in a SQLite file (write-ahead log, synchronous FULL) with group commit: `append`
@@ -42,7 +43,7 @@ enum class Locking : std::uint8_t { Exclusive, None };
 ///
 /// Nothing that was acknowledged goes without a word. SQLite drops what follows a damaged frame of
 /// its log, so the log is looked at first; and PATH.mark, written after each commit, says how far
-/// the journal went when its process was killed. Who appends alone checks the whole file, its
+/// the journal went when its process was killed. The only writer checks the whole file, its
 /// records and its snapshots when it opens it, and refuses what is damaged anywhere.
 ///
 /// Not shared between threads. One store may append at a time, guarded by a lock on PATH.lock that
@@ -93,7 +94,7 @@ class SqliteStore final : public StateStore {
   Result<std::vector<StoredSnapshot>> snapshots();
 
   /// Whether the pages of the file hold together, records and snapshots aside: in time linear in
-  /// its size. What is read is checked anyway; this finds what nobody reads.
+  /// its size. What is read is checked anyway; this finds damage in what is never read.
   Status check_pages();
 
   /// Commits and folds the log into the one file. Nothing but destruction may follow.

@@ -43,7 +43,7 @@ struct MembershipSaid {
 };
 
 /// The membership in a line; nothing where it says something else, such as a word to a sub-master.
-/// Error: it is no JSON, or a membership in which nobody could meet.
+/// Error: it is no JSON, or a membership without a meeting point.
 Result<std::optional<MembershipSaid>> membership_in(std::string_view line);
 
 }  // namespace orrery::worker

@@ -16,7 +16,7 @@
 namespace orrery::worker {
 
 /// Connects to a Unix stream socket and says hello, again whenever the agent restarts; a thread of
-/// its own until it is destroyed. Works with nobody there: then nothing is ever heard.
+/// its own until it is destroyed. Works without a listener: then nothing is ever received.
 class AgentLink {
  public:
   /// `on_membership` is called on the link's thread with each membership that is heard.

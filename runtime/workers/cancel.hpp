@@ -1,4 +1,4 @@
-// A switch that is set once, from any thread, and wakes whoever polls it.
+// A switch that is set once, from any thread, and wakes the threads that poll it.
 #pragma once
 
 #include <sys/eventfd.h>

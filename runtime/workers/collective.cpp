@@ -23,7 +23,7 @@ Outcome Collective::meet_and_build(Deadline deadline) {
   if (!step.ok()) return step;
   step = agree_on_backend(*meeting_);
   if (step.ok()) step = build(meeting_.get(), limits(deadline));
-  // Whoever begins must find everybody able to.
+  // A rank that begins must find all others able to.
   if (step.ok()) step = do_barrier(limits(deadline));
   return step;
 }
@@ -36,7 +36,7 @@ Outcome Collective::open_meeting(const Limits& limits) {
       server_ = std::move(server).value();
       return Outcome::done();
     }
-    // Who led the last generation may hold the port a moment longer.
+    // Rank 0 of the last generation may hold the port a moment longer.
     Outcome waited = wait_time(Milliseconds(20), limits, server.errors().front().text());
     if (!waited.ok()) return waited;
   }
@@ -45,7 +45,7 @@ Outcome Collective::open_meeting(const Limits& limits) {
 Outcome Collective::agree_on_backend(Rendezvous& meeting) {
   const auto key = [](std::int32_t rank) { return "backend/" + std::to_string(rank); };
   Outcome step = meeting.set(key(group_.rank), name());
-  // Rank 0 asks everybody, so that whoever differs is told at both ends.
+  // Rank 0 asks every rank, so that a difference is reported at both ends.
   const std::int32_t asked = group_.rank == 0 ? group_.world_size : 1;
   for (std::int32_t rank = 0; step.ok() && rank < asked; ++rank) {
     std::string theirs;

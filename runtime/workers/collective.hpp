@@ -12,7 +12,7 @@
 
 namespace orrery::worker {
 
-/// Those who work together in one generation, and which of them this is.
+/// The ranks that work together in one generation, and which of them this is.
 struct Group {
   Meeting meeting;  ///< Its generation is the prefix of everything that they tell each other.
   std::int32_t rank = 0;
@@ -29,8 +29,8 @@ struct CollectiveTimes {
 ///
 /// After an operation that was not Done the group is left: every other call fails until `rebuild`
 /// for a newer generation. Leaving closes all connections at once, so that one rank's error is
-/// everybody's. Whoever has no more to do calls `barrier` and then leaves; some may find that
-/// barrier ended by others who are through it and gone.
+/// every rank's. A rank that has no more to do calls `barrier` and then leaves; some may find that
+/// barrier ended by others that are through it and gone.
 class Collective {
  public:
   explicit Collective(const CollectiveTimes& times) : times_(times) {}
@@ -74,7 +74,7 @@ class Collective {
   virtual Outcome do_all_reduce(std::span<float> floats, const Limits& limits) = 0;
   virtual Outcome do_barrier(const Limits& limits) = 0;
 
-  /// Closes every connection. Also called where nothing was built; from destructors of those who
+  /// Closes every connection. Also called where nothing was built; from destructors of objects that
   /// need it.
   virtual void close() = 0;
 

@@ -20,7 +20,7 @@ class DeviceStream {
   /// The device's own handle, such as a cudaStream_t.
   virtual void* handle() const = 0;
 
-  /// One float in the memory of the device, for whoever needs something to send.
+  /// One float in the memory of the device, for collectives that need something to send.
   virtual float* scratch() const = 0;
 
   /// Whether everything queued has ended. `reason` is set where it failed.
@@ -64,7 +64,7 @@ class Compute {
 std::vector<float> own_matrix(std::int32_t size, std::int32_t rank);
 std::vector<float> shared_matrix(std::int32_t size);
 
-/// Fatal where an entry of a shared matrix is not from 0 to 1: somebody computed wrongly.
+/// Fatal where an entry of a shared matrix is not from 0 to 1: some rank computed wrongly.
 Outcome check_entries(std::span<const float> shared);
 
 /// What two devices that computed the same must agree on, up to rounding.

@@ -1,4 +1,4 @@
-// Somebody asked this process to stop: SIGTERM from an agent, SIGINT from a keyboard.
+// A request to stop this process: SIGTERM from an agent, SIGINT from a keyboard.
 #pragma once
 
 #include <condition_variable>

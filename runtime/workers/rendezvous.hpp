@@ -6,11 +6,11 @@
 //
 //   worker: H job \0 generation    rank 0: Y, or N reason where it is of another job or generation
 //   worker: S key \0 value         (no answer)
-//   worker: G key                  rank 0: V value, once somebody has set it
+//   worker: G key                  rank 0: V value, once a worker has set it
 //
-// Frames, values and connections are bounded; whoever breaks the rules is dropped. The connections
-// stay for as long as the generation works together: with one of them, all of them end, so that
-// everybody hears at once that somebody left, whatever else they are waiting for.
+// Frames, values and connections are bounded; a peer that breaks the rules is dropped. The
+// connections stay for as long as the generation works together: with one of them, all of them end,
+// so that every rank hears at once that one left, whatever else it waits for.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class Rendezvous {
   /// Tells a value to everybody. At most 64 KiB; a key is set once.
   Outcome set(std::string_view key, std::string_view value);
 
-  /// Waits until somebody has set the key.
+  /// Waits until a worker has set the key.
   Outcome get(std::string_view key, std::string& out);
 
   /// This worker's address as the others reach it: its end of the connection to rank 0.

@@ -25,7 +25,7 @@ struct Visitor {
   Descriptor socket;
   std::string in;
   std::string out;
-  std::string awaited;  ///< The key that it asked for and nobody has set; empty: none.
+  std::string awaited;  ///< The key that it asked for and that is not set yet; empty: none.
   bool joined = false;
   bool leaving = false;  ///< Closed as soon as `out` is sent.
 };
@@ -69,7 +69,7 @@ class Server final : public RendezvousServer {
       const bool stays = set[at++].revents == 0 || serve(*visitor);
       visitor = stays ? std::next(visitor) : dismiss(visitor);
     }
-    // What somebody has just set may be what others wait for.
+    // What one worker has just set may be what others wait for.
     for (auto visitor = visitors_.begin(); visitor != visitors_.end();)
       visitor = answer(*visitor) ? std::next(visitor) : dismiss(visitor);
   }

@@ -10,7 +10,7 @@ namespace {
 // "ORRING" and a version; the first bytes on each connection of a ring.
 constexpr std::uint64_t kMagic = 0x4f5252494e470001;
 
-/// Rank and generation of whoever connects.
+/// Rank and generation of a peer that connects.
 using Introduction = std::array<std::byte, 24>;
 
 /// Number of the operation and of its floats, so that ranks that do different things find out.
@@ -68,7 +68,7 @@ Outcome RingCollective::meet_neighbours(Rendezvous& meeting, const Limits& limit
   step = connect_to(*there, limits, right_);
   const std::uint64_t generation = group().meeting.generation;
   if (step.ok()) step = send_all(right_, introduction(generation, rank), limits, right_name_);
-  // Strangers may connect; the left neighbour says who it is.
+  // Strangers may connect; the left neighbour identifies itself.
   Introduction said{};
   while (step.ok() && said != introduction(generation, left)) {
     step = accept_from(*listener, limits, "waiting for " + left_name_, left_);

@@ -117,7 +117,7 @@ Outcome poll_all(std::span<pollfd> set, const Limits& limits, std::string_view w
     const auto wait = static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
     const int ready = ::poll(set.data(), set.size(), wait);
     if (limits.cancel.is_set()) return Outcome::cancelled();
-    // What has arrived counts before the news that somebody left.
+    // What has arrived counts before the news that a peer left.
     if (ready == 1 && lifeline.revents != 0)
       return Outcome::peer_lost(std::string(what) + ": a rank has left the group");
     if (ready > 0) return Outcome::done();

@@ -52,7 +52,7 @@ Result<Descriptor> listen_at(const Endpoint& at);
 /// The end of `socket` on this machine, or that of its peer.
 Result<Endpoint> local_end(const Descriptor& socket);
 
-/// Connects, again and again while nobody listens there.
+/// Connects, again and again until a process listens there.
 Outcome connect_to(const Endpoint& to, const Limits& limits, Descriptor& out);
 
 /// The next connection of a listener.

@@ -46,8 +46,8 @@ class Training {
   bool finished() {
     if (options_.steps == 0 || step_ < options_.steps) return false;
     if (!in_group_) return report_.builds == 0;
-    // Whoever goes closes its connections: not before all have the last sum. A new generation wants
-    // this rank once more; a peer that is gone already does not.
+    // A rank that leaves closes its connections: not before all have the last sum. A new generation
+    // wants this rank once more; a peer that is gone already does not.
     const Outcome together = parts_.collective.barrier();
     in_group_ = false;
     return together.kind != OutcomeKind::Cancelled;
@@ -78,7 +78,7 @@ class Training {
     group.rank = place_.rank;
     group.world_size = place_.world_size;
     const auto start = SteadyClock::now();
-    // Peers may never come; who is asked to stop does not wait for them.
+    // Peers may never come; a worker that is asked to stop does not wait for them.
     parts_.drain.on_asked([this] { parts_.collective.cancel_before(place_.generation + 1); });
     Outcome joined = parts_.collective.rebuild(group);
     parts_.drain.on_asked({});
@@ -101,7 +101,7 @@ class Training {
       if (parts_.drain.wait(options_.membership_timeout) == 0)
         fail(kExitFailed,
              "is no member of generation " + std::to_string(said->generation) +
-                 ", and nobody stops it");
+                 ", and no agent stops it");
       return false;
     }
     place_.generation = said->generation;
@@ -226,7 +226,7 @@ class Training {
       parts_.agent->say(progress_line({static_cast<double>(step_), rate_, true}));
   }
 
-  /// The step that was under way is not counted. Waits for the next generation, where somebody
+  /// The step that was under way is not counted. Waits for the next generation, where an agent
   /// could tell of one.
   void lost(const Outcome& outcome) {
     in_group_ = false;

@@ -45,7 +45,7 @@ struct TrainingParts {
   std::ostream& log;
 };
 
-/// Runs steps until all are done, somebody asks to stop, or peers are lost for good.
+/// Runs steps until all are done, a stop is asked for, or peers are lost for good.
 TrainingReport train(const Options& options, const Place& place, const TrainingParts& parts);
 
 }  // namespace orrery::worker

@@ -46,7 +46,7 @@ void read_world(const MapReader& top, Scenario& scenario) {
   scenario.fidelity = lowest;
   top.read_enum("fidelity", scenario.fidelity);
   if (has_level(scenario.world, scenario.fidelity)) return;
-  // Whoever asks for another world need not know which level the file has for its own.
+  // A caller that asks for another world need not know which level the file has for its own.
   if (is_overridden(top, "world") && !is_overridden(top, "fidelity"))
     scenario.fidelity = lowest;
   else

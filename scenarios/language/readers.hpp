@@ -52,7 +52,7 @@ void read_control(const MapReader& top, Scenario& scenario);
 /// `jobs`.
 void read_jobs(const MapReader& top, Scenario& scenario);
 
-/// Whom a job is read for.
+/// The use that a job is read for.
 enum class JobUse : std::uint8_t {
   Simulated,  ///< A scenario: of foreign manifests what nothing here carries out is let be.
   Run,        ///< A controller: it is refused, or let be with a warning, by name.

@@ -82,7 +82,7 @@ void AgentWorld::close(LeaderNumber leader) {
   ear_calls_of_past_ += (*gone)->leader().calls();
   const std::vector<std::uint32_t> unheard = std::exchange((*gone)->unheard(), {});
   ports_.erase(gone);
-  for (const std::uint32_t slot : unheard) deliver(slot);  // To nobody.
+  for (const std::uint32_t slot : unheard) deliver(slot);  // Dropped.
   for (NodeHost& node : nodes_) {
     Following& following = following_[node.id().index()];
     if (following.leader != leader) continue;
@@ -120,7 +120,7 @@ bool AgentWorld::waits_to_be_taken(const LeaderPort& port) const {
   return port.leader().has_news() && port.asleep_until() <= now();
 }
 
-// When somebody wakes who waits for `due`.
+// When a leader or agent wakes that waits for `due`.
 Instant AgentWorld::late(Instant due) {
   const Duration longest = scenario_.jitter.timers;
   if (longest == Duration::zero() || due.is_never()) return due;
@@ -206,7 +206,7 @@ void AgentWorld::happen(const WorldFuture& future) {
   }
 }
 
-// --- for whoever runs the scenario ---
+// --- for the runner of the scenario ---
 
 std::vector<scenarios::Fault> AgentWorld::take_control_faults() {
   return std::exchange(control_faults_, {});
@@ -218,8 +218,8 @@ bool AgentWorld::work_left() const {
   return room_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
 }
 
-// Whoever is woken acts at once, so no deadline of his lies behind, unless he has just begun and
-// his wake is under way.
+// What is woken acts at once, so no deadline of it lies behind, unless it has just begun and its
+// wake is under way.
 std::string AgentWorld::missed_timer() const {
   const Duration slack = scenario_.jitter.timers * 2 + Duration::milliseconds(1);
   const Instant before = now() - slack;

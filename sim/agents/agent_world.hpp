@@ -68,7 +68,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   void close(LeaderNumber leader) override;
   void advance(Instant until) override;
 
-  // --- for whoever runs the scenario ---
+  // --- for the runner of the scenario ---
 
   /// Faults of controllers and their store that have struck since the last call.
   std::vector<scenarios::Fault> take_control_faults();
@@ -79,7 +79,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   /// The leader hears nothing until then, as one whose process stands still.
   void pause(LeaderNumber leader, Instant until);
 
-  /// Whether somebody may still have something to tell: work, clients, messages other than
+  /// Whether something may still be reported: work, clients, messages other than
   /// heartbeats.
   bool work_left() const;
 
@@ -93,8 +93,8 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
 
   WorldSteps steps() const;
 
-  /// Who should have been woken long ago and was not, in words; empty: nobody. A world in which
-  /// this says anything does not show what its leaders and agents would do.
+  /// The leaders and agents that should have been woken long ago and were not, as text; empty:
+  /// none. A world in which this says anything does not show what its leaders and agents would do.
   std::string missed_timer() const;
 
  private:

@@ -40,9 +40,10 @@ struct Message {
   Epoch epoch;       ///< Renewal, Announcement.
   Instant heard_of;  ///< Renewal: when the heartbeat left, by the agent's clock.
   Heartbeat beat;
-  std::vector<ProfilingChanged> measured;  ///< Beat: raw, of workers that somebody watches.
-  std::uint64_t lost_devices = 0;          ///< Registering Beat: those that do not work.
-  Instant leaves_at = Instant::never();    ///< Registering Beat: the node has announced this.
+  std::vector<ProfilingChanged>
+      measured;  ///< Beat: raw, of workers that are watched for hangs or stragglers.
+  std::uint64_t lost_devices = 0;        ///< Registering Beat: those that do not work.
+  Instant leaves_at = Instant::never();  ///< Registering Beat: the node has announced this.
   std::vector<WorkersChanged> reports;
   EventBody fact;  ///< Instants in it are the world's.
 

@@ -18,7 +18,7 @@
 namespace orrery::sim {
 
 /// Hosts a real Agent as its daemon does. All times of its interface are the world's; inside, the
-/// node goes by a monotonic clock of its own, which nobody else shares and no step of a wall clock
+/// node goes by a monotonic clock of its own, which is not shared and no step of a wall clock
 /// moves.
 class NodeHost {
  public:

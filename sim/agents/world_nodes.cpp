@@ -205,7 +205,7 @@ void AgentWorld::carry_out(NodeHost& node) {
   wake_node_at(node);
 }
 
-// Who hangs measures nothing.
+// A worker that hangs measures nothing.
 void AgentWorld::measure(const NodeHost& node, std::vector<ProfilingChanged>& measured) const {
   for (const auto& [name, process] : node.processes()) {
     const LiveJob* job = room_.job(name.job);

@@ -232,7 +232,7 @@ Status ControllerHost::lead(Leader& leader) {
     for (const EventBody& body : options_.declarations)
       opening.push_back({now, now, Origin::External, body});
   if (Status opened = leader.driver.apply(std::move(opening)); !opened) return opened;
-  // Nobody may hear of the epoch before it is safe, so it is not left to the first order.
+  // No agent may hear of the epoch before it is safe, so it is not left to the first order.
   if (Status synced = leader.store.sync(); !synced) return synced;
   establish(leader);
   return Done{};
@@ -324,7 +324,8 @@ bool ControllerHost::turn() {
   return any;
 }
 
-// Where the youngest leader has ended, whoever else runs is deposed: somebody must take over.
+// Where the youngest leader has ended, every other one that runs is deposed: a new one must take
+// over.
 void ControllerHost::start_if_due() {
   if (options_.restart_after.is_forever()) return;
   const std::optional<LeaderNumber> youngest = leading();

@@ -66,7 +66,7 @@ void FaultyJournal::lose_tail(TailLoss loss) {
 }
 
 // What a real store does when it opens: a last record whose bytes do not give its digest was cut
-// off by the crash, and nobody has been told that it is there.
+// off by the crash, and was never acknowledged.
 void FaultyJournal::drop_torn_record() {
   if (entries_.size() == durable_.value || planted(Bug::StoreKeepsTornRecord)) return;
   const Entry& entry = entries_.back();
@@ -135,7 +135,7 @@ Status FaultyJournal::sync(std::size_t session) {
 }
 
 void FaultyJournal::commit() {
-  // After a crash nobody writes until somebody has looked what is left.
+  // After a crash nothing is written until the tail was read.
   if (settled_ || faults_.syncs_fail || under_way_ > durable_) return;
   if (faults_.latency == Duration::zero()) {
     become_durable(last());

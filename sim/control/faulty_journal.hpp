@@ -28,7 +28,7 @@ enum class TailLoss : std::uint8_t {
 };
 
 /// The journal that all leaders of one simulated world share. One of them at a time may append;
-/// whoever comes later with a higher epoch deposes those before.
+/// a later writer with a higher epoch deposes those before.
 ///
 /// Records live until the end of the journal. Damage done to it by a crash is found when the next
 /// session is opened: a torn record is recognised by its digest and dropped.
@@ -46,7 +46,7 @@ class FaultyJournal {
   /// says.
   void lose_tail(TailLoss loss);
 
-  /// Begins to make durable what was appended, though nobody waits for it: stores commit in the
+  /// Begins to make durable what was appended, though nothing waits for it: stores commit in the
   /// background.
   void commit();
 
@@ -106,7 +106,7 @@ class FaultyJournal {
   Sequence durable_;
   Sequence under_way_;   ///< What a sync that has begun will make durable,
   Instant done_at_;      ///< and when.
-  bool settled_ = true;  ///< Nobody has appended since the tail was last settled.
+  bool settled_ = true;  ///< Nothing was appended since the tail was last settled.
 };
 
 /// The store as one leader has it: a session of the journal.
@@ -117,7 +117,7 @@ class FaultyStore final : public StateStore {
   FaultyStore(FaultyJournal& journal, LeaderNumber leader)
       : journal_(journal), session_(journal.open_session(leader)) {}
 
-  /// Whether nobody has opened the journal since.
+  /// Whether the journal was not opened since.
   bool is_current() const { return journal_.is_current(session_); }
 
   Status append(Epoch writer, std::span<const StoredRecord> records) override {

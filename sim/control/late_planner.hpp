@@ -1,4 +1,4 @@
-// A planner whose policy thinks for a while that nobody can foretell.
+// A planner whose policy takes a time that cannot be foretold.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ class LeaderPorts {
 
   /// A leader begins as `epoch`, with this state from the journal: it is given a fresh port, which
   /// stays until `close`. It is not listened to and says nothing before `established`: a crash may
-  /// still let somebody else have the same epoch. Its `wait_events` is called only with deadlines
+  /// still let another leader have the same epoch. Its `wait_events` is called only with deadlines
   /// that have passed.
   virtual World& port(LeaderNumber leader, Epoch epoch, const State& state) = 0;
 

@@ -1,5 +1,5 @@
 // What one step of a stage puts on the links of a network, and how long its exchange takes when
-// nobody else uses them.
+// no other job uses them.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class ExchangeLoads {
 /// down a tree, log2 N in a broadcast, else 1; 0 with fewer than two members.
 std::uint32_t rounds_of(const Exchange& exchange);
 
-/// Seconds that the exchange of one step between nodes takes when nobody else uses the network:
+/// Seconds that the exchange of one step between nodes takes when no other job uses the network:
 /// the longest that any link takes for its bytes, plus the latencies of the longest exchange, one
 /// longest route for each round. Exchanges within nodes are not in it.
 double exchange_alone_s(const Topology& topology, const Stage& stage);

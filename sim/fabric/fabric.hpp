@@ -31,7 +31,7 @@ class Fabric {
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;
 
-  /// Seconds that one step of the stage takes when nobody else uses the network.
+  /// Seconds that one step of the stage takes when no other job uses the network.
   virtual double step_alone_s(const Stage& stage) const = 0;
 
   /// Begins the stage now. It is whole or refused: the caller has checked that it is sound.

@@ -48,8 +48,8 @@ void IdealFabric::link_use(std::vector<double>& shares) const {
 
 std::vector<std::string> IdealFabric::approximations() const {
   return {
-      "Nobody shares a link (L0): each stage takes the time that it takes alone, and slower links "
-      "slow nobody."};
+      "No link is shared (L0): each stage takes the time that it takes alone, and slower links "
+      "slow no other job."};
 }
 
 }  // namespace orrery::sim

@@ -1,4 +1,4 @@
-// L0: nobody shares anything, so every stage is done after the time that it takes alone.
+// L0: nothing is shared, so every stage is done after the time that it takes alone.
 #pragma once
 
 #include <vector>

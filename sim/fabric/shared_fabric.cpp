@@ -262,7 +262,8 @@ void SharedFabric::pass_to(Instant now, std::vector<StageId>& complete) {
   while (true) {
     settle_changes();
     if (heap_.empty() || heap_.top().at > now) return;
-    // All of this instant at once: who uses what they leave is looked at once, after them.
+    // All of this instant at once: the stages that use what they leave are updated once, after
+    // them.
     do {
       const std::uint32_t slot = heap_.top().slot;
       if (running_[slot].part == Part::Bytes) {
@@ -307,7 +308,7 @@ void SharedFabric::link_use(std::vector<double>& shares) const {
 std::vector<std::string> SharedFabric::approximations() const {
   return {
       "Links are shared by demand (L1): all flows of a stage slow down together, and what a stage "
-      "leaves of a link because another is tighter is given to nobody."};
+      "leaves of a link because another is tighter is not used."};
 }
 
 }  // namespace orrery::sim

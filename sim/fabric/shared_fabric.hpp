@@ -21,7 +21,7 @@ namespace orrery::sim {
 /// time that they take alone, until they are through.
 ///
 /// Each link is shared by itself (max-min fair between flows that ask for so much): what a stage
-/// leaves unused because another link is tighter is given to nobody. So a stage that joins slows
+/// leaves unused because another link is tighter is not used. So a stage that joins slows
 /// others or leaves them alone, never speeds them up, and a stage that ends gives back exactly what
 /// there was. On a change only stages are looked at that use a link whose level changed; a link
 /// that was and is below its capacity costs one addition.

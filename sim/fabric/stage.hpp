@@ -18,7 +18,7 @@ struct Transfer {
   double bytes = 0;  ///< 0 or more.
 };
 
-/// Who sends what to whom.
+/// Which rank sends what to which.
 enum class Pattern : std::uint8_t {
   Ring,       ///< All-reduce over `members` in a ring: 2 (N - 1) / N of `bytes` on each edge.
   Tree,       ///< All-reduce over a binary tree: `bytes` up and down each of its N - 1 edges.
@@ -45,7 +45,7 @@ std::vector<Transfer> transfers_of(const Exchange& exchange);
 struct Stage {
   double compute_s = 0;         ///< Of one step, at least 0.
   double overlap = 0;           ///< Share of the exchange that may hide behind compute, 0 to 1.
-  double local_exchange_s = 0;  ///< Of one step, inside nodes; nobody else can slow it.
+  double local_exchange_s = 0;  ///< Of one step, inside nodes; no other job can slow it.
   std::vector<Exchange> exchanges;
   double steps = 1;  ///< Above 0; a part of a step is allowed.
   /// Many short steps: bytes flow evenly, at most as fast as the steps need them. Otherwise bytes

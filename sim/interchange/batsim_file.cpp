@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kHostsMax = 1'048'576;
 
-/// `extra_data` is an object, or a string that holds one; everything else is somebody else's.
+/// `extra_data` is an object, or a string that holds one; other fields belong to other tools.
 BatsimExtra read_extra(const JsonReader& job, FileErrors& errors) {
   BatsimExtra extra;
   const JsonNode* node = job.find("extra_data");

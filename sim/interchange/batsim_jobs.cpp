@@ -90,8 +90,8 @@ void BatsimJobs::note(const BatsimJob& job) {
     notes_.job("storage-as-one", "every storage that profiles name is the cluster's one storage");
   if (work.has_staging)
     notes_.job("staging-as-time",
-               "staging between storages takes the bytes over the storage's bandwidth, and nobody "
-               "contends with it");
+               "staging between storages takes the bytes over the storage's bandwidth, without "
+               "contention");
   if (work.exit_code != 0 && work.traffic != nullptr)
     notes_.job("exit-code-left-out",
                "a return code other than 0 fails a job only where it is made of delays; the others "
@@ -133,7 +133,7 @@ ModelJob BatsimJobs::make(std::size_t place, std::int32_t devices) const {
   spec->rescale = RescaleMode::Restart;
   spec->recovery = RecoveryScope::Job;
   spec->profile = profile_of(*file_, job).name;
-  // A machine that is said to be unavailable is lost; nobody hopes to hear of it again.
+  // A machine that is said to be unavailable is lost; no answer of it is awaited.
   spec->unknown_deadline = Duration::zero();
   spec->roles.push_back(role_of(job, devices));
   if (spec->roles[0].is_elastic()) {

@@ -13,7 +13,7 @@ struct JobRowSpan {
   Instant submitted;                    ///< Of the job; after its first row, the end before.
   Instant started = Instant::never();   ///< Never: it never started.
   Instant finished = Instant::never();  ///< Never: the run ended first.
-  const Segment* segment = nullptr;     ///< Null: nothing was held, or nobody knows.
+  const Segment* segment = nullptr;     ///< Null: nothing was held, or it is not known.
 };
 
 /// When a segment is over for good; never where the run's end cut it off.

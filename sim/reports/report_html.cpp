@@ -157,7 +157,7 @@ class RunPageWriter {
   }
 
   void put_phases() {
-    // Who holds no devices is in no rectangle.
+    // A job that holds no devices is in no rectangle.
     std::vector<PhaseRow> rows;
     for (const PhaseRow& row : run_.timeline.phases())
       if (row.phase != JobPhase::Pending && !is_final(row.phase) &&

@@ -15,7 +15,7 @@
 
 namespace orrery::sim {
 
-/// What a strike of a fault is called, and whom it hits.
+/// What a strike of a fault is called, and what it hits.
 struct StrikeWords {
   std::string what;           ///< Such as "down".
   std::vector<NodeId> nodes;  ///< Empty: no node in particular.

@@ -36,7 +36,7 @@ struct Schedule {
   // Machine-seconds from the first submission to the end of the makespan. Computing, idle and
   // unavailable make up the whole.
   double time_computing = 0;      ///< Granted to a job, on a node that may be used.
-  double time_idle = 0;           ///< Granted to nobody, on a node that may be used.
+  double time_idle = 0;           ///< Granted to no job, on a node that may be used.
   double time_unavailable = 0;    ///< On a node that may not be used: lost, excluded, spare.
   double time_sleeping = 0;       ///< Not modelled.
   double time_switching_on = 0;   ///< Not modelled.

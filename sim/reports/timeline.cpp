@@ -97,7 +97,7 @@ void Timeline::observe(std::span<const Notice> notices, const State& state) {
     refresh_node(node, state);
     add_holders(node);  // Whose workers are gone with it, though no notice may name them.
   }
-  // Whoever gives up comes before whoever takes over.
+  // Jobs that give up come before jobs that take over.
   for (const JobId job : changed_) end_if_changed(job, state);
   for (std::size_t i = 0; i < changed_.size(); ++i) begin_if_holding(changed_[i], state);
   for (const Notice& notice : notices)
@@ -249,7 +249,7 @@ void Timeline::begin_if_holding(JobId job, const State& state) {
   if (track(job).live != kNone) return;
   gather(job, state);
   if (scratch_.empty()) return;
-  // Whoever is known to hold any of it has given it up, or shares it.
+  // A job that is known to hold any of it has given it up, or shares it.
   const std::size_t others = changed_.size();
   for (const DevicePart& part : scratch_)
     for (std::uint64_t left = part.devices; left != 0; left &= left - 1) {

@@ -1,4 +1,4 @@
-// What happened in a run, over time: who held which devices, phases, nodes, links, plans.
+// What happened in a run, over time: which job held which devices, phases, nodes, links, plans.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace orrery::sim {
 /// phase 24.
 struct TimelineLimits {
   std::size_t segments_max = 4'000'000;
-  std::size_t phases_max = 8'000'000;  ///< 0: nobody wants them, and none counts as left out.
+  std::size_t phases_max = 8'000'000;  ///< 0: they are not wanted, and none counts as left out.
   std::size_t rows_max = 1'000'000;    ///< Of nodes, strikes and incidents each.
   std::size_t plans_max = 100'000;     ///< Beyond that every 2nd, 4th, ... plan is kept.
   std::size_t points_max = 8192;       ///< Of each series; of all links together 64 times as many.
@@ -41,7 +41,7 @@ struct DeviceTime {
 /// not count, as in the ledger, so that no device is ever two jobs'. Metrics, which sees no ledger,
 /// counts a preempted job until its last worker has gone.
 ///
-/// A release that no notice tells is seen with the next notice about its job, or when somebody else
+/// A release that no notice tells is seen with the next notice about its job, or when another job
 /// is granted the device.
 ///
 /// Above the limits no further rows of that kind are kept: `is_complete` says so, and the series
@@ -209,7 +209,7 @@ class Timeline {
   std::vector<std::uint32_t> free_live_;
   std::vector<NodeTrack> nodes_;        // [node]
   std::vector<std::uint16_t> holders_;  // [device of the cluster]: how many parts it is in.
-  std::vector<JobId> holder_;           // [device of the cluster]: who came last to hold it.
+  std::vector<JobId> holder_;           // [device of the cluster]: the last job that held it.
   bool has_shares_ = false;             // Some device was held in part; others hold it then too.
   std::vector<JobId> changed_;          // In the step at hand.
   std::vector<NodeId> changed_nodes_;

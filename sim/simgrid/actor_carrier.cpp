@@ -50,7 +50,7 @@ ActorCarrier::~ActorCarrier() {
   clock_.engine().step(clock_.now_s());
 }
 
-// Messages are detached: whoever sends does not wait for them to arrive.
+// Messages are detached: the sender does not wait for them to arrive.
 void ActorCarrier::make_sender(s4u::Host& host, const std::string& name, Outbox& outbox) {
   outbox.wake = s4u::Semaphore::create(0);
   actors_.push_back(shim::add_actor(host, name + "-sends", [&outbox] {

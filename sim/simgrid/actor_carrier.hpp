@@ -15,7 +15,7 @@ namespace orrery::sim {
 /// one that receives, as a daemon has threads for both. A heartbeat is put on the controllers'
 /// mailbox by the agent's actor, an order on the node's mailbox by theirs; both travel through the
 /// platform beside the flows of jobs. A mailbox hands its messages over in the order in which they
-/// were put there, whoever did.
+/// were put there, whichever the sender.
 ///
 /// The controllers' host is the storage's, or where there is none, the first node's; messages
 /// between actors of one host take no time in the network and come at once.

@@ -50,7 +50,7 @@ class SimGridEngine {
   /// lets them act now. A date in the past is taken as the present one.
   void step(double date_s);
 
-  /// The tagged communications that have ended and that nobody has taken out yet, in SimGrid's
+  /// The tagged communications that have ended and were not taken out yet, in SimGrid's
   /// order. The caller clears it.
   std::vector<Ended>& ended() { return ended_; }
 

@@ -1,5 +1,5 @@
 // What flows ask of links, and so which links are contended: where all that is asked of a link
-// fits, every flow over it gets what it asks for, and nobody needs to work anything out.
+// fits, every flow over it gets what it asks for, and no shares need to be computed.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ std::size_t MessageClock::actors_busy() const {
 void MessageClock::step(double until_s) {
   if (actors_busy() == 0) return engine_.run_until(until_s);
   engine_.step(until_s);
-  // Whom the event has woken acts at its date, not at that of the next one. What takes no time ends
-  // in a step without length, and wakes somebody for the one after it.
+  // An actor that the event has woken acts at its date, not at that of the next one. What takes no
+  // time ends in a step without length, and wakes an actor for the one after it.
   for (int quiet = 0; quiet < 2; ++quiet) {
     const std::size_t before = actors_busy();
     engine_.step(now_s());

@@ -1,4 +1,4 @@
-// SimGrid's clock at level L3, stepped beside the world's for everyone who uses it.
+// SimGrid's clock at level L3, stepped beside the world's for all its users.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class ClockUser {
   /// Things under way in SimGrid.
   virtual std::size_t under_way() const = 0;
 
-  /// Whether actors see to them, who must be let run at the date of each event.
+  /// Whether actors handle them, which must be let run at the date of each event.
   virtual bool has_actors() const = 0;
 };
 

@@ -11,7 +11,7 @@ namespace s4u = simgrid::s4u;
 using scenarios::NetworkSpec;
 using ShapeTopology = scenarios::NetworkTopology;
 
-// Flops of hosts that nobody computes on.
+// Flops of hosts without computations.
 constexpr double kAnyFlops = 1e9;
 
 Error refusal(const std::string& subject, const std::string& message) {

@@ -1,5 +1,5 @@
-// A stage of work as flows: who sends how much to whom over which links, and how long a step takes
-// when nobody else uses the network.
+// A stage of work as flows: which rank sends how much to which over which links, and how long a
+// step takes when no other job uses the network.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class StageFlows {
   /// waits for another one, of the slowest exchange.
   double latency_s() const { return latency_s_; }
 
-  /// Seconds of one step when nobody else uses the network.
+  /// Seconds of one step when no other job uses the network.
   double step_s() const { return step_s_; }
 
  private:

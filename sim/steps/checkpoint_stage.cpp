@@ -6,7 +6,7 @@
 namespace orrery::sim {
 namespace {
 
-/// Who holds what is saved.
+/// The ranks that hold what is saved.
 std::vector<NodeDevices> savers(const CycleInputs& inputs) {
   const std::string& role = inputs.work.traffic->loop.train_role;
   const auto& roles = inputs.spec.roles;

@@ -26,7 +26,7 @@ Cycle plain_second(const CycleInputs& inputs) {
 }  // namespace
 
 Cycle cycle_of(const CycleInputs& inputs, std::uint64_t seed, std::optional<std::uint64_t> turn) {
-  invariant(!inputs.gang.empty(), "somebody works in a cycle");
+  invariant(!inputs.gang.empty(), "a cycle has workers");
   if (!has_traffic(inputs.work)) return plain_second(inputs);
   const scenarios::TrafficSpec& traffic = *inputs.work.traffic;
   if (!traffic.programs.empty()) return program_round(inputs);

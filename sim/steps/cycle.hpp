@@ -47,7 +47,7 @@ struct Cycle {
 Cycle cycle_of(const CycleInputs& inputs, std::uint64_t seed, std::optional<std::uint64_t> turn);
 
 /// Whether turns of the same workers differ. The mean of such turns takes some milliseconds to
-/// find, so whoever asks for it often keeps it.
+/// find, so a caller that needs it often keeps it.
 bool is_random(const scenarios::WorkSpec& work);
 
 /// What a checkpoint of the job sends: each node its part, by its devices, to the storage, or back
@@ -55,10 +55,10 @@ bool is_random(const scenarios::WorkSpec& work);
 /// size.
 Stage checkpoint_stage(const CycleInputs& inputs, bool restore);
 
-/// Seconds of one turn when nobody else uses the network.
+/// Seconds of one turn when no other job uses the network.
 double alone_seconds(const Cycle& cycle, const Fabric& fabric);
 
-/// Units per second when nobody else uses the network; a turn counts as a nanosecond at least.
+/// Units per second when no other job uses the network; a turn counts as a nanosecond at least.
 double alone_rate(const Cycle& cycle, const Fabric& fabric);
 
 /// Whether a job of this work has stages at all: it sends something.

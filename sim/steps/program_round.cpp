@@ -32,7 +32,7 @@ double compute_seconds(const CycleInputs& inputs, const ProgramStage& stage) {
   return slowest;
 }
 
-// Each rank to each other: by node, whoever is there.
+// Each rank to each other: by node, whichever ranks are there.
 void add_all_to_all(const std::vector<NodeDevices>& ranks, double bytes, Stage& stage) {
   if (densest(ranks) == 1)
     return add_exchange(stage, Pattern::AllToAll, without_counts(ranks), bytes);

@@ -5,7 +5,7 @@
 
 namespace orrery::sim {
 
-/// Speed of a node that nobody tells, in floating point operations per second.
+/// Speed of a node that is not declared, in floating point operations per second.
 inline constexpr double kAssumedFlops = 1e9;
 
 /// The stages of the program for as many workers as there are, rank i on the node of member i.

@@ -63,7 +63,7 @@ class JobCheck {
   /// The role's bundle of a process; empty where the job is not known.
   Bundle bundle_of(JobId job, RoleIndex role) const;
 
-  /// With whom the role shares devices by declaration.
+  /// The roles that the role shares devices with by declaration.
   TurnKey turns_of_role(JobId job, RoleIndex role) const;
 
   /// "default.name", or the number where it is not known.

@@ -13,8 +13,8 @@
 
 namespace orrery::sim {
 
-/// Crashes, pauses and duplicates leaders, breaks and mends the store, and sees to it that somebody
-/// leads again.
+/// Crashes, pauses and duplicates leaders, breaks and mends the store, and sees to it that a
+/// controller leads again.
 class LeaderFaults {
  public:
   /// `host` outlives this. `pause_ears` makes a world's ears deaf as long as a leader stands still.

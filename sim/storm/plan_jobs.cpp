@@ -17,7 +17,7 @@ using scenarios::ScenarioJob;
 constexpr std::array<const char*, 4> kRoleNames{"learner", "collector", "actor", "rollout"};
 
 struct Free {
-  std::int32_t whole = 0;   ///< Devices that nobody uses.
+  std::int32_t whole = 0;   ///< Unused devices.
   std::int32_t broken = 0;  ///< Parts, as large as those taken before, that are left of the others.
   MilliCpu cpu;
   Bytes memory;
@@ -228,7 +228,7 @@ ScenarioJob plan_job(Random& random, Instant calm_from, const Scenario& scenario
   plan_scripts(random, job);
   if (random.chance(0.1)) {
     job.ready_after = ms(random, 0, 30'000);
-    // With a reset window whoever is never ready in time would start for ever.
+    // With a reset window a worker that is never ready in time would start for ever.
     spec.start_deadline = std::max(spec.start_deadline, Duration::seconds(60));
   }
   return job;

@@ -33,7 +33,7 @@ struct TrueProcess {
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;                ///< Of the one device.
   Bundle bundle;              ///< What its role takes.
-  TurnKey turns;              ///< With whom its role shares devices by declaration.
+  TurnKey turns;              ///< The roles that its role shares devices with by declaration.
 };
 
 /// Whether the two may live on the same devices because their roles take turns.

@@ -107,8 +107,8 @@ class Storm {
       control_.strike(fault, ports_.now());
   }
 
-  // A world that wakes nobody finds nothing: now and then it is looked at itself. Who has just
-  // begun may be late at one look.
+  // A world that never wakes its parts finds nothing, so it is checked itself now and then. What
+  // has just begun may be late at one look.
   void check_timers(Instant now) {
     if (now < look_at_timers_) return;
     look_at_timers_ = now + Duration::seconds(1);
@@ -121,7 +121,7 @@ class Storm {
     missed_ = missed;
   }
 
-  // Null while nobody leads but one that was deposed and has not noticed.
+  // Null while the only leader is one that was deposed and has not noticed.
   const Controller* leader() const {
     const auto leading = host_.leading();
     return leading && host_.holds_journal(*leading) ? &host_.controller(*leading) : nullptr;
@@ -157,7 +157,8 @@ class Storm {
     if (const Controller* leads = leader(); leads != nullptr && found().empty())
       watch_.compare(leads->state(), leads->digest());
     report.all_over = all_jobs_over();
-    // A scenario that was cut short for another finding says nothing about who would have ended.
+    // A scenario that was cut short for another finding says nothing about the jobs that would have
+    // ended.
     const bool had_time = scenario_.until > kStormCalmFrom;
     if (!report.all_over && had_time && found().empty()) tell_unfinished();
     if (report.all_over && found().empty()) check_those_that_wait();
@@ -193,7 +194,7 @@ class Storm {
     watch_.checker().add(ViolationKind::Liveness, ports_.now(), text);
   }
 
-  // Whoever waits for what will never be has to say so.
+  // A job that waits for what will never be has to say so.
   void check_words(const State& state, const JobState& job) {
     const std::string words = status_of(state, job).message;
     const bool says_room = words.find("there is room") != std::string::npos;
@@ -206,13 +207,13 @@ class Storm {
     const std::string since = ", although faults had ended " +
                               std::to_string(static_cast<std::int64_t>(patience)) + " s before";
     const Controller* leads = leader();
-    if (leads == nullptr) return add_liveness("nobody leads" + since);
+    if (leads == nullptr) return add_liveness("no controller leads" + since);
     const State& state = leads->state();
-    // A node that its relaunch has failed stays out of use until somebody lets it in.
+    // A node that its relaunch has failed stays out of use until a user lets it in.
     std::set<NodeId> excluded;
     for (std::uint32_t n = 0; n < state.nodes.size(); ++n)
       if (state.nodes[n].excluded) excluded.insert(NodeId{n});
-    // A queue does not move whose head has no room; who holds something is not in it.
+    // A queue does not move whose head has no room; a job that holds something is not in it.
     bool queue_stands = false;
     state.for_each_job([&](const JobState& job) {
       queue_stands = queue_stands || (!is_final(job.row.phase) && !job.row.infeasible &&

@@ -24,7 +24,7 @@ double rate_max(const scenarios::Scenario& scenario, const scenarios::ScenarioJo
 CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
   CheckerFacts facts;
   facts.groups = scenario.groups;
-  // A process that nobody stops is fenced at the end of its lease; one that is asked to has its
+  // A process that is not stopped is fenced at the end of its lease; one that is asked to has its
   // grace before that.
   Duration grace = scenario.timing.stop + Duration::seconds(10);
   for (const scenarios::ScenarioJob& job : scenario.jobs) {

@@ -36,7 +36,7 @@ enum class ViolationKind : std::uint8_t {
   Invariant,         ///< An invariant of the core broke.
   NoProgress,        ///< The run stood still at one instant.
   Liveness,          ///< A job that could finish did not, although everything was healed.
-  TimerMissed,       ///< The storm's own world did not wake somebody at his deadline.
+  TimerMissed,       ///< The storm's own world did not wake a leader or agent at its deadline.
   ProcessEnded,      ///< The program that ran it came to no end by itself.
 };
 

@@ -22,8 +22,8 @@ bool looks_like_philly_json(std::string_view text);
 /// Other keys are ignored. A job's duration is the sum of its attempts, its size the number of GPUs
 /// listed in the first attempt that lists any. Missing, null and "None" times are censored, never
 /// zero. An end before its start is read as the second passing of the ambiguous hour where that
-/// mends it. Each such case is counted in the report; a job without attempts, whose size nobody
-/// knows, is dropped and counted. A second job of one id is kept as `id-2` (or dropped, see
+/// mends it. Each such case is counted in the report; a job without attempts, whose size is not
+/// known, is dropped and counted. A second job of one id is kept as `id-2` (or dropped, see
 /// TraceOptions::duplicates).
 ///
 /// A broken record is an error with the line of the key; a break of JSON itself ends the reading.

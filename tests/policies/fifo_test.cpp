@@ -74,7 +74,7 @@ TEST(Fifo, HighPriorityPushesOutPreemptibleJobsOnly) {
   EXPECT_FALSE(runs(cluster, soft));
   const JobId higher = submit_and_ask(cluster, *fifo, job().replicas(8).priority(200));
   EXPECT_FALSE(runs(cluster, higher)) << "the fixed job holds half of the devices";
-  EXPECT_TRUE(runs(cluster, high)) << "nobody is pushed out in vain";
+  EXPECT_TRUE(runs(cluster, high)) << "no job is preempted in vain";
 }
 
 TEST(Fifo, SparesAPreemptibleJobThatIsNotInTheWay) {

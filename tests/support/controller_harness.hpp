@@ -61,7 +61,7 @@ class ControllerHarness {
 
   void plan(const Plan& plan) { step(PlanProposed{{}, PlanTrigger::Period, {}, plan}); }
 
-  /// Everybody becomes ready, and whoever was told to stop is gone.
+  /// Every worker becomes ready, and those that were told to stop are gone.
   void settle() {
     for (bool more = true; more;) {
       more = false;
@@ -74,7 +74,7 @@ class ControllerHarness {
     }
   }
 
-  /// Whoever was told to stop is gone; the others stay as they are.
+  /// The workers that were told to stop are gone; the others stay as they are.
   void stop_all() {
     for (std::size_t i = cluster.processes.size(); i-- > 0;)
       if (cluster.processes[i].stopping) step(cluster.end(i, WorkerFact::Exited, 143));

@@ -21,7 +21,7 @@ struct Arrival {
   RateCurve curve;   ///< Empty: proportional to the replicas.
 };
 
-/// The same cluster to somebody who has never seen it.
+/// The same cluster as a new reader sees it.
 class FreshView : public ClusterView {
  public:
   explicit FreshView(const FakeCluster& cluster) : cluster_(cluster) {}

@@ -19,7 +19,7 @@ class SmallDisk {
  public:
   /// At a folder that is there; none where nothing can be mounted.
   static std::optional<SmallDisk> mount_at(const std::filesystem::path& folder) {
-    // Once is enough for the program: what is mounted from now on nobody outside sees.
+    // Once is enough for the program: what is mounted from now on is not seen outside.
     static const bool own =
         unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
     if (!own || mount("none", folder.c_str(), "tmpfs", 0, "size=1m") != 0) return std::nullopt;

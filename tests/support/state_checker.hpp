@@ -158,7 +158,7 @@ class StateChecker {
     }
   }
 
-  // Who was told where to sit sits there.
+  // A worker with a declared assignment has exactly that one.
   static void check_seats(const JobState& job) {
     if (job.after_drain != AfterDrain::Nothing || is_final(job.row.phase)) return;
     for (const Worker& worker : job.workers) {

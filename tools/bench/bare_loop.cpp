@@ -287,7 +287,7 @@ class BareLoop {
     coming_.push({now_ + static_cast<std::int64_t>(repair * 1e9), Kind::Repaired, node});
   }
 
-  // EASY: the head as soon as it fits; until then whoever does not delay it, by estimates.
+  // EASY: the head as soon as it fits; until then jobs that do not delay it, by estimates.
   void schedule() {
     while (first_ != kNobody && start(first_)) {
     }

@@ -104,7 +104,7 @@ class Bench:
         return took
 
     def controller_restart(self):
-        """Seconds from SIGKILL of the controller to all workers known again, and who was started
+        """Seconds from SIGKILL of the controller to all workers known again, and which were started
         anew."""
         count = self.arguments.workers
         begun = time.monotonic()

@@ -25,7 +25,7 @@ constexpr std::int32_t kDevices = 8;
 constexpr std::uint32_t kSample = 64;  // Lists that the baseline is measured with.
 
 /// Agents that hear and say nothing.
-class NobodyListens final : public NodeStreams {
+class IgnoredStreams final : public NodeStreams {
  public:
   void renew(NodeId, Instant, bool) override {}
 
@@ -66,14 +66,14 @@ class Cluster {
         lists[worker.node.index()].push_back(
             {job.row.id, worker.born, worker.incarnation, worker.birth_rank});
     });
-    NobodyListens nobody;
+    IgnoredStreams ignored;
     Leader leader(Epoch{2},
                   state,
                   settings_,
                   static_cast<std::uint32_t>(lists.size()),
                   {},
                   Duration::zero(),
-                  nobody);
+                  ignored);
     leader.establish({});
     const double begin = thread_seconds();
     for (std::uint32_t n = 0; n < lists.size(); ++n) {

@@ -198,7 +198,7 @@ class Bench {
     runtime::EtcdStoreOptions options;
     options.prefix = "/orrery-bench-" + std::to_string(getpid());
     const auto everything = runtime::EtcdRange::prefix(options.prefix + "/");
-    // As who won an election, without one.
+    // As the winner of an election, without one.
     const auto led = (*client)->put({options.prefix + "/leader", "bench"});
     if (!led) return print(name, led.errors());
     {

@@ -86,13 +86,13 @@ VerbSpec certs_admin_spec() {
   return issuing("certs admin",
                  "make client certificates for people who run the cluster",
                  "Writes admin-NAME.pem and admin-NAME.key into DIR for each NAME.",
-                 {{"orrery certs admin root", "for whoever drains nodes"}});
+                 {{"orrery certs admin root", "for a person who drains nodes"}});
 }
 
 VerbSpec certs_token_spec() {
   VerbSpec spec;
   spec.name = "certs token";
-  spec.summary = "make a bearer token for HTTP, or take all of somebody's back";
+  spec.summary = "make a bearer token for HTTP, or revoke all of a user's";
   spec.details =
       "Prints the token on standard output, once: the file keeps only its SHA-256 digest. A "
       "running\n"

@@ -70,7 +70,7 @@ ExitCode refuse(Console& console, const Errors& errors) {
 
 /// A certificate and its key as files DIR/STEM.pem and DIR/STEM.key.
 void add_pair(const std::string& stem, KeyPair pair, std::vector<NewFile>& files) {
-  // The key first: whoever sees a certificate finds its key.
+  // The key first: where there is a certificate there is its key.
   files.push_back({stem + ".key", std::move(pair.key), true});
   files.push_back({stem + ".pem", std::move(pair.certificate), false});
 }

@@ -141,7 +141,7 @@ Result<HttpReply> Client::led(const HttpRequest& request,
     const std::size_t unreached = unreached_;
     Result<HttpReply> reply = once(request, on_text, deadline);
     if (!reply) {
-      // Only who was not reached has certainly not heard the request.
+      // Only a controller that was not reached has certainly not received the request.
       const bool again = unreached_ > unreached && unreached_ <= options_.others.size();
       if (!again || interrupted()) {
         unreached_ = 0;

@@ -14,13 +14,13 @@
 
 namespace orrery::cli {
 
-/// Whom to ask, and as who.
+/// The controllers to ask, and the identity to show.
 struct ClientOptions {
   ServerAddress server;
   std::vector<ServerAddress> others;  ///< Asked in turn where `server` cannot be reached.
   TlsIdentity tls;
   std::string token;                          ///< Bearer token; empty: none.
-  std::string user;                           ///< Whoever runs this; empty: not known.
+  std::string user;                           ///< The user that runs this; empty: not known.
   std::chrono::milliseconds timeout{10'000};  ///< Of a whole request.
   std::chrono::milliseconds stream_silence{
       60'000};  ///< A stream that says nothing so long is lost.

@@ -74,7 +74,7 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
   } else if (!list.empty()) {
     console.out(nodes ? nodes_table(list, console.traits())
                       : jobs_table(list, console.traits(), history));
-    // Who asks for a job by name wants to know why it failed.
+    // A user that asks for a job by name wants to know why it failed.
     if (!nodes && !names.empty()) console.out(failures_of(list));
   }
   return session.code();

@@ -98,7 +98,7 @@ bool check_sources(Session& session,
       session.tell(reply.errors());
       return false;
     }
-    // Jobs that apply leaves as they are keep nobody from the others.
+    // Jobs that apply leaves as they are do not hold up the others.
     if (reply->is_good() || (action.apply && reply->status == 409)) continue;
     session.tell(*reply, source.path);
     if (session.code() == ExitCode::Unreachable) return false;

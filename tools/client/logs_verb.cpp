@@ -108,8 +108,8 @@ const json& member_for(const json& job, const LogSource& source) {
                   number_of(member, "local_rank") == static_cast<std::int64_t>(source.rank);
     if (is_it) return member;
   }
-  static const json kNobody;
-  return kNobody;
+  static const json kNone;
+  return kNone;
 }
 
 json line_json(const LogSource& source, std::string_view line) {
@@ -210,7 +210,7 @@ class LogFollower {
     Refused,  ///< There is none; told.
   };
 
-  /// The job's document; null where nobody answers, or there is no such job.
+  /// The job's document; null where no controller answers, or there is no such job.
   json job_now() {
     const Result<HttpReply> reply = session_.client().send({.target = job_target(wish_.job)});
     is_gone_ = reply && reply->status == 404;

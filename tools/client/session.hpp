@@ -42,7 +42,7 @@ class Session {
 
   void note(ExitCode code) { code_ = code; }
 
-  /// Tells why nothing could be asked: 130 after an interrupt, 5 where nobody answers, else 2.
+  /// Says why there is no answer: 130 after an interrupt, 5 where no controller answers, else 2.
   ExitCode tell(const Errors& errors);
 
   /// Tells a reply that is not good: 2 for input that it could not read, 5 where it takes nothing

@@ -32,7 +32,7 @@ class Stream {
   virtual Result<std::size_t> read(char* bytes, std::size_t size, Deadline deadline) = 0;
 };
 
-/// Errors: Unavailable where nobody answers; InvalidInput where a file of `tls` is unfit.
+/// Errors: Unavailable where no controller answers; InvalidInput where a file of `tls` is unfit.
 Result<std::unique_ptr<Stream>> open_stream(const ServerAddress& server,
                                             const TlsIdentity& tls,
                                             Deadline deadline);

@@ -7,7 +7,7 @@ set(CPACK_PACKAGE_NAME orrery)
 set(CPACK_PACKAGE_CONTACT "Orrery <orrery@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "control plane for elastic GPU training jobs, with its simulator")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-  "One core decides who gets how many GPUs, which ones, and what happens when a
+  "One core decides which job gets how many GPUs, which ones, and what happens when a
 node dies; it runs against a simulated cluster or against controllers and
 agents. The package has both, a sample worker, scenarios and examples.")
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)

@@ -61,7 +61,7 @@ function(orrery_proto name file)
   add_library(orrery_proto_${name} STATIC ${made})
   add_library(orrery::proto_${name} ALIAS orrery_proto_${name})
   target_include_directories(orrery_proto_${name} SYSTEM PUBLIC ${ORRERY_GENERATED_DIR})
-  # What protoc makes is big, and nobody debugs it.
+  # What protoc makes is big, and is not debugged.
   target_compile_options(orrery_proto_${name} PRIVATE -w -O1 -g0)
   target_link_libraries(orrery_proto_${name} PUBLIC orrery::grpc)
 endfunction()

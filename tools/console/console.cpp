@@ -14,7 +14,7 @@ void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    // Nobody reads on: what is left to say has no place to go.
+    // The reader has gone: the rest of the output is dropped.
     if (written < 0) std::_Exit(1);
     text.remove_prefix(static_cast<std::size_t>(written));
   }

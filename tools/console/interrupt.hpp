@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM as a flag, so that whoever works can tidy up first.
+// Ctrl-C and SIGTERM as a flag, so that work in progress can clean up first.
 #pragma once
 
 namespace orrery::cli {

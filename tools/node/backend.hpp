@@ -1,4 +1,5 @@
-// Where a controller's journal lives, and who leads: SQLite alone, or etcd for several.
+// Where a controller's journal lives, and how the leader is chosen: SQLite alone, or etcd for
+// several.
 #pragma once
 
 #include <memory>
@@ -31,9 +32,8 @@ class Backend {
 
   const runtime::ControllerConfig config_;
   const std::string url_;
-  std::unique_ptr<runtime::EtcdClient> etcd_;  ///< Of the journal; null with SQLite,
-  std::unique_ptr<runtime::EtcdClient>
-      votes_;  ///< of the election, which waits for nobody's writes.
+  std::unique_ptr<runtime::EtcdClient> etcd_;   ///< Of the journal; null with SQLite,
+  std::unique_ptr<runtime::EtcdClient> votes_;  ///< of the election, which waits for no writes.
 };
 
 }  // namespace orrery::cli

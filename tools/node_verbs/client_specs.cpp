@@ -9,7 +9,7 @@ const OptionSpec kJson{.name = "--json", .help = "print one JSON document, and n
 const OptionSpec kFollow{
     .name = "--follow", .help = "go on as more comes, until Ctrl-C", .letter = "-f"};
 
-/// `own` and then the options that name a controller and who asks it.
+/// `own` and then the options that name a controller and the identity to show.
 std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
   own.insert(
       own.end(),
@@ -117,10 +117,10 @@ VerbSpec describe_spec() {
           .details =
               "Of a job: phase and reason in words, roles, members with nodes and devices, "
               "conditions, profilings and\nthe latest events. Of a node: what it has, what is "
-              "taken, and by whom.",
+              "taken, and by which jobs.",
           .options = with_client_options({kJson}),
           .examples = {{"orrery describe train", "why does my job wait?"},
-                       {"orrery describe node/gpu-7", "who runs there?"}},
+                       {"orrery describe node/gpu-7", "which workers run there?"}},
           .operand_kind = OperandKind::Job};
 }
 

@@ -18,7 +18,7 @@ std::vector<OptionSpec> daemon_options() {
            .help = "print a unit that runs it with this --config, and end"},
           {.name = "--ready-fd",
            .value = "N",
-           .help = "write a line there once it is ready, for whoever supervises it"},
+           .help = "write a line there once it is ready, for a supervising process"},
           {.name = "--parent",
            .value = "PID",
            .help = "end at once when this process, which started it, ends"}};

@@ -10,7 +10,7 @@ namespace {
 std::string_view left_out_at(scenarios::Fidelity level) {
   switch (level) {
     case scenarios::Fidelity::L0:
-      return "Level L0: no link is shared, so nobody slows a neighbour; what travels takes the "
+      return "Level L0: no link is shared, so no job slows a neighbour; what travels takes the "
              "time "
              "that it takes alone.";
     case scenarios::Fidelity::L1:

@@ -101,7 +101,7 @@ Result<std::vector<EndedJob>> ended_jobs(StateStore& store,
   const auto read = read_journal(store, first, chain, [&](Sequence, const Event& event) {
     commands.clear();
     controller.step(event, commands);
-    // Nobody asks this controller for plans.
+    // This controller is not asked for plans.
     (void)controller.take_touched();
     while (controller.take_plan_request()) continue;
     fold.step(controller.state(), event, commands.notices);

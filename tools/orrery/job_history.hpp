@@ -56,7 +56,7 @@ struct EndedJob {
 /// Which ended jobs are wanted. All that is given must hold.
 struct HistoryFilter {
   std::optional<JobPhase> state;
-  std::string user;                         ///< Empty: anybody's.
+  std::string user;                         ///< Empty: of all users.
   std::string job;                          ///< Full name; empty: any.
   Instant ended_from;                       ///< Ended at this instant or later,
   Instant ended_before = Instant::never();  ///< and before this one.

@@ -32,8 +32,8 @@ class KeptRuns {
   /// How the run of this name ended, if it is kept and had the same input.
   std::optional<TaskEnd> find(const std::string& name) const;
 
-  /// Keeps a run that has ended by itself; whoever is killed meanwhile leaves the whole file or
-  /// none. Where it cannot be written the run will only be done again.
+  /// Keeps a run that has ended by itself; a process that is killed meanwhile leaves the whole file
+  /// or none. Where it cannot be written the run will only be done again.
   void keep(const std::string& name, const TaskEnd& end) const;
 
   /// Removes all that is kept.

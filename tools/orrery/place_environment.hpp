@@ -21,7 +21,7 @@ struct PlacedProcesses {
 /// Takes "actor" or "actor:2" apart.
 PlacedProcesses placed_processes(std::string_view text);
 
-/// What is printed, and what those who wrote the document should know.
+/// What is printed, and what the authors of the document should know.
 struct EnvironmentPage {
   std::string out;
   std::string remarks;  ///< One line each.

@@ -38,7 +38,7 @@ std::vector<char> letters_of(const std::vector<ComponentPlan>& components) {
   return {taken.begin(), taken.end()};
 }
 
-/// Who sits on one node, by place.
+/// The components on one node, by place.
 struct NodeSeats {
   std::vector<std::set<std::size_t>> accelerators;  ///< Components by device.
   std::map<std::string, std::vector<std::set<std::size_t>>> custom;

@@ -12,12 +12,12 @@ namespace orrery::cli {
 struct PictureStyle {
   bool colour = false;
   std::size_t width_max = 80;  ///< Wide nodes are shown piece by piece.
-  bool take_turns = false;     ///< Who shares a device takes turns on it.
+  bool take_turns = false;     ///< Components that share a device take turns on it.
 };
 
 /// One line a node, equal nodes as one; one column a device with the letters of the components
-/// that sit on it; custom hardware and processes without devices behind. Then the letters, who
-/// shares devices with whom, and how many accelerators are free.
+/// that sit on it; custom hardware and processes without devices behind. Then the letters, which
+/// components share devices, and how many accelerators are free.
 std::string placement_picture(const placement::Plan& plan,
                               const placement::Inventory& inventory,
                               const PictureStyle& style);

@@ -1,4 +1,5 @@
-// place: resolves a placement document and shows who would sit where; starts nothing.
+// place: resolves a placement document and shows which component would get which devices; starts
+// nothing.
 #include <algorithm>
 #include <iostream>
 #include <iterator>

@@ -33,7 +33,7 @@ std::string progress_line(std::string_view title,
 std::string progress_words(std::string_view title, const Progress& progress, double elapsed_s);
 
 /// Shows on standard error while it lives how far the work is. On a terminal one line is drawn
-/// anew. Elsewhere whoever reads wants lines, but none of work that is soon done: the first after
+/// anew. Elsewhere whole lines are printed, but none of work that is soon done: the first after
 /// 10 s, then one every 30 s, and what was noted meanwhile.
 class ProgressBar {
  public:

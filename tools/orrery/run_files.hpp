@@ -16,13 +16,13 @@
 namespace orrery::cli {
 
 /// Writes the files that the scenario's `outputs.formats` name; docs/results.md describes them.
-/// What nobody asks for is not recorded either.
+/// What no output needs is not recorded either.
 class RunFiles {
  public:
   /// The folder exists, or is empty: nothing is kept. The scenario outlives the files.
   RunFiles(const scenarios::Scenario& scenario, std::filesystem::path folder);
 
-  /// Adds who must hear the run.
+  /// Adds the listeners of the run.
   void listen(std::vector<sim::RunListener*>& listeners);
 
   /// Writes what is left to write at the end; adds to `troubles` what a file could not hold.

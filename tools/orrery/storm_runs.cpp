@@ -14,7 +14,7 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
   for (const policies::PolicyRow& row : policies::rows()) {
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
     // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
-    // nobody would ever get on.
+    // no job would ever get on.
     static constexpr std::pair<std::string_view, const char*> kShort[]{
         {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600"}};
     for (const policies::ParameterRow& parameter : row.parameters)

@@ -264,7 +264,7 @@ class StormSeeds {
     done_ = std::move(done);
   }
 
-  // Whoever is killed meanwhile leaves the whole file or the one before.
+  // A process that is killed meanwhile leaves the whole file or the one before.
   void keep() {
     if (work_.progress_file.empty()) return;
     ByteWriter bytes;

@@ -108,13 +108,13 @@ struct StormDone {
 inline constexpr std::size_t kStormFindingsMax = 1000;
 
 /// Does all seeds, in processes that are forked; those that `progress_file` tells as done by an
-/// earlier process are only added. The file is written every second, and at the end; whoever takes
-/// what came of it removes the file.
+/// earlier process are only added. The file is written every second, and at the end; a caller that
+/// has taken the results removes the file.
 ///
 /// A seed that ends its process is run again in a process that runs nothing before it. Where that
 /// ends too, the seed is a finding of the kind `kProcessEnded`; where it does not, the seed counts
-/// as what it gave then, and what had ended the process is a finding unless somebody killed it.
-/// The seeds behind it are done in another process. The caller must have no other thread.
+/// as what it gave then, and what had ended the process is a finding unless it was killed from
+/// outside. The seeds behind it are done in another process. The caller must have no other thread.
 StormDone run_storm_seeds(const StormWork& work);
 
 }  // namespace orrery::cli

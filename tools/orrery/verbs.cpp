@@ -268,7 +268,7 @@ Verb history_verb() {
             kJson},
        .examples = {{"orrery history journal.db --since 1d", "what ended within a day"},
                     {"orrery history journal.db --state failed --user ada --json",
-                     "somebody's failures, with what their workers wrote last"}}},
+                     "failures of one user's jobs, with the last lines of their workers"}}},
       run_history};
 }
 
@@ -278,7 +278,7 @@ Verb report_verb() {
            .operands_min = 1,
            .operands_max = 1,
            .summary = "make the page of a run from a controller's journal",
-           .details = "The same page as of a simulated run: who held which devices when, the "
+           .details = "The same page as of a simulated run: which job held which devices when, the "
                       "queue, failures, every job.\nJOURNAL is as for orrery history.",
            .options = {{.name = "--out",
                         .value = "FILE",

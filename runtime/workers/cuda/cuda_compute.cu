@@ -50,7 +50,7 @@ __global__ void scale(const float* __restrict__ from, float* __restrict__ to, fl
   if (i < n) to[i] = from[i] * by;
 }
 
-/// A CUDA error stays with the process: whoever sees one exits.
+/// A CUDA error stays with the process: a worker that sees one exits.
 Outcome outcome_of(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return Outcome::done();
   return Outcome::fatal(std::string("cuda: ") + what + ": " + cudaGetErrorString(error));

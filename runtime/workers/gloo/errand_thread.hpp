@@ -1,4 +1,4 @@
-// Runs calls that cannot be cancelled, for a caller who can.
+// Runs calls that cannot be cancelled, for a caller that can.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace orrery::worker {
 
-/// A thread that does one errand at a time. A caller who no longer wants to wait abandons it: the
+/// A thread that does one errand at a time. A caller that no longer wants to wait abandons it: the
 /// errand ends by its own time limit, on what it holds itself, and the thread with it.
 class ErrandThread {
  public:

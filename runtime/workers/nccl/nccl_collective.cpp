@@ -11,7 +11,7 @@
 namespace orrery::worker {
 namespace {
 
-// Between two looks of the watchdog, and of whoever waits for an operation.
+// Between two looks of the watchdog, and of a thread that waits for an operation.
 constexpr int kWatch_ms = 5;
 constexpr auto kPoll = std::chrono::microseconds(50);
 // Until the device's queue is empty once a communicator was aborted.
@@ -32,7 +32,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Joins the others who have the same id.
+  /// Joins the others that have the same id.
   Outcome init(std::int32_t ranks, const nccl::UniqueId& id, std::int32_t rank, Deadline deadline) {
     nccl::Config config;
     nccl::Communicator made = nullptr;

@@ -96,7 +96,8 @@ NodeGroup read_node_group(const MapReader& reader, std::string default_name, std
   reader.read_integer("nodes_per_nvlink_domain", group.nodes_per_nvlink_domain, 0, kNodesMax);
   reader.read_enum("vendor", group.vendor);
   if (group.devices == 0 && reader.has("vendor"))
-    reader.fail("vendor", "says who makes devices, but the nodes have none; remove it or add some");
+    reader.fail("vendor",
+                "names a vendor of devices, but the nodes have none; remove it or add some");
   group.hardware = read_hardware(reader);
   return group;
 }

@@ -51,8 +51,8 @@ void check_job(const MapReader& job, const JobSpec& spec, JobUse use, bool place
   if (spec.family == JobFamily::Tasks && use == JobUse::Simulated) return;
   const bool name_judged = spec.family != JobFamily::Native || !job.has("name");
   for (const Error& error : check_spec(spec)) {
-    // What failover says was judged key by key; who was to use a virtual cluster may be unread, and
-    // so may a placement of a role that takes turns.
+    // What failover says was judged key by key; the role that was to use a virtual cluster may be
+    // unread, and so may a placement of a role that takes turns.
     const bool unread = error.message.starts_with("no role has workers") ||
                         error.message.find(", which sits wherever it fits") != std::string::npos;
     const bool judged =

@@ -43,7 +43,7 @@ YamlNode entry_with(YamlNode manifest) {
   return entry;
 }
 
-// What a job may hold of one kind: some checks compare all with all, and whoever sends a text must
+// What a job may hold of one kind: some checks compare all with all, and the sender of a text must
 // not choose how long that takes.
 constexpr std::size_t kKeysMax = 1024;
 constexpr std::size_t kPartsMax = 4096;
@@ -185,7 +185,7 @@ class JobFileReader {
     if (node == nullptr) return;
     if (node->is_scalar() && node->scalar == "oracle") {
       job.fail("estimate",
-               "is oracle, but nobody knows how long a real program runs; write a time");
+               "is oracle, but the running time of a real program is not known; write a time");
       return;
     }
     job.read_duration("estimate", spec.estimate);

@@ -19,7 +19,7 @@ namespace orrery::scenarios {
 /// The jobs of one file, each sound, with names that differ.
 struct JobFile {
   std::vector<JobSpec> jobs;  ///< At least one, in the order of the file.
-  Errors warnings;            ///< What is let be although whoever wrote it should know.
+  Errors warnings;            ///< What is accepted, but its author should know.
   /// A placement was read without a cluster: it may still be wrong, and replicas and devices of its
   /// role are not known.
   bool needs_cluster = false;

@@ -75,9 +75,10 @@ void read_failover(const MapReader& job, JobSpec& spec) {
   reader.read_number("straggler_factor", to.straggler_factor, 0, 1e6);
   reader.read_bool("straggler_moves", to.straggler_moves);
   if (to.straggler_factor > 0 && to.straggler_factor <= 1)
-    reader.fail("straggler_factor",
-                "is not above 1, and somebody is always as slow as the median; raise it, or write "
-                "0 to look at no step times");
+    reader.fail(
+        "straggler_factor",
+        "is not above 1, and some worker is always as slow as the median; raise it, or write "
+        "0 to look at no step times");
 }
 
 }  // namespace orrery::scenarios

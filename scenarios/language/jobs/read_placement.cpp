@@ -109,7 +109,7 @@ bool is_about_the_cluster(const placement::PlacementError& error) {
          error.kind == placement::ErrorKind::NoHardware;
 }
 
-/// Reports what is wrong with a text whatever the cluster is. Of a group that nobody knows the
+/// Reports what is wrong with a text whatever the cluster is. Of an unknown group the
 /// language reads as much as it can.
 void judge_anywhere(const Written& written, const std::string& role, Reading& reading) {
   const Inventory nowhere;

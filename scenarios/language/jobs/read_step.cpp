@@ -25,7 +25,7 @@ void read_step(const MapReader& work, StepSpec& step) {
   reader.read_size("activation", step.activation);
   reader.read_integer("microbatches", step.microbatches, 1, kDevicesMax);
   if (step.tensor_parallel == 1 && reader.has("tensor"))
-    reader.fail("tensor", "is sent by nobody where tensor_parallel is 1; raise that or remove it");
+    reader.fail("tensor", "is never sent where tensor_parallel is 1; raise that or remove it");
   if (step.pipeline_parallel > 1) return;
   for (std::string_view key : {"activation", "microbatches"})
     if (reader.has(key))

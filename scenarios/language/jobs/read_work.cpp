@@ -106,7 +106,7 @@ const DeviceModel* model_of(const MapReader& reader,
   if (model != nullptr && model->flops > 0) return model;
   reader.fail("flops_per_unit",
               "needs the speed of device model '" + name +
-                  "', which nobody tells; describe it under cluster.devices, or use one of " +
+                  "', which is not known; describe it under cluster.devices, or use one of " +
                   known_device_models());
   return nullptr;
 }

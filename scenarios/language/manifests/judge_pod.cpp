@@ -146,7 +146,7 @@ class PodJudge {
                         const std::string& subject,
                         const std::set<std::string_view>& volumes) {
     const YamlNode* list = value_at(&pod, {"containers"});
-    // "has no container" is said by who reads the template.
+    // "has no container" is reported by the reader of the template.
     if (list == nullptr || list->items.empty()) return;
     std::size_t worker = 0;
     for (std::size_t i = list->items.size(); i-- > 0;) {

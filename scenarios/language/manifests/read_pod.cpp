@@ -210,7 +210,7 @@ std::string PodReader::put_in(const YamlNode& text,
         reading_.fail(text.origin,
                       subject,
                       "names $(" + name +
-                          "), which nobody knows before the worker starts; write ${" + name +
+                          "), which is not known before the worker starts; write ${" + name +
                           "} in a command that a shell runs");
   return done;
 }

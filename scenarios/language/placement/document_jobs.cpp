@@ -1,4 +1,5 @@
-// Jobs of a scenario as a placement document: roles that carry a placement, and who takes turns.
+// Jobs of a scenario as a placement document: roles that carry a placement, and which roles take
+// turns.
 #include <string>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Who is placed: components by text, a strategy by name, parallel sizes, roles of jobs.
+// What is placed: components by text, a strategy by name, parallel sizes, roles of jobs.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
 /// Whether RLinf runs a task of this type with model-parallel placement.
 bool is_model_parallel_task(std::string_view task_type);
 
-/// `jobs` of a scenario: placements of roles, and who takes turns.
+/// `jobs` of a scenario: placements of roles, and which roles take turns.
 void read_placed_jobs(DocumentReading& reading, const YamlNode& jobs, PlacementDocument& document);
 
 }  // namespace orrery::scenarios

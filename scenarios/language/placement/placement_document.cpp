@@ -46,7 +46,7 @@ void read_components(const DocumentParts& parts,
   document.sizes = read_parallel_sizes(reading, own ? parts.root() : *config, parts);
 }
 
-/// Whoever is to be placed, in whichever form.
+/// The components to be placed, in whichever form.
 void read_who(const DocumentParts& parts,
               PlacementMode mode,
               DocumentReading& reading,

@@ -1,4 +1,4 @@
-// Documents that say who is placed where: RLinf's own YAML, Orrery's scenarios and jobs, and
+// Documents that place components on devices: RLinf's own YAML, Orrery's scenarios and jobs, and
 // documents with the keys of a conformance case. See docs/placement_documents.md.
 #pragma once
 

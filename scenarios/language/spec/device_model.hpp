@@ -25,7 +25,7 @@ const DeviceModel* find_device_model(const std::vector<DeviceModel>& written,
                                      std::string_view name);
 
 /// How fast work goes on on devices of this model, against that on which its time was measured; 1
-/// where nobody says it.
+/// by default.
 double speed_of(const std::vector<DeviceModel>& written, std::string_view name);
 
 /// The names that are built in, for messages: "a100, b200, ...".

@@ -43,7 +43,7 @@ class Reading {
 
   void fail(Origin origin, std::string subject, std::string message);
 
-  /// Something that is let be although whoever wrote it should know.
+  /// Something that is accepted, but its author should know.
   void warn(Origin origin, std::string subject, std::string message);
 
   /// "file:line" or "--set path=value".

@@ -88,7 +88,7 @@ def paragraphs(text: str) -> list[dict[str, str]]:
 
 
 class Licences:
-    """Who holds the rights in each module, under which licences, and the text of each of those once."""
+    """The holders of the rights in each module, under which licences, and the text of each of those once."""
 
     def __init__(self, doc: pathlib.Path):
         self.doc = doc

@@ -95,7 +95,7 @@ TEST_F(AgentTest, WhoSaysNoHelloIsReportedRunningWithTheMembershipOfItsEnvironme
   EXPECT_EQ(out_.reports[0].environment, Generation{1});
   step(WorkerReady{worker(7, 1)}, 1);
   step(Connected{}, 2);
-  ASSERT_THAT(out_.reports, SizeIs(2)) << "repeated as they were, to whoever is new";
+  ASSERT_THAT(out_.reports, SizeIs(2)) << "repeated as they were to a new leader";
   EXPECT_EQ(out_.reports[0].fact, WorkerFact::Running);
   EXPECT_EQ(out_.reports[1].fact, WorkerFact::Ready);
   step(WorkerReady{worker(7, 0)}, 3);
@@ -309,7 +309,8 @@ TEST_F(AgentTest, IsOrderedByTheNewMembershipAndReportsByBirth) {
   EXPECT_EQ(out_.reports[0].generation, Generation{1});
   EXPECT_EQ(out_.reports[0].first, Rank{1});
   step(command(stop_rank(7, 1, 0, Duration::zero())), 3);
-  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill)) << "who left keeps the old generation";
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill))
+      << "a worker that left keeps the old generation";
 }
 
 TEST_F(AgentTest, CleaningEndsWhatStillRunsUnlessThePolicyKeepsIt) {
@@ -411,7 +412,7 @@ TEST_F(AgentTest, WhoIsKilledAndHeldByTheKernelIsReportedLostAndListedNoMore) {
   lease(0);
   run_ready(7, 1, 1);
   step(WorkerStuck{worker(7, 0)}, 2);
-  EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker)) << "nobody has killed it";
+  EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker)) << "it was not killed";
   step(command(start_ranks(7, 2, 1, 2)), 3);
   EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill)) << "replaced";
   EXPECT_EQ(agent_.complete_list().size(), 2U);
@@ -426,7 +427,7 @@ TEST_F(AgentTest, WhoIsKilledAndHeldByTheKernelIsReportedLostAndListedNoMore) {
   step(Connected{}, 5);
   EXPECT_TRUE(std::any_of(out_.reports.begin(), out_.reports.end(), [](const auto& report) {
     return report.fact == WorkerFact::Lost;
-  })) << "told again to whoever is new";
+  })) << "reported again to a new leader";
   step(WorkerExited{worker(7, 0), 137}, 6);
   EXPECT_EQ(spawns(), 1U) << "now it is";
   for (const WorkersChanged& report : out_.reports) EXPECT_NE(report.fact, WorkerFact::Exited);

@@ -64,7 +64,7 @@ TEST_F(LivenessTest, AReplacedNodeHasToRegisterAndReturnsWithItsWholeList) {
   EXPECT_THAT(returned->workers, SizeIs(1)) << "what is an orphan is found in it";
 }
 
-TEST_F(LivenessTest, AReplacedNodeOfWhichNobodyRegistersIsSilentAtTheEndOfItsLease) {
+TEST_F(LivenessTest, AReplacedNodeWithoutARegistrationIsSilentAtTheEndOfItsLease) {
   hear(5, {running(0)}, true);
   liveness_.replaced(NodeId{0});
   edges_.clear();
@@ -160,7 +160,7 @@ TEST_F(LivenessTest, AJobThatIsOverLeavesItsStartsOnTheirWay) {
   const auto* returned = only_edge<NodeReturned>();
   ASSERT_NE(returned, nullptr);
   EXPECT_EQ(returned->workers, (std::vector<RunningWorker>{running(0), running(9)}))
-      << "who starts is not denied";
+      << "a worker that starts is not counted as missing";
   EXPECT_EQ(liveness_.noted(), 1U);
   liveness_.reported(NodeId{0},
                      {JobId{7}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 0},
@@ -208,7 +208,7 @@ TEST_F(LivenessTest, DeadlinesOfManyNodesComeInTheirOrder) {
   EXPECT_TRUE(liveness.next_deadline().is_never());
 }
 
-TEST_F(LivenessTest, AWorkerThatNobodyAskedForMakesTheNodeReturn) {
+TEST_F(LivenessTest, AWorkerThatWasNotOrderedMakesTheNodeReturn) {
   hear(1, {}, true);
   hear(2, {running(3)});
   EXPECT_NE(only_edge<NodeReturned>(), nullptr);

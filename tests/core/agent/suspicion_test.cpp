@@ -25,7 +25,7 @@ TEST(Stragglers, AreFarAboveTheLowerMedian) {
   EXPECT_THAT(slow_of({.1, 3, .3, 4}, 2), ElementsAre(1, 3));
   EXPECT_THAT(slow_of({1, 2}, 2), IsEmpty()) << "exactly the factor is not beyond it";
   EXPECT_THAT(slow_of({1, 2.1}, 2), ElementsAre(1));
-  EXPECT_THAT(slow_of({5}, 2), IsEmpty()) << "nobody to compare with";
+  EXPECT_THAT(slow_of({5}, 2), IsEmpty()) << "nothing to compare with";
   EXPECT_THAT(slow_of({.1, 3, .3}, 0), IsEmpty());
 }
 
@@ -63,7 +63,7 @@ class SuspicionsTest : public ::testing::Test {
 };
 
 TEST_F(SuspicionsTest, AWorkerThatSaysNothingForTooLongHangs) {
-  EXPECT_TRUE(suspicions_.next_deadline().is_never()) << "nobody is ready yet";
+  EXPECT_TRUE(suspicions_.next_deadline().is_never()) << "no worker is ready yet";
   ready(10);
   EXPECT_EQ(suspicions_.next_deadline(), at(40));
   profile(20, 0, 1);
@@ -117,7 +117,7 @@ TEST_F(SuspicionsTest, AMeasurementOfTheJobIsASignOfLifeOfAllOfItsGeneration) {
   EXPECT_EQ(suspicions_.next_deadline(), at(50)) << "of another generation";
   profile(40, 1, 0.1);
   profile(40, 2, 0.1);
-  EXPECT_THAT(edges_, IsEmpty()) << "and nobody's step time";
+  EXPECT_THAT(edges_, IsEmpty()) << "and not the step time of a worker";
 }
 
 TEST_F(SuspicionsTest, AStragglerIsToldOnceAndPeersDecide) {

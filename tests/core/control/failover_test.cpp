@@ -315,7 +315,7 @@ TEST(Takeover, ALeapOverEpochsLeavesNumbersOut) {
   EXPECT_EQ(h.controller.state().next_job(), JobId{old.value + 1});
   h.take_over(2 * kEpochLeap);
   EXPECT_GT(h.job(old).incarnation.value, before.value + 1000);
-  EXPECT_EQ(h.job(old).workers[0].incarnation, before) << "who runs keeps his name";
+  EXPECT_EQ(h.job(old).workers[0].incarnation, before) << "a running worker keeps its name";
   const JobId fresh = h.submit(job("b"));
   EXPECT_GT(fresh.value, old.value + 1000);
   ByteWriter bytes;

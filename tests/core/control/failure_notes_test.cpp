@@ -104,7 +104,7 @@ TEST(FailureNotes, WordsThatComeBeforeTheReportBelongToIt) {
   EXPECT_EQ(told.failures[0].last_lines, "early");
 }
 
-TEST(FailureNotes, WordsOfSomebodyElseChangeNothing) {
+TEST(FailureNotes, ExplanationsOfOtherWorkersChangeNothing) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a"), 1);
   h.forget();

@@ -137,7 +137,7 @@ TEST(Failures, ADeviceIsNotUsedWhileAWorkerThatWasToRestartThereStillStops) {
   h.pass(Duration::seconds(5));
   EXPECT_EQ(h.phase(id), JobPhase::Restarting);
   EXPECT_EQ(h.order<StartWorkers>(), nullptr);
-  h.stop_all();  // The cluster checks that nobody shares a device.
+  h.stop_all();  // The cluster checks that no device is shared.
   EXPECT_EQ(h.phase(id), JobPhase::Starting);
   EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 2u);
 }
@@ -193,7 +193,7 @@ TEST(Failures, AStartThatTakesTooLongIsChargedAndTriedAgain) {
   h.stop_all();
   h.pass(Duration::seconds(1));
   EXPECT_EQ(h.phase(id), JobPhase::Starting);
-  EXPECT_EQ(h.job(id).ready, 1u) << "whoever was ready stays";
+  EXPECT_EQ(h.job(id).ready, 1u) << "ready workers stay";
   h.pass(Duration::seconds(30));
   EXPECT_EQ(h.phase(id), JobPhase::Failed);
 }
@@ -214,7 +214,7 @@ TEST(Failures, AGroupJobThatLosesAWorkerRestartsAsANewGeneration) {
   h.settle();
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   EXPECT_EQ(h.row(id).generation, Generation{2});
-  EXPECT_EQ(h.row(id).restarts, 0u) << "a lost worker is nobody's fault";
+  EXPECT_EQ(h.row(id).restarts, 0u) << "a lost worker is not charged";
   for (const Worker& worker : h.job(id).workers) EXPECT_EQ(worker.born, Generation{2});
 }
 
@@ -262,7 +262,7 @@ TEST(Failures, LateReportsOfWorkersBeforeChangeNothing) {
   EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u);
 }
 
-TEST(Failures, ARankOfAnOlderGenerationNamesNobodyElse) {
+TEST(Failures, ARankOfAnOlderGenerationNamesNoOtherWorker) {
   ControllerHarness h({nodes_of(1, 8)});
   const JobId id = h.running(job("a").elastic(1, 6), 6);
   h.plan(grant(id, 4));

@@ -34,7 +34,7 @@ TEST(Profilings, TheRoleThatAPolicySizesSaysTheRate) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").elastic(2, 3).role("collector", 1), 2);
   h.step(ProfilingChanged{id, Generation{1}, Rank{2}, {{"throughput", 900.0}}});
-  EXPECT_EQ(h.row(id).progress.rate, 900.0) << "nobody else says anything";
+  EXPECT_EQ(h.row(id).progress.rate, 900.0) << "there is no other report";
   h.step(ProfilingChanged{id, Generation{1}, Rank{0}, {{"throughput", 30.0}}});
   h.step(ProfilingChanged{id, Generation{1}, Rank{1}, {{"throughput", 50.0}}});
   EXPECT_EQ(h.row(id).progress.rate, 40.0);

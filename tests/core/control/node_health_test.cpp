@@ -79,7 +79,7 @@ TEST(Relaunch, WithoutAReplacementNothingIsForgiven) {
   EXPECT_TRUE(usable(r.h, 0));
 }
 
-TEST(Relaunch, OfANodeWhereSomebodyWasLateStartsHimAnewWhateverTheAnswer) {
+TEST(Relaunch, OfANodeWithALateWorkerStartsItAnewWhateverTheAnswer) {
   ControllerHarness h({nodes_of(3, 2)});
   JobBuilder builder = job("a").replicas(2).limit(10).no_unknown();
   builder.raw().start_deadline = Duration::seconds(30);
@@ -235,7 +235,7 @@ TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   EXPECT_TRUE(usable(h, 0));
 }
 
-// Its leader's clock was set back, or its time was extended: nobody says that it stays.
+// Its leader's clock was set back, or its time was extended: there is no report that it stays.
 TEST(Leaving, WhoIsThereLongAfterItsTimeStays) {
   ControllerHarness h({nodes_of(1, 2)});
   h.step(NodeLeaving{NodeId{0}, h.now + Duration::seconds(20)});
@@ -263,7 +263,7 @@ TEST(Devices, ALostDeviceTakesItsWorkerAndTheNodeOutOfUse) {
   EXPECT_TRUE(usable(h, 0));
 }
 
-TEST(NodeHealth, ANodeHeldForItsCheckTakesNothingNewAndEndsNobodyOnAnyDevice) {
+TEST(NodeHealth, ANodeHeldForItsCheckTakesNothingNewAndEndsNoWorkerOnAnyDevice) {
   ControllerHarness h({nodes_of(2, 64)});
   const JobId all = h.running(JobBuilder("all").replicas(64), 64, {on(0, 64)});
   h.step(NodeHeld{NodeId{0}});

@@ -29,7 +29,7 @@ TEST(Nodes, AnElasticJobGoesOnWithItsSurvivors) {
 }
 
 // A start that is under way says the place of before: were its worker kept in another place, it
-// would come up beside whoever has that one by now.
+// would come up beside the worker that has that one by now.
 TEST(Nodes, AWorkerThatIsStartingIsStoppedBeforeItsPlaceMoves) {
   ControllerHarness h({nodes_of(4, 1)});
   const JobId id = h.submit(job("a").elastic(2, 4));
@@ -162,7 +162,7 @@ TEST(Nodes, ASilentNodeTakesNoClaims) {
   EXPECT_EQ(h.controller.state().ledger.devices_usable(), 8);
 }
 
-TEST(Nodes, NobodyStartsOnANodeThatFellSilentWhileHisDevicesWereDrained) {
+TEST(Nodes, NoWorkerStartsOnANodeThatFellSilentWhileItsDevicesWereDrained) {
   ControllerHarness h({nodes_of(1, 4), nodes_of(1, 4)});
   const JobId low = h.running(job("low").elastic(1, 4), 4, {on(0, 4)});
   const JobId next = h.submit(job("next").replicas(4));
@@ -188,7 +188,8 @@ TEST(Nodes, AListDoesNotAccuseWorkersThatTheSameEventStarted) {
 TEST(Nodes, OrphansAreStopped) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.running(job("a").replicas(2).no_unknown(), 2, {on(0, 2)});
-  h.step(NodeSilent{NodeId{0}});  // Contact is lost, and nobody fenced in spite of the contract.
+  h.step(NodeSilent{
+      NodeId{0}});  // Contact is lost, and no worker was fenced in spite of the contract.
   h.settle();
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   NodeReturned back = h.cluster.complete_list(NodeId{0});
@@ -225,7 +226,7 @@ TEST(Takeover, HealthyWorkersRunOn) {
   EXPECT_EQ(h.order<StopWorkers>(), nullptr);
 }
 
-TEST(Takeover, WhoeverIsMissingFromTheListsIsLost) {
+TEST(Takeover, AWorkerMissingFromTheListsIsLost) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
   h.take_over(2);
@@ -238,7 +239,7 @@ TEST(Takeover, WhoeverIsMissingFromTheListsIsLost) {
   EXPECT_EQ(h.row(id).restarts, 0u);
 }
 
-TEST(Takeover, NobodyStartsOnANodeBeforeItsFirstList) {
+TEST(Takeover, NoWorkerStartsOnANodeBeforeItsFirstList) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.submit(job("a").replicas(2));
   h.take_over(2);
@@ -266,8 +267,8 @@ TEST(Takeover, AnOrderThatWasLostWithItsLeaderIsGivenAgain) {
   EXPECT_EQ(h.row(id).reschedules, 0u);
 }
 
-// A leader was lost with all orders of a membership in which places have moved: whoever had the
-// place of the worker that is started once more is told first that it has another one.
+// A leader was lost with all orders of a membership in which places have moved: a worker that had
+// the place of the worker that is started once more is told first that it has another one.
 TEST(Takeover, PlacesThatMovedAreToldBeforeALostStartIsGivenAgain) {
   ControllerHarness h({nodes_of(4, 1)});
   const JobId id = h.running(job("a").elastic(2, 4), 4);
@@ -321,8 +322,8 @@ TEST(Takeover, NodesThatDoNotReportWithinTheGraceAreLost) {
   EXPECT_EQ(h.row(id).node_losses, 1u);
 }
 
-// Who stood still finds the deadline behind him, and lists that came meanwhile.
-TEST(Takeover, TimeAloneTakesNobodyForLost) {
+// A leader that stood still finds the deadline behind it, and lists that came meanwhile.
+TEST(Takeover, TimeAloneMakesNoWorkerLost) {
   ControllerHarness h({nodes_of(3, 2)});
   const JobId id = h.running(job("a").replicas(4), 4, {on(0, 2), on(1, 2)});
   h.take_over(2);
@@ -383,7 +384,7 @@ TEST(Takeover, AnUnknownJobGetsTheGraceOfTheNewLeader) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
 }
 
-TEST(Nodes, ARecoveryUnderWayStartsNobodyOnNodesThatTheNewLeaderHasNotHeard) {
+TEST(Nodes, ARecoveryUnderWayStartsNoWorkerOnNodesThatTheNewLeaderHasNotHeard) {
   ControllerHarness h({nodes_of(2, 2)});
   const JobId id = h.running(job("a").replicas(2), 2, {on(0, 1), on(1, 1)});
   h.fail(id, 0);

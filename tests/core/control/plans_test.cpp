@@ -67,7 +67,7 @@ TEST(Plans, ARestartingJobStartsEverybodyAnew) {
   h.stop_all();
   EXPECT_EQ(h.phase(id), JobPhase::Starting);
   EXPECT_EQ(h.order<StartWorkers>()->workers.size(), 3u);
-  EXPECT_EQ(h.order<UpdateMembership>(), nullptr) << "nobody stays to be told";
+  EXPECT_EQ(h.order<UpdateMembership>(), nullptr) << "no worker stays to be notified";
 }
 
 TEST(Plans, APreemptedJobIsDrainedAndWaitsAgain) {
@@ -124,8 +124,8 @@ TEST(Plans, APlanFreesFirstAndTakesThen) {
   EXPECT_EQ(h.phase(b), JobPhase::Running);
 }
 
-// It starts anew at each change, so it would be drained before anybody knows that it does not fit.
-TEST(Plans, AChangeThatDoesNotFitDisturbsNobody) {
+// It starts anew at each change, so it would be drained before it is known not to fit.
+TEST(Plans, AChangeThatDoesNotFitDisturbsNoWorker) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId a = h.running(job("a").elastic(2, 4).rescale(RescaleMode::Restart), 2, {on(0, 2)});
   const JobId fixed = h.running(job("fixed").replicas(4), 4, {on(1, 4)});
@@ -324,7 +324,7 @@ TEST(PlanRequests, WhatAnEndedJobStillHeldIsRoomForThoseWhoWait) {
   EXPECT_EQ(request->trigger, PlanTrigger::Capacity);
 }
 
-TEST(PlanRequests, NobodyWaitsAndNobodyMovesIsNoReasonToAsk) {
+TEST(PlanRequests, WithoutWaitingOrResizableJobsNoPlanIsAsked) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId a = h.running(job("a"), 1);
   h.running(job("b"), 1);

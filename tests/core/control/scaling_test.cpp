@@ -181,7 +181,7 @@ TEST(Scaling, TheStatusOfAJobThatAPolicySizesSaysThatThePolicyDecides) {
   ControllerHarness h({nodes_of(1, 4)}, settings);
   const JobId id = h.running(job("a").elastic(1, 4), 1);
   const auto message = [&] { return status_of(h.controller.state(), h.job(id)).message; };
-  EXPECT_EQ(message(), "all workers are ready") << "nobody has asked for more";
+  EXPECT_EQ(message(), "all workers are ready") << "more was not asked for";
   h.step(scale(id, ScaleMode::Set, 4));
   EXPECT_EQ(message(),
             "all workers are ready; role worker has 1 of 4 replicas: of a preemptible job that "
@@ -292,7 +292,7 @@ TEST(Scaling, WhoCannotBeToldOfAChangeStartsAnewAndTheOthersStay) {
   h.plan(grant(id, 2));
   h.step(h.cluster.runs(0));
   h.step(h.cluster.ready(1));
-  EXPECT_EQ(h.row(id).phase, JobPhase::Running) << "it works, as far as anybody can see";
+  EXPECT_EQ(h.row(id).phase, JobPhase::Running) << "it works, as far as is known";
   h.step(scale(id, ScaleMode::Set, 3));
   ASSERT_EQ(h.order<StopWorkers>()->workers.size(), 1u);
   EXPECT_EQ(h.order<StopWorkers>()->workers[0].rank, Rank{0});
@@ -311,14 +311,14 @@ TEST(Scaling, WhoSaysHelloLaterCanBeToldFromThenOn) {
   h.step(h.cluster.ready(0));
   EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 0u);
   h.step(h.cluster.runs(0));
-  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u) << "nobody unsays hello";
+  EXPECT_EQ(h.reports_ignored(Ignored::AlreadyKnown), 1u) << "a hello is not taken back";
   h.step(scale(id, ScaleMode::Set, 2));
   h.settle();
   EXPECT_EQ(h.row(id).replicas, 2);
   EXPECT_EQ(h.job(id).workers[0].born, Generation{1});
 }
 
-TEST(Scaling, WhoeverIsToStayInPlaceStaysWhetherItCanBeToldOrNot) {
+TEST(Scaling, AWorkerThatIsToStayInPlaceStaysWhetherItCanBeNotifiedOrNot) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.submit(job("a").replicas(1).rescale(RescaleMode::InPlace));
   h.plan(grant(id, 1));

@@ -201,7 +201,7 @@ TEST(Seating, ASizeOfOtherSeatsMovesTheWorkers) {
   EXPECT_EQ(h.controller.state().ledger.free().at(NodeId{0}).devices, 4);
 }
 
-TEST(Seating, NobodyIsMadeSmallerForAStartThatDoesNotFit) {
+TEST(Seating, NoJobIsMadeSmallerForAStartThatDoesNotFit) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder b = job("a");
   b.elastic(1, 2);

@@ -29,7 +29,7 @@ struct Led {
     h.step(SubMasterSaid{id, kLed, master(), h.job(id).failover.open.number, word});
   }
 
-  /// Drains, lets the backoff pass and brings up whoever starts.
+  /// Drains, lets the backoff pass and brings up the workers that start.
   void bring_up() {
     h.stop_all();
     h.pass(Duration::seconds(5));
@@ -59,7 +59,7 @@ TEST(SubMaster, LeadsTheRecoveryOfItsRole) {
   led.h.fail(led.id, 1);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Restarting);
   EXPECT_EQ(led.told(), SubMasterOrder::Recover);
-  EXPECT_EQ(led.h.order<StartWorkers>(), nullptr) << "nobody starts before it asks for that";
+  EXPECT_EQ(led.h.order<StartWorkers>(), nullptr) << "no worker starts before it asks for that";
   led.say(SubMasterWord::AskState);
   EXPECT_EQ(led.told(), SubMasterOrder::State);
   led.say(SubMasterWord::AskRestart);

@@ -149,7 +149,7 @@ TEST(DiEnvironment, AStarOnSharedHostsWrittenOut) {
   const std::vector<std::string> hosts{"10.0.0.1", "10.0.0.1", "[fd00::2]"};
   for (std::size_t i = 0; i < 3; ++i)
     job.workers[i] = {RoleIndex{0}, static_cast<int>(i), hosts[i], 0};
-  job.workers[1].first_port = 22271;  // Given by a ledger: somebody else holds 22270.
+  job.workers[1].first_port = 22271;  // Given by a ledger: another job holds 22270.
   ASSERT_TRUE(give_missing_ports(job));
   EXPECT_EQ(value_of(job, 0, "DI_PORTS_ARG"), "--ports=22274,22275");
   EXPECT_EQ(value_of(job, 1, "DI_PORTS_ARG"), "--ports=22271,22272");
@@ -259,7 +259,7 @@ TEST(DiEnvironment, RandomGroupsListenApartAndConnectAsTheirTopologySays) {
       const std::vector<std::string> peers =
           entries_of(value_of(job, rank, "DI_ATTACHED_NODES_ARG"));
       for (const std::string& peer : peers) {
-        ASSERT_TRUE(listener.contains(peer)) << peer << ": nobody listens there";
+        ASSERT_TRUE(listener.contains(peer)) << peer << ": no worker listens there";
         EXPECT_LT(listener.at(peer), rank);
       }
       const std::set<std::string> distinct(peers.begin(), peers.end());

@@ -95,7 +95,7 @@ TEST(PortLedger, RoomIsHowManyBlocksCanStillBeTaken) {
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(ledger.take(kNode, 4).is_none());
   EXPECT_EQ(ledger.room(kNode, 4), 0);
   EXPECT_TRUE(ledger.take(kNode, 4).is_none());
-  EXPECT_EQ(ledger.room(NodeId{9}, kPortsPerNode / 2), 2) << "of a node that nobody asked";
+  EXPECT_EQ(ledger.room(NodeId{9}, kPortsPerNode / 2), 2) << "of an unused node";
 }
 
 TEST(PortLedger, ARefusalChangesNothing) {

@@ -180,7 +180,7 @@ TEST_F(LeaderTest, NothingWaitsForANodeThatIsGivenUpOrReplaced) {
   EXPECT_EQ(leader_.entries().waiting, 0u);
 }
 
-TEST_F(LeaderTest, AListAccusesNobodyWhoseStartStillWaitsForTheStore) {
+TEST_F(LeaderTest, AListLosesNoWorkerWhoseStartStillWaitsForTheStore) {
   registered(0);
   news();
   beat(0, true);
@@ -211,7 +211,7 @@ TEST_F(LeaderTest, AStartThatWasWithheldIsNotOnItsWay) {
   EXPECT_EQ(returned, 1U);
 }
 
-TEST_F(LeaderTest, AListAccusesNobodyWhoseJobWasStoppedWhileHisStartWaitedForTheNode) {
+TEST_F(LeaderTest, AListLosesNoWorkerWhoseJobWasStoppedWhileItsStartWaitedForTheNode) {
   const JobId id = granted({on(0, 1)});
   issue();
   h_.step(StopRequested{0, id});
@@ -222,7 +222,7 @@ TEST_F(LeaderTest, AListAccusesNobodyWhoseJobWasStoppedWhileHisStartWaitedForThe
               ElementsAre("0 renew", "0 job", "0 members", "0 start", "0 stop", "0 clean"));
   for (const Event& event : news()) h_.step(event.body);
   EXPECT_EQ(h_.job(id).workers[0].state, WorkerState::Draining)
-      << "he comes up before he stops, so his devices are not free yet";
+      << "it comes up before it stops, so its devices are not free yet";
 }
 
 TEST_F(LeaderTest, AfterATakeoverNodesThatTheJobHasLeftAreCleanedToo) {

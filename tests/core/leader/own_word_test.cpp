@@ -98,7 +98,7 @@ TEST(OwnWord, OfAWorkerIsTakenFromItsOwnNodeAlone) {
     for (std::uint32_t n = 0; n < 3; ++n) {
       const NodeId node{n};
       word.say(leader, node, h.job(id), h.now);
-      // All nodes have workers of the job: progress of the whole is anybody's of them.
+      // All nodes have workers of the job: progress of the whole may be reported by each of them.
       const bool counts = node == home || word.name == "progress";
       EXPECT_EQ(leader.has_news(), counts) << "node " << n;
       leader.drop_news();
@@ -163,7 +163,7 @@ TEST(OwnWord, AListOfAnotherNodesWorkersEndsThemNowhere) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   const auto* stop = h.order<StopWorkers>();
   ASSERT_NE(stop, nullptr);
-  EXPECT_EQ(stop->workers[0].node, other) << "whoever says so ends what it claims to run";
+  EXPECT_EQ(stop->workers[0].node, other) << "the node that reports it ends what it claims to run";
 }
 
 TEST(OwnWord, ABeatCountsForTheNodeOfItsStream) {

@@ -1,4 +1,4 @@
-// Rules P1 to P19: who sits where, and what of groups and names is refused.
+// Rules P1 to P19: devices of each component, and which groups and names are refused.
 #include <gtest/gtest.h>
 
 #include "tests/core/placement/placement_builders.hpp"

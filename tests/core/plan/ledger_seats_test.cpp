@@ -82,7 +82,7 @@ TEST_F(LedgerSeats, MembersOfATurnGroupSitOnTheSameDevices) {
   EXPECT_FALSE(fits(seat(0b0001), kJob, {1, 0})) << "the same member again";
   EXPECT_FALSE(fits(seat(0b0011), kJob, {2, 1})) << "another group";
   EXPECT_FALSE(fits(seat(0b0011), kOther, {1, 1})) << "another job";
-  EXPECT_FALSE(fits(seat(0b0011), kJob)) << "nobody who takes turns";
+  EXPECT_FALSE(fits(seat(0b0011), kJob)) << "no group that takes turns";
 }
 
 TEST_F(LedgerSeats, TurnsCountOnceAndFreeOnlyWithTheLast) {

@@ -1,4 +1,4 @@
-// Parts of devices in the ledger: what is left of each device is known to who looks for room.
+// Parts of devices in the ledger: what is left of each device is known to a search for room.
 #include <gtest/gtest.h>
 
 #include <string>

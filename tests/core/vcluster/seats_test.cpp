@@ -38,7 +38,7 @@ TEST(Seats, OneWorkerForEachBundle) {
     EXPECT_EQ(got[rank].seat.devices, std::uint64_t{1} << (rank % 2));
     EXPECT_TRUE(got[rank].seat.share.is_whole());
     EXPECT_EQ(got[rank].tied_group, static_cast<std::int32_t>(rank));
-    EXPECT_TRUE(got[rank].leader) << "whoever is not tied leads itself";
+    EXPECT_TRUE(got[rank].leader) << "a worker that is not tied leads itself";
   }
 }
 

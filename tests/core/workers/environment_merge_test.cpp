@@ -1,4 +1,4 @@
-// Layers of variables: who wins, what is joined, what is told.
+// Layers of variables: which one wins, what is joined, what is reported.
 #include "core/workers/environment_merge.hpp"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST(EnvironmentMerge, TheLaterLayerWins) {
   EXPECT_EQ(told(merge({{Layer::User, {"A", "1"}}, {Layer::User, {"A", "2"}}})), "A=2");
 }
 
-TEST(EnvironmentMerge, ComputedVariablesStandAndWhoeverWroteThemIsTold) {
+TEST(EnvironmentMerge, ComputedVariablesStandAndTheirAuthorIsNotified) {
   const WorkerEnvironment found = merge({{Layer::Node, {"RANK", "9"}},
                                          {Layer::Driver, {"RANK", "8"}},
                                          {Layer::User, {"RANK", "7"}},
@@ -56,10 +56,10 @@ TEST(EnvironmentMerge, ComputedVariablesStandAndWhoeverWroteThemIsTold) {
                                          {Layer::Computed, {"WORLD_SIZE", "2"}}});
   EXPECT_EQ(told(found), "RANK=0 WORLD_SIZE=2");
   EXPECT_THAT(notes(found),
-              ElementsAre("user variable RANK: found '7', used '0': it tells the worker who it is; "
+              ElementsAre("user variable RANK: found '7', used '0': it identifies the worker; "
                           "leave it out",
-                          "node group variable WORLD_SIZE: found '4', used '2': it tells the "
-                          "worker who it is; leave it out"));
+                          "node group variable WORLD_SIZE: found '4', used '2': it identifies "
+                          "the worker; leave it out"));
   EXPECT_THAT(merge({{Layer::User, {"RANK", "0"}}, {Layer::Computed, {"RANK", "0"}}}).notes,
               IsEmpty());
 }
@@ -71,8 +71,8 @@ TEST(EnvironmentMerge, ReservedNamesAreTakenOutAlsoWhereNothingIsComputed) {
                                         {"MASTER_PORT", "ROCR_VISIBLE_DEVICES"});
   EXPECT_EQ(told(found), "MASTER_PORT=1500");
   EXPECT_THAT(notes(found),
-              ElementsAre("user variable ROCR_VISIBLE_DEVICES: found '1', used '': it tells the "
-                          "worker who it is; leave it out"));
+              ElementsAre("user variable ROCR_VISIBLE_DEVICES: found '1', used '': it identifies "
+                          "the worker; leave it out"));
 }
 
 TEST(EnvironmentMerge, LaunchersAroundTheDaemonAreForgotten) {
@@ -109,7 +109,7 @@ TEST(EnvironmentMerge, PathsAreJoinedInFrontAndStayOnce) {
                                         {Layer::User, {"OTHER", "/b"}}};
   EXPECT_EQ(told(merge(entries)),
             "OTHER=/b PATH=/node/bin:/opt/bin:/bin:/usr/bin PYTHONPATH=/p::/p")
-      << "a list that nobody adds to is left as it is";
+      << "a list without additions is left as it is";
 }
 
 TEST(EnvironmentMerge, PathsReplaceEachOtherWhereThatIsAskedFor) {
@@ -175,7 +175,7 @@ TEST(EnvironmentMergeProperty, TheOrderOfDifferentNamesAndLayersChangesNothing) 
     const std::string* wanted = rank_of(entries, Layer::Override);
     if (wanted == nullptr) wanted = computed;
     const std::string* found = first.find("RANK");
-    ASSERT_EQ(found == nullptr, wanted == nullptr) << "nobody else may give it";
+    ASSERT_EQ(found == nullptr, wanted == nullptr) << "no other layer may give it";
     if (found != nullptr) {
       EXPECT_EQ(*found, *wanted);
     }

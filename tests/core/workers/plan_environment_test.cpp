@@ -142,7 +142,7 @@ TEST(PlanEnvironment, IsThatOfTheProcessWhereItIsPlaced) {
                           "WORLD_SIZE=4"));
   ASSERT_EQ(found.notes.size(), 1U);
   EXPECT_EQ(found.notes.front().message(),
-            "node group variable RANK: found '7', used '2': it tells the worker who it is; leave "
+            "node group variable RANK: found '7', used '2': it identifies the worker; leave "
             "it out");
 }
 

@@ -1,4 +1,4 @@
-// Who runs with which part of the data, and whose results return.
+// Which workers run with which part of the data, and which results return.
 #include "core/workers/run_all.hpp"
 
 #include <gmock/gmock.h>
@@ -223,7 +223,7 @@ TEST(RunAllProperty, ShardsAreCompleteAndEveryWorkerHasAtMostOne) {
     }
     std::int32_t wanted = 1;
     for (const std::int32_t extent : extents) wanted *= extent;
-    EXPECT_EQ(static_cast<std::int32_t>(shards.size()), wanted) << "every shard is with somebody";
+    EXPECT_EQ(static_cast<std::int32_t>(shards.size()), wanted) << "every shard has a worker";
     EXPECT_EQ(*shards.rbegin(), wanted - 1);
     if (call.make_dummy_calls_to_free_axes) {
       EXPECT_EQ(called.size(), grid.size());

@@ -128,7 +128,7 @@ TEST(DataLeaders, MustOwnAnEngine) {
   };
   EXPECT_THAT(by({2, 2}, {0, 1, 2, 3}).value(), ElementsAre(0, 2));
   EXPECT_THAT(refusals(by({2, 2}, {0, 2, 1, 3})),
-              ElementsAre(HasSubstr("found worker 1 at index 1 of axis dp, who leads no tied")));
+              ElementsAre(HasSubstr("found worker 1 at index 1 of axis dp, which leads no tied")));
   EXPECT_THAT(refusals(by({2, 1}, {0, 2})), ElementsAre(HasSubstr("found 2 ranks, needed 4")));
   EXPECT_THAT(refusals(by({2, 2}, {0, 1, 5, 3})), ElementsAre(HasSubstr("found rank 5")));
 }

@@ -220,7 +220,7 @@ TEST_F(AdoptionTest, AnotherClustersWorkersAreKilledAndForgotten) {
     return !c.beats_.empty() && c.beats_.back().registers && c.beats_.back().workers.empty() &&
            c.beats_.back().session == c.hellos_.back().session && c.hellos_.size() >= 3;
   }));
-  // The same name means somebody else now.
+  // The same name means another worker now.
   start("exit 4");
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller_.exit_code_of(kJob), 4);

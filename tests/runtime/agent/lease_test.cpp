@@ -55,7 +55,7 @@ class NodeLeaseTest : public AgentTest {
   }
 };
 
-// More than start at once: the others wait for them, and nobody is refused.
+// More than start at once: the others wait for them, and none is refused.
 TEST_F(NodeLeaseTest, ManyStartsFollowEachOther) {
   constexpr JobId kMany{8};
   constexpr std::uint32_t kCopies = 200;

@@ -62,7 +62,7 @@ TEST_F(LineTest, AControllerThatComesBackFindsEverythingAsItWas) {
   EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
 }
 
-TEST_F(LineTest, OtherDurationsBeginANewSessionAndKillNobody) {
+TEST_F(LineTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
   auto controller = std::make_unique<StubController>(address("link"));
   AgentProcess agent(path("state"), address("link"));
   agent.start();
@@ -98,7 +98,7 @@ TEST_F(LineTest, ASignalAnnouncesThatTheNodeLeaves) {
   });
 }
 
-/// Opens each stream at once; who is at the other end says what the test says.
+/// Opens each stream at once; the peer at the other end sends what the test says.
 class DialerInTest final : public LinkDialer {
  public:
   std::unique_ptr<LinkClient> open(const std::string&,
@@ -119,7 +119,7 @@ class DialerInTest final : public LinkDialer {
   };
 };
 
-TEST(ControllerLine, AStreamOnWhichNobodyIsWelcomedIsGivenUp) {
+TEST(ControllerLine, AStreamWithoutAWelcomeIsGivenUp) {
   DialerInTest dialer;
   const LineTimes times;
   ControllerLine line(dialer, {"a"}, 1, times);

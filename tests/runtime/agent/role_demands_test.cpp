@@ -213,7 +213,7 @@ TEST_F(RoleDemandsTest, APortThatSomethingElseListensAtIsTold) {
     sockaddr_storage address{};
     address.ss_family = static_cast<sa_family_t>(family);
     socklen_t size = sizeof address;
-    // Port 0: the system chooses one, which nobody else has.
+    // Port 0: the system chooses one, which no other process has.
     if (!listener.is_open() ||
         bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
       continue;  // A machine without IPv6.
@@ -269,7 +269,7 @@ TEST_F(RoleDemandsTest, AVolumeThatTheNodeForbidsIsRefusedForGoodAndOneThatIsNot
   start_agent({"volumes=" + path("data")});
   const std::vector<std::pair<std::string, std::int32_t>> rows{
       {path("secret") + ":in", kCannotRun},          // The agent's settings do not allow it.
-      {"data:../in", kCannotRun},                    // Nobody would.
+      {"data:../in", kCannotRun},                    // Never possible.
       {path("data") + "/later:in", 0},               // It may be made, or mounted.
       {path("data") + ":" + path("nowhere/in"), 0},  // Likewise; or only an agent of root's can.
   };
@@ -356,14 +356,14 @@ TEST_F(RoleDemandsTest, AVolumeAtAnAbsolutePathIsTheWorkersOwn) {
 }
 
 TEST_F(RoleDemandsTest, WorkersRunAsTheConfiguredUser) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
   start_agent({"user=nobody"});
   RoleSpec role = role_of(
       "echo $(id -un) $USER; touch mine && echo wrote; cat " + path("state/node") +
       " > /dev/null 2>&1 || echo kept out; python3 -c 'import socket, os\n"
       "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
-      "import json; who = {\"worker\": \"7-1-0\", \"token\": os.environ[\"ORRERY_TOKEN\"]}\n"
-      "s.sendall(json.dumps({\"hello\": who}).encode() + b\"\\n\")\n"
+      "import json; name = {\"worker\": \"7-1-0\", \"token\": os.environ[\"ORRERY_TOKEN\"]}\n"
+      "s.sendall(json.dumps({\"hello\": name}).encode() + b\"\\n\")\n"
       "print(s.recv(13).decode())'");
   start(role);
   ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
@@ -411,7 +411,7 @@ TEST_F(RoleDemandsTest, AnImageIsRunByTheConfiguredRuntime) {
 }
 
 TEST(WorkerUserTest, NumbersNeedNoEntry) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
   const Result<WorkerUser> user = find_worker_user("4711:4712");
   ASSERT_TRUE(user.has_value());
   EXPECT_EQ(user->user, 4711u);

@@ -49,7 +49,7 @@ class StubController final : public LinkListener {
   Epoch epoch_{1};
   NodeId node_{0};
   bool renews_ = true;
-  std::string refusal_;  ///< Not empty: nobody is welcome.
+  std::string refusal_;  ///< Not empty: every agent is refused.
   std::string leader_;   ///< Told with the refusal.
   std::vector<Hello> hellos_;
   std::vector<Beat> beats_;

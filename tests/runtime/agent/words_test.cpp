@@ -274,7 +274,7 @@ TEST_F(LogsTest, TheStartBeforeThePresentOneCanBeRead) {
   });
 }
 
-TEST_F(LogsTest, ALogOfNobodyIsRefused) {
+TEST_F(LogsTest, ALogOfAnUnknownWorkerIsRefused) {
   ask(1, 0, true, JobId{99});
   ASSERT_TRUE(has_ended(1));
   controller_.set([](StubController& c) {

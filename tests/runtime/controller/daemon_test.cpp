@@ -49,15 +49,15 @@ TEST(Daemon, AnswersRequestsWhatTheCoreSays) {
   const RequestOutcome other = submitted(*daemon, JobBuilder("j").spec());
   EXPECT_EQ(other.kind, RequestOutcome::Kind::Refused);
   EXPECT_NE(other.message.find("default.j"), std::string::npos) << other.message;
-  const RequestOutcome nobody = asked(*daemon, StopRequested{0, JobId{99}});
-  EXPECT_EQ(nobody.kind, RequestOutcome::Kind::Refused);
+  const RequestOutcome unknown = asked(*daemon, StopRequested{0, JobId{99}});
+  EXPECT_EQ(unknown.kind, RequestOutcome::Kind::Refused);
   const RequestOutcome late =
       asked(*daemon, ProfilingChanged{JobId{99}, Generation{1}, Rank{0}, {{"throughput", 1}}});
   EXPECT_EQ(late.kind, RequestOutcome::Kind::Refused) << "nothing that was ignored is accepted";
   EXPECT_EQ(asked(*daemon, DeleteRequested{0, first.job}).kind, RequestOutcome::Kind::Accepted);
 }
 
-TEST(Daemon, TellsEventsAndChangesToWhoeverFollowsThem) {
+TEST(Daemon, SendsEventsAndChangesToItsSubscribers) {
   FakeTransport transport;
   const auto daemon = start_daemon(transport, in_memory());
   FakeNode node(transport, "a", 4);
@@ -176,7 +176,7 @@ TEST(Daemon, AWorkerWhoseProfilingsComeFromClientsLivesAndHangsWithoutThem) {
     const bool stood_still = silence >= kSilence;
     if (!stood_still) {
       EXPECT_EQ(had, 0) << history_of(*daemon);
-      EXPECT_TRUE(eventually([&] { return restarts(job) > 0; })) << "nobody says anything now";
+      EXPECT_TRUE(eventually([&] { return restarts(job) > 0; })) << "no report comes now";
       EXPECT_NE(history_of(*daemon).find("no progress for too long"), std::string::npos)
           << history_of(*daemon);
     }
@@ -241,7 +241,7 @@ TEST(Daemon, NodesAreCheckedInPairsBeforeTheyAreUsedAndTheBrokenAndSlowAreNamed)
   for (const auto& node : nodes) EXPECT_GE(node->checked_with(), 2u);
 }
 
-TEST(Daemon, ALogOfNobodyIsAnError) {
+TEST(Daemon, ALogOfAnUnknownWorkerIsAnError) {
   FakeTransport transport;
   const auto daemon = start_daemon(transport, in_memory());
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));

@@ -38,8 +38,8 @@ class FakeTransport {
     return std::make_unique<Server>(*this);
   }
 
-  /// Opens a stream; nothing (0) while nobody listens. `receive` and `broken` come on the
-  /// controller's thread. `peer`: who is at this end, by its certificate where it has one.
+  /// Opens a stream; nothing (0) while no controller listens. `receive` and `broken` come on the
+  /// controller's thread. `peer`: the node at this end, by its certificate where it has one.
   LinkId open(Receive receive, Broken broken, const Peer& peer = Peer{"fake"}) {
     const std::lock_guard lock(mutex_);
     if (listener_ == nullptr) return {};

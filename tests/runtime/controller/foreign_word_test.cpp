@@ -1,7 +1,7 @@
 // An agent's certificate proves which node speaks. What it says of another node, of its workers or
 // of what that was asked is ignored for a named reason: one row at least for each kind of message,
 // and for each kind of fact. Until a new kind of message has rows, this file does not compile; a
-// new kind of fact is nobody's word unless it has some.
+// new kind of fact is refused of every node unless it has some.
 
 #include <mutex>
 #include <type_traits>
@@ -98,7 +98,7 @@ class Voice {
   LinkId link_;  // The last: its messages go to the others.
 };
 
-/// Nodes a and b, and a job whose workers all run on a: one worker, and one who is led by another.
+/// Nodes a and b, and a job whose workers all run on a: one worker, and one that is led by another.
 class Scene {
  public:
   enum class Stage : std::uint8_t {
@@ -109,7 +109,7 @@ class Scene {
 
   explicit Scene(Stage stage) {
     ControllerConfig config = quick_config();
-    config.settings.node_lease = Duration::seconds(3600);  // Nobody needs to beat.
+    config.settings.node_lease = Duration::seconds(3600);  // No node needs to beat.
     config.node_check = stage == Stage::Checked;
     daemon = start_daemon(
         transport,
@@ -200,7 +200,7 @@ class Scene {
   std::unique_ptr<ControllerDaemon> daemon;
   std::unique_ptr<Voice> a;
   std::unique_ptr<Voice> b;
-  std::unique_ptr<Voice> second;  ///< A stream of whoever says hello once more.
+  std::unique_ptr<Voice> second;  ///< A stream of the node that says hello once more.
   JobId job;
   std::vector<RunningWorker> listed;  ///< Those of the job, on a.
   Incarnation first;                  ///< Of theirs.
@@ -222,7 +222,7 @@ struct Word {
   /// What comes before it.
   std::function<void(Scene&)> prepare = [](Scene&) {};
 
-  /// Nobody may say it: an agent's own word of it does not count either.
+  /// No node may report it: an agent's own report of it is refused too.
   bool is_nobodys = false;
 
   /// Whether b was told why; else its word is counted as a foreign one.
@@ -259,7 +259,7 @@ Words words(For<Beat>) {
   list.name = "BeatWithItsList";
   list.say = [](Scene& s, Voice& who) {
     Beat beat = s.a->beat();
-    beat.number = 3;  // Whoever says it.
+    beat.number = 3;  // Of either node.
     who.say(beat);
   };
   list.has_effect = [](Scene& s) { return s.phase() != JobPhase::Running; };
@@ -474,7 +474,7 @@ TEST_P(ForeignWord, IsIgnoredForANamedReasonAndTheNodesOwnCounts) {
   word.prepare(scene);
   if (HasFatalFailure()) return;
   scene.settle();
-  ASSERT_FALSE(word.has_effect(scene)) << "before anybody says it";
+  ASSERT_FALSE(word.has_effect(scene)) << "before it is reported";
   for (Voice* who : {scene.b.get(), scene.a.get()}) {
     SCOPED_TRACE("said by " + who->name());
     if (who == scene.a.get() && !word.is_nobodys) {

@@ -103,7 +103,7 @@ class FickleElection final : public Election {
   std::shared_ptr<Switch> state_;
 };
 
-TEST(Takeover, AControllerThatStartsAgainRestartsNobody) {
+TEST(Takeover, AControllerThatStartsAgainRestartsNoWorker) {
   const TemporaryFolder folder;
   const std::string path = folder.file("journal.db");
   FakeTransport transport;
@@ -198,7 +198,7 @@ class NamedEarly final : public Election {
   std::shared_future<void> may_lead_;
 };
 
-TEST(Takeover, WhoIsAboutToLeadSendsNobodyToItself) {
+TEST(Takeover, AControllerThatIsAboutToLeadRedirectsNoClientToItself) {
   KeptJournal journal;
   FakeTransport transport;
   std::promise<void> may_lead;

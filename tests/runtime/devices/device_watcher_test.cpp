@@ -99,7 +99,7 @@ TEST_F(DeviceWatcherTest, AnErrorIsToldWithoutWaitingForTheNextLook) {
 TEST_F(DeviceWatcherTest, MemoryErrorsAndHeatAreSeen) {
   const auto watcher = watch();
   ASSERT_NE(watcher, nullptr);
-  // The first look tells what was there before; it has been when somebody is lost.
+  // The first look tells what was there before; it has been when a device is lost.
   machine_.write("gpus 4\nlost 3\n");
   told_.wait_for(0b1000);
   check_passes_ = false;

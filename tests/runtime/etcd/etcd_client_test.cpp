@@ -90,7 +90,7 @@ TEST(EtcdSettingsTest, HalfConfiguredTlsIsRefused) {
             "/nowhere/ca.pem: etcd: the authority's certificate cannot be read; name a PEM file");
 }
 
-TEST(EtcdSettingsTest, WhereNobodyAnswersTheErrorSaysWhoWasAsked) {
+TEST(EtcdSettingsTest, WithoutAnAnswerTheErrorNamesTheMembersThatWereAsked) {
   EtcdSettings settings;
   settings.endpoints = {"127.0.0.1:1", "127.0.0.1:2"};
   settings.patience = std::chrono::milliseconds(50);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds kStartLimit{60};
 
-// Below the ports that the kernel gives to whoever connects, so that no connection of a member
+// Below the ports that the kernel gives to clients that connect, so that no connection of a member
 // that is up already takes the port of one that is not.
 constexpr int kPortMin = 20'000;
 constexpr int kPortMax = 32'000;

@@ -51,7 +51,7 @@ class EtcdCluster {
   void kill(std::size_t member);
   void start(std::size_t member);
 
-  /// Starts whoever is not running, and waits until all have one leader.
+  /// Starts the members that do not run, and waits until all have one leader.
   void heal();
 
  private:

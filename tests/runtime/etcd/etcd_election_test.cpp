@@ -62,7 +62,7 @@ TEST_F(EtcdElectionTest, WhoResignsIsSucceededAtOnceWithAHigherFence) {
   ASSERT_TRUE(b->resign());
   const Leadership third = win(*a);
   EXPECT_GT(third.fence, first.fence) << "and may lead again";
-  EXPECT_GT(win(*a).fence, third.fence) << "who campaigns gives up what it has";
+  EXPECT_GT(win(*a).fence, third.fence) << "a candidate that campaigns gives up what it has";
   EXPECT_TRUE(a->resign());
   EXPECT_TRUE(a->resign()) << "nothing is left to resign from";
 }

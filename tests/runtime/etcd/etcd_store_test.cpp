@@ -1,4 +1,5 @@
-// The journal in etcd: nothing acknowledged is lost, nothing is written by who does not lead.
+// The journal in etcd: nothing acknowledged is lost, nothing is written by a controller that does
+// not lead.
 #include "runtime/etcd/etcd_store.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +29,7 @@ class EtcdStoreTest : public EtcdTest {
     options_.prefix = prefix_;
   }
 
-  /// Leads as of now, whoever led before: as an election would, without its threads and waits.
+  /// Leads as of now, whichever led before: as an election would, without its threads and waits.
   Leadership lead() {
     const std::string key = prefix_ + "/leader";
     const auto won = client_->commit({{}, {EtcdDelete{EtcdRange::key(key)}}, {}});

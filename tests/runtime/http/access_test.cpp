@@ -1,4 +1,4 @@
-// Who asks, and what they may.
+// The client of a request, and what it may do.
 #include "runtime/http/access.hpp"
 
 #include <gmock/gmock.h>

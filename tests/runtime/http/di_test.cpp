@@ -162,7 +162,7 @@ TEST_P(DiTest, OnlyTheCurrentGenerationMayAsk) {
   expect_refused(ask("POST", "/default.a.9/replicas", R"({"replicas":1})"), 409, "generation 1");
   EXPECT_EQ(ask("POST", "/default.a.1/replicas", R"({"replicas":1})").status, 200);
   ASSERT_EQ(generation(id), 2u);
-  // Everybody was started anew: nobody of generation 1 lives.
+  // Every worker was started anew: none of generation 1 lives.
   for (const char* method : {"GET", "POST", "DELETE"})
     expect_refused(ask(method, "/default.a.1/replicas", R"({"replicas":1})"), 409, "generation 2");
   expect_refused(ask("POST", "/default.a.1/profilings", R"({"x":1})"), 409, "generation 2");

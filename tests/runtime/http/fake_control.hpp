@@ -55,7 +55,7 @@ class FakeControl final : public runtime::ControlApi {
   /// The worker of this rank ends.
   void end_worker(JobId job, std::uint32_t rank, std::int32_t exit_code);
 
-  /// Tells a line of a log to whoever follows one; `last` ends it.
+  /// Sends a line of a log to its followers; `last` ends it.
   void tell_log(const std::string& data, bool last = false, const std::string& error = {});
 
   void set_facts(const std::function<void(runtime::ControllerFacts&)>& change);

@@ -103,7 +103,7 @@ TEST_F(MembersTest, AWorkersProfilingIsKeptUnderItsRank) {
   EXPECT_EQ(now["profilings"][0]["latest"][0]["value"], 4.0);
   EXPECT_EQ(now["profilings"][0]["latest"][1]["rank"], 1);
   EXPECT_EQ(control.measured(), (std::vector{Rank::none(), Rank{1}}))
-      << "where nobody is named it is a sign of life of the whole job";
+      << "where no worker is named it is a sign of life of the whole job";
   EXPECT_EQ(post("/api/v1/jobs/b/profilings", "{}").status, 404);
 }
 

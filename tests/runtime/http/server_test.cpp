@@ -250,7 +250,7 @@ TEST_F(ServerTest, AClientThatDoesNotReadIsCutOff) {
   HttpClient deaf(address());
   deaf.send("GET /api/v1/events?follow=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_EQ(deaf.receive_head().status, 200);
-  // Events until its queue is full; those who read do not suffer.
+  // Events until its queue is full; clients that read are not affected.
   HttpClient reader(address());
   reader.send("GET /api/v1/events?follow=1&backlog=0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   ASSERT_EQ(reader.receive_head().status, 200);

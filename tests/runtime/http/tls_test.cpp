@@ -1,4 +1,4 @@
-// HTTP over TLS: who is let in, and as whom.
+// HTTP over TLS: which clients are let in, and in which role.
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 

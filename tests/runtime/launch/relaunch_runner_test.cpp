@@ -62,7 +62,7 @@ bool comes(const std::function<bool()>& holds) {
   return true;
 }
 
-/// Whether the process of this number ends; nobody may be there to bury it.
+/// Whether the process of this number ends; there may be no parent to reap it.
 bool ends(const std::string& pid) {
   return comes([&] {
     std::ifstream in("/proc/" + pid + "/stat");

@@ -138,7 +138,7 @@ class Cluster:
         for daemon in reversed(self.daemons):
             daemon.kill()
             daemon.wait()
-        # Step daemons and jobs: whoever has this cluster's settings in its environment.
+        # Step daemons and jobs: every process that has this cluster's settings in its environment.
         mark = f"SLURM_CONF={self.folder}/slurm.conf".encode()
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:

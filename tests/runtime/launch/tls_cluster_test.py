@@ -1,6 +1,6 @@
 """A cluster with certificates, from `certs init` to a job, with the real programs.
 
-Who shows no certificate, one of another authority, of another node or of another role is refused, and
+A peer that shows no certificate, one of another authority, of another node or of another role is refused, and
 so is plaintext where other machines could reach it. A worker may ask about its own job, by its token, as
 long as it runs.
 

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr Duration kOpenTimeout = Duration::seconds(30);
 
-/// Holds up whoever comes, until it is opened.
+/// Holds up all callers, until it is opened.
 class Gate {
  public:
   ~Gate() { open(); }
@@ -113,7 +113,7 @@ TEST(LinkBounds, AControllerThatDoesNotReadIsGivenUp) {
 
 TEST(LinkBounds, AMessageThatIsTooLargeBreaksTheStream) {
   constexpr std::size_t kMost = 100 << 10;
-  // A little more is found by us, who say why; much more is found by gRPC.
+  // A little more is found by us, with a reason; much more is found by gRPC.
   for (const std::size_t size : {kMost + 100, 20 * kMost}) {
     Linked linked({.message_bytes_max = kMost});
     linked.open();
@@ -156,7 +156,7 @@ TEST(LinkBounds, StreamsBeyondTheLimitAreRefused) {
   EXPECT_THAT(second.heard.why, HasSubstr("has 1 streams already"));
 }
 
-TEST(LinkBounds, AStreamThatNobodyAnswersIsGivenUp) {
+TEST(LinkBounds, AStreamWithoutAnAnswerIsGivenUp) {
   Linked linked({.streams_max = 1});
   linked.open();
   ClientSide second;  // HTTP/2 queues it on the same connection: no answer comes.

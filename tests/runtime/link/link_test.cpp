@@ -126,7 +126,7 @@ TEST(Link, PlaintextIsRefusedWhereOthersCouldReachIt) {
   EXPECT_THAT(at_client.heard.why, HasSubstr("mutual TLS is needed"));
 }
 
-TEST(Link, NobodyThereIsToldAtOnce) {
+TEST(Link, AMissingListenerIsReportedAtOnce) {
   const TemporaryFolder folder;
   const auto dialing = dialer();
   ClientSide at_client;

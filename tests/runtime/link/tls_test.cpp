@@ -1,4 +1,4 @@
-// Who gets in under TLS, and who does not.
+// Peers that are let in under TLS, and those that are not.
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -97,7 +97,7 @@ TEST(LinkTls, StrangersDoNotGetIn) {
   EXPECT_TRUE(server.side.heard.empty());
 }
 
-TEST(LinkTls, WithoutACertificateNobodyGetsIn) {
+TEST(LinkTls, WithoutACertificateNoPeerGetsIn) {
   TestAuthority authority("ours");
   SecureServer server(authority);
   grpc::SslCredentialsOptions options;

@@ -29,7 +29,7 @@ std::int32_t exit_of(Process& process) {
   }
 }
 
-/// Whether a process runs: neither gone nor waiting to be reaped by whoever inherited it.
+/// Whether a process runs: neither gone nor waiting to be reaped by the process that inherited it.
 bool runs(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string line;

@@ -80,11 +80,12 @@ TEST(RankEnvironment, AWorkerPrintsItsRankItsPeersAndItsDevices) {
 TEST(RankEnvironment, ARoleThatSetsWhatIsComputedIsToldByName) {
   JobSpec spec = job_running("test \"$RANK\" != 99 && test \"$WORLD_SIZE\" = 3");
   spec.roles[1].environment = {{"RANK", "99"}, {"COLOUR", "green"}, {"CUDA_VISIBLE_DEVICES", "0"}};
-  EXPECT_THAT(run_to_end(spec),
-              ElementsAre("job default.rl: role actor: environment sets RANK, which tells a worker "
-                          "who it is and is computed; leave it out",
-                          "job default.rl: role actor: environment sets CUDA_VISIBLE_DEVICES, "
-                          "which tells a worker who it is and is computed; leave it out"));
+  EXPECT_THAT(
+      run_to_end(spec),
+      ElementsAre("job default.rl: role actor: environment sets RANK, which identifies a worker "
+                  "and is computed; leave it out",
+                  "job default.rl: role actor: environment sets CUDA_VISIBLE_DEVICES, "
+                  "which identifies a worker and is computed; leave it out"));
 }
 
 /// The worker's variables by name; what this program itself was started with is among them.

@@ -123,7 +123,7 @@ TEST(Authority, ItsCertificatesAreSoundForWhatTheyAreFor) {
     const KeyPair pair = issued(ca, {role, "a"});
     EXPECT_EQ(verified(ca, pair, X509_PURPOSE_SSL_CLIENT), X509_V_OK);
     EXPECT_EQ(verified(ca, pair, X509_PURPOSE_SSL_SERVER), X509_V_ERR_INVALID_PURPOSE)
-        << "whoever is no controller must not pass for one";
+        << "a certificate of another role must not pass for a controller's";
   }
 }
 

@@ -25,7 +25,7 @@ TEST(Tokens, AreFitForAHeaderAndNeverTheSame) {
   EXPECT_EQ(tokens.size(), 100U);
 }
 
-TEST(TokenFile, LetsInWhoseTokenItHoldsAndNobodyElse) {
+TEST(TokenFile, LetsInTheTokensThatItHoldsAndNoOthers) {
   const TemporaryFolder folder;
   const std::string file = folder.file("tokens");
   const std::string ann = make_token().value();
@@ -68,7 +68,7 @@ TEST(TokenFile, FollowsItsFile) {
   EXPECT_FALSE(revoke_tokens(file, {Role::Admin, "bob"})) << "another role";
 }
 
-TEST(TokenFile, LetsNobodyInWhileItIsUnsoundAndSaysWhy) {
+TEST(TokenFile, RefusesEveryTokenWhileItIsUnsoundAndSaysWhy) {
   const TemporaryFolder folder;
   const std::string file = folder.file("tokens");
   const std::string ann = make_token().value();

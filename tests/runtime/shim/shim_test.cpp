@@ -207,7 +207,7 @@ TEST_F(ShimTest, OneShimRunsAFolderAtATime) {
 }
 
 TEST_F(ShimTest, RunsAsAnotherUserAndStillDiesWithTheShim) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root may become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
   folder_.launch().as_user = true;
   folder_.launch().user = 65534;
   folder_.launch().group = 65534;

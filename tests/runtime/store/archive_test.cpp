@@ -75,7 +75,7 @@ TEST_F(Archive, IsMissedWhereItIsNotThere) {
               HasSubstr("record 1: records up to 20 are in the archive, which cannot be read"));
   std::uint64_t seen = 0;
   ASSERT_TRUE(store->read_from(Sequence{21}, [&](const StoredRecord&) { return ++seen > 0; }));
-  EXPECT_EQ(seen, 10u) << "who begins with a snapshot needs no archive";
+  EXPECT_EQ(seen, 10u) << "a reader that begins with a snapshot needs no archive";
 }
 
 TEST_F(Archive, OfAnotherJournalIsRefused) {
@@ -136,7 +136,7 @@ TEST_F(Archive, WhatWasDroppedOnceIsNotArchivedLater) {
   EXPECT_FALSE(std::filesystem::exists(archive()));
 }
 
-TEST_F(Archive, WhoeverOpensTheJournalMaySaveASnapshotOfIt) {
+TEST_F(Archive, AnyWriterOfTheJournalMaySaveASnapshotOfIt) {
   write(Pruning::Keep, 1, 10);
   const std::unique_ptr<SqliteStore> store = open(Access::Append, Pruning::Drop);
   const StoredSnapshot snapshot{store->last(), *store->last_chain(), kRecordVersion, {}};

@@ -71,7 +71,7 @@ TEST_F(BackgroundStoreTest, WhoAppendsDoesNotWaitAndIsWokenOnceItIsDurable) {
   EXPECT_TRUE(store.next_durable().is_never()) << "it wakes by itself";
   inner.open();
   EXPECT_TRUE(bell.wait_until([&] { return store.durable() == Sequence{5}; }))
-      << "also the records that nobody called sync for";
+      << "also the records without a call of sync";
 }
 
 TEST_F(BackgroundStoreTest, GroupsAreBoundedAndASnapshotKeepsItsPlace) {
@@ -94,7 +94,7 @@ TEST_F(BackgroundStoreTest, GroupsAreBoundedAndASnapshotKeepsItsPlace) {
   EXPECT_LT(inner.syncs, 180u) << "records are committed in groups";
 }
 
-TEST_F(BackgroundStoreTest, AFullQueueMakesWhoeverAppendsWait) {
+TEST_F(BackgroundStoreTest, AFullQueueMakesAppendWait) {
   GatedStore inner;
   BackgroundOptions options;
   options.queue_bytes_max = 4096;

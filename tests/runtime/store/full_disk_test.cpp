@@ -189,7 +189,7 @@ TEST_F(StoreTest, TheLockOfAProcessThatWasKilledIsTakenOver) {
   EXPECT_FALSE(std::filesystem::exists(FileLock::path_of(path_)));
 }
 
-TEST_F(StoreTest, ALockIsHeldByOneAtATimeWhoeverComesAndGoes) {
+TEST_F(StoreTest, ALockIsHeldByOneAtATimeWhicheverProcessesComeAndGo) {
   // Processes take it and give it back; each notes itself in a file that only the holder may touch.
   const std::filesystem::path witness = folder_ / "witness";
   std::vector<pid_t> children;

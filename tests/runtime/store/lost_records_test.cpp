@@ -173,7 +173,7 @@ TEST_F(LostRecords, ADamagedMarkIsToldAndAnEmptyOneIsNone) {
 
 using DamagedFile = StoreTest;
 
-// Whoever leads begins with the last snapshot; what lies before it is needed all the same.
+// A leader begins with the last snapshot; what lies before it is needed all the same.
 TEST_F(DamagedFile, IsRefusedByWhoAppendsWhereverARecordIsDamaged) {
   {
     const std::unique_ptr<SqliteStore> store = open();

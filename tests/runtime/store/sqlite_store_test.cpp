@@ -111,7 +111,7 @@ TEST_F(SqliteStoreTest, ATornTailAndAMissingRecordAreNamed) {
   write_closed_journal(20);
   execute("DELETE FROM records WHERE sequence = 8");
   EXPECT_THAT(read_all(*open(Access::ReadOnly)).error, HasSubstr("record 8: it is missing"));
-  EXPECT_THAT(open_error(), HasSubstr("record 8: it is missing")) << "nobody appends to that";
+  EXPECT_THAT(open_error(), HasSubstr("record 8: it is missing")) << "nothing is appended to that";
   execute("DELETE FROM records WHERE sequence > 17");
   EXPECT_THAT(open_error(), HasSubstr("record 18: the tail is torn: records up to 20"));
 }
@@ -187,7 +187,7 @@ TEST_F(SqliteStoreTest, ALaterEpochDeposesTheWriterBeforeIt) {
   EXPECT_EQ(refused.errors()[0].code, ErrorCode::Conflict);
   EXPECT_THAT(refused.errors()[0].text(), HasSubstr("the leader of epoch 1 is deposed: epoch 2"));
   EXPECT_EQ(one->durable(), Sequence{2}) << "what it knows of is not what the other has written";
-  ASSERT_TRUE(second.append(*other, 1).has_value()) << "the refused one is in nobody's way";
+  ASSERT_TRUE(second.append(*other, 1).has_value()) << "the refused one is in no one's way";
   ASSERT_TRUE(other->sync().has_value());
   first.epoch = Epoch{1};
   const std::unique_ptr<SqliteStore> reopened = open_unlocked();

@@ -1,4 +1,4 @@
-// The meeting place: who belongs to it, what strangers can do, and how waiting ends.
+// The meeting place: its members, what strangers can do, and how waiting ends.
 #include "runtime/workers/rendezvous.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class RendezvousTest : public testing::Test {
   Meeting meeting_;
 };
 
-TEST_F(RendezvousTest, AValueReachesWhoeverWaitsForIt) {
+TEST_F(RendezvousTest, AValueReachesTheRanksThatWaitForIt) {
   const auto first = joined();
   const auto second = joined();
   std::string heard;

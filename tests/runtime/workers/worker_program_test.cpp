@@ -65,7 +65,7 @@ TEST(WorkerProgramTest, DifferentBackendsAreNamed) {
   Child second(command({"--backend", "gloo"}), place(1, 2, port.number()));
   EXPECT_EQ(first.exit_code(), 1);
   EXPECT_EQ(second.exit_code(), 1);
-  // Whoever finds out first leaves, and the other may only hear that.
+  // The first one that finds out leaves, and the other may only hear that.
   const std::string all = first.heard() + second.heard();
   EXPECT_TRUE(all.find("rank 0 uses ring, this rank gloo") != std::string::npos ||
               all.find("rank 1 uses gloo, this rank ring") != std::string::npos)

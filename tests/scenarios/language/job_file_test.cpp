@@ -158,10 +158,10 @@ TEST(JobFile, ASubMasterNeedsAProgramToo) {
 
 TEST(JobFile, PlacementsNeedTheNodesThatTheyName) {
   const std::string text = "name: a\nroles:\n  w:\n    command: [x]\n    placement: \"0-1\"\n";
-  const auto nobody = parse_job_file(text, "jobs.yaml", {std::span<const NodeGroup>{}, {}});
-  ASSERT_FALSE(nobody);
+  const auto without_groups = parse_job_file(text, "jobs.yaml", {std::span<const NodeGroup>{}, {}});
+  ASSERT_FALSE(without_groups);
   EXPECT_THAT(
-      texts_of(nobody.errors()),
+      texts_of(without_groups.errors()),
       ElementsAre(StartsWith("jobs.yaml:5: job a: roles.w.placement: names devices of nodes")));
   NodeGroup group;
   group.name = "default";

@@ -1,4 +1,4 @@
-// A world of agents whose messages somebody else carries.
+// A world of agents whose messages are carried by another part.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST(CarriedMessages, AJobOutlivesItsNodeAndItsControllerTwiceAlike) {
   EXPECT_EQ(run_scenario(*scenario, nullptr, &second).digest, once.digest);
   EvenCarrier slow(Duration::milliseconds(30));
   EXPECT_NE(run_scenario(*scenario, nullptr, &slow).digest, once.digest)
-      << "what happens when depends on who carries the messages";
+      << "the order of events depends on the transport of the messages";
 }
 
 TEST(CarriedMessages, ACarrierPutsAgentsInControl) {

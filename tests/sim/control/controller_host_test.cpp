@@ -94,7 +94,7 @@ TEST(ControllerHost, AtMostTwoLeadersRun) {
   hosted.host.crash(LeaderNumber{2}, {});
   EXPECT_FALSE(hosted.host.is_running(LeaderNumber{2}));
   hosted.run(60);
-  EXPECT_EQ(hosted.host.leading(), LeaderNumber{3}) << "who was deposed does not lead again";
+  EXPECT_EQ(hosted.host.leading(), LeaderNumber{3}) << "a deposed controller does not lead again";
 }
 
 TEST(ControllerHost, ALeaderLeadsOnceItsEpochIsDurable) {

@@ -99,7 +99,7 @@ TEST(FaultyJournal, ACrashTakesWhatWasNotDurable) {
   }
 }
 
-TEST(FaultyJournal, ALaterEpochDeposesWhoeverStillRuns) {
+TEST(FaultyJournal, ALaterEpochDeposesALeaderThatStillRuns) {
   FaultyJournal journal = journal_of(3);
   Writer old(journal, 1);
   ASSERT_TRUE(old.append(2));

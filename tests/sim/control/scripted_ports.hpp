@@ -1,6 +1,6 @@
 // A small world for leaders: processes that become ready after a second and end well after `life`,
 // clients that ask again until they are answered, agents that obey the newest epoch only and tell
-// everything again to whoever leads.
+// everything again to the leader.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class ScriptedPorts final : public sim::LeaderPorts {
   void later(Instant when, std::function<void()> what) { future_.emplace(when, std::move(what)); }
 
   Duration life = Duration::seconds(20);          ///< Of a process, once ready.
-  std::map<LeaderNumber, Duration> clocks_ahead;  ///< Of the world's; whoever is not named: zero.
+  std::map<LeaderNumber, Duration> clocks_ahead;  ///< Of the world's; others: zero.
 
   // --- what came of it ---
 

@@ -28,9 +28,9 @@ TEST(FairLevel, SharesAreByFlow) {
   EXPECT_EQ(share_at(level, demands[1]), 0.25);
 }
 
-TEST(FairLevel, SeveralRoundsUntilNobodyIsBelow) {
+TEST(FairLevel, SeveralRoundsUntilNoneIsBelow) {
   const std::array<LinkDemand, 4> demands{{{24, 1}, {27, 1}, {29, 1}, {100, 1}}};
-  // A quarter each would be 25; 24 lets the others have 25.3, then nobody more goes.
+  // A quarter each would be 25; 24 lets the others have 25.3, then no other is below.
   EXPECT_DOUBLE_EQ(fair_level(demands, 100), 76.0 / 3);
 }
 

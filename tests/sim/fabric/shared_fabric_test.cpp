@@ -1,4 +1,4 @@
-// L0 and L1 against closed forms: who slows whom, and by how much.
+// L0 and L1 against closed forms: which stages slow each other, and by how much.
 #include "sim/fabric/shared_fabric.hpp"
 
 #include <gmock/gmock.h>
@@ -97,7 +97,7 @@ TEST(SharedFabric, UpAndDownDoNotMeet) {
   EXPECT_THAT(run_out(fabric), ElementsAre(10, 10));
 }
 
-TEST(SharedFabric, PacedStagesBelowCapacitySlowNobody) {
+TEST(SharedFabric, PacedStagesBelowCapacitySlowNoOther) {
   SharedFabric fabric(Topology(star_of(100), 2));
   // 50 bytes a second each: compute 5 of 10 seconds.
   for (int i = 0; i < 2; ++i)
@@ -137,7 +137,7 @@ TEST(SharedFabric, NeighbourOnTheUplinkSlowsAndNowhereElse) {
   EXPECT_EQ(fabric.pace(across), alone);
 }
 
-TEST(SharedFabric, ADegradedLinkSlowsWhoeverUsesIt) {
+TEST(SharedFabric, ADegradedLinkSlowsTheStagesThatUseIt) {
   SharedFabric fabric(Topology(star_of(100), 4));
   fabric.begin(stage_of(1, 0, exchange_of(Pattern::Ring, {0, 1}, 1000)), at_s(0));
   fabric.begin(stage_of(1, 0, exchange_of(Pattern::Ring, {2, 3}, 1000)), at_s(0));

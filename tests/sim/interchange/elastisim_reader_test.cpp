@@ -152,7 +152,7 @@ TEST(ElastisimReader, SendsBytesByPattern) {
   };
   EXPECT_EQ(of("all_to_all", 4).pattern, RankPattern::AllToAll);
   EXPECT_EQ(of("all_to_all", 4).bytes, 1e9);
-  EXPECT_EQ(of("all_to_all", 1).pattern, RankPattern::None) << "alone there is nobody to send to";
+  EXPECT_EQ(of("all_to_all", 1).pattern, RankPattern::None) << "a single rank has none to send to";
   const auto total = [&](const std::string& pattern, std::int32_t from, std::int32_t to) {
     double bytes = 0;
     for (const auto& transfer : of(pattern, 4).transfers)

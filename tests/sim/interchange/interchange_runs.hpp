@@ -46,7 +46,7 @@ inline std::vector<std::map<std::string, std::string>> csv_rows(std::istream& in
   return rows;
 }
 
-/// Records who held which devices.
+/// Records which job held which devices.
 class Recorder final : public sim::RunListener {
  public:
   explicit Recorder(std::span<const NodeGroup> groups) : timeline(groups) {}

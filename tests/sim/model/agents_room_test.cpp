@@ -132,14 +132,14 @@ TEST_F(AgentsRoom, WorkBeginsWhenTheWholeGenerationIsReady) {
   EXPECT_THAT(listener_.progress_from, ElementsAre(NodeId{0}));
 }
 
-TEST_F(AgentsRoom, WhoeverIsToldOfANewMembershipWorksOnInIt) {
+TEST_F(AgentsRoom, AWorkerThatIsNotifiedOfANewMembershipWorksOnInIt) {
   open(2);
   spawn(0, 1, 0, 1);
   pass_to(11);
   EXPECT_EQ(done(), 10);
   spawn(1, 2, 1, 2);
   pass_to(11.5);
-  EXPECT_EQ(done(), 10) << "nobody who works knows the newest membership";
+  EXPECT_EQ(done(), 10) << "no working worker knows the newest membership";
   tell(0, 1, 0, 2, 2);
   pass_to(12);
   EXPECT_EQ(done(), 10.5);
@@ -184,13 +184,13 @@ TEST_F(AgentsRoom, AFullyNewGenerationWaitsForAllOfItsOwn) {
   EXPECT_EQ(done(), 40);
 }
 
-TEST_F(AgentsRoom, WhoeverStartsAnewAfterTheWorkIsDoneEndsAtOnce) {
+TEST_F(AgentsRoom, AWorkerThatStartsAnewAfterTheWorkIsDoneEndsAtOnce) {
   open(2);
   spawn(0, 1, 0, 2);
   spawn(1, 1, 1, 2);
   pass_to(501);
   EXPECT_THAT(room().living(), IsEmpty());
-  // The end of rank 1 was never heard: it starts again, beside one who has done its part.
+  // The end of rank 1 was never heard: it starts again, beside one that has done its part.
   spawn(1, 2, 1, 2);
   pass_to(502);
   ASSERT_THAT(listener_.told, SizeIs(6));

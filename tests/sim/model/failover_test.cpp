@@ -94,7 +94,7 @@ TEST_F(SubMasters, ASuccessorGoesOnFromAnyWord) {
   EXPECT_THAT(said(), ElementsAre(SubMasterWord::AskState, SubMasterWord::Done));
 }
 
-TEST_F(SubMasters, WhoeverIsToldToStopLeadsNoMore) {
+TEST_F(SubMasters, ASubMasterThatIsToldToStopLeadsNoMore) {
   play();
   tell(SubMasterOrder::Recover);
   world().stop(1, 2, Duration::seconds(1));

@@ -106,7 +106,7 @@ TEST_F(NodeFaults, ALostDeviceTakesItsWorkerAndIsToldBeforeThat) {
             }));
 }
 
-TEST_F(NodeFaults, AnotherDeviceTakesNobody) {
+TEST_F(NodeFaults, AnotherDeviceEndsNoWorker) {
   scenarios::Fault lost = node_fault(20, FaultKind::DeviceLost, 1, kLong);
   lost.devices = 8;
   play({lost}, 100);
@@ -116,7 +116,7 @@ TEST_F(NodeFaults, AnotherDeviceTakesNobody) {
   EXPECT_EQ(world().of<DevicesLost>()[1].second.devices, 0u) << "all work again";
 }
 
-TEST_F(NodeFaults, NobodyStartsOnALostDevice) {
+TEST_F(NodeFaults, NoWorkerStartsOnALostDevice) {
   scenarios::Fault lost = node_fault(20, FaultKind::DeviceLost, 1, kLong);
   lost.devices = 1;
   play({lost}, 21);
@@ -191,7 +191,7 @@ TEST_P(OutOfContact, OrdersDoNotArrive) {
   EXPECT_THAT(world().reported(WorkerFact::Ready), SizeIs(1));
 }
 
-TEST_P(OutOfContact, AnEndThatNobodyHearsIsALossOfTheNode) {
+TEST_P(OutOfContact, AnEndThatIsNeverReportedIsALossOfTheNode) {
   play({node_fault(20, GetParam(), 1, kLong), worker_fault(22, FaultKind::Crash, 1)}, 40);
   EXPECT_THAT(world().reported(WorkerFact::Exited), IsEmpty());
   EXPECT_THAT(alive_on(), ElementsAre(NodeId{0}));

@@ -1,5 +1,6 @@
 // Random orders and faults on the machine room: whatever comes, work is neither lost nor gained
-// beyond checkpoints, nobody lives on a node that is down, and the same seed tells the same story.
+// beyond checkpoints, no worker lives on a node that is down, and the same seed tells the same
+// story.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -121,7 +122,7 @@ class RandomRun {
   void check() {
     const sim::MachineRoom& room = world_.world.room();
     for (const sim::LivingProcess& process : room.living()) {
-      EXPECT_FALSE(room.is_down(process.node)) << "somebody lives on a dead node";
+      EXPECT_FALSE(room.is_down(process.node)) << "a worker lives on a dead node";
       EXPECT_LE(process.since, room.now());
     }
     for (std::uint32_t j = 0; j < kJobs; ++j) {
@@ -134,7 +135,7 @@ class RandomRun {
       EXPECT_LE(done, kUnits + 1e-9);
       EXPECT_GE(job->lost, 0);
       safe_[j] = job->safe;
-      // In so long nobody does more than all replicas at their full rate.
+      // In so long no worker does more than all replicas at their full rate.
       EXPECT_LE(job->worked, 4 * room.now().in_seconds() + 1e-6);
       for (const sim::ModelWorker& w : job->workers) {
         if (w.hung && job->counts(w)) {

@@ -91,7 +91,7 @@ TEST(WorkerFaults, AHungWorkerStopsTheWorkAndIsNoticedAfterTheJobsTime) {
   const std::size_t told = world.of<ProgressReported>().size();
   world.pass_to(60);
   EXPECT_EQ(world.done(), 20);
-  EXPECT_THAT(world.of<ProgressReported>(), SizeIs(told)) << "nobody tells that it stands";
+  EXPECT_THAT(world.of<ProgressReported>(), SizeIs(told)) << "nothing reports that it stands";
   ASSERT_THAT(world.of<WorkerSuspected>(), SizeIs(1));
   EXPECT_EQ(world.of<WorkerSuspected>()[0].first, 25);
   EXPECT_EQ(world.of<WorkerSuspected>()[0].second.rank, Rank{1});
@@ -212,7 +212,7 @@ TEST(WorkerFaults, AllWorkersAsSlowAreNoStragglers) {
   EXPECT_EQ(world.job().rate, 2.0 / 3);
 }
 
-TEST(WorkerFaults, ANodeThatFailsSlowlySlowsWhoeverStartsThere) {
+TEST(WorkerFaults, ANodeThatFailsSlowlySlowsWorkersThatStartThere) {
   scenarios::Fault slow = node_fault(10, FaultKind::Slow, 1, Duration::seconds(30));
   slow.factor = 2;
   WorldHarness world = two_workers({slow});

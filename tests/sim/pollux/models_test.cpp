@@ -175,7 +175,7 @@ TEST(PolluxJob, ChargesNothingAfterItsEnd) {
   EXPECT_EQ(job.now(), Instant::zero() + kTick * 11);
 }
 
-TEST(PolluxJob, RefusesAPlacementThatNobodyMeasured) {
+TEST(PolluxJob, RefusesAPlacementThatWasNotMeasured) {
   const PolluxApplication application(tables(10));
   PolluxJob job(application, 20, Instant::zero());
   ASSERT_TRUE(job.reallocate(kOneGpu));

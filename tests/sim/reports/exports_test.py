@@ -1,4 +1,4 @@
-"""What a run exports, read back from outside by the rules of those who read it.
+"""What a run exports, read back from outside by the rules of the tools that read it.
 
 evalys.csv is read as evalys documents it (its columns, interval sets such as "0-3 8"), jobs.csv as
 a table with a row for each job, the trace by a decoder of protobuf's wire format of its own.
@@ -243,7 +243,7 @@ class Exports(unittest.TestCase):
         with open(self.draining / "evalys.csv", encoding="utf-8") as file:
             self.assertEqual(file.readline().strip().split(","), COLUMNS)
         rows = read_rows(self.draining)
-        self.assertTrue(any("#" in row["job_id"] for row in rows), "nobody was preempted")
+        self.assertTrue(any("#" in row["job_id"] for row in rows), "no job was preempted")
         self.assertTrue(any("#" not in row["job_id"] for row in rows))
         self.assertEqual(len({row["job_id"] for row in rows}), len(rows))
         for row in rows:
@@ -254,7 +254,7 @@ class Exports(unittest.TestCase):
         self.assertEqual(overlaps(rows), [])
         self.assertAlmostEqual(device_seconds(rows), self.granted(self.draining), delta=1e-2)
 
-    def test_the_utilisation_is_the_summarys_where_nobody_drains(self):
+    def test_the_utilisation_is_the_summarys_where_no_job_drains(self):
         folder = self.run_busy("at_once", "0s")
         rows = read_rows(folder)
         summary = self.json_of(folder, "summary.json")
@@ -277,7 +277,7 @@ class Exports(unittest.TestCase):
                 split += sum("#" in row["job_id"] for row in rows)
                 self.assertEqual(overlaps(rows), [])
                 if self.json_of(folder, "schedule.json")["makespan"] == 0:
-                    continue  # Nobody finished, so nothing is said of what was granted.
+                    continue  # No job finished, so nothing is said of what was granted.
                 # Rows end in the world; what was granted, when the controller observed that.
                 self.assertLessEqual(device_seconds(rows), self.granted(folder) + 1e-3)
         self.assertGreater(split, 50)
@@ -341,7 +341,7 @@ class Exports(unittest.TestCase):
             self.assertTrue(of_job[0]["metadata"].endswith(counters))
             self.assertEqual(job["namespace"], "default")
             self.assertEqual((job["phase"], job["reason"]), ("Succeeded", "RequiredSucceeded"))
-        self.assertGreater(split, 0, "nobody was preempted")
+        self.assertGreater(split, 0, "no job was preempted")
 
     def test_figures_of_the_summary_follow_from_jobs(self):
         jobs = read_table(self.draining / "jobs.csv")

@@ -125,8 +125,8 @@ TEST(SimGridEngine, WindowDoesNotBoundARateOverALongWay) {
   EXPECT_NEAR(pair.engine.clock(), 15.001, 1e-6);
 }
 
-// CM02 shares in inverse proportion to latency, which no network of a cluster does. Whoever wants
-// equal parts takes the latency off the links and adds it elsewhere.
+// CM02 shares in inverse proportion to latency, which no network of a cluster does. A scenario that
+// wants equal parts takes the latency off the links and adds it elsewhere.
 TEST(SimGridEngine, LatencyWeighsFlowsUnlessItIsTakenOff) {
   Pair pair;
   pair.link("a_up")->set_latency(3e-3);  // 4 ms from a to c, 2 ms from b to c.

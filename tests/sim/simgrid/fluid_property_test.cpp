@@ -99,14 +99,14 @@ std::vector<Fact> play(std::uint64_t seed, bool everything_in_simgrid) {
     const NodeId node(static_cast<std::uint32_t>(random.below(kNodes)));
     const double share = random.below(2) == 0 ? 1 : random.uniform(0.2, 1);
     const std::uint32_t what = static_cast<std::uint32_t>(random.below(6));
-    const double who = random.uniform(0, 1);
+    const double which = random.uniform(0, 1);
     const StageId id = fabric.begin(stage, now);
     if (number.size() <= id.value) number.resize(id.value + 1);
     number[id.value] = i;
     live.push_back(id);
     if (what == 0) fabric.set_link_share(node, share, now);
     // By age, which both ways agree on, not by id.
-    const StageId some = live[static_cast<std::size_t>(who * static_cast<double>(live.size()))];
+    const StageId some = live[static_cast<std::size_t>(which * static_cast<double>(live.size()))];
     facts.push_back(
         {now.in_seconds(), static_cast<double>(number[some.value]), fabric.steps_done(some, now)});
     if (what == 1) {

@@ -23,7 +23,7 @@ Job with_stage(const std::vector<std::uint32_t>& nodes, ProgramStage stage) {
 
 TEST(ProgramRound, WaitsForTheSlowestRank) {
   Job job = with_stage({0, 1, 2}, {.seconds = 2, .flops = {4e9, 9e9, 1e9}});
-  EXPECT_DOUBLE_EQ(job.cycle().stages[0].compute_s, 9) << "nobody tells the nodes' speed";
+  EXPECT_DOUBLE_EQ(job.cycle().stages[0].compute_s, 9) << "the nodes' speed is not declared";
   job.flops = {1e9, 3e9, 0};
   EXPECT_DOUBLE_EQ(job.cycle().stages[0].compute_s, 4);
   job.flops = {4e9, 9e9, 1e9};

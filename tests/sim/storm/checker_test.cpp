@@ -155,7 +155,7 @@ TEST_F(CheckerTest, DevicesOrderedTwice) {
   expect_only(ViolationKind::OrderedTwice);
 }
 
-// It was decided before its successor was told that nobody is there.
+// It was decided before its successor was told that no worker is there.
 TEST_F(CheckerTest, TheLateOrderOfAnOldLeaderBooksNothing) {
   begin();
   const Sequence decided = sequence_;

@@ -32,7 +32,7 @@ TEST(StormPlan, EveryJobIsSoundAndFitsAlone) {
             << "seed " << seed;
       }
       if (job.spec.name == "default.never") continue;
-      // Whoever names his seats is waited for to its deadline.
+      // A job that names its seats is waited for to its deadline.
       EXPECT_TRUE(is_seated(job.spec) ? !job.spec.wait_deadline.is_forever()
                                       : fits_alone(plan, job.spec, counts))
           << "seed " << seed;

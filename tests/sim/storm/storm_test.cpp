@@ -57,7 +57,7 @@ TEST(Storm, EveryPeriodComesRoundWhereWakesAreLate) {
   }
 }
 
-// Nobody's clock goes on by itself where nothing happens, so such a run once never ended.
+// No clock advances by itself where nothing happens, so such a run once never ended.
 TEST(Storm, ARunWithoutAnEndIsOverWithItsJobs) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     scenarios::Scenario plan = plan_storm(seed, {});

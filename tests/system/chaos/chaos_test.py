@@ -1,7 +1,7 @@
 """SIGKILL of random workers, shims, agents, the controller, and shims with their agent, over many jobs.
 
 Each rank of a job is its own witness: it holds an exclusive lock of its job and rank while it lives,
-and writes its starts and ends to a file that nobody else reads or writes but this test. Judged from
+and writes its starts and ends to a file that only this test reads or writes besides. Judged from
 there and from the controller's word at the end:
 
   no job is lost                 every job that was accepted is Succeeded

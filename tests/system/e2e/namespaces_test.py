@@ -13,7 +13,7 @@ import ssl
 import subprocess
 import sys
 
-from programs import (Scene, WITNESSED, check_nobody_twice, skip, wait_for, witness_lines)
+from programs import (Scene, WITNESSED, check_none_twice, skip, wait_for, witness_lines)
 
 AGENTS = ["n1", "n2", "n3"]
 CONTROLLER = "10.99.0.1"
@@ -95,7 +95,7 @@ class Admin:
         self.tls.load_cert_chain(pki / "admin-ann.pem", pki / "admin-ann.key")
 
     def ask(self, target, method="GET", body=None):
-        """(status, JSON) of a call; (0, None) where nobody answers."""
+        """(status, JSON) of a call; (0, None) where no controller answers."""
         try:
             connection = Admin.Connection(self.path, self.tls)
             connection.request(method, target, body)
@@ -198,7 +198,7 @@ kill_workers_at_exit: true
         wait_for("the node that came back is used", lambda: (
             (a := admin.ask("/api/v1/jobs/default.again")[1]) and a.get("phase") == "Running"
             and a["members"][0]["node"] == cut))
-        check_nobody_twice(witness)
+        check_none_twice(witness)
         for name in AGENTS:
             scene.programs[name].terminate()
         for name in AGENTS:

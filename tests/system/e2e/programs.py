@@ -37,7 +37,7 @@ def wait_for(what, holds, patience=PATIENCE):
 
 
 def free_port():
-    """A port of loopback that nobody has now."""
+    """A port of loopback that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -87,7 +87,7 @@ class Scene:
 
 
 def call(url, method="GET", body=None, timeout=5.0):
-    """(status, JSON or text) of an HTTP call; (0, reason) where nobody answers."""
+    """(status, JSON or text) of an HTTP call; (0, reason) where no controller answers."""
     request = urllib.request.Request(url, data=body, method=method)
     try:
         with urllib.request.urlopen(request, timeout=timeout) as answer:
@@ -109,7 +109,7 @@ def phase_of(url, job):
 
 
 # A worker's program that tells a witness outside what it does: a line when it starts, one each
-# fifth of a second, and one when it ends; and an exclusive lock for as long as it runs. Whoever
+# fifth of a second, and one when it ends; and an exclusive lock for as long as it runs. A process that
 # finds the lock taken says so.
 WITNESSED = """
 exec 9> "$WITNESS/$ORRERY_ROLE-$ORRERY_RANK.lock"
@@ -129,7 +129,7 @@ def witness_lines(folder):
     return [(w, int(r), int(p), float(t)) for w, r, p, t in lines]
 
 
-def check_nobody_twice(folder):
+def check_none_twice(folder):
     twice = [line for line in witness_lines(folder) if line[0] == "twice"]
     if twice:
         raise AssertionError(f"a rank ran twice at the same time: {twice}")

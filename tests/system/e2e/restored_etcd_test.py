@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from controllers import Controllers, Members, started, submit
-from programs import Scene, call, check_nobody_twice, phase_of, skip, wait_for, witness_lines
+from programs import Scene, call, check_none_twice, phase_of, skip, wait_for, witness_lines
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/stores.md"
 
@@ -46,7 +46,7 @@ class Restored:
         self.copy = scene.folder / "orrery.snapshot"
 
     def url(self):
-        return self.controllers.url(wait_for("somebody leads", self.controllers.leading))
+        return self.controllers.url(wait_for("a controller leads", self.controllers.leading))
 
     def epoch(self):
         text = call(f"{self.url()}/metrics")[1]
@@ -82,7 +82,7 @@ class Restored:
     def take_over(self, times):
         """One leader is killed after the other."""
         for _ in range(times):
-            leader = wait_for("somebody leads", self.controllers.leading)
+            leader = wait_for("a controller leads", self.controllers.leading)
             self.scene.kill(leader)
             wait_for("another leads", lambda but=leader: self.controllers.leading(but=but))
             self.controllers.start(leader)
@@ -108,7 +108,7 @@ def main(program):
             cluster.controllers.start_agent(name)
         wait_for("both nodes are there", lambda: len(cluster.standing()) == 2)
         kept = cluster.submit("kept", 2, "500m")
-        cluster.back_up()  # While somebody leads: the copy has his key.
+        cluster.back_up()  # While a controller leads: the copy has its key.
         before = cluster.epoch()
         cluster.take_over(3)
         lost = cluster.submit("lost", 2, "500m")
@@ -140,7 +140,7 @@ def main(program):
         fresh = cluster.submit("fresh", 2, "3")
         assert started(kept) == {0: 1, 1: 1}, f"workers were started again: {started(kept)}"
         for witness in (kept, lost, fresh):
-            check_nobody_twice(witness)
+            check_none_twice(witness)
 
 
 if __name__ == "__main__":

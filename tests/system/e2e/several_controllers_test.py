@@ -10,7 +10,7 @@ import sys
 import time
 
 from controllers import Controllers, Members, started, submit
-from programs import Scene, call, check_nobody_twice, phase_of, skip, wait_for
+from programs import Scene, call, check_none_twice, phase_of, skip, wait_for
 
 
 def main(program):
@@ -22,7 +22,7 @@ def main(program):
         controllers = Controllers(scene, program, etcd)
         for name in controllers.names:
             controllers.start(name)
-        leader = wait_for("somebody leads", controllers.leading)
+        leader = wait_for("a controller leads", controllers.leading)
         for name in ("a1", "a2"):
             controllers.start_agent(name)
         witness = scene.folder / "witness"
@@ -57,7 +57,7 @@ def main(program):
 
         # A member of etcd that dies; the others carry on.
         scene.kill("m0")
-        now = wait_for("somebody leads still", controllers.leading)
+        now = wait_for("a controller still leads", controllers.leading)
         later = scene.folder / "later"
         later.mkdir()
         submit(controllers.url(now), "later", 1, later)
@@ -65,7 +65,7 @@ def main(program):
 
         restarted = {rank: n for rank, n in started(witness).items() if n != 1}
         assert not restarted, f"workers were started again: {restarted}"
-        check_nobody_twice(witness)
+        check_none_twice(witness)
         for i in (1, 2):
             scene.programs[f"a{i}"].terminate()
         for i in (1, 2):

@@ -61,7 +61,7 @@ def made_smaller(text):
 
 
 class Stage:
-    """A folder that looks like the root of the tree to whoever works in it."""
+    """A folder that looks like the root of the tree to a program that works in it."""
 
     def __init__(self, folder, programs):
         self.folder = folder

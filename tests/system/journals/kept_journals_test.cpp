@@ -64,7 +64,7 @@ std::string seating_facts_of(const JobState& job) {
   return out.str();
 }
 
-/// What version 4 knows of who sized a job, and of what failed.
+/// What version 4 knows of the origin of a job's size, and of what failed.
 std::string failure_facts_of(const JobState& job) {
   std::ostringstream out;
   const JobFailover& failover = job.failover;

@@ -1,5 +1,5 @@
-// DI-engine jobs as real processes under a real controller: who is told to listen and connect
-// where.
+// DI-engine jobs as real processes under a real controller: which workers are told to listen and
+// connect where.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Documents that say who is placed where: forms, places of errors, what is refused.
+// Documents that place components on devices: forms, places of errors, what is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

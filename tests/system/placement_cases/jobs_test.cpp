@@ -1,4 +1,4 @@
-// Jobs of a scenario as placement documents: roles with placements, and who takes turns.
+// Jobs of a scenario as placement documents: roles with placements, and which roles take turns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -141,8 +141,8 @@ class Program(unittest.TestCase):
                            ("WORKER_NAME", "rollout:1"), ("NODE_GROUP_LABEL", "big")):
             self.assertEqual(found[key], value)
         self.assertEqual(one.stderr,
-                         "rollout:1: node group variable RANK: found '9', used '1': it tells the "
-                         "worker who it is; leave it out\n")
+                         "rollout:1: node group variable RANK: found '9', used '1': it identifies "
+                         "the worker; leave it out\n")
         every = place(path, "--env", "rollout", "--json", "--family", "torch")
         self.assertEqual((every.returncode, every.stderr), (0, ""))
         processes = json.loads(every.stdout)["rollout"]

@@ -87,7 +87,7 @@ class ExamplesTest(unittest.TestCase):
         code, said = self.submit(cluster, path)
         return cluster, code, said
 
-    def test_volumes_of_the_node_and_those_that_nobody_mounts(self):
+    def test_volumes_of_the_node_and_those_that_are_not_mounted(self):
         cluster, code, said = self.volumes_of("cat {data}/word")
         self.assertEqual(code, 0, said)
         self.assertEqual(cluster.orrery("logs", "mounts").stdout, "shared\n")

@@ -69,7 +69,7 @@ class LaunchErrorsTest(unittest.TestCase):
                 other.bind(("127.0.0.1", FIRST_PORT))
                 other.listen()
             except OSError:
-                pass  # Somebody else on this machine listens there: just what is needed.
+                pass  # Another process of this machine listens there: just what is needed.
             out = self.cluster.folder / "port"
             path = self.cluster.write("meets.yaml", JOB.format(
                 name="meets", folder=".", volumes="[]", command=f"'echo $MASTER_PORT > {out}'"))

@@ -14,7 +14,7 @@ from cluster import Cluster, wait_until
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 WORKER = pathlib.Path(sys.argv[2]).resolve()
 
-# Each start is a line of its own: who was started, and as which process.
+# Each start is a line of its own: which worker was started, and as which process.
 JOB = """\
 name: sample
 drain_grace: 20s
@@ -62,7 +62,7 @@ class SampleWorkerTest(unittest.TestCase):
         self.assertEqual(self.steps(), 30)
         self.assertEqual(len(self.starts()), 2)
 
-    def test_a_third_joins_one_dies_and_nobody_else_is_started_again(self):
+    def test_a_third_joins_one_dies_and_no_other_is_started_again(self):
         self.submit(0)
         self.await_generation(1, 2)
         wait_until("profilings of both ranks",

@@ -82,7 +82,7 @@ class Fake:
                 try:
                     self.wfile.write(raw)
                 except BrokenPipeError:
-                    pass  # Whoever asked was interrupted.
+                    pass  # The client was interrupted.
 
             do_GET = do_POST = do_DELETE = answer
 
@@ -625,7 +625,7 @@ class ReachingTest(VerbTest):
         self.expect(0, "get")
         self.assertEqual(self.fake.asked[-1][4]["Orrery-User"], "ada")
 
-    def test_nobody_there_is_code_5_with_what_to_do(self):
+    def test_no_controller_is_code_5_with_what_to_do(self):
         self.fake.close()
         done = self.expect(5, "get")
         self.assertIn("no controller answers", done.stderr)

@@ -11,7 +11,7 @@
 namespace orrery::cli {
 namespace {
 
-const PoolWatch kNobody{[](const auto&, const auto&) {}};
+const PoolWatch kNoWatch{[](const auto&, const auto&) {}};
 
 TEST(ChildPool, AnswersStandInTheOrderOfTheTasks) {
   std::vector<Task> tasks;
@@ -20,7 +20,7 @@ TEST(ChildPool, AnswersStandInTheOrderOfTheTasks) {
       report.result(std::to_string(i));
       return i % 2 == 0 ? ExitCode::Met : ExitCode::Unmet;
     });
-  const auto ends = run_in_children(tasks, 3, kNobody);
+  const auto ends = run_in_children(tasks, 3, kNoWatch);
   ASSERT_EQ(ends.size(), 20U);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(ends[i].result, std::to_string(i));
@@ -36,7 +36,7 @@ TEST(ChildPool, ALargeAnswerArrivesWhole) {
                                       return ExitCode::Met;
                                     }},
                                     1,
-                                    kNobody);
+                                    kNoWatch);
   EXPECT_EQ(ends[0].result, large);
 }
 
@@ -52,7 +52,7 @@ TEST(ChildPool, OneThatIsKilledIsTold) {
          return ExitCode::Met;
        }},
       2,
-      kNobody);
+      kNoWatch);
   EXPECT_EQ(ends[0].code, ExitCode::InvariantBroken);
   EXPECT_NE(ends[0].note, "");
   EXPECT_EQ(ends[1].code, ExitCode::InvariantBroken);

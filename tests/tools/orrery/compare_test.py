@@ -115,7 +115,7 @@ class InterruptedTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("another process writes there now", done.stderr)
 
-    def test_a_folder_of_somebody_else_stays_as_it_is(self):
+    def test_a_foreign_folder_stays_as_it_is(self):
         self.unfinished.mkdir()
         (self.unfinished / "thesis.tex").write_text("years of work")
         done = self.compare("--out", self.out)

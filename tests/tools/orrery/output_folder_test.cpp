@@ -66,7 +66,7 @@ TEST_F(OutputFolderTest, AnUnfinishedRunLeavesTheEarlierOneAsItWas) {
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(OutputFolderTest, AFolderOfSomebodyElseIsRefused) {
+TEST_F(OutputFolderTest, AForeignFolderIsRefused) {
   fs::create_directory(target());
   ASSERT_TRUE(write_file(fs::path(target()) / "thesis.tex", "years of work"));
   const auto folder = OutputFolder::prepare(target());

@@ -379,7 +379,7 @@ class SimTest(ProgramTest):
             summary = json.loads(done.stdout)
             self.assertEqual((summary["jobs_finished"], summary["jobs_unfinished"]), (2, 1))
 
-    def test_a_folder_of_somebody_else_stays_as_it_is(self):
+    def test_a_foreign_folder_stays_as_it_is(self):
         mine = self.folder / "thesis"
         mine.mkdir()
         (mine / "thesis.tex").write_text("years of work")

@@ -1,4 +1,5 @@
-// What the processes of hollow agents count, in memory that they share with whoever measures.
+// What the processes of hollow agents count, in memory that they share with the process that
+// measures.
 #pragma once
 
 #include <array>

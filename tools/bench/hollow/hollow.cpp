@@ -186,7 +186,7 @@ struct Measured {
   double wall_s = 0;
   ProcessCost before;
   ProcessCost after;
-  ProcessCost idle;  ///< Of the controller before anybody connected.
+  ProcessCost idle;  ///< Of the controller before any agent connected.
   double fleet_cpu_s = 0;
   Sum sum_before;
   Sum sum_after;

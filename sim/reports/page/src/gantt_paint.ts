@@ -1,4 +1,4 @@
-// Draws the Gantt chart: who held which devices when, what failed, what is picked.
+// Draws the Gantt chart: which job held which devices when, what failed, what is picked.
 import {clipped, font} from "./canvas";
 import type {ColourBy, GanttModel, Rows} from "./gantt_model";
 import {heat, manyColours, phaseColour, styled, theme} from "./theme";

@@ -29,7 +29,7 @@ struct Comparison {
   double slowdown = 0;  // Mean over seeds: L2 against L0.
   double error = 0;     // Mean over seeds: L1 against L2, above 0 where L1 is slower.
   double error_most = 0;
-  int saturated = 0;  // Loads in which L1 slowed somebody.
+  int saturated = 0;  // Loads in which L1 slowed a job.
 };
 
 // One SimGrid engine per process: loads follow each other on one fabric.

@@ -127,7 +127,7 @@ TEST_F(ActorCarrierTest, TheWorldIsToldAtTheDateOfTheArrivalAndNotOfTheNextEvent
   stage.exchanges[0].transfers = {{NodeId{2}, NodeId{3}, 10'000}};
   const StageId flow = fabric.begin(stage, at(1));
   carrier_->send(5, NodeId{1}, Way::FromNode, 5'000, at(1));
-  // Whoever is asked first, nobody is passed by.
+  // Whichever is asked first, none is passed by.
   const Instant arrives = fabric.next(at(100));
   EXPECT_NEAR((arrives - at(1)).in_seconds(), way_s_ + 5e-6, 1e-8);
   std::vector<StageId> complete;

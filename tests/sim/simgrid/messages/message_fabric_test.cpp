@@ -274,7 +274,7 @@ TEST_F(MessageFabricTest, AnEndedStageLeavesTheNetworkToOthers) {
   const StageId goes = fabric_->begin(stage_of(other), now_);
   EXPECT_THAT(wait(at(10e-3)), IsEmpty());
   fabric_->end(goes, now_);
-  // The number is used again, and the old one's messages are nobody's.
+  // The number is used again, and the old one's messages are dropped.
   const StageId next = fabric_->begin(stage_of(exchange_of(Pattern::Ring, {2, 3}, 2e6), 100), now_);
   EXPECT_EQ(next, goes);
   EXPECT_THAT(wait(), ElementsAre(stays.value));
