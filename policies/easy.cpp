@@ -69,7 +69,7 @@ void Easy::absorb(const ClusterView& view) {
 
 bool Easy::start_or_push(const ClusterView& view, JobId id, Plan& plan) {
   if (gang_.start(id, plan)) return true;
-  return lower_.push_out(view.row(id), gang_, plan) == Gang::Room::Started;
+  return lower_.preempt_for(view.row(id), gang_, plan) == GangStarter::Outcome::Started;
 }
 
 Plan Easy::allocate(const JobView& job, const ClusterView& view) {
@@ -148,7 +148,7 @@ void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
 
 // What this call has proposed so far, as if it were so; the next view tells what came of it.
 void Easy::foresee(const ClusterView& view) {
-  for (const Gang::Started& s : gang_.started()) {
+  for (const GangStarter::Started& s : gang_.started()) {
     const JobRow& row = view.row(s.job);
     if (row.estimate_source == EstimateSource::None) continue;
     ends_.set(row, gang_.nodes_of(s), view.now() + row.estimate);

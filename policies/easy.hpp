@@ -8,8 +8,8 @@
 
 #include "core/plan/policy.hpp"
 #include "policies/expected_ends.hpp"
-#include "policies/gang.hpp"
 #include "policies/gang_shape.hpp"
+#include "policies/gang_starter.hpp"
 #include "policies/lower_priority.hpp"
 
 namespace orrery::policies {
@@ -105,7 +105,7 @@ class Easy : public Policy {
   std::vector<std::uint32_t> shape_of_;  ///< [job] -> number of its shape, once it waited.
   std::uint64_t call_ = 0;
   LowerPriority lower_;
-  Gang gang_;
+  GangStarter gang_;
   CapacityTrial beside_;  ///< What long jobs may take now without touching the head's nodes.
 };
 

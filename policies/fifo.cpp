@@ -17,7 +17,7 @@ Plan Fifo::optimize(const ClusterView& view) {
   view.waiting().for_each([&](const WaitEntry& entry) {
     if (gang_.start(entry.job, plan)) return true;
     const JobRow& row = view.row(entry.job);
-    if (lower_.push_out(row, gang_, plan) == Gang::Room::Started) return true;
+    if (lower_.preempt_for(row, gang_, plan) == GangStarter::Outcome::Started) return true;
     return !gang_.quota_allows(entry.job, row.gang_devices());
   });
   gang_.finish(plan);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/plan/policy.hpp"
-#include "policies/gang.hpp"
+#include "policies/gang_starter.hpp"
 #include "policies/lower_priority.hpp"
 
 namespace orrery::policies {
@@ -26,7 +26,7 @@ class Fifo : public Policy {
 
  private:
   LowerPriority lower_;
-  Gang gang_;
+  GangStarter gang_;
 };
 
 }  // namespace orrery::policies

@@ -94,7 +94,8 @@ void Fit::start_waiting(const ClusterView& view, Plan& plan) {
   view.waiting().for_each([&](const WaitEntry& entry) {
     if (entry.devices <= gang_.device_room() && gang_.start(entry.job, plan)) return true;
     // The queue descends by priority: where no running job gives way to one, none does to the next.
-    if (may_push && lower_.push_out(view.row(entry.job), gang_, plan) == Gang::Room::NobodyGivesWay)
+    if (may_push &&
+        lower_.preempt_for(view.row(entry.job), gang_, plan) == GangStarter::Outcome::NoVictims)
       may_push = false;
     return true;
   });
@@ -106,7 +107,7 @@ Plan Fit::allocate(const JobView& job, const ClusterView& view) {
   gang_.begin(view);
   const JobRow& row = job.row;
   if (!gang_.start(row.id, plan)) {
-    lower_.push_out(row, gang_, plan);
+    lower_.preempt_for(row, gang_, plan);
     gang_.finish(plan);
     return plan;
   }
@@ -151,7 +152,7 @@ std::vector<Fit::Share> Fit::shrink_all(const ClusterView& view) {
 
 void Fit::add_started(const ClusterView& view, std::vector<Share>& shares) {
   std::erase_if(shares, [&](const Share& share) { return gang_.is_removed(share.job); });
-  for (const Gang::Started& started : gang_.started()) {
+  for (const GangStarter::Started& started : gang_.started()) {
     const JobRow& row = view.row(started.job);
     if (!is_elastic(row)) continue;
     const auto nodes = gang_.nodes_of(started);
@@ -237,9 +238,10 @@ Plan Fit::redistribute(const ClusterView& view) {
     }
     const auto share = std::find_if(
         shares.begin(), shares.end(), [&](const Share& s) { return s.job == grant.job; });
-    const auto started = std::find_if(gang_.started().begin(),
-                                      gang_.started().end(),
-                                      [&](const Gang::Started& s) { return s.job == grant.job; });
+    const auto started = std::find_if(
+        gang_.started().begin(), gang_.started().end(), [&](const GangStarter::Started& s) {
+          return s.job == grant.job;
+        });
     if (share != shares.end())
       grant_on(share->job, share->replicas, share->nodes, plan);
     else

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
-#include "policies/gang.hpp"
+#include "policies/gang_starter.hpp"
 #include "policies/lower_priority.hpp"
 
 namespace orrery::policies {
@@ -72,7 +72,7 @@ class Fit : public Policy {
   Options options_;
   std::map<JobId, Speeds> measured_;  ///< Elastic jobs that live.
   LowerPriority lower_;
-  Gang gang_;
+  GangStarter gang_;
   std::int64_t cycle_ = 0;  ///< The period in which shares were last redistributed.
 };
 

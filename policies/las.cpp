@@ -39,7 +39,7 @@ void Las::list_runners(const ClusterView& view) {
   });
 }
 
-Gang::Room Las::swap(const OrderKey& place, Plan& plan) {
+GangStarter::Outcome Las::swap(const OrderKey& place, Plan& plan) {
   const auto victims = [&](auto&& visit) {
     for (const Runner& runner : runners_) {
       if (runner.priority > place.priority) return;
@@ -55,7 +55,7 @@ Plan Las::allocate(const JobView& job, const ClusterView& view) {
   absorb(view);
   Plan plan;
   gang_.begin(view);
-  if (!gang_.start(job.row.id, plan)) lower_.push_out(job.row, gang_, plan);
+  if (!gang_.start(job.row.id, plan)) lower_.preempt_for(job.row, gang_, plan);
   gang_.finish(plan);
   return plan;
 }
@@ -69,7 +69,7 @@ Plan Las::optimize(const ClusterView& view) {
   cycle_ = cycle;
   if (swaps) list_runners(view);
   waiting_.start_all(gang_, plan, [&](const OrderKey& place) {
-    return swaps ? swap(place, plan) : lower_.push_out(view.row(place.job), gang_, plan);
+    return swaps ? swap(place, plan) : lower_.preempt_for(view.row(place.job), gang_, plan);
   });
   gang_.finish(plan);
   return plan;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
-#include "policies/gang.hpp"
+#include "policies/gang_starter.hpp"
 #include "policies/lower_priority.hpp"
 #include "policies/ordered_jobs.hpp"
 
@@ -47,13 +47,13 @@ class Las : public Policy {
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void list_runners(const ClusterView& view);
-  Gang::Room swap(const OrderKey& place, Plan& plan);
+  GangStarter::Outcome swap(const OrderKey& place, Plan& plan);
 
   Options options_;
   OrderedJobs waiting_;
   LowerPriority lower_;
   std::vector<Runner> runners_;
-  Gang gang_;
+  GangStarter gang_;
   std::int64_t cycle_ = 0;  ///< The quantum in which jobs were last swapped.
 };
 

@@ -7,7 +7,7 @@
 
 #include "core/plan/cluster_view.hpp"
 #include "policies/changes.hpp"
-#include "policies/gang.hpp"
+#include "policies/gang_starter.hpp"
 
 namespace orrery::policies {
 
@@ -39,8 +39,8 @@ class LowerPriority {
   }
 
   /// Starts the waiting job on what it may push out.
-  Gang::Room push_out(const JobRow& row, Gang& gang, Plan& plan) const {
-    if (!any_below(row.priority)) return Gang::Room::NobodyGivesWay;
+  GangStarter::Outcome preempt_for(const JobRow& row, GangStarter& gang, Plan& plan) const {
+    if (!any_below(row.priority)) return GangStarter::Outcome::NoVictims;
     const auto victims = [&](auto&& visit) {
       for (const Key& key : jobs_)
         if (key.priority >= row.priority || !visit(key.job)) return;

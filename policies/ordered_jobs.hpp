@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/plan/cluster_view.hpp"
-#include "policies/gang.hpp"
 #include "policies/gang_shape.hpp"
+#include "policies/gang_starter.hpp"
 
 namespace orrery::policies {
 
@@ -42,10 +42,10 @@ class OrderedJobs {
   const OrderKey& place_of(JobId id) const { return records_[id.index()].place; }
 
   /// Starts waiting jobs in order, each at its minimum. One that does not fit, not even when
-  /// `start_over(const OrderKey&)` has tried to make room (it returns a Gang::Room), is
+  /// `start_over(const OrderKey&)` has tried to make room (it returns a GangStarter::Outcome), is
   /// passed over.
   template <class StartOver>
-  void start_all(Gang& gang, Plan& plan, StartOver&& start_over) const {
+  void start_all(GangStarter& gang, Plan& plan, StartOver&& start_over) const {
     if (groups_.empty()) return;
     const bool all_need_devices = groups_.begin()->first.devices > 0;
     std::vector<Cursor> heap;
@@ -56,12 +56,13 @@ class OrderedJobs {
       std::pop_heap(heap.begin(), heap.end(), later);
       Cursor& first = heap.back();
       const OrderKey& place = *first.next;
-      Gang::Room room = Gang::Room::Started;
+      GangStarter::Outcome room = GangStarter::Outcome::Started;
       if (first.devices > gang.device_room() || !gang.start(place.job, plan))
         room = start_over(place);
-      const bool started = room == Gang::Room::Started;
+      const bool started = room == GangStarter::Outcome::Started;
       // Where no running job gives way to this one, none does to those behind it.
-      if (room == Gang::Room::NobodyGivesWay && all_need_devices && gang.device_room() == 0) return;
+      if (room == GangStarter::Outcome::NoVictims && all_need_devices && gang.device_room() == 0)
+        return;
       if ((started || !gang.quota_allows(place.job)) && ++first.next != first.end) {
         std::push_heap(heap.begin(), heap.end(), later);
       } else {

@@ -64,7 +64,7 @@ void Srtf::absorb(const ClusterView& view) {
   absorb_changes(view, reset, [&](JobId id) { refresh(view, id); });
 }
 
-Gang::Room Srtf::start_over(const ClusterView& view, const OrderKey& place, Plan& plan) {
+GangStarter::Outcome Srtf::start_over(const ClusterView& view, const OrderKey& place, Plan& plan) {
   const Instant own_end = view.now() + Duration{place.key};
   const auto victims = [&](auto&& visit) {
     for (const Runner& runner : runners_) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
-#include "policies/gang.hpp"
+#include "policies/gang_starter.hpp"
 #include "policies/ordered_jobs.hpp"
 
 namespace orrery::policies {
@@ -52,12 +52,12 @@ class Srtf : public Policy {
 
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
-  Gang::Room start_over(const ClusterView& view, const OrderKey& place, Plan& plan);
+  GangStarter::Outcome start_over(const ClusterView& view, const OrderKey& place, Plan& plan);
 
   OrderedJobs waiting_;
   std::set<Runner> runners_;
   std::vector<Known> known_;  ///< By job.
-  Gang gang_;
+  GangStarter gang_;
 };
 
 }  // namespace orrery::policies

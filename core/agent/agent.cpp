@@ -165,7 +165,7 @@ void Agent::on(const EpochAnnounced& event, Instant now, AgentOutput& out) {
 void Agent::on(const WorkerReady& event, Instant, AgentOutput& out) {
   AgentWorker* worker = find(event.worker);
   if (worker == nullptr || !has_process(worker->state)) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   // One that is ending already is not reported as ready any more.
@@ -180,7 +180,7 @@ void Agent::on(const WorkerReady& event, Instant, AgentOutput& out) {
 void Agent::on(const WorkerRuns& event, Instant, AgentOutput& out) {
   AgentWorker* worker = find(event.worker);
   if (worker == nullptr || !has_process(worker->state)) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   if (worker->state != AgentWorkerState::Starting) return;
@@ -192,7 +192,7 @@ void Agent::on(const WorkerRuns& event, Instant, AgentOutput& out) {
 void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
   const AgentWorker* worker = find(event.worker);
   if (worker == nullptr || !has_process(worker->state)) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   if (worker->fenced || worker->stuck)
@@ -204,7 +204,7 @@ void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
 void Agent::on(const WorkerVanished& event, Instant, AgentOutput& out) {
   const AgentWorker* worker = find(event.worker);
   if (worker == nullptr || !has_process(worker->state)) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   end(event.worker, WorkerFact::Lost, 0, out);
@@ -213,7 +213,7 @@ void Agent::on(const WorkerVanished& event, Instant, AgentOutput& out) {
 void Agent::on(const SpawnFailed& event, Instant, AgentOutput& out) {
   const AgentWorker* worker = find(event.worker);
   if (worker == nullptr || !has_process(worker->state)) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   end(event.worker, WorkerFact::LaunchFailed, event.exit_code, out, event);
@@ -225,7 +225,7 @@ void Agent::on(const AgentRestarted& event, Instant now, AgentOutput& out) {
   lease_held_ = true;  // Where it is over, acting on time fences what was adopted.
   if (planted(Bug::AdoptWithoutChecking)) lease_until_ = now + settings_.node_lease * 50;
   for (const EndedWorker& ended : event.ended) remember_end(ended);
-  if (!planted(Bug::AdoptNobody))
+  if (!planted(Bug::AdoptNothing))
     for (const AgentWorker& found : event.living) adopt(found, now, out);
   register_anew(now);
 }
@@ -235,7 +235,7 @@ void Agent::on(const Connected&, Instant now, AgentOutput&) { register_anew(now)
 void Agent::on(const SubMasterSpoke& event, Instant, AgentOutput& out) {
   const AgentWorker* worker = find(event.worker);
   if (worker == nullptr || !has_process(worker->state)) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   out.said.push_back(
@@ -247,12 +247,12 @@ void Agent::on(const SubMasterSpoke& event, Instant, AgentOutput& out) {
 void Agent::on(const WorkerStuck& event, Instant, AgentOutput& out) {
   AgentWorker* worker = find(event.worker);
   if (worker == nullptr || worker->state != AgentWorkerState::Killed) {
-    out.remarks.push_back({AgentNote::UnknownWorker, event.worker});
+    out.notices.push_back({AgentNote::UnknownWorker, event.worker});
     return;
   }
   if (std::exchange(worker->stuck, true)) return;
   list_is_old_ = true;
-  out.remarks.push_back({AgentNote::Stuck, event.worker});
+  out.notices.push_back({AgentNote::Stuck, event.worker});
   out.reports.push_back(report_of(*worker, WorkerFact::Lost, 0));
 }
 
@@ -292,8 +292,8 @@ void Agent::obey(const StopWorkers& order, Instant now, AgentOutput& out) {
       out.reports.push_back(
           {order.job, order.generation, target.incarnation, WorkerFact::Lost, target.rank, 1, 0});
     }
-    reached(Mark::AgentStopOfNobody);
-    out.remarks.push_back({AgentNote::NotRunning, {order.job, target.incarnation, target.rank}});
+    reached(Mark::AgentStopOfNone);
+    out.notices.push_back({AgentNote::NotRunning, {order.job, target.incarnation, target.rank}});
   }
 }
 
@@ -340,7 +340,7 @@ void Agent::obey(const TellSubMaster& order, Instant, AgentOutput& out) {
       out.actions.push_back(PassToSubMaster{name, order.role, order.incident, order.word});
     return;
   }
-  out.remarks.push_back({AgentNote::NotRunning, {order.job, order.incarnation, Rank::none()}});
+  out.notices.push_back({AgentNote::NotRunning, {order.job, order.incarnation, Rank::none()}});
 }
 
 void Agent::obey(const RelaunchNodes&, Instant, AgentOutput&) {
@@ -354,7 +354,7 @@ void Agent::obey(const AnswerRequest&, Instant, AgentOutput&) {
 bool Agent::accept_epoch(Epoch epoch, Instant now, AgentOutput& out) {
   if (epoch < epoch_) {
     reached(Mark::AgentStaleEpoch);
-    out.remarks.push_back({AgentNote::StaleEpoch, {}});
+    out.notices.push_back({AgentNote::StaleEpoch, {}});
     return false;
   }
   if (epoch > epoch_) {
@@ -366,24 +366,24 @@ bool Agent::accept_epoch(Epoch epoch, Instant now, AgentOutput& out) {
 
 void Agent::start(const AgentWorker& wanted, Instant now, AgentOutput& out) {
   if (const AgentWorker* worker = find(wanted.name)) {
-    out.remarks.push_back({AgentNote::AlreadyRunning, wanted.name});
+    out.notices.push_back({AgentNote::AlreadyRunning, wanted.name});
     if (worker->state == AgentWorkerState::Ready) out.reports.push_back(up_report_of(*worker));
     return;
   }
   if (const auto ended = ended_.find(wanted.name); ended != ended_.end()) {
     reached(Mark::AgentAlreadyEnded);
-    out.remarks.push_back({AgentNote::AlreadyEnded, wanted.name});
+    out.notices.push_back({AgentNote::AlreadyEnded, wanted.name});
     out.reports.push_back(report_of(ended->second));
     return;
   }
   if (newer_start_known(wanted.name, wanted.slot)) {
     reached(Mark::AgentStaleIncarnation);
-    out.remarks.push_back({AgentNote::StaleIncarnation, wanted.name});
+    out.notices.push_back({AgentNote::StaleIncarnation, wanted.name});
     return;
   }
   if (!lease_held_ || workers_.size() >= settings_.workers_max) {
     if (!lease_held_) reached(Mark::AgentNoLease);
-    out.remarks.push_back({lease_held_ ? AgentNote::Full : AgentNote::NoLease, wanted.name});
+    out.notices.push_back({lease_held_ ? AgentNote::Full : AgentNote::NoLease, wanted.name});
     out.reports.push_back(report_of(wanted, WorkerFact::LaunchFailed, 0));
     remember_end(ended_as(wanted, WorkerFact::LaunchFailed, 0));
     return;
@@ -418,7 +418,7 @@ bool Agent::make_room(const AgentWorker& wanted, Instant now, AgentOutput& out) 
     // One that was asked to stop keeps its grace.
     if (older.state == AgentWorkerState::Starting || older.state == AgentWorkerState::Ready) {
       reached(Mark::AgentReplaced);
-      out.remarks.push_back({AgentNote::Replaced, name});
+      out.notices.push_back({AgentNote::Replaced, name});
       kill(older, now, out);
     }
   }
@@ -493,15 +493,15 @@ void Agent::adopt(AgentWorker found, Instant now, AgentOutput& out) {
   AgentWorker& adopted = workers_[found.name] = found;
   list_is_old_ = true;
   if (newer_start_known(found.name, found.slot)) {
-    out.remarks.push_back({AgentNote::Replaced, found.name});
+    out.notices.push_back({AgentNote::Replaced, found.name});
     kill(adopted, now, out);
     return;
   }
   reached(Mark::AgentAdopted);
-  out.remarks.push_back({AgentNote::Adopted, found.name});
+  out.notices.push_back({AgentNote::Adopted, found.name});
   for (auto& [name, older] : of_job(workers_, found.name.job)) {
     if (older.slot != found.slot || name.incarnation >= found.name.incarnation) continue;
-    out.remarks.push_back({AgentNote::Replaced, name});
+    out.notices.push_back({AgentNote::Replaced, name});
     kill(older, now, out);
   }
 }
@@ -520,7 +520,7 @@ void Agent::fence(Instant now, AgentOutput& out) {
     if (worker.state == AgentWorkerState::Killed) continue;
     if (planted(Bug::ForgetSelfFence)) continue;
     reached(Mark::AgentFenced);
-    out.remarks.push_back({AgentNote::Fenced, name});
+    out.notices.push_back({AgentNote::Fenced, name});
     if (worker.state == AgentWorkerState::Waiting) {
       never_started.push_back(name);
       continue;

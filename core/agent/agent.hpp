@@ -152,7 +152,7 @@ struct SubMasterSpoke {
   WorkerName worker;  ///< The sub-master.
   RoleIndex role;     ///< The role that it leads.
   std::uint32_t incident = 0;
-  SubMasterWord word = SubMasterWord::AskState;
+  SubMasterMessage word = SubMasterMessage::AskState;
 };
 
 /// The worker was killed, and what is left of it neither ends nor ever runs its program again: a
@@ -256,7 +256,7 @@ struct EnumNames<AgentNote> {
 };
 
 /// One note, about `worker`; its job is none where the note is about a whole message.
-struct AgentRemark {
+struct AgentNotice {
   AgentNote note = AgentNote::StaleEpoch;
   WorkerName worker;
 };
@@ -268,14 +268,14 @@ struct AgentOutput {
   std::vector<WorkersChanged> reports;  ///< Single workers; see `pack_reports`.
   std::vector<SubMasterSaid> said;      ///< By sub-masters that run here.
   std::optional<Heartbeat> heartbeat;   ///< The latest one alone counts.
-  std::vector<AgentRemark> remarks;
+  std::vector<AgentNotice> notices;
 
   void clear() {
     actions.clear();
     reports.clear();
     said.clear();
     heartbeat.reset();
-    remarks.clear();
+    notices.clear();
   }
 };
 

@@ -18,10 +18,10 @@ bool contains(const std::vector<RunningWorker>& some, const RunningWorker& worke
 }
 
 void mark_verdict(HeartbeatVerdict verdict) {
-  if (verdict == HeartbeatVerdict::StaleSession) reached(Mark::EarStaleSession);
-  if (verdict == HeartbeatVerdict::StaleNumber) reached(Mark::EarStaleNumber);
-  if (verdict == HeartbeatVerdict::StaleEpoch) reached(Mark::EarStaleEpoch);
-  if (verdict == HeartbeatVerdict::NotRegistered) reached(Mark::EarNotRegistered);
+  if (verdict == HeartbeatVerdict::StaleSession) reached(Mark::LivenessStaleSession);
+  if (verdict == HeartbeatVerdict::StaleNumber) reached(Mark::LivenessStaleNumber);
+  if (verdict == HeartbeatVerdict::StaleEpoch) reached(Mark::LivenessStaleEpoch);
+  if (verdict == HeartbeatVerdict::NotRegistered) reached(Mark::LivenessNotRegistered);
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void Liveness::connected(NodeId id) {
 void Liveness::take_back(Node& node, const Heartbeat& beat, std::vector<EventBody>& edges) {
   node.known = beat.workers;
   node.ended.clear();
-  if (!node.doubted.empty()) reached(Mark::EarDoubt);
+  if (!node.doubted.empty()) reached(Mark::LivenessDoubt);
   node.doubted.clear();
   node.fresh = false;
   std::erase_if(node.ordered, [&](const RunningWorker& w) { return node.known.contains(w); });
@@ -113,9 +113,9 @@ void Liveness::compare(Node& node, const Heartbeat& beat, std::vector<EventBody>
   for (const WorkersChanged& loss : losses) edges.push_back(loss);
   node.known = beat.workers;
   node.ended.clear();
-  if (!losses.empty()) reached(Mark::EarLoss);
+  if (!losses.empty()) reached(Mark::LivenessLoss);
   if (!surprise) return;
-  reached(Mark::EarSurprise);
+  reached(Mark::LivenessSurprise);
   take_back(node, beat, edges);
 }
 
@@ -200,7 +200,7 @@ void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
     node.ended.clear();
     node.ordered.clear();
     node.doubted.clear();
-    reached(Mark::EarSilence);
+    reached(Mark::LivenessSilence);
     edges.push_back(NodeSilent{id});
   }
 }

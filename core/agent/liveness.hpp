@@ -35,7 +35,7 @@ struct EnumNames<HeartbeatVerdict> {
       "Renewed", "UnknownNode", "StaleSession", "StaleNumber", "StaleEpoch", "NotRegistered"};
 };
 
-/// The controller's ear. All nodes' deadlines, complete lists and raw profilings.
+/// The leader's session. All nodes' deadlines, complete lists and raw profilings.
 ///
 /// Its output are bodies of events in the order in which they are to be journaled. What a list does
 /// not name any more is lost; what it names although it was not ordered makes the node "return"

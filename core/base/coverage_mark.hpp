@@ -22,20 +22,20 @@ enum class Mark : std::uint8_t {
   AgentAdopted,           ///< A living worker of an earlier life of the agent.
   AgentReplaced,          ///< An older incarnation killed to make room.
   AgentAlreadyEnded,      ///< A start of what has ended.
-  AgentStopOfNobody,      ///< A stop of what does not run.
+  AgentStopOfNone,        ///< A stop of what does not run.
   AgentLateRenewal,       ///< A renewal that took longer than the lease.
   AgentWaited,            ///< A start that waits for its slot.
-  // The controller's ear.
-  EarStaleSession,
-  EarStaleNumber,
-  EarStaleEpoch,
-  EarNotRegistered,
-  EarLoss,      ///< A list does not name a worker any more.
-  EarSurprise,  ///< A list names a worker that was not ordered.
-  EarSilence,   ///< A node's time is over.
-  EarDoubt,     ///< A new connection, with orders of the one before that no list has named.
+  // The leader's session.
+  LivenessStaleSession,
+  LivenessStaleNumber,
+  LivenessStaleEpoch,
+  LivenessNotRegistered,
+  LivenessLoss,      ///< A list does not name a worker any more.
+  LivenessSurprise,  ///< A list names a worker that was not ordered.
+  LivenessSilence,   ///< A node's time is over.
+  LivenessDoubt,     ///< A new connection, with orders of the one before that no list has named.
   // A leader with its nodes.
-  LeaderForeignWord,     ///< A node spoke of a worker that is not its own.
+  LeaderRejectedReport,  ///< A node spoke of a worker that is not its own.
   LeaderHeldOrder,       ///< An order waits until its node has registered.
   LeaderOvertakenStart,  ///< A start that was given up before it went out.
   LeaderOnTheWay,        ///< A list that cannot know of a start that waits for the store.

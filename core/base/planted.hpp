@@ -29,7 +29,7 @@ enum class Bug : std::uint8_t {
   AdoptWithoutChecking,  ///< A restarted agent takes over workers whose lease has run out.
   ForgetToRegister,      ///< An agent does not register with a new leader.
   SwallowExit,           ///< An agent does not tell that a worker has ended.
-  AdoptNobody,           ///< A restarted agent does not take over what lives.
+  AdoptNothing,          ///< A restarted agent does not take over what lives.
   // The driver.
   ActBeforeDurable,   ///< Orders go out before their record is safe.
   EpochNotRaised,     ///< A new leader goes on in the old epoch.

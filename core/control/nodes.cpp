@@ -30,13 +30,13 @@ void move_off(Step& step, JobState& job, NodeId node) {
   change.keep.assign(job.workers.size(), 1);
   change.replace.assign(job.workers.size(), 0);
   std::vector<std::int32_t> missing(job.role_count(), 0);
-  bool anybody = false;
+  bool found_any = false;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     const Worker& worker = job.workers[i];
     if (worker.node == node && !worker.is_gone()) {
       change.keep[i] = 0;
       ++missing[worker.role.index()];
-      anybody = true;
+      found_any = true;
     } else if (must_start_anew(job, worker) && is_stranded(step.state, worker)) {
       change.keep[i] = 0;
       ++missing[worker.role.index()];
@@ -44,7 +44,7 @@ void move_off(Step& step, JobState& job, NodeId node) {
       change.replace[i] = 1;
     }
   }
-  if (!anybody) return;
+  if (!found_any) return;
   const bool within = spend(step,
                             job,
                             Limit::Preemptions,
@@ -86,21 +86,21 @@ void replace_node(Step& step, NodeId node) {
 
 void lose_node(Step& step, JobState& job, NodeId node, Reason reason) {
   RankFlags lost(job.workers.size(), 0);
-  bool anybody = false;
+  bool found_any = false;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     Worker& worker = job.workers[i];
     if (worker.node != node || worker.is_gone()) continue;
     const bool counts = worker.state != WorkerState::Draining;
     worker_gone(step, job, worker, WorkerState::Lost);
     lost[i] = counts ? 1 : 0;
-    anybody = anybody || counts;
+    found_any = found_any || counts;
   }
   // Kept workers that ended before take nothing with them.
   for (const Worker& member : job.next)
-    anybody = anybody || (member.node == node && member.state == WorkerState::Claimed);
+    found_any = found_any || (member.node == node && member.state == WorkerState::Claimed);
   if (is_final(job.row.phase)) return;
   // What waits for an answer picks all losses up when it goes on; meanwhile they change no counter.
-  if (!anybody || awaits_answer(job)) return settle(step, job);
+  if (!found_any || awaits_answer(job)) return settle(step, job);
   on_node_loss(step, job, std::move(lost), node, reason);
 }
 
@@ -183,16 +183,16 @@ void on_event(Step& step, const DevicesLost& event) {
     JobState& job = step.state.job(id);
     if (is_final(job.row.phase)) continue;
     RankFlags lost(job.workers.size(), 0);
-    bool anybody = false;
+    bool found_any = false;
     for (std::size_t i = 0; i < job.workers.size(); ++i) {
       const Worker& worker = job.workers[i];
       lost[i] =
           worker.node == event.node && (worker.devices & event.devices) != 0 &&
           ((worker.state == WorkerState::Starting && !planted(Bug::DeviceLossForgetsStarting)) ||
            worker.state == WorkerState::Ready);
-      anybody = anybody || lost[i] != 0;
+      found_any = found_any || lost[i] != 0;
     }
-    if (anybody) on_node_loss(step, job, std::move(lost), event.node, Reason::DeviceLost);
+    if (found_any) on_node_loss(step, job, std::move(lost), event.node, Reason::DeviceLost);
   }
 }
 

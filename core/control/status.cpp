@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/amount_text.hpp"
-#include "core/control/room_reasons.hpp"
+#include "core/control/capacity_reasons.hpp"
 #include "core/control/seat_reasons.hpp"
 #include "core/job/phase.hpp"
 #include "core/job/turns.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/job/spec.hpp"
-#include "core/job/words.hpp"
 
 namespace orrery {
 

@@ -1,7 +1,7 @@
 // The legal edges between phases. docs/architecture.md draws them.
 #pragma once
 
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/free_index.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 
 namespace orrery {
 

@@ -11,8 +11,8 @@
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/job/failover_spec.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/job/placement_spec.hpp"
-#include "core/job/words.hpp"
 
 namespace orrery {
 

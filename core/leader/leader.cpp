@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/coverage_mark.hpp"
-#include "core/leader/own_word.hpp"
+#include "core/leader/own_reports.hpp"
 
 namespace orrery {
 
@@ -28,12 +28,12 @@ Leader::Leader(Epoch epoch,
                NodeStreams& streams)
     : state_(state),
       streams_(streams),
-      ear_(epoch, state, settings, nodes, now, journal_ahead),
+      session_(epoch, state, settings, nodes, now, journal_ahead),
       nodes_(nodes) {}
 
 void Leader::establish(Instant now) {
   established_ = true;
-  ear_.establish(now);
+  session_.establish(now);
 }
 
 Leader::Node& Leader::at(NodeId node) {
@@ -48,7 +48,7 @@ void Leader::connected(NodeId id) {
   if (std::exchange(node.was_connected, true)) {
     std::vector<const CommandBody*> waiting;
     for (const auto& order : node.waiting) waiting.push_back(&order->body);
-    ear_.connected(id, waiting);
+    session_.connected(id, waiting);
   }
   node.open = true;
   node.registered = false;
@@ -68,7 +68,7 @@ HeartbeatVerdict Leader::beat(NodeId from, HeardBeat heard, bool may_renew, Inst
   if (!is_own(from, heard.beat.node)) return HeartbeatVerdict::UnknownNode;
   std::erase_if(heard.measured,
                 [&](const ProfilingChanged& each) { return !is_own(state_, from, each); });
-  const HeartbeatVerdict verdict = ear_.heard(heard, now);
+  const HeartbeatVerdict verdict = session_.heard(heard, now);
   // A leader whose epoch is not safe yet grants nothing.
   if (!established_) return verdict;
   switch (verdict) {
@@ -94,7 +94,7 @@ HeartbeatVerdict Leader::beat(NodeId from, HeardBeat heard, bool may_renew, Inst
 }
 
 void Leader::profiled(NodeId from, const ProfilingChanged& measured, Instant now) {
-  if (is_own(state_, from, measured)) ear_.profiled(measured, now);
+  if (is_own(state_, from, measured)) session_.profiled(measured, now);
 }
 
 void Leader::reported(NodeId from,
@@ -104,7 +104,7 @@ void Leader::reported(NodeId from,
   std::vector<WorkersChanged> own;
   own.reserve(changes.size());
   for (const WorkersChanged& change : changes) take_own(state_, from, change, own);
-  ear_.reported(from, own, sent_at, now);
+  session_.reported(from, own, sent_at, now);
 }
 
 bool Leader::said(NodeId from, EventBody fact, Instant occurred_at, Instant now) {
@@ -118,22 +118,22 @@ bool Leader::said(NodeId from, EventBody fact, Instant occurred_at, Instant now)
     if (!is_own(state_, from, *explained)) return false;
     origin = Origin::Reaction;
   } else if (const auto* progress = std::get_if<ProgressReported>(&fact)) {
-    if (!is_own(state_, from, *progress, ear_.asked(progress->job))) return false;
+    if (!is_own(state_, from, *progress, session_.asked(progress->job))) return false;
   } else {
-    reached(Mark::LeaderForeignWord);
+    reached(Mark::LeaderRejectedReport);
     return false;
   }
-  ear_.told(origin, std::move(fact), occurred_at, now);
+  session_.told(origin, std::move(fact), occurred_at, now);
   return true;
 }
 
 void Leader::lacks(
     NodeId from, std::uint64_t devices, bool held, Instant occurred_at, Instant now) {
-  ear_.told(Origin::External, lack_of(from, devices, held), occurred_at, now);
+  session_.told(Origin::External, lack_of(from, devices, held), occurred_at, now);
 }
 
 void Leader::leaving(NodeId from, Instant leaves_at, Instant occurred_at, Instant now) {
-  ear_.will_leave(from, leaves_at, occurred_at, now);
+  session_.will_leave(from, leaves_at, occurred_at, now);
 }
 
 // --- what others say ---
@@ -141,7 +141,7 @@ void Leader::leaving(NodeId from, Instant leaves_at, Instant occurred_at, Instan
 void Leader::told(Origin origin, EventBody body, Instant occurred_at, Instant now) {
   std::vector<NodeId> replaced;
   if (const auto* answer = std::get_if<NodesRelaunched>(&body)) replaced = answer->replaced;
-  ear_.told(origin, std::move(body), occurred_at, now);
+  session_.told(origin, std::move(body), occurred_at, now);
   // What runs there under the old name is not asked for any more: the list of the new registration
   // tells, and it is ended.
   for (const NodeId node : replaced) {
@@ -163,7 +163,7 @@ std::vector<NodeId> Leader::nodes_of(const CommandBody& body) const {
   } else if (const auto* tell = std::get_if<TellSubMaster>(&body)) {
     nodes.push_back(tell->node);
   } else if (const auto* clean = std::get_if<CleanJob>(&body)) {
-    return ear_.nodes_of(clean->job);
+    return session_.nodes_of(clean->job);
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -176,8 +176,11 @@ void Leader::order(const Command& command) {
   if (const auto* start = std::get_if<StartWorkers>(&command.body)) {
     const JobState* job = state_.find(start->job);
     if (job != nullptr && !is_final(job->row.phase))
-      for (const WorkerStart& worker : start->workers) ear_.issued(start->job, worker.incarnation);
-    const auto is_given_up = [&](const WorkerStart& w) { return !ear_.is_wanted(start->job, w); };
+      for (const WorkerStart& worker : start->workers)
+        session_.issued(start->job, worker.incarnation);
+    const auto is_given_up = [&](const WorkerStart& w) {
+      return !session_.is_wanted(start->job, w);
+    };
     if (std::any_of(start->workers.begin(), start->workers.end(), is_given_up)) {
       reached(Mark::LeaderOvertakenStart);
       Command rest = command;
@@ -188,13 +191,13 @@ void Leader::order(const Command& command) {
   }
   if (order == nullptr) order = std::make_shared<const Command>(command);
   const std::vector<NodeId> nodes = nodes_of(order->body);
-  ear_.ordered(order->body);
+  session_.ordered(order->body);
   for (const NodeId node : nodes) order_to(node, order);
 }
 
 void Leader::withheld(JobId id, Incarnation incarnation) {
   const JobState* job = state_.find(id);
-  if (job != nullptr && !is_final(job->row.phase)) ear_.issued(id, incarnation);
+  if (job != nullptr && !is_final(job->row.phase)) session_.issued(id, incarnation);
 }
 
 void Leader::order_to(NodeId id, const std::shared_ptr<const Command>& command) {
@@ -247,14 +250,14 @@ std::shared_ptr<const Command> Leader::still_meant(NodeId id,
   const auto* start = std::get_if<StartWorkers>(&order->body);
   if (start == nullptr) return order;
   const auto is_overtaken = [&](const WorkerStart& w) {
-    return w.node == id && !ear_.is_wanted(start->job, w);
+    return w.node == id && !session_.is_wanted(start->job, w);
   };
   if (std::none_of(start->workers.begin(), start->workers.end(), is_overtaken)) return order;
   Command rest = *order;
   std::vector<WorkerStart>& workers = std::get<StartWorkers>(rest.body).workers;
   std::erase_if(workers, [&](const WorkerStart& w) { return w.node != id; });
   for (const WorkerStart& worker : workers)
-    if (is_overtaken(worker)) ear_.overtaken(start->job, start->generation, worker);
+    if (is_overtaken(worker)) session_.overtaken(start->job, start->generation, worker);
   std::erase_if(workers, is_overtaken);
   return workers.empty() ? nullptr : std::make_shared<const Command>(std::move(rest));
 }
@@ -275,14 +278,14 @@ void Leader::give_up(NodeId id) {
 
 void Leader::time_reached(Instant now) {
   std::vector<NodeId> silent;
-  ear_.time_reached(now, silent);
+  session_.time_reached(now, silent);
   for (const NodeId node : silent) give_up(node);
 }
 
 LeaderEntries Leader::entries() const {
   LeaderEntries entries;
-  entries.jobs = ear_.jobs_noted();
-  entries.expected = ear_.liveness().noted() + ear_.suspicions().watched();
+  entries.jobs = session_.jobs_noted();
+  entries.expected = session_.liveness().noted() + session_.suspicions().watched();
   for (const Node& node : nodes_) {
     entries.waiting += node.waiting.size();
     entries.told += node.told.size();

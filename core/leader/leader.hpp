@@ -9,7 +9,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/leader/leader_ear.hpp"
+#include "core/leader/leader_session.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
 #include "core/state/state.hpp"
@@ -63,11 +63,11 @@ struct LeaderEntries {
 /// An agent is answered when the leader's epoch is safe (`establish`). Its orders wait until it has
 /// registered on its stream and holds a lease. A start that was given up while it waited, for the
 /// store or for the stream, does not go out any more. When a node is given up nothing waits for it.
-/// What is said of a worker is taken from its own node alone (own_word.hpp).
+/// What is said of a worker is taken from its own node alone (own_reports.hpp).
 ///
 /// Soft state: a successor begins with an empty one. What concerns a job is forgotten with the
 /// order that cleans it up; only workers that are starting are expected until they are in a list or
-/// have ended. All instants are of one monotonic clock, the ear's; see LeaderEar.
+/// have ended. All instants are of one monotonic clock, the session's; see LeaderSession.
 class Leader {
  public:
   /// `state` is the leader's own; it and `streams` outlive the leader. `nodes`: how many are
@@ -86,7 +86,7 @@ class Leader {
   bool is_established() const { return established_; }
 
   /// More nodes were declared: numbered on from those known.
-  void declare_nodes(std::uint32_t count, Instant now) { ear_.declare_nodes(count, now); }
+  void declare_nodes(std::uint32_t count, Instant now) { session_.declare_nodes(count, now); }
 
   // --- streams ---
 
@@ -130,7 +130,7 @@ class Leader {
   /// What a client has said of a worker's measurements (rank none: of its job's), and what the
   /// controller has taken and journaled: a sign of life. Nothing more is journaled but what comes
   /// of it, as of a beat's: that a worker straggles.
-  void measured(const ProfilingChanged& measured, Instant now) { ear_.measured(measured, now); }
+  void measured(const ProfilingChanged& measured, Instant now) { session_.measured(measured, now); }
 
   /// Of clients, and of the extension that replaces nodes.
   void told(Origin origin, EventBody body, Instant occurred_at, Instant now);
@@ -149,23 +149,23 @@ class Leader {
   void time_reached(Instant now);
 
   /// When `time_reached` must be called at the latest.
-  Instant next_deadline() const { return ear_.next_deadline(); }
+  Instant next_deadline() const { return session_.next_deadline(); }
 
   // --- for the driver ---
 
-  bool has_news() const { return ear_.has_news(); }
+  bool has_news() const { return session_.has_news(); }
 
-  /// See LeaderEar.
-  void take_news(std::vector<Event>& events) { ear_.take_news(events); }
+  /// See LeaderSession.
+  void take_news(std::vector<Event>& events) { session_.take_news(events); }
 
-  /// See LeaderEar.
-  void drop_news() { ear_.drop_news(); }
+  /// See LeaderSession.
+  void drop_news() { session_.drop_news(); }
 
   // --- figures ---
 
-  const Liveness& liveness() const { return ear_.liveness(); }
+  const Liveness& liveness() const { return session_.liveness(); }
 
-  std::uint64_t calls() const { return ear_.calls(); }
+  std::uint64_t calls() const { return session_.calls(); }
 
   /// Orders that went out, once for each node.
   std::uint64_t orders_sent() const { return orders_sent_; }
@@ -197,7 +197,7 @@ class Leader {
 
   const State& state_;
   NodeStreams& streams_;
-  LeaderEar ear_;
+  LeaderSession session_;
   bool established_ = false;
   std::vector<Node> nodes_;
   std::uint64_t orders_sent_ = 0;

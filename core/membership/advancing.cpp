@@ -126,14 +126,14 @@ void advance(Step& step, JobState& job) {
 void give_all_back(Step& step, JobState& job, Reason reason) {
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
   job.failover.forget_answers();
-  MembershipChange nobody;
-  nobody.keep.assign(job.workers.size(), 0);
-  nobody.replace.assign(job.workers.size(), 0);
+  MembershipChange none;
+  none.keep.assign(job.workers.size(), 0);
+  none.replace.assign(job.workers.size(), 0);
   job.after_drain = AfterDrain::Wait;
   job.change_reason = reason;
   if (job.row.phase == JobPhase::Starting || job.row.phase == JobPhase::Running)
     set_phase(step, job, JobPhase::Rescheduling, reason);
-  release_dropped(step, job, nobody);
+  release_dropped(step, job, none);
   advance(step, job);
 }
 

@@ -13,7 +13,7 @@ bool restart_outdated(Step& step, JobState& job) {
   MembershipChange change;
   change.keep.assign(job.workers.size(), 1);
   change.replace.assign(job.workers.size(), 0);
-  bool anybody = false;
+  bool found_any = false;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     const Worker& worker = job.workers[i];
     // A failure goes first: its recovery is a change of membership as well.
@@ -21,9 +21,9 @@ bool restart_outdated(Step& step, JobState& job) {
     if (!worker.is_outdated() || !must_start_anew(job, worker)) continue;
     if (is_stranded(step.state, worker)) continue;
     change.replace[i] = 1;
-    anybody = true;
+    found_any = true;
   }
-  if (!anybody) return false;
+  if (!found_any) return false;
   ++job.row.reschedules;
   job.change_reason = Reason::Rescaled;
   set_phase(step, job, JobPhase::Rescheduling, Reason::Rescaled);

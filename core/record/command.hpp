@@ -8,7 +8,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/record/event.hpp"
 #include "core/record/plan.hpp"
 

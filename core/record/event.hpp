@@ -10,8 +10,8 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/job/spec.hpp"
-#include "core/job/words.hpp"
 #include "core/record/plan.hpp"
 #include "core/record/version.hpp"
 
@@ -349,14 +349,14 @@ struct PlanProposed {
 };
 
 /// What a role's sub-master tells its controller, in the order of one recovery.
-enum class SubMasterWord : std::uint8_t {
+enum class SubMasterMessage : std::uint8_t {
   AskState,    ///< "I was asked to recover; what is known of it?" It keeps no state itself.
   AskRestart,  ///< "Restart every worker of the role."
   Done,        ///< "The role works again."
 };
 
 template <>
-struct EnumNames<SubMasterWord> {
+struct EnumNames<SubMasterMessage> {
   static constexpr std::array kNames{"ask_state", "ask_restart", "done"};
 };
 
@@ -366,7 +366,7 @@ struct SubMasterSaid {
   RoleIndex role;           ///< The role that it leads.
   Incarnation incarnation;  ///< Of the sub-master's own start.
   std::uint32_t incident = 0;
-  SubMasterWord word = SubMasterWord::AskState;
+  SubMasterMessage word = SubMasterMessage::AskState;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {

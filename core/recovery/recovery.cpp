@@ -20,7 +20,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kNoRank = UINT32_MAX;
 
 // A program that ended by itself with an error; beyond 127 it was ended by a signal.
 bool is_program_error(const Worker& worker) {
@@ -37,7 +37,7 @@ Worker* staying(const Step& step, JobState& job, std::size_t member) {
 
 std::uint32_t first_of(const RankFlags& flags) {
   const auto first = std::find_if(flags.begin(), flags.end(), [](auto f) { return f != 0; });
-  return first == flags.end() ? kNobody : static_cast<std::uint32_t>(first - flags.begin());
+  return first == flags.end() ? kNoRank : static_cast<std::uint32_t>(first - flags.begin());
 }
 
 bool is_sub_master(const JobState& job, const Worker& worker) {
@@ -212,29 +212,29 @@ bool is_set_aside(const JobState& job, const Worker& worker) {
 void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
   const std::uint32_t rank = root_of(job, failed);
   // Nobody in particular: the start as a whole was late.
-  const Worker root = rank == kNobody ? Worker{} : job.workers[rank];
+  const Worker root = rank == kNoRank ? Worker{} : job.workers[rank];
   const bool erred = reason == Reason::WorkerFailed && is_program_error(root);
   if (erred && job.spec->failover.response == FailureResponse::Stop) {
     note_failure(step, job, rank, reason);
     finish(step, job, JobPhase::Failed, Reason::WorkerErred);
     return;
   }
-  const RecoveryScope scope = rank == kNobody ? job.spec->recovery : scope_of(job, root);
+  const RecoveryScope scope = rank == kNoRank ? job.spec->recovery : scope_of(job, root);
   // A sub-master that dies while it leads belongs to the incident that it leads out of.
-  const bool leads = job.failover.led != LedRecovery::None && rank != kNobody &&
+  const bool leads = job.failover.led != LedRecovery::None && rank != kNoRank &&
                      job.spec->roles[root.role.index()].master_of == job.failover.led_role;
   if (leads) return restart_sub_master(step, job);
   open_incident(step, job, incident_scope(scope), reason, rank);
   if (job.failover.open.charged && !charge_restart(step, job)) return;
   bool relaunch = false;
-  if (rank != kNobody) {
+  if (rank != kNoRank) {
     note_node_incident(step, root.node);
     if (!charge_replica(step, job, root, relaunch)) return;
   }
   // A recovery that is led is not left half done: the next failure there asks for the node.
   if (relaunch && job.failover.led == LedRecovery::None) {
     begin_relaunch(step, job, root.node, reason);
-  } else if (rank != kNobody && !sub_master_of(*job.spec, root.role).is_none()) {
+  } else if (rank != kNoRank && !sub_master_of(*job.spec, root.role).is_none()) {
     begin_led_recovery(step, job, root.role, reason);
   } else {
     recover(step, job, std::move(failed), reason, scope);
@@ -242,7 +242,7 @@ void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
 }
 
 void on_node_loss(Step& step, JobState& job, RankFlags lost, NodeId node, Reason reason) {
-  open_incident(step, job, IncidentScope::Node, reason, kNobody, node);
+  open_incident(step, job, IncidentScope::Node, reason, kNoRank, node);
   const bool within = spend(step,
                             job,
                             Limit::NodeLosses,

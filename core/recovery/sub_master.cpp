@@ -142,12 +142,12 @@ JobState* hear_sub_master(Step& step, const SubMasterSaid& event) {
   if (master == nullptr || master->incarnation != event.incarnation || !master->is_alive())
     return stale(job, Ignored::StaleIncarnation);
   const bool asked = failover.led == LedRecovery::Asked && awaits_answer(*job);
-  if (event.word == SubMasterWord::AskState && asked) {
+  if (event.word == SubMasterMessage::AskState && asked) {
     tell(step, *job, *master, SubMasterOrder::State);
-  } else if (event.word == SubMasterWord::AskRestart && asked) {
+  } else if (event.word == SubMasterMessage::AskRestart && asked) {
     failover.led = LedRecovery::Restarting;
     resume_recovery(step, *job, failover.open.cause, RecoveryScope::Role);
-  } else if (event.word == SubMasterWord::Done && failover.led == LedRecovery::Restarted &&
+  } else if (event.word == SubMasterMessage::Done && failover.led == LedRecovery::Restarted &&
              job->row.phase == JobPhase::Starting && job->after_drain == AfterDrain::Nothing) {
     failover.led = LedRecovery::None;
     return job;

@@ -24,7 +24,7 @@ constexpr Duration kCollectPeriod = Duration::seconds(30);
 constexpr Duration kStopGrace = Duration::seconds(2);
 
 // Sentences about workers that are kept while no controller is there; each has up to 64 KiB.
-constexpr std::size_t kTroublesMax = 64;
+constexpr std::size_t kNoticesMax = 64;
 
 }  // namespace
 
@@ -69,13 +69,13 @@ NodeAgent::NodeAgent(const AgentConfig& config,
                                            request.local_rank);
             },
             config.log_files),
-      line_(*host.dialer,
-            config.controllers,
-            state_.record().session ^ static_cast<std::uint64_t>(boot_time().ns),
-            host.line),
+      connection_(*host.dialer,
+                  config.controllers,
+                  state_.record().session ^ static_cast<std::uint64_t>(boot_time().ns),
+                  host.connection),
       inbox_(std::make_shared<Inbox<Word>>()) {
   starts_.on_token([this](const WorkerToken& token) {
-    if (welcomed_) line_.send(WorkerTokens{{token}});
+    if (welcomed_) connection_.send(WorkerTokens{{token}});
   });
 }
 
@@ -120,7 +120,7 @@ void NodeAgent::turn(const std::vector<int>& readable) {
   send_logs();
   if (agent_ && agent_->next_deadline() <= boot_time()) step(TimePassed{});
   if (leaving_cluster_ && table_.empty()) forget_cluster();
-  if (!stopping_ && !leaving_cluster_) line_.keep(boot_time());
+  if (!stopping_ && !leaving_cluster_) connection_.keep(boot_time());
   end_stubborn();
   if (collect_at_ <= boot_time()) {
     table_.collect(wall_clock());
@@ -156,7 +156,7 @@ void NodeAgent::take_words() {
       lost_devices_ = devices->lost;
       tell_usable();
     } else if (welcomed_) {
-      line_.send(std::get<CheckResult>(word));
+      connection_.send(std::get<CheckResult>(word));
     }
   }
 }
@@ -175,7 +175,7 @@ void NodeAgent::say_stuck(const WorkerName& worker) {
       "disk, network file system or driver); node " +
       config_.node + " gets no more work until it ends; mend what it waits for, or reboot the node";
   say(sentence);
-  tell_trouble({worker, sentence}, true);
+  send_notice({worker, sentence}, true);
 }
 
 // What was said of the node's devices holds no longer once a worker is stuck, or the last such has
@@ -216,7 +216,8 @@ void NodeAgent::forget_idle_jobs() {
 }
 
 std::vector<int> NodeAgent::wait() {
-  std::vector<pollfd> polled{{inbox_->descriptor(), POLLIN, 0}, {line_.descriptor(), POLLIN, 0}};
+  std::vector<pollfd> polled{{inbox_->descriptor(), POLLIN, 0},
+                             {connection_.descriptor(), POLLIN, 0}};
   if (signals_ >= 0) polled.push_back({signals_, POLLIN, 0});
   table_.append_descriptors(polled);
   socket_.append_descriptors(polled);
@@ -239,7 +240,7 @@ Instant NodeAgent::next_deadline() const {
   if (starts_.is_held_up()) return boot_time();
   Instant deadline =
       std::min({collect_at_, kill_at_, logs_.next_at(), starts_.environments().next_deadline()});
-  if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, line_.next_try());
+  if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, connection_.next_try());
   if (agent_) deadline = std::min(deadline, agent_->next_deadline());
   return deadline;
 }
@@ -252,7 +253,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
     else if (agent_)
       step_without_acting(WorkerRuns{ready.name(), ready.environment});
   for (const WorkerEnd& end : table_.take_ends()) {
-    tell_trouble(end);
+    send_notice(end);
     const WorkerName name = end.record.name();
     waiting_words_.erase(name);
     if (!agent_) continue;
@@ -295,21 +296,21 @@ void NodeAgent::step_without_acting(const AgentEvent& event) {
 /// First what the core orders, then what it reports, then its complete list.
 void NodeAgent::carry_out() {
   run_actions();
-  for (const AgentRemark& remark : out_.remarks)
-    if (remark.note == AgentNote::Fenced)
-      say("the lease is over: worker " + folder_name_of(remark.worker) + " is killed");
-    else if (remark.note == AgentNote::Stuck)
-      say_stuck(remark.worker);
+  for (const AgentNotice& notice : out_.notices)
+    if (notice.note == AgentNote::Fenced)
+      say("the lease is over: worker " + folder_name_of(notice.worker) + " is killed");
+    else if (notice.note == AgentNote::Stuck)
+      say_stuck(notice.worker);
   tell_usable();
   std::vector<WorkersChanged> reports = std::exchange(out_.reports, {});
   pack_reports(reports);
   const std::vector<SubMasterSaid> said = std::exchange(out_.said, {});
   const std::optional<Heartbeat> beat = std::exchange(out_.heartbeat, std::nullopt);
   out_.clear();
-  if (welcomed_ && !reports.empty()) line_.send(Reports{std::move(reports)});
+  if (welcomed_ && !reports.empty()) connection_.send(Reports{std::move(reports)});
   for (const SubMasterSaid& each : said) say_fact(each);
   if (welcomed_)
-    for (const WorkerTrouble& trouble : std::exchange(troubles_, {})) line_.send(trouble);
+    for (const WorkerNotice& notice : std::exchange(notices_, {})) connection_.send(notice);
   if (welcomed_ && beat) say_beat(*beat);
 }
 
@@ -331,9 +332,9 @@ void NodeAgent::run_actions() {
 void NodeAgent::act(const SpawnWorker& order, std::vector<AgentEvent>& answers) {
   const std::optional<FailedStart> failed =
       stopping_ ? FailedStart{order.worker, "its node is about to end"} : starts_.begin(order);
-  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
+  for (const FailedStart& warning : starts_.take_warnings()) send_notice(warning, true);
   if (!failed) return;
-  tell_trouble(*failed);
+  send_notice(*failed);
   answers.emplace_back(
       SpawnFailed{order.worker, failed->exit_code, failed->reason, failed->busy_port});
 }
@@ -350,10 +351,10 @@ void NodeAgent::act(const SignalWorker& order, std::vector<AgentEvent>& answers)
 
 void NodeAgent::take_starts(const std::vector<int>& readable) {
   for (const FailedStart& failed : starts_.go_on(readable, boot_time())) {
-    tell_trouble(failed);
+    send_notice(failed);
     step(SpawnFailed{failed.worker, failed.exit_code, failed.reason, failed.busy_port});
   }
-  for (const FailedStart& warning : starts_.take_warnings()) tell_trouble(warning, true);
+  for (const FailedStart& warning : starts_.take_warnings()) send_notice(warning, true);
 }
 
 bool NodeAgent::was_told_to_end(const WorkerName& worker) const {
@@ -363,20 +364,20 @@ bool NodeAgent::was_told_to_end(const WorkerName& worker) const {
                                               known->second.state == AgentWorkerState::Killed);
 }
 
-void NodeAgent::tell_trouble(const WorkerEnd& end) {
+void NodeAgent::send_notice(const WorkerEnd& end) {
   const bool failed = end.status.kind != EndKind::Exited || end.status.exit_code != 0;
   if (!failed || (end.status.kind == EndKind::Exited && was_told_to_end(end.record.name()))) return;
-  WorkerTrouble trouble{
+  WorkerNotice notice{
       end.record.job, end.record.incarnation, end.record.birth_rank, end.status.reason, {}, true};
-  if (trouble.sentence.empty())
-    trouble.sentence = "it ended with " + std::to_string(end.status.exit_code);
-  trouble.log_tail =
+  if (notice.sentence.empty())
+    notice.sentence = "it ended with " + std::to_string(end.status.exit_code);
+  notice.log_tail =
       read_file(table_.folder_of(end.record.name()) + "/tail", kLogTailBytes).value_or("");
-  say("worker " + folder_name_of(end.record.name()) + ": " + trouble.sentence);
-  tell_later(std::move(trouble));
+  say("worker " + folder_name_of(end.record.name()) + ": " + notice.sentence);
+  tell_later(std::move(notice));
 }
 
-void NodeAgent::tell_trouble(const FailedStart& failed, bool is_warning) {
+void NodeAgent::send_notice(const FailedStart& failed, bool is_warning) {
   say("worker " + folder_name_of(failed.worker) + ": " + failed.reason);
   tell_later({failed.worker.job,
               failed.worker.incarnation,
@@ -387,9 +388,9 @@ void NodeAgent::tell_trouble(const FailedStart& failed, bool is_warning) {
 }
 
 /// Keeps it until the controller has heard the report that it explains, also while there is none.
-void NodeAgent::tell_later(WorkerTrouble trouble) {
-  troubles_.push_back(std::move(trouble));
-  if (troubles_.size() > kTroublesMax) troubles_.pop_front();
+void NodeAgent::tell_later(WorkerNotice notice) {
+  notices_.push_back(std::move(notice));
+  if (notices_.size() > kNoticesMax) notices_.pop_front();
 }
 
 int run_agent(const AgentConfig& config, const AgentHost& host) {

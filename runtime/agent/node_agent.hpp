@@ -15,7 +15,7 @@
 
 #include "core/agent/agent.hpp"
 #include "core/agent/shim_fence.hpp"
-#include "runtime/agent/controller_line.hpp"
+#include "runtime/agent/controller_connection.hpp"
 #include "runtime/agent/inbox.hpp"
 #include "runtime/agent/known_jobs.hpp"
 #include "runtime/agent/log_sender.hpp"
@@ -50,7 +50,7 @@ struct AgentHost {
   /// From a preemption notice (SIGUSR1) to the end that it announces.
   std::function<Duration()> notice = [] { return Duration::seconds(30); };
 
-  LineTimes line;
+  ConnectionTimes connection;
   FolderLimits folders;
 };
 
@@ -123,9 +123,9 @@ class NodeAgent {
   void take_changes(const std::vector<int>& readable);
   void take_starts(const std::vector<int>& readable);
   bool was_told_to_end(const WorkerName& worker) const;
-  void tell_trouble(const WorkerEnd& end);
-  void tell_trouble(const FailedStart& failed, bool is_warning = false);
-  void tell_later(WorkerTrouble trouble);
+  void send_notice(const WorkerEnd& end);
+  void send_notice(const FailedStart& failed, bool is_warning = false);
+  void tell_later(WorkerNotice notice);
 
   // The workers.
   void take_worker_words(const std::vector<int>& readable);
@@ -177,7 +177,7 @@ class NodeAgent {
   WorkerStarts starts_;
   WorkerSocket socket_;
   LogSender logs_;
-  ControllerLine line_;
+  ControllerConnection connection_;
   std::shared_ptr<Inbox<Word>> inbox_;  ///< Shared with callbacks that may come after our end.
   int signals_ = -1;
 
@@ -191,8 +191,8 @@ class NodeAgent {
   Instant kill_at_ =
       Instant::never();  ///< Stopping: when workers that were asked to stop are killed.
   std::optional<AgentEnd> end_;
-  std::deque<WaitingFact> facts_;       ///< Not told yet, bounded.
-  std::deque<WorkerTrouble> troubles_;  ///< Likewise; told after the reports that they explain.
+  std::deque<WaitingFact> facts_;     ///< Not told yet, bounded.
+  std::deque<WorkerNotice> notices_;  ///< Likewise; told after the reports that they explain.
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
   std::uint64_t lost_devices_ = 0;

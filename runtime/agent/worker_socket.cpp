@@ -92,15 +92,15 @@ void parse_progress(const Json& body, Parsed& out) {
 
 void parse_sub_master(const Json& body, Parsed& out) {
   SaidBySubMaster word;
-  std::optional<SubMasterWord> said;
+  std::optional<SubMasterMessage> said;
   if (body.contains("role") && body["role"].is_string()) word.role = body["role"];
   if (body.contains("word") && body["word"].is_string())
-    said = enum_from<SubMasterWord>(body["word"].get<std::string>());
+    said = enum_from<SubMasterMessage>(body["word"].get<std::string>());
   if (!said || word.role.empty() || !body.contains("incident") ||
       !body["incident"].is_number_unsigned() ||
       body["incident"].get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
     out.error =
-        "sub_master: needed a role, an incident and a word: " + enum_choices<SubMasterWord>();
+        "sub_master: needed a role, an incident and a word: " + enum_choices<SubMasterMessage>();
     return;
   }
   word.incident = body["incident"].get<std::uint32_t>();

@@ -46,7 +46,7 @@ struct SaidProgress {
 struct SaidBySubMaster {
   std::string role;
   std::uint32_t incident = 0;
-  SubMasterWord word = SubMasterWord::AskState;
+  SubMasterMessage word = SubMasterMessage::AskState;
 };
 
 /// What a worker has said.

@@ -266,18 +266,18 @@ void ControllerDaemon::begin_term() {
     store_ = std::move(opened).value();
     if (policy_) old_policies_.push_back(std::move(policy_));
     policy_ = parts_.policy();
-    TermParts parts{parts_.config,
-                    *store_,
-                    *policy_,
-                    *election_,
-                    *server_,
-                    lines_,
-                    changes_,
-                    epoch_min_,
-                    !was_behind_,
-                    [this] { tasks_.wake(); },
-                    [this](std::function<void()> task) { tasks_.post(std::move(task)); },
-                    {}};
+    LeaderTermParts parts{parts_.config,
+                          *store_,
+                          *policy_,
+                          *election_,
+                          *server_,
+                          lines_,
+                          changes_,
+                          epoch_min_,
+                          !was_behind_,
+                          [this] { tasks_.wake(); },
+                          [this](std::function<void()> task) { tasks_.post(std::move(task)); },
+                          {}};
     parts.relaunch = [this](std::vector<std::string> nodes,
                             std::string description,
                             Duration timeout,
@@ -290,7 +290,7 @@ void ControllerDaemon::begin_term() {
                         tasks_.post([done, replaced, error] { done(replaced, error); });
                       });
     };
-    Result<std::unique_ptr<Term>> begun = Term::begin(std::move(parts));
+    Result<std::unique_ptr<LeaderTerm>> begun = LeaderTerm::begin(std::move(parts));
     if (begun) {
       term_ = std::move(begun).value();
       old_policies_.clear();

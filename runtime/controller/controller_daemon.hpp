@@ -15,8 +15,8 @@
 #include "runtime/config/config.hpp"
 #include "runtime/controller/control_api.hpp"
 #include "runtime/controller/event_lines.hpp"
+#include "runtime/controller/leader_term.hpp"
 #include "runtime/controller/task_queue.hpp"
-#include "runtime/controller/term.hpp"
 #include "runtime/election/election.hpp"
 #include "runtime/link/link.hpp"
 
@@ -111,7 +111,7 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   std::optional<Leadership> leadership_;
   std::unique_ptr<StateStore> store_;
   std::unique_ptr<Policy> policy_;
-  std::unique_ptr<Term> term_;
+  std::unique_ptr<LeaderTerm> term_;
   std::vector<std::unique_ptr<Policy>> old_policies_;  ///< Of a term that still stands.
   std::optional<TaskQueue::Clock::time_point> try_again_at_;
   bool store_is_taken_ = false;  ///< By another process or leader, when it was tried last.

@@ -33,7 +33,7 @@ void NodeChecks::answered(NodeId node, const CheckResult& result, Instant now) {
   if (!check_ || result.request != request_of(checks_, check_->round())) return;
   // The request went to others.
   if (std::find(nodes_.begin(), nodes_.end(), node) == nodes_.end())
-    return reached(Mark::LeaderForeignWord);
+    return reached(Mark::LeaderRejectedReport);
   if (!result.error.empty()) errors_[node] = result.error;
   take(node,
        check_->round(),

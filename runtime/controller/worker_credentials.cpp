@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/leader/own_word.hpp"
+#include "core/leader/own_reports.hpp"
 
 namespace orrery::runtime {
 namespace {

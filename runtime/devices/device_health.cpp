@@ -66,7 +66,7 @@ bool DeviceHealth::on_readings(Instant now, std::span<const DeviceReading> readi
     if (clean && seen.clean_since.is_never()) seen.clean_since = now;
 
     if (!reading.answers)
-      changed |= fail(now, i, DeviceFault::Lost, reading.trouble);
+      changed |= fail(now, i, DeviceFault::Lost, reading.failure);
     else if (more_errors)
       changed |=
           fail(now,

@@ -64,7 +64,7 @@ std::string device_line(const FoundDevice& device) {
 std::string reading_line(const DeviceReading& reading) {
   return "reading " + std::to_string(reading.answers ? 1 : 0) + " " +
          std::to_string(reading.ecc_errors) + " " + std::to_string(reading.too_hot ? 1 : 0) + " " +
-         on_one_line(reading.trouble) + "\n";
+         on_one_line(reading.failure) + "\n";
 }
 
 std::string xid_line(const DeviceXid& xid) {
@@ -94,7 +94,7 @@ std::optional<DeviceReading> parse_reading_line(std::string_view line) {
   reading.answers = words.number<int>() != 0;
   reading.ecc_errors = words.number<std::uint64_t>();
   reading.too_hot = words.number<int>() != 0;
-  reading.trouble = words.rest();
+  reading.failure = words.rest();
   if (!words.sound()) return std::nullopt;
   return reading;
 }

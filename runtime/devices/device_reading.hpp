@@ -15,7 +15,7 @@ namespace orrery::runtime {
 /// One look at one device.
 struct DeviceReading {
   bool answers = true;           ///< False: it is lost, or needs a reset before it can be used.
-  std::string trouble;           ///< Where it does not answer: the vendor's words.
+  std::string failure;           ///< Where it does not answer: the vendor's words.
   std::uint64_t ecc_errors = 0;  ///< Uncorrected ones since the driver was loaded.
   bool too_hot = false;          ///< Slowed down by heat at this moment.
 
@@ -31,7 +31,7 @@ struct DeviceXid {
 };
 
 /// Reads devices. Not for several threads at once. Any call may take seconds where a driver is in
-/// trouble.
+/// failure.
 class DeviceReader {
  public:
   virtual ~DeviceReader() = default;

@@ -43,7 +43,7 @@ class DeviceWatcher {
   DeviceWatcher& operator=(const DeviceWatcher&) = delete;
   ~DeviceWatcher();
 
-  /// How long ago the last look ended: a driver in trouble may hold one up for ever.
+  /// How long ago the last look ended: a driver that hangs may hold one up for ever.
   Duration since_last_look() const;
 
  private:

@@ -115,7 +115,7 @@ class HelperReader : public DeviceReader {
   std::vector<DeviceReading> no_answer(const std::string& why) const {
     DeviceReading reading;
     reading.answers = false;
-    reading.trouble = why;
+    reading.failure = why;
     return std::vector<DeviceReading>(devices_.size(), reading);
   }
 
@@ -124,7 +124,7 @@ class HelperReader : public DeviceReader {
     for (std::size_t i = 0; i < readings.size(); ++i) {
       if (std::find(rows_.begin(), rows_.end(), std::optional(i)) != rows_.end()) continue;
       readings[i].answers = false;
-      readings[i].trouble = "it is not there any more";
+      readings[i].failure = "it is not there any more";
     }
     return readings;
   }

@@ -90,7 +90,7 @@ class NvmlReader : public DeviceReader {
 
   const nvml::Functions& nvml() const { return library_->functions(); }
 
-  Error trouble(std::string what, int code) const {
+  Error failure(std::string what, int code) const {
     return {ErrorCode::Unavailable,
             {},
             0,
@@ -102,11 +102,11 @@ class NvmlReader : public DeviceReader {
   Status find_devices() {
     unsigned int count = 0;
     if (const int code = nvml().count(&count); code != Code::kSuccess)
-      return trouble("the number of GPUs", code);
+      return failure("the number of GPUs", code);
     for (unsigned int i = 0; i < std::min(count, kDevicesMax); ++i) {
       nvml::Handle handle = nullptr;
       if (const int code = nvml().handle(i, &handle); code != Code::kSuccess)
-        return trouble("what GPU " + std::to_string(i) + " is", code);
+        return failure("what GPU " + std::to_string(i) + " is", code);
       handles_.push_back(handle);
       devices_.push_back(describe(handle));
     }
@@ -168,7 +168,7 @@ class NvmlReader : public DeviceReader {
     if (is_gone(code)) {
       reading = {};
       reading.answers = false;
-      reading.trouble = library_->words(code);
+      reading.failure = library_->words(code);
     }
     return reading;
   }

@@ -40,7 +40,7 @@ bool is_this_machine(std::string_view host) {
 
 }  // namespace
 
-Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
+Denial identify(const Request& request, Authenticator* tokens, Identity& identity) {
   const std::string_view authorization = request.header("Authorization");
   if (!authorization.empty()) {
     constexpr std::string_view kBearer = "Bearer ";
@@ -49,31 +49,32 @@ Denial identify(const Request& request, Authenticator* tokens, Identity& who) {
       return {401, "the Authorization header is of another kind; send 'Bearer TOKEN'"};
     const std::string_view token = authorization.substr(kBearer.size());
     if (token.starts_with(runtime::kWorkerTokenPrefix)) {
-      who = {Role::Worker, "worker", std::string(token)};
+      identity = {Role::Worker, "worker", std::string(token)};
       return {};
     }
     std::optional<Identity> known;
     if (tokens != nullptr) known = tokens->identify(token);
     if (!known)
       return {401, "the token is not known here; have one made with 'orrery certs token'"};
-    who = *known;
+    identity = *known;
     return {};
   }
   const Connection& connection = request.connection;
   if (!connection.encrypted) {
-    who = {Role::Admin, std::string(kLocalName)};
+    identity = {Role::Admin, std::string(kLocalName)};
     return {};
   }
   if (!connection.has_certificate) {
-    who = {};
+    identity = {};
     return {};
   }
-  who.name = connection.certificate_name;
-  who.role = enum_from<Role>(connection.certificate_role).value_or(Role::Nobody);
-  if (who.role == Role::Worker) who.role = Role::Nobody;  // Workers have tokens alone.
-  if (who.role == Role::Nobody)
+  identity.name = connection.certificate_name;
+  identity.role = enum_from<Role>(connection.certificate_role).value_or(Role::None);
+  if (identity.role == Role::Worker) identity.role = Role::None;  // Workers have tokens alone.
+  if (identity.role == Role::None)
     return {403,
-            "the certificate of " + who.name + " has the unit '" + connection.certificate_role +
+            "the certificate of " + identity.name + " has the unit '" +
+                connection.certificate_role +
                 "', which is no role (agent, user, admin); have one made with 'orrery certs'"};
   return {};
 }
@@ -96,20 +97,20 @@ Denial check_origin(const Request& request) {
   return {};
 }
 
-Denial check_role(const Identity& who, Role needed, bool for_workers) {
-  if (who.role == Role::Worker) {
+Denial check_role(const Identity& identity, Role needed, bool for_workers) {
+  if (identity.role == Role::Worker) {
     if (for_workers) return {};
     return {403,
             "a worker may ask for members, replicas and profilings of its own job; for this, ask "
             "with a user's token or certificate"};
   }
-  if (who.role >= needed) return {};
-  if (who.role == Role::Nobody)
+  if (identity.role >= needed) return {};
+  if (identity.role == Role::None)
     return {401,
             "this needs a client certificate or a bearer token; send 'Authorization: Bearer TOKEN' "
             "or connect with a certificate of this cluster's authority"};
   return {403,
-          std::string(to_string(who.role)) + " " + who.name + " may not do this, role " +
+          std::string(to_string(identity.role)) + " " + identity.name + " may not do this, role " +
               std::string(to_string(needed)) + " may"};
 }
 

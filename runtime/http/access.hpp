@@ -14,7 +14,7 @@ namespace orrery::http {
 
 /// Each may what those before it may.
 enum class Role : std::uint8_t {
-  Nobody,
+  None,
   Worker,  ///< A worker: on the routes for workers, about its own job.
   Agent,   ///< Nodes and their workers: memberships and profilings.
   User,    ///< Jobs.
@@ -25,7 +25,7 @@ enum class Role : std::uint8_t {
 inline constexpr std::string_view kLocalName = "local";
 
 struct Identity {
-  Role role = Role::Nobody;
+  Role role = Role::None;
   std::string name;
   std::string token;  ///< Of a worker: still to be looked up in the controller's state.
 };
@@ -49,14 +49,14 @@ struct Denial {
 /// else by the client's certificate (unit: role, common name: name), else, where nothing is
 /// encrypted, any process that can connect is an administrator. `tokens` may be null. An unknown
 /// token is a denial, whatever else the client shows.
-Denial identify(const Request& request, Authenticator* tokens, Identity& who);
+Denial identify(const Request& request, Authenticator* tokens, Identity& identity);
 
 /// Pages of the web that a browser on this machine shows must not reach a controller that trusts
 /// everybody on this machine: requests with a foreign Host or Origin are denied.
 Denial check_origin(const Request& request);
 
-/// Whether `who` may do what `needed` may; a worker, where the route is `for_workers`.
-Denial check_role(const Identity& who, Role needed, bool for_workers = false);
+/// Whether `identity` may do what `needed` may; a worker, where the route is `for_workers`.
+Denial check_role(const Identity& identity, Role needed, bool for_workers = false);
 
 }  // namespace orrery::http
 

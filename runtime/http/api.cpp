@@ -101,7 +101,7 @@ std::string full_job_name(const std::string& name) {
   return name.find('.') == std::string::npos ? "default." + name : name;
 }
 
-void ControlDoor::look(CallPtr call, std::function<Then(const ControlView&)> find) const {
+void ControlClient::look(CallPtr call, std::function<Then(const ControlView&)> find) const {
   control_->read([call = std::move(call), find = std::move(find), executor = executor_](
                      const ControlView& view) {
     if (is_elsewhere(call, view.facts)) return;
@@ -109,9 +109,10 @@ void ControlDoor::look(CallPtr call, std::function<Then(const ControlView&)> fin
   });
 }
 
-void ControlDoor::look_at_job(CallPtr call,
-                              const std::string& name,
-                              std::function<Then(const ControlView&, const JobState&)> find) const {
+void ControlClient::look_at_job(
+    CallPtr call,
+    const std::string& name,
+    std::function<Then(const ControlView&, const JobState&)> find) const {
   look(call,
        [call, name = full_job_name(name), find = std::move(find)](const ControlView& view) -> Then {
          const JobState* job = view.state.find(view.state.named(name));
@@ -121,9 +122,9 @@ void ControlDoor::look_at_job(CallPtr call,
        });
 }
 
-void ControlDoor::ask(CallPtr call,
-                      EventBody request,
-                      std::function<void(const runtime::RequestOutcome&)> then) const {
+void ControlClient::ask(CallPtr call,
+                        EventBody request,
+                        std::function<void(const runtime::RequestOutcome&)> then) const {
   control_->ask(std::move(request),
                 [call = std::move(call), then = std::move(then), executor = executor_](
                     const runtime::RequestOutcome& outcome) {

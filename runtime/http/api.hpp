@@ -35,13 +35,13 @@ bool query_is_sound(const CallPtr& call, std::string_view known);
 bool knows_jobs(const runtime::ControllerFacts& facts);
 
 /// Gets at the controller from the I/O thread. Cheap to copy.
-class ControlDoor {
+class ControlClient {
  public:
   /// What is done on the I/O thread with what was found; may be empty.
   using Then = std::function<void()>;
 
   /// `control` outlives all handlers.
-  ControlDoor(runtime::ControlApi& control, std::shared_ptr<Executor> executor)
+  ControlClient(runtime::ControlApi& control, std::shared_ptr<Executor> executor)
       : control_(&control), executor_(std::move(executor)) {}
 
   /// Runs `find` on the core thread, where it only copies, then what it returns on the I/O thread.

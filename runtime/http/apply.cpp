@@ -13,7 +13,7 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
 /// What became of one job.
 struct Applied {
@@ -27,7 +27,7 @@ struct Applied {
 /// One request on its way.
 struct Application {
   CallPtr call;
-  ControlDoor door;
+  ControlClient client;
   WantedJobs wanted;
   std::vector<Applied> done;
 
@@ -96,11 +96,12 @@ void ask(const ApplicationPtr& application,
     application->note(result, detail);
     return apply_next(application);
   }
-  application->door.ask(application->call, std::move(request), [=](const RequestOutcome& outcome) {
-    const bool taken = outcome.kind == RequestOutcome::Kind::Accepted;
-    application->note(taken ? result : "refused", taken ? detail : outcome.message);
-    apply_next(application);
-  });
+  application->client.ask(
+      application->call, std::move(request), [=](const RequestOutcome& outcome) {
+        const bool taken = outcome.kind == RequestOutcome::Kind::Accepted;
+        application->note(taken ? result : "refused", taken ? detail : outcome.message);
+        apply_next(application);
+      });
 }
 
 Then submit_it(const ApplicationPtr& application, const ControlView& view) {
@@ -151,7 +152,7 @@ Then compare(const ApplicationPtr& application, const JobState& job) {
 
 void apply_next(const ApplicationPtr& application) {
   if (application->done.size() == application->wanted.specs.size()) return answer(*application);
-  application->door.look(application->call, [application](const ControlView& view) -> Then {
+  application->client.look(application->call, [application](const ControlView& view) -> Then {
     const JobState* job = view.state.find(view.state.named(application->spec()->name));
     if (job == nullptr || job->deleted) return submit_it(application, view);
     return compare(application, *job);
@@ -160,8 +161,8 @@ void apply_next(const ApplicationPtr& application) {
 
 }  // namespace
 
-void apply_jobs(const CallPtr& call, const ControlDoor& door, WantedJobs wanted) {
-  apply_next(std::make_shared<Application>(Application{call, door, std::move(wanted), {}}));
+void apply_jobs(const CallPtr& call, const ControlClient& client, WantedJobs wanted) {
+  apply_next(std::make_shared<Application>(Application{call, client, std::move(wanted), {}}));
 }
 
 }  // namespace orrery::http

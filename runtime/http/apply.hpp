@@ -21,6 +21,6 @@ struct WantedJobs {
 
 /// Submits what is not there, changes what may change while the job lives, and leaves the rest:
 /// then the answer is 409. Says of every job what was done.
-void apply_jobs(const CallPtr& call, const ControlDoor& door, WantedJobs wanted);
+void apply_jobs(const CallPtr& call, const ControlClient& client, WantedJobs wanted);
 
 }  // namespace orrery::http

@@ -15,7 +15,7 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
 /// "namespace.name" or "namespace.name.generation".
 struct DiJobId {
@@ -82,10 +82,10 @@ std::optional<DiJobId> id_of(const CallPtr& call) {
 }
 
 // Looks at the job of the id.
-void with_job(const CallPtr& call, const ControlDoor& door, Find find) {
+void with_job(const CallPtr& call, const ControlClient& client, Find find) {
   const std::optional<DiJobId> id = id_of(call);
   if (!id) return;
-  door.look_at_job(
+  client.look_at_job(
       call,
       id->name,
       [call, id, find = std::move(find)](const ControlView& view, const JobState& job) -> Then {
@@ -95,8 +95,8 @@ void with_job(const CallPtr& call, const ControlDoor& door, Find find) {
 
 // --- replicas ---
 
-void get_replicas(const CallPtr& call, const ControlDoor& door) {
-  with_job(call, door, [call](const ControlView& view, const JobState& job) -> Then {
+void get_replicas(const CallPtr& call, const ControlClient& client) {
+  with_job(call, client, [call](const ControlView& view, const JobState& job) -> Then {
     JsonText json;
     if (job.workers.empty()) {
       json.null();
@@ -116,8 +116,8 @@ bool is_fixed_by_placement(const JobState& job) {
   });
 }
 
-void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mode) {
-  with_job(call, door, [=](const ControlView&, const JobState& job) -> Then {
+void change_replicas(const CallPtr& call, const ControlClient& client, ScaleMode mode) {
+  with_job(call, client, [=](const ControlView&, const JobState& job) -> Then {
     Result<BodyFields> body = BodyFields::read(call->request.body);
     std::optional<std::int64_t> replicas;
     Errors errors;
@@ -141,7 +141,7 @@ void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mod
     const ScaleRequested request{
         0, job.row.id, RoleIndex::none(), mode, static_cast<std::int32_t>(*replicas), true};
     return [=] {
-      door.ask(call, request, [=](const RequestOutcome& outcome) {
+      client.ask(call, request, [=](const RequestOutcome& outcome) {
         if (outcome.kind == RequestOutcome::Kind::Refused)
           return fail(call, conflict ? 409 : 400, outcome.message);
         succeed(call, "null");
@@ -152,18 +152,18 @@ void change_replicas(const CallPtr& call, const ControlDoor& door, ScaleMode mod
 
 // --- profilings ---
 
-void get_di_profilings(const CallPtr& call, const ControlDoor& door) {
-  with_job(call, door, [call](const ControlView&, const JobState& job) -> Then {
+void get_di_profilings(const CallPtr& call, const ControlClient& client) {
+  with_job(call, client, [call](const ControlView&, const JobState& job) -> Then {
     return [call, numbers = latest_profilings(job)] { succeed(call, numbers_json(numbers)); };
   });
 }
 
-void add_profilings(const CallPtr& call, const ControlDoor& door) {
+void add_profilings(const CallPtr& call, const ControlClient& client) {
   const std::optional<DiJobId> id = id_of(call);
   if (!id) return;
   post_profilings(
       call,
-      door,
+      client,
       id->name,
       [call, id](const JobState& job) { return is_current(call, *id, job); },
       [call] { succeed(call, "null"); });
@@ -171,22 +171,22 @@ void add_profilings(const CallPtr& call, const ControlDoor& door) {
 
 }  // namespace
 
-void add_di_api(Router& router, const ControlDoor& door) {
+void add_di_api(Router& router, const ControlClient& client) {
   for (const std::string prefix : {"/v2alpha1/{id}", "/v2alpha1/job/{id}"}) {
     router.add_for_workers("GET", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
-      get_replicas(call, door);
+      get_replicas(call, client);
     });
     router.add_for_workers("POST", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
-      change_replicas(call, door, ScaleMode::Add);
+      change_replicas(call, client, ScaleMode::Add);
     });
     router.add_for_workers("DELETE", prefix + "/replicas", Role::User, [=](const CallPtr& call) {
-      change_replicas(call, door, ScaleMode::Remove);
+      change_replicas(call, client, ScaleMode::Remove);
     });
     router.add_for_workers("GET", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
-      get_di_profilings(call, door);
+      get_di_profilings(call, client);
     });
     router.add_for_workers("POST", prefix + "/profilings", Role::Agent, [=](const CallPtr& call) {
-      add_profilings(call, door);
+      add_profilings(call, client);
     });
   }
 }

@@ -18,16 +18,16 @@ void answer_ready(const CallPtr& call, const ControllerFacts& facts) {
 
 }  // namespace
 
-void add_health_api(Router& router, const ControlDoor& door) {
-  router.add("GET", "/healthz", Role::Nobody, [](const CallPtr& call) {
+void add_health_api(Router& router, const ControlClient& client) {
+  router.add("GET", "/healthz", Role::None, [](const CallPtr& call) {
     Response out;
     out.body = "ok\n";
     out.content_type = "text/plain";
     call->exchange->respond(std::move(out));
   });
-  // Not through the door: this is about a controller that may not be ready.
-  router.add("GET", "/readyz", Role::Nobody, [door](const CallPtr& call) {
-    door.control().read(
+  // Not through ControlClient: this is about a controller that may not be ready.
+  router.add("GET", "/readyz", Role::None, [client](const CallPtr& call) {
+    client.control().read(
         [call](const runtime::ControlView& view) { answer_ready(call, view.facts); });
   });
 }

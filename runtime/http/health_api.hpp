@@ -5,6 +5,6 @@
 
 namespace orrery::http {
 
-void add_health_api(Router& router, const ControlDoor& door);
+void add_health_api(Router& router, const ControlClient& client);
 
 }  // namespace orrery::http

@@ -19,7 +19,7 @@ std::vector<std::int32_t> bits_of(std::uint64_t mask) {
 }
 
 // The fields of a job beside its status, without those that only one job alone has.
-void write_common(JsonFields& fields, const JobPicture& job) {
+void write_common(JsonFields& fields, const JobSnapshot& job) {
   JobStatus::fields(job.status, fields);
   fields.field("id", job.id);
   fields.field("group", job.spec->group);
@@ -71,20 +71,20 @@ Membership membership_of(const ControlView& view, const JobState& job) {
           members_of(view, job)};
 }
 
-JobPicture picture_of(const ControlView& view, const JobState& job, bool with_members) {
-  JobPicture out{job.row.id, status_of(view.state, job), job.spec, {}};
+JobSnapshot take_snapshot(const ControlView& view, const JobState& job, bool with_members) {
+  JobSnapshot out{job.row.id, status_of(view.state, job), job.spec, {}};
   if (with_members) out.members = members_of(view, job);
   return out;
 }
 
-void write_job(JsonText& json, const JobPicture& job) {
+void write_job(JsonText& json, const JobSnapshot& job) {
   JsonFields fields(json, TimesAs::WithUtc);
   json.begin_object();
   write_common(fields, job);
   json.end_object();
 }
 
-std::string job_json(const JobPicture& job, const std::vector<std::string>& events) {
+std::string job_json(const JobSnapshot& job, const std::vector<std::string>& events) {
   JsonText json;
   JsonFields fields(json, TimesAs::WithUtc);
   json.begin_object();

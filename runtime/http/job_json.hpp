@@ -63,7 +63,7 @@ struct Membership {
 };
 
 /// A job with all that is told of it.
-struct JobPicture {
+struct JobSnapshot {
   JobId id;
   JobStatus status;
   std::shared_ptr<const JobSpec> spec;
@@ -80,13 +80,13 @@ std::vector<Member> members_of(const runtime::ControlView& view, const JobState&
 
 Membership membership_of(const runtime::ControlView& view, const JobState& job);
 
-JobPicture picture_of(const runtime::ControlView& view, const JobState& job, bool with_members);
+JobSnapshot take_snapshot(const runtime::ControlView& view, const JobState& job, bool with_members);
 
 /// A job as in a list: its status, number, group, priority, labels.
-void write_job(JsonText& json, const JobPicture& job);
+void write_job(JsonText& json, const JobSnapshot& job);
 
 /// A job with its members, its specification, and `events`: JSON objects.
-std::string job_json(const JobPicture& job, const std::vector<std::string>& events);
+std::string job_json(const JobSnapshot& job, const std::vector<std::string>& events);
 
 std::string membership_json(const Membership& membership);
 

@@ -14,7 +14,7 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
 constexpr std::size_t kEventsOfJob = 20;
 constexpr std::uint64_t kJobsMax = 10'000;
@@ -74,10 +74,10 @@ bool read_filter(const CallPtr& call, JobFilter& filter) {
   return query_is_sound(call, "namespace, group, phase, label (KEY=VALUE), all, limit, after");
 }
 
-void answer_list(const CallPtr& call, const std::vector<JobPicture>& jobs, bool more) {
+void answer_list(const CallPtr& call, const std::vector<JobSnapshot>& jobs, bool more) {
   JsonText json;
   json.begin_object().key("jobs").begin_array();
-  for (const JobPicture& job : jobs) write_job(json, job);
+  for (const JobSnapshot& job : jobs) write_job(json, job);
   json.end_array().key("next");
   if (more) {
     json.value(jobs.back().id.value);
@@ -88,28 +88,28 @@ void answer_list(const CallPtr& call, const std::vector<JobPicture>& jobs, bool 
   call->exchange->respond(json_response(json.take()));
 }
 
-void list(const CallPtr& call, const ControlDoor& door) {
+void list(const CallPtr& call, const ControlClient& client) {
   JobFilter filter;
   if (!read_filter(call, filter)) return;
-  door.look(call, [call, filter](const ControlView& view) -> Then {
-    std::vector<JobPicture> jobs;
+  client.look(call, [call, filter](const ControlView& view) -> Then {
+    std::vector<JobSnapshot> jobs;
     bool more = false;
     view.state.for_each_job([&](const JobState& job) {
       if (more || !filter.takes(view.state, job)) return;
       more = jobs.size() == filter.limit;
-      if (!more) jobs.push_back(picture_of(view, job, false));
+      if (!more) jobs.push_back(take_snapshot(view, job, false));
     });
     return [call, jobs = std::move(jobs), more] { answer_list(call, jobs, more); };
   });
 }
 
-void get(const CallPtr& call, const ControlDoor& door, const std::shared_ptr<EventFeed>& feed) {
+void get(const CallPtr& call, const ControlClient& client, const std::shared_ptr<EventFeed>& feed) {
   if (!query_is_sound(call, "")) return;
-  door.look_at_job(
+  client.look_at_job(
       call, call->value("job"), [call, feed](const ControlView& view, const JobState& job) -> Then {
-        return [call, feed, picture = picture_of(view, job, true)] {
-          const auto events = feed->latest({picture.status.name, 0}, kEventsOfJob);
-          call->exchange->respond(json_response(job_json(picture, events)));
+        return [call, feed, snapshot = take_snapshot(view, job, true)] {
+          const auto events = feed->latest({snapshot.status.name, 0}, kEventsOfJob);
+          call->exchange->respond(json_response(job_json(snapshot, events)));
         };
       });
 }
@@ -124,40 +124,43 @@ void answer_name(const CallPtr& call, const std::string& name) {
 
 // Asks for a change of one job; a refusal is a conflict with its state.
 template <class MakeRequest>
-void change(const CallPtr& call, const ControlDoor& door, MakeRequest make) {
-  door.look_at_job(call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
-    const std::string name = job.spec->name;
-    return [=, id = job.row.id] {
-      door.ask(call, make(id), [call, name](const RequestOutcome& outcome) {
-        if (outcome.kind == RequestOutcome::Kind::Refused) return fail(call, 409, outcome.message);
-        answer_name(call, name);
+void change(const CallPtr& call, const ControlClient& client, MakeRequest make) {
+  client.look_at_job(
+      call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
+        const std::string name = job.spec->name;
+        return [=, id = job.row.id] {
+          client.ask(call, make(id), [call, name](const RequestOutcome& outcome) {
+            if (outcome.kind == RequestOutcome::Kind::Refused)
+              return fail(call, 409, outcome.message);
+            answer_name(call, name);
+          });
+        };
       });
-    };
-  });
 }
 
 // Deletes the jobs of a name, the oldest first: nothing is left of it then. `ids` is not empty.
 void delete_all(const CallPtr& call,
-                const ControlDoor& door,
+                const ControlClient& client,
                 const std::string& name,
                 std::vector<JobId> ids) {
   const JobId id = ids.back();
   ids.pop_back();
-  door.ask(call, DeleteRequested{0, id}, [=](const RequestOutcome& outcome) {
-    if (!ids.empty()) return delete_all(call, door, name, ids);  // An old one may have gone itself.
+  client.ask(call, DeleteRequested{0, id}, [=](const RequestOutcome& outcome) {
+    if (!ids.empty())
+      return delete_all(call, client, name, ids);  // An old one may have gone itself.
     if (outcome.kind == RequestOutcome::Kind::Refused) return fail(call, 409, outcome.message);
     answer_name(call, name);
   });
 }
 
-void delete_job(const CallPtr& call, const ControlDoor& door) {
+void delete_job(const CallPtr& call, const ControlClient& client) {
   if (!query_is_sound(call, "")) return;
-  door.look_at_job(
+  client.look_at_job(
       call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
         std::vector<JobId> ids;
         for (const JobState* each = &job; each != nullptr; each = view.state.find(each->before))
           ids.push_back(each->row.id);
-        return [=, name = job.spec->name] { delete_all(call, door, name, ids); };
+        return [=, name = job.spec->name] { delete_all(call, client, name, ids); };
       });
 }
 
@@ -202,48 +205,53 @@ bool read_scale(const CallPtr& call, ScaleWish& wish) {
   return false;
 }
 
-void scale(const CallPtr& call, const ControlDoor& door) {
+void scale(const CallPtr& call, const ControlClient& client) {
   ScaleWish wish;
   if (!query_is_sound(call, "") || !read_scale(call, wish)) return;
-  door.look_at_job(call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
-    ScaleRequested request{0, job.row.id, RoleIndex::none(), wish.mode, wish.replicas, true};
-    std::string roles;
-    for (std::size_t r = 0; r < job.role_count(); ++r) {
-      const std::string& name = job.spec->roles[r].name;
-      roles += (r == 0 ? "" : ", ") + name;
-      if (name == wish.role) request.role = RoleIndex{static_cast<std::uint16_t>(r)};
-    }
-    if (!wish.role.empty() && request.role.is_none()) {
-      fail(call, 400, job.spec->name + " has no role " + wish.role + ", its roles are " + roles);
-      return {};
-    }
-    const bool over = is_final(job.row.phase);
-    return [=, name = job.spec->name] {
-      door.ask(call, request, [=](const RequestOutcome& outcome) {
-        if (outcome.kind == RequestOutcome::Kind::Refused)
-          return fail(call, over ? 409 : 400, outcome.message);
-        answer_name(call, name);
+  client.look_at_job(
+      call, call->value("job"), [=](const ControlView&, const JobState& job) -> Then {
+        ScaleRequested request{0, job.row.id, RoleIndex::none(), wish.mode, wish.replicas, true};
+        std::string roles;
+        for (std::size_t r = 0; r < job.role_count(); ++r) {
+          const std::string& name = job.spec->roles[r].name;
+          roles += (r == 0 ? "" : ", ") + name;
+          if (name == wish.role) request.role = RoleIndex{static_cast<std::uint16_t>(r)};
+        }
+        if (!wish.role.empty() && request.role.is_none()) {
+          fail(
+              call, 400, job.spec->name + " has no role " + wish.role + ", its roles are " + roles);
+          return {};
+        }
+        const bool over = is_final(job.row.phase);
+        return [=, name = job.spec->name] {
+          client.ask(call, request, [=](const RequestOutcome& outcome) {
+            if (outcome.kind == RequestOutcome::Kind::Refused)
+              return fail(call, over ? 409 : 400, outcome.message);
+            answer_name(call, name);
+          });
+        };
       });
-    };
-  });
 }
 
 }  // namespace
 
 void add_jobs_api(Router& router,
-                  const ControlDoor& door,
+                  const ControlClient& client,
                   const std::shared_ptr<EventFeed>& feed,
                   const std::shared_ptr<TextReader>& reader) {
-  router.add("GET", "/api/v1/jobs", Role::User, [=](CallPtr call) { list(call, door); });
-  router.add("POST", "/api/v1/jobs", Role::User, [=](CallPtr call) { submit(call, door, reader); });
-  router.add("GET", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { get(call, door, feed); });
+  router.add("GET", "/api/v1/jobs", Role::User, [=](CallPtr call) { list(call, client); });
   router.add(
-      "DELETE", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { delete_job(call, door); });
+      "POST", "/api/v1/jobs", Role::User, [=](CallPtr call) { submit(call, client, reader); });
+  router.add(
+      "GET", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { get(call, client, feed); });
+  router.add(
+      "DELETE", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { delete_job(call, client); });
   router.add("POST", "/api/v1/jobs/{job}/stop", Role::User, [=](CallPtr call) {
-    if (query_is_sound(call, "")) change(call, door, [](JobId id) { return StopRequested{0, id}; });
+    if (query_is_sound(call, ""))
+      change(call, client, [](JobId id) { return StopRequested{0, id}; });
   });
   router.add(
-      "POST", "/api/v1/jobs/{job}/scale", Role::User, [=](CallPtr call) { scale(call, door); });
+      "POST", "/api/v1/jobs/{job}/scale", Role::User, [=](CallPtr call) { scale(call, client); });
 }
 
 }  // namespace orrery::http

@@ -10,7 +10,7 @@
 namespace orrery::http {
 
 void add_jobs_api(Router& router,
-                  const ControlDoor& door,
+                  const ControlClient& client,
                   const std::shared_ptr<EventFeed>& feed,
                   const std::shared_ptr<TextReader>& reader);
 

@@ -7,7 +7,7 @@ namespace {
 
 using runtime::ControlView;
 using runtime::LogQuery;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
 constexpr std::uint64_t kTailOfLines = 256 << 10;  // Bytes in which the last lines are looked for.
 constexpr Duration kPatience = Duration::seconds(1);
@@ -100,13 +100,13 @@ class LogStream : public std::enable_shared_from_this<LogStream> {
 };
 
 void open_log(const CallPtr& call,
-              const ControlDoor& door,
+              const ControlClient& client,
               const LogQuery& query,
               const std::shared_ptr<LogStream>& stream) {
-  stream->start(*door.executor());
-  auto subscription = door.control().read_log(
+  stream->start(*client.executor());
+  auto subscription = client.control().read_log(
       query,
-      [stream, executor = door.executor()](
+      [stream, executor = client.executor()](
           std::string_view data, bool last, const std::string& error) {
         executor->post([stream, data = std::string(data), last, error]() mutable {
           stream->on_piece(std::move(data), last, error);
@@ -151,7 +151,7 @@ bool choose_worker(const CallPtr& call,
   return false;
 }
 
-void logs(const CallPtr& call, const ControlDoor& door) {
+void logs(const CallPtr& call, const ControlClient& client) {
   LogQuery query;
   const std::string role = call->query.take("role").value_or("");
   query.rank = static_cast<std::int32_t>(call->query.take_number("rank", 0, 0, kReplicasMax));
@@ -164,19 +164,20 @@ void logs(const CallPtr& call, const ControlDoor& door) {
   const bool framed =
       call->request.header("Accept").find("text/event-stream") != std::string_view::npos;
   const auto stream = std::make_shared<LogStream>(call, lines, query.follow, framed);
-  door.look_at_job(
+  client.look_at_job(
       call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
         LogQuery chosen = query;
         if (!choose_worker(call, view.state, job, role, chosen)) return {};
-        return [=] { open_log(call, door, chosen, stream); };
+        return [=] { open_log(call, client, chosen, stream); };
       });
 }
 
 }  // namespace
 
-void add_logs_api(Router& router, const ControlDoor& door) {
-  router.add(
-      "GET", "/api/v1/jobs/{job}/logs", Role::User, [=](const CallPtr& call) { logs(call, door); });
+void add_logs_api(Router& router, const ControlClient& client) {
+  router.add("GET", "/api/v1/jobs/{job}/logs", Role::User, [=](const CallPtr& call) {
+    logs(call, client);
+  });
 }
 
 }  // namespace orrery::http

@@ -8,12 +8,12 @@ namespace orrery::http {
 namespace {
 
 using runtime::ControlView;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
 constexpr std::uint64_t kTimeout = 30;  // Seconds.
 constexpr std::uint64_t kTimeoutMax = 600;
 
-void members(const CallPtr& call, const ControlDoor& door, MembershipPolls& polls) {
+void members(const CallPtr& call, const ControlClient& client, MembershipPolls& polls) {
   constexpr std::uint64_t kNotAsked = UINT64_MAX;
   const std::uint64_t generation = call->query.take_number("generation", kNotAsked, 0, UINT32_MAX);
   const std::uint64_t timeout = call->query.take_number("timeout_s", kTimeout, 0, kTimeoutMax);
@@ -23,7 +23,7 @@ void members(const CallPtr& call, const ControlDoor& door, MembershipPolls& poll
                       full_job_name(call->value("job")),
                       Generation{static_cast<std::uint32_t>(generation)},
                       Duration::seconds(static_cast<std::int64_t>(timeout)));
-  door.look_at_job(
+  client.look_at_job(
       call, call->value("job"), [call](const ControlView& view, const JobState& job) -> Then {
         return [call, membership = membership_of(view, job)] {
           call->exchange->respond(json_response(membership_json(membership)));
@@ -31,9 +31,9 @@ void members(const CallPtr& call, const ControlDoor& door, MembershipPolls& poll
       });
 }
 
-void get_profilings(const CallPtr& call, const ControlDoor& door) {
+void get_profilings(const CallPtr& call, const ControlClient& client) {
   if (!query_is_sound(call, "")) return;
-  door.look_at_job(
+  client.look_at_job(
       call, call->value("job"), [call](const ControlView& view, const JobState& job) -> Then {
         return [call, status = status_of(view.state, job), numbers = latest_profilings(job)] {
           JsonText json;
@@ -48,20 +48,20 @@ void get_profilings(const CallPtr& call, const ControlDoor& door) {
 }  // namespace
 
 void add_members_api(Router& router,
-                     const ControlDoor& door,
+                     const ControlClient& client,
                      const std::shared_ptr<MembershipPolls>& polls) {
   router.add_for_workers(
       "GET", "/api/v1/jobs/{job}/members", Role::Agent, [=](const CallPtr& call) {
-        members(call, door, *polls);
+        members(call, client, *polls);
       });
   router.add_for_workers(
       "GET", "/api/v1/jobs/{job}/profilings", Role::Agent, [=](const CallPtr& call) {
-        get_profilings(call, door);
+        get_profilings(call, client);
       });
   router.add_for_workers(
       "POST", "/api/v1/jobs/{job}/profilings", Role::Agent, [=](const CallPtr& call) {
         if (!query_is_sound(call, "")) return;
-        post_profilings(call, door, call->value("job"), {}, [call] {
+        post_profilings(call, client, call->value("job"), {}, [call] {
           call->exchange->respond(json_response("{}"));
         });
       });

@@ -9,7 +9,7 @@
 namespace orrery::http {
 
 void add_members_api(Router& router,
-                     const ControlDoor& door,
+                     const ControlClient& client,
                      const std::shared_ptr<MembershipPolls>& polls);
 
 }  // namespace orrery::http

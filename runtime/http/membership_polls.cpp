@@ -10,7 +10,7 @@ using runtime::ControlView;
 
 void MembershipPolls::start() {
   const std::weak_ptr<MembershipPolls> weak = weak_from_this();
-  subscription_ = door_.control().follow_changes([weak](JobId changed) {
+  subscription_ = client_.control().follow_changes([weak](JobId changed) {
     if (const auto self = weak.lock()) self->note(changed);
   });
 }
@@ -20,7 +20,7 @@ void MembershipPolls::note(JobId changed) {
   changed_.insert(changed);
   // However much changes before the I/O thread gets to it, one look finds it all.
   if (!std::exchange(look_due_, true))
-    door_.executor()->post([self = shared_from_this()] { self->on_changes(); });
+    client_.executor()->post([self = shared_from_this()] { self->on_changes(); });
 }
 
 void MembershipPolls::on_changes() {
@@ -44,7 +44,7 @@ void MembershipPolls::on_changes() {
 
 void MembershipPolls::wait(CallPtr call, std::string job, Generation generation, Duration timeout) {
   const std::uint64_t number = next_number_++;
-  auto timer = door_.executor()->after(timeout, [weak = weak_from_this(), job, number] {
+  auto timer = client_.executor()->after(timeout, [weak = weak_from_this(), job, number] {
     if (const auto self = weak.lock()) self->give_up(job, number);
   });
   // First it waits, then the state is looked at: no change can be missed in between.
@@ -59,9 +59,9 @@ void MembershipPolls::look(const std::string& job) {
   for (const auto& [number, poll] : waiting->second.polls) least = std::min(least, poll.generation);
   // Where no client would get an answer nothing is copied.
   const auto post = [self = shared_from_this()](auto task) {
-    self->door_.executor()->post(std::move(task));
+    self->client_.executor()->post(std::move(task));
   };
-  door_.control().read([self = shared_from_this(), post, job, least](const ControlView& view) {
+  client_.control().read([self = shared_from_this(), post, job, least](const ControlView& view) {
     if (!knows_jobs(view.facts)) return post([self, job] { self->send_elsewhere(job); });
     const JobState* found = view.state.find(view.state.named(job));
     if (found == nullptr || found->is_forgotten())
@@ -82,14 +82,14 @@ void MembershipPolls::found(const std::string& name, JobId job) {
   if (waiting != waiting_.end()) waiting->second.job = job;
 }
 
-// Another controller leads: the door tells each of them so.
+// Another controller leads: ControlClient tells each of them so.
 void MembershipPolls::send_elsewhere(const std::string& job) {
   const auto waiting = waiting_.extract(job);
   if (waiting.empty()) return;
   for (const auto& [number, poll] : waiting.mapped().polls)
-    door_.look(poll.call, [call = poll.call](const ControlView&) {
+    client_.look(poll.call, [call = poll.call](const ControlView&) {
       // It leads again: the client may ask anew.
-      return ControlDoor::Then([call] { fail(call, 503, "the leader has changed; ask again"); });
+      return ControlClient::Then([call] { fail(call, 503, "the leader has changed; ask again"); });
     });
 }
 

@@ -17,7 +17,7 @@ namespace orrery::http {
 /// wait for a job. On the I/O thread, but for `start` and `stop`.
 class MembershipPolls : public std::enable_shared_from_this<MembershipPolls> {
  public:
-  explicit MembershipPolls(ControlDoor door) : door_(std::move(door)) {}
+  explicit MembershipPolls(ControlClient client) : client_(std::move(client)) {}
 
   /// Begins to listen; once.
   void start();
@@ -50,7 +50,7 @@ class MembershipPolls : public std::enable_shared_from_this<MembershipPolls> {
   void send_elsewhere(const std::string& job);
   void give_up(const std::string& job, std::uint64_t number);
 
-  ControlDoor door_;
+  ControlClient client_;
   std::unique_ptr<runtime::Subscription> subscription_;
   std::map<std::string, Waiting> waiting_;  ///< By job.
   std::uint64_t next_number_ = 0;

@@ -181,11 +181,11 @@ void write_http(MetricsText& text, const Figures& figures) {
 }  // namespace
 
 void add_metrics(Router& router,
-                 const ControlDoor& door,
+                 const ControlClient& client,
                  const std::shared_ptr<const Figures>& figures) {
-  // Not through the door: a controller that follows or starts has figures too.
-  router.add("GET", "/metrics", Role::User, [door, figures](const CallPtr& call) {
-    door.control().read([call, figures, executor = door.executor()](const ControlView& view) {
+  // Not through ControlClient: a controller that follows or starts has figures too.
+  router.add("GET", "/metrics", Role::User, [client, figures](const CallPtr& call) {
+    client.control().read([call, figures, executor = client.executor()](const ControlView& view) {
       executor->post([call, figures, now = snapshot_of(view)] {
         MetricsText text;
         write_process(text, now.facts);

@@ -10,7 +10,7 @@
 namespace orrery::http {
 
 void add_metrics(Router& router,
-                 const ControlDoor& door,
+                 const ControlClient& client,
                  const std::shared_ptr<const Figures>& figures);
 
 }  // namespace orrery::http

@@ -45,10 +45,10 @@ Standing standing_of(const NodeState& node) {
   return node.spare ? Standing::Spare : Standing::Ready;
 }
 
-NodePicture picture_of(const ControlView& view, NodeId id) {
+NodeSnapshot take_snapshot(const ControlView& view, NodeId id) {
   const NodeState& node = view.state.nodes[id.index()];
   const LedgerNode& total = view.state.ledger.node(id);
-  NodePicture out;
+  NodeSnapshot out;
   out.id = id;
   out.name = node_name(view, id);
   out.state = standing_of(node);
@@ -80,10 +80,10 @@ NodePicture picture_of(const ControlView& view, NodeId id) {
   return out;
 }
 
-std::vector<Guest> guests_of(const ControlView& view, NodeId id) {
+std::vector<NodeMember> members_on(const ControlView& view, NodeId id) {
   std::set<JobId> owners;
   for_each_lease(view.state.ledger, id, [&](const Lease& lease) { owners.insert(lease.owner); });
-  std::vector<Guest> out;
+  std::vector<NodeMember> out;
   for (const JobId owner : owners) {
     const JobState* job = view.state.find(owner);
     if (job == nullptr) continue;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/enum_names.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 #include "runtime/controller/control_api.hpp"
 
 namespace orrery::http {
@@ -25,7 +25,7 @@ enum class Standing : std::uint8_t {
 Standing standing_of(const NodeState& node);
 
 /// One worker on a node.
-struct Guest {
+struct NodeMember {
   std::string job;
   std::string role;
   Rank rank;
@@ -43,7 +43,7 @@ struct Guest {
 };
 
 /// A node with all that is told of it.
-struct NodePicture {
+struct NodeSnapshot {
   NodeId id;
   std::string name;
   Standing state = Standing::Ready;
@@ -92,10 +92,10 @@ struct NodePicture {
   }
 };
 
-NodePicture picture_of(const runtime::ControlView& view, NodeId id);
+NodeSnapshot take_snapshot(const runtime::ControlView& view, NodeId id);
 
 /// The workers on a node, by job and rank.
-std::vector<Guest> guests_of(const runtime::ControlView& view, NodeId id);
+std::vector<NodeMember> members_on(const runtime::ControlView& view, NodeId id);
 
 /// The node of this name, or none.
 NodeId node_named(const runtime::ControlView& view, const std::string& name);

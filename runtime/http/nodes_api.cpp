@@ -12,9 +12,9 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
-void list(const CallPtr& call, const ControlDoor& door) {
+void list(const CallPtr& call, const ControlClient& client) {
   const std::string group = call->query.take("group").value_or("");
   std::optional<Standing> state;
   if (const std::optional<std::string> text = call->query.take("state")) {
@@ -26,12 +26,12 @@ void list(const CallPtr& call, const ControlDoor& door) {
           "query state: found '" + *text + "', one of " + enum_choices<Standing>() + " is needed");
   }
   if (!query_is_sound(call, "group, state")) return;
-  door.look(call, [=](const ControlView& view) -> Then {
-    std::vector<NodePicture> nodes;
+  client.look(call, [=](const ControlView& view) -> Then {
+    std::vector<NodeSnapshot> nodes;
     for (std::size_t i = 0; i < view.state.nodes.size(); ++i) {
       const NodeState& node = view.state.nodes[i];
       if ((group.empty() || node.group == group) && (!state || standing_of(node) == *state))
-        nodes.push_back(picture_of(view, NodeId{static_cast<std::uint32_t>(i)}));
+        nodes.push_back(take_snapshot(view, NodeId{static_cast<std::uint32_t>(i)}));
     }
     return [call, nodes = std::move(nodes)] {
       JsonText json;
@@ -45,10 +45,10 @@ void list(const CallPtr& call, const ControlDoor& door) {
 
 // Looks at the node that the path names.
 void with_node(const CallPtr& call,
-               const ControlDoor& door,
+               const ControlClient& client,
                std::function<Then(const ControlView&, NodeId)> find) {
   if (!query_is_sound(call, "")) return;
-  door.look(call, [call, find = std::move(find)](const ControlView& view) -> Then {
+  client.look(call, [call, find = std::move(find)](const ControlView& view) -> Then {
     const NodeId id = node_named(view, call->value("node"));
     if (!id.is_none()) return find(view, id);
     fail(call, 404, "there is no node " + call->value("node"));
@@ -56,24 +56,24 @@ void with_node(const CallPtr& call,
   });
 }
 
-void get(const CallPtr& call, const ControlDoor& door) {
-  with_node(call, door, [call](const ControlView& view, NodeId id) -> Then {
-    return [call, node = picture_of(view, id), guests = guests_of(view, id)] {
+void get(const CallPtr& call, const ControlClient& client) {
+  with_node(call, client, [call](const ControlView& view, NodeId id) -> Then {
+    return [call, node = take_snapshot(view, id), members = members_on(view, id)] {
       JsonText json;
       json.begin_object();
       JsonFields fields(json, TimesAs::WithUtc);
-      NodePicture::fields(node, fields);
-      fields.field("members", guests);
+      NodeSnapshot::fields(node, fields);
+      fields.field("members", members);
       json.end_object();
       call->exchange->respond(json_response(json.take()));
     };
   });
 }
 
-void exclude(const CallPtr& call, const ControlDoor& door, bool excluded) {
-  with_node(call, door, [=](const ControlView&, NodeId id) -> Then {
+void exclude(const CallPtr& call, const ControlClient& client, bool excluded) {
+  with_node(call, client, [=](const ControlView&, NodeId id) -> Then {
     return [=] {
-      door.ask(call, ExclusionRequested{0, id, excluded}, [call](const RequestOutcome& outcome) {
+      client.ask(call, ExclusionRequested{0, id, excluded}, [call](const RequestOutcome& outcome) {
         if (outcome.kind == RequestOutcome::Kind::Refused) return fail(call, 409, outcome.message);
         JsonText json;
         json.begin_object().field("name", call->value("node")).end_object();
@@ -95,7 +95,7 @@ void write_counts(JsonText& json, std::string_view name, const Counts<E>& counts
   json.end_object();
 }
 
-struct ClusterPicture {
+struct ClusterSnapshot {
   runtime::ControllerFacts facts;
   Instant now;
   std::string policy;
@@ -108,8 +108,8 @@ struct ClusterPicture {
   std::vector<QuotaUse> quotas;
 };
 
-ClusterPicture cluster_of(const ControlView& view) {
-  ClusterPicture out{view.facts, view.now, view.state.settings.policy};
+ClusterSnapshot cluster_of(const ControlView& view) {
+  ClusterSnapshot out{view.facts, view.now, view.state.settings.policy};
   for (const NodeState& node : view.state.nodes)
     ++out.nodes[static_cast<std::size_t>(standing_of(node))];
   view.state.for_each_job(
@@ -122,9 +122,9 @@ ClusterPicture cluster_of(const ControlView& view) {
   return out;
 }
 
-void cluster(const CallPtr& call, const ControlDoor& door) {
+void cluster(const CallPtr& call, const ControlClient& client) {
   if (!query_is_sound(call, "")) return;
-  door.look(call, [call](const ControlView& view) -> Then {
+  client.look(call, [call](const ControlView& view) -> Then {
     return [call, cluster = cluster_of(view)] {
       JsonText json;
       JsonFields fields(json, TimesAs::WithUtc);
@@ -148,18 +148,18 @@ void cluster(const CallPtr& call, const ControlDoor& door) {
 
 }  // namespace
 
-void add_nodes_api(Router& router, const ControlDoor& door) {
-  router.add("GET", "/api/v1/nodes", Role::User, [=](const CallPtr& call) { list(call, door); });
+void add_nodes_api(Router& router, const ControlClient& client) {
+  router.add("GET", "/api/v1/nodes", Role::User, [=](const CallPtr& call) { list(call, client); });
   router.add(
-      "GET", "/api/v1/nodes/{node}", Role::User, [=](const CallPtr& call) { get(call, door); });
+      "GET", "/api/v1/nodes/{node}", Role::User, [=](const CallPtr& call) { get(call, client); });
   router.add("POST", "/api/v1/nodes/{node}/exclude", Role::Admin, [=](const CallPtr& call) {
-    exclude(call, door, true);
+    exclude(call, client, true);
   });
   router.add("POST", "/api/v1/nodes/{node}/include", Role::Admin, [=](const CallPtr& call) {
-    exclude(call, door, false);
+    exclude(call, client, false);
   });
   router.add(
-      "GET", "/api/v1/cluster", Role::User, [=](const CallPtr& call) { cluster(call, door); });
+      "GET", "/api/v1/cluster", Role::User, [=](const CallPtr& call) { cluster(call, client); });
 }
 
 }  // namespace orrery::http

@@ -13,7 +13,7 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 using Numbers = std::vector<std::pair<std::string, double>>;
 
 constexpr std::size_t kKeysMax = 64;  // Of one job, as the core keeps them.
@@ -83,12 +83,12 @@ const Worker* asking_worker(const Request& request, const JobState& job) {
 }
 
 void post_profilings(const CallPtr& call,
-                     const ControlDoor& door,
+                     const ControlClient& client,
                      const std::string& job_name,
                      std::function<bool(const JobState&)> check,
                      std::function<void()> done) {
   // The job first: a client that asks for an unknown one is told so, whatever the body is.
-  door.look_at_job(call, job_name, [=](const ControlView&, const JobState& job) -> Then {
+  client.look_at_job(call, job_name, [=](const ControlView&, const JobState& job) -> Then {
     if (check && !check(job)) return {};
     Result<Numbers> numbers = read_numbers(call->request.body);
     if (!numbers) {
@@ -106,7 +106,7 @@ void post_profilings(const CallPtr& call,
     }
     if (numbers->empty()) return done;
     return [=, record = record_of(call->request, job, *numbers)] {
-      door.ask(call, record, [call, done](const RequestOutcome& outcome) {
+      client.ask(call, record, [call, done](const RequestOutcome& outcome) {
         if (outcome.kind == RequestOutcome::Kind::Accepted) return done();
         fail(call, 409, "the job has changed in this moment; send it again. " + outcome.message);
       });

@@ -21,7 +21,7 @@ const Worker* asking_worker(const Request& request, const JobState& job);
 /// is durable and in state. Everything else is answered here. `check`, on the core thread, may turn
 /// the request away and answers then.
 void post_profilings(const CallPtr& call,
-                     const ControlDoor& door,
+                     const ControlClient& client,
                      const std::string& job,
                      std::function<bool(const JobState&)> check,
                      std::function<void()> done);

@@ -17,7 +17,7 @@ namespace orrery::http {
 /// One request on its way through a handler.
 struct Call {
   Request request;
-  Identity who;
+  Identity identity;
   Query query;
   std::vector<std::pair<std::string, std::string>> values;  ///< Of the path: {"job", "default.a"}.
   std::shared_ptr<Exchange> exchange;
@@ -32,7 +32,7 @@ using CallPtr = std::shared_ptr<Call>;
 struct Route {
   std::string method;
   std::string path;  ///< "/api/v1/jobs/{job}/scale".
-  Role role;         ///< The role needed; Nobody: none, open to all.
+  Role role;         ///< The role needed; None: open to all.
   bool for_workers;  ///< Whether the workers of the job in the path may too.
   std::function<void(CallPtr)> handle;
 };

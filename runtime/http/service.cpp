@@ -59,20 +59,20 @@ Service::Service(runtime::ControlApi& control,
                  std::shared_ptr<Executor> executor,
                  const std::shared_ptr<const Figures>& figures,
                  const ServiceOptions& options)
-    : door_(control, executor),
+    : client_(control, executor),
       feed_(std::make_shared<EventFeed>(executor, options.life)),
       texts_(std::make_shared<TextReader>(options.read_jobs, executor)),
       tokens_(options.tokens) {
-  const ControlDoor& door = door_;
-  add_health_api(router_, door);
-  add_jobs_api(router_, door, feed_, texts_);
-  polls_ = std::make_shared<MembershipPolls>(door);
-  add_members_api(router_, door, polls_);
+  const ControlClient& client = client_;
+  add_health_api(router_, client);
+  add_jobs_api(router_, client, feed_, texts_);
+  polls_ = std::make_shared<MembershipPolls>(client);
+  add_members_api(router_, client, polls_);
   add_events_api(router_, feed_);
-  add_logs_api(router_, door);
-  add_nodes_api(router_, door);
-  add_di_api(router_, door);
-  add_metrics(router_, door, figures);
+  add_logs_api(router_, client);
+  add_nodes_api(router_, client);
+  add_di_api(router_, client);
+  add_metrics(router_, client, figures);
   add_openapi(router_);
   feed_->start(control);
   polls_->start();
@@ -99,24 +99,24 @@ void Service::handle(Request request, const std::shared_ptr<Exchange>& exchange)
         call, 404, "there is nothing at this path; /api/v1/openapi.yaml names all there is");
   if (match.route == nullptr) return refuse_method(call, match);
   Denial denial;
-  if (match.route->role != Role::Nobody) {
-    denial = identify(call->request, tokens_, call->who);
+  if (match.route->role != Role::None) {
+    denial = identify(call->request, tokens_, call->identity);
     if (denial.status == 0)
-      denial = check_role(call->who, match.route->role, match.route->for_workers);
+      denial = check_role(call->identity, match.route->role, match.route->for_workers);
   }
   if (denial.status != 0) return fail(call, denial.status, denial.message);
   call->query = std::move(target->query);
   call->values = std::move(match.values);
-  if (call->who.role == Role::Worker) return handle_worker(call, *match.route);
+  if (call->identity.role == Role::Worker) return handle_worker(call, *match.route);
   match.route->handle(call);
 }
 
 // Whose token it is, and whether that one lives, is in the state.
 void Service::handle_worker(const CallPtr& call, const Route& route) const {
   const std::string name = job_in_path(*call);
-  door_.look(call, [call, name, &route](const runtime::ControlView& view) -> ControlDoor::Then {
+  client_.look(call, [call, name, &route](const runtime::ControlView& view) -> ControlClient::Then {
     std::optional<WorkerName> owner;
-    if (view.tokens != nullptr) owner = view.tokens->owner(call->who.token, view.state);
+    if (view.tokens != nullptr) owner = view.tokens->owner(call->identity.token, view.state);
     const bool own = owner && owner->job == view.state.named(name);
     return [call, name, &route, owner, own] {
       if (!owner)

@@ -43,7 +43,7 @@ class Service {
  private:
   void handle_worker(const CallPtr& call, const Route& route) const;
 
-  ControlDoor door_;
+  ControlClient client_;
   Router router_;
   std::shared_ptr<EventFeed> feed_;
   std::shared_ptr<MembershipPolls> polls_;

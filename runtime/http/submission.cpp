@@ -15,7 +15,7 @@ namespace {
 
 using runtime::ControlView;
 using runtime::RequestOutcome;
-using Then = ControlDoor::Then;
+using Then = ControlClient::Then;
 
 constexpr std::size_t kKeyBytesMax = 256;
 constexpr std::size_t kUserBytesMax = 64;
@@ -23,7 +23,7 @@ constexpr std::size_t kUserBytesMax = 64;
 /// One submission on its way.
 struct Submission {
   CallPtr call;
-  ControlDoor door;
+  ControlClient client;
   std::vector<std::shared_ptr<const JobSpec>> specs;
   std::vector<std::string> warnings;
   std::string key;  ///< Of the client; empty: each try is another one.
@@ -76,7 +76,7 @@ void on_outcome(const SubmissionPtr& submission, const RequestOutcome& outcome) 
     ++submission->done;
     return ask_next(submission);
   }
-  submission->door.look(submission->call, [submission, outcome](const ControlView& view) -> Then {
+  submission->client.look(submission->call, [submission, outcome](const ControlView& view) -> Then {
     const int status = is_taken(view, *submission, submission->done) ? 409 : 422;
     return [=] { answer_refused(*submission, status, outcome.message); };
   });
@@ -84,7 +84,7 @@ void on_outcome(const SubmissionPtr& submission, const RequestOutcome& outcome) 
 
 void ask_next(const SubmissionPtr& submission) {
   if (submission->done == submission->specs.size()) return answer_accepted(*submission, false);
-  submission->door.ask(
+  submission->client.ask(
       submission->call,
       JobSubmitted{submission->number(submission->done),
                    submission->specs[submission->done],
@@ -95,7 +95,7 @@ void ask_next(const SubmissionPtr& submission) {
 // Names that live jobs have are told before anything is asked for; of a trial also what the core
 // would refuse.
 void begin(const SubmissionPtr& submission, bool dry) {
-  submission->door.look(submission->call, [submission, dry](const ControlView& view) -> Then {
+  submission->client.look(submission->call, [submission, dry](const ControlView& view) -> Then {
     std::vector<std::string> taken;
     for (std::size_t i = 0; i < submission->specs.size(); ++i)
       if (is_taken(view, *submission, i))
@@ -126,7 +126,7 @@ void begin(const SubmissionPtr& submission, bool dry) {
 // The submitting user, for people: the one that the token or the certificate names; where every
 // process that can connect is an administrator, the one that the client names.
 std::string user_of(const Call& call) {
-  if (call.who.name != kLocalName) return call.who.name;
+  if (call.identity.name != kLocalName) return call.identity.name;
   std::string said(call.request.header("Orrery-User").substr(0, kUserBytesMax));
   const bool plain =
       std::all_of(said.begin(), said.end(), [](char c) { return c > ' ' && c <= '~'; });
@@ -163,7 +163,10 @@ struct Wish {
 };
 
 // The text was read, with the nodes of the cluster where it speaks of them.
-void take(const CallPtr& call, const ControlDoor& door, const Wish& wish, Result<ReadJobs> jobs) {
+void take(const CallPtr& call,
+          const ControlClient& client,
+          const Wish& wish,
+          Result<ReadJobs> jobs) {
   if (!jobs) return fail(call, 400, jobs.errors());
   if (!keep_only(call, *jobs, wish.only)) return;
   if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
@@ -173,10 +176,10 @@ void take(const CallPtr& call, const ControlDoor& door, const Wish& wish, Result
   if (wish.apply)
     return apply_jobs(
         call,
-        door,
+        client,
         {std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call), wish.dry});
   begin(std::make_shared<Submission>(Submission{
-            call, door, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
+            call, client, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
         wish.dry);
 }
 
@@ -200,7 +203,7 @@ std::uint64_t request_number(std::string_view key, std::size_t index) {
 }
 
 void submit(const CallPtr& call,
-            const ControlDoor& door,
+            const ControlClient& client,
             const std::shared_ptr<TextReader>& reader) {
   JobText text;
   text.file = call->query.take("file").value_or("");
@@ -215,17 +218,17 @@ void submit(const CallPtr& call,
   if (!query_is_sound(call, "file, set (PATH=VALUE), only (NAME), dry_run, apply, request")) return;
   if (key.size() > kKeyBytesMax)
     return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
-  if (!key.empty()) wish.key = call->who.name + "\n" + key;
+  if (!key.empty()) wish.key = call->identity.name + "\n" + key;
   if (!reader->can_read()) return fail(call, 501, "this server reads no job files");
   text.text = std::move(call->request.body);
   read_text(call, reader, text, [=](Result<ReadJobs> jobs) {
-    if (!jobs || !jobs->needs_nodes) return take(call, door, wish, std::move(jobs));
-    door.look(call, [=](const ControlView& view) -> Then {
+    if (!jobs || !jobs->needs_nodes) return take(call, client, wish, std::move(jobs));
+    client.look(call, [=](const ControlView& view) -> Then {
       JobText again = text;
       again.nodes = view.state.declared;
       return [=, again = std::move(again)] {
         read_text(call, reader, again, [=](Result<ReadJobs> known) {
-          take(call, door, wish, std::move(known));
+          take(call, client, wish, std::move(known));
         });
       };
     });

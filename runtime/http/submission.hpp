@@ -12,7 +12,7 @@ namespace orrery::http {
 /// is refused: then those before it are in, and the answer says so. The same Idempotency-Key, or
 /// the same `request`, gets the same answer again.
 void submit(const CallPtr& call,
-            const ControlDoor& door,
+            const ControlClient& client,
             const std::shared_ptr<TextReader>& reader);
 
 /// The number under which a client's key is known in the journal: never 0. `index`: of the job in

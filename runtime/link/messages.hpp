@@ -148,7 +148,7 @@ struct Fact {
 
 /// A sentence for the people who watch a job: why a worker could not start, the end of the log of
 /// one that failed.
-struct WorkerTrouble {
+struct WorkerNotice {
   JobId job;
   Incarnation incarnation;
   Rank birth_rank;
@@ -230,7 +230,7 @@ struct WorkerTokens {
 
 /// Alternatives are appended, never reordered: the index is the tag on the wire.
 using AgentMessage =
-    std::variant<Hello, Beat, Reports, Fact, WorkerTrouble, LogChunk, CheckResult, WorkerTokens>;
+    std::variant<Hello, Beat, Reports, Fact, WorkerNotice, LogChunk, CheckResult, WorkerTokens>;
 
 // --- to an agent ---
 

@@ -67,9 +67,9 @@ LocalCounters LocalWorld::counters() const {
   return counters;
 }
 
-std::vector<std::string> LocalWorld::troubles() const {
+std::vector<std::string> LocalWorld::warnings() const {
   const std::lock_guard lock(mutex_);
-  return troubles_;
+  return warnings_;
 }
 
 // All below runs on the world's thread.
@@ -118,16 +118,16 @@ void LocalWorld::obey(const Command& command) {
 void LocalWorld::answered(const AnswerRequest& answer) {
   const auto asked = unanswered_.find(answer.request);
   if (asked == unanswered_.end()) {
-    if (!answer.accepted) trouble(answer.message);
+    if (!answer.accepted) warn(answer.message);
     return;
   }
   const std::shared_ptr<const JobSpec> spec = asked->second;
   unanswered_.erase(asked);
-  if (!answer.accepted) return trouble(answer.message);
+  if (!answer.accepted) return warn(answer.message);
   names_[spec->name] = answer.job;
   jobs_[answer.job] = spec;
   for (const std::string& sentence : overruled_variables(*spec))
-    trouble("job " + spec->name + ": " + sentence);
+    warn("job " + spec->name + ": " + sentence);
 }
 
 void LocalWorld::carry_schedule_out() {
@@ -144,7 +144,7 @@ void LocalWorld::carry_schedule_out() {
     if (request.at > now() || (named == names_.end() && is_coming(request.job))) {
       later.push_back(request);
     } else if (named == names_.end()) {
-      trouble("job " + request.job + ": a request names it, but no such job was accepted");
+      warn("job " + request.job + ": a request names it, but no such job was accepted");
     } else if (request.stop) {
       queue_.push(Origin::External, StopRequested{0, named->second});
     } else {
@@ -204,7 +204,7 @@ void LocalWorld::run_actions() {
     for (const AgentAction& action : actions) {
       if (const auto* order = std::get_if<SpawnWorker>(&action)) spawn(*order, answers);
       if (const auto* order = std::get_if<SignalWorker>(&action)) processes_.signal(*order);
-      // TellMembership: a plain program has no ear for it.
+      // TellMembership: a plain program cannot be notified of it.
     }
     for (const AgentEvent& answer : answers) agent_.step(answer, now(), output_);
   }
@@ -219,7 +219,7 @@ void LocalWorld::spawn(const SpawnWorker& order, std::vector<AgentEvent>& answer
     answers.emplace_back(WorkerReady{order.worker});
     return;
   }
-  trouble("job " + job->second->name + ": " + spawned.errors()[0].text());
+  warn("job " + job->second->name + ": " + spawned.errors()[0].text());
   answers.emplace_back(SpawnFailed{order.worker});
 }
 
@@ -280,9 +280,9 @@ Instant LocalWorld::next_deadline() const {
   return deadline;
 }
 
-void LocalWorld::trouble(std::string sentence) {
+void LocalWorld::warn(std::string sentence) {
   const std::lock_guard lock(mutex_);
-  troubles_.push_back(std::move(sentence));
+  warnings_.push_back(std::move(sentence));
 }
 
 }  // namespace orrery::runtime

@@ -55,7 +55,7 @@ struct LocalCounters {
 
 /// Runs the orders of a controller on node 0 as child processes.
 ///
-/// One thread beside the driver's keeps the agent and the controller's ear: it renews the lease,
+/// One thread beside the driver's keeps the agent and the leader's session: it renews the lease,
 /// starts and watches processes, and carries the schedule out. Both threads meet at the event queue
 /// and the list of orders; so neither a slow policy nor a busy driver delays a lease.
 ///
@@ -83,7 +83,7 @@ class LocalWorld final : public World {
 
   /// Why workers could not be started, or not as their job says, one sentence each; complete once
   /// the world has ended.
-  std::vector<std::string> troubles() const;
+  std::vector<std::string> warnings() const;
 
  private:
   void live();
@@ -102,7 +102,7 @@ class LocalWorld final : public World {
   void look_for_the_end();
   void wait_for_work();
   Instant next_deadline() const;
-  void trouble(std::string sentence);
+  void warn(std::string sentence);
 
   const LocalOptions options_;
   RealClock clock_;
@@ -112,7 +112,7 @@ class LocalWorld final : public World {
   mutable std::mutex mutex_;
   std::vector<Command> orders_;
   LocalCounters counters_;
-  std::vector<std::string> troubles_;
+  std::vector<std::string> warnings_;
   bool closing_ = false;
 
   // The world thread's own.

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 #include "runtime/shim/cgroup.hpp"
 
 namespace orrery::runtime {

@@ -10,15 +10,15 @@ namespace orrery::sim {
 AgentWorld::AgentWorld(const scenarios::Scenario& scenario,
                        JobSource& source,
                        WorldTap* tap,
-                       Carrier* carrier,
+                       ControlTransport* transport,
                        Fabric* fabric)
     : scenario_(scenario),
       tap_(tap),
-      carrier_(carrier),
+      transport_(transport),
       network_(scenario.seed, static_cast<std::size_t>(scenario.node_count()), NetworkSettings{}),
       following_(static_cast<std::size_t>(scenario.node_count())),
       jitter_(Random::stream(scenario.seed, "jitter")),
-      room_(scenario, source, *this, fabric) {
+      cluster_(scenario, source, *this, fabric) {
   Random clocks = Random::stream(scenario.seed, "clocks");
   Random rates = Random::stream(scenario.seed, "clock rates");
   nodes_.reserve(following_.size());
@@ -132,12 +132,12 @@ Instant AgentWorld::late(Instant due) {
 // When something happens next, as far as it is no later than `until`.
 Instant AgentWorld::next_until(Instant until) {
   const Instant mine = futures_.next();
-  const Instant own = std::min(mine, room_.next(std::min(mine, until)));
-  return carrier_ == nullptr ? own : std::min(own, carrier_->next(std::min(own, until)));
+  const Instant own = std::min(mine, cluster_.next(std::min(mine, until)));
+  return transport_ == nullptr ? own : std::min(own, transport_->next(std::min(own, until)));
 }
 
 void AgentWorld::take_arrived() {
-  carrier_->take_arrived(now(), arrived_);
+  transport_->take_arrived(now(), arrived_);
   for (std::size_t i = 0; i < arrived_.size(); ++i) deliver(arrived_[i]);
   arrived_.clear();
 }
@@ -149,12 +149,12 @@ void AgentWorld::advance(Instant until) {
   while (!interrupted_) {
     const Instant next = next_until(until);
     if (next > until || next.is_never()) {
-      if (!until.is_never()) room_.wait_to(until);
+      if (!until.is_never()) cluster_.wait_to(until);
       return;
     }
-    room_.pass_to(std::max(next, now()));
+    cluster_.pass_to(std::max(next, now()));
     drain();
-    if (carrier_ != nullptr) take_arrived();
+    if (transport_ != nullptr) take_arrived();
     while (futures_.next() <= now()) happen(futures_.pop());
     interrupted_ = interrupted_ || !control_faults_.empty() || !struck_.empty();
   }
@@ -215,7 +215,7 @@ std::vector<scenarios::Fault> AgentWorld::take_control_faults() {
 std::vector<std::uint32_t> AgentWorld::take_struck() { return std::exchange(struck_, {}); }
 
 bool AgentWorld::work_left() const {
-  return room_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
+  return cluster_.work_left() || !asked_.empty() || under_way_ > 0 || !pending_.empty();
 }
 
 // What is woken acts at once, so no deadline of it lies behind, unless it has just begun and its
@@ -231,7 +231,7 @@ std::string AgentWorld::missed_timer() const {
   for (const std::unique_ptr<LeaderPort>& port : ports_) {
     const Instant due = std::max(port->leader().next_deadline(), port->asleep_until());
     if (port->leader().is_established() && due < before && port->awaited() > now())
-      return "the ear of leader " + std::to_string(port->number().value);
+      return "the session of leader " + std::to_string(port->number().value);
   }
   return {};
 }

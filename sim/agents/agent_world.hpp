@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "scenarios/language/spec/scenario.hpp"
-#include "sim/agents/carrier.hpp"
+#include "sim/agents/control_transport.hpp"
 #include "sim/agents/leader_port.hpp"
 #include "sim/agents/messages.hpp"
 #include "sim/agents/network.hpp"
@@ -21,7 +21,7 @@
 #include "sim/agents/world_futures.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/leader_ports.hpp"
-#include "sim/model/machine_room.hpp"
+#include "sim/model/simulated_cluster.hpp"
 
 namespace orrery::sim {
 
@@ -31,7 +31,7 @@ struct WorldSteps {
   std::uint64_t ears = 0;    ///< Calls of Liveness and Suspicions.
 };
 
-/// A machine room behind agents, a network and up to two leaders.
+/// A simulated cluster behind agents, a network and up to two leaders.
 ///
 /// An agent keeps one connection, to the youngest leader that it finds. Orders, reports and
 /// registrations go over it as a stream: in sequence and once, and one that is lost breaks the
@@ -47,21 +47,21 @@ struct WorldSteps {
 /// Clocks: agents and leaders measure leases and deadlines by monotonic clocks of their own. A step
 /// of a node's wall clock therefore changes nothing; one of the controllers' is seen by the next
 /// leader, which begins with it unless the journal is later.
-class AgentWorld final : public LeaderPorts, private RoomListener, private PortOwner {
+class AgentWorld final : public LeaderPorts, private ClusterListener, private PortOwner {
  public:
-  /// All outlive the world; all but scenario and source may be null. With a `carrier` messages take
-  /// the time that it gives, and none is lost: the scenario must have no faults of messages.
+  /// All outlive the world; all but scenario and source may be null. With a `transport` messages
+  /// take the time that it gives, and none is lost: the scenario must have no faults of messages.
   /// Without one times are drawn and faults act.
   AgentWorld(const scenarios::Scenario& scenario,
              JobSource& source,
              WorldTap* tap = nullptr,
-             Carrier* carrier = nullptr,
+             ControlTransport* transport = nullptr,
              Fabric* fabric = nullptr);
   ~AgentWorld() override;
 
   // --- for the host of the leaders ---
 
-  Instant now() const override { return room_.now(); }
+  Instant now() const override { return cluster_.now(); }
 
   World& port(LeaderNumber leader, Epoch epoch, const State& state) override;
   void established(LeaderNumber leader) override;
@@ -83,9 +83,9 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   /// heartbeats.
   bool work_left() const;
 
-  MachineRoom& room() { return room_; }
+  SimulatedCluster& cluster() { return cluster_; }
 
-  const MachineRoom& room() const { return room_; }
+  const SimulatedCluster& cluster() const { return cluster_; }
 
   const NodeHost& node(NodeId node) const { return nodes_[node.index()]; }
 
@@ -114,7 +114,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   struct Asked {
     EventBody body;
     bool repeats = true;
-    bool answered_by_nobody = false;  ///< Told once, and over.
+    bool dropped = false;  ///< Told once, and over.
   };
 
   // agent_world.cpp: time and ports.
@@ -128,7 +128,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   Instant next_until(Instant until);
   void take_arrived();
 
-  // world_nodes.cpp: agents, and what happens in the room.
+  // world_nodes.cpp: agents, and what happens in the cluster.
   void on_outside(EventBody body) override;
   void on_workers(JobId job,
                   std::span<const ModelWorker> workers,
@@ -161,7 +161,7 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   void lose_agent(NodeHost& node);
 
   // world_links.cpp: connections and messages.
-  Instant world_now() const override { return room_.now(); }
+  Instant world_now() const override { return cluster_.now(); }
 
   void issue_from(LeaderPort& port, const Command& command) override;
   void send_renewal(LeaderPort& port, NodeId node, Instant heard_of, bool registers) override;
@@ -185,8 +185,8 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
 
   const scenarios::Scenario& scenario_;
   WorldTap* tap_;
-  Carrier* carrier_;
-  std::vector<std::uint32_t> arrived_;  ///< Slots that the carrier has brought.
+  ControlTransport* transport_;
+  std::vector<std::uint32_t> arrived_;  ///< Slots that the transport has brought.
   Network network_;
   WorldFutures futures_;
   MessagePool messages_;
@@ -202,12 +202,12 @@ class AgentWorld final : public LeaderPorts, private RoomListener, private PortO
   std::vector<std::uint32_t> struck_;
   Duration wall_ahead_;  ///< Of the controllers' wall clock.
   bool interrupted_ = false;
-  bool somebody_watches_ = false;  ///< Some job asks for hangs or stragglers to be found.
-  std::uint64_t under_way_ = 0;    ///< Messages other than heartbeats and their answers.
-  Random jitter_;                  ///< How late wakes and batches come.
+  bool any_watched_ = false;     ///< Some job asks for hangs or stragglers to be found.
+  std::uint64_t under_way_ = 0;  ///< Messages other than heartbeats and their answers.
+  Random jitter_;                ///< How late wakes and batches come.
   Instant take_news_at_ = Instant::never();
   std::uint64_t ear_calls_of_past_ = 0;
-  MachineRoom room_;
+  SimulatedCluster cluster_;
 };
 
 }  // namespace orrery::sim

@@ -44,7 +44,7 @@ struct PortLink {
 /// The leader reads the wall clock once, when it begins, never takes less than the journal's last
 /// time, and goes by a monotonic clock from then on; so no step of a clock moves its deadlines.
 ///
-/// Agents of the simulation know of each job what the room knows: nothing needs to be sent.
+/// Agents of the simulation know of each job what the cluster knows: nothing needs to be sent.
 class LeaderPort final : public World, private NodeStreams {
  public:
   /// `owner` and `state` outlive the port; `ahead`: the leader's clock less the world's.

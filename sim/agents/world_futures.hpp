@@ -19,7 +19,7 @@ enum class WorldFutureKind : std::uint8_t {
   Attempt,    ///< An agent looks for a leader. `subject`: its node.
   Connected,  ///< It has found one. `subject`: its node; `detail`: the leader.
   WakeNode,   ///< A deadline of an agent or of the shims. `subject`: the node.
-  WakePort,   ///< A deadline of a leader's ear. `subject`: the leader.
+  WakePort,   ///< A deadline of a leader's session. `subject`: the leader.
   TakeNews,   ///< Leaders take what they were told since.
 };
 

@@ -25,9 +25,9 @@ void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
   if (const auto* answer = std::get_if<AnswerRequest>(&command.body))
     return answered(port, *answer);
   if (const auto* relaunch = std::get_if<RelaunchNodes>(&command.body))
-    return room_.obey(*relaunch);
+    return cluster_.obey(*relaunch);
   if (const auto* start = std::get_if<StartWorkers>(&command.body)) make_known(port, start->job);
-  if (const auto* clean = std::get_if<CleanJob>(&command.body)) room_.obey(*clean);
+  if (const auto* clean = std::get_if<CleanJob>(&command.body)) cluster_.obey(*clean);
   port.leader().order(command);
   drain();
 }
@@ -78,10 +78,10 @@ void AgentWorld::send(bool as_stream) {
   LeaderPort& port = *find(message.leader);
   PortLink& link = port.link(message.node);
   const Way way = message.way();
-  if (carrier_ != nullptr) {
+  if (transport_ != nullptr) {
     message.arrivals = 1;
     if (is_counted(message.kind)) ++under_way_;
-    return carrier_->send(slot, message.node, way, message.bytes(), now());
+    return transport_->send(slot, message.node, way, message.bytes(), now());
   }
   MessageStream& stream = way == Way::ToNode ? link.to_node : link.from_node;
   const MessageFate fate =
@@ -228,7 +228,7 @@ void AgentWorld::ask_again(std::uint64_t request) {
   const bool external = !std::holds_alternative<NodesRelaunched>(asked.body);
   port->told(external ? Origin::External : Origin::Reaction, asked.body);
   if (port->asleep_until() <= now()) wake_leaders();
-  if (asked.answered_by_nobody || !asked.repeats) {
+  if (asked.dropped || !asked.repeats) {
     asked_.erase(found);
     return;
   }
@@ -240,18 +240,18 @@ void AgentWorld::answered(LeaderPort&, const AnswerRequest& answer) {
   if (found == asked_.end()) return;
   const bool submission = std::holds_alternative<JobSubmitted>(found->second.body);
   asked_.erase(found);
-  if (submission) room_.obey(answer);
+  if (submission) cluster_.obey(answer);
 }
 
 // The answer to a submission may have been lost with the leader that gave it, while the job goes
 // on: its truth must be known before its workers start.
 void AgentWorld::make_known(LeaderPort& port, JobId job) {
   const JobState* state = port.state().find(job);
-  if (room_.job(job) != nullptr || state == nullptr) return;
+  if (cluster_.job(job) != nullptr || state == nullptr) return;
   for (const auto& [request, asked] : asked_) {
     const auto* submitted = std::get_if<JobSubmitted>(&asked.body);
     if (submitted == nullptr || submitted->spec->name != state->spec->name) continue;
-    return room_.obey(AnswerRequest{request, job, true, {}});
+    return cluster_.obey(AnswerRequest{request, job, true, {}});
   }
 }
 

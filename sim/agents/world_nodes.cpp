@@ -1,4 +1,5 @@
-// The agents' side of the world: what happens in the machine room, and what agents do about it.
+// The agents' side of the world: what happens in the simulated cluster, and what agents do about
+// it.
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +13,7 @@ namespace {
 using scenarios::Fault;
 using scenarios::FaultKind;
 
-// Ids of requests that are no submissions: those are numbered from 1 by the room.
+// Ids of requests that are no submissions: those are numbered from 1 by the cluster.
 constexpr std::uint64_t kOtherRequests = std::uint64_t{1} << 40;
 
 WorkerName name_of(JobId job, const ModelWorker& worker) {
@@ -21,7 +22,7 @@ WorkerName name_of(JobId job, const ModelWorker& worker) {
 
 }  // namespace
 
-// --- what the room tells ---
+// --- what the cluster tells ---
 
 void AgentWorld::on_outside(EventBody body) {
   Asked asked;
@@ -29,8 +30,7 @@ void AgentWorld::on_outside(EventBody body) {
   if (const auto* submitted = std::get_if<JobSubmitted>(&body)) {
     request = submitted->request;
     const FailoverSpec& wanted = submitted->spec->failover;
-    somebody_watches_ =
-        somebody_watches_ || !wanted.hang_after.is_forever() || wanted.straggler_factor > 0;
+    any_watched_ = any_watched_ || !wanted.hang_after.is_forever() || wanted.straggler_factor > 0;
   } else if (auto* scale = std::get_if<ScaleRequested>(&body)) {
     scale->request = request;
     asked.repeats = scale->mode == ScaleMode::Set || scale->mode == ScaleMode::Clear;
@@ -39,7 +39,7 @@ void AgentWorld::on_outside(EventBody body) {
   } else if (auto* exclusion = std::get_if<ExclusionRequested>(&body)) {
     exclusion->request = request;
   } else {
-    asked.answered_by_nobody = true;
+    asked.dropped = true;
   }
   asked.body = std::move(body);
   asked_[request] = std::move(asked);
@@ -95,7 +95,7 @@ void AgentWorld::on_node_down(NodeId id) {
   lose_agent(node);
   node.die();
   following_[id.index()].unsent.clear();
-  room_.bury(id);
+  cluster_.forget(id);
 }
 
 void AgentWorld::on_node_up(NodeId id) {
@@ -177,8 +177,8 @@ void AgentWorld::carry_out(NodeHost& node) {
   AgentOutput& out = node.out();
   for (std::size_t i = 0; i < out.actions.size(); ++i) act(node, out.actions[i]);
   if (tap_ != nullptr) {
-    for (const AgentRemark& remark : out.remarks)
-      if (remark.note == AgentNote::Fenced) tap_->on_fenced(now(), node.id(), false);
+    for (const AgentNotice& notice : out.notices)
+      if (notice.note == AgentNote::Fenced) tap_->on_fenced(now(), node.id(), false);
     if (node.agent().holds_lease())
       tap_->on_lease(now(), node.id(), node.lease_epoch(), node.lease_until());
   }
@@ -195,8 +195,8 @@ void AgentWorld::carry_out(NodeHost& node) {
     if (Message* message = compose_to_leader(node.id(), MessageKind::Beat)) {
       message->beat = *out.heartbeat;
       message->measured.clear();
-      if (somebody_watches_) measure(node, message->measured);
-      message->lost_devices = registers ? room_.lost_devices(node.id()) : 0;
+      if (any_watched_) measure(node, message->measured);
+      message->lost_devices = registers ? cluster_.lost_devices(node.id()) : 0;
       message->leaves_at = registers ? following_[node.id().index()].leaves_at : Instant::never();
       send(registers);
     }
@@ -208,12 +208,12 @@ void AgentWorld::carry_out(NodeHost& node) {
 // A worker that hangs measures nothing.
 void AgentWorld::measure(const NodeHost& node, std::vector<ProfilingChanged>& measured) const {
   for (const auto& [name, process] : node.processes()) {
-    const LiveJob* job = room_.job(name.job);
+    const LiveJob* job = cluster_.job(name.job);
     if (job == nullptr || process.state != AgentWorkerState::Ready) continue;
     for (const ModelWorker& worker : job->workers) {
       if (worker.incarnation != name.incarnation || worker.birth_rank != name.birth_rank) continue;
       if (worker.hung || worker.stopping || !worker.alive) continue;
-      const double step_time = room_.slowness(worker);
+      const double step_time = cluster_.slowness(worker);
       measured.push_back(
           {name.job, process.generation, process.rank, {{"step_time_s", step_time}}});
     }
@@ -225,17 +225,18 @@ void AgentWorld::act(NodeHost& node, const AgentAction& action) {
     node.spawned(*spawn);
     if (tap_ != nullptr)
       tap_->on_process_started(now(), node.truth_of(node.processes().at(spawn->worker)));
-    return room_.act(node.id(), *spawn);
+    return cluster_.act(node.id(), *spawn);
   }
-  if (const auto* signal = std::get_if<SignalWorker>(&action)) return room_.act(node.id(), *signal);
+  if (const auto* signal = std::get_if<SignalWorker>(&action))
+    return cluster_.act(node.id(), *signal);
   if (const auto* tell = std::get_if<TellMembership>(&action)) {
     node.told(*tell);
     const auto process = node.processes().find(tell->worker);
     if (tap_ != nullptr && process != node.processes().end())
       tap_->on_process_moved(now(), node.truth_of(process->second));
-    return room_.act(node.id(), *tell);
+    return cluster_.act(node.id(), *tell);
   }
-  room_.act(node.id(), std::get<PassToSubMaster>(action));
+  cluster_.act(node.id(), std::get<PassToSubMaster>(action));
 }
 
 void AgentWorld::wake_node_at(NodeHost& node) {
@@ -266,7 +267,8 @@ void AgentWorld::kill_by_shims(NodeHost& node) {
   if (tap_ != nullptr) tap_->on_fenced(now(), node.id(), true);
   std::vector<WorkerName> names;
   for (const auto& [name, worker] : node.processes()) names.push_back(name);
-  for (const WorkerName& name : names) room_.act(node.id(), SignalWorker{name, WorkerSignal::Kill});
+  for (const WorkerName& name : names)
+    cluster_.act(node.id(), SignalWorker{name, WorkerSignal::Kill});
   drain();
 }
 

@@ -1,4 +1,4 @@
-// What a simulated world supplies to a ControllerHost: an ear and a mouth for each leader, and
+// What a simulated world supplies to a ControllerHost: what each leader hears and sends, and
 // time.
 #pragma once
 

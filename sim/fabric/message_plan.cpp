@@ -8,12 +8,12 @@
 namespace orrery::sim {
 namespace {
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kNone = UINT32_MAX;
 
 // Collects messages, and pairs of one that comes first and one that waits for it.
 class Planner {
  public:
-  // Adds a message behind others; `kNobody` among them counts for nothing.
+  // Adds a message behind others; `kNone` among them counts for nothing.
   std::uint32_t add(NodeId from,
                     NodeId to,
                     double bytes,
@@ -21,7 +21,7 @@ class Planner {
     const auto number = static_cast<std::uint32_t>(plan_.messages.size());
     PlannedMessage message{from, to, bytes};
     for (const std::uint32_t earlier : behind) {
-      if (earlier == kNobody) continue;
+      if (earlier == kNone) continue;
       ++message.waits_for;
       message.round = std::max(message.round, plan_.messages[earlier].round + 1);
       waits_.emplace_back(earlier, number);
@@ -52,7 +52,7 @@ void add_ring(Planner& planner, const Exchange& exchange) {
   const auto& members = exchange.members;
   const std::size_t n = members.size();
   const double bytes = exchange.bytes / static_cast<double>(n);
-  std::vector<std::uint32_t> last(n, kNobody);
+  std::vector<std::uint32_t> last(n, kNone);
   for (std::size_t round = 0; round < 2 * (n - 1); ++round) {
     std::vector<std::uint32_t> sent(n);
     for (std::size_t i = 0; i < n; ++i)
@@ -65,12 +65,12 @@ void add_ring(Planner& planner, const Exchange& exchange) {
 void add_all_to_all(Planner& planner, const Exchange& exchange) {
   const auto& members = exchange.members;
   const std::size_t n = members.size();
-  std::vector<std::uint32_t> last(n, kNobody);
+  std::vector<std::uint32_t> last(n, kNone);
   for (std::size_t round = 1; round < n; ++round) {
     std::vector<std::uint32_t> sent(n);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t heard_from = (i + n - (round - 1)) % n;
-      const std::uint32_t heard = round == 1 ? kNobody : last[heard_from];
+      const std::uint32_t heard = round == 1 ? kNone : last[heard_from];
       sent[i] = planner.add(members[i], members[(i + round) % n], exchange.bytes, {heard, last[i]});
     }
     last = std::move(sent);
@@ -83,10 +83,10 @@ void add_tree(Planner& planner, const Exchange& exchange, bool reduce, std::uint
   const auto& members = exchange.members;
   const std::size_t n = members.size();
   const double bytes = exchange.bytes / pieces;
-  std::vector<std::uint32_t> up(n, kNobody);
-  std::vector<std::uint32_t> down(n, kNobody);
+  std::vector<std::uint32_t> up(n, kNone);
+  std::vector<std::uint32_t> down(n, kNone);
   const auto of = [n](const std::vector<std::uint32_t>& edges, std::size_t i) {
-    return i < n ? edges[i] : kNobody;
+    return i < n ? edges[i] : kNone;
   };
   for (std::uint32_t piece = 0; piece < pieces; ++piece) {
     for (std::size_t i = n; reduce && i-- > 1;)
@@ -106,12 +106,12 @@ void add_chain(Planner& planner, const Exchange& exchange, std::uint32_t pieces)
   const auto& members = exchange.members;
   const std::size_t edges = members.size() - 1;
   const double bytes = exchange.bytes / pieces;
-  std::vector<std::uint32_t> forth(edges, kNobody);
-  std::vector<std::uint32_t> back(edges, kNobody);
+  std::vector<std::uint32_t> forth(edges, kNone);
+  std::vector<std::uint32_t> back(edges, kNone);
   for (std::uint32_t piece = 0; piece < pieces; ++piece) {
     for (std::size_t i = 0; i < edges; ++i)
-      forth[i] = planner.add(
-          members[i], members[i + 1], bytes, {i == 0 ? kNobody : forth[i - 1], forth[i]});
+      forth[i] =
+          planner.add(members[i], members[i + 1], bytes, {i == 0 ? kNone : forth[i - 1], forth[i]});
     for (std::size_t i = edges; i-- > 0;)
       back[i] = planner.add(
           members[i + 1], members[i], bytes, {i + 1 == edges ? forth[i] : back[i + 1], back[i]});

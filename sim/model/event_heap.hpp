@@ -1,4 +1,4 @@
-// The machine room's future: what happens when, in one order for equal instants.
+// The simulated cluster's future: what happens when, in one order for equal instants.
 #pragma once
 
 #include <algorithm>

@@ -13,38 +13,38 @@ constexpr std::int64_t kLinkSamples = 1000;
 }  // namespace
 
 void FabricLinks::slow(const scenarios::Fault& fault) {
-  if (staged_ == nullptr || room_.scenario.fidelity == scenarios::Fidelity::L0) return;
+  if (staged_ == nullptr || cluster_.scenario.fidelity == scenarios::Fidelity::L0) return;
   for (const NodeId node : fault.nodes) slow_one(node, fault);
   if (!fault.nodes.empty()) return;
-  for (std::uint32_t n = 0; n < room_.nodes.size(); ++n) slow_one(NodeId{n}, fault);
+  for (std::uint32_t n = 0; n < cluster_.nodes.size(); ++n) slow_one(NodeId{n}, fault);
 }
 
 void FabricLinks::slow_one(NodeId id, const scenarios::Fault& fault) {
-  ModelNode& node = room_.nodes[id];
+  ModelNode& node = cluster_.nodes[id];
   node.link_share = std::min(node.link_share, fault.factor);
-  node.link_whole_at = std::max(node.link_whole_at, room_.now + fault.lasting);
+  node.link_whole_at = std::max(node.link_whole_at, cluster_.now + fault.lasting);
   if (!node.link_whole_at.is_never())
-    room_.future.push(node.link_whole_at, FutureKind::LinkWhole, id.value);
-  staged_->set_link_share(id, node.link_share, room_.now);
+    cluster_.future.push(node.link_whole_at, FutureKind::LinkWhole, id.value);
+  staged_->set_link_share(id, node.link_share, cluster_.now);
 }
 
 void FabricLinks::restore(NodeId id) {
-  ModelNode& node = room_.nodes[id];
-  if (node.link_whole_at > room_.now) return;
+  ModelNode& node = cluster_.nodes[id];
+  if (node.link_whole_at > cluster_.now) return;
   node.link_share = 1;
-  staged_->set_link_share(id, 1, room_.now);
+  staged_->set_link_share(id, 1, cluster_.now);
 }
 
 void FabricLinks::watch(Duration every, LinkWatcher watcher) {
   samples_every_ = every;
   watcher_ = std::move(watcher);
-  room_.future.push(room_.now, FutureKind::LinkSample, 0);
+  cluster_.future.push(cluster_.now, FutureKind::LinkSample, 0);
 }
 
 void FabricLinks::tell_watcher() {
   std::vector<double> shares;
   staged_->fabric().link_use(shares);
-  watcher_(room_.now, shares);
+  watcher_(cluster_.now, shares);
   if (++samples_ % kLinkSamples == 0) samples_every_ = samples_every_ * 2;
 }
 

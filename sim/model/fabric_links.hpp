@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "sim/model/room_state.hpp"
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/staged_work.hpp"
 
 namespace orrery::sim {
@@ -15,8 +15,8 @@ using LinkWatcher = std::function<void(Instant, std::span<const double>)>;
 
 class FabricLinks {
  public:
-  /// `room` outlives the object, and `staged`, which is null without a fabric.
-  FabricLinks(RoomState& room, StagedWork* staged) : room_(room), staged_(staged) {}
+  /// `cluster` outlives the object, and `staged`, which is null without a fabric.
+  FabricLinks(ClusterState& cluster, StagedWork* staged) : cluster_(cluster), staged_(staged) {}
 
   /// The links of the fault's nodes, or of all where it names none, lose bandwidth.
   void slow(const scenarios::Fault& fault);
@@ -33,14 +33,15 @@ class FabricLinks {
   void sample(MoreToCome more_to_come) {
     tell_watcher();
     // Where nothing else will happen, looking would never end.
-    if (more_to_come()) room_.future.push(room_.now + samples_every_, FutureKind::LinkSample, 0);
+    if (more_to_come())
+      cluster_.future.push(cluster_.now + samples_every_, FutureKind::LinkSample, 0);
   }
 
  private:
   void slow_one(NodeId node, const scenarios::Fault& fault);
   void tell_watcher();
 
-  RoomState& room_;
+  ClusterState& cluster_;
   StagedWork* staged_;
   LinkWatcher watcher_;
   Duration samples_every_;

@@ -8,20 +8,20 @@ namespace orrery::sim {
 ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source, Fabric* fabric)
     : scenario_(scenario),
       contacts_(static_cast<std::size_t>(scenario.node_count())),
-      room_(scenario, source, *this, fabric) {}
+      cluster_(scenario, source, *this, fabric) {}
 
 bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
   while (at_once_.empty()) {
     const Instant watched = watch_.empty() ? Instant::never() : watch_.top().at;
-    const Instant next = std::min(room_.next(std::min(watched, deadline)), watched);
+    const Instant next = std::min(cluster_.next(std::min(watched, deadline)), watched);
     // Without jobs to come or to end, what else may happen to the nodes is of no interest.
-    const bool idle = (next.is_never() && !room_.is_busy()) || !room_.work_left();
+    const bool idle = (next.is_never() && !cluster_.is_busy()) || !cluster_.work_left();
     if (idle || next > deadline) {
-      if (!deadline.is_never()) room_.wait_to(deadline);
+      if (!deadline.is_never()) cluster_.wait_to(deadline);
       return !idle;
     }
-    room_.pass_to(next);
-    watch_until(room_.now());
+    cluster_.pass_to(next);
+    watch_until(cluster_.now());
   }
   std::move(at_once_.begin(), at_once_.end(), std::back_inserter(events));
   at_once_.clear();
@@ -29,15 +29,15 @@ bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
 }
 
 void ModelWorld::issue(const Command& command) {
-  std::visit([this](const auto& body) { room_.obey(body); }, command.body);
+  std::visit([this](const auto& body) { cluster_.obey(body); }, command.body);
 }
 
 void ModelWorld::emit(Origin origin, Instant occurred_at, EventBody body) {
-  at_once_.push_back({room_.now(), occurred_at, origin, std::move(body)});
+  at_once_.push_back({cluster_.now(), occurred_at, origin, std::move(body)});
 }
 
 void ModelWorld::on_outside(EventBody body) {
-  emit(Origin::External, room_.now(), std::move(body));
+  emit(Origin::External, cluster_.now(), std::move(body));
 }
 
 // Reports runs of workers that were born together with ranks one after the other as one event.
@@ -68,29 +68,29 @@ void ModelWorld::on_workers(JobId job,
 }
 
 void ModelWorld::on_progress(NodeId from, ProgressReported progress) {
-  if (!from.is_none() && room_.is_mute(from)) return;
-  emit(Origin::External, room_.now(), std::move(progress));
+  if (!from.is_none() && cluster_.is_mute(from)) return;
+  emit(Origin::External, cluster_.now(), std::move(progress));
 }
 
 void ModelWorld::on_suspected(NodeId, WorkerSuspected suspicion) {
-  emit(Origin::External, room_.now(), suspicion);
+  emit(Origin::External, cluster_.now(), suspicion);
 }
 
 void ModelWorld::on_sub_master(NodeId, const ModelWorker&, SubMasterSaid said) {
-  emit(Origin::Reaction, room_.now(), said);
+  emit(Origin::Reaction, cluster_.now(), said);
 }
 
 void ModelWorld::on_devices_lost(DevicesLost lost) {
-  if (!room_.is_mute(lost.node)) emit(Origin::External, room_.now(), lost);
+  if (!cluster_.is_mute(lost.node)) emit(Origin::External, cluster_.now(), lost);
 }
 
 void ModelWorld::on_devices_back(NodeId node) {
-  if (room_.is_mute(node)) return;
-  emit(Origin::External, room_.now(), DevicesLost{node, 0});
+  if (cluster_.is_mute(node)) return;
+  emit(Origin::External, cluster_.now(), DevicesLost{node, 0});
 }
 
 void ModelWorld::on_node_leaving(NodeLeaving leaving) {
-  if (!room_.is_mute(leaving.node)) emit(Origin::External, room_.now(), leaving);
+  if (!cluster_.is_mute(leaving.node)) emit(Origin::External, cluster_.now(), leaving);
 }
 
 void ModelWorld::on_fault(const scenarios::Fault& fault) {
@@ -101,9 +101,9 @@ void ModelWorld::on_fault(const scenarios::Fault& fault) {
     for (std::uint32_t n = 0; n < contacts_.size(); ++n) cut(NodeId{n}, fault.lasting);
     return;
   }
-  room_.troubles().push_back("fault at " + std::to_string(room_.now().in_seconds()) +
-                             " s: this world does not model kind " +
-                             std::string(to_string(fault.kind)) + "; nothing was done");
+  cluster_.warnings().push_back("fault at " + std::to_string(cluster_.now().in_seconds()) +
+                                " s: this world does not model kind " +
+                                std::string(to_string(fault.kind)) + "; nothing was done");
 }
 
 void ModelWorld::on_struck(std::uint32_t index) {
@@ -128,14 +128,14 @@ void ModelWorld::watch_until(Instant now) {
 void ModelWorld::lose_contact(NodeId node) {
   Contact& contact = contacts_[node.index()];
   if (!contact.lost_at.is_never()) return;
-  contact.lost_at = room_.now();
-  watch_.push(room_.now() + scenario_.settings.node_lease, FutureKind::NodeDown, node.value);
+  contact.lost_at = cluster_.now();
+  watch_.push(cluster_.now() + scenario_.settings.node_lease, FutureKind::NodeDown, node.value);
 }
 
 void ModelWorld::notice_silence(NodeId node) {
   const Instant lost_at = contacts_[node.index()].lost_at;
-  if (room_.now() < lost_at + scenario_.settings.node_lease) return;
-  room_.bury(node);
+  if (cluster_.now() < lost_at + scenario_.settings.node_lease) return;
+  cluster_.forget(node);
   emit(Origin::External, lost_at, NodeSilent{node});
 }
 
@@ -143,16 +143,16 @@ void ModelWorld::notice_silence(NodeId node) {
 // and all else is lost.
 void ModelWorld::hear_again(NodeId node) {
   contacts_[node.index()].lost_at = Instant::never();
-  room_.bury(node);
-  emit(Origin::External, room_.now(), NodeReturned{node, room_.complete_list(node)});
+  cluster_.forget(node);
+  emit(Origin::External, cluster_.now(), NodeReturned{node, cluster_.complete_list(node)});
   // A node that returns counts as repaired, so what is not is told after that.
-  if (room_.lost_devices(node) != 0) on_devices_lost({node, room_.lost_devices(node)});
+  if (cluster_.lost_devices(node) != 0) on_devices_lost({node, cluster_.lost_devices(node)});
 }
 
 void ModelWorld::on_node_down(NodeId node) { lose_contact(node); }
 
 void ModelWorld::on_node_up(NodeId node) {
-  if (!room_.is_mute(node)) hear_again(node);
+  if (!cluster_.is_mute(node)) hear_again(node);
 }
 
 void ModelWorld::cut(NodeId node, Duration lasting) {
@@ -160,26 +160,26 @@ void ModelWorld::cut(NodeId node, Duration lasting) {
   const Duration lease = scenario_.settings.node_lease - scenario_.settings.fence_margin;
   if (lasting <= lease) return;
   Contact& contact = contacts_[node.index()];
-  const Instant now = room_.now();
-  if (!room_.is_mute(node)) {
+  const Instant now = cluster_.now();
+  if (!cluster_.is_mute(node)) {
     contact.cut_until = now;
     contact.fence.renew(Epoch{1}, now + lease);
     watch_.push(contact.fence.lease_until(), FutureKind::Departure, node.value);
   }
   contact.cut_until = std::max(contact.cut_until, now + lasting);
   if (!contact.cut_until.is_never()) watch_.push(contact.cut_until, FutureKind::NodeUp, node.value);
-  room_.mute(node, true);
+  cluster_.mute(node, true);
   lose_contact(node);
 }
 
 void ModelWorld::fence(NodeId node) {
-  if (contacts_[node.index()].fence.must_kill(room_.now())) room_.kill_all(node);
+  if (contacts_[node.index()].fence.must_kill(cluster_.now())) cluster_.kill_all(node);
 }
 
 void ModelWorld::heal(NodeId node) {
-  if (!room_.is_mute(node) || contacts_[node.index()].cut_until > room_.now()) return;
-  room_.mute(node, false);
-  if (!room_.is_down(node)) hear_again(node);
+  if (!cluster_.is_mute(node) || contacts_[node.index()].cut_until > cluster_.now()) return;
+  cluster_.mute(node, false);
+  if (!cluster_.is_down(node)) hear_again(node);
 }
 
 }  // namespace orrery::sim

@@ -11,49 +11,49 @@
 #include "core/driver/world.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/event_heap.hpp"
-#include "sim/model/machine_room.hpp"
+#include "sim/model/simulated_cluster.hpp"
 
 namespace orrery::sim {
 
-/// A machine room under instant control: orders reach every worker at once, what happens is known
-/// at once, and silence is noticed when a lease runs out.
+/// A simulated cluster under instant control: orders reach every worker at once, what happens is
+/// known at once, and silence is noticed when a lease runs out.
 ///
 /// Without messages a cut link or a dead agent is a node out of contact, whichever way: for less
 /// than the lease less the fence margin nothing comes of it; for longer its workers are fenced
 /// then, orders do not reach it, and it is silent when its lease runs out. Faults of single
-/// messages, of the controller, its store and clocks are left out, and `troubles` says so.
-class ModelWorld final : public World, private RoomListener {
+/// messages, of the controller, its store and clocks are left out, and `warnings` says so.
+class ModelWorld final : public World, private ClusterListener {
  public:
   /// `scenario`, `source` and `fabric` (which may be null) outlive the world.
   ModelWorld(const scenarios::Scenario& scenario, JobSource& source, Fabric* fabric = nullptr);
 
-  Instant now() const override { return room_.now(); }
+  Instant now() const override { return cluster_.now(); }
 
   void issue(const Command& command) override;
   bool wait_events(Instant deadline, std::vector<Event>& events) override;
 
   /// A sentence for each thing that could not be modelled as asked (unprofiled placements).
-  const std::vector<std::string>& troubles() const { return room_.troubles(); }
+  const std::vector<std::string>& warnings() const { return cluster_.warnings(); }
 
   /// Jobs that were submitted so far; the last one's number is also its request id.
-  std::uint64_t submitted() const { return room_.submitted(); }
+  std::uint64_t submitted() const { return cluster_.submitted(); }
 
   /// Takes the name that a submission had in the workload's file; empty where it is the job's own.
-  std::string take_label(std::uint64_t request) { return room_.take_label(request); }
+  std::string take_label(std::uint64_t request) { return cluster_.take_label(request); }
 
   /// Fault `index` of the scenario strikes at `at`, not before now.
-  void strike(std::uint32_t index, Instant at) { room_.strike(index, at); }
+  void strike(std::uint32_t index, Instant at) { cluster_.strike(index, at); }
 
   /// `struck` is told of each fault of the scenario that has struck; it may call `strike`.
   void tell_strikes(std::function<void(std::uint32_t)> struck) { struck_ = std::move(struck); }
 
-  /// See MachineRoom.
+  /// See SimulatedCluster.
   void watch_links(Duration every, LinkWatcher watcher) {
-    room_.watch_links(every, std::move(watcher));
+    cluster_.watch_links(every, std::move(watcher));
   }
 
   /// The truth, for checkers.
-  const MachineRoom& room() const { return room_; }
+  const SimulatedCluster& cluster() const { return cluster_; }
 
  private:
   void on_outside(EventBody body) override;
@@ -94,7 +94,7 @@ class ModelWorld final : public World, private RoomListener {
   std::vector<Event> at_once_;                 ///< Happened now, not handed out yet.
   std::vector<Contact> contacts_;              ///< Per node.
   EventHeap watch_;  ///< When silence is noticed, workers are fenced, links healed.
-  MachineRoom room_;
+  SimulatedCluster cluster_;
 };
 
 }  // namespace orrery::sim

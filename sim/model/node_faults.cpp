@@ -24,49 +24,49 @@ void NodeFaults::strike(NodeId node, const scenarios::Fault& fault) {
 
 // The node dies with all it runs. Where it is down already, it may stay so for longer.
 void NodeFaults::go_down(NodeId id, Duration lasting) {
-  ModelNode& node = room_.nodes[id];
-  const Instant up_at = room_.now + lasting;
+  ModelNode& node = cluster_.nodes[id];
+  const Instant up_at = cluster_.now + lasting;
   if (node.down && up_at <= node.up_at) return;
   node.up_at = up_at;
   if (!up_at.is_never()) {
-    ++room_.comebacks;
-    room_.future.push(up_at, FutureKind::NodeUp, id.value);
+    ++cluster_.comebacks;
+    cluster_.future.push(up_at, FutureKind::NodeUp, id.value);
   }
   if (node.down) return;
   node.down = true;
   processes_.kill_all(id);
-  room_.listener.on_node_down(id);
+  cluster_.listener.on_node_down(id);
 }
 
 // A repair is over, unless the node came back earlier or broke again since.
 void NodeFaults::repaired(NodeId node) {
-  --room_.comebacks;
-  if (room_.nodes[node].up_at <= room_.now) come_up(node);
+  --cluster_.comebacks;
+  if (cluster_.nodes[node].up_at <= cluster_.now) come_up(node);
 }
 
 // Whatever was wrong with the machine has been mended.
 void NodeFaults::come_up(NodeId id) {
-  ModelNode& node = room_.nodes[id];
+  ModelNode& node = cluster_.nodes[id];
   if (!node.down) return;
   node.down = false;
   const bool devices_lost = std::exchange(node.lost_devices, 0) != 0;
-  node.whole_at = room_.now;
-  room_.listener.on_node_up(id);
-  if (devices_lost) room_.listener.on_devices_back(id);
+  node.whole_at = cluster_.now;
+  cluster_.listener.on_node_up(id);
+  if (devices_lost) cluster_.listener.on_devices_back(id);
 }
 
 void NodeFaults::announce_departure(NodeId node, const scenarios::Fault& fault) {
-  if (room_.nodes[node].down) return;
-  const Instant until = room_.now + fault.notice;
-  ++room_.named_futures;
-  room_.future.push(
+  if (cluster_.nodes[node].down) return;
+  const Instant until = cluster_.now + fault.notice;
+  ++cluster_.named_futures;
+  cluster_.future.push(
       until, FutureKind::Departure, node.value, 0, static_cast<std::uint32_t>(departures_.size()));
   departures_.push_back(fault.lasting);
-  room_.listener.on_node_leaving(NodeLeaving{node, until});
+  cluster_.listener.on_node_leaving(NodeLeaving{node, until});
 }
 
 void NodeFaults::departure(NodeId node, std::uint32_t index) {
-  --room_.named_futures;
+  --cluster_.named_futures;
   go_down(node, departures_[index]);
 }
 
@@ -74,44 +74,45 @@ void NodeFaults::departure(NodeId node, std::uint32_t index) {
 
 // The loss is noticed before the workers end of it.
 void NodeFaults::lose_devices(NodeId id, std::uint64_t devices, Duration lasting) {
-  ModelNode& node = room_.nodes[id];
+  ModelNode& node = cluster_.nodes[id];
   if (node.down || devices == 0) return;
   node.lost_devices |= devices;
-  node.whole_at = std::max(node.whole_at, room_.now + lasting);
+  node.whole_at = std::max(node.whole_at, cluster_.now + lasting);
   if (!node.whole_at.is_never()) {
-    ++room_.comebacks;
-    room_.future.push(node.whole_at, FutureKind::DevicesBack, id.value);
+    ++cluster_.comebacks;
+    cluster_.future.push(node.whole_at, FutureKind::DevicesBack, id.value);
   }
-  room_.listener.on_devices_lost(DevicesLost{id, node.lost_devices});
+  cluster_.listener.on_devices_lost(DevicesLost{id, node.lost_devices});
   processes_.abort_on(id, devices);
 }
 
 void NodeFaults::devices_repaired(NodeId id) {
-  --room_.comebacks;
-  ModelNode& node = room_.nodes[id];
-  if (node.lost_devices == 0 || node.whole_at > room_.now) return;
+  --cluster_.comebacks;
+  ModelNode& node = cluster_.nodes[id];
+  if (node.lost_devices == 0 || node.whole_at > cluster_.now) return;
   node.lost_devices = 0;
-  room_.listener.on_devices_back(id);
+  cluster_.listener.on_devices_back(id);
 }
 
 // --- slow nodes ---
 
 void NodeFaults::slow_down(NodeId id, const scenarios::Fault& fault) {
-  ModelNode& node = room_.nodes[id];
+  ModelNode& node = cluster_.nodes[id];
   node.slow = std::max(node.slow, fault.factor);
-  node.quick_at = std::max(node.quick_at, room_.now + fault.lasting);
-  if (!node.quick_at.is_never()) room_.future.push(node.quick_at, FutureKind::NodeQuick, id.value);
+  node.quick_at = std::max(node.quick_at, cluster_.now + fault.lasting);
+  if (!node.quick_at.is_never())
+    cluster_.future.push(node.quick_at, FutureKind::NodeQuick, id.value);
   pace_all_on(id);
 }
 
 void NodeFaults::fast_again(NodeId node) {
-  if (room_.nodes[node].quick_at > room_.now) return;
-  room_.nodes[node].slow = 1;
+  if (cluster_.nodes[node].quick_at > cluster_.now) return;
+  cluster_.nodes[node].slow = 1;
   pace_all_on(node);
 }
 
 void NodeFaults::pace_all_on(NodeId node) {
-  room_.jobs.for_each_placed([&](LiveJob& job) {
+  cluster_.jobs.for_each_placed([&](LiveJob& job) {
     const bool here = std::any_of(job.workers.begin(),
                                   job.workers.end(),
                                   [&](const ModelWorker& w) { return w.node == node && w.alive; });
@@ -126,38 +127,38 @@ void NodeFaults::pace_all_on(NodeId node) {
 void NodeFaults::exclude(NodeId node, const scenarios::Fault& fault) {
   const bool excluded = fault.kind == scenarios::FaultKind::Cordon;
   if (excluded && !fault.lasting.is_forever()) {
-    ++room_.comebacks;
-    room_.future.push(room_.now + fault.lasting, FutureKind::LetIn, node.value);
+    ++cluster_.comebacks;
+    cluster_.future.push(cluster_.now + fault.lasting, FutureKind::LetIn, node.value);
   }
-  room_.listener.on_outside(ExclusionRequested{0, node, excluded});
+  cluster_.listener.on_outside(ExclusionRequested{0, node, excluded});
 }
 
 void NodeFaults::let_in(NodeId node) {
-  --room_.comebacks;
-  room_.listener.on_outside(ExclusionRequested{0, node, false});
+  --cluster_.comebacks;
+  cluster_.listener.on_outside(ExclusionRequested{0, node, false});
 }
 
 // --- nodes that are replaced ---
 
 void NodeFaults::relaunch(const RelaunchNodes& order) {
-  if (room_.scenario.relaunch.answer == scenarios::RelaunchAnswer::TimesOut) return;
-  ++room_.named_futures;
-  room_.future.push(room_.now + room_.scenario.relaunch.after,
-                    FutureKind::Relaunched,
-                    static_cast<std::uint32_t>(relaunches_.size()));
+  if (cluster_.scenario.relaunch.answer == scenarios::RelaunchAnswer::TimesOut) return;
+  ++cluster_.named_futures;
+  cluster_.future.push(cluster_.now + cluster_.scenario.relaunch.after,
+                       FutureKind::Relaunched,
+                       static_cast<std::uint32_t>(relaunches_.size()));
   relaunches_.push_back(order);
 }
 
 void NodeFaults::relaunched(std::uint32_t index) {
-  --room_.named_futures;
+  --cluster_.named_futures;
   const RelaunchNodes& order = relaunches_[index];
   NodesRelaunched answer{order.job, order.incident, {}, {}};
-  switch (room_.scenario.relaunch.answer) {
+  switch (cluster_.scenario.relaunch.answer) {
     case scenarios::RelaunchAnswer::Replaced:
       answer.replaced = order.nodes;
       break;
     case scenarios::RelaunchAnswer::Partial: {
-      const auto count = static_cast<std::size_t>(room_.scenario.relaunch.count);
+      const auto count = static_cast<std::size_t>(cluster_.scenario.relaunch.count);
       answer.replaced.assign(
           order.nodes.begin(),
           order.nodes.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.nodes.size())));
@@ -171,17 +172,17 @@ void NodeFaults::relaunched(std::uint32_t index) {
       break;
   }
   const std::vector<NodeId> replaced = answer.replaced;
-  room_.listener.on_outside(std::move(answer));
+  cluster_.listener.on_outside(std::move(answer));
   for (const NodeId node : replaced) replace(node);
 }
 
 // A new machine in place of the old one, which takes along all that it ran.
 void NodeFaults::replace(NodeId id) {
-  ModelNode& node = room_.nodes[id];
+  ModelNode& node = cluster_.nodes[id];
   if (!node.down) {
     node.down = true;
     processes_.kill_all(id);
-    room_.listener.on_node_down(id);
+    cluster_.listener.on_node_down(id);
   }
   node.slow = 1;
   come_up(id);

@@ -1,22 +1,22 @@
-// What happens to the nodes of the machine room, and through them to all that runs there: they go
-// down and come back, lose devices, are slow, leave, and are replaced.
+// What happens to the nodes of the simulated cluster, and through them to all that runs there: they
+// go down and come back, lose devices, are slow, leave, and are replaced.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "core/record/command.hpp"
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/processes.hpp"
 #include "sim/model/progress.hpp"
-#include "sim/model/room_state.hpp"
 
 namespace orrery::sim {
 
 class NodeFaults {
  public:
   /// All outlive the object.
-  NodeFaults(RoomState& room, Progress& progress, Processes& processes)
-      : room_(room), progress_(progress), processes_(processes) {}
+  NodeFaults(ClusterState& cluster, Progress& progress, Processes& processes)
+      : cluster_(cluster), progress_(progress), processes_(processes) {}
 
   /// A fault that is of a node and not of its workers.
   void strike(NodeId node, const scenarios::Fault& fault);
@@ -27,7 +27,7 @@ class NodeFaults {
   /// The modelled extension is asked for new machines (`Scenario::relaunch`).
   void relaunch(const RelaunchNodes& order);
 
-  // --- what the room's future holds for them: one function per kind ---
+  // --- what the cluster's future holds for them: one function per kind ---
 
   void departure(NodeId node, std::uint32_t index);
   void repaired(NodeId node);
@@ -45,7 +45,7 @@ class NodeFaults {
   void pace_all_on(NodeId node);
   void replace(NodeId node);
 
-  RoomState& room_;
+  ClusterState& cluster_;
   Progress& progress_;
   Processes& processes_;
   std::vector<Duration> departures_;       ///< How long the node stays down, in order of notice.

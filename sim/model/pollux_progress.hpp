@@ -3,14 +3,14 @@
 
 #include <optional>
 
-#include "sim/model/room_state.hpp"
+#include "sim/model/cluster_state.hpp"
 
 namespace orrery::sim {
 
 class PolluxProgress {
  public:
-  /// `room` outlives the object.
-  explicit PolluxProgress(RoomState& room) : room_(room) {}
+  /// `cluster` outlives the object.
+  explicit PolluxProgress(ClusterState& cluster) : cluster_(cluster) {}
 
   /// The job's workers are where the plan put them: ranks in order, nodes as they come.
   void place(LiveJob& job);
@@ -23,18 +23,18 @@ class PolluxProgress {
   template <class Completed>
   void tick(Completed completed) {
     scheduled_ = false;
-    room_.jobs.for_each_placed([&](LiveJob& job) {
+    cluster_.jobs.for_each_placed([&](LiveJob& job) {
       if (!job.pollux) return;
       if (const std::optional<Instant> at = advance(job)) completed(job, *at);
     });
-    if (!room_.jobs.placed().empty()) schedule();
+    if (!cluster_.jobs.placed().empty()) schedule();
   }
 
  private:
   void schedule();
   std::optional<Instant> advance(LiveJob& job);
 
-  RoomState& room_;
+  ClusterState& cluster_;
   bool scheduled_ = false;
 };
 

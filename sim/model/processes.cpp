@@ -15,28 +15,28 @@ constexpr std::int32_t kAborted = 134;  // By SIGABRT: what a process does whose
 void Processes::create(LiveJob& job, ModelWorker worker) {
   if (job.workers.empty()) {
     job.running = false;
-    room_.jobs.place(job.id);
+    cluster_.jobs.place(job.id);
   }
-  const ModelNode& node = room_.nodes[worker.node];
-  worker.since = room_.now;
+  const ModelNode& node = cluster_.nodes[worker.node];
+  worker.since = cluster_.now;
   worker.alive = !node.down && !node.mute;
   if (node.slow > 1) job.hampered = true;
   job.workers.push_back(worker);
 }
 
 void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
-  const scenarios::Timing& timing = room_.scenario.timing;
+  const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
   if (timing.mode != scenarios::TimingMode::Pollux) {
     delay = job.job.ready_after.value_or(timing.start);
     if (job.safe > 0 && !delay.is_forever()) delay += timing.restore;
   }
   if (delay.is_forever()) return;
-  room_.future.push(room_.now + delay,
-                    FutureKind::Ready,
-                    job.id.value,
-                    incarnation.value,
-                    only.is_none() ? 0 : only.value + 1);
+  cluster_.future.push(cluster_.now + delay,
+                       FutureKind::Ready,
+                       job.id.value,
+                       incarnation.value,
+                       only.is_none() ? 0 : only.value + 1);
 }
 
 void Processes::come_up(LiveJob& job, const Future& future) {
@@ -54,8 +54,8 @@ void Processes::come_up(LiveJob& job, const Future& future) {
       up.push_back(worker);
     }
   }
-  tell(job, up, WorkerFact::Ready, 0, room_.now);
-  tell(job, refused, WorkerFact::LaunchFailed, 1, room_.now);
+  tell(job, up, WorkerFact::Ready, 0, cluster_.now);
+  tell(job, refused, WorkerFact::LaunchFailed, 1, cluster_.now);
   for (const ModelWorker& worker : refused) remove(job, worker);
   for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
   if (job.hampered) suspect_again(job);
@@ -63,7 +63,7 @@ void Processes::come_up(LiveJob& job, const Future& future) {
 }
 
 bool Processes::is_refused(LiveJob& job, const ModelWorker& worker) {
-  return (room_.nodes[worker.node].lost_devices & worker.devices) != 0 ||
+  return (cluster_.nodes[worker.node].lost_devices & worker.devices) != 0 ||
          scripts_.refuses(job, worker);
 }
 
@@ -95,18 +95,18 @@ void Processes::end_stopped(LiveJob& job) {
   std::vector<ModelWorker> gone;
   bool killed = false;
   for (ModelWorker& worker : job.workers) {
-    if (!worker.stopping || !worker.alive || worker.ends_at > room_.now) continue;
+    if (!worker.stopping || !worker.alive || worker.ends_at > cluster_.now) continue;
     killed = killed || (worker.hung && worker.generation == job.generation);
-    if (room_.nodes[worker.node].mute)
+    if (cluster_.nodes[worker.node].mute)
       worker.alive = false;
     else
       gone.push_back(worker);
   }
   std::erase_if(job.workers, [&](const ModelWorker& w) {
-    return w.stopping && w.alive && w.ends_at <= room_.now;
+    return w.stopping && w.alive && w.ends_at <= cluster_.now;
   });
   if (killed && job.running) progress_.lose(job);
-  tell(job, gone, WorkerFact::Exited, kAskedToStop, room_.now);
+  tell(job, gone, WorkerFact::Exited, kAskedToStop, cluster_.now);
   if (job.workers.empty()) release(job);
   drop_if_over(job);
 }
@@ -137,11 +137,11 @@ void Processes::take_away(LiveJob& job,
                           const ModelWorker& gone,
                           WorkerFact fact,
                           std::int32_t exit_code) {
-  if (room_.nodes[gone.node].mute) {
+  if (cluster_.nodes[gone.node].mute) {
     ModelWorker* dead = job.find(gone.incarnation, gone.birth_rank);
     dead->alive = dead->ready = false;
   } else {
-    tell(job, {&gone, 1}, fact, exit_code, room_.now);
+    tell(job, {&gone, 1}, fact, exit_code, cluster_.now);
     remove(job, gone);
   }
   progress_.pace(job, false);
@@ -162,13 +162,13 @@ void Processes::complete(LiveJob& job) {
   for (ModelWorker& worker : job.workers) {
     if (!ends(worker)) continue;
     job.parts_done.push_back(slot_of(worker.role, worker.local_rank));
-    if (room_.nodes[worker.node].mute)
+    if (cluster_.nodes[worker.node].mute)
       worker.alive = worker.ready = false;
     else
       done.push_back(worker);
   }
   std::erase_if(job.workers, ends);
-  tell(job, done, WorkerFact::Exited, 0, room_.now);
+  tell(job, done, WorkerFact::Exited, 0, cluster_.now);
   if (job.workers.empty()) release(job);
 }
 
@@ -184,7 +184,7 @@ void Processes::tell(const LiveJob& job,
                      WorkerFact fact,
                      std::int32_t exit_code,
                      Instant occurred_at) {
-  if (!workers.empty()) room_.listener.on_workers(job.id, workers, fact, exit_code, occurred_at);
+  if (!workers.empty()) cluster_.listener.on_workers(job.id, workers, fact, exit_code, occurred_at);
 }
 
 void Processes::remove(LiveJob& job, const ModelWorker& worker) {
@@ -196,7 +196,7 @@ void Processes::remove(LiveJob& job, const ModelWorker& worker) {
 
 // The job has no workers any more.
 void Processes::release(LiveJob& job) {
-  room_.jobs.unplace(job.id);
+  cluster_.jobs.unplace(job.id);
   progress_.release(job);
   pollux_.release(job);
 }
@@ -217,10 +217,10 @@ void Processes::drop_if_over(LiveJob& job) {
   if (some_stop || (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None)) return;
   if (!all_gone) {
     const std::vector<ModelWorker> kept = std::exchange(job.workers, {});
-    tell(job, kept, WorkerFact::Exited, 0, room_.now);
+    tell(job, kept, WorkerFact::Exited, 0, cluster_.now);
   }
   release(job);
-  room_.jobs.erase(job.id);
+  cluster_.jobs.erase(job.id);
 }
 
 // --- processes that hang or are slow ---
@@ -230,15 +230,15 @@ void Processes::expect(FutureKind kind,
                        const LiveJob& job,
                        const ModelWorker& worker) {
   if (after.is_forever()) return;
-  room_.future.push(
-      room_.now + after, kind, job.id.value, worker.incarnation.value, worker.birth_rank.value);
+  cluster_.future.push(
+      cluster_.now + after, kind, job.id.value, worker.incarnation.value, worker.birth_rank.value);
 }
 
 // No report tells that the job stands still: it is noticed after `hang_after`.
 void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
   if (worker.hung) return;
   worker.hung = true;
-  worker.hung_at = room_.now;
+  worker.hung_at = cluster_.now;
   job.hampered = true;
   expect(FutureKind::Suspect, job.job.spec->failover.hang_after, job, worker);
   expect(FutureKind::HangOver, lasting, job, worker);
@@ -249,14 +249,14 @@ void Processes::hang_over(LiveJob& job, ModelWorker& worker) {
   if (!worker.hung) return;
   worker.hung = false;
   if (worker.stopping) {  // It hears only now that it was asked.
-    worker.ends_at = std::min(worker.ends_at, room_.now + room_.scenario.timing.stop);
-    room_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);
+    worker.ends_at = std::min(worker.ends_at, cluster_.now + cluster_.scenario.timing.stop);
+    cluster_.future.push(worker.ends_at, FutureKind::Stopped, job.id.value);
   } else if (!worker.ready) {
-    room_.future.push(room_.now,
-                      FutureKind::Ready,
-                      job.id.value,
-                      worker.incarnation.value,
-                      worker.birth_rank.value + 1);
+    cluster_.future.push(cluster_.now,
+                         FutureKind::Ready,
+                         job.id.value,
+                         worker.incarnation.value,
+                         worker.birth_rank.value + 1);
   }
   progress_.pace(job, true);
 }
@@ -286,7 +286,7 @@ void Processes::slow_over(LiveJob& job, ModelWorker& worker) {
 // --- nodes ---
 
 void Processes::kill_all(NodeId node) {
-  room_.jobs.for_each_placed([&](LiveJob& job) {
+  cluster_.jobs.for_each_placed([&](LiveJob& job) {
     bool hit = false;
     for (ModelWorker& worker : job.workers) {
       if (worker.node != node || !worker.alive) continue;
@@ -300,8 +300,8 @@ void Processes::kill_all(NodeId node) {
   });
 }
 
-void Processes::bury(NodeId node) {
-  room_.jobs.for_each_placed([&](LiveJob& job) {
+void Processes::forget(NodeId node) {
+  cluster_.jobs.for_each_placed([&](LiveJob& job) {
     std::erase_if(job.workers, [&](const ModelWorker& w) { return w.node == node && !w.alive; });
     if (job.workers.empty()) release(job);
     drop_if_over(job);
@@ -312,9 +312,9 @@ void Processes::abort_on(NodeId node, std::uint64_t devices) {
   const auto aborts = [&](const ModelWorker& w) {
     return w.node == node && w.alive && (w.devices & devices) != 0;
   };
-  const std::vector<JobId> placed = room_.jobs.placed();
+  const std::vector<JobId> placed = cluster_.jobs.placed();
   for (const JobId id : placed)
-    while (LiveJob* job = room_.jobs.find(id)) {  // An end may take the job with it.
+    while (LiveJob* job = cluster_.jobs.find(id)) {  // An end may take the job with it.
       const auto worker = std::find_if(job->workers.begin(), job->workers.end(), aborts);
       if (worker == job->workers.end()) break;
       end(*job, *worker, WorkerFact::Exited, kAborted);
@@ -325,8 +325,8 @@ void Processes::abort_on(NodeId node, std::uint64_t devices) {
 
 std::vector<LivingProcess> Processes::living() const {
   std::vector<LivingProcess> out;
-  for (const JobId id : room_.jobs.placed())
-    for (const ModelWorker& w : room_.jobs.find(id)->workers)
+  for (const JobId id : cluster_.jobs.placed())
+    for (const ModelWorker& w : cluster_.jobs.find(id)->workers)
       if (w.alive)
         out.push_back({id,
                        w.role,
@@ -348,8 +348,8 @@ std::vector<LivingProcess> Processes::living() const {
 
 std::vector<RunningWorker> Processes::complete_list(NodeId node) const {
   std::vector<RunningWorker> out;
-  for (const JobId id : room_.jobs.placed())
-    for (const ModelWorker& w : room_.jobs.find(id)->workers)
+  for (const JobId id : cluster_.jobs.placed())
+    for (const ModelWorker& w : cluster_.jobs.find(id)->workers)
       if (w.node == node && w.alive) out.push_back({id, w.born, w.incarnation, w.birth_rank});
   return out;
 }

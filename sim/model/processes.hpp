@@ -1,4 +1,5 @@
-// The worker processes of the machine room: they start, come up, are told things, hang, and end.
+// The worker processes of the simulated cluster: they start, come up, are told things, hang, and
+// end.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 #include <vector>
 
 #include "core/agent/agent.hpp"
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/pollux_progress.hpp"
 #include "sim/model/progress.hpp"
-#include "sim/model/room_state.hpp"
 #include "sim/model/sub_masters.hpp"
 #include "sim/model/worker_scripts.hpp"
 
@@ -40,12 +41,12 @@ struct LivingProcess {
 class Processes {
  public:
   /// All outlive the object.
-  Processes(RoomState& room,
+  Processes(ClusterState& cluster,
             Progress& progress,
             PolluxProgress& pollux,
             WorkerScripts& scripts,
             SubMasters& sub_masters)
-      : room_(room),
+      : cluster_(cluster),
         progress_(progress),
         pollux_(pollux),
         scripts_(scripts),
@@ -82,7 +83,7 @@ class Processes {
   /// The controller has ended the job. It is forgotten when its last process is gone.
   void job_over(LiveJob& job);
 
-  // --- what the room's future holds for them ---
+  // --- what the cluster's future holds for them ---
 
   /// A future of kind Stopped: processes that were told to stop and have had their time end.
   void end_stopped(LiveJob& job);
@@ -109,7 +110,7 @@ class Processes {
   void kill_all(NodeId node);
 
   /// Forgets the dead of the node, of whom nothing was said.
-  void bury(NodeId node);
+  void forget(NodeId node);
 
   /// The processes on any of these devices end, as their devices are gone.
   void abort_on(NodeId node, std::uint64_t devices);
@@ -136,7 +137,7 @@ class Processes {
   void release(LiveJob& job);
   void drop_if_over(LiveJob& job);
 
-  RoomState& room_;
+  ClusterState& cluster_;
   Progress& progress_;
   PolluxProgress& pollux_;
   WorkerScripts& scripts_;

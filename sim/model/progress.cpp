@@ -12,25 +12,25 @@ constexpr double kRateNews = 0.05;
 
 }  // namespace
 
-Progress::Progress(RoomState& room, WorkerSpeeds& speeds, Fabric* fabric)
-    : room_(room), speeds_(speeds) {
-  if (fabric != nullptr) staged_.emplace(room.scenario, *fabric);
+Progress::Progress(ClusterState& cluster, WorkerSpeeds& speeds, Fabric* fabric)
+    : cluster_(cluster), speeds_(speeds) {
+  if (fabric != nullptr) staged_.emplace(cluster.scenario, *fabric);
 }
 
 void Progress::settle(LiveJob& job) {
   if (job.stages != nullptr && job.stages->on_fabric) {
     const double before = job.done;
-    staged_->settle(job, room_.now);
+    staged_->settle(job, cluster_.now);
     job.worked += job.done - before;
-    job.as_of = room_.now;
+    job.as_of = cluster_.now;
     if (staged_->checkpoint_interval(job) <= Duration::zero()) job.safe = job.done;
     return;
   }
-  job.safe = std::max(job.safe, job.safe_at(room_.now, checkpoint_interval(job)));
-  const double done = job.done_at(room_.now);
+  job.safe = std::max(job.safe, job.safe_at(cluster_.now, checkpoint_interval(job)));
+  const double done = job.done_at(cluster_.now);
   job.worked += done - job.done;
   job.done = done;
-  job.as_of = room_.now;
+  job.as_of = cluster_.now;
 }
 
 void Progress::adopt(LiveJob& job, Generation generation, std::uint32_t world_size) {
@@ -39,7 +39,7 @@ void Progress::adopt(LiveJob& job, Generation generation, std::uint32_t world_si
   job.generation = generation;
   job.world_size = world_size;
   if (job.running && changed)
-    job.paused_until = std::max(job.paused_until, room_.now + room_.scenario.timing.rescale);
+    job.paused_until = std::max(job.paused_until, cluster_.now + cluster_.scenario.timing.rescale);
 }
 
 void Progress::lose(LiveJob& job) {
@@ -61,12 +61,12 @@ void Progress::lose(LiveJob& job) {
 }
 
 void Progress::save_if_able(LiveJob& job) {
-  const bool somebody_hangs =
+  const bool any_hangs =
       job.hampered &&
       std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
         return w.hung && w.alive && !job.is_master(w);
       });
-  if (!somebody_hangs) job.safe = std::max(job.safe, job.done);
+  if (!any_hangs) job.safe = std::max(job.safe, job.done);
 }
 
 void Progress::halt(LiveJob& job) {
@@ -104,7 +104,7 @@ void Progress::tell(LiveJob& job, bool checkpointed) {
     progress.source = EstimateSource::Oracle;
     progress.remaining = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
   }
-  room_.listener.on_progress(job.spokesman(), progress);
+  cluster_.listener.on_progress(job.spokesman(), progress);
 }
 
 // Units per second of those who work now.
@@ -113,7 +113,7 @@ double Progress::rate_now(const LiveJob& job) const {
   // Who exchanges gradients waits for whoever is missing.
   if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
   double rate = scenarios::rate_of(job.job.work, job.ready_elastic());
-  const scenarios::Timing& timing = room_.scenario.timing;
+  const scenarios::Timing& timing = cluster_.scenario.timing;
   // Writing checkpoints takes its share of the time.
   if (timing.checkpoint_interval > Duration::zero() && timing.checkpoint_cost > Duration::zero())
     rate *= timing.checkpoint_interval.in_seconds() /
@@ -128,7 +128,7 @@ void Progress::pace(LiveJob& job, bool told) {
     if (job.stages != nullptr) job.stages->reload |= !job.running;
     job.running = true;
     job.forming = false;
-    job.running_since = room_.now;
+    job.running_since = cluster_.now;
   }
   if (has_stages(job) && job.running && job.is_whole()) form_stages(job);
   if (job.stages != nullptr && job.stages->on_fabric) return pace_stages(job, told);
@@ -137,10 +137,10 @@ void Progress::pace(LiveJob& job, bool told) {
   ++job.stamp;
   if (job.rate > 0 && job.job.work.units > 0) {
     const Duration left = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
-    room_.future.push(std::max(room_.now, job.paused_until) + left,
-                      FutureKind::Complete,
-                      job.id.value,
-                      job.stamp);
+    cluster_.future.push(std::max(cluster_.now, job.paused_until) + left,
+                         FutureKind::Complete,
+                         job.id.value,
+                         job.stamp);
   }
   if (job.rate <= 0) finish_what_is_done(job);
   if (told && job.rate != before) tell(job, false);
@@ -153,12 +153,12 @@ void Progress::finish_what_is_done(LiveJob& job) {
   if (all_done && std::any_of(job.workers.begin(), job.workers.end(), [&](const ModelWorker& w) {
         return job.is_required(w) && job.counts(w);
       }))
-    room_.future.push(room_.now, FutureKind::Complete, job.id.value, job.stamp);
+    cluster_.future.push(cluster_.now, FutureKind::Complete, job.id.value, job.stamp);
 }
 
 Duration Progress::checkpoint_interval(const LiveJob& job) const {
   return has_stages(job) ? staged_->checkpoint_interval(job)
-                         : room_.scenario.timing.checkpoint_interval;
+                         : cluster_.scenario.timing.checkpoint_interval;
 }
 
 void Progress::resume(LiveJob& job, std::uint32_t stamp) {
@@ -178,8 +178,8 @@ void Progress::form_stages(LiveJob& job) {
   if (job.stages->on_fabric)
     job.stages->restore_due = true;
   else
-    job.paused_until = std::max(job.paused_until,
-                                room_.now + Duration::from_seconds(staged_->restore_alone_s(job)));
+    job.paused_until = std::max(
+        job.paused_until, cluster_.now + Duration::from_seconds(staged_->restore_alone_s(job)));
 }
 
 bool Progress::stage_ended(LiveJob& job, const StageEnd& end) {
@@ -193,7 +193,7 @@ bool Progress::stage_ended(LiveJob& job, const StageEnd& end) {
 
 // What `pace` is for jobs whose rate is constant until something changes.
 void Progress::pace_stages(LiveJob& job, bool told) {
-  staged_->halt(job, room_.now);
+  staged_->halt(job, cluster_.now);
   ++job.stamp;
   if (job.running && !job.forming && job.is_whole() && job.done < job.job.work.units)
     return go_on(job, told);
@@ -206,20 +206,20 @@ void Progress::go_on(LiveJob& job, bool told) {
   StageRun& run = *job.stages;
   const double before = job.rate;
   const double speed = speeds_.factor(job);
-  if (room_.now < job.paused_until) {
-    room_.future.push(job.paused_until, FutureKind::Resume, job.id.value, job.stamp);
+  if (cluster_.now < job.paused_until) {
+    cluster_.future.push(job.paused_until, FutureKind::Resume, job.id.value, job.stamp);
   } else if (speed > 0) {
     if (run.restore_due)
-      staged_->restore(job, room_.now);
+      staged_->restore(job, cluster_.now);
     else if (run.save_due)
-      staged_->save(job, false, room_.now);
+      staged_->save(job, false, cluster_.now);
     else
-      staged_->work(job, 1 / speed, room_.now);
+      staged_->work(job, 1 / speed, cluster_.now);
     const Duration interval = staged_->checkpoint_interval(job);
     if (interval > Duration::zero() && !run.checkpoints_timed) {
       run.checkpoints_timed = true;
-      room_.future.push(
-          room_.now + interval, FutureKind::Checkpoint, job.id.value, run.checkpoints);
+      cluster_.future.push(
+          cluster_.now + interval, FutureKind::Checkpoint, job.id.value, run.checkpoints);
     }
   }
   const double rate = speed > 0 ? staged_->rate(job, 1 / speed) : 0;
@@ -235,12 +235,12 @@ void Progress::checkpoint(LiveJob& job, std::uint32_t stamp) {
   if (!job.running || job.forming) return;
   settle(job);
   if (!staged_->saves_block(job)) {
-    staged_->save(job, true, room_.now);
+    staged_->save(job, true, cluster_.now);
     run.checkpoints_timed = true;
-    room_.future.push(room_.now + staged_->checkpoint_interval(job),
-                      FutureKind::Checkpoint,
-                      job.id.value,
-                      run.checkpoints);
+    cluster_.future.push(cluster_.now + staged_->checkpoint_interval(job),
+                         FutureKind::Checkpoint,
+                         job.id.value,
+                         run.checkpoints);
     return;
   }
   // The next one is timed when the work goes on after this one.
@@ -250,7 +250,7 @@ void Progress::checkpoint(LiveJob& job, std::uint32_t stamp) {
 }
 
 void Progress::drop_stages(LiveJob& job) {
-  if (job.stages != nullptr) staged_->drop(job, room_.now);
+  if (job.stages != nullptr) staged_->drop(job, cluster_.now);
 }
 
 }  // namespace orrery::sim

@@ -1,11 +1,11 @@
-// How work goes on in the machine room: rates, checkpoints, losses, completions.
+// How work goes on in the simulated cluster: rates, checkpoints, losses, completions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "sim/model/room_state.hpp"
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/staged_work.hpp"
 #include "sim/model/worker_speeds.hpp"
 
@@ -16,8 +16,8 @@ namespace orrery::sim {
 /// starts and ends no process.
 class Progress {
  public:
-  /// `room` and `speeds` outlive the object, and `fabric`, which may be null.
-  Progress(RoomState& room, WorkerSpeeds& speeds, Fabric* fabric);
+  /// `cluster` and `speeds` outlive the object, and `fabric`, which may be null.
+  Progress(ClusterState& cluster, WorkerSpeeds& speeds, Fabric* fabric);
 
   // --- what happens to a job's workers ---
 
@@ -47,7 +47,7 @@ class Progress {
   /// The job's last worker is gone.
   void release(LiveJob& job);
 
-  // --- what the room's future holds for it ---
+  // --- what the cluster's future holds for it ---
 
   /// A future of kind Resume or Checkpoint, if it is still meant.
   void resume(LiveJob& job, std::uint32_t stamp);
@@ -75,7 +75,7 @@ class Progress {
   void go_on(LiveJob& job, bool told);
   void drop_stages(LiveJob& job);
 
-  RoomState& room_;
+  ClusterState& cluster_;
   WorkerSpeeds& speeds_;
   std::optional<StagedWork> staged_;  ///< Where there is a fabric.
 };

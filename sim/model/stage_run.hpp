@@ -44,7 +44,7 @@ struct StageRun {
   bool restore_due = false;  ///< The same.
   bool reload = true;        ///< Whoever works next begins with what the last checkpoint holds.
   std::uint32_t checkpoints = 0;   ///< Stamp of the next checkpoint that is still meant.
-  bool checkpoints_timed = false;  ///< One is in the room's future.
+  bool checkpoints_timed = false;  ///< One is in the cluster's future.
   double measured = 0;             ///< Units per second of the gang's last stage; 0: none yet.
 };
 

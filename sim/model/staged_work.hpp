@@ -1,5 +1,5 @@
 // Work in stages on a fabric: what each job's workers do now, and how far they are. The machine
-// room decides when work goes on; here it goes on.
+// cluster decides when work goes on; here it goes on.
 #pragma once
 
 #include <cstdint>

@@ -39,14 +39,14 @@ SubMasters::Outcome SubMasters::receive(LiveJob& job,
   RoleArrow left = RoleArrow::RestartAsked;
   switch (word) {
     case SubMasterOrder::Recover:
-      say(job, master, asked, SubMasterWord::AskState);
+      say(job, master, asked, SubMasterMessage::AskState);
       return Outcome::Lives;
     case SubMasterOrder::State:
-      say(job, master, asked, SubMasterWord::AskRestart);
+      say(job, master, asked, SubMasterMessage::AskRestart);
       break;
     case SubMasterOrder::Restarted:
       if (dies_at(job, role, RoleArrow::Started)) return Outcome::Dies;
-      say(job, master, asked, SubMasterWord::Done);
+      say(job, master, asked, SubMasterMessage::Done);
       job.led.erase(led);
       left = RoleArrow::Done;
       break;
@@ -57,9 +57,9 @@ SubMasters::Outcome SubMasters::receive(LiveJob& job,
 void SubMasters::say(const LiveJob& job,
                      const ModelWorker& master,
                      const LedRole& led,
-                     SubMasterWord word) {
-  if (room_.nodes[master.node].mute) return;
-  room_.listener.on_sub_master(
+                     SubMasterMessage word) {
+  if (cluster_.nodes[master.node].mute) return;
+  cluster_.listener.on_sub_master(
       master.node, master, SubMasterSaid{job.id, led.role, master.incarnation, led.incident, word});
 }
 

@@ -1,11 +1,12 @@
-// Sub-masters in the machine room: what they are told, what they answer, and when faults kill them.
+// Sub-masters in the simulated cluster: what they are told, what they answer, and when faults kill
+// them.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/progress.hpp"
-#include "sim/model/room_state.hpp"
 
 namespace orrery::sim {
 
@@ -14,7 +15,7 @@ namespace orrery::sim {
 class SubMasters {
  public:
   /// Both outlive the object.
-  SubMasters(RoomState& room, Progress& progress) : room_(room), progress_(progress) {}
+  SubMasters(ClusterState& cluster, Progress& progress) : cluster_(cluster), progress_(progress) {}
 
   /// What a message has done to the sub-master that received it.
   enum class Outcome : std::uint8_t { Lives, Dies };
@@ -45,9 +46,12 @@ class SubMasters {
   };
 
   bool dies_at(const LiveJob& job, RoleIndex role, scenarios::RoleArrow arrow);
-  void say(const LiveJob& job, const ModelWorker& master, const LedRole& led, SubMasterWord word);
+  void say(const LiveJob& job,
+           const ModelWorker& master,
+           const LedRole& led,
+           SubMasterMessage word);
 
-  RoomState& room_;
+  ClusterState& cluster_;
   Progress& progress_;
   std::vector<ArmedCrash> armed_;  ///< Waiting for their message.
 };

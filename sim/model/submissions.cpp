@@ -6,8 +6,9 @@
 
 namespace orrery::sim {
 
-Submissions::Submissions(RoomState& room, JobSource& source) : room_(room), source_(source) {
-  const scenarios::Scenario& scenario = room.scenario;
+Submissions::Submissions(ClusterState& cluster, JobSource& source)
+    : cluster_(cluster), source_(source) {
+  const scenarios::Scenario& scenario = cluster.scenario;
   speaks_of_names_ =
       !scenario.requests.empty() || !scenario.profilings.empty() ||
       std::any_of(scenario.faults.begin(), scenario.faults.end(), [](const scenarios::Fault& f) {
@@ -17,11 +18,11 @@ Submissions::Submissions(RoomState& room, JobSource& source) : room_(room), sour
 
 void Submissions::schedule_next() {
   next_ = source_.next();
-  if (next_) room_.future.push(next_->submit, FutureKind::Arrival, 0);
+  if (next_) cluster_.future.push(next_->submit, FutureKind::Arrival, 0);
 }
 
 void Submissions::arrive() {
-  room_.listener.on_outside(JobSubmitted{++submitted_, next_->spec});
+  cluster_.listener.on_outside(JobSubmitted{++submitted_, next_->spec});
   if (!next_->label.empty()) labels_[submitted_] = std::move(next_->label);
   unanswered_.emplace(submitted_, std::move(*next_));
   schedule_next();
@@ -43,35 +44,35 @@ void Submissions::answer(const AnswerRequest& order) {
   unanswered_.erase(asked);
   if (!order.accepted) {
     ++refused_;
-    room_.troubles.push_back(order.message);
+    cluster_.warnings.push_back(order.message);
     return;
   }
   auto fresh = std::make_unique<LiveJob>();
   fresh->id = order.job;
-  fresh->as_of = room_.now;
+  fresh->as_of = cluster_.now;
   fresh->script_lives.assign(job.scripts.size(), 0);
   for (const RoleSpec& role : job.spec->roles) fresh->masters += role.master_of.is_none() ? 0 : 1;
-  if (speaks_of_names_) room_.jobs.remember_name(order.job, job.spec->name);
+  if (speaks_of_names_) cluster_.jobs.remember_name(order.job, job.spec->name);
   fresh->job = std::move(job);
-  room_.jobs.insert(std::move(fresh));
+  cluster_.jobs.insert(std::move(fresh));
 }
 
 void Submissions::request(const scenarios::TimedRequest& request) {
-  const JobId id = room_.jobs.named(request.job);
-  if (!request.scale) return room_.listener.on_outside(StopRequested{0, id});
+  const JobId id = cluster_.jobs.named(request.job);
+  if (!request.scale) return cluster_.listener.on_outside(StopRequested{0, id});
   RoleIndex role;
-  const LiveJob* job = id.is_none() ? nullptr : room_.jobs.find(id);
+  const LiveJob* job = id.is_none() ? nullptr : cluster_.jobs.find(id);
   if (job != nullptr && !request.scale->role.empty())
     for (std::size_t r = 0; r < job->job.spec->roles.size(); ++r)
       if (job->job.spec->roles[r].name == request.scale->role)
         role = RoleIndex{static_cast<std::uint16_t>(r)};
-  room_.listener.on_outside(
+  cluster_.listener.on_outside(
       ScaleRequested{0, id, role, request.scale->mode, request.scale->replicas, true});
 }
 
 void Submissions::profiling(const scenarios::TimedProfiling& profiling) {
-  const JobId id = room_.jobs.named(profiling.job);
-  const LiveJob* job = id.is_none() ? nullptr : room_.jobs.find(id);
+  const JobId id = cluster_.jobs.named(profiling.job);
+  const LiveJob* job = id.is_none() ? nullptr : cluster_.jobs.find(id);
   const Rank rank{static_cast<std::uint32_t>(profiling.rank)};
   // A worker that hangs measures nothing.
   if (job != nullptr && job->hampered &&
@@ -80,7 +81,7 @@ void Submissions::profiling(const scenarios::TimedProfiling& profiling) {
       }))
     return;
   const Generation generation = job == nullptr ? Generation{} : job->generation;
-  room_.listener.on_outside(ProfilingChanged{id, generation, rank, profiling.values});
+  cluster_.listener.on_outside(ProfilingChanged{id, generation, rank, profiling.values});
 }
 
 }  // namespace orrery::sim

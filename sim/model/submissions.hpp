@@ -1,4 +1,4 @@
-// What users and workers of the scenario say in the machine room: submissions, requests,
+// What users and workers of the scenario say in the simulated cluster: submissions, requests,
 // profilings.
 #pragma once
 
@@ -8,15 +8,15 @@
 #include <string>
 
 #include "core/record/command.hpp"
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/model_job.hpp"
-#include "sim/model/room_state.hpp"
 
 namespace orrery::sim {
 
 class Submissions {
  public:
   /// Both outlive the object.
-  Submissions(RoomState& room, JobSource& source);
+  Submissions(ClusterState& cluster, JobSource& source);
 
   /// Puts the next submission, if there is one, into the future.
   void schedule_next();
@@ -43,7 +43,7 @@ class Submissions {
   std::uint64_t refused() const { return refused_; }
 
  private:
-  RoomState& room_;
+  ClusterState& cluster_;
   JobSource& source_;
   std::optional<ModelJob> next_;
   std::map<std::uint64_t, ModelJob> unanswered_;  ///< By request: submitted, id not known yet.

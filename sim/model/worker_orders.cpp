@@ -5,8 +5,8 @@
 namespace orrery::sim {
 namespace {
 
-bool is_pollux(const RoomState& room) {
-  return room.scenario.timing.mode == scenarios::TimingMode::Pollux;
+bool is_pollux(const ClusterState& cluster) {
+  return cluster.scenario.timing.mode == scenarios::TimingMode::Pollux;
 }
 
 // The worker that an order to stop names; null where the job has none.
@@ -19,7 +19,7 @@ ModelWorker* named_by(const WorkerStop& stop, LiveJob& job) {
 }  // namespace
 
 WorkerOrders::Found WorkerOrders::find(NodeId node, const WorkerName& name) const {
-  LiveJob* job = room_.jobs.find(name.job);
+  LiveJob* job = cluster_.jobs.find(name.job);
   ModelWorker* worker = job == nullptr ? nullptr : job->find(name.incarnation, name.birth_rank);
   if (worker == nullptr || worker->node != node) return {};
   return {job, worker};
@@ -28,7 +28,7 @@ WorkerOrders::Found WorkerOrders::find(NodeId node, const WorkerName& name) cons
 // --- start ---
 
 void WorkerOrders::obey(const StartWorkers& order) {
-  LiveJob* job = room_.jobs.find(order.job);
+  LiveJob* job = cluster_.jobs.find(order.job);
   if (job == nullptr) return;
   job->generation = order.generation;
   Incarnation incarnation;
@@ -50,7 +50,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
     worker.generation = order.generation;
     if (!worker.stopping && !job->is_master(worker)) ++job->world_size;
   }
-  if (is_pollux(room_)) pollux_.place(*job);
+  if (is_pollux(cluster_)) pollux_.place(*job);
   processes_.expect_ready(*job, incarnation);
 }
 
@@ -61,11 +61,11 @@ void WorkerOrders::act(NodeId node, const SpawnWorker& action) {
   worker.rank = action.rank;
   worker.devices = action.devices;
   worker.share = action.share;
-  worker.since = room_.now;
-  LiveJob* job = room_.jobs.find(action.worker.job);
+  worker.since = cluster_.now;
+  LiveJob* job = cluster_.jobs.find(action.worker.job);
   if (job == nullptr || job->over)  // Nothing needs it any more.
-    return room_.listener.on_workers(
-        action.worker.job, {&worker, 1}, WorkerFact::LaunchFailed, 1, room_.now);
+    return cluster_.listener.on_workers(
+        action.worker.job, {&worker, 1}, WorkerFact::LaunchFailed, 1, cluster_.now);
   if (job->find(worker.incarnation, worker.birth_rank) != nullptr) return;
   processes_.create(*job, worker);
   job->newest = std::max(job->newest, worker.incarnation);
@@ -81,7 +81,7 @@ void WorkerOrders::act(NodeId node, const SpawnWorker& action) {
 // --- membership ---
 
 void WorkerOrders::obey(const UpdateMembership& order) {
-  LiveJob* job = room_.jobs.find(order.job);
+  LiveJob* job = cluster_.jobs.find(order.job);
   if (job == nullptr) return;
   std::uint32_t world_size = 0;
   std::size_t guess = 0;  // Members come by rank, workers by start: mostly the same order.
@@ -130,19 +130,19 @@ void WorkerOrders::hear_of(LiveJob& job, Generation generation, std::uint32_t wo
 // --- stop ---
 
 void WorkerOrders::obey(const StopWorkers& order) {
-  LiveJob* job = room_.jobs.find(order.job);
+  LiveJob* job = cluster_.jobs.find(order.job);
   if (job == nullptr) return;
   progress_.settle(*job);
   const bool kills = order.grace == Duration::zero();
   const Duration delay =
-      is_pollux(room_) ? Duration::zero() : std::min(room_.scenario.timing.stop, order.grace);
+      is_pollux(cluster_) ? Duration::zero() : std::min(cluster_.scenario.timing.stop, order.grace);
   bool any = false;
   bool work_is_lost = false;
-  Instant late = room_.now;  // One that hangs ends by the kill after its grace.
+  Instant late = cluster_.now;  // One that hangs ends by the kill after its grace.
   for (const WorkerStop& stop : order.workers) {
     ModelWorker* worker = named_by(stop, *job);
-    if (worker == nullptr || room_.nodes[worker->node].mute) continue;
-    const Instant ends_at = room_.now + (worker->hung ? order.grace : delay);
+    if (worker == nullptr || cluster_.nodes[worker->node].mute) continue;
+    const Instant ends_at = cluster_.now + (worker->hung ? order.grace : delay);
     if (worker->stopping && ends_at >= worker->ends_at) continue;
     any = true;
     work_is_lost = work_is_lost || (kills && job->counts(*worker) && !job->is_master(*worker));
@@ -152,11 +152,11 @@ void WorkerOrders::obey(const StopWorkers& order) {
   if (work_is_lost) progress_.lose(*job);
   processes_.after_asking(*job, !kills);
   if (!any) return;
-  if (late > room_.now + delay) room_.future.push(late, FutureKind::Stopped, job->id.value);
+  if (late > cluster_.now + delay) cluster_.future.push(late, FutureKind::Stopped, job->id.value);
   if (delay == Duration::zero())
     processes_.end_stopped(*job);
   else
-    room_.future.push(room_.now + delay, FutureKind::Stopped, job->id.value);
+    cluster_.future.push(cluster_.now + delay, FutureKind::Stopped, job->id.value);
 }
 
 void WorkerOrders::act(NodeId node, const SignalWorker& action) {
@@ -167,17 +167,17 @@ void WorkerOrders::act(NodeId node, const SignalWorker& action) {
   progress_.settle(*job);
   // One that hangs does not hear it, and ends by the kill that follows.
   const bool hears = !worker->hung;
-  const Instant ends_at = hears ? room_.now + room_.scenario.timing.stop : Instant::never();
+  const Instant ends_at = hears ? cluster_.now + cluster_.scenario.timing.stop : Instant::never();
   processes_.ask_to_stop(*job, *worker, ends_at);
-  if (hears) room_.future.push(ends_at, FutureKind::Stopped, job->id.value);
+  if (hears) cluster_.future.push(ends_at, FutureKind::Stopped, job->id.value);
   processes_.after_asking(*job, true);
 }
 
 // --- sub-masters ---
 
 void WorkerOrders::obey(const TellSubMaster& order) {
-  LiveJob* job = room_.jobs.find(order.job);
-  if (job == nullptr || room_.nodes[order.node].mute) return;
+  LiveJob* job = cluster_.jobs.find(order.job);
+  if (job == nullptr || cluster_.nodes[order.node].mute) return;
   for (const ModelWorker& worker : job->workers)
     if (worker.role == order.master && worker.incarnation == order.incarnation &&
         worker.node == order.node)

@@ -4,10 +4,10 @@
 
 #include "core/agent/agent.hpp"
 #include "core/record/command.hpp"
+#include "sim/model/cluster_state.hpp"
 #include "sim/model/pollux_progress.hpp"
 #include "sim/model/processes.hpp"
 #include "sim/model/progress.hpp"
-#include "sim/model/room_state.hpp"
 #include "sim/model/sub_masters.hpp"
 
 namespace orrery::sim {
@@ -18,12 +18,12 @@ namespace orrery::sim {
 class WorkerOrders {
  public:
   /// All outlive the object.
-  WorkerOrders(RoomState& room,
+  WorkerOrders(ClusterState& cluster,
                Progress& progress,
                PolluxProgress& pollux,
                SubMasters& sub_masters,
                Processes& processes)
-      : room_(room),
+      : cluster_(cluster),
         progress_(progress),
         pollux_(pollux),
         sub_masters_(sub_masters),
@@ -60,7 +60,7 @@ class WorkerOrders {
             std::uint32_t incident,
             SubMasterOrder word);
 
-  RoomState& room_;
+  ClusterState& cluster_;
   Progress& progress_;
   PolluxProgress& pollux_;
   SubMasters& sub_masters_;

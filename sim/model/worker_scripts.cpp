@@ -35,11 +35,11 @@ bool WorkerScripts::refuses(LiveJob& job, const ModelWorker& worker) {
 void WorkerScripts::schedule_exit(LiveJob& job, const ModelWorker& worker) {
   const std::size_t s = use(job, worker, scenarios::ScriptKind::Exit);
   if (s == job.job.scripts.size()) return;
-  room_.future.push(room_.now + job.job.scripts[s].after,
-                    FutureKind::Script,
-                    job.id.value,
-                    worker.incarnation.value,
-                    static_cast<std::uint32_t>(s << kScriptShift) | worker.birth_rank.value);
+  cluster_.future.push(cluster_.now + job.job.scripts[s].after,
+                       FutureKind::Script,
+                       job.id.value,
+                       worker.incarnation.value,
+                       static_cast<std::uint32_t>(s << kScriptShift) | worker.birth_rank.value);
 }
 
 WorkerScripts::Exit WorkerScripts::exit_of(LiveJob& job, const Future& future) const {

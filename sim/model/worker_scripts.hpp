@@ -1,14 +1,14 @@
 // What scenarios say of single workers: that they exit after a time, or do not come up.
 #pragma once
 
-#include "sim/model/room_state.hpp"
+#include "sim/model/cluster_state.hpp"
 
 namespace orrery::sim {
 
 class WorkerScripts {
  public:
-  /// `room` outlives the object.
-  explicit WorkerScripts(RoomState& room) : room_(room) {}
+  /// `cluster` outlives the object.
+  explicit WorkerScripts(ClusterState& cluster) : cluster_(cluster) {}
 
   /// Whether a script refuses this start; the refusal is counted.
   bool refuses(LiveJob& job, const ModelWorker& worker);
@@ -29,7 +29,7 @@ class WorkerScripts {
   /// number of scripts where there is none.
   std::size_t use(LiveJob& job, const ModelWorker& worker, scenarios::ScriptKind kind);
 
-  RoomState& room_;
+  ClusterState& cluster_;
 };
 
 /// Whether `ref` names the worker: by role and local rank, or by its rank at its start.

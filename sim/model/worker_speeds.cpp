@@ -8,7 +8,7 @@
 namespace orrery::sim {
 
 double WorkerSpeeds::slowness(const ModelWorker& worker) const {
-  return std::max(worker.slow, room_.nodes[worker.node].slow);
+  return std::max(worker.slow, cluster_.nodes[worker.node].slow);
 }
 
 double WorkerSpeeds::factor(LiveJob& job) {
@@ -37,20 +37,20 @@ double WorkerSpeeds::hampered_factor(LiveJob& job) {
 
 // Of the elastic role: a step takes as long as on the slowest device.
 double WorkerSpeeds::device_speed(const LiveJob& job) const {
-  if (!room_.nodes.speeds_differ() || !job.job.work.follows_model) return 1;
+  if (!cluster_.nodes.speeds_differ() || !job.job.work.follows_model) return 1;
   const RoleIndex elastic = elastic_role(*job.job.spec);
   double slowest = 0;
   for (const ModelWorker& worker : job.workers) {
     if (worker.role != elastic || !job.counts(worker) || worker.devices == 0) continue;
-    const double speed = room_.nodes[worker.node].speed;
+    const double speed = cluster_.nodes[worker.node].speed;
     slowest = slowest > 0 ? std::min(slowest, speed) : speed;
   }
   return slowest > 0 ? slowest : 1;
 }
 
 void WorkerSpeeds::suspect(const LiveJob& job, const ModelWorker& worker, Suspicion suspicion) {
-  if (room_.nodes[worker.node].mute) return;
-  room_.listener.on_suspected(
+  if (cluster_.nodes[worker.node].mute) return;
+  cluster_.listener.on_suspected(
       worker.node,
       WorkerSuspected{job.id, worker.born, worker.incarnation, worker.birth_rank, suspicion});
 }

@@ -1,15 +1,15 @@
 // How fast the workers of a job are: those that hang or are slow, and the models of their devices.
 #pragma once
 
-#include "sim/model/room_state.hpp"
+#include "sim/model/cluster_state.hpp"
 
 namespace orrery::sim {
 
 /// Tells what share of its rate a job has, and the listener who is suspected of costing the rest.
 class WorkerSpeeds {
  public:
-  /// `room` outlives the object.
-  explicit WorkerSpeeds(RoomState& room) : room_(room) {}
+  /// `cluster` outlives the object.
+  explicit WorkerSpeeds(ClusterState& cluster) : cluster_(cluster) {}
 
   /// How many times as long as it should each unit of work takes the worker.
   double slowness(const ModelWorker& worker) const;
@@ -25,7 +25,7 @@ class WorkerSpeeds {
   double device_speed(const LiveJob& job) const;
   void look_for_stragglers(LiveJob& job);
 
-  RoomState& room_;
+  ClusterState& cluster_;
 };
 
 }  // namespace orrery::sim

@@ -7,7 +7,7 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/record/command.hpp"
 #include "core/record/plan.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 
 namespace orrery::sim {
 

@@ -81,11 +81,11 @@ class AgentRun final : private RunObserver {
       : played_(played),
         options_(options),
         triggers_(played),
-        world_(played, source, options.tap, options.carrier, fabric),
+        world_(played, source, options.tap, options.transport, fabric),
         follower_(options.host_watch, options.store),
         account_(follower_.state(),
                  options,
-                 [this](std::uint64_t request) { return world_.room().take_label(request); }),
+                 [this](std::uint64_t request) { return world_.cluster().take_label(request); }),
         host_(host_options(played, policy, options), world_, nullptr, &follower_),
         faults_(host_, world_),
         lateness_(played.seed, std::max(options.timers_late_max, played.jitter.timers)) {
@@ -147,7 +147,7 @@ void AgentRun::let_faults_strike() {
     triggers_.on_order(order, follower_.state(), world_.now());
   triggers_.take(strikes_);
   for (const Strike& strike : strikes_)
-    world_.room().strike(strike.index, std::max(strike.at, world_.now()));
+    world_.cluster().strike(strike.index, std::max(strike.at, world_.now()));
   strikes_.clear();
 }
 
@@ -207,7 +207,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
   AgentRun run(played, *source, policy, options, fabric);
   std::vector<std::string> unwatched;
   if (auto watcher = link_watcher(scenario, fabric, options, unwatched))
-    run.world().room().watch_links(kLinkSamplesEvery, std::move(watcher));
+    run.world().cluster().watch_links(kLinkSamplesEvery, std::move(watcher));
   const RunEnd end = run.run();
   if (end == RunEnd::StoreFailed) return run.follower().copy_errors();
   RunReport report = run.account().close(scenario,
@@ -217,8 +217,8 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                          end,
                                          run.world().now());
   report.summary.workload = workload.account();
-  report.troubles = run.world().room().troubles();
-  report.troubles.insert(report.troubles.end(), unwatched.begin(), unwatched.end());
+  report.warnings = run.world().cluster().warnings();
+  report.warnings.insert(report.warnings.end(), unwatched.begin(), unwatched.end());
   if (fabric != nullptr) report.approximations = fabric->approximations();
   report.steps = run.steps();
   return report;

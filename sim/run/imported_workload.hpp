@@ -9,9 +9,9 @@
 
 #include "core/base/result.hpp"
 #include "scenarios/language/spec/scenario.hpp"
-#include "sim/interchange/batsim_events.hpp"
-#include "sim/interchange/batsim_jobs.hpp"
-#include "sim/interchange/elastisim_jobs.hpp"
+#include "sim/import/batsim_events.hpp"
+#include "sim/import/batsim_jobs.hpp"
+#include "sim/import/elastisim_jobs.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/results/summary.hpp"
 

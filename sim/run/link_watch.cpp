@@ -5,7 +5,7 @@ namespace orrery::sim {
 LinkWatcher link_watcher(const scenarios::Scenario& scenario,
                          const Fabric* fabric,
                          const RunOptions& options,
-                         std::vector<std::string>& troubles) {
+                         std::vector<std::string>& warnings) {
   std::vector<RunListener*> wanting;
   for (RunListener* listener : options.listeners)
     if (listener->wants_links()) wanting.push_back(listener);
@@ -13,7 +13,7 @@ LinkWatcher link_watcher(const scenarios::Scenario& scenario,
     return {};
   const std::vector<std::string> names = fabric->link_names();
   if (names.size() > kLinksWatchedMax) {
-    troubles.push_back("the use of the network's " + std::to_string(names.size()) +
+    warnings.push_back("the use of the network's " + std::to_string(names.size()) +
                        " links was not recorded: more than " + std::to_string(kLinksWatchedMax));
     return {};
   }

@@ -10,13 +10,13 @@ namespace orrery::sim {
 /// Most links that are looked at: a picture of more shows nothing, and looking takes its time.
 inline constexpr std::size_t kLinksWatchedMax = 4096;
 
-/// Declares the fabric's links to the listeners that want them. Returns what the room is to call
+/// Declares the fabric's links to the listeners that want them. Returns what the cluster is to call
 /// with their use; empty where nobody wants it, nothing is shared (`fabric` null or fidelity L0),
-/// or there are too many, which a sentence in `troubles` says. `options` outlives what is returned.
+/// or there are too many, which a sentence in `warnings` says. `options` outlives what is returned.
 LinkWatcher link_watcher(const scenarios::Scenario& scenario,
                          const Fabric* fabric,
                          const RunOptions& options,
-                         std::vector<std::string>& troubles);
+                         std::vector<std::string>& warnings);
 
 /// Time between the first looks at the links.
 inline constexpr Duration kLinkSamplesEvery = Duration::seconds(5);

@@ -116,7 +116,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   const auto carried_by = CarriedBy::make(scenario, workload, options.fabric);
   if (!carried_by) return carried_by.errors();
   Fabric* fabric = carried_by->get();
-  if (scenario.needs_agents() || options.carrier != nullptr)
+  if (scenario.needs_agents() || options.transport != nullptr)
     return run_with_agents(scenario, played, workload, policy, options, fabric);
   const std::unique_ptr<JobSource> source = workload.play(scenario);
   ModelWorld world(played, *source, fabric);
@@ -157,8 +157,8 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   RunReport report =
       account.close(scenario, policy, driver.chain(), driver.events(), end, world.now());
   report.summary.workload = workload.account();
-  report.troubles = world.troubles();
-  report.troubles.insert(report.troubles.end(), unwatched.begin(), unwatched.end());
+  report.warnings = world.warnings();
+  report.warnings.insert(report.warnings.end(), unwatched.begin(), unwatched.end());
   if (fabric != nullptr) report.approximations = fabric->approximations();
   return report;
 }

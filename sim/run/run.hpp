@@ -14,7 +14,7 @@
 #include "core/plan/policy.hpp"
 #include "core/state/state.hpp"
 #include "scenarios/language/spec/scenario.hpp"
-#include "sim/agents/carrier.hpp"
+#include "sim/agents/control_transport.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/host_watch.hpp"
 #include "sim/fabric/fabric.hpp"
@@ -85,7 +85,7 @@ struct RunOptions {
   HostWatch* host_watch = nullptr;                        ///< Hears journal, orders, leaders.
   /// Carries control messages, which puts every scenario under control by agents. Null: they take
   /// times that are drawn, and faults of messages act.
-  Carrier* carrier = nullptr;
+  ControlTransport* transport = nullptr;
   Fabric* fabric = nullptr;  ///< Carries what jobs send; outlives the run. Null: made at fidelity
                              ///< L0 and L1, an error above.
 };
@@ -94,7 +94,7 @@ struct RunOptions {
 struct RunReport {
   Summary summary;
   std::unique_ptr<Metrics> metrics;         ///< Rows of all jobs, for `jobs.csv`.
-  std::vector<std::string> troubles;        ///< What could not be modelled as asked.
+  std::vector<std::string> warnings;        ///< What could not be modelled as asked.
   std::vector<std::string> approximations;  ///< Of the fabric: what its level leaves out.
   RunEnd end = RunEnd::Finished;
   Instant ended_at;         ///< The world's time then.

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/simgrid/actor_carrier.hpp"
+#include "sim/simgrid/actor_transport.hpp"
 #include "sim/simgrid/message_fabric.hpp"
 
 namespace orrery::sim {
@@ -21,10 +21,10 @@ class SimGridMessages final : public MessageLevel {
       : engine_(std::move(engine)),
         platform_(std::move(platform)),
         clock_(*engine_),
-        carrier_(clock_, platform_),
+        transport_(clock_, platform_),
         fabric_(clock_, platform_, {.storage = storage}) {}
 
-  Carrier& carrier() override { return carrier_; }
+  ControlTransport& transport() override { return transport_; }
 
   Fabric& fabric() override { return fabric_; }
 
@@ -32,7 +32,7 @@ class SimGridMessages final : public MessageLevel {
   std::unique_ptr<SimGridEngine> engine_;
   Platform platform_;
   MessageClock clock_;
-  ActorCarrier carrier_;
+  ActorTransport transport_;
   MessageFabric fabric_;
 };
 
@@ -40,12 +40,12 @@ class SimGridMessages final : public MessageLevel {
 
 Result<std::unique_ptr<MessageLevel>> MessageLevel::make(const scenarios::Scenario& scenario) {
   Errors errors = refused_at_message_level(scenario);
-  if (scenario.node_count() > static_cast<std::int64_t>(ActorCarrier::kNodesMax))
+  if (scenario.node_count() > static_cast<std::int64_t>(ActorTransport::kNodesMax))
     errors.push_back(
         Error{.file = scenario.file,
               .subject = "cluster.nodes",
               .message = std::to_string(scenario.node_count()) + " found, needed " +
-                         std::to_string(ActorCarrier::kNodesMax) +
+                         std::to_string(ActorTransport::kNodesMax) +
                          " at most at fidelity L3, where each node has actors; use L2"});
   if (!errors.empty()) return errors;
   auto engine = std::make_unique<SimGridEngine>(kSmallStacks);

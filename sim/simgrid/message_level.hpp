@@ -6,7 +6,7 @@
 
 #include "core/base/result.hpp"
 #include "scenarios/language/spec/scenario.hpp"
-#include "sim/agents/carrier.hpp"
+#include "sim/agents/control_transport.hpp"
 #include "sim/fabric/fabric.hpp"
 
 namespace orrery::sim {
@@ -17,7 +17,7 @@ class MessageLevel {
  public:
   virtual ~MessageLevel() = default;
 
-  virtual Carrier& carrier() = 0;
+  virtual ControlTransport& transport() = 0;
   virtual Fabric& fabric() = 0;
 
   /// For the scenario's cluster and network. Errors: a network that cannot be built, a fault that

@@ -62,7 +62,7 @@ class Storm {
                  scenario.seed,
                  [this](LeaderNumber leader, Instant until) { ports_.pause(leader, until); }),
         lateness_(scenario.seed, scenario.jitter.timers) {
-    watch_.connect(ports_.room());
+    watch_.connect(ports_.cluster());
   }
 
   void run(StormReport& report) {
@@ -102,7 +102,7 @@ class Storm {
     strikes_.clear();
     watch_.triggers().take(strikes_);
     for (const Strike& strike : strikes_)
-      ports_.room().strike(strike.index, std::max(strike.at, ports_.now()));
+      ports_.cluster().strike(strike.index, std::max(strike.at, ports_.now()));
     for (const scenarios::Fault& fault : ports_.take_control_faults())
       control_.strike(fault, ports_.now());
   }

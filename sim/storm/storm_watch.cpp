@@ -97,8 +97,8 @@ void StormWatch::on_process_ended(Instant at, const WorldProcess& p) {
 
 // True work as it stands now.
 void StormWatch::measure(JobId job) {
-  if (room_ == nullptr || job.is_none()) return;
-  if (const LiveJob* live = room_->job(job)) checker_.worked(now(), job, live->done_at(now()));
+  if (cluster_ == nullptr || job.is_none()) return;
+  if (const LiveJob* live = cluster_->job(job)) checker_.worked(now(), job, live->done_at(now()));
 }
 
 void StormWatch::on_notices(std::span<const Notice> notices, const State& state) {

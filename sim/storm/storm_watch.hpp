@@ -9,7 +9,7 @@
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/host_watch.hpp"
 #include "sim/faults/event_triggers.hpp"
-#include "sim/model/machine_room.hpp"
+#include "sim/model/simulated_cluster.hpp"
 #include "sim/storm/checker.hpp"
 #include "sim/storm/journal_fold.hpp"
 
@@ -23,7 +23,7 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
   explicit StormWatch(const scenarios::Scenario& scenario);
 
   /// The world, before anything is told.
-  void connect(const MachineRoom& room) { room_ = &room; }
+  void connect(const SimulatedCluster& cluster) { cluster_ = &cluster; }
 
   Checker& checker() { return checker_; }
 
@@ -56,14 +56,14 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
   void on_event(Sequence sequence, const Event& event) override;
 
  private:
-  Instant now() const { return room_ == nullptr ? Instant::zero() : room_->now(); }
+  Instant now() const { return cluster_ == nullptr ? Instant::zero() : cluster_->now(); }
 
   void measure(JobId job);
 
   Checker checker_;
   EventTriggers triggers_;
   JournalFold fold_;
-  const MachineRoom* room_ = nullptr;
+  const SimulatedCluster* cluster_ = nullptr;
   const State* state_ = nullptr;
   std::uint64_t leaders_ = 0;
   std::uint64_t cycles_ = 0;

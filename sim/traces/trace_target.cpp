@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/traces/normal_csv.hpp"
+#include "sim/traces/orrery_csv.hpp"
 #include "sim/traces/write_batsim.hpp"
 #include "sim/traces/write_philly.hpp"
 #include "sim/traces/write_swf.hpp"
@@ -15,7 +15,7 @@ constexpr std::array<TraceTarget, 4> kTargets = {
     {{"orrery",
       "Orrery's own CSV form, which holds everything",
       [](const Trace& trace) {
-        return TraceText{normal_csv(trace), {}};
+        return TraceText{orrery_csv(trace), {}};
       }},
      {"swf", "the Standard Workload Format, a processor for a device", &write_swf},
      {"batsim", "a Batsim workload of delay jobs, a host for a device", &write_batsim},

@@ -16,7 +16,7 @@
 
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/judging/decision_log.hpp"
+#include "sim/expectations/decision_log.hpp"
 #include "sim/run/run.hpp"
 #include "tests/support/judge.hpp"
 #include "tests/support/text_of_file.hpp"
@@ -51,7 +51,7 @@ struct Outcome {
   std::string digest;
   std::string log;
   std::vector<std::string> unmet;
-  std::vector<std::string> troubles;
+  std::vector<std::string> warnings;
 };
 
 /// How a scenario file is run, beside what it says.
@@ -90,7 +90,7 @@ Outcome run(const std::string& path, const HowRun& how = {}) {
   return {report->summary.state_digest,
           judges.log.text(),
           judges.expectations.unmet(),
-          report->troubles};
+          report->warnings};
 }
 
 bool blessing() { return std::getenv("ORRERY_BLESS") != nullptr; }
@@ -130,7 +130,7 @@ TEST_P(Lifecycle, MeetsExpectationsAndRepeats) {
   const Outcome again = run(GetParam());
   EXPECT_EQ(first.digest, again.digest) << "same seed, different decisions";
   EXPECT_THAT(first.unmet, IsEmpty()) << first.log;
-  EXPECT_THAT(first.troubles, IsEmpty());
+  EXPECT_THAT(first.warnings, IsEmpty());
   expect_golden(first.log, ".log");
 }
 
@@ -150,7 +150,7 @@ TEST_P(LateTimersTest, MeetsExpectationsWhereEveryWakeIsLate) {
                    (by_agents ? "by agents" : "by the model world"));
       const Outcome outcome = run(GetParam(), {late_max, by_agents});
       EXPECT_THAT(outcome.unmet, IsEmpty()) << outcome.log;
-      EXPECT_THAT(outcome.troubles, IsEmpty());
+      EXPECT_THAT(outcome.warnings, IsEmpty());
     }
   }
 }

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "sim/judging/expectations.hpp"
+#include "sim/expectations/expectations.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::tests {

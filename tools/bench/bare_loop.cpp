@@ -34,7 +34,7 @@ namespace {
 
 using scenarios::Scenario;
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kNone = UINT32_MAX;
 
 struct BareJob {
   std::int64_t run = 0;  // What is left to do, in ns as all times.
@@ -52,8 +52,8 @@ struct BareJob {
 struct Waiting {
   std::int64_t estimate = 0;  // Stated.
   std::int32_t devices = 0;
-  std::uint32_t before = kNobody;  // Oldest first.
-  std::uint32_t after = kNobody;
+  std::uint32_t before = kNone;  // Oldest first.
+  std::uint32_t after = kNone;
 };
 
 enum class Kind : std::uint8_t { End, Fails, Repaired };
@@ -126,23 +126,23 @@ class BareLoop {
 
   void append(std::uint32_t id) {
     queue_[id].before = last_;
-    (last_ == kNobody ? first_ : queue_[last_].after) = id;
+    (last_ == kNone ? first_ : queue_[last_].after) = id;
     last_ = id;
     longest_queue_ = std::max(longest_queue_, ++waiting_);
   }
 
   void prepend(std::uint32_t id) {
     queue_[id].after = first_;
-    (first_ == kNobody ? last_ : queue_[first_].before) = id;
+    (first_ == kNone ? last_ : queue_[first_].before) = id;
     first_ = id;
     ++waiting_;
   }
 
   void take_out(std::uint32_t id) {
     Waiting& place = queue_[id];
-    (place.before == kNobody ? first_ : queue_[place.before].after) = place.after;
-    (place.after == kNobody ? last_ : queue_[place.after].before) = place.before;
-    place.before = place.after = kNobody;
+    (place.before == kNone ? first_ : queue_[place.before].after) = place.after;
+    (place.after == kNone ? last_ : queue_[place.after].before) = place.before;
+    place.before = place.after = kNone;
     --waiting_;
   }
 
@@ -289,9 +289,9 @@ class BareLoop {
 
   // EASY: the head as soon as it fits; until then jobs that do not delay it, by estimates.
   void schedule() {
-    while (first_ != kNobody && start(first_)) {
+    while (first_ != kNone && start(first_)) {
     }
-    if (first_ == kNobody || free_devices_ == 0) return;
+    if (first_ == kNone || free_devices_ == 0) return;
     std::int64_t come_free = free_devices_;
     std::int64_t shadow = INT64_MAX;
     for (const auto& [at, id] : ends_) {
@@ -302,7 +302,7 @@ class BareLoop {
     }
     std::int64_t spare = come_free - jobs_[first_].devices();
     std::uint32_t id = queue_[first_].after;
-    for (std::int32_t tried = 0; tried < depth_ && id != kNobody && free_devices_ > 0; ++tried) {
+    for (std::int32_t tried = 0; tried < depth_ && id != kNone && free_devices_ > 0; ++tried) {
       const Waiting& waiting = queue_[id];
       const std::uint32_t next = waiting.after;
       const bool is_short = now_ + waiting.estimate <= shadow;
@@ -327,8 +327,8 @@ class BareLoop {
   std::vector<BareJob> jobs_;
   std::vector<Waiting> queue_;  // By job.
   bool came_last_ = false;
-  std::uint32_t first_ = kNobody;
-  std::uint32_t last_ = kNobody;
+  std::uint32_t first_ = kNone;
+  std::uint32_t last_ = kNone;
   std::size_t waiting_ = 0;
   std::size_t longest_queue_ = 0;
   std::size_t unfinished_ = 0;

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/simgrid/actor_carrier.hpp"
+#include "sim/simgrid/actor_transport.hpp"
 #include "sim/simgrid/message_fabric.hpp"
 
 namespace orrery::sim {
@@ -55,7 +55,7 @@ void heartbeats(std::uint32_t nodes) {
   Cluster cluster(nodes);
   const double made_before_s = cpu_s();
   const double memory_before = resident_mb();
-  ActorCarrier carrier(cluster.clock, *cluster.platform);
+  ActorTransport transport(cluster.clock, *cluster.platform);
   const double made_s = cpu_s() - made_before_s;
   const double memory = resident_mb() - memory_before;
   const double before_s = cpu_s();
@@ -63,20 +63,20 @@ void heartbeats(std::uint32_t nodes) {
   std::vector<std::uint32_t> arrived;
   const auto hear = [&](Instant limit) {
     while (true) {
-      const Instant next = carrier.next(limit);
+      const Instant next = transport.next(limit);
       if (next > limit) return;
       arrived.clear();
-      carrier.take_arrived(next, arrived);
+      transport.take_arrived(next, arrived);
       carried += arrived.size();
       for (const std::uint32_t number : arrived)
-        if (number < nodes) carrier.send(number + nodes, NodeId{number}, Way::ToNode, 64, next);
+        if (number < nodes) transport.send(number + nodes, NodeId{number}, Way::ToNode, 64, next);
     }
   };
   for (int round = 0; round < 10; ++round) {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       const Instant now = at(10.0 * round + 10.0 * n / nodes);
       hear(now);
-      carrier.send(n, NodeId{n}, Way::FromNode, 96, now);
+      transport.send(n, NodeId{n}, Way::FromNode, 96, now);
     }
   }
   hear(at(1'000));

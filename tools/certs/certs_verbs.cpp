@@ -177,8 +177,8 @@ ExitCode run_certs_init(const Arguments& arguments, Console& console) {
       runtime::issue(*authority, {{Role::Controller, "controller"}, hosts}, *validity);
   if (!controller) return refuse(console, controller.errors());
 
-  std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);  // What fails is told by what follows.
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);  // What fails is told by what follows.
   std::vector<NewFile> files;
   add_pair(folder + "/ca", std::move(*authority), files);
   add_pair(folder + "/controller", std::move(*controller), files);

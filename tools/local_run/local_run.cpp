@@ -131,7 +131,7 @@ Result<LocalRun> run_local(const scenarios::Scenario& scenario,
   LocalRun run{account.close(scenario, policy, driver.chain(), driver.events(), end, world.now()),
                world.counters()};
   run.report.summary.workload = workload.account();
-  run.report.troubles = world.troubles();
+  run.report.warnings = world.warnings();
   return run;
 }
 

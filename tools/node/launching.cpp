@@ -58,17 +58,17 @@ Result<runtime::UnitSpec> unit_spec(const Arguments& arguments) {
                  "--print-systemd-unit",
                  "stands beside --set or --launcher, but a unit has a settings file alone; write "
                  "the values into it"};
-  std::error_code trouble;
+  std::error_code failure;
   runtime::UnitSpec spec;
-  spec.program = std::filesystem::read_symlink("/proc/self/exe", trouble).string();
+  spec.program = std::filesystem::read_symlink("/proc/self/exe", failure).string();
   if (const auto file = arguments.value("--config"))
-    spec.config = std::filesystem::canonical(*file, trouble).string();
-  if (trouble)
+    spec.config = std::filesystem::canonical(*file, failure).string();
+  if (failure)
     return Error{ErrorCode::NotFound,
                  arguments.value("--config").value_or(""),
                  0,
                  "--print-systemd-unit",
-                 "finds no such file (" + trouble.message() + "); check the path"};
+                 "finds no such file (" + failure.message() + "); check the path"};
   return spec;
 }
 

@@ -32,13 +32,13 @@ std::string_view left_out_at(scenarios::Fidelity level) {
 }  // namespace
 
 std::vector<std::string> approximations(const scenarios::Scenario& scenario,
-                                        const std::vector<std::string>& troubles) {
+                                        const std::vector<std::string>& warnings) {
   std::vector<std::string> sentences;
   if (scenario.world != scenarios::World::Cluster)
     sentences.emplace_back(left_out_at(scenario.fidelity));
   for (const scenarios::Approximated& each : scenarios::approximated(scenario))
     sentences.push_back(each.subject + ": " + each.sentence + ".");
-  sentences.insert(sentences.end(), troubles.begin(), troubles.end());
+  sentences.insert(sentences.end(), warnings.begin(), warnings.end());
   return sentences;
 }
 

@@ -11,6 +11,6 @@ namespace orrery::cli {
 /// What the level of the scenario leaves out (docs/fidelity.md), then what this run met that could
 /// not be modelled as asked.
 std::vector<std::string> approximations(const scenarios::Scenario& scenario,
-                                        const std::vector<std::string>& troubles);
+                                        const std::vector<std::string>& warnings);
 
 }  // namespace orrery::cli

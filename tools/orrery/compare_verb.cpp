@@ -142,11 +142,11 @@ sim::MeanOverSeeds mean_over_seeds(std::span<const double> values) {
   return {estimate.mean, estimate.half_width};
 }
 
-/// Answers in order; errors and troubles that several runs share are said once.
+/// Answers in order; errors and warnings that several runs share are said once.
 struct Answers {
   std::vector<sim::Summary> results;
   std::vector<sim::ComparedRun> runs;
-  std::vector<std::string> troubles;
+  std::vector<std::string> warnings;
   Errors errors;
   std::string remarks;
   ExitCode worst = ExitCode::Met;
@@ -165,9 +165,9 @@ Answers gathered(const std::vector<TaskEnd>& ends) {
     for (const Error& error : answer.errors)
       if (std::ranges::find(out.errors, error.text(), &Error::text) == out.errors.end())
         out.errors.push_back(error);
-    for (std::string& trouble : answer.troubles)
-      if (std::ranges::find(out.troubles, trouble) == out.troubles.end())
-        out.troubles.push_back(std::move(trouble));
+    for (std::string& warning : answer.warnings)
+      if (std::ranges::find(out.warnings, warning) == out.warnings.end())
+        out.warnings.push_back(std::move(warning));
     if (!answer.errors.empty()) continue;
     out.runs.push_back(
         {answer.summary, {}, std::move(answer.completion), std::move(answer.waiting)});
@@ -191,7 +191,7 @@ Status write_page(const Comparison& comparison, Answers& answers, const OutputFo
   const sim::ComparisonPage page{
       .fidelity = to_string(comparison.loaded->scenario.fidelity),
       .runs = answers.runs,
-      .approximated = approximations(comparison.loaded->scenario, answers.troubles),
+      .approximated = approximations(comparison.loaded->scenario, answers.warnings),
       .mean_of = mean_over_seeds};
   return write_file(folder.scratch() / "report.html",
                     sim::report_page(sim::comparison_page_data(page)));

@@ -11,7 +11,7 @@
 #include "core/base/units.hpp"
 #include "core/control/status.hpp"
 #include "core/driver/state_store.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 
 namespace orrery::cli {
 

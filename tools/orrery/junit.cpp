@@ -80,7 +80,7 @@ std::string totals(const std::vector<const TestCase*>& cases) {
          attribute("time", seconds(wall_s));
 }
 
-void put_trouble(const TestCase& test, std::string& out) {
+void put_failure(const TestCase& test, std::string& out) {
   const std::string element = test.result == CaseResult::Failed ? "failure" : "error";
   std::string message = test.findings.empty() ? test.kind : test.findings.front();
   if (test.findings.size() > 1)
@@ -101,7 +101,7 @@ void put_case(const TestCase& test, std::string& out) {
       out += "        <property" + attribute("name", name) + attribute("value", value) + "/>\n";
     out += "      </properties>\n";
   }
-  if (test.result != CaseResult::Passed) put_trouble(test, out);
+  if (test.result != CaseResult::Passed) put_failure(test, out);
   out += "    </testcase>\n";
 }
 

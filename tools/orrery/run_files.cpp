@@ -84,14 +84,14 @@ void RunFiles::listen(std::vector<sim::RunListener*>& listeners) {
   if (events_) listeners.push_back(&*events_);
 }
 
-Status RunFiles::finish(const sim::RunReport& report, std::vector<std::string>& troubles) {
+Status RunFiles::finish(const sim::RunReport& report, std::vector<std::string>& warnings) {
   if (folder_.empty()) return Done{};
   if (events_) {
     const Status written = finish_events();
     if (!written) return written;
   }
   if (timeline_) {
-    const Status written = write_timeline(report, troubles);
+    const Status written = write_timeline(report, warnings);
     if (!written) return written;
   }
   if (!wants(OutputFormat::Summary)) return Done{};
@@ -105,11 +105,11 @@ Status RunFiles::finish_events() {
   return Done{};
 }
 
-Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::string>& troubles) {
+Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::string>& warnings) {
   const sim::Timeline& timeline = timeline_->close(report.ended_at);
   const sim::JobTable& jobs = report.metrics->jobs();
   if (timeline.segments_left_out() > 0)
-    troubles.push_back(std::to_string(timeline.segments_left_out()) +
+    warnings.push_back(std::to_string(timeline.segments_left_out()) +
                        " stretches of constant allocation were too many to be kept: their jobs "
                        "have no allocated_resources in evalys.csv, and jobs.csv does not say what "
                        "they held");
@@ -139,7 +139,7 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
     if (!written) return written;
   }
   if (wants(OutputFormat::Perfetto)) {
-    const Status traced = write_perfetto(timeline, jobs, troubles);
+    const Status traced = write_perfetto(timeline, jobs, warnings);
     if (!traced) return traced;
   }
   return notes_ ? write_report(report, timeline) : Status(Done{});
@@ -147,13 +147,13 @@ Status RunFiles::write_timeline(const sim::RunReport& report, std::vector<std::s
 
 Status RunFiles::write_perfetto(const sim::Timeline& timeline,
                                 const sim::JobTable& jobs,
-                                std::vector<std::string>& troubles) const {
+                                std::vector<std::string>& warnings) const {
   sim::PerfettoOutcome outcome;
   const Status traced = stream("trace.perfetto-trace", [&](std::ostream& out) {
     outcome = sim::write_perfetto_trace(out, timeline, jobs, names_of_faults(scenario_));
   });
   if (outcome.segments_left_out > 0)
-    troubles.push_back("trace.perfetto-trace ends at " +
+    warnings.push_back("trace.perfetto-trace ends at " +
                        std::to_string(outcome.left_out_from.ns / 1'000'000'000) +
                        " s, where 2,000,000 slices on devices were reached");
   return traced;
@@ -165,7 +165,7 @@ Status RunFiles::write_report(const sim::RunReport& report, const sim::Timeline&
                           .jobs = report.metrics->jobs(),
                           .timeline = timeline,
                           .notes = notes_->notes(),
-                          .approximated = approximations(scenario_, report.troubles),
+                          .approximated = approximations(scenario_, report.warnings),
                           .faults = words_of(scenario_.faults)};
   return write_file(folder_ / "report.html", sim::report_page(sim::run_page_data(page)));
 }

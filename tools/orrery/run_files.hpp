@@ -25,8 +25,8 @@ class RunFiles {
   /// Adds the listeners of the run.
   void listen(std::vector<sim::RunListener*>& listeners);
 
-  /// Writes what is left to write at the end; adds to `troubles` what a file could not hold.
-  Status finish(const sim::RunReport& report, std::vector<std::string>& troubles);
+  /// Writes what is left to write at the end; adds to `warnings` what a file could not hold.
+  Status finish(const sim::RunReport& report, std::vector<std::string>& warnings);
 
  private:
   using OutputFormat = scenarios::OutputFormat;
@@ -36,9 +36,9 @@ class RunFiles {
   Status finish_events();
   Status write_perfetto(const sim::Timeline& timeline,
                         const sim::JobTable& jobs,
-                        std::vector<std::string>& troubles) const;
+                        std::vector<std::string>& warnings) const;
   Status write_report(const sim::RunReport& report, const sim::Timeline& timeline) const;
-  Status write_timeline(const sim::RunReport& report, std::vector<std::string>& troubles);
+  Status write_timeline(const sim::RunReport& report, std::vector<std::string>& warnings);
   Status stream(std::string_view name, const std::function<void(std::ostream&)>& write) const;
 
   const scenarios::Scenario& scenario_;

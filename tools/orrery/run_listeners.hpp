@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scenarios/language/spec/scenario.hpp"
-#include "sim/judging/expectations.hpp"
+#include "sim/expectations/expectations.hpp"
 #include "sim/reports/job_notes.hpp"
 #include "sim/reports/timeline.hpp"
 #include "sim/results/event_log.hpp"

@@ -10,7 +10,7 @@
 #include "core/base/json_text.hpp"
 #include "core/record/codec.hpp"
 #include "policies/registry.hpp"
-#include "sim/judging/expectations.hpp"
+#include "sim/expectations/expectations.hpp"
 #include "sim/run/run.hpp"
 #include "tools/console/table.hpp"
 #include "tools/local_run/local_run.hpp"
@@ -53,13 +53,13 @@ sim::SortedSample read_sample(ByteReader& reader) {
   return sample;
 }
 
-/// Writes an answer as bytes: the summary, its measured part, troubles, samples and errors.
+/// Writes an answer as bytes: the summary, its measured part, warnings, samples and errors.
 std::string encoded(const RunAnswer& answer) {
   ByteWriter bytes;
   Encoder out(bytes);
   out.put(answer.summary);
   out.put(answer.summary.measured);
-  out.put(answer.troubles);
+  out.put(answer.warnings);
   put_sample(answer.completion, bytes);
   put_sample(answer.waiting, bytes);
   bytes.u8(answer.failed_as_wanted ? 1 : 0);
@@ -80,7 +80,7 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   RunAnswer answer;
   in.get(answer.summary);
   in.get(answer.summary.measured);
-  in.get(answer.troubles);
+  in.get(answer.warnings);
   answer.completion = read_sample(reader);
   answer.waiting = read_sample(reader);
   answer.failed_as_wanted = reader.u8() != 0;
@@ -102,16 +102,16 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
 bool describe_leftovers(const scenarios::Scenario& scenario,
                         const sim::Summary& summary,
                         const StuckListener& stuck,
-                        std::vector<std::string>& troubles) {
+                        std::vector<std::string>& warnings) {
   if (!scenario.until.is_never() || summary.jobs_unfinished == 0) return false;
   const std::uint64_t infeasible = std::min(stuck.infeasible(), summary.jobs_unfinished);
   const std::uint64_t waiting = summary.jobs_unfinished - infeasible;
   if (infeasible > 0)
-    troubles.push_back(std::to_string(infeasible) +
+    warnings.push_back(std::to_string(infeasible) +
                        " jobs are unfinished because they can never fit on this cluster");
-  troubles.insert(troubles.end(), stuck.lacks().begin(), stuck.lacks().end());
+  warnings.insert(warnings.end(), stuck.lacks().begin(), stuck.lacks().end());
   if (waiting > 0)
-    troubles.push_back(std::to_string(waiting) +
+    warnings.push_back(std::to_string(waiting) +
                        " jobs are unfinished though they could fit, and nothing will happen any "
                        "more: no progress");
   return waiting > 0 && scenario.expectations.empty();
@@ -129,7 +129,7 @@ Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
     if (!parts) return parts.errors();
     sim::RunOptions with_parts = options;
     with_parts.fabric = parts->fabric();
-    with_parts.carrier = parts->carrier();
+    with_parts.transport = parts->transport();
     return sim::run_model(scenario, workload, policy, with_parts);
   }
   auto run = run_local(scenario, workload, policy, options);
@@ -184,11 +184,11 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
   else if (scenario.must_fail)
     answer.failed_as_wanted = true;
   answer.summary = ran->summary;
-  answer.troubles = ran->troubles;
+  answer.warnings = ran->warnings;
   if (ran->end == RunEnd::NoProgress)
-    answer.troubles.emplace_back("the run went on for ever at one instant: no progress");
-  const bool left_waiting = describe_leftovers(scenario, ran->summary, stuck, answer.troubles);
-  Status written = kept.finish(*ran, answer.troubles);
+    answer.warnings.emplace_back("the run went on for ever at one instant: no progress");
+  const bool left_waiting = describe_leftovers(scenario, ran->summary, stuck, answer.warnings);
+  Status written = kept.finish(*ran, answer.warnings);
   if (!outputs.folder.empty()) {
     const std::size_t points = sim::PageLimits{}.sample_max;
     answer.completion = sim::completion_times(ran->metrics->jobs(), points);
@@ -340,8 +340,8 @@ std::string remark_on_page(const scenarios::Scenario& scenario) {
 
 std::string remarks_of(const RunAnswer& answer) {
   std::string out;
-  for (const std::string& trouble : answer.troubles)
-    out += "remark: " + answer.summary.policy + ": " + trouble + "\n";
+  for (const std::string& warning : answer.warnings)
+    out += "remark: " + answer.summary.policy + ": " + warning + "\n";
   for (const std::string& unmet : answer.summary.unmet) out += "unmet: " + unmet + "\n";
   return out;
 }

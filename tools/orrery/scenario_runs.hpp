@@ -58,7 +58,7 @@ std::optional<std::string> output_path(const Arguments& arguments,
 /// What a run answers.
 struct RunAnswer {
   sim::Summary summary;
-  std::vector<std::string> troubles;  ///< What could not be modelled as asked.
+  std::vector<std::string> warnings;  ///< What could not be modelled as asked.
   Errors errors;                      ///< Not empty: there is no summary.
   sim::SortedSample completion;       ///< With a folder only: for the page of a comparison,
   sim::SortedSample waiting;          ///< as many points as it draws.
@@ -85,7 +85,7 @@ std::uint64_t jobs_expected(const scenarios::Scenario& scenario,
 /// this program has none, else empty.
 std::string remark_on_page(const scenarios::Scenario& scenario);
 
-/// Writes each trouble and unmet expectation of a run as one line for people.
+/// Writes each warning and unmet expectation of a run as one line for people.
 std::string remarks_of(const RunAnswer& answer);
 
 }  // namespace orrery::cli

@@ -5,7 +5,7 @@
 
 #include "core/base/result.hpp"
 #include "scenarios/language/spec/scenario.hpp"
-#include "sim/agents/carrier.hpp"
+#include "sim/agents/control_transport.hpp"
 #include "sim/fabric/fabric.hpp"
 #include "sim/simgrid/message_level.hpp"
 
@@ -20,7 +20,7 @@ struct SimGridParts {
   sim::Fabric* fabric() const { return messages ? &messages->fabric() : fluid.get(); }
 
   /// Null below L3.
-  sim::Carrier* carrier() const { return messages ? &messages->carrier() : nullptr; }
+  sim::ControlTransport* transport() const { return messages ? &messages->transport() : nullptr; }
 };
 
 /// The parts for the scenario's fidelity, once per process. Errors: no SimGrid, a platform file

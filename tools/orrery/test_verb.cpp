@@ -123,7 +123,7 @@ Verdict verdict_of(const std::string& file, const TaskEnd& end) {
   }
   for (const Error& error : answer.errors) verdict.findings.push_back(error.text());
   if (end.code == ExitCode::NoProgress)
-    verdict.findings.insert(verdict.findings.end(), answer.troubles.begin(), answer.troubles.end());
+    verdict.findings.insert(verdict.findings.end(), answer.warnings.begin(), answer.warnings.end());
   return verdict;
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
-#include "sim/interchange/batsim_trace.hpp"
-#include "sim/interchange/elastisim_file.hpp"
+#include "sim/import/batsim_trace.hpp"
+#include "sim/import/elastisim_file.hpp"
 #include "sim/traces/formats.hpp"
 #include "sim/traces/gavel_throughputs.hpp"
 #include "sim/traces/lanl_failures.hpp"

@@ -55,7 +55,7 @@ class Communicator {
     nccl::Communicator communicator = nullptr;
     {
       const std::scoped_lock lock(mutex_);
-      if (trouble_) return *trouble_;
+      if (abort_reason_) return *abort_reason_;
       communicator = communicator_;
       deadline_ = deadline;
     }
@@ -82,7 +82,7 @@ class Communicator {
       int error = nccl::kSuccess;
       {
         const std::scoped_lock lock(mutex_);
-        if (trouble_) return *trouble_;
+        if (abort_reason_) return *abort_reason_;
         const int asked = api_.get_async_error(communicator_, &error);
         if (asked != nccl::kSuccess) error = asked;
       }
@@ -100,7 +100,7 @@ class Communicator {
       if (state == DeviceStream::State::Failed) return aborted(Outcome::fatal(reason));
       {
         const std::scoped_lock lock(mutex_);
-        if (trouble_) return *trouble_;
+        if (abort_reason_) return *abort_reason_;
       }
       if (state == DeviceStream::State::Idle) return Outcome::done();
       std::this_thread::sleep_for(kPoll);
@@ -159,8 +159,8 @@ class Communicator {
   /// Aborts, unless that was done already.
   void abort(Outcome reason) {
     const std::scoped_lock lock(mutex_);
-    if (trouble_) return;
-    trouble_ = std::move(reason);
+    if (abort_reason_) return;
+    abort_reason_ = std::move(reason);
     // In the middle of an operation of the other thread: that is what it is for.
     if (communicator_ != nullptr) api_.abort(std::exchange(communicator_, nullptr));
   }
@@ -169,7 +169,7 @@ class Communicator {
   Outcome aborted(Outcome reason) {
     abort(std::move(reason));
     const std::scoped_lock lock(mutex_);
-    return *trouble_;
+    return *abort_reason_;
   }
 
   /// A CUDA error stays with the process, and wrong usage will not be better next time. A remote or
@@ -192,7 +192,7 @@ class Communicator {
 
   std::mutex mutex_;
   nccl::Communicator communicator_ = nullptr;  ///< Null once aborted.
-  std::optional<Outcome> trouble_;             ///< Why it was aborted.
+  std::optional<Outcome> abort_reason_;        ///< Why it was aborted.
   std::optional<Deadline> deadline_;           ///< Of the operation under way.
   Cancel end_;
   std::thread watchdog_;

@@ -1,5 +1,5 @@
 // What must hold of a run. The meaning of every field is in docs/scenario_format.md; judged by
-// sim/judging/expectations.
+// sim/expectations/expectations.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/job/words.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/record/command.hpp"
 
 namespace orrery::scenarios {

@@ -100,7 +100,7 @@ ElastisimWorkload read_elastisim(const MapReader& workload,
 }
 
 /// Whether the workload is another simulator's; it is read then.
-bool read_interchange(const MapReader& reader, const std::string& directory, Scenario& scenario) {
+bool read_imported(const MapReader& reader, const std::string& directory, Scenario& scenario) {
   const YamlNode* batsim = reader.find("batsim");
   const YamlNode* elastisim = reader.find("elastisim");
   if (batsim == nullptr && elastisim == nullptr) return false;
@@ -135,7 +135,7 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
   if (node == nullptr) return;
   const MapReader reader(top.reading(), *node, section("workload"), "workload");
   if (!node->is_map()) return;
-  if (read_interchange(reader, directory, scenario)) return;
+  if (read_imported(reader, directory, scenario)) return;
   if (const YamlNode* generator = reader.find("generator")) {
     refuse(reader, {"format", "file", "profiles", "limit"}, "a generator");
     refuse_trace_keys(reader, "a generator");

@@ -128,7 +128,7 @@ class History {
     EXPECT_THAT(out.actions, ::testing::IsEmpty());
     EXPECT_EQ(before, agent_.complete_list());
     EXPECT_EQ(lease, agent_.lease_until());
-    EXPECT_THAT(out.remarks, ::testing::SizeIs(4));
+    EXPECT_THAT(out.notices, ::testing::SizeIs(4));
   }
 
   void take_over() {
@@ -186,8 +186,8 @@ class History {
     AgentOutput out;
     agent_.step(event, now_, out);
     for (const AgentAction& action : out.actions) carry_out(action);
-    for (const AgentRemark& remark : out.remarks)
-      fences += remark.note == AgentNote::Fenced ? 1 : 0;
+    for (const AgentNotice& notice : out.notices)
+      fences += notice.note == AgentNote::Fenced ? 1 : 0;
     check(out);
   }
 

@@ -54,7 +54,7 @@ class AgentTest : public ::testing::Test {
 
   std::vector<AgentNote> notes() const {
     std::vector<AgentNote> found;
-    for (const AgentRemark& remark : out_.remarks) found.push_back(remark.note);
+    for (const AgentNotice& notice : out_.notices) found.push_back(notice.note);
     return found;
   }
 

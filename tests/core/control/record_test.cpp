@@ -50,7 +50,7 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(PlanProposed{
       Sequence{9}, PlanTrigger::Submission, JobId{1}, grant(JobId{1}, 3, {on(0, 1), on(4, 2)})});
   bodies.emplace_back(
-      SubMasterSaid{JobId{1}, RoleIndex{2}, Incarnation{3}, 4, SubMasterWord::AskRestart});
+      SubMasterSaid{JobId{1}, RoleIndex{2}, Incarnation{3}, 4, SubMasterMessage::AskRestart});
   bodies.emplace_back(NodesRelaunched{JobId{1}, 2, {NodeId{3}, NodeId{4}}, "no machine left"});
   bodies.emplace_back(ExclusionRequested{7, NodeId{8}, false});
   bodies.emplace_back(NodeLeaving{NodeId{8}, Instant{9'000'000'000}});

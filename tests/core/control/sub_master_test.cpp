@@ -25,7 +25,7 @@ struct Led {
 
   Incarnation master() const { return h.job(id).workers[2].incarnation; }
 
-  void say(SubMasterWord word) {
+  void say(SubMasterMessage word) {
     h.step(SubMasterSaid{id, kLed, master(), h.job(id).failover.open.number, word});
   }
 
@@ -60,13 +60,13 @@ TEST(SubMaster, LeadsTheRecoveryOfItsRole) {
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Restarting);
   EXPECT_EQ(led.told(), SubMasterOrder::Recover);
   EXPECT_EQ(led.h.order<StartWorkers>(), nullptr) << "no worker starts before it asks for that";
-  led.say(SubMasterWord::AskState);
+  led.say(SubMasterMessage::AskState);
   EXPECT_EQ(led.told(), SubMasterOrder::State);
-  led.say(SubMasterWord::AskRestart);
+  led.say(SubMasterMessage::AskRestart);
   led.bring_up();
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Starting) << "until the sub-master has started it";
   EXPECT_EQ(led.told(), SubMasterOrder::Restarted);
-  led.say(SubMasterWord::Done);
+  led.say(SubMasterMessage::Done);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
@@ -78,10 +78,10 @@ TEST(SubMaster, ASecondCrashIsHandledAsTheFirst) {
   Led led;
   for (std::uint32_t round = 1; round <= 2; ++round) {
     led.h.fail(led.id, 0);
-    led.say(SubMasterWord::AskState);
-    led.say(SubMasterWord::AskRestart);
+    led.say(SubMasterMessage::AskState);
+    led.say(SubMasterMessage::AskRestart);
     led.bring_up();
-    led.say(SubMasterWord::Done);
+    led.say(SubMasterMessage::Done);
     EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
     EXPECT_EQ(led.h.row(led.id).restarts, round);
   }
@@ -98,16 +98,16 @@ TEST(SubMaster, DiesAtEveryStepAndTheRoleRecoversOnceChargedOnce) {
     };
     led.h.fail(led.id, 0);
     die(0);
-    if (led.h.job(led.id).failover.led == LedRecovery::Asked) led.say(SubMasterWord::AskState);
+    if (led.h.job(led.id).failover.led == LedRecovery::Asked) led.say(SubMasterMessage::AskState);
     die(1);
-    led.say(SubMasterWord::AskState);
+    led.say(SubMasterMessage::AskState);
     die(2);
-    led.say(SubMasterWord::AskRestart);
+    led.say(SubMasterMessage::AskRestart);
     die(3);
     led.bring_up();
     EXPECT_EQ(led.h.job(led.id).failover.led, LedRecovery::Restarted);
     die(4);
-    led.say(SubMasterWord::Done);
+    led.say(SubMasterMessage::Done);
     EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
     die(5);
     EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
@@ -124,7 +124,7 @@ TEST(SubMaster, ThatIsLateIsReplacedAndTheControllerDoesItItself) {
   led.h.pass(Duration::seconds(60));
   led.bring_up();
   EXPECT_EQ(led.told(), SubMasterOrder::Restarted);
-  led.say(SubMasterWord::Done);
+  led.say(SubMasterMessage::Done);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
@@ -136,13 +136,13 @@ TEST(SubMaster, ThatIsLateIsReplacedAndTheControllerDoesItItself) {
 TEST(SubMaster, ThatDoesNotStartItsRoleIsStartedAgain) {
   Led led;
   led.h.fail(led.id, 0);
-  led.say(SubMasterWord::AskRestart);
+  led.say(SubMasterMessage::AskRestart);
   led.bring_up();
   ASSERT_EQ(led.told(), SubMasterOrder::Restarted);
   led.h.pass(Duration::seconds(60));
   led.bring_up();
   ASSERT_EQ(led.told(), SubMasterOrder::Restarted);
-  led.say(SubMasterWord::Done);
+  led.say(SubMasterMessage::Done);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
   EXPECT_EQ(led.started(0), 2u);
   EXPECT_EQ(led.started(1), 1u);
@@ -151,15 +151,15 @@ TEST(SubMaster, ThatDoesNotStartItsRoleIsStartedAgain) {
 TEST(SubMaster, WordsOfAnOldStartOrAnOldRecoveryChangeNothing) {
   Led led;
   const Incarnation old = led.master();
-  led.h.step(SubMasterSaid{led.id, kLed, old, 7, SubMasterWord::AskRestart});
+  led.h.step(SubMasterSaid{led.id, kLed, old, 7, SubMasterMessage::AskRestart});
   EXPECT_EQ(led.h.reports_ignored(Ignored::StaleIncident), 1u);
   led.h.fail(led.id, 0);
   led.h.fail(led.id, 2);
   led.bring_up();
   const std::uint32_t incident = led.h.job(led.id).failover.open.number;
-  led.h.step(SubMasterSaid{led.id, kLed, old, incident, SubMasterWord::AskRestart});
+  led.h.step(SubMasterSaid{led.id, kLed, old, incident, SubMasterMessage::AskRestart});
   EXPECT_EQ(led.h.reports_ignored(Ignored::StaleIncarnation), 1u);
-  led.say(SubMasterWord::Done);
+  led.say(SubMasterMessage::Done);
   EXPECT_EQ(led.h.reports_ignored(Ignored::NotInThisPhase), 1u);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Restarting);
 }
@@ -180,9 +180,9 @@ TEST(SubMaster, ThatDiesJustBeforeItsRoleFailsDoesNotCoverThat) {
   led.h.fail(led.id, 2);
   led.h.fail(led.id, 0);
   led.bring_up();
-  led.say(SubMasterWord::AskRestart);
+  led.say(SubMasterMessage::AskRestart);
   led.bring_up();
-  led.say(SubMasterWord::Done);
+  led.say(SubMasterMessage::Done);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
@@ -207,13 +207,13 @@ TEST(SubMaster, IsAskedAgainByTheNextLeader) {
   EXPECT_EQ(led.told(), SubMasterOrder::Recover);
   led.h.node_up(0);
   led.h.node_up(1);
-  led.say(SubMasterWord::AskState);
-  led.say(SubMasterWord::AskRestart);
+  led.say(SubMasterMessage::AskState);
+  led.say(SubMasterMessage::AskRestart);
   led.bring_up();
   led.h.take_over(3);
   led.h.node_up(0);
   led.h.node_up(1);
-  led.say(SubMasterWord::Done);
+  led.say(SubMasterMessage::Done);
   EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
 }

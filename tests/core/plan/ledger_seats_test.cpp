@@ -15,7 +15,7 @@ namespace ledger_seats_tests {
 constexpr JobId kJob{1};
 constexpr JobId kOther{2};
 constexpr DeviceModelId kModel{0};
-constexpr TurnKey kNobody{};
+constexpr TurnKey kNone{};
 
 NodeGroup group_of(std::int32_t devices, std::int32_t robots) {
   NodeGroup group;
@@ -41,11 +41,11 @@ class LedgerSeats : public testing::Test {
  protected:
   LedgerSeats() { ledger.add_node(group_of(4, 2), kModel); }
 
-  bool fits(const Seat& where, JobId owner = kJob, TurnKey turns = kNobody) const {
+  bool fits(const Seat& where, JobId owner = kJob, TurnKey turns = kNone) const {
     return ledger.seat_fits(where, demand(1000), owner, turns);
   }
 
-  LeaseId sit(const Seat& where, JobId owner = kJob, TurnKey turns = kNobody) {
+  LeaseId sit(const Seat& where, JobId owner = kJob, TurnKey turns = kNone) {
     const LeaseId lease = ledger.claim_seat(owner, demand(1000), where, turns);
     ledger.check();
     return lease;
@@ -67,8 +67,8 @@ TEST_F(LedgerSeats, ExactlyTheNamedDevicesAreTaken) {
 TEST_F(LedgerSeats, WhatANodeLacksNeverFits) {
   EXPECT_FALSE(fits(seat(0b10000)));
   EXPECT_FALSE(fits(seat(0, 0b100)));
-  EXPECT_FALSE(ledger.seat_fits({NodeId{1}, 0, 0, {}}, demand(0), kJob, kNobody));
-  EXPECT_FALSE(ledger.seat_fits(seat(1), demand(9000), kJob, kNobody));
+  EXPECT_FALSE(ledger.seat_fits({NodeId{1}, 0, 0, {}}, demand(0), kJob, kNone));
+  EXPECT_FALSE(ledger.seat_fits(seat(1), demand(9000), kJob, kNone));
 }
 
 TEST_F(LedgerSeats, ASeatOnANodeOutOfUseDoesNotFit) {
@@ -125,8 +125,8 @@ TEST_F(LedgerSeats, ANewSeatWaitsForTheOldProcess) {
 TEST_F(LedgerSeats, WhatAJobHoldsCanBeLeftOutOfTheQuestion) {
   sit(seat(0b0011), kJob);
   EXPECT_FALSE(fits(seat(0b0001), kJob));
-  EXPECT_TRUE(ledger.seat_fits(seat(0b0001), demand(8000), kJob, kNobody, kJob));
-  EXPECT_FALSE(ledger.seat_fits(seat(0b0001), demand(1000), kOther, kNobody, kOther));
+  EXPECT_TRUE(ledger.seat_fits(seat(0b0001), demand(8000), kJob, kNone, kJob));
+  EXPECT_FALSE(ledger.seat_fits(seat(0b0001), demand(1000), kOther, kNone, kOther));
 }
 
 // Random claims, releases and seats of several jobs: what the ledger allows is conserved, and what

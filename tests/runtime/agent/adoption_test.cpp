@@ -49,9 +49,9 @@ TEST_F(AdoptionTest, RunsAWorkerAndTellsItsEnd) {
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller_.exit_code_of(kJob), 7);
   EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/log"), "7-1-0 0/1 127.0.0.1:22270\n");
-  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.troubles_.empty(); }));
+  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.notices_.empty(); }));
   controller_.set([](const StubController& c) {
-    EXPECT_EQ(c.troubles_[0].log_tail, "7-1-0 0/1 127.0.0.1:22270\n");
+    EXPECT_EQ(c.notices_[0].log_tail, "7-1-0 0/1 127.0.0.1:22270\n");
   });
 }
 
@@ -61,9 +61,9 @@ TEST_F(AdoptionTest, AProgramThatIsNotThereIsALaunchFailure) {
   role.command = {"/nowhere/at/all"};
   controller_.start_job(kJob, role, 1, Incarnation{1});
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::LaunchFailed));
-  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.troubles_.empty(); }));
+  EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.notices_.empty(); }));
   controller_.set([](const StubController& c) {
-    EXPECT_THAT(c.troubles_[0].sentence, HasSubstr("/nowhere/at/all: its program cannot be run"));
+    EXPECT_THAT(c.notices_[0].sentence, HasSubstr("/nowhere/at/all: its program cannot be run"));
   });
 }
 

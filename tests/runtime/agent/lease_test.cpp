@@ -63,7 +63,7 @@ TEST_F(NodeLeaseTest, ManyStartsFollowEachOther) {
   ASSERT_TRUE(controller_.until_report(kMany, WorkerFact::Ready, kCopies));
   controller_.set([&](StubController& c) {
     for (const WorkersChanged& report : c.reports_) EXPECT_EQ(report.fact, WorkerFact::Running);
-    EXPECT_EQ(c.troubles_.size(), 0u);
+    EXPECT_EQ(c.notices_.size(), 0u);
   });
 }
 

@@ -44,7 +44,7 @@ class RoleDemandsTest : public AgentTest {
 
   bool is_told(const std::string& text) {
     return controller_.until([&](const StubController& c) {
-      for (const WorkerTrouble& each : c.troubles_)
+      for (const WorkerNotice& each : c.notices_)
         if (each.sentence.find(text) != std::string::npos) return true;
       return false;
     });

@@ -55,7 +55,7 @@ class StubController final : public LinkListener {
   std::vector<Beat> beats_;
   std::vector<WorkersChanged> reports_;
   std::vector<Fact> facts_;
-  std::vector<WorkerTrouble> troubles_;
+  std::vector<WorkerNotice> notices_;
   std::vector<WorkerToken> tokens_;
   std::map<std::uint64_t, std::string> logs_;  ///< By request.
   std::map<std::uint64_t, std::string> log_ends_;
@@ -169,7 +169,7 @@ class StubController final : public LinkListener {
 
   void take(LinkId, const Fact& fact) { facts_.push_back(fact); }
 
-  void take(LinkId, const WorkerTrouble& trouble) { troubles_.push_back(trouble); }
+  void take(LinkId, const WorkerNotice& notice) { notices_.push_back(notice); }
 
   void take(LinkId, const LogChunk& chunk) {
     logs_[chunk.request] += chunk.data;

@@ -141,7 +141,7 @@ TEST_F(WordsTest, ASubMasterTalksWithItsController) {
     const auto& said = std::get<SubMasterSaid>(c.facts_.at(0).body);
     EXPECT_EQ(said.role, RoleIndex{1});
     EXPECT_EQ(said.incident, 3u);
-    EXPECT_EQ(said.word, SubMasterWord::AskState);
+    EXPECT_EQ(said.word, SubMasterMessage::AskState);
   });
   TellSubMaster tell;
   tell.job = kJob;

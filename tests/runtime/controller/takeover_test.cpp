@@ -230,7 +230,7 @@ TEST(Takeover, AStreamThatWaitsForItsWelcomeEndsWithTheTerm) {
         return std::make_unique<FickleElection>(state, std::move(lost));
       });
   std::atomic<bool> ended{false};
-  // Hello and the end of the term are taken up in one sweep: the guest is never looked at.
+  // Hello and the end of the term are taken up in one sweep: the pending is never looked at.
   std::promise<void> blocked;
   std::promise<void> go;
   daemon->read([&](const ControlView&) {

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr DeviceReading kFine{};
-const DeviceReading kLost{.answers = false, .trouble = "GPU is lost"};
+const DeviceReading kLost{.answers = false, .failure = "GPU is lost"};
 constexpr DeviceReading kHot{.too_hot = true};
 
 DeviceReading with_ecc(std::uint64_t errors) { return {.ecc_errors = errors}; }

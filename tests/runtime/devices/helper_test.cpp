@@ -89,7 +89,7 @@ TEST(Helper, ADeviceThatIsNotThereAfterAStartDoesNotAnswer) {
     readings = reader->read();
   ASSERT_EQ(readings.size(), 3U);
   EXPECT_TRUE(readings[1].answers);
-  EXPECT_EQ(readings[2].trouble, "it is not there any more");
+  EXPECT_EQ(readings[2].failure, "it is not there any more");
 }
 
 TEST(Helper, LinesComeBackAsTheyWere) {
@@ -102,7 +102,7 @@ TEST(Helper, LinesComeBackAsTheyWere) {
   line.pop_back();
   const auto back = parse_reading_line(line);
   ASSERT_TRUE(back);
-  EXPECT_EQ(back->trouble, "two lines");
+  EXPECT_EQ(back->failure, "two lines");
   EXPECT_EQ(back->ecc_errors, 7U);
   for (const char* broken : {"",
                              "device",

@@ -32,49 +32,49 @@ Request with_certificate(std::string role) {
 }
 
 TEST(Access, WithoutEncryptionEverybodyIsAnAdministrator) {
-  Identity who;
-  EXPECT_EQ(identify(Request{}, nullptr, who).status, 0);
-  EXPECT_EQ(who.role, Role::Admin);
+  Identity identity;
+  EXPECT_EQ(identify(Request{}, nullptr, identity).status, 0);
+  EXPECT_EQ(identity.role, Role::Admin);
 }
 
 TEST(Access, ATokenGoesBeforeEverythingElse) {
   OneToken tokens;
   for (Request request : {Request{}, encrypted(), with_certificate("admin")}) {
-    Identity who;
+    Identity identity;
     request.headers = {{"authorization", "bearer secret"}};
-    EXPECT_EQ(identify(request, &tokens, who).status, 0);
-    EXPECT_EQ(who.role, Role::User);
-    EXPECT_EQ(who.name, "ann");
+    EXPECT_EQ(identify(request, &tokens, identity).status, 0);
+    EXPECT_EQ(identity.role, Role::User);
+    EXPECT_EQ(identity.name, "ann");
     request.headers[0].value = "Bearer other";
-    EXPECT_EQ(identify(request, &tokens, who).status, 401);
-    EXPECT_EQ(identify(request, nullptr, who).status, 401);
+    EXPECT_EQ(identify(request, &tokens, identity).status, 401);
+    EXPECT_EQ(identify(request, nullptr, identity).status, 401);
     request.headers[0].value = "Basic YTpi";
-    EXPECT_THAT(identify(request, &tokens, who).message, HasSubstr("Bearer"));
+    EXPECT_THAT(identify(request, &tokens, identity).message, HasSubstr("Bearer"));
   }
 }
 
 TEST(Access, AWorkersTokenIsTakenDownAndOpensTheRoutesForWorkersAlone) {
   OneToken tokens;
   for (Request request : {Request{}, encrypted(), with_certificate("admin")}) {
-    Identity who;
+    Identity identity;
     request.headers = {{"Authorization", "Bearer orrery_worker_1234"}};
-    EXPECT_EQ(identify(request, &tokens, who).status, 0);
-    EXPECT_EQ(who.role, Role::Worker);
-    EXPECT_EQ(who.token, "orrery_worker_1234");
-    EXPECT_EQ(check_role(who, Role::User, true).status, 0);
-    EXPECT_EQ(check_role(who, Role::Agent).status, 403);
-    EXPECT_EQ(check_role(who, Role::User).status, 403);
+    EXPECT_EQ(identify(request, &tokens, identity).status, 0);
+    EXPECT_EQ(identity.role, Role::Worker);
+    EXPECT_EQ(identity.token, "orrery_worker_1234");
+    EXPECT_EQ(check_role(identity, Role::User, true).status, 0);
+    EXPECT_EQ(check_role(identity, Role::Agent).status, 403);
+    EXPECT_EQ(check_role(identity, Role::User).status, 403);
   }
   EXPECT_EQ(check_role({Role::Agent, "n7", {}}, Role::User, true).status, 403);
 }
 
 TEST(Access, ACertificateSaysRoleAndName) {
-  Identity who;
-  EXPECT_EQ(identify(with_certificate("agent"), nullptr, who).status, 0);
-  EXPECT_EQ(who.role, Role::Agent);
-  EXPECT_EQ(who.name, "n7");
+  Identity identity;
+  EXPECT_EQ(identify(with_certificate("agent"), nullptr, identity).status, 0);
+  EXPECT_EQ(identity.role, Role::Agent);
+  EXPECT_EQ(identity.name, "n7");
   for (const char* role : {"", "nobody", "root", "Admin", "worker"}) {
-    const Denial denial = identify(with_certificate(role), nullptr, who);
+    const Denial denial = identify(with_certificate(role), nullptr, identity);
     EXPECT_EQ(denial.status, 403) << role;
     EXPECT_THAT(denial.message, HasSubstr("n7"));
   }

@@ -143,8 +143,8 @@ TEST(LocalWorld, AProgramThatIsNotThereFailsToLaunchAndSaysWhy) {
   EXPECT_EQ(failed->fact, WorkerFact::LaunchFailed);
   EXPECT_EQ(failed->count, 2U);
   EXPECT_EQ(session.report(), std::nullopt);
-  ASSERT_THAT(session.world().troubles(), SizeIs(2));
-  EXPECT_THAT(session.world().troubles()[0], HasSubstr("default.job: /nowhere/at/all: it cannot"));
+  ASSERT_THAT(session.world().warnings(), SizeIs(2));
+  EXPECT_THAT(session.world().warnings()[0], HasSubstr("default.job: /nowhere/at/all: it cannot"));
 }
 
 TEST(LocalWorld, CommandsOfADeposedControllerDoNothing) {

@@ -53,7 +53,7 @@ std::vector<std::string> run_to_end(const JobSpec& spec) {
     }
     events.clear();
   }
-  return world.troubles();
+  return world.warnings();
 }
 
 TEST(RankEnvironment, AWorkerPrintsItsRankItsPeersAndItsDevices) {

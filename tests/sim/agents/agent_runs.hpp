@@ -15,7 +15,7 @@
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
 #include "sim/agents/world_tap.hpp"
-#include "sim/judging/expectations.hpp"
+#include "sim/expectations/expectations.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {
@@ -114,10 +114,10 @@ class PhaseListener final : public RunListener {
   std::map<JobId, std::string> names_;
 };
 
-/// One run with the scenario's own policy. `tap` and `carrier` may be null.
+/// One run with the scenario's own policy. `tap` and `transport` may be null.
 inline AgentOutcome run_scenario(const scenarios::Scenario& scenario,
                                  TruthTap* tap = nullptr,
-                                 Carrier* carrier = nullptr) {
+                                 ControlTransport* transport = nullptr) {
   policies::PolicyArguments arguments;
   arguments.seed = scenario.seed;
   for (const auto& parameter : scenario.policy.parameters)
@@ -132,7 +132,7 @@ inline AgentOutcome run_scenario(const scenarios::Scenario& scenario,
   RunOptions options;
   options.listeners = {&listener};
   options.tap = tap;
-  options.carrier = carrier;
+  options.transport = transport;
   const auto report = run_model(scenario, *workload, **policy, options);
   if (!report) {
     ADD_FAILURE() << report.errors().front().text();

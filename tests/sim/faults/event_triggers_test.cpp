@@ -7,7 +7,7 @@
 
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/judging/expectations.hpp"
+#include "sim/expectations/expectations.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {

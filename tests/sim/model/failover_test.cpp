@@ -35,14 +35,14 @@ class SubMasters : public testing::Test {
     world().pass_to(world().world.now().in_seconds());
   }
 
-  std::vector<SubMasterWord> said() {
-    std::vector<SubMasterWord> out;
+  std::vector<SubMasterMessage> said() {
+    std::vector<SubMasterMessage> out;
     for (const auto& [at, said] : world().of<SubMasterSaid>()) out.push_back(said.word);
     return out;
   }
 
   std::size_t masters() {
-    const auto all = world().world.room().living();
+    const auto all = world().world.cluster().living();
     return static_cast<std::size_t>(std::count_if(
         all.begin(), all.end(), [](const sim::LivingProcess& p) { return p.role == kMaster; }));
   }
@@ -69,14 +69,16 @@ TEST_F(SubMasters, ASubMasterIsNoneOfTheWorkers) {
 TEST_F(SubMasters, LeadsItsRoleThroughTheProtocol) {
   play();
   tell(SubMasterOrder::Recover);
-  EXPECT_THAT(said(), ElementsAre(SubMasterWord::AskState));
+  EXPECT_THAT(said(), ElementsAre(SubMasterMessage::AskState));
   world().pass_to(20);
   EXPECT_EQ(world().done(), 20) << "a role that is led does not work";
   tell(SubMasterOrder::State);
   world().pass_to(30);
   tell(SubMasterOrder::Restarted);
-  EXPECT_THAT(said(),
-              ElementsAre(SubMasterWord::AskState, SubMasterWord::AskRestart, SubMasterWord::Done));
+  EXPECT_THAT(
+      said(),
+      ElementsAre(
+          SubMasterMessage::AskState, SubMasterMessage::AskRestart, SubMasterMessage::Done));
   world().pass_to(40);
   EXPECT_EQ(world().done(), 40);
 }
@@ -91,7 +93,7 @@ TEST_F(SubMasters, ASuccessorGoesOnFromAnyWord) {
   play();
   tell(SubMasterOrder::Recover);
   tell(SubMasterOrder::Restarted);
-  EXPECT_THAT(said(), ElementsAre(SubMasterWord::AskState, SubMasterWord::Done));
+  EXPECT_THAT(said(), ElementsAre(SubMasterMessage::AskState, SubMasterMessage::Done));
 }
 
 TEST_F(SubMasters, ASubMasterThatIsToldToStopLeadsNoMore) {
@@ -125,7 +127,7 @@ TEST_F(SubMasters, MayDieAfterItHasAskedForTheRestart) {
   play({crash_at(RoleArrow::RestartAsked)});
   tell(SubMasterOrder::Recover);
   tell(SubMasterOrder::State);
-  EXPECT_THAT(said(), ElementsAre(SubMasterWord::AskState, SubMasterWord::AskRestart));
+  EXPECT_THAT(said(), ElementsAre(SubMasterMessage::AskState, SubMasterMessage::AskRestart));
   EXPECT_EQ(masters(), 0u);
   EXPECT_EQ(world().job().led.size(), 1u) << "its role is led still";
 }
@@ -135,7 +137,7 @@ TEST_F(SubMasters, MayDieWithItsRoleStartedAndTheLastWordUnsaid) {
   tell(SubMasterOrder::Recover);
   tell(SubMasterOrder::State);
   tell(SubMasterOrder::Restarted);
-  EXPECT_THAT(said(), ElementsAre(SubMasterWord::AskState, SubMasterWord::AskRestart));
+  EXPECT_THAT(said(), ElementsAre(SubMasterMessage::AskState, SubMasterMessage::AskRestart));
   EXPECT_EQ(masters(), 0u);
   world().pass_to(20);
   EXPECT_EQ(world().done(), 40);
@@ -144,7 +146,7 @@ TEST_F(SubMasters, MayDieWithItsRoleStartedAndTheLastWordUnsaid) {
 TEST_F(SubMasters, MayDieAfterItsLastWord) {
   play({crash_at(RoleArrow::Done)});
   tell(SubMasterOrder::Restarted);
-  EXPECT_THAT(said(), ElementsAre(SubMasterWord::Done));
+  EXPECT_THAT(said(), ElementsAre(SubMasterMessage::Done));
   EXPECT_EQ(masters(), 0u);
 }
 
@@ -164,7 +166,7 @@ TEST_F(SubMasters, DiesAsOftenAsTheFaultSays) {
     world().start(start, 2, 2, {0, 0, 1});
     world().pass_to(world().world.now().in_seconds() + 1);
   }
-  EXPECT_THAT(said(), ElementsAre(SubMasterWord::AskState));
+  EXPECT_THAT(said(), ElementsAre(SubMasterMessage::AskState));
 }
 
 // --- nodes that are replaced ---
@@ -199,7 +201,7 @@ TEST_F(Relaunch, ReplacedNodesLoseAllAndComeBackEmpty) {
   EXPECT_EQ(answers()[0].first, 40);
   EXPECT_EQ(answers()[0].second.incident, 3u);
   EXPECT_THAT(answers()[0].second.replaced, ElementsAre(NodeId{0}, NodeId{1}));
-  EXPECT_THAT(world().world.room().living(), IsEmpty());
+  EXPECT_THAT(world().world.cluster().living(), IsEmpty());
   const auto returned = world().of<NodeReturned>();
   ASSERT_THAT(returned, SizeIs(2));
   EXPECT_EQ(returned[0].first, 40);
@@ -211,8 +213,8 @@ TEST_F(Relaunch, OnlyThoseReplacedAreTouched) {
   play(scenarios::RelaunchAnswer::Partial);
   ASSERT_THAT(answers(), SizeIs(1));
   EXPECT_THAT(answers()[0].second.replaced, ElementsAre(NodeId{0}));
-  ASSERT_THAT(world().world.room().living(), SizeIs(1));
-  EXPECT_EQ(world().world.room().living()[0].node, NodeId{1});
+  ASSERT_THAT(world().world.cluster().living(), SizeIs(1));
+  EXPECT_EQ(world().world.cluster().living()[0].node, NodeId{1});
 }
 
 TEST_F(Relaunch, NoneMayBeReplaced) {
@@ -220,7 +222,7 @@ TEST_F(Relaunch, NoneMayBeReplaced) {
   ASSERT_THAT(answers(), SizeIs(1));
   EXPECT_THAT(answers()[0].second.replaced, IsEmpty());
   EXPECT_EQ(answers()[0].second.error, "");
-  EXPECT_THAT(world().world.room().living(), SizeIs(2));
+  EXPECT_THAT(world().world.cluster().living(), SizeIs(2));
 }
 
 TEST_F(Relaunch, TheExtensionMayFailOrNeverAnswer) {

@@ -1,4 +1,4 @@
-// Faults of nodes in the model world, and what the controller's ear hears of them.
+// Faults of nodes in the model world, and what the leader's session hears of them.
 #include <gmock/gmock.h>
 
 #include "tests/sim/model/world_harness.hpp"
@@ -31,7 +31,7 @@ class NodeFaults : public testing::Test {
 
   std::vector<NodeId> alive_on() {
     std::vector<NodeId> out;
-    for (const sim::LivingProcess& p : world().world.room().living()) out.push_back(p.node);
+    for (const sim::LivingProcess& p : world().world.cluster().living()) out.push_back(p.node);
     return out;
   }
 
@@ -129,7 +129,7 @@ TEST_F(NodeFaults, ANodeThatWasDownComesBackWithAllItsDevices) {
   scenarios::Fault lost = node_fault(20, FaultKind::DeviceLost, 1);
   lost.devices = 1;
   play({lost, node_fault(40, FaultKind::Down, 1, kLong)}, 200);
-  EXPECT_EQ(world().world.room().lost_devices(NodeId{1}), 0u);
+  EXPECT_EQ(world().world.cluster().lost_devices(NodeId{1}), 0u);
   EXPECT_EQ(world().of<DevicesLost>().back().second.devices, 0u);
 }
 
@@ -238,7 +238,7 @@ TEST_F(NodeFaults, WhatNeedsMessagesOrAControllerIsLeftOutInWords) {
                                FaultKind::ClockStep})
     faults.push_back(fault_at(20, kind));
   play(faults, 30);
-  EXPECT_THAT(world().world.troubles(), SizeIs(faults.size()));
+  EXPECT_THAT(world().world.warnings(), SizeIs(faults.size()));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST(WorkerFaults, ADeletedWorkerIsLost) {
   world.start(1, 0, 1);
   world.pass_to(20);
   EXPECT_THAT(world.reported(WorkerFact::Lost), SizeIs(1));
-  EXPECT_THAT(world.world.room().living(), SizeIs(1));
+  EXPECT_THAT(world.world.cluster().living(), SizeIs(1));
 }
 
 TEST(WorkerFaults, EveryWorkerOfANodeMayBeHit) {
@@ -257,7 +257,7 @@ TEST(WorkerFaults, AFaultWithoutItsWorkerIsTold) {
   world.pass_to(0);
   world.start(1, 0, 1);
   world.pass_to(20);
-  EXPECT_THAT(world.world.troubles(), SizeIs(1));
+  EXPECT_THAT(world.world.warnings(), SizeIs(1));
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ class WorldHarness {
   }
 
   const sim::LiveJob& job(JobId id = JobId{0}) const {
-    const sim::LiveJob* found = world.room().job(id);
+    const sim::LiveJob* found = world.cluster().job(id);
     if (found == nullptr) {
       ADD_FAILURE() << "job " << id.value << " is over";
       static const sim::LiveJob kNone;

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "scenarios/language/loader.hpp"
-#include "sim/interchange/batsim_events.hpp"
-#include "sim/interchange/batsim_jobs.hpp"
-#include "sim/interchange/elastisim_file.hpp"
+#include "sim/import/batsim_events.hpp"
+#include "sim/import/batsim_jobs.hpp"
+#include "sim/import/elastisim_file.hpp"
 #include "sim/pollux/profiles.hpp"
 #include "sim/pollux/workload.hpp"
 #include "sim/traces/formats.hpp"

@@ -9,9 +9,9 @@
 
 #include "core/base/invariant.hpp"
 #include "core/job/spec.hpp"
-#include "sim/interchange/batsim_events.hpp"
-#include "sim/interchange/batsim_jobs.hpp"
-#include "sim/interchange/resource_set.hpp"
+#include "sim/import/batsim_events.hpp"
+#include "sim/import/batsim_jobs.hpp"
+#include "sim/import/resource_set.hpp"
 
 namespace orrery::sim {
 namespace {

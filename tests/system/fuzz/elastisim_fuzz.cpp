@@ -13,7 +13,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/job/spec.hpp"
-#include "sim/interchange/elastisim_jobs.hpp"
+#include "sim/import/elastisim_jobs.hpp"
 
 namespace orrery::sim {
 namespace {

@@ -95,7 +95,7 @@ void run(const std::string& text) {
   ASSERT_TRUE(policy.has_value());
   const auto ran = cli::run_local(*scenario, *workload, **policy, {});
   ASSERT_TRUE(ran.has_value()) << ran.errors()[0].text();
-  EXPECT_THAT(ran->report.troubles, IsEmpty());
+  EXPECT_THAT(ran->report.warnings, IsEmpty());
 }
 
 TEST(Discovery, WorkersOfTwoJobsOnOneMachineListenApart) {

@@ -6,8 +6,8 @@
 #include "core/driver/replay.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
-#include "sim/judging/decision_log.hpp"
-#include "sim/judging/expectations.hpp"
+#include "sim/expectations/decision_log.hpp"
+#include "sim/expectations/expectations.hpp"
 #include "sim/run/run.hpp"
 #include "tools/local_run/local_run.hpp"
 
@@ -88,7 +88,7 @@ TEST_P(Parity, BothWorldsDecideAlikeAndTheJournalFoldsToTheSameState) {
   const auto local_policy = loaded.policy();
   const auto run = cli::run_local(loaded.scenario, loaded.workload, *local_policy, local_options);
   ASSERT_TRUE(run.has_value()) << run.errors()[0].text();
-  EXPECT_THAT(run->report.troubles, IsEmpty());
+  EXPECT_THAT(run->report.warnings, IsEmpty());
   EXPECT_THAT(in_processes.unmet(), IsEmpty());
   EXPECT_EQ(in_processes.log(), in_model.log());
 

@@ -20,7 +20,7 @@ SeedOutcome plain(std::uint64_t seed) {
   out.leaders = 1;
   out.simulated = Duration::seconds(static_cast<std::int64_t>(seed));
   reached(Mark::AgentFenced);
-  if (seed % 2 == 0) reached(Mark::EarLoss);
+  if (seed % 2 == 0) reached(Mark::LivenessLoss);
   return out;
 }
 
@@ -50,7 +50,7 @@ void expect_sums(const StormFigures& figures, std::uint64_t first, std::uint64_t
   EXPECT_EQ(figures.records, 2 * sum);
   EXPECT_EQ(figures.simulated_us, sum * 1'000'000);
   EXPECT_EQ(figures.marks.at(static_cast<std::size_t>(Mark::AgentFenced)), figures.seeds);
-  EXPECT_EQ(figures.mark_seeds.at(static_cast<std::size_t>(Mark::EarLoss)), even);
+  EXPECT_EQ(figures.mark_seeds.at(static_cast<std::size_t>(Mark::LivenessLoss)), even);
 }
 
 class StormSeedsTest : public testing::Test {

@@ -112,7 +112,7 @@ class Named(unittest.TestCase):
     def test_every_reason_and_limit_of_a_job_has_a_row(self):
         text = page("operations.md")
         for header, enumeration, head in [
-                ("core/job/words.hpp", "Reason", "| reason |"),
+                ("core/job/job_enums.hpp", "Reason", "| reason |"),
                 ("core/state/job_failover.hpp", "Limit", "| limit |")]:
             rows = tables(text, head)
             told = [BACKTICKED.fullmatch(row[0])[1] for row in rows]

@@ -72,7 +72,7 @@ inline Outcome run_here(const Result<scenarios::Scenario>& scenario) {
     auto level = sim::MessageLevel::make(*scenario);
     if (!level) return {level.errors().front().text() + "\n"};
     messages = std::move(*level);
-    options.carrier = &messages->carrier();
+    options.transport = &messages->transport();
     options.fabric = &messages->fabric();
   } else if (scenario->fidelity == scenarios::Fidelity::L2) {
     auto fabric = sim::make_fluid_fabric(*scenario);

@@ -1,0 +1,91 @@
+#include "runtime/agent/controller_connection.hpp"
+
+#include <algorithm>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::runtime {
+
+ControllerConnection::ControllerConnection(LinkDialer& dialer,
+                                           std::vector<std::string> addresses,
+                                           std::uint64_t seed,
+                                           const ConnectionTimes& times)
+    : dialer_(dialer),
+      addresses_(std::move(addresses)),
+      times_(times),
+      random_(Random::stream(seed, "reconnect")) {
+  invariant(!addresses_.empty(), "an agent has a controller to look for");
+}
+
+ControllerConnection::~ControllerConnection() { close(); }
+
+void ControllerConnection::close() {
+  // First the stream, so that nothing calls the session any more.
+  client_.reset();
+  listener_.reset();
+  welcome_by_ = Instant::never();
+}
+
+void ControllerConnection::keep(Instant now) {
+  if (client_ || now < try_at_) return;
+  std::string address = leader_;
+  leader_.clear();
+  if (address.empty()) {
+    address = addresses_[next_address_];
+    next_address_ = (next_address_ + 1) % addresses_.size();
+  }
+  listener_ = std::make_unique<Listener>(inbox_, ++stream_);
+  client_ = dialer_.open(address, times_.timeout, *listener_);
+  if (!client_) lost(now, times_.longest_wait);
+}
+
+std::vector<ConnectionEvent> ControllerConnection::take(Instant now) {
+  std::vector<ConnectionEvent> out;
+  for (Arrival& arrival : inbox_.take()) {
+    if (arrival.stream != stream_ || !client_) continue;
+    const bool closed = std::holds_alternative<ConnectionClosed>(arrival.event);
+    if (std::holds_alternative<ConnectionOpened>(arrival.event)) welcome_by_ = now + times_.welcome;
+    out.push_back(std::move(arrival.event));
+    if (closed) lost(now, times_.longest_wait);
+  }
+  // What came in time counts, though it was not read yet: the next call decides then.
+  if (client_ && out.empty() && now >= welcome_by_) {
+    out.push_back(ConnectionClosed{"it has not welcomed this node in time"});
+    lost(now, times_.longest_wait);
+  }
+  return out;
+}
+
+void ControllerConnection::send(const AgentMessage& message) {
+  if (client_) client_->send(message);
+}
+
+void ControllerConnection::refused(const Refusal& refusal, Instant now) {
+  leader_ = refusal.leader;
+  lost(now, refusal.again ? times_.longest_wait : times_.hopeless_wait);
+  if (!refusal.again) try_at_ = now + times_.hopeless_wait;
+  // The leader is known: no reason to wait longer than it takes to spread the others.
+  if (!leader_.empty())
+    try_at_ = now + Duration{static_cast<std::int64_t>(
+                        random_.below(static_cast<std::uint64_t>(times_.first_wait.ns) + 1))};
+}
+
+void ControllerConnection::restart(Instant now) {
+  close();
+  try_at_ = now;
+}
+
+void ControllerConnection::lost(Instant now, Duration longest) {
+  close();
+  // A round tries all controllers one after the other, since one of them may lead by now; from
+  // round to round the wait doubles.
+  const auto count = static_cast<int>(addresses_.size());
+  ++failures_;
+  const bool round_is_over = failures_ % count == 0;
+  const int doublings = round_is_over ? std::min(failures_ / count - 1, 20) : 0;
+  const Duration wait = std::min(times_.first_wait * (std::int64_t{1} << doublings), longest);
+  const auto half = static_cast<std::uint64_t>(wait.ns / 2);
+  try_at_ = now + Duration{wait.ns - static_cast<std::int64_t>(random_.below(half + 1))};
+}
+
+}  // namespace orrery::runtime

@@ -1,0 +1,117 @@
+// The agent's line to whichever controller leads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/base/units.hpp"
+#include "runtime/agent/inbox.hpp"
+#include "runtime/link/link.hpp"
+
+namespace orrery::runtime {
+
+/// Waits between two tries to reach a controller.
+struct ConnectionTimes {
+  Duration first_wait = Duration::milliseconds(50);  ///< Doubled each time,
+  Duration longest_wait = Duration::seconds(2);    ///< up to here; a random half of it is left out.
+  Duration hopeless_wait = Duration::seconds(30);  ///< After a refusal that will not change.
+  Duration timeout = Duration::seconds(5);         ///< Of one try.
+  Duration welcome = Duration::seconds(10);  ///< From an open stream to the word that we are known.
+};
+
+/// What has become of the line.
+struct ConnectionOpened {};
+
+struct ConnectionClosed {
+  std::string why;
+};
+
+using ConnectionEvent = std::variant<ConnectionOpened, ConnectionClosed, ControllerMessage>;
+
+/// Keeps one stream to one of several controllers: opens it, and after its loss opens it anew, to
+/// each controller in turn, the one that was named as leader first. Used by one thread.
+class ControllerConnection {
+ public:
+  /// `dialer` outlives this. `addresses`: at least one.
+  ControllerConnection(LinkDialer& dialer,
+                       std::vector<std::string> addresses,
+                       std::uint64_t seed,
+                       const ConnectionTimes& times = {});
+  ~ControllerConnection();
+
+  /// Opens a stream where it is time to.
+  void keep(Instant now);
+
+  /// When `keep` or `take` must be called at the latest.
+  Instant next_try() const { return client_ ? welcome_by_ : try_at_; }
+
+  /// What has happened since the last call, in its order; of the present stream only. A stream on
+  /// which no welcome came in time counts as lost: the controller may have forgotten it.
+  std::vector<ConnectionEvent> take(Instant now);
+
+  /// Readable when `take` has something to give.
+  int descriptor() const { return inbox_.descriptor(); }
+
+  /// Dropped where there is no stream.
+  void send(const AgentMessage& message);
+
+  /// The controller will not serve us. Ends the stream.
+  void refused(const Refusal& refusal, Instant now);
+
+  /// The stream serves its purpose: the next loss starts with the shortest wait.
+  void works() {
+    failures_ = 0;
+    welcome_by_ = Instant::never();
+  }
+
+  /// Ends the stream and opens another one at once.
+  void restart(Instant now);
+
+ private:
+  struct Arrival {
+    std::uint64_t stream = 0;
+    ConnectionEvent event;
+  };
+
+  class Listener final : public LinkClientListener {
+   public:
+    Listener(Inbox<Arrival>& inbox, std::uint64_t stream) : inbox_(inbox), stream_(stream) {}
+
+    void on_open() override { inbox_.push({stream_, ConnectionOpened{}}); }
+
+    void on_messages(std::vector<ControllerMessage> messages) override {
+      for (ControllerMessage& message : messages) inbox_.push({stream_, std::move(message)});
+    }
+
+    void on_closed(const std::string& why) override {
+      inbox_.push({stream_, ConnectionClosed{why}});
+    }
+
+   private:
+    Inbox<Arrival>& inbox_;
+    std::uint64_t stream_;
+  };
+
+  void lost(Instant now, Duration longest);
+  void close();
+
+  LinkDialer& dialer_;
+  std::vector<std::string> addresses_;
+  ConnectionTimes times_;
+  Random random_;
+  Inbox<Arrival> inbox_;
+  std::string leader_;  ///< Named by a refusal; tried first, once.
+  std::size_t next_address_ = 0;
+  int failures_ = 0;
+  Instant try_at_;
+  Instant welcome_by_ = Instant::never();  ///< Of the present stream, once it is open.
+  std::uint64_t stream_ = 0;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<LinkClient> client_;  ///< Destroyed before its listener.
+};
+
+}  // namespace orrery::runtime

@@ -1,0 +1,165 @@
+#include "sim/expectations/decision_log.hpp"
+
+#include <algorithm>
+
+#include "core/record/event.hpp"
+
+namespace orrery::sim {
+namespace {
+
+std::string_view verb(WorkerFact fact) {
+  switch (fact) {
+    case WorkerFact::Ready:
+      return "ready";
+    case WorkerFact::Exited:
+      return "exited";
+    case WorkerFact::Lost:
+      return "lost";
+    case WorkerFact::LaunchFailed:
+      return "refused";
+    case WorkerFact::Running:
+      return "running";
+  }
+  return "";
+}
+
+/// "0-3, 5"; `ranks` are sorted here.
+std::string ranges(std::vector<std::uint32_t> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] <= ranks[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
+    if (last > i) text += "-" + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string generation_of(const Notice& notice) {
+  if (notice.generation.value == 0) return "";
+  return "generation " + std::to_string(notice.generation.value) + ": ";
+}
+
+std::string counted(std::int64_t count, std::string_view one) {
+  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+DecisionLog::Block& DecisionLog::block_of(JobId job) {
+  if (job.is_none()) return cluster_;
+  if (job.index() >= jobs_.size()) jobs_.resize(job.index() + 1);
+  return jobs_[job.index()];
+}
+
+void DecisionLog::on_job(JobId job, std::string_view name) { block_of(job).name = name; }
+
+void DecisionLog::flush(Block& block) {
+  Reports& reports = block.reports;
+  if (reports.ranks.empty()) return;
+  std::string line(verb(reports.fact));
+  if (reports.fact == WorkerFact::Exited) line += " " + std::to_string(reports.exit_code) + " of";
+  line += " " + ranges(std::move(reports.ranks));
+  reports = {};
+  block.lines.push_back(std::move(line));
+}
+
+// "SpareUsed" as "spare used".
+std::string change_text(NodeChange change) {
+  std::string text;
+  for (const char c : to_string(change)) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    if (capital && !text.empty()) text += ' ';
+    text += capital ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return text;
+}
+
+void DecisionLog::add_line(Block& block, std::string line) {
+  flush(block);
+  block.lines.push_back(std::move(line));
+}
+
+void DecisionLog::add_reports(Block& block, const Notice& notice) {
+  Reports& reports = block.reports;
+  if (reports.fact != notice.fact || reports.exit_code != notice.exit_code) flush(block);
+  reports.fact = notice.fact;
+  reports.exit_code = notice.exit_code;
+  for (std::int32_t i = 0; i < notice.count; ++i)
+    reports.ranks.push_back(notice.first.value + static_cast<std::uint32_t>(i));
+}
+
+void DecisionLog::on_notice(const Notice& notice) {
+  Block& block = block_of(notice.job);
+  switch (notice.kind) {
+    case NoticeKind::PhaseChanged:
+      add_line(block,
+               generation_of(notice) + std::string(to_string(notice.to)) + "  " +
+                   std::string(to_string(notice.reason)));
+      break;
+    case NoticeKind::Allocated:
+      add_line(block,
+               "allocated " + counted(notice.count, "worker") + ", " +
+                   counted(notice.devices, "device"));
+      break;
+    case NoticeKind::Counted:
+      add_line(block, std::string(to_string(notice.counter)) + " " + std::to_string(notice.count));
+      break;
+    case NoticeKind::IgnoredReport:
+      add_line(block,
+               "ignored " + std::string(event_kind_name(notice.event_kind)) + ": " +
+                   std::string(to_string(notice.ignored)));
+      break;
+    case NoticeKind::GrantDropped:
+      add_line(block, "grant dropped: " + std::string(to_string(notice.ignored)));
+      break;
+    case NoticeKind::GrantClipped:
+      add_line(block, "grant clipped");
+      break;
+    case NoticeKind::NodeChanged:
+      add_line(block,
+               "node " + std::to_string(notice.node.value) + " " + change_text(notice.change));
+      break;
+    case NoticeKind::IncidentOpened:
+      add_line(block,
+               "incident " + std::to_string(notice.incident) + ": " +
+                   std::string(to_string(notice.reason)) + " takes the " +
+                   std::string(to_string(notice.scope)) + (notice.charged ? ", charged" : ""));
+      break;
+    case NoticeKind::IncidentClosed:
+      add_line(block, "incident " + std::to_string(notice.incident) + " closed");
+      break;
+    case NoticeKind::WorkerRestarted:
+      // Told by the reports of readiness already.
+    case NoticeKind::WorkLost:
+    case NoticeKind::WorkerSuspected:
+      // Known to within a report of progress, which the worlds make at different instants.
+      break;
+    case NoticeKind::WorkersReported:
+      add_reports(block, notice);
+      break;
+  }
+}
+
+std::string DecisionLog::text() const {
+  std::string text;
+  const auto write = [&](Block block, const std::string& title) {
+    flush(block);
+    text += title + "\n";
+    for (std::size_t i = 0; i < block.lines.size();) {
+      std::size_t same = i + 1;
+      while (same < block.lines.size() && block.lines[same] == block.lines[i]) ++same;
+      text += "  " + block.lines[i];
+      if (same - i > 1) text += " (" + std::to_string(same - i) + " times)";
+      text += "\n";
+      i = same;
+    }
+  };
+  for (const Block& job : jobs_) write(job, "job " + job.name);
+  if (!cluster_.lines.empty()) write(cluster_, "cluster");
+  return text;
+}
+
+}  // namespace orrery::sim

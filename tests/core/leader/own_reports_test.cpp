@@ -1,0 +1,183 @@
+// Whatever is said of a worker is taken from its own node alone: one row for each kind of word.
+#include "core/leader/own_reports.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "tests/core/leader/streams_in_test.hpp"
+#include "tests/support/controller_harness.hpp"
+
+namespace orrery::tests {
+namespace {
+
+/// Something that an agent can say about another node's worker.
+struct Word {
+  std::string name;
+  /// Says it as `node`, of worker 1 of the job, which runs on node 1.
+  std::function<void(Leader&, NodeId node, const JobState&, Instant now)> say;
+};
+
+WorkersChanged report_of(const JobState& job, WorkerFact fact, std::int32_t exit_code) {
+  const Worker& worker = job.workers[1];
+  return {
+      job.row.id, worker.born, worker.incarnation, fact, worker.birth_rank, 1, exit_code, {}, {}};
+}
+
+Word report(std::string name, WorkerFact fact, std::int32_t exit_code = 0) {
+  return {std::move(name), [=](Leader& leader, NodeId node, const JobState& job, Instant now) {
+            leader.reported(node, {report_of(job, fact, exit_code)}, now, now);
+          }};
+}
+
+Word said(std::string name, std::function<EventBody(const JobState&)> make) {
+  return {std::move(name), [=](Leader& leader, NodeId node, const JobState& job, Instant now) {
+            leader.said(node, make(job), now, now);
+          }};
+}
+
+std::vector<Word> words() {
+  return {
+      report("ready", WorkerFact::Ready),
+      report("running", WorkerFact::Running),
+      report("exited", WorkerFact::Exited),
+      report("failed", WorkerFact::Exited, 1),
+      report("launch failed", WorkerFact::LaunchFailed, 127),
+      report("lost", WorkerFact::Lost),
+      {"named by its present rank",
+       [](Leader& leader, NodeId node, const JobState& job, Instant now) {
+         leader.reported(node,
+                         {{job.row.id,
+                           job.row.generation,
+                           job.workers[1].incarnation,
+                           WorkerFact::Exited,
+                           Rank{1}}},
+                         now,
+                         now);
+       }},
+      said("progress",
+           [](const JobState& job) {
+             return ProgressReported{job.row.id, job.row.generation, 5, 1};
+           }),
+      said("the end explained",
+           [](const JobState& job) {
+             const Worker& worker = job.workers[1];
+             return FailureExplained{
+                 job.row.id, worker.incarnation, worker.birth_rank, "it did", "so"};
+           }),
+      said("a sub-master's word",
+           [](const JobState& job) {
+             SubMasterSaid word;
+             word.job = job.row.id;
+             word.role = RoleIndex{2};
+             word.incarnation = job.workers[1].incarnation;
+             return word;
+           }),
+      {"a measurement",
+       [](Leader& leader, NodeId node, const JobState& job, Instant now) {
+         leader.profiled(node, {job.row.id, job.row.generation, Rank{1}, {{"x", 1}}}, now);
+       }},
+  };
+}
+
+TEST(OwnReports, OfAWorkerIsTakenFromItsOwnNodeAlone) {
+  for (const Word& word : words()) {
+    SCOPED_TRACE(word.name);
+    ControllerHarness h({nodes_of(3, 1)});
+    JobBuilder builder("led");
+    builder.replicas(1).follower("master", 1).role("rest", 1);
+    builder.raw().roles[1].master_of = RoleIndex{2};
+    const JobId id = h.submit(builder);
+    h.plan(grant(id, 1));
+    ASSERT_EQ(h.job(id).workers.size(), 3u);
+    const NodeId home = h.job(id).workers[1].node;
+    StreamsInTest streams;
+    Leader leader(Epoch{1}, h.controller.state(), Settings{}, 3, h.now, Duration::zero(), streams);
+    leader.establish(h.now);
+    for (std::uint32_t n = 0; n < 3; ++n) {
+      const NodeId node{n};
+      word.say(leader, node, h.job(id), h.now);
+      // All nodes have workers of the job: progress of the whole may be reported by each of them.
+      const bool counts = node == home || word.name == "progress";
+      EXPECT_EQ(leader.has_news(), counts) << "node " << n;
+      leader.drop_news();
+    }
+  }
+}
+
+TEST(OwnReports, OfAJobIsTakenFromNodesThatHaveSomeOfIt) {
+  ControllerHarness h({nodes_of(2, 1)});
+  const JobId id = h.running(JobBuilder("one"), 1);
+  const NodeId home = h.job(id).workers[0].node;
+  StreamsInTest streams;
+  Leader leader(Epoch{1}, h.controller.state(), Settings{}, 2, h.now, Duration::zero(), streams);
+  const ProgressReported progress{id, h.row(id).generation, 5, 1};
+  EXPECT_FALSE(leader.said(NodeId{1 - home.value}, progress, h.now, h.now));
+  EXPECT_TRUE(leader.said(home, progress, h.now, h.now));
+}
+
+TEST(OwnReports, OfARunOfRanksCountsThePartThatIsOwn) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(JobBuilder("two").replicas(4), 4, {on(0, 2), on(1, 2)});
+  const JobState& job = h.job(id);
+  std::vector<WorkersChanged> own;
+  const WorkersChanged all{
+      id, job.workers[0].born, job.workers[0].incarnation, WorkerFact::Exited, Rank{0}, 4};
+  EXPECT_FALSE(take_own(h.controller.state(), NodeId{1}, all, own));
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].first, Rank{2});
+  EXPECT_EQ(own[0].count, 2u);
+}
+
+TEST(OwnReports, WhatDoesNotExistYetIsMadeUpAndWhatIsOverIsLate) {
+  ControllerHarness h({nodes_of(2, 1)});
+  const JobId id = h.running(JobBuilder("one"), 1);
+  const State& state = h.controller.state();
+  const Worker& worker = h.job(id).workers[0];
+  const auto counts = [&](JobId job, std::uint32_t generation, std::uint32_t incarnation) {
+    std::vector<WorkersChanged> own;
+    return take_own(state,
+                    NodeId{1 - worker.node.value},
+                    {job,
+                     Generation{generation},
+                     Incarnation{incarnation},
+                     WorkerFact::Exited,
+                     worker.birth_rank},
+                    own);
+  };
+  const std::uint32_t generation = h.row(id).generation.value;
+  const std::uint32_t incarnation = worker.incarnation.value;
+  EXPECT_FALSE(counts(id, generation, incarnation + 1));
+  EXPECT_FALSE(counts(id, generation + 1, incarnation));
+  EXPECT_FALSE(counts(JobId{id.value + 1}, 1, 1));
+  EXPECT_TRUE(counts(id, generation - 1, incarnation - 1)) << "the core ignores it, and says why";
+}
+
+TEST(OwnReports, AListOfAnotherNodesWorkersEndsThemNowhere) {
+  ControllerHarness h({nodes_of(2, 1)});
+  const JobId id = h.running(JobBuilder("one"), 1);
+  const Worker& worker = h.job(id).workers[0];
+  const NodeId other{1 - worker.node.value};
+  h.step(NodeReturned{other, {{id, worker.born, worker.incarnation, worker.birth_rank}}});
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  const auto* stop = h.order<StopWorkers>();
+  ASSERT_NE(stop, nullptr);
+  EXPECT_EQ(stop->workers[0].node, other) << "the node that reports it ends what it claims to run";
+}
+
+TEST(OwnReports, ABeatCountsForTheNodeOfItsStream) {
+  ControllerHarness h({nodes_of(2, 1)});
+  StreamsInTest streams;
+  Leader leader(Epoch{1}, h.controller.state(), Settings{}, 2, h.now, Duration::zero(), streams);
+  leader.establish(h.now);
+  leader.connected(NodeId{0});
+  HeardBeat heard;
+  heard.beat = {NodeId{1}, Epoch{1}, 1, 1, h.now, true, Sequence{}, {}};
+  EXPECT_EQ(leader.beat(NodeId{0}, heard, true, h.now), HeartbeatVerdict::UnknownNode);
+  EXPECT_FALSE(leader.has_news());
+  EXPECT_TRUE(streams.said.empty());
+}
+
+}  // namespace
+}  // namespace orrery::tests

@@ -1,0 +1,154 @@
+// The agent's line to its controllers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/agent/controller_connection.hpp"
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace line_tests {
+
+constexpr JobId kJob{7};
+
+class ConnectionTest : public ::testing::Test {
+ protected:
+  std::string path(const std::string& name) const { return (scratch_.path() / name).string(); }
+
+  std::string address(const std::string& name) const { return "unix:" + path(name); }
+
+  Scratch scratch_{"line"};
+};
+
+TEST_F(ConnectionTest, ControllersAreTriedInTurn) {
+  StubController controller(address("second"));
+  AgentProcess agent(path("state"), address("nobody") + "," + address("second"));
+  agent.start();
+  EXPECT_TRUE(controller.until_welcomed());
+}
+
+TEST_F(ConnectionTest, ARefusalNamesTheLeader) {
+  StubController follower(address("follower"));
+  StubController leader(address("leader"));
+  follower.set([&](StubController& c) {
+    c.refusal_ = "another controller leads";
+    c.leader_ = address("leader");
+  });
+  AgentProcess agent(path("state"), address("follower"));
+  agent.start();
+  EXPECT_TRUE(leader.until_welcomed());
+  follower.set([](const StubController& c) { EXPECT_EQ(c.hellos_.size(), 1u); });
+}
+
+TEST_F(ConnectionTest, AControllerThatComesBackFindsEverythingAsItWas) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(
+      kJob, role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done"), 1, Incarnation{1});
+  controller->start_job(JobId{8}, role_of("exit 9"), 1, Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  ASSERT_TRUE(controller->until_report(JobId{8}, WorkerFact::Exited));
+  controller.reset();
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([](StubController& c) { c.epoch_ = Epoch{2}; });
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Ready)) << "told again";
+  EXPECT_TRUE(controller->until_report(JobId{8}, WorkerFact::Exited)) << "told again";
+  EXPECT_TRUE(controller->until([](const StubController& c) {
+    return !c.beats_.empty() && c.beats_.back().epoch == Epoch{2} &&
+           c.beats_.back().workers.size() == 1;
+  }));
+  std::ofstream(path("go")) << "go";
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
+}
+
+TEST_F(ConnectionTest, OtherDurationsBeginANewSessionAndKillNoWorker) {
+  auto controller = std::make_unique<StubController>(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller->until_welcomed());
+  controller->start_job(kJob,
+                        role_of("while [ ! -e " + path("go") + " ]; do sleep 0.01; done; exit 5"),
+                        1,
+                        Incarnation{1});
+  ASSERT_TRUE(controller->until_report(kJob, WorkerFact::Ready));
+  controller.reset();
+  controller = std::make_unique<StubController>(address("link"));
+  controller->set([](StubController& c) { c.settings_.node_lease = Duration::seconds(20); });
+  ASSERT_TRUE(controller->until([](const StubController& c) {
+    return c.hellos_.size() >= 2 && !c.beats_.empty() &&
+           c.beats_.back().session == c.hellos_.back().session &&
+           c.hellos_.back().session > c.hellos_.front().session;
+  }));
+  std::ofstream(path("go")) << "go";
+  EXPECT_TRUE(controller->until_report(kJob, WorkerFact::Exited));
+  EXPECT_EQ(controller->exit_code_of(kJob), 5);
+}
+
+TEST_F(ConnectionTest, ASignalAnnouncesThatTheNodeLeaves) {
+  StubController controller(address("link"));
+  AgentProcess agent(path("state"), address("link"));
+  agent.start();
+  ASSERT_TRUE(controller.until_welcomed());
+  agent.signal(SIGUSR1);
+  EXPECT_TRUE(controller.until([](const StubController& c) { return !c.facts_.empty(); }));
+  controller.set([](const StubController& c) {
+    EXPECT_TRUE(std::holds_alternative<NodeLeaving>(c.facts_.at(0).body));
+    EXPECT_LE(c.facts_[0].leaves_in, Duration::seconds(30));
+  });
+}
+
+/// Opens each stream at once; the peer at the other end sends what the test says.
+class DialerInTest final : public LinkDialer {
+ public:
+  std::unique_ptr<LinkClient> open(const std::string&,
+                                   Duration,
+                                   LinkClientListener& listener) override {
+    ++opened;
+    last = &listener;
+    listener.on_open();
+    return std::make_unique<Deaf>();
+  }
+
+  int opened = 0;
+  LinkClientListener* last = nullptr;
+
+ private:
+  class Deaf final : public LinkClient {
+    void send(const AgentMessage&) override {}
+  };
+};
+
+TEST(ControllerConnection, AStreamWithoutAWelcomeIsGivenUp) {
+  DialerInTest dialer;
+  const ConnectionTimes times;
+  ControllerConnection connection(dialer, {"a"}, 1, times);
+  const Instant begin{1'000'000'000};
+  connection.keep(begin);
+  ASSERT_EQ(connection.take(begin).size(), 1u) << "it is open";
+  const Instant deadline = begin + times.welcome;
+  EXPECT_EQ(connection.next_try(), deadline);
+  EXPECT_TRUE(connection.take(deadline - Duration{1}).empty());
+  const std::vector<ConnectionEvent> events = connection.take(deadline);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<ConnectionClosed>(events[0]));
+  connection.keep(connection.next_try());
+  EXPECT_EQ(dialer.opened, 2) << "another try";
+}
+
+TEST(ControllerConnection, AWelcomeKeepsTheStreamForGood) {
+  DialerInTest dialer;
+  ControllerConnection connection(dialer, {"a"}, 1);
+  const Instant begin{1'000'000'000};
+  connection.keep(begin);
+  (void)connection.take(begin);
+  connection.works();
+  EXPECT_TRUE(connection.next_try().is_never());
+  EXPECT_TRUE(connection.take(begin + Duration::seconds(3600)).empty());
+  // What came in time counts, however late it is read.
+  dialer.last->on_messages({Announcement{Epoch{1}}});
+  EXPECT_EQ(connection.take(begin + Duration::seconds(7200)).size(), 1u);
+}
+
+}  // namespace line_tests
+}  // namespace orrery::runtime

@@ -1,0 +1,52 @@
+#include "sim/expectations/decision_log.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/expectations/notices.hpp"
+
+namespace orrery::sim {
+namespace {
+
+TEST(DecisionLog, WritesOneBlockPerJobWithoutTimes) {
+  DecisionLog log;
+  log.on_job(JobId{0}, "default.a");
+  log.on_notice(phase(0, JobPhase::Pending, Reason::Submitted, 0));
+  log.on_notice(allocated(1, 4));
+  log.on_notice(phase(1, JobPhase::Starting, Reason::Granted));
+  log.on_notice(reported(2, WorkerFact::Ready, 2, 2));
+  log.on_notice(reported(3, WorkerFact::Ready, 0, 2));
+  log.on_notice(phase(3, JobPhase::Running, Reason::AllReady));
+  log.on_notice(counted(4, Counter::Restarts, 1));
+  log.on_notice(ignored(5, Ignored::StaleGeneration));
+  log.on_notice(ignored(6, Ignored::StaleGeneration));
+  log.on_notice(reported(7, WorkerFact::Exited, 1, 1));
+  Notice node;
+  node.kind = NoticeKind::NodeChanged;
+  node.node = NodeId{3};
+  log.on_notice(node);
+  EXPECT_EQ(log.text(),
+            "job default.a\n"
+            "  Pending  Submitted\n"
+            "  allocated 4 workers, 4 devices\n"
+            "  generation 1: Starting  Granted\n"
+            "  ready 0-3\n"
+            "  generation 1: Running  AllReady\n"
+            "  restarts 1\n"
+            "  ignored workers_changed: StaleGeneration (2 times)\n"
+            "  exited 0 of 1\n"
+            "cluster\n"
+            "  node 3 silent\n");
+}
+
+TEST(DecisionLog, TheOrderOfReportsInsideARunOfThemDoesNotShow) {
+  DecisionLog one;
+  one.on_notice(reported(1, WorkerFact::Ready, 0, 1));
+  one.on_notice(reported(1, WorkerFact::Ready, 1, 1));
+  DecisionLog other;
+  other.on_notice(reported(1, WorkerFact::Ready, 1, 1));
+  other.on_notice(reported(1, WorkerFact::Ready, 0, 1));
+  EXPECT_EQ(one.text(), other.text());
+}
+
+}  // namespace
+}  // namespace orrery::sim
