@@ -312,10 +312,6 @@ void on_event(Step& step, const WorkersChanged& event) {
   if (covered) reached(Mark::ReportCovered);
   if (covered && !outgrows_recovery(*job)) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
   settle(step, *job);
-  // What it held is free although the job goes on.
-  if (event.fact == WorkerFact::Exited && event.exit_code == 0 && !is_final(job->row.phase) &&
-      step.state.settings.rules >= 3)
-    step.state.due.capacity = true;
 }
 
 void on_event(Step& step, const ProgressReported& event) {

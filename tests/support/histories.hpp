@@ -201,7 +201,8 @@ class History {
     if (options_.seated && random_.chance(0.7)) take_seats(random_, b);
     if (random_.chance(0.03)) b.replicas(50);         // Can never fit.
     if (random_.chance(0.03)) b.raw().roles.clear();  // Is no specification.
-    if (random_.chance(0.1)) b.raw().roles.begin()->bundle.cpu = MilliCpu{40000};
+    if (random_.chance(0.1) && !b.raw().roles.empty())
+      b.raw().roles.front().bundle.cpu = MilliCpu{40000};
     b.raw().start_deadline = Duration::seconds(random_.between(5, 60));
     b.raw().unknown_deadline =
         b.raw().unknown_deadline == Duration::zero() ? Duration::zero() : Duration::seconds(20);

@@ -212,18 +212,5 @@ TEST(Rules, TheOneTimerOfOlderRulesBecomesThoseOfItsKinds) {
     EXPECT_FALSE(h.job(id).timers.is_set(TimerKind::Sole));
 }
 
-TEST(Plans, AWorkerThatSucceedsCallsForOneWhileItsJobRunsOn) {
-  ControllerHarness h({nodes_of(1, 2)});
-  const JobId id = h.running(job("a").replicas(2), 2);
-  h.submit(job("next"));
-  while (h.controller.take_plan_request()) {
-  }
-  h.succeed(id, 0);
-  ASSERT_EQ(h.phase(id), JobPhase::Running);
-  const auto request = h.controller.take_plan_request();
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->trigger, PlanTrigger::Capacity);
-}
-
 }  // namespace
 }  // namespace orrery::tests

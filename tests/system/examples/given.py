@@ -141,6 +141,7 @@ COMES = {
     "orrery submit train.yaml": Comes("submitted", files={"train.yaml": SHORT}, job="none"),
     "orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4": Comes(
         "train-2: submitted", files={"train.yaml": SHORT}),
+    "orrery submit train.yaml --dry-run": Comes("train", files={"train.yaml": SHORT}, job="none"),
     "orrery submit train.yaml --wait && orrery logs train": Comes(
         "I trained", files={"train.yaml": SHORT}, job="none"),
     "orrery apply jobs/*.yaml": Comes("pendulum", files={"jobs/a.yaml": WALKER, "jobs/b.yaml": DIJOB}),
