@@ -332,7 +332,7 @@ void drop_unseatable(Step& step, std::vector<Accepted>& accepted) {
 }
 
 // A job that its new size would cost its places: its seats are named, or all of it starts anew. It
-// would be drained before anybody knows whether it fits.
+// would be drained before it is known whether it fits.
 bool must_be_tried(const JobState& job, const Accepted& grant) {
   return job.row.holds && grant.replicas > 0 &&
          (is_seated(*job.spec) || job.spec->rescale == RescaleMode::Restart);

@@ -201,7 +201,7 @@ void on_event(Step& step, const NodeHeld& event) {
   if (event.devices != 0) return on_event(step, DevicesLost{event.node, event.devices});
   if (event.node.index() >= step.state.nodes.size())
     return ignore(step, nullptr, Ignored::UnknownNode, kKind);
-  // No incident of the node, and nobody's loss.
+  // No incident of the node, and no loss of a job.
   if (std::exchange(step.state.nodes[event.node.index()].lost_device, true))
     return ignore(step, nullptr, Ignored::AlreadyKnown, kKind);
   refresh_node(step, event.node, NodeChange::HeldForCheck);

@@ -74,7 +74,7 @@ void note_refusal(JobState& job, const Worker& worker, const WorkersChanged& eve
   failover.refused_why = event.why;
 }
 
-// A port of the worker's own is in use by something else on its host: whoever starts in its place
+// A port of the worker's own is in use by something else on its host: what starts in its place
 // gets others. False where that is not the reason, or no other ports are to be had.
 bool exchange_ports(Step& step, const Worker& worker, const WorkersChanged& event) {
   return event.busy_port != 0 && !worker.lease.is_none() &&
@@ -177,7 +177,7 @@ bool awaits_word(const State& state, const JobState& job) {
   });
 }
 
-// Whom the list names, if he lives on as far as the controller knows.
+// The worker that the list names, if it lives on as far as the controller knows.
 Worker* living(State& state, NodeId node, const RunningWorker& listed) {
   JobState* job = state.find(listed.job);
   if (job == nullptr) return nullptr;
@@ -392,7 +392,7 @@ void on_event(Step& step, const NodeReturned& event) {
   NodeState& node = state.nodes[event.node.index()];
   const bool was_silent = std::exchange(node.silent, false);
   node.heard = state.epoch;
-  // Who comes back from silence, or after the time of his leaving, has begun anew.
+  // A node that comes back from silence, or after the time of its leaving, has begun anew.
   if (was_silent) {
     node.lost_device = false;
     state.ledger.forget_avoided_ports(event.node);
@@ -421,9 +421,9 @@ void on_event(Step& step, const NodeReturned& event) {
 }
 
 void give_up_unknown(Step& step, JobState& job) {
-  // Silence is found before this deadline, but who stood still finds both behind him, and lists
-  // that came meanwhile. A node may have a lease by such a list, so time alone takes nobody for
-  // lost.
+  // Silence is found before this deadline, but a controller that stood still finds both past, and
+  // lists that came meanwhile. A node may have a lease by such a list, so time alone makes no
+  // worker lost.
   if (step.state.settings.rules >= 2 && awaits_word(step.state, job))
     return step.state.set_timer(job, TimerKind::Contact, step.at + step.state.settings.node_lease);
   reached(Mark::UnknownGivenUp);

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// Who has a part of what the seat names: the first job other than this one; none where nobody.
+// Who has a part of what the seat names: the first job other than this one; none where none has.
 JobId holder_of(const State& state, const JobState& job, const Seat& seat) {
   const Ledger& ledger = state.ledger;
   for (LeaseId l = ledger.node(seat.node).first; !l.is_none(); l = ledger.lease(l).next) {

@@ -13,7 +13,7 @@ namespace orrery {
 namespace {
 
 // After a takeover nothing starts on a node before its list has come: it may run what the leader
-// before has ordered and nobody has told this one.
+// before has ordered, of which this one does not know.
 bool nodes_are_heard(const Step& step, const JobState& job) {
   for (std::size_t i = 0; i < job.next.size(); ++i) {
     const NodeState& node = step.state.nodes[job.next[i].node.index()];

@@ -20,7 +20,7 @@ Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   worker.role = placed.role;
   worker.node = placed.at.node;
   worker.lease = claim(step, job, placed);
-  // They go with the lease: whoever starts again in place has them already.
+  // They go with the lease: a worker that starts again in place has them already.
   const std::int32_t ports = ports_of(*job.spec, placed.role);
   const bool listens = ports == 0 || step.state.ledger.take_ports(worker.lease, ports);
   invariant(listens, "places are found with ports");
@@ -72,7 +72,7 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
   job.next_from.clear();
   job.blocked = 0;
   std::vector<Worker> added = claim_added(step, job, change.added);
-  // Whoever is new takes the place of one of his role who goes: ranks stay with those who stay.
+  // A new worker takes the rank of one of its role that goes: those that stay keep theirs.
   const auto take = [&](RoleIndex role) {
     const auto found =
         std::find_if(added.begin(), added.end(), [&](const Worker& w) { return w.role == role; });

@@ -103,7 +103,7 @@ void stop_workers(Step& step,
     Worker& worker = job.workers[rank];
     if (is_silent(step, worker.node)) {
       worker_gone(step, job, worker, WorkerState::Lost);
-      // Nobody starts in its place: its lease would outlive the job.
+      // No worker starts in its place: its lease would outlive the job.
       if (give_up && step.state.settings.rules >= 1) release(step, worker);
       continue;
     }

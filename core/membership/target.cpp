@@ -86,7 +86,7 @@ bool take_seats(
     if (job.workers[i].role == role) keep[i] = sits_right(job, job.workers[i], size) ? 1 : 0;
   std::vector<Placed> added;
   add_missing_seats(job, role, size, keep, added);
-  // Judged at its target: each device counts once, whoever sits there.
+  // Judged at its target: each device counts once, whichever role has it.
   const std::int32_t elastic = role == job.row.elastic ? size : job.target(job.row.elastic);
   if (!state.quota_allows(job, devices_at_size(job, elastic)) ||
       !seats_fit_instead(state, job, added))

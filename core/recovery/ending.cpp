@@ -51,7 +51,7 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   if (held)
     state.due.completion = true;
   else if (reason != Reason::InvalidSpec)
-    state.due.capacity = true;  // Whoever it kept waiting in the queue may go ahead.
+    state.due.capacity = true;  // Jobs that it kept waiting in the queue may go ahead.
   ++(phase == JobPhase::Succeeded ? state.totals.succeeded : state.totals.failed);
   state.note_final(job);
   retain_if_cleared(step, job);

@@ -19,7 +19,7 @@ inline constexpr std::size_t kFailureTextMax = 4096;
 void note_failure(Step& step, JobState& job, std::uint32_t rank, Reason reason);
 
 /// Adds the sentence and the last lines to the failure that they belong to, which may be reported
-/// after them; those of a worker that is nobody's root of failure, or forgotten, are ignored.
+/// after them; those of a worker that is the root of no failure, or forgotten, are ignored.
 void on_event(Step& step, const FailureExplained& event);
 
 /// "main 0 on node-1 ended with exit code 7", "main 0 on node-1 was ended by signal 9 (SIGKILL)",

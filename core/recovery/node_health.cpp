@@ -54,7 +54,7 @@ void send_back(Step& step, NodeId node) {
   const auto stand_in = std::find_if(
       nodes.begin(), nodes.end(), [&](const NodeState& n) { return n.stands_in_for == node; });
   if (stand_in == nodes.end()) return;
-  // There may be somebody else by now whose place nobody has taken.
+  // There may be another node by now whose place is not taken.
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodeId other{static_cast<std::uint32_t>(i)};
     const bool missed = nodes[i].group == stand_in->group && !nodes[i].spare &&

@@ -45,7 +45,7 @@ bool is_sub_master(const JobState& job, const Worker& worker) {
   return !job.spec->roles[worker.role.index()].master_of.is_none();
 }
 
-// The lowest rank that failed. A sub-master is the root only where nobody else failed.
+// The lowest rank that failed. A sub-master is the root only where no other failed.
 std::uint32_t root_of(const JobState& job, const RankFlags& flags) {
   for (std::uint32_t rank = 0; rank < flags.size(); ++rank)
     if (flags[rank] != 0 && !is_sub_master(job, job.workers[rank])) return rank;
@@ -158,14 +158,14 @@ bool stays_in(const JobState& job, std::uint32_t rank) {
   return well && std::find(job.next_from.begin(), job.next_from.end(), rank) != job.next_from.end();
 }
 
-// A change that was decided, while an incident may still be open: whoever it stops has successors
-// in it, who must not be lost with it.
+// A change that was decided, while an incident may still be open: the workers that it stops have
+// successors in it, which must not be lost with it.
 bool is_by_decision(Reason change) {
   return change == Reason::Granted || change == Reason::Rescaled || change == Reason::Moved ||
          change == Reason::NodeLeaving;
 }
 
-// Whoever did not come up is started again, without a charge.
+// Workers that did not come up are started again, without a charge.
 void start_again(Step& step, JobState& job) {
   ignore(
       step, &job, Ignored::NotInThisPhase, EventBody(std::in_place_type<WorkersChanged>).index());
@@ -213,7 +213,7 @@ bool is_set_aside(const JobState& job, const Worker& worker) {
 
 void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
   const std::uint32_t rank = root_of(job, failed);
-  // Nobody in particular: the start as a whole was late.
+  // No worker in particular: the start as a whole was late.
   const Worker root = rank == kNoRank ? Worker{} : job.workers[rank];
   const bool erred = reason == Reason::WorkerFailed && is_program_error(root);
   if (erred && job.spec->failover.response == FailureResponse::Stop) {
@@ -455,12 +455,12 @@ bool awaits_answer(const JobState& job) {
 
 void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope scope) {
   RankFlags failed(job.workers.size(), 0);
-  // Whoever was set aside until the end is the cause itself where the end has come.
+  // A worker set aside until the end is the cause itself where the end has come.
   const Incident& open = job.failover.open;
   const bool at_end = std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
     return w.role == open.role && w.local_rank == open.local_rank && is_set_aside(job, w);
   });
-  // Nor has whoever was late come up while an answer was awaited.
+  // Nor have late workers come up while an answer was awaited.
   const bool late =
       open.is_open() && open.cause == Reason::StartDeadline && step.state.settings.rules >= 2;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {

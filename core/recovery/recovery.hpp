@@ -61,7 +61,7 @@ bool awaits_answer(const JobState& job);
 /// What the job waited for has come, or comes no more: all that failed meanwhile is replaced.
 void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope scope);
 
-/// A new leader: what was asked by the one before may have been lost with him, so it is asked
+/// A new leader: what was asked by the one before may have been lost with it, so it is asked
 /// again.
 void repeat_questions(Step& step, JobState& job);
 
@@ -69,7 +69,7 @@ void repeat_questions(Step& step, JobState& job);
 void give_up_answer(Step& step, JobState& job);
 
 /// Places for `missing` replicas per role. An elastic job goes on with its survivors where they are
-/// enough; whoever had a seat goes back to it. `kept`: `present_after`. False where the job cannot
+/// enough; workers with a seat go back to it. `kept`: `present_after`. False where the job cannot
 /// go on.
 bool place_missing(Step& step,
                    const JobState& job,

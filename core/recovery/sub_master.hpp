@@ -20,8 +20,8 @@ void begin_led_recovery(Step& step, JobState& job, RoleIndex role, Reason reason
 /// where things stand where it does not know. True: there is nothing else to settle.
 bool settle_led_recovery(Step& step, JobState& job);
 
-/// The sub-master that leads is gone: a membership in which only it is new. Whoever else has failed
-/// stays as he is, and is replaced when it asks for that.
+/// The sub-master that leads is gone: a membership in which only it is new. Other failed workers
+/// stay as they are, and are replaced when it asks for that.
 void restart_sub_master(Step& step, JobState& job);
 
 /// All workers are up: Running, or the sub-master's turn to start its role.

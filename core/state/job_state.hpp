@@ -40,7 +40,7 @@ struct Worker {
                            ///< has. 0: it can be told, or nothing is known yet.
   Generation placed;       ///< Since when its rank, the size and the first rank's place are these.
 
-  /// It works by a membership that is over, and nobody can tell it.
+  /// It works by a membership that is over, and cannot be told of another.
   bool is_outdated() const { return environment.value != 0 && environment < placed; }
 
   bool is_alive() const {

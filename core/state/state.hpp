@@ -268,7 +268,7 @@ class State {
   /// After the end of an exclusion has changed. A look at all nodes.
   void rebuild_node_timer();
 
-  /// Some node was declared as a spare; else nobody needs to look for one among all nodes. Derived:
+  /// Some node was declared as a spare; else none is looked for among all nodes. Derived:
   /// neither saved nor in the digest.
   bool has_spares = false;
 

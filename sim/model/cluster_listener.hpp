@@ -1,4 +1,4 @@
-// What happens in a simulated cluster, told to whoever connects it with the controller.
+// What happens in a simulated cluster, told to what connects it with the controller.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class ClusterListener {
   /// The node is up again, and runs nothing.
   virtual void on_node_up(NodeId node) = 0;
 
-  /// `lost.devices` of the node do not work now (whoever is on them crashes next); or all of them
+  /// `lost.devices` of the node do not work now (workers on them crash next); or all of them
   /// work again, after `on_node_up` where the node was mended.
   virtual void on_devices_lost(DevicesLost lost) = 0;
   virtual void on_devices_back(NodeId node) = 0;

@@ -1,4 +1,4 @@
-// The nodes' links to the fabric: faults of their bandwidth, and whoever watches their use.
+// The nodes' links to the fabric: faults of their bandwidth, and who is told of their use.
 #pragma once
 
 #include <cstdint>

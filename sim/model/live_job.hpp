@@ -30,7 +30,7 @@ struct ModelWorker {
   double slow = 1;        ///< Each unit of its work takes so many times as long.
   bool ready = false;
   bool stopping = false;
-  bool alive = true;          ///< False: dead, and nobody has been told.
+  bool alive = true;          ///< False: dead, and not reported yet.
   bool hung = false;          ///< Lives, does nothing and hears nothing but a kill.
   bool stuck = false;         ///< Hung in the kernel: a kill is pending until it is over.
   bool told_slow = false;     ///< Suspected as a straggler already.
@@ -67,7 +67,7 @@ struct LiveJob {
                                  ///< sub-masters aside.
   Incarnation newest;            ///< Of all that were started.
   bool running = false;          ///< Work goes on (or would, at rate 0).
-  bool forming = false;          ///< Nobody who works knows the newest membership yet.
+  bool forming = false;          ///< No worker that works knows the newest membership.
   bool hampered = false;         ///< Some worker may be hung or slow, or a role is led.
   std::uint32_t masters = 0;     ///< Roles that are a sub-master's, of one worker each.
   double done = 0;               ///< Work at `as_of`.

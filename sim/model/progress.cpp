@@ -110,7 +110,7 @@ void Progress::tell(LiveJob& job, bool checkpointed) {
 // Units per second of those who work now.
 double Progress::rate_now(const LiveJob& job) const {
   if (!job.running || job.forming) return 0;
-  // Who exchanges gradients waits for whoever is missing.
+  // Workers that exchange gradients wait for those missing.
   if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
   double rate = scenarios::rate_of(job.job.work, job.ready_elastic());
   const scenarios::Timing& timing = cluster_.scenario.timing;

@@ -25,7 +25,7 @@ struct StageRun {
   Cycle cycle;
   std::uint64_t turn = UINT64_MAX;  ///< That `cycle` is of; all ones: of any.
   std::vector<double> ends;  ///< By stage: the share of the turn that is done after it, 1 at last.
-  double alone_rate = 0;     ///< Units per second with nobody else on the network.
+  double alone_rate = 0;     ///< Units per second alone on the network.
   bool on_fabric = false;    ///< Work goes over the fabric. Otherwise its rate is constant.
   Stage save;                ///< What a checkpoint sends; no exchange where no size is declared.
 
@@ -40,9 +40,9 @@ struct StageRun {
   double saving_done = 0;         ///< of so much work.
 
   // What is due.
-  bool save_due = false;     ///< Before the work goes on.
-  bool restore_due = false;  ///< The same.
-  bool reload = true;        ///< Whoever works next begins with what the last checkpoint holds.
+  bool save_due = false;           ///< Before the work goes on.
+  bool restore_due = false;        ///< The same.
+  bool reload = true;              ///< The next work begins with what the last checkpoint holds.
   std::uint32_t checkpoints = 0;   ///< Stamp of the next checkpoint that is still meant.
   bool checkpoints_timed = false;  ///< One is in the cluster's future.
   double measured = 0;             ///< Units per second of the gang's last stage; 0: none yet.

@@ -33,7 +33,7 @@ class StagedWork {
   /// Units per second at fidelity L0, checkpoints included. `form` comes first.
   double alone_rate(const LiveJob& job) const;
 
-  /// Time that a checkpoint takes the work, or a restore, with nobody else on the network.
+  /// Time that a checkpoint takes the work, or a restore, alone on the network.
   double save_alone_s(const LiveJob& job) const;
   double restore_alone_s(const LiveJob& job) const;
 

@@ -11,7 +11,7 @@
 namespace orrery::sim {
 
 /// A sub-master keeps no state, so each message is answered as it comes, also by one that has just
-/// started. Whoever calls ends the processes that this says die.
+/// started. The caller ends the processes that this says die.
 class SubMasters {
  public:
   /// Both outlive the object.

@@ -40,7 +40,7 @@ class ControlFaults {
   std::vector<StoreFault> store_faults_;
   LeaderNumber latest_;                     ///< That was started.
   Duration successor_after_ = kSuccessor;   ///< Of the crash that is on its way.
-  Instant successor_at_ = Instant::zero();  ///< Never: nobody is missing.
+  Instant successor_at_ = Instant::zero();  ///< Never: no leader is missing.
 
   static constexpr Duration kSuccessor = Duration::seconds(5);
   static constexpr Duration kStartAgain = Duration::seconds(1);

@@ -58,7 +58,7 @@ void JournalFollower::step(const Kept& kept) {
   if (!std::holds_alternative<TimeReached>(event.body) &&
       (plan == nullptr || !commands_.orders.empty()))
     ++news_;
-  // Nobody asks this controller for plans.
+  // This controller is asked for no plans.
   (void)controller_.take_touched();
   while (controller_.take_plan_request()) continue;
   if (observer_ == nullptr) return;

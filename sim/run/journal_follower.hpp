@@ -16,7 +16,7 @@ namespace orrery::sim {
 
 /// Steps every record once it is durable, on a controller of its own, and tells the observer what a
 /// single leader that never failed would have told. What leaders decide on records that a crash
-/// takes is nobody's business. So the follower is also a replay of the whole run.
+/// takes is not told. So the follower is also a replay of the whole run.
 class JournalFollower final : public HostWatch {
  public:
   /// `next` hears what a host tells, first; `copy` gets every record once it is durable. Both may

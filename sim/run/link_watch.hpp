@@ -11,8 +11,9 @@ namespace orrery::sim {
 inline constexpr std::size_t kLinksWatchedMax = 4096;
 
 /// Declares the fabric's links to the listeners that want them. Returns what the cluster is to call
-/// with their use; empty where nobody wants it, nothing is shared (`fabric` null or fidelity L0),
-/// or there are too many, which a sentence in `warnings` says. `options` outlives what is returned.
+/// with their use; empty where it is not asked for, nothing is shared (`fabric` null or fidelity
+/// L0), or there are too many, which a sentence in `warnings` says. `options` outlives what is
+/// returned.
 LinkWatcher link_watcher(const scenarios::Scenario& scenario,
                          const Fabric* fabric,
                          const RunOptions& options,

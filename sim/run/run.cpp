@@ -61,7 +61,7 @@ class CarriedBy {
                    .message = std::string(orrery::to_string(scenario.fidelity)) +
                               " found, needed L0 or L1: a run of this program without SimGrid has "
                               "no others; use --world model --fidelity L1"};
-    // Where nobody sends anything, nothing needs to carry it.
+    // Where nothing is sent, nothing needs to carry it.
     if (scenario.fidelity == scenarios::Fidelity::L0 && !workload.sends(scenario)) return out;
     auto made = scenario.fidelity == scenarios::Fidelity::L0 ? make_ideal_fabric(scenario)
                                                              : make_shared_fabric(scenario);

@@ -74,7 +74,7 @@ class RunListener {
 
 struct RunOptions {
   std::vector<RunListener*> listeners;  ///< Outlive the run.
-  StateStore* store = nullptr;          ///< Keeps the journal; null: nobody does.
+  StateStore* store = nullptr;          ///< Keeps the journal; null: it is not kept.
   std::uint64_t snapshot_every = 0;     ///< Records between snapshots in `store`.
   /// The controller's wakes come up to so long after their deadline, drawn from the scenario's
   /// seed, as on real clocks. Zero: exactly at it.

@@ -134,7 +134,9 @@ class EndedJobsTest(unittest.TestCase):
         self.submit("again", AGAIN.replace("FOLDER", str(self.cluster.folder)), None)
         wait_until("the second start", lambda: self.cluster.orrery("logs", "again").stdout ==
                    "second\n")
-        self.assertEqual(self.cluster.orrery("logs", "again", "--previous").stdout, "first\n")
+        before = self.cluster.orrery("logs", "again", "--previous")
+        self.assertEqual(before.stdout, "first\n",
+                         before.stderr + self.cluster.orrery("describe", "again").stdout)
         everything = self.cluster.orrery("logs", "again", "--all")
         self.assertEqual(everything.stdout, "main 0 | second\n", everything.stderr)
 
