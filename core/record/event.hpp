@@ -46,7 +46,7 @@ struct Settings {
   std::uint16_t rules = kDecisionRules;  ///< See there; 0 in journals from before there were any.
   std::string placer;  ///< Versioned name; empty in journals from before it was named: best_fit/1.
   /// From a kill on; a worker whose node tells no end by then is given up. At least `node_lease`.
-  Duration kill_deadline = Duration::seconds(300);
+  Duration kill_deadline = Duration::forever();
 
   friend bool operator==(const Settings&, const Settings&) = default;
 

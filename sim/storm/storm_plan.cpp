@@ -101,14 +101,6 @@ void plan_jitter(Random random, Scenario& scenario) {
   jitter = within_margin(jitter, scenario.settings);
 }
 
-// Often so soon that workers are given up, never so soon that a node may not have been found
-// silent.
-void plan_kills(Random random, Settings& settings) {
-  if (random.chance(0.5))
-    settings.kill_deadline =
-        settings.node_lease + Duration::milliseconds(random.between(0, 40'000));
-}
-
 // Most storms have the placer of their policy.
 void plan_placer(Random random, Settings& settings) {
   if (!random.chance(0.3)) return;
@@ -146,7 +138,6 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   scenario.invariants = true;
   plan_cluster(random, scenario);
   plan_settings(random, scenario);
-  plan_kills(Random::stream(seed, "storm/kills"), scenario.settings);
   plan_timing(random, scenario.timing);
   plan_relaunch(random, scenario.relaunch);
   plan_jitter(Random::stream(seed, "storm/jitter"), scenario);

@@ -12,14 +12,15 @@ namespace {
 constexpr std::uint64_t kSeeds = 600;
 
 /// What a sound stream between leaders and agents does not let happen, or in one storm of five
-/// thousand (LeaderOvertakenStart) or fifteen thousand (ChangeLate); the tests of the agent, the
-/// session, the leader and the timers reach these.
+/// thousand (LeaderOvertakenStart) or fifteen thousand (ChangeLate), or only where a kill_deadline
+/// is set (StuckGivenUp); the tests of the agent, the session, the leader and the timers reach
+/// these.
 bool is_beyond_storms(Mark mark) {
   return mark == Mark::AgentStaleIncarnation || mark == Mark::AgentReplaced ||
          mark == Mark::AgentWaited || mark == Mark::AgentAlreadyEnded ||
          mark == Mark::LivenessStaleSession || mark == Mark::LivenessNotRegistered ||
          mark == Mark::LeaderRejectedReport || mark == Mark::LeaderOvertakenStart ||
-         mark == Mark::ChangeLate;
+         mark == Mark::ChangeLate || mark == Mark::StuckGivenUp;
 }
 
 TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {
