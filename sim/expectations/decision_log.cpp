@@ -1,11 +1,19 @@
 #include "sim/expectations/decision_log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/record/event.hpp"
 
 namespace orrery::sim {
 namespace {
+
+// An agent repeats what its workers did until it knows that it is registered: how often is the
+// network's doing, and nothing is decided.
+bool is_repeated(const Notice& notice) {
+  static const std::size_t kind = EventBody(std::in_place_type<WorkersChanged>).index();
+  return notice.ignored == Ignored::AlreadyKnown && notice.event_kind == kind;
+}
 
 std::string_view verb(WorkerFact fact) {
   switch (fact) {
@@ -108,6 +116,7 @@ void DecisionLog::on_notice(const Notice& notice) {
       add_line(block, std::string(to_string(notice.counter)) + " " + std::to_string(notice.count));
       break;
     case NoticeKind::IgnoredReport:
+      if (is_repeated(notice)) break;
       add_line(block,
                "ignored " + std::string(event_kind_name(notice.event_kind)) + ": " +
                    std::string(to_string(notice.ignored)));

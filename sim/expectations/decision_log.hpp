@@ -28,7 +28,7 @@ namespace orrery::sim {
 ///
 /// Inside a block the order is that of the notices; reports of workers that follow one another are
 /// joined by kind and sorted by rank, equal lines of ignored reports counted, for their order
-/// inside one instant is the world's.
+/// inside one instant is the world's. Reports of workers that an agent only repeats are left out.
 class DecisionLog {
  public:
   /// A job got its id. Before the first notice about it; `name` is its full name.

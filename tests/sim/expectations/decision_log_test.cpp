@@ -48,5 +48,18 @@ TEST(DecisionLog, TheOrderOfReportsInsideARunOfThemDoesNotShow) {
   EXPECT_EQ(one.text(), other.text());
 }
 
+TEST(DecisionLog, WhatAnAgentRepeatsUntilItIsRegisteredDoesNotShow) {
+  DecisionLog once;
+  once.on_notice(reported(1, WorkerFact::Ready, 0, 1));
+  once.on_notice(reported(2, WorkerFact::Ready, 1, 1));
+  DecisionLog twice;
+  twice.on_notice(reported(1, WorkerFact::Ready, 0, 1));
+  twice.on_notice(ignored(1, Ignored::AlreadyKnown));
+  twice.on_notice(reported(2, WorkerFact::Ready, 1, 1));
+  EXPECT_EQ(once.text(), twice.text());
+  twice.on_notice(ignored(3, Ignored::StaleGeneration));
+  EXPECT_NE(once.text(), twice.text());
+}
+
 }  // namespace
 }  // namespace orrery::sim
