@@ -279,6 +279,20 @@ TEST(Plans, SharesOfOneDeviceAreLentTogether) {
   EXPECT_TRUE(h.row(more).holds);
 }
 
+// What a plan does not speak of stays, also where all of the job starts anew: the place of the
+// other role is not taken from the next grant.
+TEST(Plans, OtherRolesOfAJobThatStartsAnewGoBackToTheirNodes) {
+  ControllerHarness h({nodes_of(3, 2)});
+  JobBuilder builder =
+      job("a").replicas(1, 3).preemptible().rescale(RescaleMode::Restart).role("helper", 1, 2);
+  const JobId a = h.running(builder, 3, {on(0, 2), on(1, 1)});
+  const NodeId helper = h.job(a).workers.back().node;
+  ASSERT_EQ(helper, NodeId{2});
+  h.plan(grant(a, 1, {on(1, 1)}));
+  h.settle();
+  EXPECT_EQ(h.job(a).workers.back().node, helper) << "node 0 fits as well, and comes first";
+}
+
 // --- when plans are due ---
 
 TEST(PlanRequests, EachSubmissionIsAskedForOnce) {
@@ -295,6 +309,22 @@ TEST(PlanRequests, EachSubmissionIsAskedForOnce) {
   ASSERT_TRUE(capacity);
   EXPECT_EQ(capacity->trigger, PlanTrigger::Capacity);
   EXPECT_FALSE(h.controller.take_plan_request());
+}
+
+// A worker that is done while its job runs on leaves devices to those who wait.
+TEST(PlanRequests, AWorkerThatIsDoneBeforeItsJobMakesRoom) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2).role("helper", 2), 2);
+  h.submit(job("waits"));
+  while (h.controller.take_plan_request()) {
+  }
+  std::uint32_t helper = 0;
+  while (h.job(id).workers[helper].role == RoleIndex{0}) ++helper;
+  h.step(h.cluster.end(h.process(id, helper), WorkerFact::Exited));
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  const auto request = h.controller.take_plan_request();
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->trigger, PlanTrigger::Completion);
 }
 
 TEST(PlanRequests, ManyEndsOfOneInstantAreOneRequest) {
