@@ -311,22 +311,6 @@ TEST(PlanRequests, EachSubmissionIsAskedForOnce) {
   EXPECT_FALSE(h.controller.take_plan_request());
 }
 
-// A worker that is done while its job runs on leaves devices to those who wait.
-TEST(PlanRequests, AWorkerThatIsDoneBeforeItsJobMakesRoom) {
-  ControllerHarness h({nodes_of(1, 4)});
-  const JobId id = h.running(job("a").replicas(2).role("helper", 2), 2);
-  h.submit(job("waits"));
-  while (h.controller.take_plan_request()) {
-  }
-  std::uint32_t helper = 0;
-  while (h.job(id).workers[helper].role == RoleIndex{0}) ++helper;
-  h.step(h.cluster.end(h.process(id, helper), WorkerFact::Exited));
-  EXPECT_EQ(h.phase(id), JobPhase::Running);
-  const auto request = h.controller.take_plan_request();
-  ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->trigger, PlanTrigger::Completion);
-}
-
 TEST(PlanRequests, ManyEndsOfOneInstantAreOneRequest) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId a = h.running(job("a"), 1);
