@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <unordered_map>
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
@@ -29,7 +29,7 @@ struct PastRequest {
 };
 
 /// The requests of the jobs that were retired within kRequestsKnownFor. All operations take
-/// logarithmic time at most.
+/// constant time on average.
 class PastRequests {
  public:
   /// `past.retired` is not before that of the one added last.
@@ -46,7 +46,7 @@ class PastRequests {
 
  private:
   std::deque<PastRequest> known_;
-  std::map<std::uint64_t, JobId> jobs_;  ///< The youngest of each request.
+  std::unordered_map<std::uint64_t, JobId> jobs_;  ///< The youngest of each request; never walked.
 };
 
 }  // namespace orrery

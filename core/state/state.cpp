@@ -52,13 +52,11 @@ void State::take_name(JobState& job) {
 void State::give_name_up(const JobState& gone) {
   const std::string& name = gone.spec->name;
   const JobId id = gone.row.id;
-  JobId youngest = named(name);
-  if (youngest == id) {
-    names_.erase(name, id);
+  if (names_.erase(name, id)) {
     if (!gone.before.is_none()) names_.insert(name, gone.before);
     return;
   }
-  JobState* after = &job(youngest);
+  JobState* after = &job(named(name));
   while (after->before != id) after = &job(after->before);
   after->before = gone.before;
 }
