@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/rare_part.hpp"
 #include "core/base/result.hpp"
 #include "core/base/shared_list.hpp"
 #include "core/base/units.hpp"
@@ -140,11 +141,11 @@ struct JobSpec {
   Duration unknown_deadline = Duration::seconds(600);  ///< Longest Unknown; then NodeLost.
   Duration wait_deadline = Duration::forever();        ///< Longest Pending; then Failed.
   Duration run_deadline = Duration::forever();  ///< From first start; then drained and Failed.
-  FailoverSpec failover;
-  std::vector<VirtualClusterSpec> virtual_clusters;
-  std::vector<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
-  std::vector<KeyValue> labels;       ///< The user's own; for listing only.
-  std::vector<JobFileSpec> files;     ///< Written before the first worker of a node starts.
+  RarePart<FailoverSpec> failover;
+  SharedList<VirtualClusterSpec> virtual_clusters;
+  SharedList<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
+  SharedList<KeyValue> labels;       ///< The user's own; for listing only.
+  SharedList<JobFileSpec> files;     ///< Written before the first worker of a node starts.
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 
@@ -161,7 +162,7 @@ struct JobSpec {
     v.field("clean_pods", self.clean_pods);
     v.field("topology", self.topology);
     v.field("parallel_workers", self.parallel_workers);
-    v.field("roles", self.roles.items());
+    v.field("roles", self.roles);
     v.field("estimate", self.estimate);
     v.field("estimate_source", self.estimate_source);
     v.field("profile", self.profile);

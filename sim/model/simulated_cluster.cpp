@@ -76,7 +76,7 @@ bool SimulatedCluster::stages_to(Instant limit) {
 }
 
 bool SimulatedCluster::work_left() const {
-  if (submissions_.more_to_come() || state_.named_futures > 0 || !state_.jobs.placed().empty())
+  if (submissions_.more_to_come() || state_.named_futures > 0 || state_.jobs.any_placed())
     return true;
   // Jobs that wait may yet get what comes back.
   return jobs_left() && state_.comebacks > 0;
@@ -169,7 +169,7 @@ void SimulatedCluster::happen_to_worker(LiveJob& job, ModelWorker& worker, Futur
   if (kind == FutureKind::HangOver) return processes_.hang_over(job, worker);
   if (kind == FutureKind::SlowOver) return processes_.slow_over(job, worker);
   if (worker.hung && !worker.stopping &&
-      state_.now >= worker.hung_at + job.job.spec->failover.hang_after)
+      state_.now >= worker.hung_at + job.job.spec->failover->hang_after)
     speeds_.suspect(job, worker, Suspicion::Hung);
 }
 

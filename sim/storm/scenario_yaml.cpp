@@ -270,7 +270,7 @@ void write_job(const ScenarioJob& job, std::string& out) {
   span("run_deadline", spec.run_deadline, usual.run_deadline);
   if (spec.estimate_source == EstimateSource::Declared)
     line(out, "estimate", yaml_duration(spec.estimate));
-  if (const std::string failover = failover_of(spec.failover); !failover.empty())
+  if (const std::string failover = failover_of(*spec.failover); !failover.empty())
     line(out, "failover", failover);
   if (job.work.units > 0) line(out, "work", work_of(job.work));
   if (job.ready_after)

@@ -156,7 +156,7 @@ bool read_native(const MapReader& job, PlacementGround& ground, JobSpec& spec) {
   if (!job.has("name")) job.missing("name", "name: train");
   spec.name = full_job_name(name);
   job.read_text("group", spec.group);
-  read_texts_by_name(job, "labels", spec.labels);
+  if (job.has("labels")) read_texts_by_name(job, "labels", spec.labels.items());
   read_priority(job, spec.priority);
   job.read_enum("rescale", spec.rescale);
   job.read_enum("recovery", spec.recovery);
