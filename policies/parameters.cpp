@@ -1,26 +1,12 @@
 #include "policies/parameters.hpp"
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
+#include "core/base/number_text.hpp"
+
 namespace orrery::policies {
 namespace {
-
-std::optional<double> read_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value - value == 0))
-    return std::nullopt;
-  return value;
-}
-
-std::optional<std::int64_t> read_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::optional<std::int64_t> read_duration(std::string_view text) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {
@@ -32,7 +18,7 @@ std::optional<std::int64_t> read_duration(std::string_view text) {
     seconds = scale;
     break;
   }
-  const auto number = read_number(text);
+  const auto number = parsed_number<double>(text);
   if (!number) return std::nullopt;
   return Duration::from_seconds(*number * seconds).ns;
 }
@@ -48,7 +34,7 @@ class ParameterReader {
     Value value;
     switch (type) {
       case ParameterType::Integer:
-        return whole(read_integer(text));
+        return whole(parsed_number<std::int64_t>(text));
       case ParameterType::Duration:
         return whole(read_duration(text));
       case ParameterType::Flag:
@@ -56,7 +42,7 @@ class ParameterReader {
         value.whole = text == "true" ? 1 : 0;
         return value;
       case ParameterType::Number: {
-        const auto number = read_number(text);
+        const auto number = parsed_number<double>(text);
         if (!number) return std::nullopt;
         value.number = *number;
         return value;
@@ -97,7 +83,7 @@ class ParameterReader {
     Value value;
     while (!text.empty()) {
       const std::size_t comma = text.find(',');
-      const auto number = read_number(text.substr(0, comma));
+      const auto number = parsed_number<double>(text.substr(0, comma));
       if (!number) return std::nullopt;
       value.list.push_back(*number);
       text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);

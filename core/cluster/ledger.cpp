@@ -81,6 +81,7 @@ NodeId Ledger::add_node(const NodeGroup& group, DeviceModelId model) {
   node.whole_unclaimed = node.whole_unused = low_bits(group.devices);
   for (const HardwareCount& hardware : group.hardware) node.hardware += hardware.count;
   nodes_.push_back(node);
+  ports_.declare(NodeId{static_cast<std::uint32_t>(nodes_.size() - 1)}, group.ports);
   count_kind(node);
   devices_usable_ += group.devices;
   devices_total_ += group.devices;

@@ -17,36 +17,37 @@ struct Gap {
 
 Gap lowest_gap(const NodePorts& ports, std::int32_t count) {
   if (count > ports.free) return {};
-  std::int32_t first = kPortFirst;
+  std::int32_t first = ports.range.first;
   for (std::size_t i = 0; i < ports.taken.size(); ++i) {
     const PortRange& block = ports.taken[i];
     if (block.first - first >= count) return {first, i, true};
     first = block.end();
   }
-  return {first, ports.taken.size(), kPortEnd - first >= count};
+  return {first, ports.taken.size(), ports.range.end() - first >= count};
 }
 
 std::int32_t longest_gap(const NodePorts& ports) {
   std::int32_t longest = 0;
-  std::int32_t first = kPortFirst;
+  std::int32_t first = ports.range.first;
   for (const PortRange& block : ports.taken) {
     longest = std::max(longest, block.first - first);
     first = block.end();
   }
-  return std::max(longest, kPortEnd - first);
+  return std::max(longest, ports.range.end() - first);
 }
 
 void check_node(const NodePorts& ports) {
   std::int32_t taken = 0;
-  std::int32_t end = kPortFirst;
+  std::int32_t end = ports.range.first;
   for (const PortRange& block : ports.taken) {
     invariant(block.count > 0, "a taken block holds at least one port");
     invariant(block.first >= end, "taken blocks ascend and do not overlap");
-    invariant(block.count <= kPortEnd - block.first, "taken blocks lie in the range");
+    invariant(block.end() <= ports.range.end(), "taken blocks lie in the range");
     end = block.end();
     taken += block.count;
   }
-  invariant(taken + ports.free == kPortsPerNode, "ports taken and ports free are all there are");
+  invariant(taken + ports.free == ports.range.count,
+            "ports taken and ports free are all there are");
   for (const std::int32_t port : ports.avoided)
     invariant(
         std::find(ports.taken.begin(), ports.taken.end(), PortRange{port, 1}) != ports.taken.end(),
@@ -54,6 +55,21 @@ void check_node(const NodePorts& ports) {
 }
 
 }  // namespace
+
+void PortLedger::declare(NodeId node, PortRange range) {
+  if (range == this->range(node)) return;
+  invariant(range.first > 0 && range.count > 0 && range.end() <= kPortMax + 1,
+            "a range is one of ports");
+  if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);
+  NodePorts& ports = nodes_[node.index()];
+  invariant(ports.taken.empty(), "a node is declared before its ports are taken");
+  ports.range = range;
+  ports.free = range.count;
+}
+
+PortRange PortLedger::range(NodeId node) const {
+  return node.index() < nodes_.size() ? nodes_[node.index()].range : PortRange::standard();
+}
 
 bool PortLedger::fits(NodeId node, std::int32_t count) const {
   invariant(count > 0, "a block holds at least one port");
@@ -64,12 +80,13 @@ bool PortLedger::fits(NodeId node, std::int32_t count) const {
 std::int32_t PortLedger::room(NodeId node, std::int32_t count) const {
   invariant(count > 0, "a block holds at least one port");
   std::int32_t blocks = 0;
-  std::int32_t first = kPortFirst;
+  const PortRange all = range(node);
+  std::int32_t first = all.first;
   for (const PortRange& block : taken(node)) {
     blocks += (block.first - first) / count;
     first = block.end();
   }
-  return blocks + (kPortEnd - first) / count;
+  return blocks + (all.end() - first) / count;
 }
 
 PortBlock PortLedger::take(NodeId node, std::int32_t count) {
@@ -100,7 +117,8 @@ void PortLedger::give(const PortBlock& block) {
 }
 
 bool PortLedger::avoid(NodeId node, std::int32_t port) {
-  if (port < kPortFirst || port >= kPortEnd) return false;
+  const PortRange all = range(node);
+  if (port < all.first || port >= all.end()) return false;
   if (node.index() >= nodes_.size()) nodes_.resize(node.index() + 1);
   NodePorts& ports = nodes_[node.index()];
   if (ports.avoided.size() >= kAvoidedMax) return false;
@@ -138,11 +156,12 @@ std::span<const std::int32_t> PortLedger::avoided(NodeId node) const {
 
 std::string PortLedger::refusal(NodeId node, std::int32_t count) const {
   if (fits(node, count)) return {};
+  const PortRange all = range(node);
   const std::int32_t longest =
       node.index() < nodes_.size() ? longest_gap(nodes_[node.index()]) : kPortsPerNode;
   return "needs " + std::to_string(count) + " consecutive ports on node " +
          std::to_string(node.value) + ", which has " + std::to_string(free(node)) + " of " +
-         std::to_string(kPortFirst) + " to " + std::to_string(kPortEnd - 1) + " free, at most " +
+         std::to_string(all.first) + " to " + std::to_string(all.end() - 1) + " free, at most " +
          std::to_string(longest) +
          " in a row; ask for fewer parallel workers or place fewer workers on the node";
 }

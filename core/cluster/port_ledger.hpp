@@ -8,22 +8,13 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/cluster/port_range.hpp"
 
 namespace orrery {
-
-/// The first port given on every node: DI-engine's own default inside DI-orchestrator's pods.
-inline constexpr std::int32_t kPortFirst = 22270;
-
-/// One past the last port given: from here on Linux hands out ports for outgoing connections
-/// (net.ipv4.ip_local_port_range), which would collide with ours.
-inline constexpr std::int32_t kPortEnd = 32768;
 
 /// Ports of a node that are avoided at most. A worker that finds more of them in use has bad luck,
 /// not too few ports, and its failures are counted.
 inline constexpr std::size_t kAvoidedMax = 256;
-
-/// Ports that each node has to give.
-inline constexpr std::int32_t kPortsPerNode = kPortEnd - kPortFirst;
 
 /// Consecutive ports of one node, [first, first + count). Held by one worker from grant to exit.
 struct PortBlock {
@@ -45,25 +36,10 @@ struct PortBlock {
   }
 };
 
-/// Consecutive ports of the node at hand.
-struct PortRange {
-  std::int32_t first = 0;
-  std::int32_t count = 0;
-
-  std::int32_t end() const { return first + count; }
-
-  friend bool operator==(const PortRange&, const PortRange&) = default;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& v) {
-    v.field("first", self.first);
-    v.field("count", self.count);
-  }
-};
-
 /// The ports of one node.
 struct NodePorts {
-  std::int32_t free = kPortsPerNode;
+  PortRange range = PortRange::standard();  ///< What the node has to give.
+  std::int32_t free = kPortsPerNode;        ///< Of `range`.
   std::vector<PortRange> taken;  ///< Ascending, disjoint; neighbours are not merged. `avoided` too.
   std::vector<std::int32_t> avoided;  ///< In use by something else on the host; in order of report.
 
@@ -71,6 +47,7 @@ struct NodePorts {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
+    v.field_since(5, "range", self.range);
     v.field("free", self.free);
     v.field("taken", self.taken);
     v.field_since(4, "avoided", self.avoided);
@@ -78,13 +55,20 @@ struct NodePorts {
 };
 
 /// Blocks of ports, taken and given back like leases. Lowest fit: a block lies at the lowest free
-/// place of its node that holds it, so the first worker on a node starts at 22270 and equal
-/// histories give equal ports. Conservation is an invariant: on every node, ports taken (or
-/// avoided) plus ports free are `kPortsPerNode`, and no port is taken twice. Nodes need no
-/// declaration; a cluster in which no job asks for ports costs nothing. Plain data: part of the
-/// controller's digested state.
+/// place of its node that holds it, so the first worker on a node starts at the node's first port
+/// and equal histories give equal ports. Conservation is an invariant: on every node, ports taken
+/// (or avoided) plus ports free are those of its range, and no port is taken twice. Nodes with all
+/// ports need no declaration; a cluster in which no job asks for ports costs nothing. Plain data:
+/// part of the controller's digested state.
 class PortLedger {
  public:
+  /// The node gives ports of `range` alone (within 1 to kPortMax, at least one port). Before any
+  /// of its ports is taken.
+  void declare(NodeId node, PortRange range);
+
+  /// What the node has to give.
+  PortRange range(NodeId node) const;
+
   /// Whether `take` would succeed. `count` is at least 1. O(blocks on the node).
   bool fits(NodeId node, std::int32_t count) const;
 
@@ -138,7 +122,7 @@ class PortLedger {
   }
 
  private:
-  std::vector<NodePorts> nodes_;  ///< Up to the highest node that ever gave a port.
+  std::vector<NodePorts> nodes_;  ///< Up to the highest node that gave a port or has a range.
 };
 
 }  // namespace orrery

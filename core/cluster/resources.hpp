@@ -8,6 +8,7 @@
 
 #include "core/base/enum_names.hpp"
 #include "core/base/units.hpp"
+#include "core/cluster/port_range.hpp"
 
 namespace orrery {
 
@@ -76,6 +77,7 @@ struct NodeGroup {
   std::vector<HardwareCount> hardware;  ///< Per node, numbered through in this order.
   std::vector<std::string> node_names;  ///< By which agents claim the nodes, in their order, unique
                                         ///< in the cluster; empty, or one for each node.
+  PortRange ports = PortRange::standard();  ///< Of each node, that its workers listen at.
 
   friend bool operator==(const NodeGroup&, const NodeGroup&) = default;
 
@@ -93,6 +95,7 @@ struct NodeGroup {
     v.field_since(3, "vendor", self.vendor);
     v.field_since(3, "hardware", self.hardware);
     v.field_since(4, "node_names", self.node_names);
+    v.field_since(5, "ports", self.ports);
   }
 };
 

@@ -276,12 +276,13 @@ std::string why_no_ports(const State& state, const JobState& job) {
   for (const NodeCount& at : merged(nodes)) {
     const std::int32_t room = ports.room(at.node, each);
     if (room >= at.replicas) continue;
+    const std::int32_t all = ports.range(at.node).count;
     const std::string& name = state.nodes[at.node.index()].name;
     return "needs ports on node " + (name.empty() ? std::to_string(at.node.value) : name) +
            " for " + counted(at.replicas, "worker") + ", " + std::to_string(each) +
            " in a row each; there is room for " + std::to_string(room) + ", since " +
-           std::to_string(kPortsPerNode - ports.free(at.node)) + " of its " +
-           std::to_string(kPortsPerNode) + " ports are in use";
+           std::to_string(all - ports.free(at.node)) + " of its " + std::to_string(all) +
+           " ports are in use";
   }
   return {};
 }

@@ -273,11 +273,15 @@ void renew_deadline(Step& step, JobState& job) {
     step.state.set_timer(job, TimerKind::Run, runs_until(job));
 }
 
+bool are_ports(PortRange ports) {
+  return ports.first >= 1 && ports.count >= 1 && ports.count <= kPortMax + 1 - ports.first;
+}
+
 // The loader refuses other groups; this guards against journals written by something else.
 bool is_sound(const NodeGroup& group) {
   return group.count >= 1 && group.count <= kNodesMax && group.devices >= 0 &&
          group.devices <= 64 && group.spares >= 0 && group.spares <= group.count &&
-         group.cpu.count >= 0 && group.memory.count >= 0 &&
+         group.cpu.count >= 0 && group.memory.count >= 0 && are_ports(group.ports) &&
          (group.node_names.empty() ||
           group.node_names.size() == static_cast<std::size_t>(group.count));
 }

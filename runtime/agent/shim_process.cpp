@@ -30,11 +30,23 @@ Error refused(const std::string& subject, const char* what, int reason) {
   return {ErrorCode::Unavailable, {}, 0, subject, std::string(what) + ": " + std::strerror(reason)};
 }
 
+/// Copies above all numbers that they get in the shim, so that none is overwritten before it is
+/// copied there. Error: EMFILE, as a rule.
+Result<std::vector<Descriptor>> out_of_the_way(std::span<const Descriptor> kept) {
+  std::vector<Descriptor> copies;
+  const int first = kNotify + 1 + static_cast<int>(kept.size());
+  for (const Descriptor& each : kept) {
+    copies.emplace_back(fcntl(each.get(), F_DUPFD_CLOEXEC, first));
+    if (!copies.back().is_open()) return refused("descriptors of the shim", "no copy", errno);
+  }
+  return copies;
+}
+
 /// What posix_spawn is told: a session of its own, our standard descriptors gone, its signals kept
 /// back until it has ears for them.
 class SpawnTerms {
  public:
-  explicit SpawnTerms(int notify) {
+  SpawnTerms(int notify, std::span<const Descriptor> kept) {
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_init(&actions);
     sigset_t kept_back;
@@ -47,6 +59,8 @@ class SpawnTerms {
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_adddup2(&actions, notify, kNotify);
+    for (int i = 0; const Descriptor& each : kept)
+      posix_spawn_file_actions_adddup2(&actions, each.get(), kNotify + ++i);
     for (int standard = 0; standard < 3; ++standard)
       posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
   }
@@ -67,7 +81,8 @@ class SpawnTerms {
 
 Result<ShimProcess> ShimProcess::start(const std::string& program,
                                        const std::string& folder,
-                                       const WorkerLaunch& launch) {
+                                       const WorkerLaunch& launch,
+                                       std::span<const Descriptor> kept) {
   ShimProcess out(folder);
   out.launch_ = launch;
   if (!replace_file(out.path("spec"), stored(launch), Survives::Kill))
@@ -76,13 +91,17 @@ Result<ShimProcess> ShimProcess::start(const std::string& program,
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return refused(program, "no pipe", errno);
   out.notify_.reset(ends[0]);
   const Descriptor shims_end(ends[1]);
+  const Result<std::vector<Descriptor>> copies = out_of_the_way(kept);
+  if (!copies) return copies.errors();
   std::string mark = std::string(kTokenVariable) + "=" + launch.token;
   std::string notify = std::to_string(kNotify);
+  std::string count = std::to_string(kept.size());
   std::string program_text = program;
   std::string folder_text = folder;
-  char* arguments[] = {program_text.data(), folder_text.data(), notify.data(), nullptr};
+  char* arguments[] = {
+      program_text.data(), folder_text.data(), notify.data(), count.data(), nullptr};
   char* environment[] = {mark.data(), nullptr};
-  const SpawnTerms terms(shims_end.get());
+  const SpawnTerms terms(shims_end.get(), *copies);
   pid_t pid = 0;
   const int reason =
       posix_spawn(&pid, program.c_str(), &terms.actions, &terms.attributes, arguments, environment);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,13 @@ namespace orrery::runtime {
 /// killed, and only when nothing is found any more is the end `Lost` written and told.
 class ShimProcess {
  public:
-  /// Starts `program` for a folder, in which it writes the spec first. Error: the folder cannot be
+  /// Starts `program` for a folder, in which it writes the spec first. The shim holds copies of
+  /// `kept` for as long as it lives; its worker does not get them. Error: the folder cannot be
   /// written, or the program not be run.
   static Result<ShimProcess> start(const std::string& program,
                                    const std::string& folder,
-                                   const WorkerLaunch& launch);
+                                   const WorkerLaunch& launch,
+                                   std::span<const Descriptor> kept = {});
 
   /// Takes over what runs in a folder that has a spec and no status; if nothing runs there, its
   /// remains. Nothing where the spec cannot be read: then nothing was ever started.

@@ -10,7 +10,7 @@
 #include "core/discovery/port_demand.hpp"
 #include "runtime/agent/container_command.hpp"
 #include "runtime/agent/membership_text.hpp"
-#include "runtime/agent/ports_in_use.hpp"
+#include "runtime/agent/port_claims.hpp"
 #include "runtime/agent/volumes.hpp"
 #include "runtime/shim/cgroup.hpp"
 #include "runtime/shim/lease_file.hpp"
@@ -154,12 +154,13 @@ FailedStart WorkerStarts::failed(const SpawnWorker& order, const Errors& errors)
 }
 
 std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const JobSpec& job) {
-  if (const std::int32_t port = first_busy_port(order.first_port, ports_of(job, order.slot.role))) {
+  const PortClaims ports = claim_ports(order.first_port, ports_of(job, order.slot.role));
+  if (ports.busy != 0) {
     FailedStart refusal =
         failed(order,
-               "port " + std::to_string(port) +
+               "port " + std::to_string(ports.busy) +
                    " of its own is in use by something else on this host; it is given another");
-    refusal.busy_port = port;
+    refusal.busy_port = ports.busy;
     return refusal;
   }
   const std::string token = std::string(kWorkerTokenPrefix) + random_token() + random_token();
@@ -172,7 +173,7 @@ std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const J
                  0644);
   const WorkerName& name = order.worker;
   if (tell_token_) tell_token_({name.job, name.incarnation, name.birth_rank, token});
-  const Status started = table_.start(order, *launch, token);
+  const Status started = table_.start(order, *launch, token, ports.held);
   if (!started) return failed(order, started.errors());
   return std::nullopt;
 }

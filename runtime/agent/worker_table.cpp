@@ -103,14 +103,15 @@ Status WorkerTable::make_folder(const SpawnWorker& order) {
 
 Status WorkerTable::start(const SpawnWorker& order,
                           const WorkerLaunch& launch,
-                          const std::string& token) {
+                          const std::string& token,
+                          std::span<const Descriptor> kept) {
   // While it waited it may have been given another place than its folder was made with.
   const std::string path = path_of(order.worker);
   WorkerRecord record = record_of(order);
   record.token = token;
   if (!replace_file(path + "/agent", stored(record), Survives::Kill))
     return table_refused(path, "it cannot be written");
-  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path, launch);
+  Result<ShimProcess> shim = ShimProcess::start(shim_program_, path, launch, kept);
   if (!shim) return shim.errors();
   living_.emplace(order.worker, Living{std::move(record), std::move(shim).value()});
   return Done{};

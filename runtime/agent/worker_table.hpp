@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,12 @@ class WorkerTable {
   /// Makes the worker's folder, empty but for `work`. Error: it is there or cannot be made.
   Status make_folder(const SpawnWorker& order);
 
-  /// Starts the worker in the folder that was made for it. `token`: see WorkerRecord.
-  Status start(const SpawnWorker& order, const WorkerLaunch& launch, const std::string& token);
+  /// Starts the worker in the folder that was made for it. `token`: see WorkerRecord; `kept`: see
+  /// ShimProcess::start.
+  Status start(const SpawnWorker& order,
+               const WorkerLaunch& launch,
+               const std::string& token,
+               std::span<const Descriptor> kept = {});
 
   /// Gives up a folder whose worker was never started; `reason` is kept there for people.
   /// `exit_code`: see WorkerStatus.

@@ -4,11 +4,12 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string_view>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -19,19 +20,13 @@ struct CloseFile {
 
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-std::optional<std::uint32_t> number_of(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// "1000" or "1000:100".
 std::optional<WorkerUser> numbered(const std::string& text) {
   const std::size_t colon = text.find(':');
-  const auto user = number_of(std::string_view(text).substr(0, colon));
-  const auto group =
-      colon == std::string::npos ? user : number_of(std::string_view(text).substr(colon + 1));
+  const auto user = parsed_number<std::uint32_t>(std::string_view(text).substr(0, colon));
+  const auto group = colon == std::string::npos
+                         ? user
+                         : parsed_number<std::uint32_t>(std::string_view(text).substr(colon + 1));
   if (!user || !group) return std::nullopt;
   WorkerUser out;
   out.user = *user;

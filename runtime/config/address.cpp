@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -15,21 +16,13 @@ constexpr std::string_view kUnix = "unix:";
 /// What the system has room for, with the closing zero.
 constexpr std::size_t kSocketPathMax = 107;
 
-template <class Number>
-std::optional<Number> number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// The four numbers of "127.0.0.1".
 std::optional<std::array<std::uint8_t, 4>> octets(std::string_view host) {
   std::array<std::uint8_t, 4> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::size_t dot = host.find('.');
     if ((dot == std::string_view::npos) != (i + 1 == out.size())) return std::nullopt;
-    const auto value = number<std::uint8_t>(host.substr(0, dot));
+    const auto value = parsed_number<std::uint8_t>(host.substr(0, dot));
     if (!value) return std::nullopt;
     out[i] = *value;
     if (dot != std::string_view::npos) host.remove_prefix(dot + 1);
@@ -61,7 +54,7 @@ std::optional<Address> parse_bracketed(std::string_view text) {
   const std::size_t close = text.find("]:");
   if (close == std::string_view::npos) return std::nullopt;
   std::string host(text.substr(1, close - 1));
-  const auto port = number<std::uint16_t>(text.substr(close + 2));
+  const auto port = parsed_number<std::uint16_t>(text.substr(close + 2));
   if (!port || host.find('\0') != std::string::npos || !version_six(host)) return std::nullopt;
   return Address{std::move(host), *port, {}};
 }
@@ -79,7 +72,7 @@ std::optional<Address> parse_address(std::string_view text) {
   if (text.starts_with('[')) return parse_bracketed(text);
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || !is_sound_host(text.substr(0, colon))) return std::nullopt;
-  const auto port = number<std::uint16_t>(text.substr(colon + 1));
+  const auto port = parsed_number<std::uint16_t>(text.substr(colon + 1));
   if (!port) return std::nullopt;
   return Address{std::string(text.substr(0, colon)), *port, {}};
 }

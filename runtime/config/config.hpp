@@ -62,8 +62,9 @@ struct InventoryConfig {
   std::optional<Bytes> memory;
   std::optional<std::int32_t> devices;  ///< Pretended ones of `device_model`, for trying things.
   std::string device_model;
-  std::string nvml_library;   ///< Path; empty: the usual names.
-  std::string hardware_file;  ///< Custom hardware.
+  std::string nvml_library;                 ///< Path; empty: the usual names.
+  std::string hardware_file;                ///< Custom hardware.
+  PortRange ports = PortRange::standard();  ///< At which workers here listen.
 };
 
 /// `orrery agent`.

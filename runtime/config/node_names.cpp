@@ -1,20 +1,16 @@
 #include "runtime/config/node_names.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
+#include "core/base/number_text.hpp"
 #include "core/job/spec.hpp"
 
 namespace orrery::runtime {
 namespace {
 
 std::optional<std::uint64_t> range_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || text.size() > 18 || error != std::errc{} || end != text.data() + text.size())
-    return std::nullopt;
-  return value;
+  return text.size() > 18 ? std::nullopt : parsed_number<std::uint64_t>(text);
 }
 
 /// Splits at commas outside brackets; nothing where brackets do not match.

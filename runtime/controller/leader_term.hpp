@@ -174,6 +174,7 @@ class LeaderTerm final : private World, private RunObserver {
   void declare_pending();
   bool hold_back(std::size_t first);
   void welcome(const PendingAgent& pending, NodeId node, bool fresh);
+  void tell_other_ports(NodeId node, PortRange offered);
   void judged(NodeId node, bool usable, const std::string& why);
   void answer_durable();
   void establish_if_safe();

@@ -37,6 +37,7 @@ NodeGroup group_of(const Hello& hello) {
   group.vendor = hello.inventory.vendor;
   group.hardware = hello.inventory.hardware;
   group.node_names = {hello.node};
+  group.ports = hello.inventory.ports;
   return group;
 }
 
@@ -177,7 +178,27 @@ void LeaderTerm::welcome(const PendingAgent& pending, NodeId node, bool fresh) {
     checks_.want(node, clock_.now());
   sessions_.attach(pending.link, node, pending.hello, pending.peer);
   leader_.connected(node);
+  tell_other_ports(node, pending.hello.inventory.ports);
   sessions_.send(node, Welcome{epoch_, node, settings_, parts_.config.advertised_url});
+}
+
+// The node was declared with its ports, before, or in the controller's own groups.
+void LeaderTerm::tell_other_ports(NodeId node, PortRange offered) {
+  const PortRange declared = state().ledger.ports().range(node);
+  if (offered == declared || offered == PortRange::standard()) return;
+  const auto text = [](PortRange range) {
+    return std::to_string(range.first) + "-" + std::to_string(range.end() - 1);
+  };
+  add_line(
+      clock_.now(),
+      JobId::none(),
+      node,
+      {Severity::Warning,
+       "OtherPorts",
+       "the agent's inventory.ports is " + text(offered) + ", the node was declared with " +
+           text(declared) +
+           ", and that its workers are given; write the same in both, or give the node another "
+           "name"});
 }
 
 // --- what agents say ---

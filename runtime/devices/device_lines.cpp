@@ -1,7 +1,8 @@
 #include "runtime/devices/device_lines.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -25,11 +26,9 @@ class Words {
 
   template <class Integer>
   Integer number() {
-    const std::string_view digits = next();
-    Integer value{};
-    const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (end.ec != std::errc() || end.ptr != digits.data() + digits.size()) sound_ = false;
-    return value;
+    const std::optional<Integer> value = parsed_number<Integer>(next());
+    sound_ = sound_ && value;
+    return value.value_or(0);
   }
 
   /// All that is left.

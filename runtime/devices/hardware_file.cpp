@@ -1,11 +1,12 @@
 #include "runtime/devices/hardware_file.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <utility>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -26,11 +27,8 @@ bool is_type(std::string_view text) {
 }
 
 std::optional<std::int32_t> parse_count(std::string_view text) {
-  std::int32_t count = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
-  if (count < 1 || count > kPiecesMax) return std::nullopt;
-  return count;
+  const std::optional<std::int32_t> count = parsed_number<std::int32_t>(text);
+  return count && *count >= 1 && *count <= kPiecesMax ? count : std::nullopt;
 }
 
 class HardwareReader {

@@ -117,6 +117,7 @@ Result<FoundInventory> find_inventory(const InventoryConfig& config, const Topol
   found.inventory.cpu = config.cpu.value_or(host.cpu);
   found.inventory.memory = config.memory.value_or(host.memory);
   found.inventory.numa_nodes = host.numa_nodes;
+  found.inventory.ports = config.ports;
   Errors errors;
   if (!config.hardware_file.empty()) {
     auto hardware = load_hardware(config.hardware_file);

@@ -1,7 +1,8 @@
 #include "runtime/etcd/journal_keys.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -18,8 +19,9 @@ std::string digits(std::uint64_t number, std::size_t width) {
 
 template <class Number>
 bool read_number(std::string_view text, Number& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
+  const std::optional<Number> number = parsed_number<Number>(text);
+  out = number.value_or(out);
+  return number.has_value();
 }
 
 // The key behind all that begin with `key`.

@@ -1,11 +1,11 @@
 #include "runtime/http/di_api.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/base/number_text.hpp"
 #include "runtime/http/body_fields.hpp"
 #include "runtime/http/job_json.hpp"
 #include "runtime/http/profilings.hpp"
@@ -30,12 +30,8 @@ std::optional<DiJobId> read_id(const std::string& text) {
   DiJobId out{text.substr(0, second), std::nullopt};
   if (first == 0 || out.name.size() == first + 1) return std::nullopt;
   if (second == std::string::npos) return out;
-  std::uint32_t generation = 0;
-  const char* begin = text.data() + second + 1;
-  const char* end = text.data() + text.size();
-  const auto [stop, why] = std::from_chars(begin, end, generation);
-  if (begin == end || why != std::errc{} || stop != end) return std::nullopt;
-  out.generation = generation;
+  out.generation = parsed_number<std::uint32_t>(std::string_view(text).substr(second + 1));
+  if (!out.generation) return std::nullopt;
   return out;
 }
 

@@ -1,10 +1,10 @@
 #include "runtime/http/event_feed.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/base/number_text.hpp"
 #include "core/base/utc_text.hpp"
 
 namespace orrery::http {
@@ -12,13 +12,6 @@ namespace {
 
 // A comment now and then shows both ends that the other one is there.
 constexpr Duration kKeepAlive = Duration::seconds(15);
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, why] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (why != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 }  // namespace
 
@@ -74,9 +67,9 @@ std::vector<std::string> EventFeed::latest(const EventFilter& filter, std::size_
 
 std::optional<std::uint64_t> EventFeed::number_of(std::string_view id) const {
   const std::size_t dot = id.find('.');
-  if (dot == std::string_view::npos) return number(id);
-  const std::optional<std::uint64_t> life = number(id.substr(0, dot));
-  const std::optional<std::uint64_t> line = number(id.substr(dot + 1));
+  if (dot == std::string_view::npos) return parsed_number<std::uint64_t>(id);
+  const std::optional<std::uint64_t> life = parsed_number<std::uint64_t>(id.substr(0, dot));
+  const std::optional<std::uint64_t> line = parsed_number<std::uint64_t>(id.substr(dot + 1));
   if (!life || !line) return std::nullopt;
   return *life == life_ ? *line : 0;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "core/base/json_text.hpp"
+#include "core/base/number_text.hpp"
 #include "runtime/http/body_fields.hpp"
 
 namespace orrery::http {
@@ -24,8 +24,9 @@ std::optional<std::array<std::uint32_t, 3>> worker_parts(std::string_view text) 
   std::array<std::uint32_t, 3> out{};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string_view part = text.substr(0, text.find('-'));
-    const auto [end, why] = std::from_chars(part.data(), part.data() + part.size(), out[i]);
-    if (part.empty() || why != std::errc{} || end != part.data() + part.size()) return std::nullopt;
+    const std::optional<std::uint32_t> number = parsed_number<std::uint32_t>(part);
+    if (!number) return std::nullopt;
+    out[i] = *number;
     text.remove_prefix(std::min(text.size(), part.size() + 1));
   }
   if (!text.empty()) return std::nullopt;

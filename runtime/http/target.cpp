@@ -1,7 +1,8 @@
 #include "runtime/http/target.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::http {
 namespace {
@@ -78,10 +79,8 @@ std::uint64_t Query::take_number(std::string_view name,
                                  std::uint64_t high) {
   const std::optional<std::string> text = take(name);
   if (!text) return fallback;
-  std::uint64_t value = 0;
-  const auto [end, why] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (why == std::errc{} && end == text->data() + text->size() && value >= low && value <= high)
-    return value;
+  const std::optional<std::uint64_t> value = parsed_number<std::uint64_t>(*text);
+  if (value && *value >= low && *value <= high) return *value;
   errors_.push_back(bad("query " + std::string(name),
                         "found '" + *text + "', a whole number from " + std::to_string(low) +
                             " to " + std::to_string(high) + " is needed"));

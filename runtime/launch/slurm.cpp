@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <vector>
 
+#include "core/base/number_text.hpp"
 #include "core/job/spec.hpp"
 #include "runtime/config/address.hpp"
 #include "runtime/config/node_names.hpp"
@@ -18,11 +18,8 @@ constexpr Duration kKillWait = Duration::seconds(30);
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0)
-    return std::nullopt;
-  return value;
+  const std::optional<std::int64_t> value = parsed_number<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// "4096" or "4096M" are mebibytes, "4G" gibibytes: Slurm counts in powers of 1024.

@@ -49,8 +49,9 @@ struct Inventory {
   Bytes memory;
   std::int32_t numa_nodes = 1;
   DeviceVendor vendor = DeviceVendor::Nvidia;
-  std::vector<FoundDevice> devices;     ///< At most 64, all of one model.
-  std::vector<HardwareCount> hardware;  ///< Custom hardware, numbered through in this order.
+  std::vector<FoundDevice> devices;         ///< At most 64, all of one model.
+  std::vector<HardwareCount> hardware;      ///< Custom hardware, numbered through in this order.
+  PortRange ports = PortRange::standard();  ///< At which its workers listen.
 
   friend bool operator==(const Inventory&, const Inventory&) = default;
 
@@ -62,6 +63,7 @@ struct Inventory {
     v.field("vendor", self.vendor);
     v.field("devices", self.devices);
     v.field("hardware", self.hardware);
+    v.field("ports", self.ports);
   }
 };
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "core/base/number_text.hpp"
 #include "runtime/shim/durable_file.hpp"
 
 namespace orrery::runtime {
@@ -56,10 +57,7 @@ std::vector<pid_t> all_numbers() {
   DIR* const folder = opendir("/proc");
   if (folder == nullptr) return out;
   while (const dirent* entry = readdir(folder)) {
-    const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    const auto [after, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error == std::errc{} && after == name.data() + name.size()) out.push_back(pid);
+    if (const std::optional<pid_t> pid = parsed_number<pid_t>(entry->d_name)) out.push_back(*pid);
   }
   closedir(folder);
   return out;

@@ -45,6 +45,13 @@ sigset_t shim_signals() {
 
 }  // namespace
 
+Shim::Shim(std::string folder, int notify, int kept) : folder_(std::move(folder)), notify_(notify) {
+  for (int number = notify + 1; number <= notify + kept; ++number) {
+    fcntl(number, F_SETFD, FD_CLOEXEC);
+    kept_.emplace_back(number);
+  }
+}
+
 int Shim::run() {
   const sigset_t blocked = shim_signals();
   sigprocmask(SIG_BLOCK, &blocked, nullptr);
@@ -255,6 +262,7 @@ void Shim::clear_away() {
 }
 
 int Shim::finish() {
+  kept_.clear();  // Before the agent can read of the end, and start what needs them again.
   status_.ended_at = wall_clock();
   if (status_.kind == EndKind::NotStarted) status_.exit_code = refused_;
   const bool failed = status_.kind != EndKind::Exited || status_.exit_code != 0;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/agent/shim_fence.hpp"
 #include "runtime/shim/durable_file.hpp"
@@ -27,8 +28,9 @@ namespace orrery::runtime {
 class Shim {
  public:
   /// `notify`: a descriptor that gets an "R" once the worker's program runs, then is closed; may be
-  /// -1.
-  Shim(std::string folder, int notify) : folder_(std::move(folder)), notify_(notify) {}
+  /// -1. `kept`: so many descriptors after it are kept open, and from the worker's program, until
+  /// nothing of the worker lives.
+  Shim(std::string folder, int notify, int kept);
 
   /// The program's exit status: 0 when the end of the worker is on record, or was before; 1 where
   /// that could not be done; 2 where there is nothing to run or another shim does.
@@ -56,6 +58,7 @@ class Shim {
 
   std::string folder_;
   Descriptor notify_;
+  std::vector<Descriptor> kept_;
   Descriptor lock_;
   WorkerLaunch launch_;
   std::optional<LeaseFile> lease_;

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
+#include "core/base/number_text.hpp"
 #include "runtime/workers/descriptor.hpp"
 
 namespace orrery::worker {
@@ -39,10 +39,8 @@ Result<std::int64_t> read_checkpoint(const std::string& file) {
   if (got < 0) return file_error(file, 0, std::strerror(errno));
   std::string_view text(bytes, static_cast<std::size_t>(got));
   if (text.ends_with('\n')) text.remove_suffix(1);
-  std::int64_t step = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, step);
-  if (error != std::errc() || stop != end || step < 0)
+  const std::int64_t step = parsed_number<std::int64_t>(text).value_or(-1);
+  if (step < 0)
     return file_error(
         file, 1, "holds no number of steps; choose another file, or delete it to start anew");
   return step;

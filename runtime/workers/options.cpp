@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/number_text.hpp"
+
 namespace orrery::worker {
 namespace {
 
@@ -22,12 +24,10 @@ struct OptionRow {
 template <class T>
 Take whole_number(T Options::*member, T least, T most) {
   return [=](Options& options, std::string_view text) -> std::optional<std::string> {
-    T value{};
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < least || value > most)
+    const std::optional<T> value = parsed_number<T>(text);
+    if (!value || *value < least || *value > most)
       return "needs a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-    options.*member = value;
+    options.*member = *value;
     return std::nullopt;
   };
 }

@@ -1,8 +1,9 @@
 #include "runtime/workers/place.hpp"
 
-#include <charconv>
 #include <cstdlib>
 #include <limits>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::worker {
 namespace {
@@ -18,10 +19,8 @@ class Reader {
     for (const std::string_view name : names) {
       const std::optional<std::string> text = environment_(name);
       if (!text) continue;
-      T value{};
-      const char* end = text->data() + text->size();
-      const auto [stop, error] = std::from_chars(text->data(), end, value);
-      if (error == std::errc() && stop == end && value >= least && value <= most) return value;
+      const std::optional<T> value = parsed_number<T>(*text);
+      if (value && *value >= least && *value <= most) return *value;
       refuse(std::string(name),
              "\"" + text->substr(0, 100) + "\", needs a whole number from " +
                  std::to_string(least) + " to " + std::to_string(most));

@@ -9,9 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::worker {
 namespace {
@@ -143,9 +144,9 @@ Result<Endpoint> endpoint_of(std::string_view text) {
     if (address.starts_with('[') && address.ends_with(']'))
       address = address.substr(1, address.size() - 2);
     out.address = address;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, out.port);
-    good = error == std::errc() && stop == end && system_address(out).has_value();
+    const std::optional<std::uint16_t> port = parsed_number<std::uint16_t>(text.substr(colon + 1));
+    out.port = port.value_or(0);
+    good = port && system_address(out).has_value();
   }
   if (good) return out;
   return Error{ErrorCode::InvalidInput,

@@ -23,6 +23,9 @@ std::string full_job_name(std::string_view name);
 /// `cluster` and `quotas`. `directory` is where paths written in the file begin.
 void read_cluster(const MapReader& top, const std::string& directory, Scenario& scenario);
 
+/// "FIRST-LAST" under `ports`, of 1 to kPortMax; unchanged where the key is not there.
+void read_ports(const MapReader& reader, PortRange& ports);
+
 /// One group of equal nodes, but for its name. `named`: how many nodes have names of their own,
 /// which is then the default of `nodes`; 0 where `nodes` must be written. The section of `reader`
 /// has the keys of `cluster.groups`; `name` and `nodes_per_switch` are left to the caller.

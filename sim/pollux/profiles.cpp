@@ -1,12 +1,12 @@
 #include "sim/pollux/profiles.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <compare>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/base/number_text.hpp"
 #include "sim/pollux/delaunay.hpp"
 #include "sim/pollux/table.hpp"
 
@@ -197,11 +197,10 @@ std::optional<int> batch_of(const std::string& name) {
       !name.ends_with(suffix)) {
     return std::nullopt;
   }
-  int batch = 0;
-  const char* end = name.data() + name.size() - suffix.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, batch);
-  if (error != std::errc() || stop != end || batch < 1) return std::nullopt;
-  return batch;
+  const std::string_view digits(name.data() + prefix.size(),
+                                name.size() - prefix.size() - suffix.size());
+  const std::optional<int> batch = parsed_number<int>(digits);
+  return batch && *batch >= 1 ? batch : std::nullopt;
 }
 
 /// By ascending batch.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <fstream>
 #include <iterator>
-#include <system_error>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::sim {
 
@@ -34,12 +34,6 @@ std::string shown(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   return std::string(buffer, end);
-}
-
-template <class Number>
-bool parse(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
 }  // namespace
@@ -101,15 +95,15 @@ Errors by_line(Errors errors) {
 }
 
 double RowReader::number(std::size_t column, double least) {
-  double value = 0;
-  if (parse(text(column), value) && std::isfinite(value) && value >= least) return value;
+  const std::optional<double> value = parsed_number<double>(text(column));
+  if (value && *value >= least) return *value;
   reject(column, "a number of at least " + shown(least));
   return least;
 }
 
 int RowReader::whole(std::size_t column, int least) {
-  int value = 0;
-  if (parse(text(column), value) && value >= least) return value;
+  const std::optional<int> value = parsed_number<int>(text(column));
+  if (value && *value >= least) return *value;
   reject(column, "a whole number of at least " + std::to_string(least));
   return least;
 }

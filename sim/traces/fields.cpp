@@ -1,8 +1,9 @@
 #include "sim/traces/fields.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -52,19 +53,10 @@ bool header_has(std::string_view text, std::initializer_list<std::string_view> c
   });
 }
 
-std::optional<double> number_in(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
+std::optional<double> number_in(std::string_view text) { return parsed_number<double>(text); }
 
 std::optional<std::int64_t> whole_number_in(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parsed_number<std::int64_t>(text);
 }
 
 std::optional<std::int64_t> nanoseconds_in(std::string_view text) {

@@ -1,8 +1,8 @@
 #include "tools/client/http_response.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/number_text.hpp"
 #include "tools/client/socket_stream.hpp"
 
 namespace orrery::cli {
@@ -29,8 +29,9 @@ Error no_http(std::string_view found) {
 }
 
 bool read_number(std::string_view text, std::uint64_t& out, int base) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  return code == std::errc{} && end == text.data() + text.size();
+  const std::optional<std::uint64_t> number = parsed_number<std::uint64_t>(text, base);
+  out = number.value_or(out);
+  return number.has_value();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "tools/client/server_address.hpp"
 
-#include <charconv>
+#include "core/base/number_text.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -68,9 +68,8 @@ Result<ServerAddress> server_address(std::string_view text) {
   if (out.host.empty()) return no_address(text, "no host found");
   if (port.empty()) return out;
   port.remove_prefix(1);
-  const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-  if (code != std::errc{} || end != port.data() + port.size() || out.port == 0)
-    return no_address(text, "no port from 1 to 65535 found");
+  out.port = parsed_number<std::uint16_t>(port).value_or(0);
+  if (out.port == 0) return no_address(text, "no port from 1 to 65535 found");
   return out;
 }
 

@@ -1,8 +1,9 @@
 #include "tools/console/arguments.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -127,10 +128,8 @@ Result<std::uint64_t> whole_number(std::string_view option,
                                    std::string_view text,
                                    std::uint64_t low,
                                    std::uint64_t high) {
-  std::uint64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc{} && end == text.data() + text.size() && number >= low && number <= high)
-    return number;
+  const std::optional<std::uint64_t> number = parsed_number<std::uint64_t>(text);
+  if (number && *number >= low && *number <= high) return *number;
   return Error{.subject = std::string(option),
                .message = "\"" + std::string(text) + "\" found, needed a whole number from " +
                           std::to_string(low) + " to " + std::to_string(high)};

@@ -29,6 +29,16 @@ Error unfit(std::string subject, std::string message) {
   return Error{.subject = "orrery up: " + std::move(subject), .message = std::move(message)};
 }
 
+/// "FIRST-LAST". Errors: it is no range of ports, or has too few for so many agents.
+Result<PortRange> ports_of(const std::string& text, int agents) {
+  const std::optional<PortRange> range = parse_port_range(text);
+  if (range && range->count >= agents) return *range;
+  return unfit("--ports",
+               "\"" + text +
+                   "\" found, needed the first and last port for workers, at least one for each "
+                   "agent; write for example 20000-20999");
+}
+
 /// "127.0.0.1:PORT" with a port that is free now. Errors: it is no such address, or taken.
 Result<std::string> free_address(const std::string& text) {
   const auto address = runtime::parse_address(text);
@@ -100,7 +110,11 @@ std::string agent_settings(const UpOptions& options, const std::string& folder, 
   out += "inventory: {cpu: " + std::to_string(share.cpu.count) +
          "m, memory: " + std::to_string(share.memory.count >> 20) + "MiB";
   if (devices >= 0) out += ", devices: " + std::to_string(devices);
-  out += devices > 0 ? ", device_model: gpu}\n" : "}\n";
+  if (devices > 0) out += ", device_model: gpu";
+  // Shares of their own, as many programs listen at all addresses of the machine.
+  const std::int32_t ports = options.ports.count / options.agents;
+  const std::int32_t first = options.ports.first + (agent - 1) * ports;
+  out += ", ports: " + std::to_string(first) + "-" + std::to_string(first + ports - 1) + "}\n";
   std::string roots;
   for (const std::string& root : options.volume_roots)
     roots += (roots.empty() ? "" : ", ") + yaml_quoted(root);
@@ -140,6 +154,13 @@ Result<UpOptions> up_options(const Arguments& arguments) {
   };
   number("--agents", 1, kAgentsMax, out.agents);
   number("--devices", 0, kDevicesMax, out.devices);
+  if (const auto text = arguments.value("--ports")) {
+    const auto ports = ports_of(*text, out.agents);
+    if (ports)
+      out.ports = *ports;
+    else
+      errors.push_back(ports.errors().front());
+  }
   const auto http = free_address(arguments.value("--http").value_or("127.0.0.1:22100"));
   if (http) {
     out.http = *http;

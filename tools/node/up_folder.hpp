@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/cluster/port_range.hpp"
 #include "tools/console/arguments.hpp"
 
 namespace orrery::cli {
@@ -13,14 +14,15 @@ namespace orrery::cli {
 /// What the command line asks for.
 struct UpOptions {
   int agents = 1;
-  int devices = -1;    ///< Pretended ones per agent; -1: what is found, with the first agent.
-  std::string http;    ///< "127.0.0.1:22100", with a port that is free now.
-  std::string policy;  ///< Empty: the default.
-  std::string state;   ///< Folder; empty: one that is removed in the end.
-  std::vector<std::string> volume_roots;  ///< Absolute; folders that jobs may mount.
-  std::vector<std::string> sets;          ///< "path=value" for the controller's settings.
-  std::vector<std::string> agent_sets;    ///< The same for those of every agent.
-  std::vector<std::string> files;         ///< Jobs that are submitted at once.
+  int devices = -1;  ///< Pretended ones per agent; -1: what is found, with the first agent.
+  std::string http;  ///< "127.0.0.1:22100", with a port that is free now.
+  PortRange ports = PortRange::standard();  ///< At which workers listen, divided among the agents.
+  std::string policy;                       ///< Empty: the default.
+  std::string state;                        ///< Folder; empty: one that is removed in the end.
+  std::vector<std::string> volume_roots;    ///< Absolute; folders that jobs may mount.
+  std::vector<std::string> sets;            ///< "path=value" for the controller's settings.
+  std::vector<std::string> agent_sets;      ///< The same for those of every agent.
+  std::vector<std::string> files;           ///< Jobs that are submitted at once.
 };
 
 /// Errors: all that is unfit, an address that is taken among it.

@@ -83,6 +83,9 @@ VerbSpec up_spec() {
                   {.name = "--http",
                    .value = "ADDR",
                    .help = "where clients connect (default: 127.0.0.1:22100; port 0: any free)"},
+                  {.name = "--ports",
+                   .value = "A-B",
+                   .help = "where workers listen, a share for each node (default: 22270-32767)"},
                   {.name = "--policy", .value = "P", .help = "see orrery policies (default: fifo)"},
                   {.name = "--state",
                    .value = "DIR",
@@ -101,13 +104,15 @@ VerbSpec up_spec() {
                    .value = "path=value",
                    .help = "replace one value of every agent's settings",
                    .repeatable = true}},
-      .examples = {{"orrery up", "one node, all defaults"},
-                   {"orrery up --volume-root /data --volume-root /src",
-                    "jobs may mount what lies in these folders"},
-                   {"orrery up --agents 3 --devices 8 --policy easy train.yaml",
-                    "three nodes with 8 pretended devices each, and a job"},
-                   {"orrery up --agents 2 --agent-set inventory.cpu=64 --agent-set log_size=1MiB",
-                    "two nodes that pretend to have 64 cores each, and small logs"}}};
+      .examples = {
+          {"orrery up", "one node, all defaults"},
+          {"orrery up --volume-root /data --volume-root /src",
+           "jobs may mount what lies in these folders"},
+          {"orrery up --agents 3 --devices 8 --policy easy train.yaml",
+           "three nodes with 8 pretended devices each, and a job"},
+          {"orrery up --http 127.0.0.1:0 --ports 20000-20999", "a second cluster on this machine"},
+          {"orrery up --agents 2 --agent-set inventory.cpu=64 --agent-set log_size=1MiB",
+           "two nodes that pretend to have 64 cores each, and small logs"}}};
 }
 
 }  // namespace orrery::cli

@@ -1,10 +1,10 @@
 #include "tools/orrery/place_environment.hpp"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "core/base/json_text.hpp"
+#include "core/base/number_text.hpp"
 #include "core/workers/plan_environment.hpp"
 
 namespace orrery::cli {
@@ -73,10 +73,8 @@ EnvironmentPage text_of(const Environments& environments, const PlacedProcesses&
 PlacedProcesses placed_processes(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon != std::string_view::npos) {
-    std::int32_t rank = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, rank);
-    if (error == std::errc{} && stop == end) return {std::string(text.substr(0, colon)), rank};
+    const std::optional<std::int32_t> rank = parsed_number<std::int32_t>(text.substr(colon + 1));
+    if (rank) return {std::string(text.substr(0, colon)), rank};
   }
   return {std::string(text), std::nullopt};
 }

@@ -8,6 +8,7 @@
 #include "runtime/config/read/config_reader.hpp"
 #include "runtime/config/read/config_sections.hpp"
 #include "runtime/config/read/document.hpp"
+#include "scenarios/language/readers.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -65,6 +66,7 @@ void read_inventory(const MapReader& top, const std::string& directory, Inventor
   if (to.nvml_library.find('/') != std::string::npos)
     read_path(reader, "nvml_library", directory, to.nvml_library);
   read_path(reader, "hardware_file", directory, to.hardware_file);
+  scenarios::read_ports(reader, to.ports);
 }
 
 bool is_user_name(std::string_view name) {

@@ -18,11 +18,11 @@ constexpr scenarios::SectionKeys kSections[]{
     {"cluster", {"groups"}},
     {"cluster.groups",
      {"name nodes node_names devices_per_node gpus_per_node device_model gpu cpu memory "
-      "nodes_per_rack nodes_per_nvlink_domain vendor hardware spares"}},
+      "nodes_per_rack nodes_per_nvlink_domain vendor hardware spares ports"}},
     {"agent",
      {"node group controllers address state tls inventory worker_user volume_roots "
       "container_runtime log_size log_files kill_workers_at_exit launcher"}},
-    {"inventory", {"cpu memory devices device_model nvml_library hardware_file"}},
+    {"inventory", {"cpu memory devices device_model nvml_library hardware_file ports"}},
 };
 
 const scenarios::SectionTable& table() {

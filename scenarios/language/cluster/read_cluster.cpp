@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/placement/inventory.hpp"
@@ -70,6 +71,19 @@ std::vector<HardwareCount> read_hardware(const MapReader& reader) {
 
 }  // namespace
 
+void read_ports(const MapReader& reader, PortRange& ports) {
+  if (!reader.has("ports")) return;
+  std::string text;
+  reader.read_text("ports", text);
+  if (const std::optional<PortRange> read = parse_port_range(text))
+    ports = *read;
+  else if (!text.empty())
+    reader.fail("ports",
+                "is '" + text + "', the first and last of 1 to " + std::to_string(kPortMax) +
+                    " with a dash between them are needed; write for example " +
+                    std::to_string(kPortFirst) + "-" + std::to_string(kPortEnd - 1));
+}
+
 NodeGroup read_node_group(const MapReader& reader, std::string default_name, std::int32_t named) {
   NodeGroup group;
   group.name = std::move(default_name);
@@ -99,6 +113,7 @@ NodeGroup read_node_group(const MapReader& reader, std::string default_name, std
     reader.fail("vendor",
                 "names a vendor of devices, but the nodes have none; remove it or add some");
   group.hardware = read_hardware(reader);
+  read_ports(reader, group.ports);
   return group;
 }
 

@@ -1,7 +1,7 @@
 // Nodes by number, range, rack and switch.
 #include <algorithm>
-#include <charconv>
 
+#include "core/base/number_text.hpp"
 #include "scenarios/language/readers.hpp"
 #include "scenarios/language/spec/node_sets.hpp"
 
@@ -11,11 +11,8 @@ namespace {
 /// "3" or "0-3".
 std::optional<NumberRange> parse_range(std::string_view text) {
   const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
-    std::int32_t value = 0;
-    const char* end = digits.data() + digits.size();
-    const auto [at, error] = std::from_chars(digits.data(), end, value);
-    if (error != std::errc{} || at != end || value < 0) return std::nullopt;
-    return value;
+    const std::optional<std::int32_t> value = parsed_number<std::int32_t>(digits);
+    return value && *value >= 0 ? value : std::nullopt;
   };
   const std::size_t dash = text.find('-', 1);
   const auto first = number(text.substr(0, dash));

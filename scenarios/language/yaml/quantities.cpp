@@ -1,10 +1,10 @@
 #include "scenarios/language/yaml/quantities.hpp"
 
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <limits>
 #include <span>
+
+#include "core/base/number_text.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -153,18 +153,9 @@ std::optional<DeviceAmount> parse_devices(std::string_view text) {
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parsed_number<std::int64_t>(text);
 }
 
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
+std::optional<double> parse_number(std::string_view text) { return parsed_number<double>(text); }
 
 }  // namespace orrery::scenarios

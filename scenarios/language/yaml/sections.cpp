@@ -7,7 +7,7 @@ namespace {
 /// Of equal nodes: those of the cluster or of one group.
 constexpr std::string_view kNodeKeys =
     "nodes devices_per_node gpus_per_node device_model gpu cpu memory nodes_per_rack "
-    "nodes_per_switch nodes_per_nvlink_domain vendor hardware spares";
+    "nodes_per_switch nodes_per_nvlink_domain vendor hardware spares ports";
 
 /// Of a role; a job of one role has them itself.
 constexpr std::string_view kRoleKeys =

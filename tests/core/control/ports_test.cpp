@@ -40,6 +40,17 @@ TEST(Ports, WorkersOnOneNodeListenApartAndEveryNodeCountsAnew) {
   EXPECT_THAT(ports_of_workers(h, b), ElementsAre(22276));
 }
 
+TEST(Ports, ThoseOfTheGroupThatDeclaresTheNode) {
+  NodeGroup group = nodes_of(1, 4);
+  group.ports = {9000, 5};
+  ControllerHarness h({group});
+  const JobId a = h.running(group_of("a", 1).replicas(2), 2);
+  EXPECT_THAT(ports_of_workers(h, a), ElementsAre(9000, 9002));
+  const JobId b = h.submit(group_of("b", 1).replicas(1));
+  h.plan(grant(b, 1, {on(0, 1)}));
+  EXPECT_EQ(h.order<StartWorkers>(), nullptr) << "two are needed, one is left";
+}
+
 TEST(Ports, JobsOfWhichNoProcessWillEverRunHaveNone) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").replicas(2), 2);

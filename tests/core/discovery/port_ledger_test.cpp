@@ -107,6 +107,31 @@ TEST(PortLedger, ARefusalChangesNothing) {
   EXPECT_EQ(ledger, before);
 }
 
+TEST(PortLedger, ANodeGivesPortsOfItsRangeAlone) {
+  PortLedger ledger;
+  ledger.declare(kNode, {9000, 3});
+  EXPECT_FALSE(ledger.fits(kNode, 4));
+  EXPECT_EQ(ledger.room(kNode, 1), 3);
+  EXPECT_FALSE(ledger.avoid(kNode, 9003));
+  EXPECT_TRUE(ledger.avoid(kNode, 9001));
+  EXPECT_EQ(ledger.take(kNode, 1), (PortBlock{kNode, 9000, 1}));
+  EXPECT_EQ(
+      ledger.refusal(kNode, 2).find("needs 2 consecutive ports on node 3, which has 1 of 9000 to "
+                                    "9002 free, at most 1 in a row"),
+      0U)
+      << ledger.refusal(kNode, 2);
+  ledger.check();
+  EXPECT_EQ(read_back(ledger), ledger);
+  EXPECT_EQ(ledger.take(NodeId{1}, 1).first, kPortFirst) << "of a node that nobody declared";
+}
+
+TEST(PortLedger, RangesInText) {
+  EXPECT_EQ(parse_port_range("1-65535"), (PortRange{1, 65535}));
+  EXPECT_EQ(parse_port_range("9000-9000"), (PortRange{9000, 1}));
+  for (const char* const text : {"", "9000", "0-5", "9-8", "1-65536", "1-2-3", "-2", " 1-2", "a-b"})
+    EXPECT_FALSE(parse_port_range(text)) << '"' << text << '"';
+}
+
 TEST(PortLedger, NoBlockIsGivenBackSilently) {
   PortLedger ledger;
   ledger.give(PortBlock::none());
@@ -127,7 +152,7 @@ TEST(PortLedgerDeath, ADamagedLedgerIsNoticed) {
   // One node, all ports said to be free, and a block taken nevertheless.
   ByteWriter out;
   Encoder encoder(out);
-  encoder.put(std::vector<NodePorts>{{kPortsPerNode, {{kPortFirst, 1}}}});
+  encoder.put(std::vector<NodePorts>{{.taken = {{kPortFirst, 1}}}});
   ByteReader in{std::span<const std::byte>(out.bytes())};
   Decoder decoder(in);
   PortLedger ledger;
@@ -139,19 +164,21 @@ TEST(PortLedgerDeath, ADamagedLedgerIsNoticed) {
 /// The ports of each node one by one: slow and plainly right.
 class NaivePorts {
  public:
+  explicit NaivePorts(PortRange range) : range_(range) {}
+
   std::int32_t lowest(NodeId node, std::int32_t count) {
     const std::vector<bool>& used = of(node);
     std::int32_t run = 0;
     for (std::size_t i = 0; i < used.size(); ++i) {
       run = used[i] ? 0 : run + 1;
-      if (run == count) return kPortFirst + static_cast<std::int32_t>(i) + 1 - count;
+      if (run == count) return range_.first + static_cast<std::int32_t>(i) + 1 - count;
     }
     return 0;
   }
 
   void mark(const PortBlock& block, bool used) {
     for (std::int32_t port = block.first; port < block.first + block.count; ++port) {
-      const auto at = static_cast<std::size_t>(port - kPortFirst);
+      const auto at = static_cast<std::size_t>(port - range_.first);
       ASSERT_LT(at, of(block.node).size()) << "out of range";
       ASSERT_NE(of(block.node)[at], used) << "port " << port << " changes hands twice";
       of(block.node)[at] = used;
@@ -164,9 +191,10 @@ class NaivePorts {
 
  private:
   std::vector<bool>& of(NodeId node) {
-    return nodes_.try_emplace(node, static_cast<std::size_t>(kPortsPerNode)).first->second;
+    return nodes_.try_emplace(node, static_cast<std::size_t>(range_.count)).first->second;
   }
 
+  PortRange range_;
   std::map<NodeId, std::vector<bool>> nodes_;
 };
 
@@ -176,8 +204,13 @@ TEST(PortLedger, AgreesWithThePortsCountedOneByOne) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random = Random::stream(seed, "ports");
     const std::uint64_t largest = seed % 2 == 0 ? 9 : 2500;  // Many blocks; or soon no room.
+    const PortRange range = seed % 4 < 2
+                                ? PortRange::standard()
+                                : PortRange{static_cast<std::int32_t>(1 + random.below(50'000)),
+                                            static_cast<std::int32_t>(1 + random.below(4000))};
     PortLedger ledger;
-    NaivePorts naive;
+    for (std::uint32_t n = 0; n < 3; ++n) ledger.declare(NodeId{n}, range);
+    NaivePorts naive(range);
     std::vector<PortBlock> held;
     for (int step = 0; step < 400; ++step) {
       if (!held.empty() && random.below(5) < 2) {
@@ -209,7 +242,7 @@ TEST(PortLedger, AgreesWithThePortsCountedOneByOne) {
     for (std::uint32_t n = 0; n < 3; ++n) blocks += ledger.taken(NodeId{n}).size();
     EXPECT_EQ(blocks, held.size());
     for (const PortBlock& block : held) ledger.give(block);
-    for (std::uint32_t n = 0; n < 3; ++n) EXPECT_EQ(ledger.free(NodeId{n}), kPortsPerNode);
+    for (std::uint32_t n = 0; n < 3; ++n) EXPECT_EQ(ledger.free(NodeId{n}), range.count);
   }
   EXPECT_GT(refused, 100) << "full nodes were never tried";
 }

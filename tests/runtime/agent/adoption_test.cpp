@@ -48,11 +48,10 @@ TEST_F(AdoptionTest, RunsAWorkerAndTellsItsEnd) {
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Ready));
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
   EXPECT_EQ(controller_.exit_code_of(kJob), 7);
-  EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/log"), "7-1-0 0/1 127.0.0.1:22270\n");
+  const std::string said = "7-1-0 0/1 127.0.0.1:" + std::to_string(controller_.first_port_) + "\n";
+  EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/log"), said);
   EXPECT_TRUE(controller_.until([](const StubController& c) { return !c.notices_.empty(); }));
-  controller_.set([](const StubController& c) {
-    EXPECT_EQ(c.notices_[0].log_tail, "7-1-0 0/1 127.0.0.1:22270\n");
-  });
+  controller_.set([&](const StubController& c) { EXPECT_EQ(c.notices_[0].log_tail, said); });
 }
 
 TEST_F(AdoptionTest, AProgramThatIsNotThereIsALaunchFailure) {

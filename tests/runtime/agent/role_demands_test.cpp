@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/agent/ports_in_use.hpp"
+#include "runtime/agent/port_claims.hpp"
 #include "runtime/agent/volumes.hpp"
 #include "runtime/agent/worker_user.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
@@ -36,6 +37,22 @@ class RoleDemandsTest : public AgentTest {
 
   void start(const RoleSpec& role, Incarnation incarnation = Incarnation{1}) {
     controller_.start_job(kJob, role, 1, incarnation);
+  }
+
+  /// One worker of a job of its own, with one port.
+  void start_at(std::int32_t port, JobId id, const std::string& script) {
+    JobSpec spec;
+    spec.name = "default.port" + std::to_string(id.value);
+    spec.roles = {role_of(script)};
+    controller_.send(JobKnown{id, std::make_shared<const JobSpec>(spec)});
+    WorkerStart start;
+    start.rank = start.birth_rank = Rank{0};
+    start.role = RoleIndex{0};
+    start.node = NodeId{0};
+    start.incarnation = Incarnation{1};
+    start.first_port = port;
+    controller_.send(Members{id, Generation{1}, {start}, {{NodeId{0}, "n0", "127.0.0.1"}}});
+    controller_.order(StartWorkers{id, Generation{1}, 1, {start}});
   }
 
   std::string log(const std::string& worker = "7-1-0") const {
@@ -223,24 +240,45 @@ TEST_F(RoleDemandsTest, APortThatSomethingElseListensAtIsTold) {
     EXPECT_EQ(first_busy_port(port, 1), port);
     EXPECT_EQ(first_busy_port(0, 1), 0);
     const JobId id{static_cast<std::uint32_t>(100 + family)};
-    JobSpec spec;
-    spec.name = "default.port";
-    spec.roles = {role_of("exit 0")};
-    controller_.send(JobKnown{id, std::make_shared<const JobSpec>(spec)});
-    WorkerStart start;
-    start.rank = start.birth_rank = Rank{0};
-    start.role = RoleIndex{0};
-    start.node = NodeId{0};
-    start.incarnation = Incarnation{1};
-    start.first_port = port;
-    controller_.send(Members{id, Generation{1}, {start}, {{NodeId{0}, "n0", "127.0.0.1"}}});
-    controller_.order(StartWorkers{id, Generation{1}, 1, {start}});
+    start_at(port, id, "exit 0");
     ASSERT_TRUE(controller_.until_report(id, WorkerFact::LaunchFailed));
     controller_.set([&](const StubController& c) {
       EXPECT_EQ(c.reports_.back().busy_port, port);
       EXPECT_THAT(c.reports_.back().why, HasSubstr("is in use by something else on this host"));
     });
   }
+}
+
+// What listens later than the agent looks is seen by its claim.
+TEST_F(RoleDemandsTest, APortIsClaimedForAsLongAsItsWorkerLivesThoughNothingListens) {
+  start_agent();
+  std::int32_t port = 0;
+  {
+    const Descriptor taken(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    socklen_t size = sizeof address;
+    ASSERT_EQ(bind(taken.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+    ASSERT_EQ(getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port = ntohs(address.sin_port);
+  }
+  {
+    const PortClaims another = claim_ports(port, 1);
+    ASSERT_EQ(another.busy, 0);
+    EXPECT_EQ(claim_ports(port, 1).busy, port);
+    start_at(port, JobId{200}, "exit 0");
+    ASSERT_TRUE(controller_.until_report(JobId{200}, WorkerFact::LaunchFailed));
+    controller_.set([&](const StubController& c) { EXPECT_EQ(c.reports_.back().busy_port, port); });
+  }
+  const std::string go_on = path("go_on");
+  ASSERT_EQ(mkfifo(go_on.c_str(), 0600), 0);
+  start_at(port, JobId{201}, "ls -l /proc/self/fd | grep -c socket; read word < " + go_on);
+  ASSERT_TRUE(controller_.until_report(JobId{201}, WorkerFact::Running));
+  EXPECT_EQ(claim_ports(port, 1).busy, port);
+  std::ofstream(go_on) << "on\n";
+  ASSERT_TRUE(controller_.until_report(JobId{201}, WorkerFact::Exited));
+  EXPECT_EQ(claim_ports(port, 1).busy, 0);
+  EXPECT_EQ(log("201-1-0"), "0\n") << "the worker has no copy of the claim";
 }
 
 TEST_F(RoleDemandsTest, VolumesComeFromAllowedFoldersOnly) {

@@ -48,6 +48,9 @@ class StubController final : public LinkListener {
   Settings settings_;
   Epoch epoch_{1};
   NodeId node_{0};
+  /// Of the first worker that `start_job` asks for: few other processes of this host have the same.
+  std::int32_t first_port_ = 16000 + ::getpid() % 4000;
+  std::int32_t next_port_ = first_port_;
   bool renews_ = true;
   std::string refusal_;  ///< Not empty: every agent is refused.
   std::string leader_;   ///< Told with the refusal.
@@ -106,7 +109,7 @@ class StubController final : public LinkListener {
       start.local_rank = static_cast<std::int32_t>(i / spec.roles.size());
       start.node = node_;
       start.incarnation = incarnation;
-      start.first_port = 22270 + static_cast<std::int32_t>(i);
+      start.first_port = next_port_++;
       members.workers.push_back(start);
     }
     send(members);

@@ -57,10 +57,12 @@ TEST_F(WordsTest, HelloIsAnsweredByTheMembership) {
   const std::string line = log();
   EXPECT_THAT(line,
               HasSubstr("{\"membership\":{\"generation\":1,\"rank\":0,\"world_size\":2,"
-                        "\"master\":{\"address\":\"127.0.0.1\",\"port\":22270},"));
+                        "\"master\":{\"address\":\"127.0.0.1\",\"port\":" +
+                        std::to_string(controller_.first_port_) + "},"));
   EXPECT_THAT(line,
               HasSubstr("{\"rank\":1,\"role\":\"led\",\"local_rank\":0,\"node\":\"n0\","
-                        "\"address\":\"127.0.0.1\",\"first_port\":22271}"));
+                        "\"address\":\"127.0.0.1\",\"first_port\":" +
+                        std::to_string(controller_.first_port_ + 1) + "}"));
   EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/membership.json"), line);
 }
 

@@ -38,7 +38,7 @@ address: fe80::7
 state: /var/lib/orrery
 tls: {ca: ca.pem, certificate: c.pem, key: c.key}
 inventory: {cpu: 1500m, memory: 2GiB, devices: 2, device_model: h200, nvml_library: lib/nvml.so,
-  hardware_file: arms.json}
+  hardware_file: arms.json, ports: 9000-9099}
 worker_user: training
 volume_roots: [/data, /scratch/a]
 container_runtime: podman
@@ -57,6 +57,7 @@ launcher: slurm
   EXPECT_EQ(config->inventory.cpu, MilliCpu{1500});
   EXPECT_EQ(config->inventory.memory, Bytes{std::int64_t{2} << 30});
   EXPECT_EQ(config->inventory.devices, 2);
+  EXPECT_EQ(config->inventory.ports, (PortRange{9000, 100}));
   EXPECT_EQ(config->inventory.device_model, "h200");
   EXPECT_EQ(config->inventory.nvml_library, "conf/lib/nvml.so");
   EXPECT_EQ(config->inventory.hardware_file, "conf/arms.json");
@@ -84,7 +85,7 @@ TEST(AgentConfig, SaysAllThatIsWrongAtOnceWithItsLine) {
       errors_of(source("node: Gpu\n"
                        "controllers: [10.0.0.1:22101]\n"
                        "address: 10.0.0.1:5\n"
-                       "inventory: {devices: 2, gpus: 3}\n"
+                       "inventory: {devices: 2, gpus: 3, ports: 9000}\n"
                        "volume_roots: [data, /a/../etc]\n"
                        "log_size: 1kB\n"
                        "launcher: pbs\n"
@@ -101,6 +102,8 @@ TEST(AgentConfig, SaysAllThatIsWrongAtOnceWithItsLine) {
           "remove it",
           "conf/agent.yaml:4: inventory.device_model: is missing, it is needed; write for example "
           "device_model: gpu, which is what the pretended devices are",
+          "conf/agent.yaml:4: inventory.ports: is '9000', the first and last of 1 to 65535 with a "
+          "dash between them are needed; write for example 22270-32767",
           "conf/agent.yaml:5: volume_roots: has 'data', a path from the root without '..' is "
           "needed; write for example /data",
           "conf/agent.yaml:5: volume_roots: has '/a/../etc', a path from the root without '..' is "

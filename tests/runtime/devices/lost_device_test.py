@@ -19,6 +19,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "system/up"))
+from own_ports import own_ports  # pylint: disable=wrong-import-position
+
 PROGRAM = ""
 FAKE_NVML = ""
 PATIENCE_S = 60
@@ -43,7 +46,7 @@ class LostDeviceTest(unittest.TestCase):
                                 LD_LIBRARY_PATH=str(self.folder))
         with (self.folder / "up.log").open("w", encoding="utf-8") as log:
             self.up = subprocess.Popen(
-                [PROGRAM, "up", "--http", "127.0.0.1:0", "--state", str(self.folder / "state")],
+                [PROGRAM, "up", "--http", "127.0.0.1:0", "--ports", own_ports(), "--state", str(self.folder / "state")],
                 stdout=log, stderr=log, env=self.environment)
         self.addCleanup(self.end_up)
         self.wait_until(lambda: "ready in" in self.log(), "orrery up is ready")

@@ -18,6 +18,9 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "system/up"))
+from own_ports import own_ports  # pylint: disable=wrong-import-position
+
 ORRERY = str(pathlib.Path(sys.argv[1]).resolve())
 PATIENCE_S = 60
 
@@ -138,7 +141,7 @@ def start_agent(cluster, agents, name, certificate, authority="certs"):
     log = f"agent-{name}-{pathlib.Path(certificate).name}"
     cluster.spawn(log, "agent", "--set", f"node={name}", "--set", f"controllers=[{agents}]",
                   "--set", f"state=state-{log}", "--set", "kill_workers_at_exit=true",
-                  "--set", "inventory={devices: 0}",
+                  "--set", f"inventory={{devices: 0, ports: {own_ports()}}}",
                   "--set", f"tls={{ca: {authority}/ca.pem, certificate: {certificate}.pem, "
                   f"key: {certificate}.key}}")
     return log

@@ -209,9 +209,17 @@ class Chaos:
             where = f"{rank.job} rank {rank.rank}"
             assert rank.twice == 0, f"{where}: ran twice at the same time"
             allowed = 1 + self.charged[rank.job, rank.rank]
+            if len(rank.starts) > allowed:  # All of a job start again with other ports.
+                allowed += self.busy_ports_of(rank.job)
             assert len(rank.starts) <= allowed, (
                 f"{where}: {len(rank.starts)} starts, {allowed} are accounted for; "
                 f"(worker, shim) of each: {rank.starts}; {self.story_of(rank.job)}")
+
+    def busy_ports_of(self, job):
+        """How often something else on this host held a port that a worker of the job was given."""
+        events = self.ask(f"/api/v1/events?job={job.removeprefix('default.')}&backlog=1000")
+        return sum(event["name"] == "JobRescheduling" and "port" in event["message"]
+                   for event in events["events"])
 
     def story_of(self, job):
         """What the controller says of a job, and the lines of its events."""

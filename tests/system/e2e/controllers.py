@@ -2,7 +2,7 @@
 
 import json
 
-from programs import WITNESSED, call, free_port, wait_for, witness_lines
+from programs import WITNESSED, call, free_port, own_ports, wait_for, witness_lines
 
 
 class Members:
@@ -56,7 +56,7 @@ settings: {settings}
 node: {name}
 controllers: [{addresses}]
 state: {self.scene.folder}/state-{name}
-inventory: {{cpu: 4, memory: 4GiB, devices: 0}}
+inventory: {{cpu: 4, memory: 4GiB, devices: 0, ports: {own_ports()}}}
 kill_workers_at_exit: true
 """)
         self.scene.start(name, [self.program, "agent", "--config", str(config)])

@@ -14,6 +14,9 @@ import time
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
+from own_ports import own_ports  # pylint: disable=wrong-import-position,unused-import
+
 PATIENCE = 60.0  # Seconds to wait for what must come some time, on a machine with much to do.
 SKIPPED = 77     # The exit code by which ctest knows that a test could not run.
 

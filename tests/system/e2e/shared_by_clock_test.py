@@ -12,7 +12,7 @@ import json
 import pathlib
 import sys
 
-from programs import Scene, call, free_port, wait_for
+from programs import Scene, call, free_port, own_ports, wait_for
 
 AGENTS = ["n1", "n2"]
 
@@ -37,7 +37,7 @@ node: {name}
 address: 127.0.0.1
 controllers: ["127.0.0.1:{self.agents}"]
 state: {scene.folder}/state-{name}
-inventory: {{cpu: 4, memory: 1GiB, devices: 2, device_model: gpu}}
+inventory: {{cpu: 4, memory: 1GiB, devices: 2, device_model: gpu, ports: {own_ports()}}}
 kill_workers_at_exit: true
 """)
             self.start(name)

@@ -27,11 +27,13 @@ sys.path.insert(0, str(ROOT / "tests/system/up"))
 sys.path.insert(0, str(ROOT / "tools/pages"))
 
 from cluster import Cluster, processes_of, wait_until  # noqa: E402
+from own_ports import own_ports  # noqa: E402
 import pages  # noqa: E402
 
 PATIENCE_S = 240
 DEFAULT_SERVER = "http://127.0.0.1:22100"
 # Programs that a command needs besides ours; without one it is skipped.
+PORTS = own_ports()  # Of what runs here, one after the other.
 TOOLS = ("curl", "jq", "git", "srun", "kubectl")
 LACKS = re.compile(r"this program was built without|shared/traces/\S+: \S+ cannot be read")
 
@@ -124,7 +126,7 @@ class ExamplesTest(unittest.TestCase):
 
     def fill_in(self, text):
         for name, value in [("{folder}", self.place.folder), ("{up}", self.cluster.state),
-                            ("{port}", self.port)]:
+                            ("{port}", self.port), ("{ports}", PORTS)]:
             text = text.replace(name, str(value))
         return text
 

@@ -79,11 +79,11 @@ class Comes:
 ENDED = "cp tests/system/journals/version_1.db journal.db"
 KEPT = "cp tests/system/journals/version_1.db run.db"
 READY = r"ready in [\d.]+ s"
-UP = ((" up", " up --http 127.0.0.1:0 --state {folder}/up"),)
+UP = ((" up", " up --http 127.0.0.1:0 --ports {ports} --state {folder}/up"),)
 ANY_PORT = "others may hold the port that it would take"
 FREE_PORTS = " --set http_address=127.0.0.1:0 --set agents_address=127.0.0.1:0"
 LEADER = "unix:{up}/agents.sock"
-AGENT = "node: gpu-9\ncontrollers: [\"" + LEADER + "\"]\nstate: agent-state\ninventory: {devices: 0}\n"
+AGENT = "node: gpu-9\ncontrollers: [\"" + LEADER + "\"]\nstate: agent-state\ninventory: {devices: 0, ports: {ports}}\n"
 
 
 # In every command that runs one of these scenarios: (verbs, scenario, what is added).
@@ -113,6 +113,8 @@ COMES = {
         instead=UP + (("/data", "{folder}/data"), ("/src", "{folder}/src"))),
     "orrery up --agents 3 --devices 8 --policy easy train.yaml": Comes(
         until=READY, files={"train.yaml": LONG}, instead=UP, why=ANY_PORT),
+    "orrery up --http 127.0.0.1:0 --ports 20000-20999": Comes(
+        until=READY, instead=((" up", " up --state {folder}/up"),)),
     "orrery up --agents 2 --agent-set inventory.cpu=64 --agent-set log_size=1MiB": Comes(
         until=READY, instead=UP, why=ANY_PORT),
     "orrery up /usr/share/doc/orrery/examples/jobs/three_roles.yaml": Comes(

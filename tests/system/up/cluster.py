@@ -10,6 +10,8 @@ import tempfile
 import threading
 import time
 
+from own_ports import give_back, own_ports
+
 PATIENCE_S = 120  # Machines of tests may be very slow; nothing waits for long where all is well.
 
 
@@ -97,6 +99,7 @@ class Cluster:
         self.state = self.folder / "state"
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("ORRERY_")}
         self.environment.update(environment or {})
+        self.ports = own_ports()
         self.said = []
         self.up = None
         if begin:
@@ -106,7 +109,8 @@ class Cluster:
         """Starts it, anew or again with the same state, and waits until it is ready."""
         self.said = []
         self.up = subprocess.Popen(
-            [self.program, "up", "--http", "127.0.0.1:0", "--state", self.state, *map(str, words)],
+            [self.program, "up", "--http", "127.0.0.1:0", "--ports", self.ports, "--state", self.state,
+             *map(str, words)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment)
         threading.Thread(target=self._listen, args=(self.up.stdout, self.said), daemon=True).start()
         line = wait_until("orrery up to be ready", lambda: self.line("ready in") or self.ended())
@@ -178,3 +182,6 @@ class Cluster:
         for pid in processes_of(self.folder):
             kill_process(pid, self.folder)
         subprocess.run(["rm", "-rf", self.folder], check=False)
+        if self.ports:
+            give_back(self.ports)
+            self.ports = None

@@ -184,8 +184,8 @@ class RefusalTest(unittest.TestCase):
 
     def test_all_that_is_unfit_is_told_at_once(self):
         error = self.expect_bad("--agents", "0", "--devices", "x", "--http", "10.0.0.1:80",
-                                ROOT / "README.md")
-        for part in ["--agents", "--devices", "--http", "README.md"]:
+                                "--ports", "9000", ROOT / "README.md")
+        for part in ["--agents", "--devices", "--http", "--ports", "README.md"]:
             self.assertIn(part, error)
 
     def test_settings_that_the_controller_refuses(self):

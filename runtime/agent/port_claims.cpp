@@ -1,11 +1,14 @@
-#include "runtime/agent/ports_in_use.hpp"
+#include "runtime/agent/port_claims.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cerrno>
-
-#include "runtime/shim/durable_file.hpp"
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
 
 namespace orrery::runtime {
 namespace {
@@ -31,6 +34,21 @@ bool is_busy(std::int32_t port) {
          is_refused(AF_INET6, reinterpret_cast<const sockaddr*>(&six), sizeof six);
 }
 
+// Names in the abstract namespace belong to the network namespace, as ports do. Closed where
+// another holds the claim; a host that has no such sockets has no claims, only the probe.
+Descriptor claim_of(std::int32_t port, bool& is_taken) {
+  Descriptor claim(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const std::string name = "orrery/port/" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  is_taken = claim.is_open() &&
+             bind(claim.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 &&
+             errno == EADDRINUSE;
+  return claim;
+}
+
 }  // namespace
 
 std::int32_t first_busy_port(std::int32_t first, std::int32_t count) {
@@ -38,6 +56,18 @@ std::int32_t first_busy_port(std::int32_t first, std::int32_t count) {
   for (std::int32_t port = first; port < first + count; ++port)
     if (is_busy(port)) return port;
   return 0;
+}
+
+PortClaims claim_ports(std::int32_t first, std::int32_t count) {
+  PortClaims out;
+  if (first == 0) return out;
+  for (std::int32_t port = first; port < first + count; ++port) {
+    bool is_taken = false;
+    Descriptor claim = claim_of(port, is_taken);
+    if (is_taken || is_busy(port)) return {{}, port};
+    out.held.push_back(std::move(claim));
+  }
+  return out;
 }
 
 }  // namespace orrery::runtime
