@@ -70,6 +70,18 @@ void Controller::step(const Event& event, Commands& out) {
   }
 }
 
+void Controller::expect(const Event& event) const {
+  if (const auto* plan = std::get_if<PlanProposed>(&event.body)) {
+    for (const Grant& grant : plan->plan.grants) state_.expect(grant.job);
+    return;
+  }
+  std::visit(
+      [&](const auto& body) {
+        if constexpr (requires { state_.expect(body.job); }) state_.expect(body.job);
+      },
+      event.body);
+}
+
 Instant Controller::next_deadline() { return std::min(state_.next_timer(), state_.next_cycle()); }
 
 bool Controller::only_cycles_left() { return state_.next_timer().is_never(); }

@@ -4,6 +4,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -37,6 +38,10 @@ JobState* State::find(JobId id) {
 }
 
 const JobState* State::find(JobId id) const { return const_cast<State*>(this)->find(id); }
+
+void State::expect(JobId id) const {
+  if (const JobState* job = find(id)) prefetch(job);
+}
 
 JobId State::named(std::string_view name) const {
   return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
@@ -98,7 +103,17 @@ void State::retire_old() {
     slot_of_[id.index() - first_id_] = kNoSlot;
     finished_.pop_front();
     drop_retired_ids();
+    expect_retirement();
   }
+}
+
+// Those that go next have not been looked at since they ended.
+void State::expect_retirement() const {
+  if (finished_.size() < 2) return;
+  const JobSpec* spec = job(finished_[0].job).spec.get();
+  prefetch(spec);
+  const JobState& next = job(finished_[1].job);
+  prefetch(&next);
 }
 
 // Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/state/sorted_ids.hpp"
 #include "sim/model/live_job.hpp"
 
@@ -50,6 +51,13 @@ class LiveJobs {
     if (id.index() >= places_.size()) return nullptr;
     const JobPlace place = places_[id.index()];
     return place.lives() ? live_[place.at()].get() : place.waits() ? begin(id) : nullptr;
+  }
+
+  /// Something happens to the job next: its memory is fetched meanwhile.
+  void expect(JobId id) const {
+    if (id.index() >= places_.size()) return;
+    const JobPlace place = places_[id.index()];
+    if (place.lives()) prefetch(live_[place.at()].get());
   }
 
   /// The job was accepted. It takes the place of whatever has its id.

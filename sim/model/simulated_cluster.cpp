@@ -54,7 +54,10 @@ void SimulatedCluster::pass_to(Instant until) {
     if (progress_.stages_under_way() && stages_to(limit)) continue;
     if (own > until) break;
     state_.now = std::max(state_.now, own);
-    happen(state_.future.pop());
+    const Future future = state_.future.pop();
+    if (!state_.future.empty() && is_of_job(state_.future.top().kind))
+      state_.jobs.expect(JobId{state_.future.top().subject});
+    happen(future);
   }
   state_.now = std::max(state_.now, until);
 }
