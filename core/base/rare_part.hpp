@@ -1,7 +1,9 @@
 // A part of a record that has its usual value nearly always, and takes a pointer's room then.
 #pragma once
 
+#include <concepts>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace orrery {
@@ -15,7 +17,13 @@ class RarePart {
  public:
   RarePart() = default;
 
-  RarePart(const T& value) : own_(std::make_unique<T>(value)) {}
+  template <class U>
+
+  requires(std::convertible_to<U, T> && !std::same_as<std::remove_cvref_t<U>, RarePart>)
+      RarePart(U&& value)
+      : own_(std::make_unique<T>(std::forward<U>(value))) {
+    tidy();
+  }
 
   RarePart(const RarePart& other) : own_(other.copy()) {}
 

@@ -102,7 +102,7 @@ void fill_row(State& state, JobState& job) {
   row.submitted = state.now;
   row.attained_as_of = state.now;
   row.quota_namespace = quota_index(state, "namespace/", namespace_of(spec.name));
-  if (!spec.group.empty()) row.quota_group = quota_index(state, "group/", spec.group);
+  if (!spec.group->empty()) row.quota_group = quota_index(state, "group/", *spec.group);
   set_bounds(job);
   judge_feasibility(state, job);
 }
@@ -236,7 +236,7 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
       if (quota != UINT32_MAX) state.quotas[quota].held += devices;
   };
   hold(-row.devices_held);
-  row.quota_group = spec->group.empty() ? UINT32_MAX : quota_index(state, "group/", spec->group);
+  row.quota_group = spec->group->empty() ? UINT32_MAX : quota_index(state, "group/", *spec->group);
   hold(row.devices_held);
   const RoleSpec& before = job.spec->roles[row.elastic.index()];
   const RoleSpec& after = spec->roles[row.elastic.index()];
@@ -451,7 +451,7 @@ void on_event(Step& step, const QuotasDeclared& event) {
     JobRow& row = job.row;
     row.quota_namespace = quota_index(state, "namespace/", namespace_of(job.spec->name));
     row.quota_group =
-        job.spec->group.empty() ? UINT32_MAX : quota_index(state, "group/", job.spec->group);
+        job.spec->group->empty() ? UINT32_MAX : quota_index(state, "group/", *job.spec->group);
     for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
       if (quota != UINT32_MAX) state.quotas[quota].held += row.devices_held;
   });

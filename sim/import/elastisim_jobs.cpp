@@ -181,7 +181,7 @@ ModelJob ElastisimPlan::make(std::size_t place, std::int32_t devices) const {
   const ElastisimJob& job = jobs_->jobs[at];
   auto spec = std::make_shared<JobSpec>();
   spec->name = "default." + std::to_string(at);
-  spec->profile = orrery::to_string(job.type);
+  spec->profile = std::string(orrery::to_string(job.type));
   spec->preemptible = !is_fixed(job);
   spec->rescale = RescaleMode::Restart;
   spec->recovery = RecoveryScope::Job;

@@ -83,7 +83,7 @@ TEST(ElastisimReader, ARigidJobIsOneProgramWithItsInitialisation) {
   EXPECT_EQ(job.submit, Instant{} + Duration::seconds(3));
   EXPECT_FALSE(job.spec->preemptible);
   EXPECT_EQ(job.spec->run_deadline, Duration::seconds(60));
-  EXPECT_EQ(job.spec->profile, "rigid");
+  EXPECT_EQ(*job.spec->profile, "rigid");
   EXPECT_EQ(job.work.units, 1);
   ASSERT_EQ(job.work.traffic->programs.size(), 1U);
   EXPECT_EQ(job.work.traffic->programs[0].stages.size(), 4U);
