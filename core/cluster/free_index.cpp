@@ -148,6 +148,12 @@ std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
   return static_cast<std::int32_t>(std::max<std::int64_t>(fit, 0));
 }
 
+inline void FreeIndex::note_change(NodeId node) {
+  if (log_.empty()) log_.resize(kLogSize);
+  log_[version_ % kLogSize] = node;
+  ++version_;
+}
+
 NodeId FreeIndex::add(const NodeFree& free) {
   const NodeId node{static_cast<std::uint32_t>(nodes_.size())};
   nodes_.push_back(free);
@@ -177,9 +183,18 @@ void FreeIndex::change(NodeId node, MilliCpu cpu, Bytes memory, std::int32_t dev
   free_cpu_ = free_cpu_ + cpu;
   free_memory_ = free_memory_ + memory;
   if (devices != 0) {
-    erase(node);
+    ModelBuckets& buckets = models_[bucket_of(now.model)];
+    const auto from = static_cast<std::size_t>(now.devices);
     now.devices += devices;
-    insert(node);
+    const auto to = static_cast<std::size_t>(now.devices);
+    buckets.by_free[from].erase(node.index());
+    --buckets.count[from];
+    if (to < buckets.by_free.size() && node.index() < buckets.by_free[to].size()) {
+      buckets.by_free[to].insert(node.index());
+      ++buckets.count[to];
+    } else {
+      insert(node);
+    }
     free_devices_ += devices;
     free_thousandths_ += std::int64_t{devices} * 1000;
   }
@@ -219,12 +234,6 @@ void FreeIndex::count(const NodeFree& free, int sign) {
   free_thousandths_ += sign * free.thousandths();
   free_cpu_.count += sign * free.cpu.count;
   free_memory_.count += sign * free.memory.count;
-}
-
-void FreeIndex::note_change(NodeId node) {
-  if (log_.empty()) log_.resize(kLogSize);
-  log_[version_ % kLogSize] = node;
-  ++version_;
 }
 
 bool FreeIndex::changed_since(std::uint64_t version, std::vector<NodeId>& out) const {
@@ -311,6 +320,11 @@ void FreeIndex::change_by(NodeId node, const Demand& demand, std::int32_t replic
          demand.devices * replicas);
 }
 
+inline void CapacityTrial::touch(NodeId node) {
+  touched_.push_back(node);
+  before_.push_back(copy_.at(node));
+}
+
 void CapacityTrial::sync(const FreeIndex& base) {
   if (base_ == &base) {
     rollback();
@@ -342,11 +356,6 @@ void CapacityTrial::undo(std::size_t mark) {
     if (!(copy_.at(touched_[i]) == before_[i])) copy_.set(touched_[i], before_[i]);
   touched_.resize(mark);
   before_.resize(mark);
-}
-
-void CapacityTrial::touch(NodeId node) {
-  touched_.push_back(node);
-  before_.push_back(copy_.at(node));
 }
 
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
