@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace orrery {
 
@@ -26,6 +27,9 @@ class NameTable {
       if (slot.is_full() && slot.hash == hash && same(slot.job)) return slot.job;
     }
   }
+
+  /// The name is looked for soon: its place is fetched meanwhile.
+  void expect(std::string_view name) const { prefetch(&slots_[hash_of(name) & mask()]); }
 
   void insert(std::string_view name, JobId job) {
     if ((used_ + 1) * 2 > slots_.size()) grow();

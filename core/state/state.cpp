@@ -43,6 +43,14 @@ void State::expect(JobId id) const {
   if (const JobState* job = find(id)) prefetch(job);
 }
 
+void State::expect_parts(JobId id) const {
+  const JobState* job = find(id);
+  if (job == nullptr) return;
+  prefetch(job->workers.data());
+  prefetch(job->conditions.data());
+  prefetch(job->spec.get());
+}
+
 JobId State::named(std::string_view name) const {
   return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
 }
@@ -107,13 +115,15 @@ void State::retire_old() {
   }
 }
 
-// Those that go next have not been looked at since they ended.
+// Those that go next have not been looked at since they ended. What is behind a pointer can be
+// asked for only when the pointer is there, so each is followed by one more step each time.
 void State::expect_retirement() const {
-  if (finished_.size() < 2) return;
-  const JobSpec* spec = job(finished_[0].job).spec.get();
-  prefetch(spec);
-  const JobState& next = job(finished_[1].job);
-  prefetch(&next);
+  if (finished_.size() < 4) return;
+  const auto next = [&](std::size_t i) -> const JobState& { return job(finished_[i].job); };
+  names_.expect(next(0).spec->name);
+  prefetch(next(1).spec->name.data());
+  prefetch(next(2).spec.get());
+  prefetch(&next(3));
 }
 
 // Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.

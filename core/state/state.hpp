@@ -158,6 +158,9 @@ class State {
   /// A step will look at the job: its memory is fetched meanwhile.
   void expect(JobId id) const;
 
+  /// The step begins: the same for what the job has in memory of its own.
+  void expect_parts(JobId id) const;
+
   /// The youngest job in state of this full name, or none; `JobState::before` leads to older ones.
   JobId named(std::string_view name) const;
 

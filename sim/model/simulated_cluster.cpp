@@ -1,5 +1,7 @@
 #include "sim/model/simulated_cluster.hpp"
 
+#include "core/base/prefetch.hpp"
+
 namespace orrery::sim {
 
 SimulatedCluster::SimulatedCluster(const scenarios::Scenario& scenario,
@@ -147,6 +149,8 @@ void SimulatedCluster::happen(const Future& future) {
 }
 
 void SimulatedCluster::happen_to_job(LiveJob& job, const Future& future) {
+  prefetch(job.workers.data());
+  prefetch(job.job.spec.get());
   switch (future.kind) {
     case FutureKind::Complete:
       if (future.stamp == job.stamp) processes_.complete(job);
