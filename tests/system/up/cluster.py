@@ -174,13 +174,20 @@ class Cluster:
             self.wait()
         self.close()
 
+    def _kill_all(self):
+        """Whether nothing was left to kill."""
+        left = processes_of(self.folder)
+        for pid in left:
+            kill_process(pid, self.folder)
+        return not left
+
     def close(self):
         """Ends whatever is left, for the sake of the machine."""
         if not self.ended():
             self.up.kill()
             self.up.wait()
-        for pid in processes_of(self.folder):
-            kill_process(pid, self.folder)
+        # What dies may still hold a port, which the next test would be given.
+        wait_until("the last of its processes to be gone", self._kill_all)
         subprocess.run(["rm", "-rf", self.folder], check=False)
         if self.ports:
             give_back(self.ports)

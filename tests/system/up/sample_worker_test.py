@@ -60,7 +60,7 @@ class SampleWorkerTest(unittest.TestCase):
     def test_two_of_them_finish_their_steps(self):
         self.submit(30, "--wait")
         self.assertEqual(self.steps(), 30)
-        self.assertEqual(len(self.starts()), 2)
+        self.assertEqual(len(self.starts()), 2, self.cluster.orrery("describe", "sample").stdout)
 
     def test_a_third_joins_one_dies_and_no_other_is_started_again(self):
         self.submit(0)
