@@ -22,7 +22,7 @@ struct ModelJob {
       label;  ///< The name in the workload's file where the job's own had to differ.
   scenarios::WorkSpec work;
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
-  std::optional<Duration> ready_after;             ///< In place of the world's start time.
+  RarePart<std::optional<Duration>> ready_after;   ///< In place of the world's start time.
   const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
 };
 

@@ -28,7 +28,7 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
   const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
   if (timing.mode != scenarios::TimingMode::Pollux) {
-    delay = job.job.ready_after.value_or(timing.start);
+    delay = job.job.ready_after->value_or(timing.start);
     if (job.safe > 0 && !delay.is_forever()) delay += timing.restore;
   }
   if (delay.is_forever()) return;
