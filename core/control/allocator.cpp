@@ -165,8 +165,8 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
       const bool within = spend(step,
                                 job,
                                 Limit::Preemptions,
-                                job.failover.preemptions_used,
-                                job.spec->failover.preemptions_max);
+                                job.failover.edit().preemptions_used,
+                                job.spec->failover->preemptions_max);
       if (!within) return;
       ++row.preemptions;
       count(step, job, Counter::Preemptions);

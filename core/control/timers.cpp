@@ -17,7 +17,7 @@ namespace {
 
 bool awaits_sub_master(const JobState& job) {
   return job.row.phase == JobPhase::Starting &&
-         (job.failover.led == LedRecovery::Asked || job.failover.led == LedRecovery::Restarted);
+         (job.failover->led == LedRecovery::Asked || job.failover->led == LedRecovery::Restarted);
 }
 
 void start_reached(Step& step, JobState& job) {
@@ -114,8 +114,8 @@ void split_timers(Step& step, JobState& job) {
   if (is_final(job.row.phase)) return;
   if (job.row.phase == JobPhase::Pending) state.set_timer(job, TimerKind::Wait, waits_until(job));
   state.set_timer(job, TimerKind::Run, runs_until(job));
-  if (job.spec->failover.mode == RecoveryMode::Strict)
-    state.set_timer(job, TimerKind::Start, job.failover.start_by);
+  if (job.spec->failover->mode == RecoveryMode::Strict)
+    state.set_timer(job, TimerKind::Start, job.failover->start_by);
   // What waits for places gets an end.
   if (job.after_drain != AfterDrain::Nothing) step.woken.push_back(job.row.id);
 }
