@@ -49,7 +49,7 @@ class StubController final : public LinkListener {
   Epoch epoch_{1};
   NodeId node_{0};
   /// Of the first worker that `start_job` asks for: few other processes of this host have the same.
-  std::int32_t first_port_ = 16000 + ::getpid() % 4000;
+  std::int32_t first_port_ = 5000 + ::getpid() % 3800;
   std::int32_t next_port_ = first_port_;
   bool renews_ = true;
   std::string refusal_;  ///< Not empty: every agent is refused.
