@@ -22,6 +22,8 @@ ROOT = places.ROOT
 FOLDERS = ("control", "recovery", "membership", "leader", "agent", "cluster", "driver")
 GCC_ERROR = re.compile(r"^(\S+?):(\d+):(\d+): (?:fatal )?error: (.*)$", re.MULTILINE)
 ROUNDS = 12
+# What decides which mutants there are.
+FINDS = [ROOT / "tools/mutation" / name for name in ("places.py", "rewrite.py")]
 
 
 @dataclasses.dataclass
@@ -95,6 +97,14 @@ def copy(root: pathlib.Path, tree: pathlib.Path, instead: dict) -> None:
             target.unlink()
 
 
+def digest_of(paths: list) -> str:
+    """Of the bytes of files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
 class Tree:
     """The mutated tree below `folder`."""
 
@@ -110,23 +120,41 @@ class Tree:
 
     def digest(self) -> str:
         """Of the list: results of other mutants are not mixed with these."""
-        return hashlib.sha256(self.list.read_bytes()).hexdigest()[:16]
+        return digest_of([self.list])
 
     def make(self, folders, parallel: int, targets: list) -> None:
         """Finds the mutants of `folders`, writes the tree and builds `targets`."""
         if not (self.build / "build.ninja").exists():
             copy(ROOT, self.tree, {})
             self.configure()
+        found_in = digest_of([ROOT / path for path in sources(ROOT, folders)] + FINDS)
+        if self.is_found(found_in):
+            self.write_the_rest()
+            if self.built(parallel, targets).returncode == 0:
+                return
         mutated = self.find(folders, parallel)
         for _ in range(ROUNDS):
-            self.write(mutated)
-            done = subprocess.run(["cmake", "--build", str(self.build), "--parallel", str(parallel),
-                                   "--target", *targets, "--", "-k", "0"],
-                                  capture_output=True, text=True, check=False)
+            self.write(mutated, found_in)
+            done = self.built(parallel, targets)
             if done.returncode == 0:
                 return
             if not self.leave_out(mutated, done.stdout):
                 sys.exit(f"mutation.py: the mutated tree does not build:\n{done.stdout[-4000:]}")
+
+    def built(self, parallel: int, targets: list):
+        return subprocess.run(
+            ["cmake", "--build", str(self.build), "--parallel", str(parallel), "--target", *targets,
+             "--", "-k", "0"], capture_output=True, text=True, check=False)
+
+    def is_found(self, found_in: str) -> bool:
+        """Whether the list is of these sources: finding takes minutes, and a new test changes none."""
+        return self.list.exists() and json.loads(
+            self.list.read_text(encoding="utf-8")).get("found_in") == found_in
+
+    def write_the_rest(self) -> None:
+        """Brings all but the mutated files to what they are."""
+        paths = {mutant["path"] for mutant in self.mutants()} | {rewrite.SWITCH_PATH}
+        copy(ROOT, self.tree, {path: (self.tree / path).read_bytes() for path in paths})
 
     def configure(self) -> None:
         subprocess.run(
@@ -145,7 +173,7 @@ class Tree:
         with concurrent.futures.ProcessPoolExecutor(parallel) as pool:
             return list(pool.map(mutate, [ROOT] * len(jobs), jobs, jobs.values()))
 
-    def write(self, mutated: list) -> None:
+    def write(self, mutated: list, found_in: str) -> None:
         instead, mutants = {rewrite.SWITCH_PATH: rewrite.SWITCH.encode()}, []
         for file in mutated:
             if file.places:
@@ -160,8 +188,9 @@ class Tree:
                         "original": place.original, "mutant": change.shown(place.original)})
         copy(ROOT, self.tree, instead)
         left_out = sum(file.left_out for file in mutated)
-        self.list.write_text(json.dumps({"left_out": left_out, "mutants": mutants}, indent=1),
-                             encoding="utf-8")
+        self.list.write_text(
+            json.dumps({"found_in": found_in, "left_out": left_out, "mutants": mutants}, indent=1),
+            encoding="utf-8")
         print(f"{len(mutants)} mutants in {len(instead) - 1} files; {left_out} that do not compile "
               "are left out", flush=True)
 
