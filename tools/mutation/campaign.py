@@ -57,6 +57,11 @@ class Results:
         for line in lines[1:]:
             self.of[line["number"]] = line
 
+    def is_judged(self, number: int, *, quick: bool) -> bool:
+        """Whether nothing more is to be learnt of a mutant: what survived quickly may be killed."""
+        result = self.of.get(number)
+        return result is not None and (bool(result["net"]) or quick or not result["quick"])
+
     def add(self, result: dict) -> None:
         with self.guard:
             self.of[result["number"]] = result
@@ -100,7 +105,7 @@ def measure(tree) -> dict:
     if path.exists():
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["binaries"] == binaries:
-            return kept["steps"]
+            return nets.with_last_storms(kept["steps"])
     took = {}
     for step in nets.every_step():
         kill, took[step.name] = run_step(tree, step, 0, 3600, 7200)
@@ -109,14 +114,15 @@ def measure(tree) -> dict:
                      "before mutants are judged by it")
         print(f"{step.name}: {took[step.name]:.1f} s without a mutant", flush=True)
     path.write_text(json.dumps({"binaries": binaries, "steps": took}), encoding="utf-8")
-    return took
+    return nets.with_last_storms(took)
 
 
-def judge(tree, mutant: dict, took: dict, *, storm_only: bool) -> dict:
-    """The result of one mutant."""
+def judge(tree, mutant: dict, took: dict, kinds: dict) -> dict:
+    """The result of one mutant; `kinds` are those of nets.steps()."""
     used = 0.0
-    result = {"number": mutant["number"], "net": None, "step": None, "how": None, "detail": ""}
-    for step in nets.steps(mutant["path"], storm_only=storm_only):
+    result = {"number": mutant["number"], "net": None, "step": None, "how": None, "detail": "",
+              "quick": kinds["quick"]}
+    for step in nets.steps(mutant["path"], **kinds):
         kill, processor_s = run_step(
             tree, step, mutant["number"], TIMES_PROCESSOR * took[step.name] + MORE_PROCESSOR_S,
             TIMES_WALL * took[step.name] + MORE_WALL_S)
@@ -127,14 +133,14 @@ def judge(tree, mutant: dict, took: dict, *, storm_only: bool) -> dict:
     return {**result, "processor_s": round(used, 2), "at": time.strftime("%Y-%m-%d")}
 
 
-def run(tree, results: Results, numbers: list, *, parallel: int, storm_only: bool) -> None:
+def run(tree, results: Results, numbers: list, parallel: int, kinds: dict) -> None:
     """Judges the mutants of `numbers`, and prints a line for each."""
     took = measure(tree)
     by_number = {mutant["number"]: mutant for mutant in tree.mutants()}
 
     def one(number: int) -> None:
         mutant = by_number[number]
-        result = judge(tree, mutant, took, storm_only=storm_only)
+        result = judge(tree, mutant, took, kinds)
         results.add(result)
         fate = (f"killed by {result['step']} ({result['how']}): {result['detail']}"
                 if result["net"] else "SURVIVED")

@@ -49,6 +49,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--parallel", type=int, default=2,
                         help="processes at the same time (default: %(default)s)")
     parser.add_argument("--again", action="store_true", help="run: the survivors once more")
+    parser.add_argument("--quick", action="store_true",
+                        help="run: without the slow steps at the end; the next run without it goes "
+                             "through them with what is left")
     parser.add_argument("--storm-only", action="store_true",
                         help="no tests and no scenarios: what storms alone kill")
     parser.add_argument("--results", type=pathlib.Path,
@@ -64,7 +67,7 @@ def numbers_to_run(chosen: argparse.Namespace, results, mutants: list) -> list:
         return [number for number, result in sorted(results.of.items()) if not result["net"]]
     drawn = campaign.drawn(len(mutants), chosen.seed, chosen.sample)
     print(f"{len(drawn)} of {len(mutants)} mutants, drawn with seed {chosen.seed}", flush=True)
-    return [number for number in drawn if number not in results.of]
+    return [number for number in drawn if not results.is_judged(number, quick=chosen.quick)]
 
 
 def main() -> int:
@@ -88,8 +91,8 @@ def main() -> int:
     results = campaign.Results(path, tree.digest(), chosen.seed if chosen.verb == "run" else None)
     equivalents = report.read_equivalents(report.EQUIVALENTS.read_text(encoding="utf-8"))
     if chosen.verb == "run":
-        campaign.run(tree, results, numbers_to_run(chosen, results, mutants),
-                     parallel=chosen.parallel, storm_only=chosen.storm_only)
+        campaign.run(tree, results, numbers_to_run(chosen, results, mutants), chosen.parallel,
+                     {"quick": chosen.quick, "storm_only": chosen.storm_only})
     if chosen.verb == "survivors":
         print("\n".join(report.survivors(mutants, results.of, equivalents)))
     else:

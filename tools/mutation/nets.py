@@ -66,18 +66,28 @@ STORMS = tuple(storm(*seeds) for seeds in FIRST_SEEDS)
 LAST_STORMS = tuple(storm(*seeds) for seeds in LAST_SEEDS)
 
 
-def steps(path: str, *, storm_only: bool) -> list:
-    """All that a mutant of the file at `path` goes through until something kills it."""
+def steps(path: str, *, storm_only: bool = False, quick: bool = False) -> list:
+    """All that a mutant of the file at `path` goes through until something kills it; `quick`: but
+    the slow steps at the end."""
+    last = () if quick else (*map(unit, LATE), *LAST_STORMS)
     if storm_only:
-        return [*STORMS, *LAST_STORMS]
+        return [*STORMS, *(step for step in last if step.net == "storm")]
     own = OWN.get(pathlib.PurePath(path).parts[1], ("test_control",))
     first = list(dict.fromkeys(own + UNIT))
-    return [*map(unit, first), *SCENARIO_STEPS, *STORMS, *map(unit, LATE), *LAST_STORMS]
+    return [*map(unit, first), *SCENARIO_STEPS, *STORMS, *last]
 
 
 def every_step() -> list:
-    """Each step once, for the run without a mutant that measures them."""
-    return [*map(unit, UNIT), *SCENARIO_STEPS, *STORMS, *map(unit, LATE), *LAST_STORMS]
+    """Each step that is measured by a run without a mutant."""
+    return [*map(unit, UNIT), *SCENARIO_STEPS, *STORMS, *map(unit, LATE)]
+
+
+def with_last_storms(took: dict) -> dict:
+    """What each step takes, from what those of every_step() take: a storm by its seeds."""
+    first, last = FIRST_SEEDS[-1]
+    of_a_seed = took[STORMS[-1].name] / (last - first + 1)
+    return took | {step.name: of_a_seed * (to - begin + 1)
+                   for step, (begin, to) in zip(LAST_STORMS, LAST_SEEDS)}
 
 
 def judged(step: Step, code: int, out: str, *, timed_out: bool) -> Kill | None:

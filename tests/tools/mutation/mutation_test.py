@@ -30,8 +30,8 @@ def mutant(number: int, folder: str, text: str = "a < b") -> dict:
             "function": "f", "kind": "relation", "original": text, "mutant": "a <= b"}
 
 
-def result(number: int, net=None, how=None) -> dict:
-    return {"number": number, "net": net, "how": how}
+def result(number: int, net=None, how=None, *, quick: bool = False) -> dict:
+    return {"number": number, "net": net, "how": how, "quick": quick}
 
 
 class Judging(unittest.TestCase):
@@ -55,12 +55,20 @@ class Judging(unittest.TestCase):
         self.assertEqual(nets.judged(STORM, 3, out, timed_out=False).how, "time")
 
     def test_begins_with_the_tests_of_the_mutants_folder_and_ends_with_storms(self):
-        steps = nets.steps("core/leader/leader.cpp", storm_only=False)
+        steps = nets.steps("core/leader/leader.cpp")
         self.assertEqual(steps[0].name, "test_leader")
         nets_in_order = [step.net for step in steps if step.name not in nets.LATE]
         self.assertEqual(nets_in_order, sorted(nets_in_order, key=("unit", "scenario", "storm").index))
         self.assertEqual({step.net for step in nets.steps("core/agent/a.cpp", storm_only=True)},
                          {"storm"})
+
+
+    def test_knows_a_limit_for_every_step(self):
+        took = nets.with_last_storms({step.name: 1.0 for step in nets.every_step()})
+        for path in ("core/agent/a.cpp", "core/control/a.cpp"):
+            for step in nets.steps(path):
+                self.assertGreater(took[step.name], 0)
+        self.assertAlmostEqual(took["storm 3001..8000"], 2.5)
 
 
 class Running(unittest.TestCase):
@@ -111,6 +119,11 @@ class Running(unittest.TestCase):
         again = campaign.Results(path, "digest", 17)
         self.assertEqual(sorted(again.of), [4, 5])
         self.assertEqual(again.of[5]["net"], "storm", "the later one counts")
+        again.add(result(7, quick=True))
+        again.add(result(8, "unit", "test", quick=True))
+        self.assertEqual([again.is_judged(number, quick=False) for number in (4, 6, 7, 8)],
+                         [True, False, False, True])
+        self.assertTrue(again.is_judged(7, quick=True))
         for digest, seed in (("other", 17), ("digest", 18)):
             with self.assertRaises(SystemExit):
                 campaign.Results(path, digest, seed)
