@@ -40,6 +40,16 @@ TEST(Change, WhatTheControllerAloneActsByIsTakenOverAtOnce) {
   EXPECT_EQ(h.row(id).reschedules, 0u) << "its workers know nothing of it";
 }
 
+TEST(Change, NamesWhatDiffersFromTheFirstFieldOfARecordOn) {
+  const JobSpec has = job("a").spec();
+  JobSpec wanted = has;
+  wanted.failover.mode = has.failover.mode == RecoveryMode{} ? RecoveryMode{1} : RecoveryMode{};
+  const auto changes = changes_between(has, wanted);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].field, "failover.mode");
+  EXPECT_FALSE(changes[0].in_place);
+}
+
 TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId first = h.submit(job("a"));
