@@ -77,6 +77,12 @@ TEST(Relaunch, ANodeThatNoRelaunchWasAskedForIsLeftAsItIs) {
   EXPECT_FALSE(usable(r.h, 0));
 }
 
+TEST(Relaunch, AnAnswerForAJobThatIsNotKnownIsTold) {
+  ControllerHarness h({nodes_of(1, 2)});
+  h.step(NodesRelaunched{JobId{9}, 1, {NodeId{0}}, {}});
+  EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
+}
+
 TEST(Relaunch, WithoutAReplacementNothingIsForgiven) {
   Relaunch r;
   r.answer({});

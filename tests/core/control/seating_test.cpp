@@ -80,6 +80,18 @@ TEST(Seating, ATakenSeatIsWaitedFor) {
   EXPECT_EQ(h.phase(second), JobPhase::Running);
 }
 
+TEST(Seating, OfTwoGrantsForTheSameSeatsRulesOfBeforeDropTheSecond) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(1, 4)}, settings);
+  const JobId first = h.submit(pinned("a", 2, "0-1"));
+  const JobId second = h.submit(pinned("b", 2, "1-2"));
+  h.plan(grant(first, 2) + grant(second, 2));
+  EXPECT_EQ(h.phase(first), JobPhase::Starting);
+  EXPECT_EQ(h.phase(second), JobPhase::Pending);
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
+}
+
 TEST(Seating, PoliciesSeeWhetherTheSeatsAreFree) {
   ControllerHarness h({nodes_of(1, 4)});
   h.running(pinned("a", 1, "3"), 1);

@@ -187,6 +187,20 @@ TEST(Changes, WaitForPlacesWithinTheBackoffLimit) {
   EXPECT_EQ(run.h.job(run.blocked).reason, Reason::BackoffLimitReached);
 }
 
+TEST(Rules, TheOneTimerOfOlderRulesIsTheDeadlineOfAStart) {
+  Settings older;
+  older.rules = 2;
+  ControllerHarness h({nodes_of(2, 1)}, older);
+  JobBuilder late = job("late").limit(0);
+  late.raw().start_deadline = Duration::seconds(30);
+  const JobId id = h.submit(late);
+  h.plan(grant(id, 1));
+  h.pass(Duration::seconds(29));
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  h.pass(Duration::seconds(1));
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+}
+
 TEST(Rules, TheOneTimerOfOlderRulesBecomesThoseOfItsKinds) {
   Settings older = kills_within(Duration::seconds(60));
   older.rules = 2;

@@ -131,6 +131,13 @@ TEST(FreeIndex, AShareTakesTheFullestDeviceThatHasSoMuchLeft) {
   EXPECT_TRUE(take_gang(index, share(400), 1, nodes)) << "the 300 went beside the 700";
 }
 
+TEST(FreeIndex, ReplicasByDevicesAreThoseOfEachNodeByItself) {
+  FreeIndex index;
+  for (const std::int32_t n : {8, 3, 1}) index.add(node(n));
+  EXPECT_EQ(index.replicas_by_devices(devices(2)), 5) << "4 and 1: no replica spans two nodes";
+  EXPECT_EQ(index.replicas_by_devices(devices(9)), 0);
+}
+
 TEST(FreeIndex, ATrialOfAnotherIndexBeginsWithNothingTried) {
   FreeIndex first, second;
   for (FreeIndex* index : {&first, &second})
