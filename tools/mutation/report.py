@@ -13,13 +13,14 @@ class Equivalent:
     """A mutant that decides as the original does, known by its text, and why."""
     path: str
     function: str
+    line: str
     original: str
     mutant: str
     reason: str
 
 
 def read_equivalents(text: str) -> list:
-    """Blocks of five lines between empty ones: path, function, original, mutant, reason."""
+    """Blocks of lines `name: value` between empty ones."""
     blocks = [block.splitlines() for block in text.split("\n\n")]
     found = []
     for block in blocks:
@@ -33,8 +34,8 @@ def read_equivalents(text: str) -> list:
 
 
 def is_equivalent(mutant: dict, equivalents: list) -> bool:
-    return any((one.path, one.function, one.original, one.mutant) == (
-        mutant["path"], mutant["function"], mutant["original"], mutant["mutant"])
+    return any((one.path, one.function, one.line, one.original, one.mutant) == (
+        mutant["path"], mutant["function"], mutant["text"], mutant["original"], mutant["mutant"])
         for one in equivalents)
 
 

@@ -181,10 +181,11 @@ class Tree:
             for place in file.places:
                 line = file.text.count(b"\n", 0, place.begin) + 1
                 column = place.begin - file.text.rfind(b"\n", 0, place.begin)
+                text = file.text.splitlines()[line - 1].decode().strip()
                 for change in place.changes:
                     mutants.append({
                         "number": len(mutants) + 1, "path": file.path, "line": line,
-                        "column": column, "function": place.function, "kind": change.kind,
+                        "column": column, "text": text, "function": place.function, "kind": change.kind,
                         "original": place.original, "mutant": change.shown(place.original)})
         copy(ROOT, self.tree, instead)
         left_out = sum(file.left_out for file in mutated)

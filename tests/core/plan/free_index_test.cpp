@@ -136,6 +136,13 @@ TEST(FreeIndex, ReplicasByDevicesAreThoseOfEachNodeByItself) {
   for (const std::int32_t n : {8, 3, 1}) index.add(node(n));
   EXPECT_EQ(index.replicas_by_devices(devices(2)), 5) << "4 and 1: no replica spans two nodes";
   EXPECT_EQ(index.replicas_by_devices(devices(9)), 0);
+  index.add(node(6, 1));
+  EXPECT_EQ(index.replicas_by_devices(devices(2)), 8) << "of any model";
+  for (const std::uint16_t model : {0, 1}) {
+    Demand of_model = devices(2);
+    of_model.model = DeviceModelId{model};
+    EXPECT_EQ(index.replicas_by_devices(of_model), model == 0 ? 5 : 3);
+  }
 }
 
 TEST(FreeIndex, ATrialOfAnotherIndexBeginsWithNothingTried) {

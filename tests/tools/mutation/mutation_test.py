@@ -27,7 +27,7 @@ STORM = nets.storm(1, 9)
 
 def mutant(number: int, folder: str, text: str = "a < b") -> dict:
     return {"number": number, "path": f"core/{folder}/a.cpp", "line": 7, "column": 3,
-            "function": "f", "kind": "relation", "original": text, "mutant": "a <= b"}
+            "text": "if (a < b) {", "function": "f", "kind": "relation", "original": text, "mutant": "a <= b"}
 
 
 def result(number: int, net=None, how=None, *, quick: bool = False) -> dict:
@@ -136,7 +136,7 @@ class Counting(unittest.TestCase):
         results = {1: result(1, "unit", "invariant"), 2: result(2), 3: result(3, "storm", "time"),
                    4: result(4)}
         equivalents = report.read_equivalents(
-            "# comment\n\npath: core/agent/a.cpp\nfunction: f\noriginal: x == y\nmutant: a <= b\n"
+            "# comment\n\npath: core/agent/a.cpp\nfunction: f\nline: if (a < b) {\noriginal: x == y\nmutant: a <= b\n"
             "reason: x is y\n")
         lines = report.table(mutants, results, equivalents).splitlines()
         self.assertEqual(lines[3], "| `core/agent` | 3 | 1 | 0 | 1 | 1 | 1 | 0 | 1 | 100.0 % |")
@@ -149,7 +149,8 @@ class Counting(unittest.TestCase):
         text = report.EQUIVALENTS.read_text(encoding="utf-8")
         for one in report.read_equivalents(text):
             with self.subTest(one=one):
-                self.assertTrue((ROOT / one.path).is_file())
+                lines = (ROOT / one.path).read_text(encoding="utf-8").splitlines()
+                self.assertIn(one.line, [line.strip() for line in lines])
                 self.assertGreater(len(one.reason), 20)
 
 
