@@ -59,6 +59,15 @@ TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
   EXPECT_EQ(h.controller.state().waiting.front(), second);
 }
 
+TEST(Change, TellsPoliciesThatAnythingMayHaveChanged) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a"));
+  h.controller.take_touched();
+  h.step(changed(id, job("a").priority(100)));
+  EXPECT_FALSE(h.controller.take_touched().complete);
+  EXPECT_TRUE(h.controller.take_touched().complete) << "once";
+}
+
 TEST(Change, GoesBackToAnOlderFileAfterScaling) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").replicas(2), 2);

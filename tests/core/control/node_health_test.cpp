@@ -250,6 +250,16 @@ TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   EXPECT_TRUE(usable(h, 0));
 }
 
+TEST(Leaving, ANodeThatReturnsAfterItsTimeStaysAndIsWaitedForNoLonger) {
+  ControllerHarness h({nodes_of(1, 2)});
+  h.step(NodeLeaving{NodeId{0}, h.now + Duration::seconds(20)});
+  h.pass(Duration::seconds(20));
+  EXPECT_FALSE(h.controller.next_deadline().is_never());
+  h.node_up(0);
+  EXPECT_TRUE(usable(h, 0));
+  EXPECT_TRUE(h.controller.next_deadline().is_never());
+}
+
 // Its leader's clock was set back, or its time was extended: there is no report that it stays.
 TEST(Leaving, WhoIsThereLongAfterItsTimeStays) {
   ControllerHarness h({nodes_of(1, 2)});
