@@ -21,13 +21,16 @@ void Easy::learn_shape(const ClusterView& view, JobId id) {
   if (shape_of_.size() <= id.index()) shape_of_.resize(id.index() + 1, kNoShape);
   const JobView job = view.job(id);
   const GangShape shape = shape_of(job);
-  std::uint32_t& number = shape_of_[id.index()];
+  std::uint16_t& number = shape_of_[id.index()];
   number = kNoShape;
   if (!shape.only.is_none()) return;
-  const auto next = static_cast<std::uint32_t>(shapes_.size());
-  const auto [known, is_new] = shape_numbers_.try_emplace(shape, next);
-  if (is_new) shapes_.push_back({job.row.demand, job.row.min_replicas});
-  number = known->second;
+  if (const auto known = shape_numbers_.find(shape); known != shape_numbers_.end()) {
+    number = known->second;
+  } else if (shapes_.size() < kNoShape) {
+    number = static_cast<std::uint16_t>(shapes_.size());
+    shape_numbers_.emplace(shape, number);
+    shapes_.push_back({job.row.demand, job.row.min_replicas});
+  }
 }
 
 // What this call knows of jobs like this one; null: nothing. Asked only while the call gives away

@@ -71,7 +71,8 @@ class Easy : public Policy {
     bool fits_beside = false;  ///< False: on none that the head leaves until the end.
   };
 
-  static constexpr std::uint32_t kNoShape = UINT32_MAX;
+  /// Also of those beyond the first 65,535 shapes: each is tried.
+  static constexpr std::uint16_t kNoShape = UINT16_MAX;
 
   void absorb(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
@@ -100,9 +101,9 @@ class Easy : public Policy {
   Options options_;
   ExpectedEnds ends_;
   std::vector<JobId> foreseen_;  ///< Changed in `ends_` by what the last call proposed.
-  std::map<GangShape, std::uint32_t> shape_numbers_;
+  std::map<GangShape, std::uint16_t> shape_numbers_;
   std::vector<Shape> shapes_;            ///< [number]
-  std::vector<std::uint32_t> shape_of_;  ///< [job] -> number of its shape, once it waited.
+  std::vector<std::uint16_t> shape_of_;  ///< [job] -> number of its shape, once it waited.
   std::uint64_t call_ = 0;
   LowerPriority lower_;
   GangStarter gang_;

@@ -23,7 +23,7 @@ void ExpectedEnds::clear() {
   order_.clear();
   ends_.clear();
   free_slots_.clear();
-  known_.clear();
+  slot_of_.clear();
   near_ = {};
   far_ = {};
   spare_ = nullptr;
@@ -76,9 +76,11 @@ std::uint64_t ExpectedEnds::digest_of(const Pieces& pieces, std::int32_t devices
 
 // The job's pieces are in `pieces_`.
 void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
-  if (known_.size() <= job.index()) known_.resize(job.index() + 1);
-  const std::uint64_t held = digest_of(pieces_, devices);
-  if (known_[job.index()].at == at && known_[job.index()].held == held) return;
+  if (slot_of_.size() <= job.index()) slot_of_.resize(job.index() + 1, kNoSlot);
+  const std::uint64_t digest = digest_of(pieces_, devices);
+  if (const std::uint32_t known = slot_of_[job.index()];
+      known != kNoSlot && ends_[known].at == at && ends_[known].digest == digest)
+    return;
   erase(job);
   std::uint32_t slot = static_cast<std::uint32_t>(ends_.size());
   if (free_slots_.empty()) {
@@ -87,8 +89,10 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  known_[job.index()] = {at, slot, held};
+  slot_of_[job.index()] = slot;
   End& end = ends_[slot];
+  end.at = at;
+  end.digest = digest;
   end.devices = devices;
   end.held = pieces_;
   const EndKey key{at, job, slot};
@@ -98,14 +102,14 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
 }
 
 void ExpectedEnds::erase(JobId job) {
-  if (known_.size() <= job.index() || known_[job.index()].at.is_never()) return;
-  Known& known = known_[job.index()];
-  const EndKey key{known.at, job, known.slot};
-  if (near_.covers(key)) add(near_, ends_[known.slot], -1);
-  if (far_.covers(key)) add(far_, ends_[known.slot], -1);
+  if (slot_of_.size() <= job.index() || slot_of_[job.index()] == kNoSlot) return;
+  const std::uint32_t slot = std::exchange(slot_of_[job.index()], kNoSlot);
+  const End& end = ends_[slot];
+  const EndKey key{end.at, job, slot};
+  if (near_.covers(key)) add(near_, end, -1);
+  if (far_.covers(key)) add(far_, end, -1);
   order_.erase(key);
-  free_slots_.push_back(known.slot);
-  known.at = Instant::never();
+  free_slots_.push_back(slot);
 }
 
 void ExpectedEnds::add(Prefix& prefix, const End& end, std::int32_t times) {

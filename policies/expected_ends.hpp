@@ -66,16 +66,13 @@ class ExpectedEnds {
   using Pieces = std::vector<std::pair<NodeId, Amount>>;
 
   struct End {
+    Instant at;
+    std::uint64_t digest = 0;  ///< Of what it holds: tells that nothing changed.
     std::int32_t devices = 0;
     Pieces held;
   };
 
-  /// What tells, without a look at the job's end, that nothing changed.
-  struct Known {
-    Instant at = Instant::never();  ///< Never: it has no end in the order.
-    std::uint32_t slot = 0;
-    std::uint64_t held = 0;  ///< Digest of what it holds.
-  };
+  static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
   /// What all ends up to a mark give back, per node.
   struct Prefix {
@@ -111,10 +108,10 @@ class ExpectedEnds {
   EndOrder order_;
   std::vector<End> ends_;  ///< [slot]
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Known> known_;   ///< [job]
-  Prefix near_;                ///< Up to the last answer of `first_fit`.
-  Prefix far_;                 ///< Up to the time of `look_at`.
-  FreeIndex future_;           ///< `spare_` and what `near_` gives back.
+  std::vector<std::uint32_t> slot_of_;  ///< [job] -> its end, or kNoSlot.
+  Prefix near_;                         ///< Up to the last answer of `first_fit`.
+  Prefix far_;                          ///< Up to the time of `look_at`.
+  FreeIndex future_;                    ///< `spare_` and what `near_` gives back.
   std::vector<NodeId> stale_;  ///< Nodes whose sums of `near_` changed, but not yet `future_`.
   const FreeIndex* spare_ = nullptr;
   std::uint64_t spare_version_ = 0;

@@ -1,6 +1,7 @@
 // A set of dense integers that finds its next member fast.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -39,18 +40,17 @@ class BitsetIndex {
   bool empty() const { return count_ == 0; }
 
   /// False also beyond the range.
-  bool contains(std::size_t i) const {
-    return i < size_ && (levels_[0][i / 64] >> (i % 64) & 1) != 0;
-  }
+  bool contains(std::size_t i) const { return i < size_ && (words_[i / 64] >> (i % 64) & 1) != 0; }
 
   /// True when `i` was not a member before.
   bool insert(std::size_t i) {
     invariant(i < size_, "a member of a BitsetIndex is below its size");
     if (contains(i)) return false;
     ++count_;
-    for (auto& level : levels_) {
-      const bool known_above = level[i / 64] != 0;
-      level[i / 64] |= std::uint64_t{1} << (i % 64);
+    for (std::size_t depth = 0; depth < depth_; ++depth) {
+      std::uint64_t& word = words_[begin_[depth] + i / 64];
+      const bool known_above = word != 0;
+      word |= std::uint64_t{1} << (i % 64);
       if (known_above) break;
       i /= 64;
     }
@@ -61,16 +61,17 @@ class BitsetIndex {
   bool erase(std::size_t i) {
     if (!contains(i)) return false;
     --count_;
-    for (auto& level : levels_) {
-      level[i / 64] &= ~(std::uint64_t{1} << (i % 64));
-      if (level[i / 64] != 0) break;
+    for (std::size_t depth = 0; depth < depth_; ++depth) {
+      std::uint64_t& word = words_[begin_[depth] + i / 64];
+      word &= ~(std::uint64_t{1} << (i % 64));
+      if (word != 0) break;
       i /= 64;
     }
     return true;
   }
 
   void clear() {
-    for (auto& level : levels_) level.assign(level.size(), 0);
+    words_.assign(words_.size(), 0);
     count_ = 0;
   }
 
@@ -81,15 +82,13 @@ class BitsetIndex {
   std::size_t next_from(std::size_t i) const {
     if (i >= size_ || count_ == 0) return kNone;
     // Up, until a word holds a bit at or after the wanted place; then down along the lowest bits.
-    for (std::size_t depth = 0; depth < levels_.size(); ++depth) {
-      const auto& level = levels_[depth];
-      if (i / 64 >= level.size()) return kNone;
-      const std::uint64_t at_or_after = level[i / 64] >> (i % 64);
+    for (std::size_t depth = 0; depth < depth_; ++depth) {
+      if (begin_[depth] + i / 64 >= begin_[depth + 1]) return kNone;
+      const std::uint64_t at_or_after = words_[begin_[depth] + i / 64] >> (i % 64);
       if (at_or_after != 0) {
         i += static_cast<std::size_t>(std::countr_zero(at_or_after));
-        while (depth-- > 0) {
-          i = i * 64 + static_cast<std::size_t>(std::countr_zero(levels_[depth][i]));
-        }
+        while (depth-- > 0)
+          i = i * 64 + static_cast<std::size_t>(std::countr_zero(words_[begin_[depth] + i]));
         return i;
       }
       i = i / 64 + 1;
@@ -102,14 +101,21 @@ class BitsetIndex {
  private:
   struct Empty {};
 
+  static constexpr std::size_t kDepthMax = 6;  // 64 to that power is more than 32 bits say.
+
   BitsetIndex(Empty, std::size_t size) : size_(size) {
+    invariant(size <= UINT32_MAX, "members of a BitsetIndex are 32-bit numbers");
     do {
       size = (size + 63) / 64;
-      levels_.emplace_back(size);
+      begin_[depth_ + 1] = begin_[depth_] + static_cast<std::uint32_t>(size);
+      ++depth_;
     } while (size > 1);
+    words_.resize(begin_[depth_]);
   }
 
-  std::vector<std::vector<std::uint64_t>> levels_;  // From the members up to one word.
+  std::vector<std::uint64_t> words_;  // All levels, from the members up to one word.
+  std::array<std::uint32_t, kDepthMax + 1> begin_{};  // [depth] -> its first word.
+  std::size_t depth_ = 0;
   std::size_t size_ = 0;
   std::size_t count_ = 0;
 };

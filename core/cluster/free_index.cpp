@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kLogSize = 4096;
 constexpr std::int32_t kMany = 1'000'000;
+constexpr const char* kNoMore = "a node gives no more devices than it has free";
 
 bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
 
@@ -35,7 +36,13 @@ bool is_estimate(const NodeFree& free) { return free.parts == nullptr && free.pa
 
 DeviceParts parts_of(const NodeFree& free) { return free.parts ? *free.parts : DeviceParts{}; }
 
-// As above, ascending, with the part that is known of an estimate, and `whole` devices as parts.
+// Usable, and nothing is left in parts.
+bool has_whole_devices(const NodeFree& free) {
+  return free.usable && free.partial_max == 0 && free.parts == nullptr;
+}
+
+// As `parts_of`, ascending, with the part that is known of an estimate, and `whole` devices as
+// parts.
 DeviceParts known_parts(const NodeFree& free, std::int32_t whole) {
   DeviceParts parts = parts_of(free);
   if (is_estimate(free)) parts.push_back(static_cast<std::int16_t>(free.partial_max));
@@ -90,12 +97,6 @@ void give_shares(NodeFree& free, std::int32_t thousandths, std::int32_t replicas
 
 }  // namespace
 
-bool operator==(const NodeFree& a, const NodeFree& b) {
-  return a.cpu == b.cpu && a.memory == b.memory && a.devices == b.devices &&
-         a.partial_max == b.partial_max && a.model == b.model && a.usable == b.usable &&
-         (a.parts == b.parts || (a.parts && b.parts && *a.parts == *b.parts));
-}
-
 std::int64_t NodeFree::thousandths() const {
   std::int64_t sum = std::int64_t{devices} * 1000;
   if (parts == nullptr) return sum + partial_max;
@@ -147,6 +148,12 @@ std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
   return static_cast<std::int32_t>(std::max<std::int64_t>(fit, 0));
 }
 
+inline void FreeIndex::note_change(NodeId node) {
+  if (log_.empty()) log_.resize(kLogSize);
+  log_[version_ % kLogSize] = node;
+  ++version_;
+}
+
 NodeId FreeIndex::add(const NodeFree& free) {
   const NodeId node{static_cast<std::uint32_t>(nodes_.size())};
   nodes_.push_back(free);
@@ -158,13 +165,39 @@ NodeId FreeIndex::add(const NodeFree& free) {
 
 void FreeIndex::set(NodeId node, const NodeFree& free) {
   NodeFree& now = nodes_[node.index()];
-  const bool same_bucket =
-      now.usable == free.usable && now.devices == free.devices && now.model == free.model;
-  if (!same_bucket) erase(node);
+  if (has_whole_devices(now) && has_whole_devices(free) && now.model == free.model)
+    return change(node, free.cpu - now.cpu, free.memory - now.memory, free.devices - now.devices);
+  erase(node);
   count(now, -1);
   now = free;
   count(now, 1);
-  if (!same_bucket) insert(node);
+  insert(node);
+  note_change(node);
+}
+
+// As `set` does for a node that is usable and has no part of a device before or after.
+void FreeIndex::change(NodeId node, MilliCpu cpu, Bytes memory, std::int32_t devices) {
+  NodeFree& now = nodes_[node.index()];
+  now.cpu = now.cpu + cpu;
+  now.memory = now.memory + memory;
+  free_cpu_ = free_cpu_ + cpu;
+  free_memory_ = free_memory_ + memory;
+  if (devices != 0) {
+    ModelBuckets& buckets = models_[bucket_of(now.model)];
+    const auto from = static_cast<std::size_t>(now.devices);
+    now.devices += devices;
+    const auto to = static_cast<std::size_t>(now.devices);
+    buckets.by_free[from].erase(node.index());
+    --buckets.count[from];
+    if (to < buckets.by_free.size() && node.index() < buckets.by_free[to].size()) {
+      buckets.by_free[to].insert(node.index());
+      ++buckets.count[to];
+    } else {
+      insert(node);
+    }
+    free_devices_ += devices;
+    free_thousandths_ += std::int64_t{devices} * 1000;
+  }
   note_change(node);
 }
 
@@ -201,12 +234,6 @@ void FreeIndex::count(const NodeFree& free, int sign) {
   free_thousandths_ += sign * free.thousandths();
   free_cpu_.count += sign * free.cpu.count;
   free_memory_.count += sign * free.memory.count;
-}
-
-void FreeIndex::note_change(NodeId node) {
-  if (log_.empty()) log_.resize(kLogSize);
-  log_[version_ % kLogSize] = node;
-  ++version_;
 }
 
 bool FreeIndex::changed_since(std::uint64_t version, std::vector<NodeId>& out) const {
@@ -256,7 +283,12 @@ NodeId FreeIndex::first_with(const Demand& demand, std::int32_t devices, NodeId 
 }
 
 void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
-  NodeFree free = at(node);
+  const NodeFree& now = at(node);
+  if (!is_share(demand)) {
+    invariant(now.devices >= demand.devices * replicas, kNoMore);
+    if (has_whole_devices(now)) return change_by(node, demand, -replicas);
+  }
+  NodeFree free = now;
   free.cpu = free.cpu - MilliCpu{demand.cpu.count * replicas};
   free.memory = free.memory - Bytes{demand.memory.count * replicas};
   if (is_share(demand)) {
@@ -264,11 +296,12 @@ void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
   } else {
     free.devices -= demand.devices * replicas;
   }
-  invariant(free.devices >= 0, "a node gives no more devices than it has free");
+  invariant(free.devices >= 0, kNoMore);
   set(node, free);
 }
 
 void FreeIndex::give(NodeId node, const Demand& demand, std::int32_t replicas) {
+  if (!is_share(demand) && has_whole_devices(at(node))) return change_by(node, demand, replicas);
   NodeFree free = at(node);
   free.cpu = free.cpu + MilliCpu{demand.cpu.count * replicas};
   free.memory = free.memory + Bytes{demand.memory.count * replicas};
@@ -278,6 +311,18 @@ void FreeIndex::give(NodeId node, const Demand& demand, std::int32_t replicas) {
     free.devices += demand.devices * replicas;
   }
   set(node, free);
+}
+
+void FreeIndex::change_by(NodeId node, const Demand& demand, std::int32_t replicas) {
+  change(node,
+         MilliCpu{demand.cpu.count * replicas},
+         Bytes{demand.memory.count * replicas},
+         demand.devices * replicas);
+}
+
+inline void CapacityTrial::touch(NodeId node) {
+  touched_.push_back(node);
+  before_.push_back(copy_.at(node));
 }
 
 void CapacityTrial::sync(const FreeIndex& base) {
@@ -313,11 +358,6 @@ void CapacityTrial::undo(std::size_t mark) {
   before_.resize(mark);
 }
 
-void CapacityTrial::touch(NodeId node) {
-  touched_.push_back(node);
-  before_.push_back(copy_.at(node));
-}
-
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
   touch(node);
   copy_.take(node, demand, replicas);
@@ -329,8 +369,12 @@ void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replica
 }
 
 void CapacityTrial::reduce(NodeId node, const NodeFree& most) {
-  const NodeFree least = least_of(copy_.at(node), most);
-  if (least == copy_.at(node)) return;
+  const NodeFree& now = copy_.at(node);
+  if (has_whole_devices(now) && most.usable && now.cpu <= most.cpu && now.memory <= most.memory &&
+      now.devices <= most.devices)
+    return;
+  const NodeFree least = least_of(now, most);
+  if (least == now) return;
   touch(node);
   copy_.set(node, least);
 }

@@ -53,7 +53,11 @@ struct NodeFree {
   /// Thousandths of devices that are free, whole ones and parts.
   std::int64_t thousandths() const;
 
-  friend bool operator==(const NodeFree& a, const NodeFree& b);
+  friend bool operator==(const NodeFree& a, const NodeFree& b) {
+    return a.cpu == b.cpu && a.memory == b.memory && a.devices == b.devices &&
+           a.partial_max == b.partial_max && a.model == b.model && a.usable == b.usable &&
+           (a.parts == b.parts || (a.parts && b.parts && *a.parts == *b.parts));
+  }
 };
 
 /// Sets both members that tell of parts; sorts them first.
@@ -134,6 +138,9 @@ class FreeIndex {
   void erase(NodeId node);
   void count(const NodeFree& free, int sign);
   void note_change(NodeId node);
+  void change(NodeId node, MilliCpu cpu, Bytes memory, std::int32_t devices);
+  void change_by(NodeId node, const Demand& demand, std::int32_t replicas);
+
   std::vector<NodeFree> nodes_;
   std::vector<ModelBuckets> models_;  ///< [0]: nodes without devices, [m + 1]: model m.
   std::int32_t devices_most_ = -1;

@@ -165,8 +165,8 @@ void give_up(Step& step, JobState& job, Accepted& grant) {
       const bool within = spend(step,
                                 job,
                                 Limit::Preemptions,
-                                job.failover.preemptions_used,
-                                job.spec->failover.preemptions_max);
+                                job.failover.edit().preemptions_used,
+                                job.spec->failover->preemptions_max);
       if (!within) return;
       ++row.preemptions;
       count(step, job, Counter::Preemptions);
@@ -198,11 +198,40 @@ std::vector<NodeCount> beyond(std::span<const NodeCount> wanted, std::vector<Nod
   return more;
 }
 
+// Plans say where the elastic role goes and count on the others to stay: where all of a job starts
+// anew (rules 3), those go back to the nodes that they leave. Elsewhere they might take what the
+// plan gives to the next job. False where they were fewer or more, or that does not fit.
+bool place_others_again(Step& step, const JobState& job, Accepted& grant) {
+  if (step.state.settings.rules < 3 || grant.nodes.empty() || job.role_count() == 1 ||
+      is_seated(*job.spec))
+    return false;
+  std::vector<Placed> added;
+  for (std::size_t r = 0; r < job.role_count(); ++r) {
+    const RoleIndex role{static_cast<std::uint16_t>(r)};
+    std::vector<NodeCount> nodes(grant.nodes.begin(), grant.nodes.end());
+    if (role != job.row.elastic) {
+      nodes.clear();
+      for (const Worker& worker : job.workers)
+        if (worker.role == role) nodes.push_back({worker.node, 1});
+      if (static_cast<std::int32_t>(nodes.size()) != job.target(role)) return false;
+      nodes = merged(nodes);
+    }
+    for (const NodeCount& n : nodes) added.push_back({role, n});
+  }
+  const bool usable = std::all_of(added.begin(), added.end(), [&](const Placed& placed) {
+    return placed.at.node.index() < step.state.ledger.node_count();
+  });
+  if (!usable || !fits_together(step, job, added)) return false;
+  grant.change.added = std::move(added);
+  return true;
+}
+
 // Where the new workers of a changed job go; false where the plan's places are gone.
 bool place_change(Step& step, const JobState& job, Accepted& grant) {
   MembershipChange& change = grant.change;
   if (job.spec->rescale == RescaleMode::Restart)
-    return find_places(step, job, grant.replicas, grant.nodes, change.added);
+    return place_others_again(step, job, grant) ||
+           find_places(step, job, grant.replicas, grant.nodes, change.added);
   if (has_placements(job)) {
     add_missing_seats(job, job.row.elastic, grant.replicas, change.keep, change.added);
     return fits_together(step, job, change.added);

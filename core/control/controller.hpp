@@ -33,6 +33,9 @@ class Controller {
   /// the event before. Every event is applied, or ignored for a named reason (a notice).
   void step(const Event& event, Commands& out);
 
+  /// A step with this event follows: what it will look at is fetched meanwhile.
+  void expect(const Event& event) const;
+
   /// The driver waits at most until then, and steps a TimeReached event at that instant.
   Instant next_deadline();
 

@@ -119,11 +119,11 @@ bool same_roles(const JobSpec& has, const JobSpec& wanted) {
 
 JobSpec effective_spec(const JobState& job) {
   JobSpec spec = *job.spec;
-  for (std::size_t r = 0; r < spec.roles.size() && r < job.targets.size(); ++r) {
-    if (job.targets[r] <= 0) continue;
-    spec.roles[r].max_replicas = job.targets[r];
+  for (std::size_t r = 0; r < spec.roles.size() && r < job.targets->size(); ++r) {
+    if ((*job.targets)[r] <= 0) continue;
+    spec.roles[r].max_replicas = (*job.targets)[r];
     if (!is_sized_by_policy(job, RoleIndex{static_cast<std::uint16_t>(r)}))
-      spec.roles[r].min_replicas = job.targets[r];
+      spec.roles[r].min_replicas = (*job.targets)[r];
   }
   return spec;
 }
@@ -133,7 +133,7 @@ std::vector<SpecChange> changes_between(const JobSpec& has, const JobSpec& wante
   std::vector<SpecChange> out;
   if (has == wanted) return out;
   compare(has, wanted, "", kJobInPlace, kApart, out);
-  compare(has.failover, wanted.failover, "failover.", kFailoverInPlace, {}, out);
+  compare(*has.failover, *wanted.failover, "failover.", kFailoverInPlace, {}, out);
   if (!same_roles(has, wanted)) {
     out.push_back({"roles", false});
     return out;

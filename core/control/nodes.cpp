@@ -48,8 +48,8 @@ void move_off(Step& step, JobState& job, NodeId node) {
   const bool within = spend(step,
                             job,
                             Limit::Preemptions,
-                            job.failover.preemptions_used,
-                            job.spec->failover.preemptions_max);
+                            job.failover.edit().preemptions_used,
+                            job.spec->failover->preemptions_max);
   if (!within) return;
   ++job.row.preemptions;
   job.change_reason = Reason::NodeLeaving;
@@ -74,7 +74,8 @@ void replace_node(Step& step, NodeId node) {
   state.incidents.clear();
   step.state.rebuild_node_timer();
   step.state.for_each_job([&](JobState& job) {
-    for (ReplicaRecord& record : job.failover.replicas)
+    if (job.failover->replicas.empty()) return;
+    for (ReplicaRecord& record : job.failover.edit().replicas)
       if (record.node == node) record.node_failures = 0;
   });
   refresh_node(step, node, NodeChange::Relaunched);
@@ -109,7 +110,7 @@ void on_event(Step& step, const NodesRelaunched& event) {
   JobState* job = step.state.find(event.job);
   if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kKind);
   if (is_final(job->row.phase)) return ignore(step, job, Ignored::JobFinished, kKind);
-  JobFailover& failover = job->failover;
+  JobFailover& failover = job->failover.edit();
   if (failover.relaunching.empty() || failover.open.number != event.incident ||
       !awaits_answer(*job))
     return ignore(step, job, Ignored::StaleIncident, kKind);

@@ -66,7 +66,7 @@ bool is_refused_for_good(const WorkersChanged& event) {
 }
 
 void note_refusal(JobState& job, const Worker& worker, const WorkersChanged& event) {
-  JobFailover& failover = job.failover;
+  JobFailover& failover = job.failover.edit();
   if (!failover.refused_role.is_none()) return;
   failover.refused_role = worker.role;
   failover.refused_rank = worker.local_rank;
@@ -113,10 +113,11 @@ std::optional<Ignored> apply(Step& step,
 }
 
 ProfilingSeries* series_of(JobState& job, const std::string& key) {
-  for (ProfilingSeries& series : job.profilings)
+  std::vector<ProfilingSeries>& profilings = job.profilings.edit();
+  for (ProfilingSeries& series : profilings)
     if (series.key == key) return &series;
-  if (job.profilings.size() >= kProfilingKeysMax) return nullptr;
-  return &job.profilings.emplace_back(ProfilingSeries{key, {}});
+  if (profilings.size() >= kProfilingKeysMax) return nullptr;
+  return &profilings.emplace_back(ProfilingSeries{key, {}});
 }
 
 // Every rank reports the throughput of the whole job, as it sees it: their mean is the job's. Where
@@ -254,7 +255,7 @@ bool find_missing(Step& step, JobState& job, const NodeReturned& event) {
 void regain(Step& step, JobState& job) {
   reached(Mark::ContactRegained);
   tell_old_members(step, job, NodeId::none());
-  if (job.ready == job.workers.size() && job.failover.led == LedRecovery::None)
+  if (job.ready == job.workers.size() && job.failover->led == LedRecovery::None)
     become_running(step, job, Reason::ContactRegained);
   else
     set_phase(step, job, JobPhase::Starting, Reason::ContactRegained);
@@ -269,7 +270,7 @@ void on_event(Step& step, const WorkersChanged& event) {
     ignore(step, nullptr, Ignored::UnknownJob, kKind);
     return;
   }
-  const bool recovers = job->failover.open.is_open() &&
+  const bool recovers = job->failover->open.is_open() &&
                         (job->after_drain != AfterDrain::Nothing || awaits_answer(*job));
   std::int32_t applied = 0;
   bool covered = false;
@@ -307,7 +308,7 @@ void on_event(Step& step, const WorkersChanged& event) {
   notice.count = applied;
   notice.exit_code = event.exit_code;
   step.out.notices.push_back(notice);
-  if (!job->failover.refused_role.is_none() && !is_final(job->row.phase))
+  if (!job->failover->refused_role.is_none() && !is_final(job->row.phase))
     return finish(step, *job, JobPhase::Failed, Reason::CannotStart);
   if (covered) reached(Mark::ReportCovered);
   if (covered && !outgrows_recovery(*job)) ignore(step, job, Ignored::RecoveryUnderWay, kKind);
@@ -450,7 +451,7 @@ void on_event(Step& step, const WorkerSuspected& event) {
   Worker* worker = find_worker(*job, event.generation, event.incarnation, event.rank);
   if (worker == nullptr || worker->state != WorkerState::Ready)
     return ignore(step, job, Ignored::StaleIncarnation, kKind);
-  const FailoverSpec& failover = job->spec->failover;
+  const FailoverSpec& failover = *job->spec->failover;
   RankFlags suspected(job->workers.size(), 0);
   suspected[static_cast<std::size_t>(worker - job->workers.data())] = 1;
   if (event.suspicion == Suspicion::Hung) {

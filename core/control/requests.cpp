@@ -40,7 +40,7 @@ void set_bounds(JobState& job) {
   JobRow& row = job.row;
   const RoleSpec& role = job.spec->roles[row.elastic.index()];
   const std::int32_t target =
-      row.elastic.index() < job.targets.size() ? job.targets[row.elastic.index()] : 0;
+      row.elastic.index() < job.targets->size() ? (*job.targets)[row.elastic.index()] : 0;
   if (is_sized_by_policy(job, row.elastic)) {
     row.min_replicas = role.min_replicas;
     row.max_replicas = target > 0 ? target : role.max_replicas;
@@ -102,7 +102,7 @@ void fill_row(State& state, JobState& job) {
   row.submitted = state.now;
   row.attained_as_of = state.now;
   row.quota_namespace = quota_index(state, "namespace/", namespace_of(spec.name));
-  if (!spec.group.empty()) row.quota_group = quota_index(state, "group/", spec.group);
+  if (!spec.group->empty()) row.quota_group = quota_index(state, "group/", *spec.group);
   set_bounds(job);
   judge_feasibility(state, job);
 }
@@ -135,7 +135,7 @@ std::vector<std::int32_t> scaled_targets(const JobState& job,
                                          const ScaleRequested& event,
                                          bool adds_to_targets,
                                          std::string& why) {
-  std::vector<std::int32_t> targets = job.targets;
+  std::vector<std::int32_t> targets = *job.targets;
   targets.resize(job.role_count(), 0);
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
@@ -190,8 +190,8 @@ std::string why_not_there(const JobState* job) {
 void note_own_size(JobState& job) {
   const RoleSpec& role = job.spec->roles[job.row.elastic.index()];
   const std::size_t at = job.row.elastic.index();
-  if (!job.row.preemptible || role.is_elastic() || at >= job.targets.size()) return;
-  job.sized_by_user = job.sized_by_user || job.targets[at] != 0;
+  if (!job.row.preemptible || role.is_elastic() || at >= job.targets->size()) return;
+  job.sized_by_user = job.sized_by_user || (*job.targets)[at] != 0;
 }
 
 // Bounds and targets have changed: a job that waits is judged anew, one that runs is brought there.
@@ -236,7 +236,7 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
       if (quota != UINT32_MAX) state.quotas[quota].held += devices;
   };
   hold(-row.devices_held);
-  row.quota_group = spec->group.empty() ? UINT32_MAX : quota_index(state, "group/", spec->group);
+  row.quota_group = spec->group->empty() ? UINT32_MAX : quota_index(state, "group/", *spec->group);
   hold(row.devices_held);
   const RoleSpec& before = job.spec->roles[row.elastic.index()];
   const RoleSpec& after = spec->roles[row.elastic.index()];
@@ -245,11 +245,12 @@ void take_specification(State& state, JobState& job, const std::shared_ptr<const
                       (job.sized_by_user || before.is_elastic() || had != after.min_replicas);
   job.spec = spec;
   // Written out, so that a change of membership under way looks at them once it is over.
-  job.targets.assign(job.role_count(), 0);
+  std::vector<std::int32_t>& targets = job.targets.edit();
+  targets.assign(job.role_count(), 0);
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     if (!is_sized_by_policy(job, role) || !spec->roles[r].is_elastic())
-      job.targets[r] = spec->roles[r].min_replicas;
+      targets[r] = spec->roles[r].min_replicas;
   }
   row.priority = spec->priority;
   row.estimate = spec->estimate;
@@ -349,7 +350,7 @@ void stop_strict_jobs(Step& step) {
   std::vector<JobId> stopped;
   step.state.for_each_job([&](const JobState& job) {
     const JobPhase phase = job.row.phase;
-    if (job.spec->failover.mode == RecoveryMode::Strict && !is_final(phase) &&
+    if (job.spec->failover->mode == RecoveryMode::Strict && !is_final(phase) &&
         phase != JobPhase::Running && phase != JobPhase::Unknown)
       stopped.push_back(job.row.id);
   });
@@ -450,7 +451,7 @@ void on_event(Step& step, const QuotasDeclared& event) {
     JobRow& row = job.row;
     row.quota_namespace = quota_index(state, "namespace/", namespace_of(job.spec->name));
     row.quota_group =
-        job.spec->group.empty() ? UINT32_MAX : quota_index(state, "group/", job.spec->group);
+        job.spec->group->empty() ? UINT32_MAX : quota_index(state, "group/", *job.spec->group);
     for (const std::uint32_t quota : {row.quota_group, row.quota_namespace})
       if (quota != UINT32_MAX) state.quotas[quota].held += row.devices_held;
   });
@@ -493,7 +494,7 @@ void on_event(Step& step, const JobSubmitted& event) {
   JobState& job = state.add_job(event.spec);
   ++state.totals.submitted;
   job.request = event.request;
-  job.user = event.user;
+  if (!event.user.empty()) job.user = event.user;
   job.row.submitted = state.now;
   answer(step, event.request, job.row.id, true, {});
   set_phase(step, job, JobPhase::Pending, Reason::Submitted);
@@ -536,7 +537,7 @@ void on_event(Step& step, const ScaleRequested& event) {
   }
   const bool queued = job->row.phase == JobPhase::Pending && !job->row.holds;
   if (queued) state.dequeue(*job);
-  job->targets = std::move(targets);
+  job->targets.edit() = std::move(targets);
   if (event.any_fixed_size) note_own_size(*job);
   state.touch(event.job);
   answer(step, event.request, event.job, true, {});

@@ -54,7 +54,7 @@ std::string why_not_seated(const State& state, const JobState& job) {
     resolve_seats(state, again, why);
     return why;
   }
-  for (const SizedSeats& sized : job.seats) {
+  for (const SizedSeats& sized : *job.seats) {
     const std::int32_t size = size_of(job, sized.role, job.row.min_replicas);
     if (static_cast<std::int32_t>(sized.seats.size()) != size) continue;
     for (const Seat& seat : sized.seats)

@@ -30,7 +30,7 @@ void settle(Step& step, JobState& job) {
     advance(step, job);
     return;
   }
-  if (job.failover.led != LedRecovery::None && settle_led_recovery(step, job)) return;
+  if (job.failover->led != LedRecovery::None && settle_led_recovery(step, job)) return;
   if (awaits_answer(job)) return;
   if (restart_outdated(step, job)) return;
   if (job.ready == job.workers.size()) {
@@ -54,7 +54,7 @@ void settle_woken(Step& step) {
           }));
     settle(step, *job);
     // A request that came in the middle of a change has only set its target so far.
-    if (!job->targets.empty()) meet_target(step, *job);
+    if (!job->targets->empty()) meet_target(step, *job);
   }
   step.woken.clear();
 }

@@ -67,7 +67,7 @@ std::string name_of(const State& state, NodeId node) {
 // Whose failure passed the limit, where no note of it is kept: "; the last was of learner/0 on node
 // n3".
 std::string last_of(const State& state, const JobState& job) {
-  const JobFailover& failover = job.failover;
+  const JobFailover& failover = *job.failover;
   const bool known = !failover.limit_node.is_none();
   const std::string node = known ? name_of(state, failover.limit_node) : "";
   if (failover.limit_role.is_none()) return known ? "; the last was of " + node : "";
@@ -77,8 +77,8 @@ std::string last_of(const State& state, const JobState& job) {
 
 // What failed last, behind what it led to: "; the last: main 0 on node-1 ended with exit code 7".
 std::string last_failure(const State& state, const JobState& job, std::string_view before) {
-  if (job.failures.empty()) return {};
-  return std::string(before) + failure_in_words(state, job, job.failures.back());
+  if (job.failures->empty()) return {};
+  return std::string(before) + failure_in_words(state, job, job.failures->back());
 }
 
 // Whether a limit counts failures of single workers.
@@ -90,8 +90,8 @@ bool counts_workers(Limit limit) {
 // "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed; the last: learner 0
 // on n3 ended with exit code 7".
 std::string limit_message(const State& state, const JobState& job) {
-  const JobFailover& failover = job.failover;
-  const bool noted = counts_workers(failover.limit) && !job.failures.empty();
+  const JobFailover& failover = *job.failover;
+  const bool noted = counts_workers(failover.limit) && !job.failures->empty();
   return "the limit " + std::string(to_string(failover.limit)) +
          " is passed: " + std::to_string(failover.limit_count) + " " +
          std::string(counted_by(failover.limit)) + ", " + std::to_string(failover.limit_value) +
@@ -142,7 +142,7 @@ std::string wanting_message(const State& state, const JobState& job) {
 // "worker 0 of role main cannot be started on node n1: python9: its program cannot be run: No such
 // file or directory; ...".
 std::string refusal_message(const State& state, const JobState& job) {
-  const JobFailover& failover = job.failover;
+  const JobFailover& failover = *job.failover;
   const NodeState& node = state.nodes[failover.refused_by.index()];
   const std::string name =
       node.name.empty() ? std::to_string(failover.refused_by.value) : node.name;
@@ -184,7 +184,7 @@ std::string message_of(const State& state, const JobState& job) {
                        : waiting_message(state, job);
     case JobPhase::Failed:
       if (job.reason == Reason::CannotStart) return refusal_message(state, job);
-      if (job.failover.limit != Limit::None) return limit_message(state, job);
+      if (job.failover->limit != Limit::None) return limit_message(state, job);
       if (job.reason == Reason::WaitDeadline && is_seated(*job.spec))
         if (const std::string why = why_not_seated(state, job); !why.empty())
           return std::string(in_words(job.reason)) + ": " + why;
@@ -302,17 +302,17 @@ JobStatus status_of(const State& state, const JobState& job) {
   status.preemptions = row.preemptions;
   status.node_losses = row.node_losses;
   status.conditions = job.conditions;
-  const bool measures =
-      std::any_of(job.profilings.begin(), job.profilings.end(), [](const ProfilingSeries& series) {
+  const bool measures = std::any_of(
+      job.profilings->begin(), job.profilings->end(), [](const ProfilingSeries& series) {
         return series.key == "throughput";
       });
   if (measures && row.phase == JobPhase::Running) status.throughput = row.progress.rate;
-  status.user = job.user;
-  for (const WorkerFailure& failure : job.failures)
+  status.user = *job.user;
+  for (const WorkerFailure& failure : *job.failures)
     status.failures.push_back(failure_status_of(state, job, failure));
   status.submitted = row.submitted;
   status.completed = job.finished_at;
-  for (const ProfilingSeries& series : job.profilings)
+  for (const ProfilingSeries& series : *job.profilings)
     status.profilings.push_back(latest_of(series, row.generation));
   for (std::size_t r = 0; r < job.role_count(); ++r) {
     RoleStatus role;

@@ -1,6 +1,8 @@
 #include "core/control/timers.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "core/control/reports.hpp"
 #include "core/job/phase.hpp"
@@ -17,7 +19,7 @@ namespace {
 
 bool awaits_sub_master(const JobState& job) {
   return job.row.phase == JobPhase::Starting &&
-         (job.failover.led == LedRecovery::Asked || job.failover.led == LedRecovery::Restarted);
+         (job.failover->led == LedRecovery::Asked || job.failover->led == LedRecovery::Restarted);
 }
 
 void start_reached(Step& step, JobState& job) {
@@ -83,6 +85,8 @@ constexpr std::array<Act, kTimerKinds> kActs{
     plain<answer_reached>,   // Answer
     plain<give_up_unknown>,  // Contact
 };
+static_assert(std::find(kActs.begin(), kActs.end(), nullptr) == kActs.end(), "one for each kind");
+static_assert(static_cast<std::size_t>(TimerKind::Contact) + 1 == kTimerKinds, "a name for each");
 
 // What the sole timer of the job in its phase is for.
 TimerKind kind_of_sole(const JobState& job) {
@@ -114,8 +118,8 @@ void split_timers(Step& step, JobState& job) {
   if (is_final(job.row.phase)) return;
   if (job.row.phase == JobPhase::Pending) state.set_timer(job, TimerKind::Wait, waits_until(job));
   state.set_timer(job, TimerKind::Run, runs_until(job));
-  if (job.spec->failover.mode == RecoveryMode::Strict)
-    state.set_timer(job, TimerKind::Start, job.failover.start_by);
+  if (job.spec->failover->mode == RecoveryMode::Strict)
+    state.set_timer(job, TimerKind::Start, job.failover->start_by);
   // What waits for places gets an end.
   if (job.after_drain != AfterDrain::Nothing) step.woken.push_back(job.row.id);
 }

@@ -36,6 +36,9 @@ int order_of(const EventBody& body) {
       body);
 }
 
+// A longer batch would push the first out of the cache before it is stepped.
+constexpr std::size_t kExpectedMax = 32;
+
 // Issued orders that may stand before those kept back until they are dropped together.
 constexpr std::size_t kIssuedKept = 4096;
 
@@ -114,6 +117,9 @@ void Driver::put_in_order() {
 // Appends the batch once, steps all of it, then releases what may go out.
 bool Driver::journal_and_step() {
   put_in_order();
+  // Encoding a batch takes about as long as memory does.
+  if (events_.size() <= kExpectedMax)
+    for (const Event& event : events_) controller_.expect(event);
   if (!append()) return false;
   if (planted(Bug::SnapshotBehind) && !take_snapshot()) return false;
   for (const Event& event : events_) {

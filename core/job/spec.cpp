@@ -110,7 +110,7 @@ void check_sub_masters(const JobSpec& spec, Errors& errors) {
 }
 
 void check_failover(const JobSpec& spec, Errors& errors) {
-  const FailoverSpec& failover = spec.failover;
+  const FailoverSpec& failover = *spec.failover;
   const auto limit = [&](std::string_view name, std::int32_t value) {
     if (value < kUnlimited)
       add(errors,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/rare_part.hpp"
 #include "core/base/result.hpp"
 #include "core/base/shared_list.hpp"
 #include "core/base/units.hpp"
@@ -118,9 +119,9 @@ struct RoleSpec {
 struct JobSpec {
   std::string name;  ///< "namespace.name", both DNS labels; the loader adds "default.".
   JobFamily family = JobFamily::Native;
-  std::string group;          ///< For listing, stopping and quota; may be empty.
-  std::int32_t priority = 0;  ///< Higher goes first; "normal" is 0, "high" is 100.
-  bool preemptible = false;   ///< Whether a policy may take replicas back or move them.
+  RarePart<std::string> group;  ///< For listing, stopping and quota; may be empty.
+  std::int32_t priority = 0;    ///< Higher goes first; "normal" is 0, "high" is 100.
+  bool preemptible = false;     ///< Whether a policy may take replicas back or move them.
   RescaleMode rescale = RescaleMode::Auto;
   RecoveryScope recovery = RecoveryScope::Worker;
   std::int32_t backoff_limit = 3;  ///< Restarts charged to failures before the job fails.
@@ -130,7 +131,7 @@ struct JobSpec {
   SharedList<RoleSpec> roles;            ///< At least one, at least one required.
   Duration estimate = Duration::zero();  ///< Stated run time at `estimate_replicas`; see source.
   EstimateSource estimate_source = EstimateSource::None;
-  std::string profile;  ///< Name of the throughput model a policy may consult; may be empty.
+  RarePart<std::string> profile;    ///< Of the throughput model a policy may consult; may be empty.
   std::int32_t rigid_replicas = 0;  ///< Elastic role under policies that do not size jobs; 0: min.
   std::int32_t batch_size = 0;      ///< Total examples per step for policies that keep it; 0: free.
   Duration backoff_base = Duration::seconds(1);      ///< Delay before the first charged restart.
@@ -140,11 +141,11 @@ struct JobSpec {
   Duration unknown_deadline = Duration::seconds(600);  ///< Longest Unknown; then NodeLost.
   Duration wait_deadline = Duration::forever();        ///< Longest Pending; then Failed.
   Duration run_deadline = Duration::forever();  ///< From first start; then drained and Failed.
-  FailoverSpec failover;
-  std::vector<VirtualClusterSpec> virtual_clusters;
-  std::vector<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
-  std::vector<KeyValue> labels;       ///< The user's own; for listing only.
-  std::vector<JobFileSpec> files;     ///< Written before the first worker of a node starts.
+  RarePart<FailoverSpec> failover;
+  SharedList<VirtualClusterSpec> virtual_clusters;
+  SharedList<TurnGroup> take_turns;  ///< Roles that share devices by declaration.
+  SharedList<KeyValue> labels;       ///< The user's own; for listing only.
+  SharedList<JobFileSpec> files;     ///< Written before the first worker of a node starts.
 
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 
@@ -161,7 +162,7 @@ struct JobSpec {
     v.field("clean_pods", self.clean_pods);
     v.field("topology", self.topology);
     v.field("parallel_workers", self.parallel_workers);
-    v.field("roles", self.roles.items());
+    v.field("roles", self.roles);
     v.field("estimate", self.estimate);
     v.field("estimate_source", self.estimate_source);
     v.field("profile", self.profile);

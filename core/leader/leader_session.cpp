@@ -72,7 +72,7 @@ void LeaderSession::add_starting(NodeReturned& returned) const {
 void LeaderSession::establish(Instant now) {
   state_.for_each_job([&](const JobState& job) {
     if (is_final(job.row.phase) || job.workers.empty()) return;
-    suspicions_.watch(job.row.id, job.spec->failover);
+    suspicions_.watch(job.row.id, *job.spec->failover);
     UpdateMembership present{job.row.id, job.row.generation, 0, {}};
     for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
       const Worker& worker = job.workers[rank];
@@ -125,7 +125,7 @@ void LeaderSession::ordered(const CommandBody& body) {
   liveness_.ordered(body);
   if (const auto* start = std::get_if<StartWorkers>(&body)) {
     if (const JobState* job = state_.find(start->job))
-      suspicions_.watch(start->job, job->spec->failover);
+      suspicions_.watch(start->job, *job->spec->failover);
     Job& noted = jobs_[start->job];
     for (const WorkerStart& worker : start->workers) {
       add_ascending(noted.asked, worker.node);

@@ -103,8 +103,8 @@ bool is_own(const State& state, NodeId node, const FailureExplained& explained) 
   if (const auto worker = std::find_if(job->workers.begin(), job->workers.end(), is_it);
       worker != job->workers.end())
     return worker->node == node || refused();
-  const auto failure = std::find_if(job->failures.begin(), job->failures.end(), is_it);
-  return (failure != job->failures.end() && failure->node == node) || refused();
+  const auto failure = std::find_if(job->failures->begin(), job->failures->end(), is_it);
+  return (failure != job->failures->end() && failure->node == node) || refused();
 }
 
 bool is_own(NodeId node, NodeId named) { return node == named || refused(); }

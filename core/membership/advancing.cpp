@@ -154,7 +154,7 @@ void advance(Step& step, JobState& job) {
 
 void give_all_back(Step& step, JobState& job, Reason reason) {
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
-  job.failover.forget_answers();
+  job.forget_answers();
   step.state.clear_timer(job, TimerKind::Answer);
   MembershipChange none;
   none.keep.assign(job.workers.size(), 0);

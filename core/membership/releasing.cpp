@@ -146,6 +146,8 @@ void worker_gone(Step& step, JobState& job, Worker& worker, WorkerState state) {
   const bool over = is_final(job.row.phase);
   if ((was_draining || state == WorkerState::Succeeded || over) && !worker.lease.is_none()) {
     // What an ended job still held was in no plan since: those who wait have to be told of it now.
+    // What a worker leaves that is done before its job goes into the next plan: as a rule the
+    // others are done a moment later, and two plans would resize an elastic job twice.
     if (over && step.state.ledger.lease(worker.lease).stage == LeaseStage::Held)
       step.state.due.capacity = true;
     give_back(step, worker);

@@ -67,17 +67,17 @@ void resolve_role(const State& state,
                        std::to_string(placement.replicas) + " replicas; make them equal");
       continue;
     }
-    job.seats.push_back({index, std::move(seats)});
+    job.seats.edit().push_back({index, std::move(seats)});
   }
 }
 
 // Roles share devices only where they say that they take turns.
 void check_overlaps(const JobState& job, Findings& findings) {
   const JobSpec& spec = *job.spec;
-  for (std::size_t a = 0; a < job.seats.size(); ++a)
-    for (std::size_t b = a + 1; b < job.seats.size(); ++b) {
-      const SizedSeats& first = job.seats[a];
-      const SizedSeats& second = job.seats[b];
+  for (std::size_t a = 0; a < job.seats->size(); ++a)
+    for (std::size_t b = a + 1; b < job.seats->size(); ++b) {
+      const SizedSeats& first = (*job.seats)[a];
+      const SizedSeats& second = (*job.seats)[b];
       if (first.role == second.role) continue;
       const TurnKey turns = turns_of(spec, first.role);
       if (turns.group != 0 && turns.group == turns_of(spec, second.role).group) continue;
@@ -95,7 +95,7 @@ void check_overlaps(const JobState& job, Findings& findings) {
 // Whether CPU and memory of all workers on each node suffice if the node were empty.
 void check_room(const State& state, const JobState& job, Findings& findings) {
   std::map<NodeId, std::pair<MilliCpu, Bytes>> need;
-  for (const SizedSeats& sized : job.seats) {
+  for (const SizedSeats& sized : *job.seats) {
     const Bundle& bundle = job.spec->roles[sized.role.index()].bundle;
     const RoleSpec& role = job.spec->roles[sized.role.index()];
     // An elastic role is judged at its smallest size.

@@ -102,7 +102,7 @@ std::int32_t size_of(const JobState& job, RoleIndex role, std::int32_t replicas)
 }
 
 std::span<const Seat> seats_at(const JobState& job, RoleIndex role, std::int32_t replicas) {
-  for (const SizedSeats& sized : job.seats)
+  for (const SizedSeats& sized : *job.seats)
     if (sized.role == role && static_cast<std::int32_t>(sized.seats.size()) == replicas)
       return sized.seats;
   return {};

@@ -150,8 +150,8 @@ void set_wants_more(State& state, JobState& job, bool wants_more) {
 
 bool is_met_by_core(const State& state, const JobState& job) {
   const std::size_t role = job.row.elastic.index();
-  return state.settings.rules >= 1 && !state.settings.policy_sizes && role < job.targets.size() &&
-         job.targets[role] > 0;
+  return state.settings.rules >= 1 && !state.settings.policy_sizes && role < job.targets->size() &&
+         (*job.targets)[role] > 0;
 }
 
 void meet_target(Step& step, JobState& job) {

@@ -28,7 +28,7 @@ PolluxEstimates::PolluxEstimates(std::shared_ptr<const PolluxProfiles> profiles,
 }
 
 const PolluxApplication* PolluxEstimates::application_of(const JobSpec& spec) const {
-  const auto found = profiles_->find(spec.profile);
+  const auto found = profiles_->find(*spec.profile);
   if (found == profiles_->end()) return nullptr;
   const BatchLimits& limits = found->second.limits();
   const bool trained =

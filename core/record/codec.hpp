@@ -30,6 +30,8 @@
 #include "core/base/digest.hpp"
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/rare_part.hpp"
+#include "core/base/shared_list.hpp"
 #include "core/base/units.hpp"
 #include "core/record/version.hpp"
 
@@ -115,6 +117,16 @@ class Encoder {
 
   template <class T>
   void put(const std::shared_ptr<const T>& v) {
+    put(*v);
+  }
+
+  template <class T>
+  void put(const SharedList<T>& v) {
+    put(v.items());
+  }
+
+  template <class T>
+  void put(const RarePart<T>& v) {
     put(*v);
   }
 
@@ -242,6 +254,22 @@ class Decoder {
     auto fresh = std::make_shared<T>();
     get(*fresh);
     v = std::move(fresh);
+  }
+
+  /// An empty one takes no memory.
+  template <class T>
+  void get(SharedList<T>& v) {
+    std::vector<T> items;
+    get(items);
+    v = items.empty() ? SharedList<T>{} : SharedList<T>{std::move(items)};
+  }
+
+  /// The usual value takes no memory.
+  template <class T>
+  void get(RarePart<T>& v) {
+    v.clear();
+    get(v.edit());
+    v.tidy();
   }
 
   template <class... T>

@@ -11,6 +11,8 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/json_text.hpp"
+#include "core/base/rare_part.hpp"
+#include "core/base/shared_list.hpp"
 #include "core/base/units.hpp"
 #include "core/base/utc_text.hpp"
 
@@ -105,6 +107,16 @@ class JsonFields {
 
   template <class T>
   void put(const std::shared_ptr<const T>& v) {
+    put(*v);
+  }
+
+  template <class T>
+  void put(const SharedList<T>& v) {
+    put(v.items());
+  }
+
+  template <class T>
+  void put(const RarePart<T>& v) {
     put(*v);
   }
 

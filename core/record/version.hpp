@@ -22,7 +22,8 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// starts anew also where a relaunch was asked for first.
 /// Rules since 3: a timer of each kind, where a job had one in all: none ends another. A run has an
 /// end in every phase; a change waits for places of others no longer than a start; a worker that
-/// was killed and does not end is given up.
+/// was killed and does not end is given up; roles that a plan does not speak of start anew
+/// where they were.
 inline constexpr std::uint16_t kDecisionRules = 3;
 
 }  // namespace orrery

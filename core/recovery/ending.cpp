@@ -14,16 +14,19 @@ namespace orrery {
 
 void become_running(Step& step, JobState& job, Reason reason) {
   set_phase(step, job, JobPhase::Running, reason);
-  if (!planted(Bug::StartByNotCleared)) job.failover.start_by = Instant::never();
+  if (!job.failover->start_by.is_never() && !planted(Bug::StartByNotCleared)) {
+    job.failover.edit().start_by = Instant::never();
+    job.failover.tidy();
+  }
   close_incident(step, job);
-  if (!job.targets.empty()) meet_target(step, job);
+  if (!job.targets->empty()) meet_target(step, job);
 }
 
 bool all_required_succeeded(const JobState& job) {
   for (const Worker& worker : job.workers)
     if (job.spec->roles[worker.role.index()].completion == Completion::Required &&
         worker.state != WorkerState::Succeeded &&
-        !(job.spec->failover.trigger == FailureTrigger::Skip && is_set_aside(job, worker)))
+        !(job.spec->failover->trigger == FailureTrigger::Skip && is_set_aside(job, worker)))
       return false;
   return !job.workers.empty();
 }
@@ -33,7 +36,7 @@ void finish(Step& step, JobState& job, JobPhase phase, Reason reason) {
   const bool held = job.row.holds;
   if (!held) state.dequeue(job);
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
-  job.failover.forget_answers();
+  job.forget_answers();
   set_phase(step, job, phase, reason);
   close_incident(step, job);
   job.finished_at = step.occurred_at;

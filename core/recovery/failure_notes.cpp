@@ -59,7 +59,7 @@ std::string end_in_words(const WorkerFailure& failure) {
 
 // The failure of this start of a worker, which is the latest one from now on.
 WorkerFailure& entry_for(JobState& job, Incarnation incarnation, Rank birth_rank) {
-  std::vector<WorkerFailure>& all = job.failures;
+  std::vector<WorkerFailure>& all = job.failures.edit();
   const auto known = std::find_if(all.begin(), all.end(), [&](const WorkerFailure& failure) {
     return failure.incarnation == incarnation && failure.birth_rank == birth_rank;
   });
@@ -93,10 +93,11 @@ void on_event(Step& step, const FailureExplained& event) {
   const std::size_t kind = EventBody(std::in_place_type<FailureExplained>).index();
   JobState* job = step.state.find(event.job);
   if (job == nullptr) return ignore(step, nullptr, Ignored::UnknownJob, kind);
-  auto known = std::find_if(job->failures.begin(), job->failures.end(), [&](const auto& failure) {
+  std::vector<WorkerFailure>& failures = job->failures.edit();
+  auto known = std::find_if(failures.begin(), failures.end(), [&](const auto& failure) {
     return failure.incarnation == event.incarnation && failure.birth_rank == event.birth_rank;
   });
-  if (known == job->failures.end()) {
+  if (known == failures.end()) {
     // The report of its end may come later, where its node had lost contact.
     const auto worker =
         std::find_if(job->workers.begin(), job->workers.end(), [&](const Worker& each) {
@@ -108,10 +109,10 @@ void on_event(Step& step, const FailureExplained& event) {
                  *job,
                  static_cast<std::uint32_t>(worker - job->workers.begin()),
                  Reason::WorkerFailed);
-    known = std::prev(job->failures.end());
+    known = std::prev(failures.end());
   }
   known->sentence = end_of(event.sentence);
-  if (std::next(known) == job->failures.end()) known->last_lines = end_of(event.last_lines);
+  if (std::next(known) == failures.end()) known->last_lines = end_of(event.last_lines);
 }
 
 std::string failure_in_words(const State& state,

@@ -13,8 +13,8 @@ namespace orrery {
 namespace {
 
 void clear_old_budgets(JobState& job, Instant at) {
-  JobFailover& failover = job.failover;
-  const Duration window = job.spec->failover.reset_window;
+  JobFailover& failover = job.failover.edit();
+  const Duration window = job.spec->failover->reset_window;
   if (failover.incidents == 0 || window.is_forever() || at - failover.last_incident < window)
     return;
   failover.restarts_used = 0;
@@ -24,7 +24,7 @@ void clear_old_budgets(JobState& job, Instant at) {
 }
 
 Notice incident_notice(const Step& step, const JobState& job, NoticeKind kind) {
-  const Incident& open = job.failover.open;
+  const Incident& open = job.failover->open;
   Notice notice = step.notice(kind, job);
   notice.incident = open.number;
   notice.scope = open.scope;
@@ -58,7 +58,7 @@ void open_incident(
     Step& step, JobState& job, IncidentScope scope, Reason cause, std::uint32_t root, NodeId node) {
   close_incident(step, job);
   clear_old_budgets(job, step.at);
-  JobFailover& failover = job.failover;
+  JobFailover& failover = job.failover.edit();
   Incident& open = failover.open;
   open = Incident{};
   open.number = ++failover.incidents;
@@ -85,20 +85,21 @@ void open_incident(
 }
 
 void close_incident(Step& step, JobState& job) {
-  if (!job.failover.open.is_open()) return;
+  if (!job.failover->open.is_open()) return;
   step.out.notices.push_back(incident_notice(step, job, NoticeKind::IncidentClosed));
-  job.failover.open = Incident{};
+  job.failover.edit().open = Incident{};
 }
 
 void fail_at_limit(
     Step& step, JobState& job, Limit limit, std::uint32_t count, std::int32_t value) {
-  job.failover.limit = limit;
-  job.failover.limit_count = count;
-  job.failover.limit_value = value;
-  if (const Incident& open = job.failover.open; open.is_open()) {
-    job.failover.limit_role = open.role;
-    job.failover.limit_rank = open.local_rank;
-    job.failover.limit_node = open.node;
+  JobFailover& failover = job.failover.edit();
+  failover.limit = limit;
+  failover.limit_count = count;
+  failover.limit_value = value;
+  if (const Incident& open = failover.open; open.is_open()) {
+    failover.limit_role = open.role;
+    failover.limit_rank = open.local_rank;
+    failover.limit_node = open.node;
   }
   finish(step,
          job,
@@ -116,7 +117,7 @@ bool spend(Step& step, JobState& job, Limit limit, std::uint32_t& used, std::int
 }
 
 bool charge_restart(Step& step, JobState& job) {
-  std::uint32_t& used = job.failover.restarts_used;
+  std::uint32_t& used = job.failover.edit().restarts_used;
   if (!spend(step, job, Limit::Backoff, used, job.spec->backoff_limit)) return false;
   if (planted(Bug::ChargeTwice)) ++job.row.restarts;
   ++job.row.restarts;
@@ -131,18 +132,19 @@ Duration backoff_delay(const Step& step, const JobState& job, std::uint32_t rest
   for (std::uint32_t i = 1; i < restart && delay < longest; ++i)
     delay = delay.ns > longest.ns / 2 ? longest : delay * 2;
   delay = std::min(delay, longest);
-  const double jitter = job.spec->failover.jitter;
+  const double jitter = job.spec->failover->jitter;
   if (jitter <= 0) return delay;
-  Random random = Random::stream(
-      step.state.settings.seed,
-      "backoff/" + std::to_string(job.row.id.value) + "/" + std::to_string(job.failover.incidents));
+  Random random = Random::stream(step.state.settings.seed,
+                                 "backoff/" + std::to_string(job.row.id.value) + "/" +
+                                     std::to_string(job.failover->incidents));
   return Duration::from_seconds(delay.in_seconds() * (1 - jitter * random.uniform()));
 }
 
 ReplicaRecord& record_of(JobState& job, RoleIndex role, std::int32_t local_rank) {
-  for (ReplicaRecord& record : job.failover.replicas)
+  std::vector<ReplicaRecord>& replicas = job.failover.edit().replicas;
+  for (ReplicaRecord& record : replicas)
     if (record.role == role && record.local_rank == local_rank) return record;
-  ReplicaRecord& fresh = job.failover.replicas.emplace_back();
+  ReplicaRecord& fresh = replicas.emplace_back();
   fresh.role = role;
   fresh.local_rank = local_rank;
   return fresh;

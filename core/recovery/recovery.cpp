@@ -69,8 +69,8 @@ RecoveryScope scope_of(const JobState& job, const Worker& root) {
   if (!job.spec->roles[root.role.index()].master_of.is_none()) return RecoveryScope::Worker;
   if (!sub_master_of(*job.spec, root.role).is_none()) return RecoveryScope::Role;
   if (is_program_error(root)) {
-    if (job.spec->failover.response == FailureResponse::Role) return RecoveryScope::Role;
-    if (job.spec->failover.response == FailureResponse::Job) return RecoveryScope::Job;
+    if (job.spec->failover->response == FailureResponse::Role) return RecoveryScope::Role;
+    if (job.spec->failover->response == FailureResponse::Job) return RecoveryScope::Job;
   }
   return job.spec->recovery;
 }
@@ -89,8 +89,8 @@ void widen(const JobState& job, RankFlags& failed, RecoveryScope scope) {
 
 // Counts restarts of whole roles, or of the whole job. False: a limit is passed, the job has ended.
 bool count_wide_restarts(Step& step, JobState& job, const RankFlags& failed, RecoveryScope scope) {
-  JobFailover& failover = job.failover;
-  const FailoverSpec& limits = job.spec->failover;
+  JobFailover& failover = job.failover.edit();
+  const FailoverSpec& limits = *job.spec->failover;
   if (scope == RecoveryScope::Job) {
     if (!spend(step, job, Limit::JobRestarts, failover.job_restarts, limits.job_restarts_max))
       return false;
@@ -119,7 +119,7 @@ bool count_wide_restarts(Step& step, JobState& job, const RankFlags& failed, Rec
 // What the root's own failure says: of the replica, and of the replica on its node. Returns false
 // where the job has been ended.
 bool charge_replica(Step& step, JobState& job, const Worker& root, bool& relaunch) {
-  const FailoverSpec& limits = job.spec->failover;
+  const FailoverSpec& limits = *job.spec->failover;
   const bool master = !job.spec->roles[root.role.index()].master_of.is_none();
   ReplicaRecord& record = record_of(job, root.role, root.local_rank);
   if (record.node != root.node) record.node_failures = 0;
@@ -208,7 +208,7 @@ bool charge_master(Step& step, JobState& job, const Worker& master) {
 }
 
 bool is_set_aside(const JobState& job, const Worker& worker) {
-  return job.spec->failover.trigger != FailureTrigger::Now && is_program_error(worker);
+  return job.spec->failover->trigger != FailureTrigger::Now && is_program_error(worker);
 }
 
 void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
@@ -216,25 +216,25 @@ void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
   // No worker in particular: the start as a whole was late.
   const Worker root = rank == kNoRank ? Worker{} : job.workers[rank];
   const bool erred = reason == Reason::WorkerFailed && is_program_error(root);
-  if (erred && job.spec->failover.response == FailureResponse::Stop) {
+  if (erred && job.spec->failover->response == FailureResponse::Stop) {
     note_failure(step, job, rank, reason);
     finish(step, job, JobPhase::Failed, Reason::WorkerErred);
     return;
   }
   const RecoveryScope scope = rank == kNoRank ? job.spec->recovery : scope_of(job, root);
   // A sub-master that dies while it leads belongs to the incident that it leads out of.
-  const bool leads = job.failover.led != LedRecovery::None && rank != kNoRank &&
-                     job.spec->roles[root.role.index()].master_of == job.failover.led_role;
+  const bool leads = job.failover->led != LedRecovery::None && rank != kNoRank &&
+                     job.spec->roles[root.role.index()].master_of == job.failover->led_role;
   if (leads) return restart_sub_master(step, job);
   open_incident(step, job, incident_scope(scope), reason, rank);
-  if (job.failover.open.charged && !charge_restart(step, job)) return;
+  if (job.failover->open.charged && !charge_restart(step, job)) return;
   bool relaunch = false;
   if (rank != kNoRank) {
     note_node_incident(step, root.node);
     if (!charge_replica(step, job, root, relaunch)) return;
   }
   // A recovery that is led is not left half done: the next failure there asks for the node.
-  if (relaunch && job.failover.led == LedRecovery::None) {
+  if (relaunch && job.failover->led == LedRecovery::None) {
     begin_relaunch(step, job, root.node, reason);
   } else if (rank != kNoRank && !sub_master_of(*job.spec, root.role).is_none()) {
     begin_led_recovery(step, job, root.role, reason);
@@ -248,8 +248,8 @@ void on_node_loss(Step& step, JobState& job, RankFlags lost, NodeId node, Reason
   const bool within = spend(step,
                             job,
                             Limit::NodeLosses,
-                            job.failover.node_losses_used,
-                            job.spec->failover.node_losses_max);
+                            job.failover.edit().node_losses_used,
+                            job.spec->failover->node_losses_max);
   if (!within) return;
   ++job.row.node_losses;
   count(step, job, Counter::NodeLosses);
@@ -289,7 +289,7 @@ void settle_failures(Step& step, JobState& job) {
     others_ended = others_ended && (ended || !required);
     all_up = all_up && (worker.state == WorkerState::Ready || ended);
   }
-  if (any_aside && others_ended && job.spec->failover.trigger == FailureTrigger::AtEnd)
+  if (any_aside && others_ended && job.spec->failover->trigger == FailureTrigger::AtEnd)
     for (std::size_t i = 0; i < job.workers.size(); ++i)
       if (is_set_aside(job, job.workers[i])) {
         failed[i] = 1;
@@ -297,7 +297,7 @@ void settle_failures(Step& step, JobState& job) {
       }
   // Strict recovery counts what fails while Running only; the start deadline bounds the rest.
   if ((any_failed || any_lost) && job.row.phase == JobPhase::Starting &&
-      job.spec->failover.mode == RecoveryMode::Strict) {
+      job.spec->failover->mode == RecoveryMode::Strict) {
     if (any_failed) note_failure(step, job, root_of(job, failed), Reason::WorkerFailed);
     return start_again(step, job);
   }
@@ -311,11 +311,11 @@ void settle_failures(Step& step, JobState& job) {
 }
 
 bool outgrows_recovery(const JobState& job) {
-  const Incident& open = job.failover.open;
+  const Incident& open = job.failover->open;
   if (job.after_drain != AfterDrain::Start || is_by_decision(job.change_reason) ||
       !open.is_open() || open.role.is_none() ||
       job.spec->roles[open.role.index()].master_of.is_none() ||
-      job.failover.led != LedRecovery::None)
+      job.failover->led != LedRecovery::None)
     return false;
   return std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
     return worker.state == WorkerState::Failed && !is_sub_master(job, worker) &&
@@ -324,7 +324,7 @@ bool outgrows_recovery(const JobState& job) {
 }
 
 void join_recovery(Step& step, JobState& job) {
-  if (job.after_drain != AfterDrain::Start || !job.failover.open.is_open() ||
+  if (job.after_drain != AfterDrain::Start || !job.failover->open.is_open() ||
       job.row.phase != JobPhase::Restarting)
     return;
   RankFlags role_failed(job.role_count(), 0);
@@ -363,7 +363,7 @@ void on_losses(Step& step, JobState& job, RankFlags lost) {
 }
 
 void fail_start(Step& step, JobState& job) {
-  if (job.spec->failover.mode == RecoveryMode::Strict)
+  if (job.spec->failover->mode == RecoveryMode::Strict)
     return finish(step, job, JobPhase::Failed, Reason::StartDeadline);
   RankFlags late(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i)
@@ -384,7 +384,8 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
   if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
   // Nor is an answer awaited any more about nodes of the incident before: it would come as a stale
   // one, and the next question would be taken for that one.
-  if (step.state.settings.rules >= 1) job.failover.relaunching.clear();
+  if (step.state.settings.rules >= 1 && !job.failover->relaunching.empty())
+    job.failover.edit().relaunching.clear();
   step.state.clear_timer(job, TimerKind::Answer);
   if (job.row.phase != JobPhase::Rescheduling) set_phase(step, job, JobPhase::Restarting, reason);
   job.change_reason = reason;
@@ -450,13 +451,13 @@ void move_straggler(Step& step, JobState& job, const Worker& straggler) {
 
 bool awaits_answer(const JobState& job) {
   return job.row.phase == JobPhase::Restarting && job.after_drain == AfterDrain::Nothing &&
-         (job.failover.led == LedRecovery::Asked || !job.failover.relaunching.empty());
+         (job.failover->led == LedRecovery::Asked || !job.failover->relaunching.empty());
 }
 
 void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope scope) {
   RankFlags failed(job.workers.size(), 0);
   // A worker set aside until the end is the cause itself where the end has come.
-  const Incident& open = job.failover.open;
+  const Incident& open = job.failover->open;
   const bool at_end = std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
     return w.role == open.role && w.local_rank == open.local_rank && is_set_aside(job, w);
   });
@@ -468,15 +469,15 @@ void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope sco
     failed[i] = worker.state == WorkerState::Lost ||
                 (late && worker.state == WorkerState::Starting) ||
                 (worker.state == WorkerState::Failed && (at_end || !is_set_aside(job, worker))) ||
-                (job.failover.led != LedRecovery::None && worker.role == job.failover.led_role);
+                (job.failover->led != LedRecovery::None && worker.role == job.failover->led_role);
   }
   recover(step, job, std::move(failed), reason, scope);
 }
 
 void repeat_questions(Step& step, JobState& job) {
-  job.failover.told = Incarnation{};
+  if (job.failover->told != Incarnation{}) job.failover.edit().told = Incarnation{};
   if (!awaits_answer(job)) return;
-  if (!job.failover.relaunching.empty()) {
+  if (!job.failover->relaunching.empty()) {
     repeat_relaunch(step, job);
   } else {
     settle_led_recovery(step, job);
@@ -484,7 +485,7 @@ void repeat_questions(Step& step, JobState& job) {
 }
 
 void give_up_answer(Step& step, JobState& job) {
-  if (!job.failover.relaunching.empty()) {
+  if (!job.failover->relaunching.empty()) {
     give_up_relaunch(step, job);
   } else {
     give_up_sub_master(step, job);

@@ -11,15 +11,15 @@ namespace {
 
 void ask_relaunch(Step& step, JobState& job, Duration timeout) {
   step.out.orders.emplace_back(
-      RelaunchNodes{job.row.id, job.failover.open.number, job.failover.relaunching, timeout});
+      RelaunchNodes{job.row.id, job.failover->open.number, job.failover->relaunching, timeout});
   step.state.set_timer(job, TimerKind::Answer, step.at + timeout);
 }
 
 }  // namespace
 
 void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
-  const FailoverSpec& limits = job.spec->failover;
-  JobFailover& failover = job.failover;
+  const FailoverSpec& limits = *job.spec->failover;
+  JobFailover& failover = job.failover.edit();
   if (limits.nodes_relaunched_max != kUnlimited &&
       failover.nodes_relaunched >= static_cast<std::uint32_t>(limits.nodes_relaunched_max))
     return fail_at_limit(step,
@@ -35,16 +35,16 @@ void begin_relaunch(Step& step, JobState& job, NodeId node, Reason reason) {
 }
 
 void repeat_relaunch(Step& step, JobState& job) {
-  const FailoverSpec& limits = job.spec->failover;
+  const FailoverSpec& limits = *job.spec->failover;
   ask_relaunch(
       step,
       job,
-      job.failover.relaunching_group ? limits.relaunch_group_timeout : limits.relaunch_timeout);
+      job.failover->relaunching_group ? limits.relaunch_group_timeout : limits.relaunch_timeout);
 }
 
 void give_up_relaunch(Step& step, JobState& job) {
-  JobFailover& failover = job.failover;
-  const FailoverSpec& limits = job.spec->failover;
+  JobFailover& failover = job.failover.edit();
+  const FailoverSpec& limits = *job.spec->failover;
   const NodeId root = failover.open.node;
   if (limits.relaunch_group && !failover.relaunching_group && !root.is_none()) {
     failover.relaunching_group = true;
@@ -60,7 +60,7 @@ void give_up_relaunch(Step& step, JobState& job) {
 }
 
 void end_relaunch(Step& step, JobState& job, Reason reason) {
-  const RoleIndex role = job.failover.open.role;
+  const RoleIndex role = job.failover->open.role;
   if (!role.is_none() && !sub_master_of(*job.spec, role).is_none())
     return begin_led_recovery(step, job, role, reason);
   resume_recovery(step, job, reason, job.spec->recovery);

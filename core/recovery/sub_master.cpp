@@ -25,18 +25,18 @@ Worker* master_of(JobState& job, RoleIndex role) {
 
 // Where all are up, the word alone is awaited.
 void await_word(Step& step, JobState& job) {
-  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
+  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover->sub_master_timeout);
   if (job.row.phase == JobPhase::Starting) step.state.clear_timer(job, TimerKind::Start);
 }
 
 void tell(Step& step, JobState& job, const Worker& master, SubMasterOrder word) {
-  job.failover.told = master.incarnation;
+  job.failover.edit().told = master.incarnation;
   step.out.orders.emplace_back(TellSubMaster{job.row.id,
-                                             job.failover.led_role,
+                                             job.failover->led_role,
                                              master.role,
                                              master.node,
                                              master.incarnation,
-                                             job.failover.open.number,
+                                             job.failover->open.number,
                                              word});
   await_word(step, job);
 }
@@ -45,7 +45,7 @@ void tell(Step& step, JobState& job, const Worker& master, SubMasterOrder word) 
 
 void restart_sub_master(Step& step, JobState& job) {
   step.state.clear_timer(job, TimerKind::Answer);
-  const Worker& master = *master_of(job, job.failover.led_role);
+  const Worker& master = *master_of(job, job.failover->led_role);
   const bool failed = master.state == WorkerState::Failed;
   if (failed && !charge_master(step, job, master)) return;
   MembershipChange change;
@@ -60,7 +60,7 @@ void restart_sub_master(Step& step, JobState& job) {
     missing[master.role.index()] = 1;
   }
   if (job.row.phase != JobPhase::Restarting)
-    set_phase(step, job, JobPhase::Restarting, job.failover.open.cause);
+    set_phase(step, job, JobPhase::Restarting, job.failover->open.cause);
   release_dropped(step, job, change);
   if (!place_missing(step, job, missing, present_after(change), change.added))
     return give_all_back(step, job, job.change_reason);
@@ -68,17 +68,17 @@ void restart_sub_master(Step& step, JobState& job) {
 }
 
 void begin_led_recovery(Step& step, JobState& job, RoleIndex role, Reason reason) {
-  job.failover.led = LedRecovery::Asked;
-  job.failover.led_role = role;
-  job.failover.told = Incarnation{};
+  job.failover.edit().led = LedRecovery::Asked;
+  job.failover.edit().led_role = role;
+  job.failover.edit().told = Incarnation{};
   job.change_reason = reason;
   set_phase(step, job, JobPhase::Restarting, reason);
-  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover.sub_master_timeout);
+  step.state.set_timer(job, TimerKind::Answer, step.at + job.spec->failover->sub_master_timeout);
   settle_led_recovery(step, job);
 }
 
 bool settle_led_recovery(Step& step, JobState& job) {
-  JobFailover& failover = job.failover;
+  JobFailover& failover = job.failover.edit();
   Worker* master = master_of(job, failover.led_role);
   if (master == nullptr) {
     give_up_sub_master(step, job);
@@ -108,16 +108,16 @@ bool settle_led_recovery(Step& step, JobState& job) {
 }
 
 void all_are_up(Step& step, JobState& job, Reason reason) {
-  if (job.failover.led == LedRecovery::None) return become_running(step, job, reason);
-  if (job.failover.led == LedRecovery::Restarting) {
-    job.failover.led = LedRecovery::Restarted;
-    job.failover.told = Incarnation{};
+  if (job.failover->led == LedRecovery::None) return become_running(step, job, reason);
+  if (job.failover->led == LedRecovery::Restarting) {
+    job.failover.edit().led = LedRecovery::Restarted;
+    job.failover.edit().told = Incarnation{};
   }
   settle_led_recovery(step, job);
 }
 
 void give_up_sub_master(Step& step, JobState& job) {
-  JobFailover& failover = job.failover;
+  JobFailover& failover = job.failover.edit();
   const Worker* master = master_of(job, failover.led_role);
   if (master != nullptr && !charge_master(step, job, *master)) return;
   failover.told = Incarnation{};
@@ -143,7 +143,7 @@ JobState* hear_sub_master(Step& step, const SubMasterSaid& event) {
   JobState* job = step.state.find(event.job);
   if (job == nullptr) return stale(nullptr, Ignored::UnknownJob);
   if (is_final(job->row.phase)) return stale(job, Ignored::JobFinished);
-  JobFailover& failover = job->failover;
+  JobFailover& failover = job->failover.edit();
   if (failover.led == LedRecovery::None || failover.led_role != event.role ||
       failover.open.number != event.incident)
     return stale(job, Ignored::StaleIncident);

@@ -28,6 +28,8 @@ struct Incident {
 
   bool is_open() const { return number > 0; }
 
+  friend bool operator==(const Incident&, const Incident&) = default;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("number", self.number);
@@ -48,6 +50,8 @@ struct ReplicaRecord {
   NodeId node;                      ///< Where it failed last.
   std::uint32_t failures = 0;       ///< In all, charged ones.
   std::uint32_t node_failures = 0;  ///< On `node`, since the node was last replaced.
+
+  friend bool operator==(const ReplicaRecord&, const ReplicaRecord&) = default;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -133,6 +137,8 @@ struct JobFailover {
     led = LedRecovery::None;
     relaunching.clear();
   }
+
+  friend bool operator==(const JobFailover&, const JobFailover&) = default;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {

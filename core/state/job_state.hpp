@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/node_count.hpp"
 #include "core/cluster/seat.hpp"
@@ -102,6 +103,8 @@ struct WorkerFailure {
   std::string sentence;        ///< Of its agent; may be empty.
   std::string last_lines;      ///< The end of what it wrote; may be empty.
 
+  friend bool operator==(const WorkerFailure&, const WorkerFailure&) = default;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("at", self.at);
@@ -125,6 +128,8 @@ struct ProfilingSample {
   Rank rank;
   double value = 0;
 
+  friend bool operator==(const ProfilingSample&, const ProfilingSample&) = default;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("at", self.at);
@@ -141,6 +146,8 @@ struct ProfilingSeries {
   std::string key;
   std::vector<ProfilingSample> samples;
 
+  friend bool operator==(const ProfilingSeries&, const ProfilingSeries&) = default;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("key", self.key);
@@ -152,6 +159,8 @@ struct ProfilingSeries {
 struct SizedSeats {
   RoleIndex role;
   std::vector<Seat> seats;
+
+  friend bool operator==(const SizedSeats&, const SizedSeats&) = default;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -176,14 +185,16 @@ struct EnumNames<AfterDrain> {
 struct JobState {
   JobRow row;
   std::shared_ptr<const JobSpec> spec;
-  std::uint64_t request = 0;             ///< The client's id of its submission; 0 where none.
-  std::vector<std::int32_t> targets;     ///< Per role; 0: none set by a user. Empty: none at all.
+  std::uint64_t request = 0;  ///< The client's id of its submission; 0 where none.
+  RarePart<std::vector<std::int32_t>>
+      targets;                           ///< Per role; 0: none set by a user. Empty: none at all.
   std::vector<Worker> workers;           ///< By rank, of the current generation.
   std::vector<Worker> next;              ///< Membership to come; kept workers name `from`.
   std::vector<std::uint32_t> next_from;  ///< Per entry of `next`: its present rank, or UINT32_MAX.
   std::vector<NodeCount> elastic_nodes;  ///< Elastic replicas per node, ascending.
   std::vector<Condition> conditions;     ///< In order of first appearance.
-  std::vector<ProfilingSeries> profilings;  ///< In order of first appearance; at most 64 keys.
+  RarePart<std::vector<ProfilingSeries>>
+      profilings;  ///< In order of first appearance; at most 64 keys.
   AfterDrain after_drain = AfterDrain::Nothing;
   std::uint32_t ready = 0;                  ///< Workers in state Ready.
   std::uint32_t draining = 0;               ///< Workers in state Draining.
@@ -197,24 +208,33 @@ struct JobState {
   Instant finished_at = Instant::never();
   JobTimers timers;  ///< Changed by `State::set_timer` alone.
 
-  JobFailover failover;
-  std::vector<SizedSeats> seats;  ///< Of roles with placements, at each size that is named.
-  bool deleted = false;           ///< To be forgotten as soon as its last worker is gone.
-  bool sized_by_user = false;     ///< Preemptible and of a fixed size that its user has changed.
-  std::string user;               ///< Who submitted it; may be empty.
-  std::vector<WorkerFailure> failures;  ///< The latest, oldest first; see failure_notes.hpp.
+  RarePart<JobFailover> failover;
+  RarePart<std::vector<SizedSeats>>
+      seats;                   ///< Of roles with placements, at each size that is named.
+  bool deleted = false;        ///< To be forgotten as soon as its last worker is gone.
+  bool sized_by_user = false;  ///< Preemptible and of a fixed size that its user has changed.
+  RarePart<std::string> user;  ///< Who submitted it; may be empty.
+  RarePart<std::vector<WorkerFailure>>
+      failures;  ///< The latest, oldest first; see failure_notes.hpp.
   /// In state: who had its name before it. Derived: neither saved nor in the digest.
   JobId before;
 
   /// Deleted, and its last worker is gone: the next step drops it.
   bool is_forgotten() const { return deleted && retained; }
 
+  /// What was asked of a sub-master or of the extension is of no interest any more.
+  void forget_answers() {
+    if (failover->led != LedRecovery::None || !failover->relaunching.empty())
+      failover.edit().forget_answers();
+  }
+
   std::size_t role_count() const { return spec->roles.size(); }
 
   /// How many replicas a role shall have.
   std::int32_t target(RoleIndex role) const {
     const RoleSpec& r = spec->roles[role.index()];
-    if (role.index() < targets.size() && targets[role.index()] > 0) return targets[role.index()];
+    if (role.index() < targets->size() && (*targets)[role.index()] > 0)
+      return (*targets)[role.index()];
     return r.min_replicas;
   }
 

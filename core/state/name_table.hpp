@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/prefetch.hpp"
 
 namespace orrery {
 
-/// Open addressing over 64-bit hashes of names; the owner compares the names themselves. Never
+/// Open addressing over 32-bit hashes of names; the owner compares the names themselves. Never
 /// iterated, so its order decides nothing.
 class NameTable {
  public:
@@ -19,54 +20,63 @@ class NameTable {
   /// Calls `same(JobId)` for candidates and returns the first for which it is true.
   template <class Same>
   JobId find(std::string_view name, Same&& same) const {
-    const std::uint64_t hash = hash_of(name);
+    const std::uint32_t hash = hash_of(name);
     for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
       const Slot& slot = slots_[i];
-      if (slot.state == State::Empty) return JobId::none();
-      if (slot.state == State::Full && slot.hash == hash && same(slot.job)) return slot.job;
+      if (slot.is_empty()) return JobId::none();
+      if (slot.is_full() && slot.hash == hash && same(slot.job)) return slot.job;
     }
   }
 
+  /// The name is looked for soon: its place is fetched meanwhile.
+  void expect(std::string_view name) const { prefetch(&slots_[hash_of(name) & mask()]); }
+
   void insert(std::string_view name, JobId job) {
     if ((used_ + 1) * 2 > slots_.size()) grow();
-    put({hash_of(name), job, State::Full});
+    put({hash_of(name), job});
     ++live_;
   }
 
-  void erase(std::string_view name, JobId job) {
-    const std::uint64_t hash = hash_of(name);
+  /// Whether the job was there.
+  bool erase(std::string_view name, JobId job) {
+    const std::uint32_t hash = hash_of(name);
     for (std::size_t i = hash & mask();; i = (i + 1) & mask()) {
-      if (slots_[i].state == State::Empty) return;
-      if (slots_[i].state != State::Full || slots_[i].job != job) continue;
-      slots_[i].state = State::Erased;
+      if (slots_[i].is_empty()) return false;
+      if (slots_[i].job != job) continue;
+      slots_[i] = {kErased, JobId::none()};
       --live_;
-      return;
+      return true;
     }
   }
 
  private:
-  enum class State : std::uint8_t { Empty, Full, Erased };
+  // What the hash says where there is no job.
+  static constexpr std::uint32_t kEmpty = 0;
+  static constexpr std::uint32_t kErased = 1;
 
   struct Slot {
-    std::uint64_t hash = 0;
+    std::uint32_t hash = kEmpty;
     JobId job;
-    State state = State::Empty;
+
+    bool is_full() const { return !job.is_none(); }
+
+    bool is_empty() const { return job.is_none() && hash == kEmpty; }
   };
 
   // FNV-1a with a final mix: names differ in their last digits.
-  static std::uint64_t hash_of(std::string_view name) {
+  static std::uint32_t hash_of(std::string_view name) {
     std::uint64_t h = 0xcbf29ce484222325;
     for (const char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     h ^= h >> 32;
-    return h * 0x9e3779b97f4a7c15;
+    return static_cast<std::uint32_t>((h * 0x9e3779b97f4a7c15) >> 32);
   }
 
   std::size_t mask() const { return slots_.size() - 1; }
 
   void put(const Slot& slot) {
     std::size_t i = slot.hash & mask();
-    while (slots_[i].state == State::Full) i = (i + 1) & mask();
-    if (slots_[i].state == State::Empty) ++used_;
+    while (slots_[i].is_full()) i = (i + 1) & mask();
+    if (slots_[i].is_empty()) ++used_;
     slots_[i] = slot;
   }
 
@@ -78,7 +88,7 @@ class NameTable {
     old.swap(slots_);
     used_ = 0;
     for (const Slot& slot : old)
-      if (slot.state == State::Full) put(slot);
+      if (slot.is_full()) put(slot);
   }
 
   std::vector<Slot> slots_;  ///< A power of two, at least half of it empty.

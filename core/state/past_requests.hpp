@@ -1,9 +1,10 @@
 // Requests to submit whose jobs are retired: a client that repeats one late gets its answer again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <vector>
 
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
@@ -29,13 +30,13 @@ struct PastRequest {
 };
 
 /// The requests of the jobs that were retired within kRequestsKnownFor. All operations take
-/// logarithmic time at most.
+/// constant time on average.
 class PastRequests {
  public:
   /// `past.retired` is not before that of the one added last.
   void add(const PastRequest& past);
 
-  /// The job of this request; none where it is not known.
+  /// The job of this request, the youngest of several; none where it is not known.
   JobId find(std::uint64_t request) const;
 
   /// Forgets those whose time is over at `now`.
@@ -45,8 +46,18 @@ class PastRequests {
   const std::deque<PastRequest>& list() const { return known_; }
 
  private:
+  std::size_t home_of(std::uint64_t request) const;
+  std::size_t slot_of(std::uint64_t request) const;
+  void rebuild();
+  void empty_slot(std::size_t slot);
+
+  const PastRequest& numbered(std::uint64_t number) const { return known_[number - first_]; }
+
   std::deque<PastRequest> known_;
-  std::map<std::uint64_t, JobId> jobs_;  ///< The youngest of each request.
+  std::uint64_t first_ = 1;  ///< Number of the oldest; they are counted from 1.
+  /// Open addressing by request: the number of the youngest with it, or 0. A power of two, at least
+  /// half of it empty.
+  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(16, 0);
 };
 
 }  // namespace orrery

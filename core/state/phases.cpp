@@ -36,10 +36,10 @@ Instant phase_deadline(JobState& job, Instant now) {
       return waits_until(job);
     case JobPhase::Starting:
       // Strict recovery starts again without a charge, so all tries share one deadline.
-      if (job.failover.start_by.is_never())
-        job.failover.start_by = plus(now, job.spec->start_deadline);
-      return job.spec->failover.mode == RecoveryMode::Strict ? job.failover.start_by
-                                                             : plus(now, job.spec->start_deadline);
+      if (job.failover->start_by.is_never())
+        job.failover.edit().start_by = plus(now, job.spec->start_deadline);
+      return job.spec->failover->mode == RecoveryMode::Strict ? job.failover->start_by
+                                                              : plus(now, job.spec->start_deadline);
     case JobPhase::Running:
       return runs_until(job);
     case JobPhase::Rescheduling:
@@ -58,7 +58,7 @@ void enter(State& state, JobState& job, Instant now) {
   if (phase == JobPhase::Pending) state.set_timer(job, TimerKind::Wait, waits_until(job));
   if (phase != JobPhase::Pending) state.clear_timer(job, TimerKind::Wait);
   // Strict recovery starts again without a charge, so all tries share one deadline.
-  const bool strict = job.spec->failover.mode == RecoveryMode::Strict;
+  const bool strict = job.spec->failover->mode == RecoveryMode::Strict;
   const bool tries_are_over = phase == JobPhase::Pending || is_final(phase) ||
                               (phase == JobPhase::Running && !planted(Bug::StartByNotCleared));
   if (phase == JobPhase::Starting && !(strict && job.timers.is_set(TimerKind::Start)))

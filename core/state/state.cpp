@@ -4,6 +4,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery {
@@ -38,6 +39,18 @@ JobState* State::find(JobId id) {
 
 const JobState* State::find(JobId id) const { return const_cast<State*>(this)->find(id); }
 
+void State::expect(JobId id) const {
+  if (const JobState* job = find(id)) prefetch(job);
+}
+
+void State::expect_parts(JobId id) const {
+  const JobState* job = find(id);
+  if (job == nullptr) return;
+  prefetch(job->workers.data());
+  prefetch(job->conditions.data());
+  prefetch(job->spec.get());
+}
+
 JobId State::named(std::string_view name) const {
   return names_.find(name, [&](JobId id) { return job(id).spec->name == name; });
 }
@@ -52,13 +65,11 @@ void State::take_name(JobState& job) {
 void State::give_name_up(const JobState& gone) {
   const std::string& name = gone.spec->name;
   const JobId id = gone.row.id;
-  JobId youngest = named(name);
-  if (youngest == id) {
-    names_.erase(name, id);
+  if (names_.erase(name, id)) {
     if (!gone.before.is_none()) names_.insert(name, gone.before);
     return;
   }
-  JobState* after = &job(youngest);
+  JobState* after = &job(named(name));
   while (after->before != id) after = &job(after->before);
   after->before = gone.before;
 }
@@ -100,7 +111,19 @@ void State::retire_old() {
     slot_of_[id.index() - first_id_] = kNoSlot;
     finished_.pop_front();
     drop_retired_ids();
+    expect_retirement();
   }
+}
+
+// Those that go next have not been looked at since they ended. What is behind a pointer can be
+// asked for only when the pointer is there, so each is followed by one more step each time.
+void State::expect_retirement() const {
+  if (finished_.size() < 4) return;
+  const auto next = [&](std::size_t i) -> const JobState& { return job(finished_[i].job); };
+  names_.expect(next(0).spec->name);
+  prefetch(next(1).spec->name.data());
+  prefetch(next(2).spec.get());
+  prefetch(&next(3));
 }
 
 // Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.

@@ -155,6 +155,12 @@ class State {
 
   const JobState& job(JobId id) const { return jobs_[slot_of_[id.index() - first_id_]]; }
 
+  /// A step will look at the job: its memory is fetched meanwhile.
+  void expect(JobId id) const;
+
+  /// The step begins: the same for what the job has in memory of its own.
+  void expect_parts(JobId id) const;
+
   /// The youngest job in state of this full name, or none; `JobState::before` leads to older ones.
   JobId named(std::string_view name) const;
 
@@ -310,6 +316,7 @@ class State {
   void queue_timer(const JobState& job);
   void rebuild();
   void drop_retired_ids();
+  void expect_retirement() const;
   void take_name(JobState& job);
   void give_name_up(const JobState& gone);
 

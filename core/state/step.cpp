@@ -21,14 +21,14 @@ void count(Step& step, JobState& job, Counter counter) {
       notice.count = static_cast<std::int32_t>(job.row.node_losses);
       break;
     case Counter::RoleRestarts:
-      for (const std::uint32_t restarts : job.failover.role_restarts)
+      for (const std::uint32_t restarts : job.failover->role_restarts)
         notice.count += static_cast<std::int32_t>(restarts);
       break;
     case Counter::JobRestarts:
-      notice.count = static_cast<std::int32_t>(job.failover.job_restarts);
+      notice.count = static_cast<std::int32_t>(job.failover->job_restarts);
       break;
     case Counter::NodesRelaunched:
-      notice.count = static_cast<std::int32_t>(job.failover.nodes_relaunched);
+      notice.count = static_cast<std::int32_t>(job.failover->nodes_relaunched);
       break;
   }
   step.out.notices.push_back(notice);

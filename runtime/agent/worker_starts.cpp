@@ -286,7 +286,7 @@ Status WorkerStarts::add_volumes(const SpawnWorker& order,
                             may_mount(),
                             !launch.as_user};
   if (const JobSpec* spec = jobs_.spec(order.worker.job); spec != nullptr) {
-    const Status written = write_job_files(spec->files, *volumes, places.job);
+    const Status written = write_job_files(spec->files.items(), *volumes, places.job);
     if (!written) return written.errors();
   }
   if (!role.image.empty() && !config_.container_runtime.empty()) {

@@ -92,7 +92,7 @@ std::string find_log(const JobState& job, const LogQuery& query, LogRequest& out
   if (!query.previous)
     return worker != nullptr ? "" : job.spec->name + ": no such worker; see orrery describe";
   // A failure is remembered with its place, also where the replica starts on another node now.
-  for (auto failure = job.failures.rbegin(); failure != job.failures.rend(); ++failure) {
+  for (auto failure = job.failures->rbegin(); failure != job.failures->rend(); ++failure) {
     const bool is_it = worker != nullptr ? failure->role == worker->role &&
                                                failure->local_rank == worker->local_rank &&
                                                failure->incarnation < worker->incarnation

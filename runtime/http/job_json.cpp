@@ -22,7 +22,7 @@ std::vector<std::int32_t> bits_of(std::uint64_t mask) {
 void write_common(JsonFields& fields, const JobSnapshot& job) {
   JobStatus::fields(job.status, fields);
   fields.field("id", job.id);
-  fields.field("group", job.spec->group);
+  fields.field("group", *job.spec->group);
   fields.field("priority", job.spec->priority);
   fields.field("labels", job.spec->labels);
 }

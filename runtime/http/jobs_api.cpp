@@ -36,7 +36,7 @@ struct JobFilter {
     if (job.is_forgotten() || (!all && state.named(spec.name) != job.row.id)) return false;
     if (after && job.row.id.value <= *after) return false;
     if (!name_space.empty() && namespace_of(spec.name) != name_space) return false;
-    if (!group.empty() && spec.group != group) return false;
+    if (!group.empty() && *spec.group != group) return false;
     if (phase && job.row.phase != *phase) return false;
     return std::all_of(labels.begin(), labels.end(), [&](const auto& label) {
       return std::any_of(spec.labels.begin(), spec.labels.end(), [&](const KeyValue& has) {

@@ -35,10 +35,10 @@ std::optional<std::array<std::uint32_t, 3>> worker_parts(std::string_view text) 
 
 // Why the job cannot take these keys; empty where it can.
 std::string too_many(const JobState& job, const Numbers& numbers) {
-  std::size_t keys = job.profilings.size();
+  std::size_t keys = job.profilings->size();
   for (const auto& number : numbers) {
-    const bool known = std::any_of(job.profilings.begin(),
-                                   job.profilings.end(),
+    const bool known = std::any_of(job.profilings->begin(),
+                                   job.profilings->end(),
                                    [&](const ProfilingSeries& s) { return s.key == number.first; });
     if (!known) ++keys;
   }
@@ -117,7 +117,7 @@ void post_profilings(const CallPtr& call,
 
 std::vector<std::pair<std::string, double>> latest_profilings(const JobState& job) {
   Numbers out;
-  for (const ProfilingSeries& series : job.profilings)
+  for (const ProfilingSeries& series : *job.profilings)
     if (!series.samples.empty()) out.emplace_back(series.key, series.samples.back().value);
   return out;
 }

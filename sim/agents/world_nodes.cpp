@@ -29,7 +29,7 @@ void AgentWorld::on_outside(EventBody body) {
   std::uint64_t request = kOtherRequests + ++asked_ids_;
   if (const auto* submitted = std::get_if<JobSubmitted>(&body)) {
     request = submitted->request;
-    const FailoverSpec& wanted = submitted->spec->failover;
+    const FailoverSpec& wanted = *submitted->spec->failover;
     any_watched_ = any_watched_ || !wanted.hang_after.is_forever() || wanted.straggler_factor > 0;
   } else if (auto* scale = std::get_if<ScaleRequested>(&body)) {
     scale->request = request;

@@ -35,7 +35,7 @@ void fail_at_end(ModelJob& job, const BatsimWork& work, JobSpec& spec) {
   script.kind = scenarios::ScriptKind::Exit;
   script.after = Duration::from_seconds(work.alone_s);
   script.exit_code = work.exit_code;
-  job.scripts.push_back(script);
+  job.scripts.edit().push_back(script);
   job.work.units += kBeyondWalltime;
   spec.backoff_limit = 0;
 }
@@ -141,7 +141,7 @@ ModelJob BatsimJobs::make(std::size_t place, std::int32_t devices) const {
     spec->rigid_replicas = job.hosts;
   }
   ModelJob out;
-  out.label = names_[at].second;
+  if (!names_[at].second.empty()) out.label = names_[at].second;
   out.submit = Instant{} + Duration::from_seconds(job.submit_s);
   out.work.units = work.units;
   out.work.base_rate = work.units / work.alone_s;

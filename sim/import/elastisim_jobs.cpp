@@ -181,7 +181,7 @@ ModelJob ElastisimPlan::make(std::size_t place, std::int32_t devices) const {
   const ElastisimJob& job = jobs_->jobs[at];
   auto spec = std::make_shared<JobSpec>();
   spec->name = "default." + std::to_string(at);
-  spec->profile = orrery::to_string(job.type);
+  spec->profile = std::string(orrery::to_string(job.type));
   spec->preemptible = !is_fixed(job);
   spec->rescale = RescaleMode::Restart;
   spec->recovery = RecoveryScope::Job;
@@ -208,7 +208,7 @@ ModelJob ElastisimPlan::make(std::size_t place, std::int32_t devices) const {
     if (nodes == job.nodes_min) {
       out.work.units = here.units;
       out.work.base_rate = here.units / here.alone_s;
-      if (here.start_s > 0) out.ready_after = Duration::from_seconds(here.start_s);
+      if (here.start_s > 0) out.ready_after.edit() = Duration::from_seconds(here.start_s);
     }
     out.work.table.push_back({nodes, here.units / here.alone_s});
     traffic->programs.push_back(std::move(here.program));

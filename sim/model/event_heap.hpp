@@ -36,6 +36,24 @@ enum class FutureKind : std::uint8_t {
   LinkSample,   ///< Who watches the links looks at them.
 };
 
+/// Whether the subject of such an entry is a job.
+constexpr bool is_of_job(FutureKind kind) {
+  switch (kind) {
+    case FutureKind::Complete:
+    case FutureKind::Resume:
+    case FutureKind::Checkpoint:
+    case FutureKind::Script:
+    case FutureKind::HangOver:
+    case FutureKind::SlowOver:
+    case FutureKind::Suspect:
+    case FutureKind::Stopped:
+    case FutureKind::Ready:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// One entry. `stamp` tells whether it is still meant when it comes up.
 struct Future {
   Instant at;

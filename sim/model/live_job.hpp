@@ -85,6 +85,7 @@ struct LiveJob {
   std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0.
   std::unique_ptr<PolluxJob> pollux;      ///< With timing `pollux`, from the first start on.
   bool over = false;                      ///< The controller has ended it.
+  bool placed = false;                    ///< Has workers; see LiveJobs.
 
   /// Work at `now`, at the present rate.
   double done_at(Instant now) const;

@@ -1,27 +1,67 @@
 // The jobs of a modelled cluster that are not over, and which of them have workers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/prefetch.hpp"
+#include "core/state/sorted_ids.hpp"
 #include "sim/model/live_job.hpp"
 
 namespace orrery::sim {
 
+/// Where LiveJobs has a job: four bytes, for a million jobs that are over have one as well.
+class JobPlace {
+ public:
+  JobPlace() = default;
+
+  static JobPlace waiting(std::size_t at) { return JobPlace(-1 - static_cast<std::int32_t>(at)); }
+
+  static JobPlace live(std::size_t at) { return JobPlace(1 + static_cast<std::int32_t>(at)); }
+
+  bool waits() const { return number_ < 0; }
+
+  bool lives() const { return number_ > 0; }
+
+  /// In the list of those that wait, or of those that live.
+  std::uint32_t at() const { return static_cast<std::uint32_t>(std::abs(number_)) - 1; }
+
+ private:
+  explicit JobPlace(std::int32_t number) : number_(number) {}
+
+  std::int32_t number_ = 0;  // Counted from 1; below 0: it waits. 0: nowhere.
+};
+
 /// Jobs by their ids. A job is placed as long as it has workers, living or dead.
+///
+/// Until an accepted job is looked up, which its first start does, it is kept as what was
+/// submitted: hundreds of thousands may wait, and a job with its progress takes three times as
+/// much.
 class LiveJobs {
  public:
   /// Null where the job is over or was never accepted.
   LiveJob* find(JobId id) const {
-    return id.index() < jobs_.size() ? jobs_[id.index()].get() : nullptr;
+    if (id.index() >= places_.size()) return nullptr;
+    const JobPlace place = places_[id.index()];
+    return place.lives() ? live_[place.at()].get() : place.waits() ? begin(id) : nullptr;
   }
 
-  /// Takes the place of whatever has the job's id.
-  void insert(std::unique_ptr<LiveJob> job);
+  /// Something happens to the job next: its memory is fetched meanwhile.
+  void expect(JobId id) const {
+    if (id.index() >= places_.size()) return;
+    const JobPlace place = places_[id.index()];
+    if (place.lives()) prefetch(live_[place.at()].get());
+  }
+
+  /// The job was accepted. It takes the place of whatever has its id.
+  void insert(JobId id, ModelJob job);
 
   /// The job is over, and no longer placed.
   void erase(JobId id);
@@ -36,22 +76,34 @@ class LiveJobs {
   std::uint64_t erased() const { return erased_; }
 
   /// Jobs with workers, sorted by id.
-  const std::vector<JobId>& placed() const { return placed_; }
+  const std::vector<JobId>& placed() const { return placed_.list(); }
 
-  void place(JobId id);
-  void unplace(JobId id);
+  /// Whether any job has workers; cheaper than the list.
+  bool any_placed() const { return placed_count_ > 0; }
+
+  void place(LiveJob& job);
+  void unplace(LiveJob& job);
 
   /// Calls `visit` with each placed job, in order of id. It may change what is placed.
   template <class Visit>
   void for_each_placed(Visit visit) {
-    const std::vector<JobId> placed = placed_;
+    const std::vector<JobId> placed = placed_.list();
     for (const JobId id : placed)
       if (LiveJob* job = find(id)) visit(*job);
   }
 
  private:
-  std::vector<std::unique_ptr<LiveJob>> jobs_;  // [JobId]; null once over.
-  std::vector<JobId> placed_;
+  LiveJob* begin(JobId id) const;
+  void drop(LiveJob& job);
+
+  // `find` turns what waits into what lives, so all of these are its to change.
+  mutable std::vector<JobPlace> places_;  // [JobId]
+  mutable std::deque<ModelJob> waiting_;
+  mutable std::vector<std::uint32_t> free_waiting_;
+  mutable std::vector<std::unique_ptr<LiveJob>> live_;
+  mutable std::vector<std::uint32_t> free_live_;
+  SortedIds placed_;
+  std::size_t placed_count_ = 0;
   std::map<std::string, JobId> names_;
   std::uint64_t erased_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
 #include "core/models/pollux_application.hpp"
@@ -17,10 +18,11 @@ namespace orrery::sim {
 struct ModelJob {
   std::shared_ptr<const JobSpec> spec;
   Instant submit;
-  std::string label;  ///< The name in the workload's file where the job's own had to differ.
+  RarePart<std::string>
+      label;  ///< The name in the workload's file where the job's own had to differ.
   scenarios::WorkSpec work;
-  std::vector<scenarios::WorkerScript> scripts;
-  std::optional<Duration> ready_after;             ///< In place of the world's start time.
+  RarePart<std::vector<scenarios::WorkerScript>> scripts;
+  RarePart<std::optional<Duration>> ready_after;   ///< In place of the world's start time.
   const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
 };
 

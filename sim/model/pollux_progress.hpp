@@ -27,7 +27,7 @@ class PolluxProgress {
       if (!job.pollux) return;
       if (const std::optional<Instant> at = advance(job)) completed(job, *at);
     });
-    if (!cluster_.jobs.placed().empty()) schedule();
+    if (cluster_.jobs.any_placed()) schedule();
   }
 
  private:

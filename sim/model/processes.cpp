@@ -15,7 +15,7 @@ constexpr std::int32_t kAborted = 134;  // By SIGABRT: what a process does whose
 void Processes::create(LiveJob& job, ModelWorker worker) {
   if (job.workers.empty()) {
     job.running = false;
-    cluster_.jobs.place(job.id);
+    cluster_.jobs.place(job);
   }
   const ModelNode& node = cluster_.nodes[worker.node];
   worker.since = cluster_.now;
@@ -28,7 +28,7 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
   const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
   if (timing.mode != scenarios::TimingMode::Pollux) {
-    delay = job.job.ready_after.value_or(timing.start);
+    delay = job.job.ready_after->value_or(timing.start);
     if (job.safe > 0 && !delay.is_forever()) delay += timing.restore;
   }
   if (delay.is_forever()) return;
@@ -198,7 +198,7 @@ void Processes::remove(LiveJob& job, const ModelWorker& worker) {
 
 // The job has no workers any more.
 void Processes::release(LiveJob& job) {
-  cluster_.jobs.unplace(job.id);
+  cluster_.jobs.unplace(job);
   progress_.release(job);
   pollux_.release(job);
 }
@@ -242,7 +242,7 @@ void Processes::hang(LiveJob& job, ModelWorker& worker, Duration lasting) {
   worker.hung = true;
   worker.hung_at = cluster_.now;
   job.hampered = true;
-  expect(FutureKind::Suspect, job.job.spec->failover.hang_after, job, worker);
+  expect(FutureKind::Suspect, job.job.spec->failover->hang_after, job, worker);
   expect(FutureKind::HangOver, lasting, job, worker);
   progress_.pace(job, false);
 }
@@ -269,7 +269,7 @@ void Processes::suspect_again(LiveJob& job) {
   for (ModelWorker& worker : job.workers) {
     worker.told_slow = false;
     if (worker.hung && worker.alive)
-      expect(FutureKind::Suspect, job.job.spec->failover.hang_after, job, worker);
+      expect(FutureKind::Suspect, job.job.spec->failover->hang_after, job, worker);
   }
 }
 

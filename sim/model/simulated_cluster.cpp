@@ -1,5 +1,7 @@
 #include "sim/model/simulated_cluster.hpp"
 
+#include "core/base/prefetch.hpp"
+
 namespace orrery::sim {
 
 SimulatedCluster::SimulatedCluster(const scenarios::Scenario& scenario,
@@ -54,7 +56,10 @@ void SimulatedCluster::pass_to(Instant until) {
     if (progress_.stages_under_way() && stages_to(limit)) continue;
     if (own > until) break;
     state_.now = std::max(state_.now, own);
-    happen(state_.future.pop());
+    const Future future = state_.future.pop();
+    if (!state_.future.empty() && is_of_job(state_.future.top().kind))
+      state_.jobs.expect(JobId{state_.future.top().subject});
+    happen(future);
   }
   state_.now = std::max(state_.now, until);
 }
@@ -76,7 +81,7 @@ bool SimulatedCluster::stages_to(Instant limit) {
 }
 
 bool SimulatedCluster::work_left() const {
-  if (submissions_.more_to_come() || state_.named_futures > 0 || !state_.jobs.placed().empty())
+  if (submissions_.more_to_come() || state_.named_futures > 0 || state_.jobs.any_placed())
     return true;
   // Jobs that wait may yet get what comes back.
   return jobs_left() && state_.comebacks > 0;
@@ -144,6 +149,8 @@ void SimulatedCluster::happen(const Future& future) {
 }
 
 void SimulatedCluster::happen_to_job(LiveJob& job, const Future& future) {
+  prefetch(job.workers.data());
+  prefetch(job.job.spec.get());
   switch (future.kind) {
     case FutureKind::Complete:
       if (future.stamp == job.stamp) processes_.complete(job);
@@ -169,7 +176,7 @@ void SimulatedCluster::happen_to_worker(LiveJob& job, ModelWorker& worker, Futur
   if (kind == FutureKind::HangOver) return processes_.hang_over(job, worker);
   if (kind == FutureKind::SlowOver) return processes_.slow_over(job, worker);
   if (worker.hung && !worker.stopping &&
-      state_.now >= worker.hung_at + job.job.spec->failover.hang_after)
+      state_.now >= worker.hung_at + job.job.spec->failover->hang_after)
     speeds_.suspect(job, worker, Suspicion::Hung);
 }
 

@@ -1,7 +1,6 @@
 #include "sim/model/submissions.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 namespace orrery::sim {
@@ -23,7 +22,8 @@ void Submissions::schedule_next() {
 
 void Submissions::arrive() {
   cluster_.listener.on_outside(JobSubmitted{++submitted_, next_->spec});
-  if (!next_->label.empty()) labels_[submitted_] = std::move(next_->label);
+  if (!next_->label->empty()) labels_[submitted_] = std::move(next_->label.edit());
+  next_->label.clear();
   unanswered_.emplace(submitted_, std::move(*next_));
   schedule_next();
 }
@@ -47,14 +47,8 @@ void Submissions::answer(const AnswerRequest& order) {
     cluster_.warnings.push_back(order.message);
     return;
   }
-  auto fresh = std::make_unique<LiveJob>();
-  fresh->id = order.job;
-  fresh->as_of = cluster_.now;
-  fresh->script_lives.assign(job.scripts.size(), 0);
-  for (const RoleSpec& role : job.spec->roles) fresh->masters += role.master_of.is_none() ? 0 : 1;
   if (speaks_of_names_) cluster_.jobs.remember_name(order.job, job.spec->name);
-  fresh->job = std::move(job);
-  cluster_.jobs.insert(std::move(fresh));
+  cluster_.jobs.insert(order.job, std::move(job));
 }
 
 void Submissions::request(const scenarios::TimedRequest& request) {

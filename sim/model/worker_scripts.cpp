@@ -17,25 +17,25 @@ bool is_named(const LiveJob& job, const scenarios::WorkerRef& ref, const ModelWo
 std::size_t WorkerScripts::use(LiveJob& job,
                                const ModelWorker& worker,
                                scenarios::ScriptKind kind) {
-  for (std::size_t s = 0; s < job.job.scripts.size(); ++s) {
-    const scenarios::WorkerScript& script = job.job.scripts[s];
+  for (std::size_t s = 0; s < job.job.scripts->size(); ++s) {
+    const scenarios::WorkerScript& script = (*job.job.scripts)[s];
     if (script.kind != kind || job.script_lives[s] >= script.times ||
         !is_named(job, script.worker, worker))
       continue;
     ++job.script_lives[s];
     return s;
   }
-  return job.job.scripts.size();
+  return job.job.scripts->size();
 }
 
 bool WorkerScripts::refuses(LiveJob& job, const ModelWorker& worker) {
-  return use(job, worker, scenarios::ScriptKind::Refuse) < job.job.scripts.size();
+  return use(job, worker, scenarios::ScriptKind::Refuse) < job.job.scripts->size();
 }
 
 void WorkerScripts::schedule_exit(LiveJob& job, const ModelWorker& worker) {
   const std::size_t s = use(job, worker, scenarios::ScriptKind::Exit);
-  if (s == job.job.scripts.size()) return;
-  cluster_.future.push(cluster_.now + job.job.scripts[s].after,
+  if (s == job.job.scripts->size()) return;
+  cluster_.future.push(cluster_.now + (*job.job.scripts)[s].after,
                        FutureKind::Script,
                        job.id.value,
                        worker.incarnation.value,
@@ -43,7 +43,7 @@ void WorkerScripts::schedule_exit(LiveJob& job, const ModelWorker& worker) {
 }
 
 WorkerScripts::Exit WorkerScripts::exit_of(LiveJob& job, const Future& future) const {
-  const scenarios::WorkerScript& script = job.job.scripts[future.detail >> kScriptShift];
+  const scenarios::WorkerScript& script = (*job.job.scripts)[future.detail >> kScriptShift];
   ModelWorker* worker =
       job.find(Incarnation{future.stamp}, Rank{future.detail & ((1u << kScriptShift) - 1)});
   if (worker == nullptr || !worker->alive || worker->stopping) return {};

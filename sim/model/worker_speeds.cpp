@@ -57,7 +57,7 @@ void WorkerSpeeds::suspect(const LiveJob& job, const ModelWorker& worker, Suspic
 
 // Compares the step times of each role as the leader's session would; each is told once.
 void WorkerSpeeds::look_for_stragglers(LiveJob& job) {
-  const double factor = job.job.spec->failover.straggler_factor;
+  const double factor = job.job.spec->failover->straggler_factor;
   if (factor <= 0) return;
   std::vector<RankStepTime> times;
   std::vector<ModelWorker*> peers;

@@ -29,7 +29,7 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
   const std::string label = take_label_(submitted->request);
   JobFacts facts;
   facts.name = label.empty() ? display_name(spec.name) : std::string_view(label);
-  facts.profile = spec.profile;
+  facts.profile = *spec.profile;
   facts.submitted = event.occurred_at;
   if (!spec.roles.empty())
     for (std::size_t r = 0; r < spec.roles.size(); ++r) {
@@ -39,7 +39,7 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
     }
   facts.time_requested = spec.estimate;
   facts.name_space = namespace_of(spec.name);
-  facts.group = spec.group;
+  facts.group = *spec.group;
   metrics_->submitted(id, facts);
   for (RunListener* listener : options_.listeners) listener->on_submitted(id, spec, facts);
 }

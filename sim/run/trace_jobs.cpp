@@ -57,7 +57,9 @@ class TraceSource final : public JobSource {
     if (at_ == trace_.jobs.size()) return std::nullopt;
     const TraceJob& job = trace_.jobs[at_++];
     ModelJob out;
-    auto spec = training_job(unique_name(job.name, out.label));
+    std::string label;
+    auto spec = training_job(unique_name(job.name, label));
+    if (!label.empty()) out.label = label;
     spec->preemptible = workload_.preemptible;
     if (!job.vc.empty()) spec->group = "vc-" + job.vc;
     spec->roles = roles_.of(requests_.role_of(job, nullptr));

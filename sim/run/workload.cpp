@@ -31,13 +31,13 @@ class InlineSource final : public JobSource {
   std::optional<ModelJob> next() override {
     if (at_ == order_.size()) return std::nullopt;
     const scenarios::ScenarioJob& job = *order_[at_++];
-    return ModelJob{std::make_shared<JobSpec>(job.spec),
-                    job.submit,
-                    {},
-                    job.work,
-                    job.workers,
-                    job.ready_after,
-                    nullptr};
+    ModelJob out;
+    out.spec = std::make_shared<JobSpec>(job.spec);
+    out.submit = job.submit;
+    out.work = job.work;
+    if (!job.workers.empty()) out.scripts = job.workers;
+    out.ready_after = job.ready_after;
+    return out;
   }
 
  private:
@@ -59,7 +59,9 @@ class PolluxSource final : public JobSource {
     const PolluxSubmission& job = jobs_[at_++];
     const PolluxApplication& application = profiles_.find(job.application)->second;
     ModelJob out;
-    auto spec = training_job(job_name(job.name, out.label));
+    std::string label;
+    auto spec = training_job(job_name(job.name, label));
+    if (!label.empty()) out.label = label;
     spec->preemptible = true;
     spec->profile = job.application;
     spec->batch_size = job.total_batch;

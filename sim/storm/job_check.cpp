@@ -22,7 +22,7 @@ std::vector<ProcessName> failed_in(const Event& event) {
   return names;
 }
 
-bool limits_never_reset(const JobSpec& spec) { return spec.failover.reset_window.is_forever(); }
+bool limits_never_reset(const JobSpec& spec) { return spec.failover->reset_window.is_forever(); }
 
 }  // namespace
 
@@ -152,7 +152,7 @@ void JobCheck::ended(Instant now, Sequence sequence, Job& job, const Notice& not
                    " restarts");
   const double tolerance = 1e-6 * std::max(1.0, job.work.units);
   // With the other triggers a worker that failed counts as one that has done its part.
-  const bool all_needed = job.spec->failover.trigger == FailureTrigger::Now;
+  const bool all_needed = job.spec->failover->trigger == FailureTrigger::Now;
   if (notice.to == JobPhase::Succeeded && all_needed && job.done < job.work.units - tolerance)
     found_.add(ViolationKind::WorkInvented,
                now,

@@ -70,9 +70,9 @@ std::vector<JobCounts> counts_in(const State& state) {
     set(Counter::Reschedules, job.row.reschedules);
     set(Counter::Preemptions, job.row.preemptions);
     set(Counter::NodeLosses, job.row.node_losses);
-    set(Counter::JobRestarts, job.failover.job_restarts);
-    set(Counter::NodesRelaunched, job.failover.nodes_relaunched);
-    const auto& roles = job.failover.role_restarts;
+    set(Counter::JobRestarts, job.failover->job_restarts);
+    set(Counter::NodesRelaunched, job.failover->nodes_relaunched);
+    const auto& roles = job.failover->role_restarts;
     set(Counter::RoleRestarts, std::accumulate(roles.begin(), roles.end(), 0U));
     out.push_back(counts);
   });

@@ -132,7 +132,7 @@ bool can_never_run(const Scenario& scenario, const JobSpec& spec) {
   }
   const std::string space = "namespace/" + spec.name.substr(0, spec.name.find('.'));
   return std::any_of(scenario.quotas.begin(), scenario.quotas.end(), [&](const Quota& quota) {
-    return (quota.scope == space || quota.scope == "group/" + spec.group) &&
+    return (quota.scope == space || quota.scope == "group/" + *spec.group) &&
            devices > quota.devices;
   });
 }

@@ -128,7 +128,7 @@ void plan_times(Random& random, JobSpec& spec) {
   spec.drain_grace = random.chance(0.2) ? Duration::zero() : ms(random, 100, 15'000);
   spec.unknown_deadline = ms(random, 15'000, 120'000);
   if (random.chance(0.06)) spec.wait_deadline = ms(random, 30'000, 600'000);
-  const bool waits = spec.failover.trigger != FailureTrigger::Now;
+  const bool waits = spec.failover->trigger != FailureTrigger::Now;
   if (waits || random.chance(0.06)) spec.run_deadline = ms(random, 30'000, 900'000);
 }
 
@@ -222,7 +222,7 @@ ScenarioJob plan_job(Random& random, Instant calm_from, const Scenario& scenario
   spec.recovery = static_cast<RecoveryScope>(random.below(3));
   spec.clean_pods = random.chance(0.8) ? CleanPodPolicy::Running : CleanPodPolicy::All;
   make_feasible(scenario, spec);
-  plan_failover(random, spec.failover);
+  plan_failover(random, spec.failover.edit());
   plan_times(random, spec);
   plan_work(random, job);
   plan_scripts(random, job);

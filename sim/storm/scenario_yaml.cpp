@@ -210,7 +210,7 @@ void write_manifest(const JobSpec& spec, std::string& out) {
   metadata.put("name", yaml_string(spec.name.substr(dot + 1)));
   metadata.put("namespace", yaml_string(spec.name.substr(0, dot)));
   FlowMap map;
-  map.unless(std::string{}, "group", spec.group);
+  map.unless(std::string{}, "group", *spec.group);
   map.put("priority", spec.priority > 0 ? "high" : "normal");
   map.put("preemptible", yes_no(spec.preemptible));
   map.put("cleanPodPolicy", to_string(spec.clean_pods));
@@ -234,7 +234,7 @@ void write_manifest(const JobSpec& spec, std::string& out) {
 void write_native(const JobSpec& spec, std::string& out) {
   const JobSpec usual;
   out += "  - name: " + yaml_string(plain_name(spec.name)) + "\n";
-  if (!spec.group.empty()) line(out, "group", yaml_string(spec.group));
+  if (!spec.group->empty()) line(out, "group", yaml_string(*spec.group));
   if (spec.priority != 0) line(out, "priority", std::to_string(spec.priority));
   line(out, "preemptible", yes_no(spec.preemptible));
   if (spec.rescale != usual.rescale) line(out, "rescale", to_string(spec.rescale));
@@ -270,7 +270,7 @@ void write_job(const ScenarioJob& job, std::string& out) {
   span("run_deadline", spec.run_deadline, usual.run_deadline);
   if (spec.estimate_source == EstimateSource::Declared)
     line(out, "estimate", yaml_duration(spec.estimate));
-  if (const std::string failover = failover_of(spec.failover); !failover.empty())
+  if (const std::string failover = failover_of(*spec.failover); !failover.empty())
     line(out, "failover", failover);
   if (job.work.units > 0) line(out, "work", work_of(job.work));
   if (job.ready_after)

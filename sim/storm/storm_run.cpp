@@ -175,7 +175,7 @@ class Storm {
 
   Excuse excuse_of(const JobState& job, const std::set<NodeId>& excluded) const {
     const JobSpec& spec = *job.spec;
-    if (spec.failover.trigger != FailureTrigger::Now && spec.run_deadline.is_forever())
+    if (spec.failover->trigger != FailureTrigger::Now && spec.run_deadline.is_forever())
       return Excuse::Trigger;
     if (waits_for_ever(job)) return Excuse::Never;
     const bool waits = job.row.phase == JobPhase::Pending ||

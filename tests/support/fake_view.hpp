@@ -135,7 +135,7 @@ class FakeCluster : public ClusterView {
     row.estimate = j.spec->estimate;
     row.estimate_source = j.spec->estimate_source;
     row.submitted = row.attained_as_of = now_;
-    if (!j.spec->group.empty()) row.quota_group = group_id(j.spec->group);
+    if (!j.spec->group->empty()) row.quota_group = group_id(*j.spec->group);
     if (work < 0)
       work = row.estimate_source == EstimateSource::None ? 60 : row.estimate.in_seconds();
     j.left = work * rate_of(j, row.min_replicas);

@@ -254,18 +254,18 @@ class StateChecker {
     EXPECT_GE(row.reschedules, last.reschedules);
     EXPECT_GE(row.preemptions, last.preemptions);
     EXPECT_GE(row.node_losses, last.node_losses);
-    if (job.spec->failover.reset_window.is_forever()) {
+    if (job.spec->failover->reset_window.is_forever()) {
       EXPECT_LE(row.restarts, static_cast<std::uint32_t>(job.spec->backoff_limit));
     }
-    EXPECT_GE(job.failover.incidents, last.incidents);
-    EXPECT_GE(job.failover.nodes_relaunched, last.nodes_relaunched);
+    EXPECT_GE(job.failover->incidents, last.incidents);
+    EXPECT_GE(job.failover->nodes_relaunched, last.nodes_relaunched);
     last = {row.generation.value,
             row.restarts,
             row.reschedules,
             row.preemptions,
             row.node_losses,
-            job.failover.incidents,
-            job.failover.nodes_relaunched};
+            job.failover->incidents,
+            job.failover->nodes_relaunched};
   }
 
   std::map<std::uint32_t, JobCounters> counters_;

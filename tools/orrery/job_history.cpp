@@ -52,7 +52,7 @@ class HistoryFold {
     out.id = job.row.id;
     out.name = std::move(status.name);
     out.user = std::move(status.user);
-    out.group = job.spec->group;
+    out.group = *job.spec->group;
     out.state = status.phase;
     out.reason = status.reason;
     out.message = std::move(status.message);

@@ -63,7 +63,7 @@ void read_failover(const MapReader& job, JobSpec& spec) {
   if (node == nullptr) return;
   const MapReader reader(
       job.reading(), *node, section("jobs.failover"), job.subject_of("failover"));
-  FailoverSpec& to = spec.failover;
+  FailoverSpec& to = spec.failover.edit();
   reader.read_enum("mode", to.mode);
   reader.read_enum("trigger", to.trigger);
   reader.read_enum("response", to.response);

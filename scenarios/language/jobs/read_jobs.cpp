@@ -155,8 +155,9 @@ bool read_native(const MapReader& job, PlacementGround& ground, JobSpec& spec) {
   job.read_text("name", name);
   if (!job.has("name")) job.missing("name", "name: train");
   spec.name = full_job_name(name);
-  job.read_text("group", spec.group);
-  read_texts_by_name(job, "labels", spec.labels);
+  job.read_text("group", spec.group.edit());
+  spec.group.tidy();
+  if (job.has("labels")) read_texts_by_name(job, "labels", spec.labels.items());
   read_priority(job, spec.priority);
   job.read_enum("rescale", spec.rescale);
   job.read_enum("recovery", spec.recovery);
@@ -176,7 +177,8 @@ bool read_native(const MapReader& job, PlacementGround& ground, JobSpec& spec) {
 
 /// What may stand beside a manifest as well.
 void read_common(const MapReader& job, JobSpec& spec) {
-  job.read_text("profile", spec.profile);
+  job.read_text("profile", spec.profile.edit());
+  spec.profile.tidy();
   job.read_integer("batch_size", spec.batch_size, 0, INT32_MAX);
   job.read_duration("backoff_base", spec.backoff_base);
   job.read_duration("backoff_max", spec.backoff_max);

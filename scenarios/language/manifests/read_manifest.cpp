@@ -9,7 +9,8 @@ namespace orrery::scenarios {
 namespace {
 
 void read_words(const MapReader& spec, JobSpec& to) {
-  spec.read_text("group", to.group);
+  spec.read_text("group", to.group.edit());
+  to.group.tidy();
   spec.read_bool("preemptible", to.preemptible);
   spec.read_enum("cleanPodPolicy", to.clean_pods);
   const YamlNode* priority = spec.find("priority");

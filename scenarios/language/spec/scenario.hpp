@@ -83,6 +83,8 @@ struct WorkerScript {
   Duration after;              ///< Time since the worker became ready (Refuse: since the start).
   std::int32_t exit_code = 1;  ///< 0 is a success.
   std::int32_t times = 1;      ///< Its first so many lives end this way; then it works normally.
+
+  friend bool operator==(const WorkerScript&, const WorkerScript&) = default;
 };
 
 /// A job written out in the scenario.

@@ -26,7 +26,7 @@ std::vector<NoticeKind> kinds(const ControllerHarness& h, std::initializer_list<
 TEST(Limits, AWorkerThatFailsTooOftenEndsTheJobWithItsCount) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder builder = job("a").replicas(2).limit(10);
-  builder.raw().failover.worker_failures_max = 1;
+  builder.raw().failover.edit().worker_failures_max = 1;
   const JobId id = h.running(builder, 2);
   h.fail(id, 0);
   h.pass(Duration::seconds(2));
@@ -46,8 +46,8 @@ TEST(Limits, RestartsOfARoleAndOfTheJobAreCountedByThemselves) {
   for (const RecoveryScope scope : {RecoveryScope::Role, RecoveryScope::Job}) {
     ControllerHarness h({nodes_of(1, 8)});
     JobBuilder builder = job("a").replicas(2).role("b", 2).limit(10).recovery(scope);
-    builder.raw().failover.role_restarts_max = 1;
-    builder.raw().failover.job_restarts_max = 1;
+    builder.raw().failover.edit().role_restarts_max = 1;
+    builder.raw().failover.edit().job_restarts_max = 1;
     const JobId id = h.running(builder, 2);
     h.fail(id, 0);
     h.pass(Duration::seconds(2));
@@ -70,7 +70,7 @@ TEST(Limits, RestartsOfARoleAndOfTheJobAreCountedByThemselves) {
 TEST(Limits, LostNodesHaveABudgetOfTheirOwn) {
   ControllerHarness h({nodes_of(3, 2)});
   JobBuilder builder = job("a").replicas(1).devices(2).limit(0).no_unknown();
-  builder.raw().failover.node_losses_max = 1;
+  builder.raw().failover.edit().node_losses_max = 1;
   const JobId id = h.running(builder, 1, {on(0, 1)});
   h.node_down(0);
   h.settle();
@@ -83,7 +83,7 @@ TEST(Limits, LostNodesHaveABudgetOfTheirOwn) {
 TEST(Limits, AQuietWindowClearsTheBudgets) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder builder = job("a").limit(1);
-  builder.raw().failover.reset_window = Duration::seconds(3600);
+  builder.raw().failover.edit().reset_window = Duration::seconds(3600);
   const JobId id = h.running(builder, 1);
   for (int i = 0; i < 3; ++i) {
     h.fail(id, 0);
@@ -107,7 +107,7 @@ TEST(Limits, JitterShortensTheDelayAndRepeats) {
     ControllerHarness h({nodes_of(1, 4)}, settings);
     JobBuilder builder = job("a").limit(5);
     builder.raw().backoff_base = Duration::seconds(100);
-    builder.raw().failover.jitter = 0.5;
+    builder.raw().failover.edit().jitter = 0.5;
     const JobId id = h.running(builder, 1);
     h.fail(id, 0);
     return h.job(id).timers.at(TimerKind::Backoff) - h.now;
@@ -144,7 +144,7 @@ TEST(Responses, AnErrorOfTheProgramMayStopTheJobOrRestartItAll) {
   for (const FailureResponse response : {FailureResponse::Stop, FailureResponse::Job}) {
     ControllerHarness h({nodes_of(1, 4)});
     JobBuilder builder = job("a").replicas(2);
-    builder.raw().failover.response = response;
+    builder.raw().failover.edit().response = response;
     const JobId id = h.running(builder, 2);
     h.fail(id, 0);
     if (response == FailureResponse::Stop) {
@@ -162,7 +162,7 @@ TEST(Responses, AnErrorOfTheProgramMayStopTheJobOrRestartItAll) {
 TEST(Responses, ASignalIsNoErrorOfTheProgram) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder builder = job("a").replicas(2);
-  builder.raw().failover.response = FailureResponse::Stop;
+  builder.raw().failover.edit().response = FailureResponse::Stop;
   const JobId id = h.running(builder, 2);
   h.step(h.cluster.end(h.process(id, 0), WorkerFact::Exited, 137));
   EXPECT_EQ(h.phase(id), JobPhase::Restarting);
@@ -171,7 +171,7 @@ TEST(Responses, ASignalIsNoErrorOfTheProgram) {
 TEST(Responses, ASkippedErrorCountsAsDone) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder builder = job("a").replicas(2);
-  builder.raw().failover.trigger = FailureTrigger::Skip;
+  builder.raw().failover.edit().trigger = FailureTrigger::Skip;
   const JobId id = h.running(builder, 2);
   h.fail(id, 0);
   EXPECT_EQ(h.phase(id), JobPhase::Running);
@@ -185,7 +185,7 @@ TEST(Responses, ASkippedErrorCountsAsDone) {
 TEST(Responses, AnErrorMayWaitForTheEnd) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder builder = job("a").replicas(2);
-  builder.raw().failover.trigger = FailureTrigger::AtEnd;
+  builder.raw().failover.edit().trigger = FailureTrigger::AtEnd;
   const JobId id = h.running(builder, 2);
   h.fail(id, 0);
   EXPECT_EQ(h.phase(id), JobPhase::Running);
@@ -217,7 +217,7 @@ TEST(Hangs, AHungWorkerIsStoppedAndStartedAgain) {
 TEST(Hangs, AStragglerMovesToAnotherNode) {
   ControllerHarness h({nodes_of(2, 2)});
   JobBuilder builder = job("a").replicas(2);
-  builder.raw().failover.straggler_moves = true;
+  builder.raw().failover.edit().straggler_moves = true;
   const JobId id = h.running(builder, 2, {on(0, 2)});
   const Worker worker = h.job(id).workers[0];
   h.step(WorkerSuspected{
@@ -232,10 +232,10 @@ TEST(Hangs, AStragglerMovesToAnotherNode) {
 TEST(Strict, OnlyARunningJobOutlivesItsController) {
   ControllerHarness h({nodes_of(2, 4)});
   JobBuilder builder = job("a");
-  builder.raw().failover.mode = RecoveryMode::Strict;
+  builder.raw().failover.edit().mode = RecoveryMode::Strict;
   const JobId runs = h.running(builder, 1);
   JobBuilder other = job("b");
-  other.raw().failover.mode = RecoveryMode::Strict;
+  other.raw().failover.edit().mode = RecoveryMode::Strict;
   const JobId waits = h.submit(other);
   const JobId lenient = h.submit(job("c"));
   h.take_over(2);
@@ -251,7 +251,7 @@ TEST(Strict, OnlyARunningJobOutlivesItsController) {
 TEST(Strict, FailuresOfAStartChangeNoCounterUntilItsDeadline) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder builder = job("a");
-  builder.raw().failover.mode = RecoveryMode::Strict;
+  builder.raw().failover.edit().mode = RecoveryMode::Strict;
   builder.raw().start_deadline = Duration::seconds(10);
   const JobId id = h.submit(builder);
   h.plan(grant(id, 1));

@@ -29,7 +29,7 @@ TEST(Change, WhatTheControllerAloneActsByIsTakenOverAtOnce) {
   JobBuilder after = job("a").replicas(1).group("y").priority(100).limit(9);
   after.raw().labels = {{"tier", "gold"}};
   after.raw().drain_grace = Duration::seconds(5);
-  after.raw().failover.job_restarts_max = 2;
+  after.raw().failover.edit().job_restarts_max = 2;
   h.step(changed(id, after));
   ASSERT_TRUE(h.last_answer().accepted) << h.last_answer().message;
   EXPECT_TRUE(*h.job(id).spec == after.spec());

@@ -13,9 +13,9 @@ TEST(Profilings, EachKeyKeepsABoundedHistory) {
   for (int i = 0; i < 100; ++i)
     h.step(ProfilingChanged{
         id, Generation{1}, Rank{0}, {{"step_time_s", i * 1.0}, {"k" + std::to_string(i), 1.0}}});
-  EXPECT_EQ(h.job(id).profilings.size(), 64u);
-  EXPECT_EQ(h.job(id).profilings[0].samples.size(), ProfilingSeries::kSamplesMax);
-  EXPECT_EQ(h.job(id).profilings[0].samples.back().value, 99.0);
+  EXPECT_EQ(h.job(id).profilings->size(), 64u);
+  EXPECT_EQ(h.job(id).profilings->at(0).samples.size(), ProfilingSeries::kSamplesMax);
+  EXPECT_EQ(h.job(id).profilings->at(0).samples.back().value, 99.0);
   EXPECT_EQ(h.reports_ignored(Ignored::OutOfBounds), 37u);
 }
 

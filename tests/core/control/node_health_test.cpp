@@ -25,9 +25,9 @@ struct Relaunch {
 
   explicit Relaunch(bool group = false, std::int32_t most = 10) {
     JobBuilder builder = job("a").replicas(2).limit(10).no_unknown();
-    builder.raw().failover.worker_node_failures_max = 1;
-    builder.raw().failover.nodes_relaunched_max = most;
-    builder.raw().failover.relaunch_group = group;
+    builder.raw().failover.edit().worker_node_failures_max = 1;
+    builder.raw().failover.edit().nodes_relaunched_max = most;
+    builder.raw().failover.edit().relaunch_group = group;
     id = h.running(builder, 2, {on(0, 1), on(1, 1)});
     fail_twice();
   }
@@ -41,8 +41,8 @@ struct Relaunch {
 
   void answer(std::vector<NodeId> replaced, std::string error = {}) {
     for (const NodeId node : replaced) h.cluster.kill_node(node);
-    h.step(
-        NodesRelaunched{id, h.job(id).failover.open.number, std::move(replaced), std::move(error)});
+    h.step(NodesRelaunched{
+        id, h.job(id).failover->open.number, std::move(replaced), std::move(error)});
   }
 };
 
@@ -58,8 +58,8 @@ TEST(Relaunch, AsksForANodeAndWaits) {
 TEST(Relaunch, OnlyReplacedNodesCountAndAreFencedAndForgiven) {
   Relaunch r;
   r.answer({NodeId{0}});
-  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 1u);
-  EXPECT_EQ(r.h.job(r.id).failover.replicas[0].node_failures, 0u);
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 1u);
+  EXPECT_EQ(r.h.job(r.id).failover->replicas[0].node_failures, 0u);
   EXPECT_FALSE(usable(r.h, 0)) << "until the new machine is heard";
   r.h.pass(Duration::seconds(60));
   r.h.settle();
@@ -86,8 +86,8 @@ TEST(Relaunch, AnAnswerForAJobThatIsNotKnownIsTold) {
 TEST(Relaunch, WithoutAReplacementNothingIsForgiven) {
   Relaunch r;
   r.answer({});
-  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 0u);
-  EXPECT_EQ(r.h.job(r.id).failover.replicas[0].node_failures, 2u);
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 0u);
+  EXPECT_EQ(r.h.job(r.id).failover->replicas[0].node_failures, 2u);
   r.h.pass(Duration::seconds(60));
   r.h.settle();
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
@@ -98,13 +98,13 @@ TEST(Relaunch, OfANodeWithALateWorkerStartsItAnewWhateverTheAnswer) {
   ControllerHarness h({nodes_of(3, 2)});
   JobBuilder builder = job("a").replicas(2).limit(10).no_unknown();
   builder.raw().start_deadline = Duration::seconds(30);
-  builder.raw().failover.worker_node_failures_max = 0;
+  builder.raw().failover.edit().worker_node_failures_max = 0;
   const JobId id = h.submit(builder);
   h.plan(grant(id, 2, {on(0, 1), on(1, 1)}));
   h.make_ready(id, 1);
   h.pass(Duration::seconds(30));
   ASSERT_NE(h.order<RelaunchNodes>(), nullptr);
-  h.step(NodesRelaunched{id, h.job(id).failover.open.number, {}, {}});
+  h.step(NodesRelaunched{id, h.job(id).failover->open.number, {}, {}});
   ASSERT_NE(h.order<StopWorkers>(), nullptr);
   EXPECT_EQ(h.order<StopWorkers>()->workers[0].rank, Rank{0});
   h.stop_all();
@@ -123,7 +123,7 @@ TEST(Relaunch, ThatNeverComesExcludesTheNode) {
   r.h.settle();
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
   EXPECT_NE(r.h.job(r.id).workers[0].node, NodeId{0});
-  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 0u);
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 0u);
 }
 
 TEST(Relaunch, TakesTheGroupAlongWhereItMay) {
@@ -133,7 +133,7 @@ TEST(Relaunch, TakesTheGroupAlongWhereItMay) {
   EXPECT_EQ(r.h.order<RelaunchNodes>()->nodes.size(), 3u);
   EXPECT_EQ(r.h.order<RelaunchNodes>()->timeout, Duration::seconds(1800));
   r.answer({NodeId{0}, NodeId{1}, NodeId{2}});
-  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 3u);
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 3u);
   for (std::uint32_t n = 0; n < 3; ++n) r.h.node_up(n);
   r.h.stop_all();
   r.h.plan(grant(r.id, 2));
@@ -145,7 +145,7 @@ TEST(Relaunch, TakesTheGroupAlongWhereItMay) {
 TEST(Relaunch, HasALimit) {
   Relaunch r(false, 0);
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Failed);
-  EXPECT_EQ(r.h.job(r.id).failover.limit, Limit::NodesRelaunched);
+  EXPECT_EQ(r.h.job(r.id).failover->limit, Limit::NodesRelaunched);
 }
 
 TEST(Relaunch, FailuresMeanwhileChangeNoCounter) {

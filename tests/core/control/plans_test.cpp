@@ -312,6 +312,20 @@ TEST(Plans, SharesOfOneDeviceAreLentTogether) {
   EXPECT_TRUE(h.row(more).holds);
 }
 
+// What a plan does not speak of stays, also where all of the job starts anew: the place of the
+// other role is not taken from the next grant.
+TEST(Plans, OtherRolesOfAJobThatStartsAnewGoBackToTheirNodes) {
+  ControllerHarness h({nodes_of(3, 2)});
+  JobBuilder builder =
+      job("a").replicas(1, 3).preemptible().rescale(RescaleMode::Restart).role("helper", 1, 2);
+  const JobId a = h.running(builder, 3, {on(0, 2), on(1, 1)});
+  const NodeId helper = h.job(a).workers.back().node;
+  ASSERT_EQ(helper, NodeId{2});
+  h.plan(grant(a, 1, {on(1, 1)}));
+  h.settle();
+  EXPECT_EQ(h.job(a).workers.back().node, helper) << "node 0 fits as well, and comes first";
+}
+
 // --- when plans are due ---
 
 TEST(PlanRequests, EachSubmissionIsAskedForOnce) {

@@ -26,7 +26,7 @@ struct Led {
   Incarnation master() const { return h.job(id).workers[2].incarnation; }
 
   void say(SubMasterMessage word) {
-    h.step(SubMasterSaid{id, kLed, master(), h.job(id).failover.open.number, word});
+    h.step(SubMasterSaid{id, kLed, master(), h.job(id).failover->open.number, word});
   }
 
   /// Drains, lets the backoff pass and brings up the workers that start.
@@ -98,14 +98,14 @@ TEST(SubMaster, DiesAtEveryStepAndTheRoleRecoversOnceChargedOnce) {
     };
     led.h.fail(led.id, 0);
     die(0);
-    if (led.h.job(led.id).failover.led == LedRecovery::Asked) led.say(SubMasterMessage::AskState);
+    if (led.h.job(led.id).failover->led == LedRecovery::Asked) led.say(SubMasterMessage::AskState);
     die(1);
     led.say(SubMasterMessage::AskState);
     die(2);
     led.say(SubMasterMessage::AskRestart);
     die(3);
     led.bring_up();
-    EXPECT_EQ(led.h.job(led.id).failover.led, LedRecovery::Restarted);
+    EXPECT_EQ(led.h.job(led.id).failover->led, LedRecovery::Restarted);
     die(4);
     led.say(SubMasterMessage::Done);
     EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
@@ -129,8 +129,8 @@ TEST(SubMaster, ThatIsLateIsReplacedAndTheControllerDoesItItself) {
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
   EXPECT_EQ(led.started(1), 1u);
-  EXPECT_EQ(led.h.job(led.id).failover.role_restarts[0], 1u);
-  EXPECT_EQ(led.h.job(led.id).failover.role_restarts[1], 0u);
+  EXPECT_EQ(led.h.job(led.id).failover->role_restarts[0], 1u);
+  EXPECT_EQ(led.h.job(led.id).failover->role_restarts[1], 0u);
 }
 
 TEST(SubMaster, ThatDoesNotStartItsRoleIsStartedAgain) {
@@ -156,7 +156,7 @@ TEST(SubMaster, WordsOfAnOldStartOrAnOldRecoveryChangeNothing) {
   led.h.fail(led.id, 0);
   led.h.fail(led.id, 2);
   led.bring_up();
-  const std::uint32_t incident = led.h.job(led.id).failover.open.number;
+  const std::uint32_t incident = led.h.job(led.id).failover->open.number;
   led.h.step(SubMasterSaid{led.id, kLed, old, incident, SubMasterMessage::AskRestart});
   EXPECT_EQ(led.h.reports_ignored(Ignored::StaleIncarnation), 1u);
   led.say(SubMasterMessage::Done);
@@ -196,7 +196,7 @@ TEST(SubMaster, IsOneWhateverAUserAsksFor) {
   led.h.step(ScaleRequested{1, led.id, RoleIndex::none(), ScaleMode::Add, 1});
   EXPECT_TRUE(led.h.last_answer().accepted);
   led.h.settle();
-  EXPECT_EQ(led.h.job(led.id).targets, (std::vector{3, 0, 2}));
+  EXPECT_EQ(*led.h.job(led.id).targets, (std::vector{3, 0, 2}));
   EXPECT_EQ(led.h.job(led.id).workers.size(), 6u) << "3 led, 2 others, one sub-master";
 }
 

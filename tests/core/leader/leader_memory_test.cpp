@@ -47,7 +47,7 @@ class Life {
  private:
   static std::shared_ptr<const JobSpec> watched() {
     JobSpec spec = JobBuilder("again").spec();
-    spec.failover.hang_after = Duration::seconds(600);
+    spec.failover.edit().hang_after = Duration::seconds(600);
     return std::make_shared<const JobSpec>(spec);
   }
 

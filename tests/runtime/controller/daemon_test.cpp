@@ -153,7 +153,7 @@ TEST(Daemon, AWorkerWhoseProfilingsComeFromClientsLivesAndHangsWithoutThem) {
   const auto daemon = start_daemon(transport, in_memory());
   FakeNode node(transport, "a", 1);
   JobBuilder builder("watched");
-  builder.raw().failover.hang_after = Duration::milliseconds(500);
+  builder.raw().failover.edit().hang_after = Duration::milliseconds(500);
   builder.raw().backoff_base = Duration::milliseconds(1);
   const auto restarts = [&](JobId job) {
     return looked(*daemon, [job](const ControlView& v) { return v.state.job(job).row.restarts; });
@@ -190,7 +190,7 @@ TEST(Daemon, StepTimesThatComeFromClientsTellWhoStraggles) {
   const auto daemon = start_daemon(transport, in_memory());
   FakeNode node(transport, "a", 2);
   JobBuilder builder("pair");
-  builder.replicas(2).raw().failover.straggler_factor = 2;
+  builder.replicas(2).raw().failover.edit().straggler_factor = 2;
   const JobId job = submitted(*daemon, builder.spec()).job;
   ASSERT_TRUE(eventually([&] { return phase_of(*daemon, job) == JobPhase::Running; }));
   const Generation generation =
@@ -215,7 +215,7 @@ TEST(Daemon, AProfilingOfTheJobAsAWholeIsKeptAsTheFirstWorkers) {
       looked(*daemon, [job](const ControlView& v) { return v.state.job(job).row.generation; });
   asked(*daemon, ProfilingChanged{job, generation, Rank::none(), {{"speed", 1}}});
   const auto kept = looked(*daemon, [job](const ControlView& v) {
-    return v.state.job(job).profilings.at(0).samples.at(0).rank;
+    return v.state.job(job).profilings->at(0).samples.at(0).rank;
   });
   EXPECT_EQ(kept, Rank{0});
 }

@@ -271,7 +271,7 @@ Words words(For<Beat>) {
     stream.say(beat);
   };
   measured.has_effect = [](Scene& s) {
-    return s.look([&](const ControlView& v) { return !v.state.job(s.job).profilings.empty(); });
+    return s.look([&](const ControlView& v) { return !v.state.job(s.job).profilings->empty(); });
   };
   return {list, measured};
 }
@@ -395,7 +395,7 @@ Words facts(For<ProgressReported>) {
 Words facts(For<SubMasterSaid>) {
   Word word = fact("SubMaster", [](Scene& s) {
     const auto incident =
-        s.look([&](const ControlView& v) { return v.state.job(s.job).failover.open.number; });
+        s.look([&](const ControlView& v) { return v.state.job(s.job).failover->open.number; });
     return SubMasterSaid{
         s.job, RoleIndex{2}, s.worker(1).incarnation, incident, SubMasterMessage::AskState};
   });

@@ -49,7 +49,7 @@ TEST(Manifest, TheGroupFormMapsOntoOneRole) {
   const JobSpec spec = load(job_with(kGroupForm)).jobs[0].spec;
   EXPECT_EQ(spec.name, "rl.cartpole");
   EXPECT_EQ(spec.family, JobFamily::Group);
-  EXPECT_EQ(spec.group, "xxx");
+  EXPECT_EQ(*spec.group, "xxx");
   EXPECT_EQ(spec.priority, 100);
   EXPECT_TRUE(spec.preemptible);
   EXPECT_EQ(spec.backoff_limit, 0) << "a failed worker fails the job";

@@ -63,10 +63,10 @@ TEST(BatsimReader, KeepsIdsAsTheyAreWritten) {
   ASSERT_TRUE(jobs);
   const ModelJob first = jobs->make(0, 1);  // By submission.
   EXPECT_EQ(first.spec->name, "default.seven-7");
-  EXPECT_EQ(first.label, "Seven_7");
+  EXPECT_EQ(*first.label, "Seven_7");
   EXPECT_EQ(first.spec->roles[0].bundle.devices, 0) << "a job of no host takes no device";
   const ModelJob second = jobs->make(1, 1);
-  EXPECT_EQ(second.label, "");
+  EXPECT_EQ(*second.label, "");
   EXPECT_EQ(second.spec->roles[0].min_replicas, 2);
   EXPECT_EQ(second.spec->run_deadline, Duration::seconds(3));
   EXPECT_EQ(second.spec->estimate, Duration::seconds(3));

@@ -62,8 +62,8 @@ std::vector<sim::ModelJob> random_jobs(Random& random) {
   std::vector<sim::ModelJob> jobs;
   for (std::uint32_t j = 0; j < kJobs; ++j) {
     JobSpec spec = job("j" + std::to_string(j)).elastic(1, 4).recovery(kScopes[j]).spec();
-    spec.failover.hang_after = Duration::seconds(15);
-    spec.failover.straggler_factor = 2;
+    spec.failover.edit().hang_after = Duration::seconds(15);
+    spec.failover.edit().straggler_factor = 2;
     jobs.push_back(modelled(spec, kUnits));
     (void)random;
   }

@@ -83,7 +83,7 @@ TEST(WorkerFaults, AFaultStrikesAsOftenAsItSays) {
 
 TEST(WorkerFaults, AHungWorkerStopsTheWorkAndIsNoticedAfterTheJobsTime) {
   JobSpec spec = train(2);
-  spec.failover.hang_after = Duration::seconds(15);
+  spec.failover.edit().hang_after = Duration::seconds(15);
   WorldHarness world = two_workers({worker_fault(10, FaultKind::Hang, 1)}, spec);
   world.pass_to(0);
   world.start(1, 0, 1);
@@ -100,7 +100,7 @@ TEST(WorkerFaults, AHungWorkerStopsTheWorkAndIsNoticedAfterTheJobsTime) {
 
 TEST(WorkerFaults, AHangThatEndsInTimeIsNotNoticed) {
   JobSpec spec = train(2);
-  spec.failover.hang_after = Duration::seconds(15);
+  spec.failover.edit().hang_after = Duration::seconds(15);
   scenarios::Fault hang = worker_fault(10, FaultKind::Hang, 1);
   hang.lasting = Duration::seconds(5);
   WorldHarness world = two_workers({hang}, spec);
@@ -180,7 +180,7 @@ TEST(WorkerFaults, ASlowWorkerSlowsItsWholeJob) {
 
 TEST(WorkerFaults, AStragglerIsSuspectedOnce) {
   JobSpec spec = train(3);
-  spec.failover.straggler_factor = 2;
+  spec.failover.edit().straggler_factor = 2;
   std::vector<scenarios::Fault> faults;
   for (const double factor : {1.5, 3.0, 4.0}) {
     faults.push_back(worker_fault(10 * factor, FaultKind::Slow, 2));
@@ -198,7 +198,7 @@ TEST(WorkerFaults, AStragglerIsSuspectedOnce) {
 
 TEST(WorkerFaults, AllWorkersAsSlowAreNoStragglers) {
   JobSpec spec = train(2);
-  spec.failover.straggler_factor = 2;
+  spec.failover.edit().straggler_factor = 2;
   std::vector<scenarios::Fault> faults{worker_fault(10, FaultKind::Slow, 0),
                                        worker_fault(10, FaultKind::Slow, 1)};
   for (scenarios::Fault& fault : faults) fault.factor = 3;

@@ -49,7 +49,7 @@ std::string facts_of(const JobState& job) {
       << ", generation " << row.generation.value << ", devices " << row.devices_held << ", workers "
       << job.workers.size() << ", restarts " << row.restarts << ", reschedules " << row.reschedules
       << ", preemptions " << row.preemptions << ", node losses " << row.node_losses
-      << ", keys profiled " << job.profilings.size() << "\n";
+      << ", keys profiled " << job.profilings->size() << "\n";
   return out.str();
 }
 
@@ -60,17 +60,17 @@ std::string seating_facts_of(const JobState& job) {
     out << "  " << worker.role.value << "/" << worker.local_rank << " on node " << worker.node.value
         << ", devices " << worker.devices << ", hardware " << worker.hardware << ", share "
         << worker.share.thousandths << ", first port " << worker.first_port << "\n";
-  out << "  sizes with seats " << job.seats.size() << "\n";
+  out << "  sizes with seats " << job.seats->size() << "\n";
   return out.str();
 }
 
 /// What version 4 knows of the origin of a job's size, and of what failed.
 std::string failure_facts_of(const JobState& job) {
   std::ostringstream out;
-  const JobFailover& failover = job.failover;
+  const JobFailover& failover = *job.failover;
   out << "  sized by its user " << job.sized_by_user << ", limit passed by " << failover.limit_rank
       << ", refused " << failover.refused_rank << " on node " << failover.refused_by.value << "\n";
-  for (const WorkerFailure& failure : job.failures)
+  for (const WorkerFailure& failure : *job.failures)
     out << "  failed " << failure.local_rank << " on node " << failure.node.value << " at "
         << failure.at.ns << " ns: " << to_string(failure.reason) << ", exit code "
         << failure.exit_code << "\n";
@@ -95,7 +95,7 @@ std::string facts_of(const State& state, std::uint16_t version) {
   }
   state.for_each_job([&](const JobState& job) {
     out << facts_of(job);
-    if (version >= 2) out << failover_facts_of(job.failover);
+    if (version >= 2) out << failover_facts_of(*job.failover);
     if (version >= 3) out << seating_facts_of(job);
     if (version >= 4) out << failure_facts_of(job);
   });
