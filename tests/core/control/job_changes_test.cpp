@@ -43,7 +43,8 @@ TEST(Change, WhatTheControllerAloneActsByIsTakenOverAtOnce) {
 TEST(Change, NamesWhatDiffersFromTheFirstFieldOfARecordOn) {
   const JobSpec has = job("a").spec();
   JobSpec wanted = has;
-  wanted.failover.mode = has.failover.mode == RecoveryMode{} ? RecoveryMode{1} : RecoveryMode{};
+  wanted.failover.edit().mode =
+      has.failover->mode == RecoveryMode{} ? RecoveryMode{1} : RecoveryMode{};
   const auto changes = changes_between(has, wanted);
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].field, "failover.mode");

@@ -71,8 +71,8 @@ TEST(Relaunch, OnlyReplacedNodesCountAndAreFencedAndForgiven) {
 TEST(Relaunch, ANodeThatNoRelaunchWasAskedForIsLeftAsItIs) {
   Relaunch r;
   r.h.cluster.kill_node(NodeId{0});
-  r.h.step(NodesRelaunched{r.id, r.h.job(r.id).failover.open.number, {NodeId{1}, NodeId{0}}, {}});
-  EXPECT_EQ(r.h.job(r.id).failover.nodes_relaunched, 1u);
+  r.h.step(NodesRelaunched{r.id, r.h.job(r.id).failover->open.number, {NodeId{1}, NodeId{0}}, {}});
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 1u);
   EXPECT_TRUE(usable(r.h, 1));
   EXPECT_FALSE(usable(r.h, 0));
 }

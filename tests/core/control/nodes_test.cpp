@@ -296,8 +296,8 @@ TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {
   h.cluster.processes.clear();
   h.step(NodeReturned{NodeId{0}, {}, after});
   EXPECT_EQ(h.row(id).reschedules, 1u);
-  ASSERT_FALSE(h.job(id).failures.empty());
-  EXPECT_EQ(h.job(id).failures[0].exit_code, 0);
+  ASSERT_FALSE(h.job(id).failures->empty());
+  EXPECT_EQ(h.job(id).failures->front().exit_code, 0);
 }
 
 TEST(Takeover, AJobWhoseWorkersHaveAllSucceededMeanwhileIsDoneAtOnce) {

@@ -89,7 +89,7 @@ TEST_F(LeaderTest, OrdersWaitForTheRegistrationAndFollowTheLeaseAndWhatTheyNeed)
 
 TEST_F(LeaderTest, AMeasurementIsASignOfLife) {
   JobBuilder builder("trains");
-  builder.raw().failover.hang_after = Duration::seconds(5);
+  builder.raw().failover.edit().hang_after = Duration::seconds(5);
   const JobId id = h_.running(builder, 1, {on(0, 1)});
   StreamsInTest streams;
   Leader next(Epoch{1}, h_.controller.state(), Settings{}, 2, at(0), Duration::zero(), streams);
