@@ -72,8 +72,7 @@ class Results:
 def run_step(tree, step, number: int, processor_s: float, wall_s: float) -> tuple:
     """Runs a step under a mutant, 0: none; its kill or None, and the processor time it took."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as said:
-        words = [tree.program(step.words[0])] + [
-            folder if word == "FOLDER" else word for word in step.words[1:]]
+        words = [tree.program(step.words[0]), *step.words_in(tree.tree, folder)]
         environment = {name: value for name, value in os.environ.items() if name != "ORRERY_MUTANT"}
         if number:
             environment["ORRERY_MUTANT"] = str(number)

@@ -11,8 +11,6 @@ import json
 import pathlib
 import re
 
-import places
-
 # Test programs of core by their cost, measured: the first take tenths of a second, the last some.
 UNIT = ("test_control", "test_agent", "test_leader", "test_driver", "test_nodecheck", "test_placer",
         "test_workers", "test_status", "test_agent_property", "test_leader_memory",
@@ -23,10 +21,6 @@ OWN = {"agent": ("test_agent", "test_agent_property"), "leader": ("test_leader",
 # Every scenario of these folders, but one that reads a trace from beside the project.
 SCENARIO_FOLDERS = ("lifecycle", "failover", "placement", "negative")
 NEEDS_A_TRACE = "scenarios/failover/lanl_month.yaml"
-SCENARIOS = tuple(sorted(
-    path.relative_to(places.ROOT).as_posix() for folder in SCENARIO_FOLDERS
-    for path in (places.ROOT / "scenarios" / folder).glob("*.yaml")
-    if path != places.ROOT / NEEDS_A_TRACE))
 # Seeds of the first storms, from..to; survivors get the rest in pieces.
 FIRST_SEEDS = ((1, 100), (101, 1000), (1001, 3000))
 LAST_SEEDS = ((3001, 8000), (8001, 14000), (14001, 20000))
@@ -43,10 +37,24 @@ SIGXCPU = 24
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A program with its arguments; FOLDER in them stands for an empty folder of this run."""
+    """A program with its arguments.
+
+    FOLDER among them stands for an empty folder of this run, SCENARIOS for those of the tree.
+    """
     name: str
     net: str  # "unit", "scenario" or "storm".
     words: tuple
+
+    def words_in(self, tree: pathlib.Path, folder: str) -> list:
+        """The arguments, to be run in `tree`."""
+        stands_for = {"FOLDER": [folder], "SCENARIOS": scenarios(tree)}
+        return [one for word in self.words[1:] for one in stands_for.get(word, [word])]
+
+
+def scenarios(tree: pathlib.Path) -> list:
+    return sorted(path.relative_to(tree).as_posix() for folder in SCENARIO_FOLDERS
+                  for path in (tree / "scenarios" / folder).glob("*.yaml")
+                  if path != tree / NEEDS_A_TRACE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +76,7 @@ def storm(first: int, last: int) -> Step:
 
 SCENARIO_STEPS = (
     Step("test_scenario", "scenario", ("test_scenario", "--gtest_brief=1", "--gtest_fail_fast")),
-    Step("orrery test", "scenario", ("orrery", "test", *SCENARIOS)))
+    Step("orrery test", "scenario", ("orrery", "test", "SCENARIOS")))
 STORMS = tuple(storm(*seeds) for seeds in FIRST_SEEDS)
 LAST_STORMS = tuple(storm(*seeds) for seeds in LAST_SEEDS)
 
@@ -111,14 +119,18 @@ def judged(step: Step, code: int, out: str, *, timed_out: bool) -> Kill | None:
     found = FAILED_CASE.search(out) or UNMET.search(out)
     if found:
         return Kill("test", found.group(1)[:160])
-    return Kill("crash", f"ended with {code}: {out.strip()[-120:]}")
+    return crash(code, out)
+
+
+def crash(code: int, out: str) -> Kill:
+    return Kill("crash", f"ended with {code}: {' '.join(out.split())[-120:]}")
 
 
 def storm_kill(code: int, out: str) -> Kill:
     try:
         first = json.loads(out)["failures"][0]
     except (ValueError, KeyError, IndexError):
-        return Kill("crash", f"ended with {code}: {out.strip()[-120:]}")
+        return crash(code, out)
     text = f"seed {first['seed']}: {first['kind']}: {first['text']}"[:160]
     how = {"invariant": "invariant", "process_ended": "crash"}.get(first["kind"], "test")
     if how == "crash" and ENDED_BY_TIME.search(first["text"]):

@@ -40,7 +40,8 @@ class Judging(unittest.TestCase):
         self.assertEqual(failed, nets.Kill("test", "Agent.Fences"))
         broken = nets.judged(TEST, 3, "orrery: invariant broken: a claim\n", timed_out=False)
         self.assertEqual(broken.how, "invariant")
-        self.assertEqual(nets.judged(TEST, -11, "", timed_out=False).how, "crash")
+        self.assertEqual(nets.judged(TEST, -11, "a\n  b\n", timed_out=False),
+                         nets.Kill("crash", "ended with -11: a b"))
         self.assertIsNone(nets.judged(TEST, 0, "[  PASSED  ]", timed_out=False))
 
     def test_takes_both_limits_for_a_loop_without_end(self):
@@ -89,6 +90,15 @@ class Running(unittest.TestCase):
         for number, passes in ((0, True), (7, True), (8, False)):
             kill, _ = campaign.run_step(self.tree, TEST, number, 60, 600)
             self.assertEqual(kill is None, passes, number)
+
+    def test_runs_the_scenarios_of_the_mutated_tree(self):
+        (self.tree.tree / "scenarios/failover").mkdir(parents=True)
+        for name in ("here", "lanl_month"):
+            (self.tree.tree / f"scenarios/failover/{name}.yaml").touch()
+        steps = {step.name: step for step in nets.every_step()}
+        self.assertEqual(steps["orrery test"].words_in(self.tree.tree, "out"),
+                         ["test", "scenarios/failover/here.yaml"])
+        self.assertEqual(STORM.words_in(self.tree.tree, "out")[-1], "out")
 
     def test_ends_a_loop_by_its_processor_time(self):
         self.program("while :; do :; done")
