@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 
 #include "core/control/reports.hpp"
 #include "core/job/phase.hpp"
@@ -86,7 +85,6 @@ constexpr std::array<Act, kTimerKinds> kActs{
     plain<give_up_unknown>,  // Contact
 };
 static_assert(std::find(kActs.begin(), kActs.end(), nullptr) == kActs.end(), "one for each kind");
-static_assert(static_cast<std::size_t>(TimerKind::Contact) + 1 == kTimerKinds, "a name for each");
 
 // What the sole timer of the job in its phase is for.
 TimerKind kind_of_sole(const JobState& job) {
