@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -286,6 +288,19 @@ TEST(Takeover, PlacesThatMovedAreToldBeforeALostStartIsGivenAgain) {
   ASSERT_EQ(h.orders.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<UpdateMembership>(h.orders[0]));
   EXPECT_TRUE(std::holds_alternative<StartWorkers>(h.orders[1]));
+}
+
+TEST(Takeover, PlacesAreToldOnceHoweverManyStartsAreGivenAgain) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.running(job("a").elastic(2, 6), 4, {on(0, 2), on(1, 2)});
+  const Sequence before = h.controller.state().sequence;
+  h.plan(grant(id, 6));
+  h.cluster.kill_node(NodeId{2});
+  h.step(NodeReturned{NodeId{2}, {}, before});
+  const auto given = [&](auto is) { return std::count_if(h.orders.begin(), h.orders.end(), is); };
+  EXPECT_EQ(given([](const CommandBody& o) { return std::holds_alternative<StartWorkers>(o); }), 2);
+  EXPECT_EQ(given([](const CommandBody& o) { return std::holds_alternative<UpdateMembership>(o); }),
+            1);
 }
 
 TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {
