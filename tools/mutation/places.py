@@ -167,9 +167,11 @@ class Finder:
             if self.of(cursor).startswith("if constexpr"):
                 children = [child for child in children if child.kind.is_statement()]
             else:
+                children = self.without_planted(children)
                 self.branch(cursor, children)
         elif kind == kinds.CONDITIONAL_OPERATOR and children:
             self.negated(children[0])
+            children = self.without_planted(children)
         elif kind == kinds.RETURN_STMT:
             self.returned(cursor, children)
         elif kind == kinds.CONTINUE_STMT:
@@ -184,6 +186,11 @@ class Finder:
             self.operator(cursor, children)
         for child in children:
             self.visit(child)
+
+    def without_planted(self, children) -> list:
+        """A condition's branches but the one that a planted bug alone takes."""
+        is_bug = PLANTED.fullmatch(self.of(children[0])) and "!" not in self.of(children[0])
+        return children[2:] if is_bug else children
 
     def statements(self, children) -> None:
         kinds = libclang.CursorKind

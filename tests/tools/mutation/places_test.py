@@ -58,6 +58,11 @@ void set(int& out, bool twice) {
   if (twice) out += 10;
   else out = 20;
 }
+constexpr bool planted(Color) { return false; }
+int charged(int n) {
+  if (planted(Color::Red)) n += 5;
+  return n * (planted(Color::Red) ? 7 : 1);
+}
 void show(int x) { std::printf("%d ", x); }
 void pass(int x) { return show(x); }
 int main() {
@@ -69,12 +74,13 @@ int main() {
   std::printf("has %d%d\\n", has(""), has("a"));
   std::printf("last %d\\n", last({1, 3, 2}));
   std::printf("set %d %d\\n", once, more);
+  std::printf("charged %d\\n", charged(4));
   pass(4);
 }
 """
 
 AS_IT_IS = {"less": "100", "both": "ynnn", "sum": "8", "has": "01", "last": "3", "set": "20 11",
-            "show": "4"}
+            "charged": "4", "show": "4"}
 
 # Function, line, original, what it becomes, and what is printed for that function with it.
 EXPECTED = [
@@ -103,8 +109,11 @@ EXPECTED = [
     ("set", 36, "out = 20;", "", "1 11"),
     ("set", 36, "20", "21", "21 11"),
     ("set", 36, "20", "19", "19 11"),
-    ("show", 38, 'std::printf("%d ", x);', "", ""),
-    ("show", 39, "return show(x);", "return;", ""),
+    ("charged", 41, "n * (planted(Color::Red) ? 7 : 1)", "n / (planted(Color::Red) ? 7 : 1)", "4"),
+    ("charged", 41, "1", "2", "8"),
+    ("charged", 41, "1", "0", "0"),
+    ("show", 43, 'std::printf("%d ", x);', "", ""),
+    ("show", 44, "return show(x);", "return;", ""),
 ]
 
 
@@ -139,7 +148,7 @@ class Places(unittest.TestCase):
                 for change in place.changes]
 
     def test_finds_every_place_and_nothing_in_comments_texts_macros_and_constants(self):
-        wanted = [(function if line != 39 else "pass", line, original, mutant)
+        wanted = [(function if line != 44 else "pass", line, original, mutant)
                   for function, line, original, mutant, _ in EXPECTED]
         self.assertEqual(sorted(self.found(self.mutated())), sorted(wanted))
 
@@ -166,7 +175,7 @@ class Places(unittest.TestCase):
             return outputs(done.stdout)
 
         self.assertEqual(printed(0), AS_IT_IS)
-        expected = {(function if line != 39 else "pass", line, original, mutant): (function, value)
+        expected = {(function if line != 44 else "pass", line, original, mutant): (function, value)
                     for function, line, original, mutant, value in EXPECTED}
         number_of, first = mutated.numbered(1), 0
         for place in mutated.places:
