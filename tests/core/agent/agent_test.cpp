@@ -340,6 +340,24 @@ TEST_F(AgentTest, RepeatsEndsAndReadinessWhenAControllerTakesOver) {
   EXPECT_THAT(out_.reports, IsEmpty());
 }
 
+TEST_F(AgentTest, RemembersAsManyEndsAsItsBoundAndForgetsTheOldest) {
+  AgentSettings two = settings();
+  two.ended_max = 2;
+  agent_ = Agent(two);
+  lease(0);
+  run_ready(7, 3, 1);
+  for (const std::uint32_t n : {1U, 0U}) step(WorkerExited{worker(7, n), 0}, 2);
+  step(EpochAnnounced{Epoch{2}}, 3);
+  ASSERT_THAT(out_.reports, SizeIs(2)) << "that rank 2 is ready, and both ends in one range";
+  EXPECT_EQ(out_.reports[1].fact, WorkerFact::Exited);
+  EXPECT_EQ(out_.reports[1].count, 2U);
+  step(WorkerExited{worker(7, 2), 0}, 4);
+  step(EpochAnnounced{Epoch{3}}, 5);
+  ASSERT_THAT(out_.reports, SizeIs(2));
+  EXPECT_EQ(out_.reports[0].first, Rank{0});
+  EXPECT_EQ(out_.reports[1].first, Rank{2}) << "rank 1 ended first";
+}
+
 TEST_F(AgentTest, ARestartedAgentAdoptsTheNewestStartOfEachSlot) {
   AgentRestarted found;
   found.epoch = Epoch{3};

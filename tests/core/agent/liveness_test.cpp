@@ -241,6 +241,20 @@ TEST_F(LivenessTest, AnotherEpochRenewsNothing) {
   EXPECT_EQ(liveness_.renewals(), 0U);
 }
 
+TEST_F(LivenessTest, AJobsProfilingHasNoMoreKeysThanItsBound) {
+  constexpr std::size_t kMax = 64;
+  ProfilingChanged measured{JobId{7}, Generation{1}, Rank{0}, {}};
+  for (std::size_t i = 0; i <= kMax; ++i) measured.values.push_back({"key" + std::to_string(i), 1});
+  liveness_.profiled(measured, edges_);
+  const auto* changed = only_edge<ProfilingChanged>();
+  ASSERT_NE(changed, nullptr);
+  EXPECT_THAT(changed->values, SizeIs(kMax));
+  edges_.clear();
+  measured.values = {{"key0", 2}};
+  liveness_.profiled(measured, edges_);
+  EXPECT_NE(only_edge<ProfilingChanged>(), nullptr) << "a key that is known may change";
+}
+
 TEST_F(LivenessTest, OnlyProfilingsThatDifferBecomeEdges) {
   const ProfilingChanged first{
       JobId{7}, Generation{1}, Rank{0}, {{"step_time_s", 0.5}, {"throughput", 10}}};

@@ -139,6 +139,25 @@ TEST(LimitReached, NamesTheWorkerAndItsNode) {
                 std::to_string(rank) + " on n1 ended with exit code 1");
 }
 
+TEST(Status, TellsEveryCounterOfItsJob) {
+  ControllerHarness h({nodes_of(1, 2)});
+  JobState job_state = h.job(h.running(job("a"), 1));
+  job_state.row.generation = Generation{9};
+  job_state.row.restarts = 1;
+  job_state.row.reschedules = 2;
+  job_state.row.preemptions = 3;
+  job_state.row.node_losses = 4;
+  const JobStatus status = status_of(h.controller.state(), job_state);
+  EXPECT_EQ(status.name, "default.a");
+  EXPECT_EQ(status.phase, JobPhase::Running);
+  EXPECT_EQ(status.devices, 1);
+  EXPECT_EQ(status.generation, Generation{9});
+  EXPECT_EQ(status.restarts, 1u);
+  EXPECT_EQ(status.reschedules, 2u);
+  EXPECT_EQ(status.preemptions, 3u);
+  EXPECT_EQ(status.node_losses, 4u);
+}
+
 TEST(Allocation, HasAllRolesByTheNamesOfNodes) {
   NodeGroup group = nodes_of(2, 2);
   group.node_names = {"n0", "n1"};

@@ -162,6 +162,7 @@ TEST(Failures, AProgramThatIsNotThereEndsTheJobAtOnceAndSaysWhatAndWhere) {
   EXPECT_EQ(h.job(id).reason, Reason::CannotStart);
   EXPECT_EQ(h.row(id).restarts, 0u);
   const JobStatus status = status_of(h.controller.state(), h.job(id));
+  EXPECT_EQ(status.reason, Reason::CannotStart);
   EXPECT_THAT(status.message,
               testing::HasSubstr("worker 1 of role worker cannot be started on node "));
   EXPECT_THAT(status.message, testing::HasSubstr(refused.why));

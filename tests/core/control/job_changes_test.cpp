@@ -40,6 +40,17 @@ TEST(Change, WhatTheControllerAloneActsByIsTakenOverAtOnce) {
   EXPECT_EQ(h.row(id).reschedules, 0u) << "its workers know nothing of it";
 }
 
+TEST(Change, NamesWhatDiffersFromTheFirstFieldOfARecordOn) {
+  const JobSpec has = job("a").spec();
+  JobSpec wanted = has;
+  wanted.failover.edit().mode =
+      has.failover->mode == RecoveryMode{} ? RecoveryMode{1} : RecoveryMode{};
+  const auto changes = changes_between(has, wanted);
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].field, "failover.mode");
+  EXPECT_FALSE(changes[0].in_place);
+}
+
 TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId first = h.submit(job("a"));
@@ -47,6 +58,15 @@ TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
   EXPECT_EQ(h.controller.state().waiting.front(), first);
   h.step(changed(second, job("b").priority(100)));
   EXPECT_EQ(h.controller.state().waiting.front(), second);
+}
+
+TEST(Change, TellsPoliciesThatAnythingMayHaveChanged) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a"));
+  h.controller.take_touched();
+  h.step(changed(id, job("a").priority(100)));
+  EXPECT_FALSE(h.controller.take_touched().complete);
+  EXPECT_TRUE(h.controller.take_touched().complete) << "once";
 }
 
 TEST(Change, GoesBackToAnOlderFileAfterScaling) {

@@ -68,6 +68,21 @@ TEST(Relaunch, OnlyReplacedNodesCountAndAreFencedAndForgiven) {
   EXPECT_TRUE(usable(r.h, 0));
 }
 
+TEST(Relaunch, ANodeThatNoRelaunchWasAskedForIsLeftAsItIs) {
+  Relaunch r;
+  r.h.cluster.kill_node(NodeId{0});
+  r.h.step(NodesRelaunched{r.id, r.h.job(r.id).failover->open.number, {NodeId{1}, NodeId{0}}, {}});
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 1u);
+  EXPECT_TRUE(usable(r.h, 1));
+  EXPECT_FALSE(usable(r.h, 0));
+}
+
+TEST(Relaunch, AnAnswerForAJobThatIsNotKnownIsTold) {
+  ControllerHarness h({nodes_of(1, 2)});
+  h.step(NodesRelaunched{JobId{9}, 1, {NodeId{0}}, {}});
+  EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
+}
+
 TEST(Relaunch, WithoutAReplacementNothingIsForgiven) {
   Relaunch r;
   r.answer({});
@@ -233,6 +248,16 @@ TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   h.node_up(0);
   EXPECT_TRUE(usable(h, 0));
+}
+
+TEST(Leaving, ANodeThatReturnsAfterItsTimeStaysAndIsWaitedForNoLonger) {
+  ControllerHarness h({nodes_of(1, 2)});
+  h.step(NodeLeaving{NodeId{0}, h.now + Duration::seconds(20)});
+  h.pass(Duration::seconds(20));
+  EXPECT_FALSE(h.controller.next_deadline().is_never());
+  h.node_up(0);
+  EXPECT_TRUE(usable(h, 0));
+  EXPECT_TRUE(h.controller.next_deadline().is_never());
 }
 
 // Its leader's clock was set back, or its time was extended: there is no report that it stays.

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -288,6 +290,19 @@ TEST(Takeover, PlacesThatMovedAreToldBeforeALostStartIsGivenAgain) {
   EXPECT_TRUE(std::holds_alternative<StartWorkers>(h.orders[1]));
 }
 
+TEST(Takeover, PlacesAreToldOnceHoweverManyStartsAreGivenAgain) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.running(job("a").elastic(2, 6), 4, {on(0, 2), on(1, 2)});
+  const Sequence before = h.controller.state().sequence;
+  h.plan(grant(id, 6));
+  h.cluster.kill_node(NodeId{2});
+  h.step(NodeReturned{NodeId{2}, {}, before});
+  const auto given = [&](auto is) { return std::count_if(h.orders.begin(), h.orders.end(), is); };
+  EXPECT_EQ(given([](const CommandBody& o) { return std::holds_alternative<StartWorkers>(o); }), 2);
+  EXPECT_EQ(given([](const CommandBody& o) { return std::holds_alternative<UpdateMembership>(o); }),
+            1);
+}
+
 TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.submit(job("a").replicas(2));
@@ -296,6 +311,8 @@ TEST(Takeover, AListFromAfterAnOrderMaySayThatItsWorkerIsGone) {
   h.cluster.processes.clear();
   h.step(NodeReturned{NodeId{0}, {}, after});
   EXPECT_EQ(h.row(id).reschedules, 1u);
+  ASSERT_FALSE(h.job(id).failures->empty());
+  EXPECT_EQ(h.job(id).failures->front().exit_code, 0);
 }
 
 TEST(Takeover, AJobWhoseWorkersHaveAllSucceededMeanwhileIsDoneAtOnce) {

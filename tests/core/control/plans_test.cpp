@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/random.hpp"
+#include "core/control/state_view.hpp"
 #include "core/record/version.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -153,6 +154,38 @@ TEST(Plans, TooManyReplicasAreClippedToTheMaximum) {
   const JobId id = h.running(job("a").elastic(1, 3), 7);
   EXPECT_EQ(h.row(id).replicas, 3);
   EXPECT_EQ(h.ignored(NoticeKind::GrantClipped, Ignored::UnknownJob), 1u);
+}
+
+TEST(Plans, AGrantMayNameTheRoleThatThePolicySizes) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").elastic(1, 4));
+  Plan named = grant(id, 3);
+  named.grants[0].role = RoleIndex{0};
+  h.plan(named);
+  EXPECT_EQ(h.row(id).replicas, 3);
+}
+
+TEST(Plans, TheViewTellsTheNodesOfEachRole) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8).role("b", 2), 5, {on(0, 3), on(1, 2)});
+  const StateView view(h.controller.state(), {}, false);
+  std::vector<NodeCount> nodes{on(7, 1)};
+  view.append_nodes(id, RoleIndex{0}, nodes);
+  EXPECT_THAT(nodes, ElementsAre(on(7, 1), on(0, 3), on(1, 2))) << "behind what is there";
+  nodes.clear();
+  view.append_nodes(id, RoleIndex{1}, nodes);
+  EXPECT_THAT(nodes, ElementsAre(on(1, 2)));
+}
+
+TEST(Plans, AJobThatStartsCanBePreempted) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.submit(job("a").elastic(2, 4));
+  h.plan(grant(id, 2));
+  ASSERT_EQ(h.phase(id), JobPhase::Starting);
+  h.plan(grant(id, 0));
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
+  h.stop_all();
+  EXPECT_EQ(h.phase(id), JobPhase::Pending);
 }
 
 TEST(Plans, AnElasticJobStartsAtItsMinimumWhereMoreHasNoRoom) {

@@ -80,6 +80,26 @@ TEST(Seating, ATakenSeatIsWaitedFor) {
   EXPECT_EQ(h.phase(second), JobPhase::Running);
 }
 
+TEST(Seating, OldRulesLeaveAJobAsItIsWhoseNewSeatsAreTaken) {
+  Settings settings;
+  settings.rules = 0;
+  ControllerHarness h({nodes_of(1, 8)}, settings);
+  const JobId grows = h.running(sized("a"), 2);
+  h.running(pinned("b", 2, "2-3"), 2);
+  h.plan(grant(grows, 4));
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
+  EXPECT_EQ(h.phase(grows), JobPhase::Running);
+  EXPECT_EQ(h.row(grows).replicas, 2);
+}
+
+TEST(Seating, ANodeOfSixtyFourDevicesOffersEachOfThem) {
+  ControllerHarness h({nodes_of(1, 64), nodes_of(1, 63)});
+  const std::vector<vcluster::NodeOffer> offers = node_offers(h.controller.state());
+  ASSERT_EQ(offers.size(), 2u);
+  EXPECT_EQ(offers[0].all_devices, ~std::uint64_t{0});
+  EXPECT_EQ(offers[1].all_devices, ~std::uint64_t{0} >> 1);
+}
+
 TEST(Seating, PoliciesSeeWhetherTheSeatsAreFree) {
   ControllerHarness h({nodes_of(1, 4)});
   h.running(pinned("a", 1, "3"), 1);

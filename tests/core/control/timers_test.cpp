@@ -187,6 +187,31 @@ TEST(Changes, WaitForPlacesWithinTheBackoffLimit) {
   EXPECT_EQ(run.h.job(run.blocked).reason, Reason::BackoffLimitReached);
 }
 
+TEST(Rules, OlderRulesKillAgainOnlyAfterAnotherGrace) {
+  Settings older;
+  older.rules = 2;
+  ControllerHarness h({nodes_of(1, 1)}, older);
+  const JobId id = h.running(drains_for("a", Duration::seconds(20)), 1);
+  h.step(StopRequested{0, id});
+  const Instant first = h.job(id).timers.at(TimerKind::Sole);
+  h.pass(first - h.now);
+  EXPECT_EQ(h.job(id).timers.at(TimerKind::Sole), first + Duration::seconds(20) + older.node_lease);
+}
+
+TEST(Rules, TheOneTimerOfOlderRulesIsTheDeadlineOfAStart) {
+  Settings older;
+  older.rules = 2;
+  ControllerHarness h({nodes_of(2, 1)}, older);
+  JobBuilder late = job("late").limit(0);
+  late.raw().start_deadline = Duration::seconds(30);
+  const JobId id = h.submit(late);
+  h.plan(grant(id, 1));
+  h.pass(Duration::seconds(29));
+  EXPECT_EQ(h.phase(id), JobPhase::Starting);
+  h.pass(Duration::seconds(1));
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+}
+
 TEST(Rules, TheOneTimerOfOlderRulesBecomesThoseOfItsKinds) {
   Settings older = kills_within(Duration::seconds(60));
   older.rules = 2;

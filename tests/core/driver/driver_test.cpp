@@ -416,6 +416,22 @@ TEST_F(DriverTest, AJournalWhosePlacerIsNotThereIsNotReplayed) {
             "most_free/1; use the program that wrote the journal, or a newer one");
 }
 
+TEST_F(DriverTest, ARecordOfANewerVersionEndsTheReplayWithAReason) {
+  ByteWriter bytes;
+  encode(Event{{}, {}, Origin::External, EpochStarted{Epoch{1}, {}}}, bytes);
+  Digester digester(Digest{});
+  digester.update(bytes.bytes());
+  StoredRecord record{Sequence{1}, digester.finish(), bytes.bytes()};
+  record.version = kRecordVersion + 1;
+  MemoryStore store;
+  ASSERT_TRUE(store.append(Epoch{1}, {{record}}));
+  Controller other;
+  const auto end = replay(store, other);
+  ASSERT_FALSE(end.has_value());
+  EXPECT_THAT(end.errors()[0].text(),
+              testing::HasSubstr("version " + std::to_string(kRecordVersion + 1)));
+}
+
 TEST_F(DriverTest, AStoreThatCannotSyncLetsNoOrderOut) {
   SlowStore store;
   open(store);

@@ -87,6 +87,21 @@ TEST_F(LeaderTest, OrdersWaitForTheRegistrationAndFollowTheLeaseAndWhatTheyNeed)
   EXPECT_EQ(leader_.entries().waiting, 1u) << "of the other node";
 }
 
+TEST_F(LeaderTest, AMeasurementIsASignOfLife) {
+  JobBuilder builder("trains");
+  builder.raw().failover.edit().hang_after = Duration::seconds(5);
+  const JobId id = h_.running(builder, 1, {on(0, 1)});
+  StreamsInTest streams;
+  Leader next(Epoch{1}, h_.controller.state(), Settings{}, 2, at(0), Duration::zero(), streams);
+  next.establish(at(0));
+  const auto measured = [&](int seconds) {
+    next.measured({id, h_.row(id).generation, Rank{0}, {{"throughput", 10}}}, at(seconds));
+    return next.next_deadline();
+  };
+  EXPECT_EQ(measured(2), at(7));
+  EXPECT_EQ(measured(4), at(9));
+}
+
 TEST_F(LeaderTest, WhatWasToldOnAStreamIsToldOnce) {
   registered(0);
   const JobId id = granted({on(0, 2)});

@@ -131,6 +131,36 @@ TEST(FreeIndex, AShareTakesTheFullestDeviceThatHasSoMuchLeft) {
   EXPECT_TRUE(take_gang(index, share(400), 1, nodes)) << "the 300 went beside the 700";
 }
 
+TEST(FreeIndex, ReplicasByDevicesAreThoseOfEachNodeByItself) {
+  FreeIndex index;
+  for (const std::int32_t n : {8, 3, 1}) index.add(node(n));
+  EXPECT_EQ(index.replicas_by_devices(devices(2)), 5) << "4 and 1: no replica spans two nodes";
+  EXPECT_EQ(index.replicas_by_devices(devices(9)), 0);
+  index.add(node(6, 1));
+  EXPECT_EQ(index.replicas_by_devices(devices(2)), 8) << "of any model";
+  for (const std::uint16_t model : {0, 1}) {
+    Demand of_model = devices(2);
+    of_model.model = DeviceModelId{model};
+    EXPECT_EQ(index.replicas_by_devices(of_model), model == 0 ? 5 : 3);
+  }
+}
+
+TEST(FreeIndex, ATrialOfAnotherIndexBeginsWithNothingTried) {
+  FreeIndex first, second;
+  for (FreeIndex* index : {&first, &second})
+    for (int i = 0; i < 2; ++i) index->add(node(4));
+  CapacityTrial trial;
+  trial.sync(first);
+  trial.take(NodeId{1}, devices(3), 1);
+  trial.sync(second);
+  EXPECT_TRUE(trial.touched().empty());
+  const std::size_t mark = trial.mark();
+  trial.take(NodeId{0}, devices(1), 1);
+  trial.undo(mark);
+  EXPECT_EQ(trial.index().at(NodeId{0}).devices, 4);
+  EXPECT_EQ(trial.index().at(NodeId{1}).devices, 4);
+}
+
 NodeFree with_parts(std::int32_t whole, DeviceParts parts) {
   NodeFree free = node(whole);
   set_parts(free, std::move(parts));
@@ -140,6 +170,7 @@ NodeFree with_parts(std::int32_t whole, DeviceParts parts) {
 TEST(FreeIndex, TheLeastOfTwoIsTakenDeviceByDevice) {
   EXPECT_EQ(least_of(node(3), node(2)), node(2));
   EXPECT_EQ(least_of(node(2), with_parts(1, {300})), with_parts(1, {300}));
+  EXPECT_EQ(least_of(with_parts(1, {300}), node(2)), with_parts(1, {300}));
   EXPECT_EQ(least_of(with_parts(0, {200, 500}), with_parts(0, {400, 450})),
             with_parts(0, {200, 450}));
   EXPECT_EQ(least_of(with_parts(0, {500}), node(0)), node(0));

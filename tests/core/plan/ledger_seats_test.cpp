@@ -71,6 +71,15 @@ TEST_F(LedgerSeats, WhatANodeLacksNeverFits) {
   EXPECT_FALSE(ledger.seat_fits(seat(1), demand(9000), kJob, kNone));
 }
 
+TEST_F(LedgerSeats, DevicesOfAnotherModelDoNotFitAndNoDevicesDo) {
+  Demand other = demand(1000);
+  other.model = DeviceModelId{1};
+  EXPECT_FALSE(ledger.seat_fits(seat(1), other, kJob, kNone));
+  EXPECT_TRUE(ledger.seat_fits(seat(0), other, kJob, kNone));
+  other.model = kModel;
+  EXPECT_TRUE(ledger.seat_fits(seat(1), other, kJob, kNone));
+}
+
 TEST_F(LedgerSeats, ASeatOnANodeOutOfUseDoesNotFit) {
   ledger.set_usable(NodeId{0}, false);
   EXPECT_FALSE(fits(seat(1)));
