@@ -254,6 +254,13 @@ NOT_HERE = {
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",
+    "tools/mutation/mutation.py make":
+        "builds for minutes: tests/tools/mutation has a program in small",
+    "tools/mutation/mutation.py run --seed 17 --sample 500": "needs what the line before it makes",
+    "tools/mutation/mutation.py survivors": "needs what the first makes",
+    "tools/mutation/mutation.py run --again": "needs what the first makes",
+    "tools/mutation/mutation.py run --storm-only --sample 50": "needs what the first makes",
+    "ORRERY_MUTANT=1041 build-mutation/build/bin/test_control": "needs what the first makes",
     "build/bin/bench_bare_loop scenarios/scale/million_easy.yaml build/bin/orrery": "a benchmark",
     "build/bin/bench_fabric": "a benchmark",
     "build/bin/bench_messages": "a benchmark",
