@@ -245,12 +245,22 @@ Instant NodeAgent::next_deadline() const {
   return deadline;
 }
 
+/// Whether the worker's role says that its program counts as ready once it has said hello.
+bool NodeAgent::is_ready_at_hello(const WorkerRecord& worker) const {
+  const JobSpec* job = jobs_.spec(worker.job);
+  if (job == nullptr || worker.role.index() >= job->roles.size()) return false;
+  return std::ranges::any_of(job->roles[worker.role.index()].environment,
+                             [](const KeyValue& variable) {
+                               return variable.key == kReadyVariable && variable.value == "hello";
+                             });
+}
+
 void NodeAgent::take_changes(const std::vector<int>& readable) {
   table_.look(readable);
   for (const WorkerRecord& ready : table_.take_ready())
     if (agent_ && ready.said_hello)
       step_without_acting(WorkerReady{ready.name()});
-    else if (agent_)
+    else if (agent_ && !is_ready_at_hello(ready))
       step_without_acting(WorkerRuns{ready.name(), ready.environment});
   for (const WorkerEnd& end : table_.take_ends()) {
     send_notice(end);

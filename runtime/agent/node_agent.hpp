@@ -121,6 +121,7 @@ class NodeAgent {
   void act(const TellMembership& order);
   void act(const PassToSubMaster& order);
   void take_changes(const std::vector<int>& readable);
+  bool is_ready_at_hello(const WorkerRecord& worker) const;
   void take_starts(const std::vector<int>& readable);
   bool was_told_to_end(const WorkerName& worker) const;
   void send_notice(const WorkerEnd& end);

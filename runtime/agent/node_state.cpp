@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -58,8 +60,14 @@ Result<NodeState> NodeState::open(const std::string& folder) {
   return out;
 }
 
+// A machine that comes back under its name with an empty disk knows no earlier life, and the
+// controller, which does, hears nothing from what it takes for one: so lives are numbered by the
+// clock, and where that was set back, one by one.
 Status NodeState::begin_session() {
-  ++record_.session;
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+  record_.session =
+      std::max(record_.session + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(now, 0)));
   return save();
 }
 

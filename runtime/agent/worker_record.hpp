@@ -12,6 +12,10 @@
 
 namespace orrery::runtime {
 
+/// Variable of a role whose workers are ready when they say so: "hello" where a worker counts as
+/// ready once it has said hello on the agent's socket, not as soon as its program runs.
+inline constexpr std::string_view kReadyVariable = "ORRERY_READY";
+
 /// One worker as the agent started it, with its present place.
 struct WorkerRecord {
   JobId job;

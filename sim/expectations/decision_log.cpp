@@ -171,4 +171,63 @@ std::string DecisionLog::text() const {
   return text;
 }
 
+namespace {
+
+struct JobBlock {
+  std::string_view job;
+  std::vector<std::string_view> lines;
+};
+
+/// How many reports come too late to matter is the world's.
+bool is_of_one_world(std::string_view line) {
+  for (const std::string_view kind :
+       {"progress_reported", "failure_explained", "workers_changed", "profiling_changed"})
+    if (line.starts_with("ignored " + std::string(kind) + ":")) return true;
+  return false;
+}
+
+std::vector<JobBlock> blocks_of(std::string_view text) {
+  std::vector<JobBlock> blocks;
+  bool of_job = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.starts_with("  ")) {
+      of_job = line.starts_with("job ");
+      if (of_job) blocks.push_back({line.substr(4), {}});
+    } else if (of_job && !is_of_one_world(line.substr(2))) {
+      blocks.back().lines.push_back(line.substr(2));
+    }
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::vector<DecisionDifference> decision_differences(std::string_view found,
+                                                     std::string_view expected) {
+  const std::vector<JobBlock> ours = blocks_of(found);
+  std::vector<JobBlock> theirs = blocks_of(expected);
+  const auto of_job = [](const std::vector<JobBlock>& blocks, std::string_view job) {
+    return std::ranges::find(blocks, job, &JobBlock::job);
+  };
+  for (const JobBlock& block : ours)
+    if (of_job(theirs, block.job) == theirs.end()) theirs.push_back({block.job, {}});
+  std::vector<DecisionDifference> out;
+  for (const JobBlock& block : theirs) {
+    const auto mine = of_job(ours, block.job);
+    const std::vector<std::string_view> none;
+    const std::vector<std::string_view>& lines = mine == ours.end() ? none : mine->lines;
+    const auto [a, b] = std::ranges::mismatch(lines, block.lines);
+    if (a == lines.end() && b == block.lines.end()) continue;
+    DecisionDifference difference{std::string(block.job), {}, {}, {}};
+    if (a != lines.end()) difference.found = *a;
+    if (b != block.lines.end()) difference.expected = *b;
+    if (a != lines.begin()) difference.after = *std::prev(a);
+    out.push_back(std::move(difference));
+  }
+  return out;
+}
+
 }  // namespace orrery::sim

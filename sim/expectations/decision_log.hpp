@@ -63,4 +63,18 @@ class DecisionLog {
   Block cluster_;            ///< What belongs to no job.
 };
 
+/// A job about which two logs differ, with the first line that does.
+struct DecisionDifference {
+  std::string job;
+  std::string found;     ///< In the first log; empty: its block ends before.
+  std::string expected;  ///< In the other one; likewise.
+  std::string after;     ///< The last line that both have; empty: none.
+};
+
+/// How what was decided for each job in `found` differs from `expected`, both texts of logs, in the
+/// order of `expected`. What belongs to no job is not compared, for worlds differ in the edges of
+/// their nodes, nor are ignored reports, for they differ in how many come too late.
+std::vector<DecisionDifference> decision_differences(std::string_view found,
+                                                     std::string_view expected);
+
 }  // namespace orrery::sim

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tools/console/input_file.hpp"
-#include "tools/node/remains.hpp"
+#include "tools/processes/remains.hpp"
 
 namespace orrery::cli {
 namespace {

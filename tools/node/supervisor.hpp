@@ -8,7 +8,7 @@
 #include "core/base/result.hpp"
 #include "tools/console/console.hpp"
 #include "tools/console/verb.hpp"
-#include "tools/node/child_process.hpp"
+#include "tools/processes/child_process.hpp"
 
 namespace orrery::cli {
 

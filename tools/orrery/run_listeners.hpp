@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/language/spec/scenario.hpp"
+#include "sim/expectations/decision_log.hpp"
 #include "sim/expectations/expectations.hpp"
 #include "sim/reports/job_notes.hpp"
 #include "sim/reports/timeline.hpp"
@@ -88,6 +89,23 @@ class JudgeListener final : public sim::RunListener {
 
  private:
   sim::ExpectationJudge judge_;
+};
+
+/// Writes down what was decided for each job.
+class DecisionListener final : public sim::RunListener {
+ public:
+  void on_submitted(JobId job, const JobSpec& spec, const sim::JobFacts&) override {
+    log_.on_job(job, spec.name);
+  }
+
+  void on_notices(std::span<const Notice> notices, const State&, const sim::JobTable&) override {
+    for (const Notice& notice : notices) log_.on_notice(notice);
+  }
+
+  std::string text() const { return log_.text(); }
+
+ private:
+  sim::DecisionLog log_;
 };
 
 /// Watches for jobs that will never end.

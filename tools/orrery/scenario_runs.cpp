@@ -13,7 +13,7 @@
 #include "sim/expectations/expectations.hpp"
 #include "sim/run/run.hpp"
 #include "tools/console/table.hpp"
-#include "tools/local_run/local_run.hpp"
+#include "tools/orrery/cluster_parts.hpp"
 #include "tools/orrery/run_files.hpp"
 #include "tools/orrery/run_listeners.hpp"
 #include "tools/orrery/simgrid_parts.hpp"
@@ -132,17 +132,46 @@ Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
     with_parts.transport = parts->transport();
     return sim::run_model(scenario, workload, policy, with_parts);
   }
-  auto run = run_local(scenario, workload, policy, options);
-  if (!run) return run.errors();
-  return std::move(run->report);
+  return run_in_world_cluster(scenario, workload, policy, options);
+}
+
+/// What world model decides otherwise than `decided`, a decision log of another world, a sentence
+/// for each job.
+std::vector<std::string> otherwise_than_model(scenarios::Scenario scenario,
+                                              const sim::LoadedWorkload& workload,
+                                              const std::string& decided) {
+  scenario.world = scenarios::World::Model;
+  const auto policy = fresh_policy(scenario, workload.profiles());
+  if (!policy) return {policy.errors().front().text()};
+  DecisionListener in_model;
+  sim::RunOptions options;
+  options.listeners = {&in_model};
+  options.fresh_policy = [&] {
+    auto fresh = fresh_policy(scenario, workload.profiles());
+    return fresh ? std::move(*fresh) : nullptr;
+  };
+  const auto ran = sim::run_model(scenario, workload, **policy, options);
+  if (!ran) return {ran.errors().front().text()};
+  const auto quoted = [](const std::string& line) {
+    return line.empty() ? std::string("nothing more") : "'" + line + "'";
+  };
+  std::vector<std::string> out;
+  for (const sim::DecisionDifference& difference :
+       sim::decision_differences(decided, in_model.text()))
+    out.push_back(scenario.file + ":0: job " + difference.job + ": world cluster decided " +
+                  quoted(difference.found) + ", world model " + quoted(difference.expected) +
+                  (difference.after.empty() ? "" : ", after '" + difference.after + "'"));
+  return out;
 }
 
 /// Runs, and fills the answer. Returns how the run ended.
-ExitCode run_and_fill(const scenarios::Scenario& scenario,
+ExitCode run_and_fill(const scenarios::Scenario& as_written,
                       const sim::LoadedWorkload& workload,
                       const RunOutputs& outputs,
                       ChildReport& report,
                       RunAnswer& answer) {
+  const bool in_cluster = as_written.world == scenarios::World::Cluster;
+  const scenarios::Scenario scenario = in_cluster ? in_real_time(as_written) : as_written;
   auto policy = fresh_policy(scenario, workload.profiles());
   if (!policy) {
     answer.errors = policy.errors();
@@ -170,6 +199,8 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
   RunFiles kept(scenario, outputs.folder);
   options.listeners = {&progress, &stuck};
   if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
+  DecisionListener decisions;
+  if (in_cluster) options.listeners.push_back(&decisions);
   kept.listen(options.listeners);
 
   auto ran = run_in_world(scenario, workload, **policy, options);
@@ -178,6 +209,9 @@ ExitCode run_and_fill(const scenarios::Scenario& scenario,
     return ExitCode::BadInput;
   }
   ran->summary.unmet = judge.unmet();
+  if (in_cluster)
+    for (std::string& sentence : otherwise_than_model(as_written, workload, decisions.text()))
+      ran->summary.unmet.push_back(std::move(sentence));
   if (scenario.must_fail && ran->summary.unmet.empty())
     ran->summary.unmet.push_back(scenario.file +
                                  ":0: run: every expectation was met, expected one that is not");
@@ -251,7 +285,7 @@ Result<LoadedScenario> open_scenario(const std::string& path,
   auto workload = sim::LoadedWorkload::load(*scenario);
   if (!workload) append(errors, workload.errors());
   if (workload && scenario->world == scenarios::World::Cluster)
-    append(errors, unfit_for_local(*scenario, *workload));
+    append(errors, unfit_for_world_cluster(*scenario, *workload));
   if (!errors.empty()) return errors;
   workload->complete(*scenario);
   return LoadedScenario{std::move(*scenario), std::move(*workload)};

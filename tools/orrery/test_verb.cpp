@@ -242,7 +242,10 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
   for (const std::string& file : *files)
     tasks.push_back(
         [&file, &overrides](ChildReport& report) { return test_one(file, *overrides, report); });
-  const auto ends = run_with_bar(tasks, processors(), 0, "test", console);
+  // Real time is mostly waited for.
+  const bool in_real_time = arguments.value("--world") == "cluster";
+  const auto ends =
+      run_with_bar(tasks, in_real_time ? processors() * 3 : processors(), 0, "test", console);
   if (interrupted()) return ExitCode::Interrupted;
   std::vector<Verdict> verdicts;
   ExitCode worst = ExitCode::Met;

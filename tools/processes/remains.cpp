@@ -1,4 +1,4 @@
-#include "tools/node/remains.hpp"
+#include "tools/processes/remains.hpp"
 
 #include <dirent.h>
 #include <unistd.h>

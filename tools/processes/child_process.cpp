@@ -1,4 +1,4 @@
-#include "tools/node/child_process.hpp"
+#include "tools/processes/child_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,0 +1,336 @@
+#include "tools/cluster_world/cluster_run.hpp"
+
+#include <poll.h>
+
+#include <chrono>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "sim/faults/event_triggers.hpp"
+#include "sim/run/run_account.hpp"
+#include "tools/client/server_address.hpp"
+#include "tools/cluster_world/cluster_world.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using scenarios::Fault;
+using scenarios::FaultKind;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Longest wait between two looks at the journal.
+constexpr Duration kLook = Duration::milliseconds(5);
+
+/// In which all daemons must be up.
+constexpr Duration kReadyLimit = Duration::seconds(30);
+
+/// How long nothing must have happened before jobs that wait are taken to wait for ever, beside
+/// what leases take.
+constexpr Duration kPatience = Duration::seconds(2);
+
+/// How long the last words of workers and agents are waited for.
+constexpr Duration kLastWords = Duration::milliseconds(300);
+
+/// By so much what happens at an instant comes before the policy's cycle of that instant.
+constexpr Duration kBeforeCycle = Duration::milliseconds(30);
+
+/// Faults that this world can make happen.
+bool can_strike(const Fault& fault) {
+  switch (fault.kind) {
+    case FaultKind::Crash:
+    case FaultKind::Delete:
+    case FaultKind::Hang:
+    case FaultKind::Slow:
+    case FaultKind::Down:
+    case FaultKind::Up:
+    case FaultKind::AgentCrash:
+    case FaultKind::Cordon:
+    case FaultKind::Uncordon:
+    case FaultKind::ControllerPause:
+    case FaultKind::SubMasterCrash:
+      return true;
+    case FaultKind::ControllerCrash:
+      return fault.point == scenarios::CrashPoint::Anywhere;
+    default:
+      return false;
+  }
+}
+
+Duration since(SteadyClock::time_point then) {
+  return Duration{
+      std::chrono::duration_cast<std::chrono::nanoseconds>(SteadyClock::now() - then).count()};
+}
+
+Instant wall_clock() {
+  return Instant{std::chrono::duration_cast<std::chrono::nanoseconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count()};
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return Done{};
+  return Error{.file = path, .message = "cannot be written; check the disk and its rights"};
+}
+
+/// Everything of one run, in the order in which it must be made.
+class ClusterRun final : private RunObserver {
+ public:
+  ClusterRun(const scenarios::Scenario& scenario,
+             sim::JobSource& source,
+             const sim::RunOptions& options,
+             const ClusterPrograms& programs,
+             const ClusterAddresses& addresses,
+             EmulatedWorkers workers,
+             Duration period)
+      : scenario_(scenario),
+        options_(options),
+        period_(period),
+        folder_(addresses.folder),
+        worker_program_(programs.worker),
+        groups_(named_groups(scenario, addresses.ports)),
+        triggers_(scenario),
+        journal_(folder_ + "/journal.db"),
+        workers_(std::move(workers)),
+        daemons_(programs, addresses, static_cast<std::size_t>(scenario.node_count())),
+        requests_(client_options(addresses)),
+        world_(scenario,
+               source,
+               worker_program_,
+               groups_,
+               folder_,
+               daemons_,
+               workers_,
+               requests_,
+               journal_),
+        account_(journal_.state(), options, [this](std::uint64_t request) {
+          return world_.take_label(request);
+        }) {
+    journal_.set_observer(*this);
+  }
+
+  Status bring_up(const ClusterAddresses& addresses);
+  Result<RunEnd> run();
+
+  sim::RunReport close(const Policy& policy, RunEnd end) {
+    sim::RunReport report = account_.close(
+        scenario_, policy, journal_.chain(), journal_.last().value, end, now());
+    report.warnings = world_.warnings();
+    return report;
+  }
+
+ private:
+  static ClientOptions client_options(const ClusterAddresses& addresses) {
+    ClientOptions out;
+    out.server = *server_address(addresses.http_address);
+    return out;
+  }
+
+  Instant now() const { return kScenarioBegin + since(began_); }
+
+  void on_event(Sequence sequence, const Event& event) override {
+    account_.on_event(sequence, event);
+    if (triggers_.any()) triggers_.on_event(event, journal_.state());
+  }
+
+  void on_notices(std::span<const Notice> notices, const State& state) override {
+    account_.on_notices(notices, state);
+    if (triggers_.any()) triggers_.on_notices(notices, state);
+  }
+
+  void await_cycle() const;
+  void let_faults_strike();
+  bool is_over();
+  void wait() const;
+
+  const scenarios::Scenario& scenario_;
+  const sim::RunOptions& options_;
+  Duration period_;  ///< Of the policy.
+  std::string folder_;
+  std::string worker_program_;
+  std::vector<NodeGroup> groups_;
+  sim::EventTriggers triggers_;
+  JournalReader journal_;
+  EmulatedWorkers workers_;
+  Daemons daemons_;
+  Requests requests_;
+  ClusterWorld world_;
+  sim::RunAccount account_;
+  SteadyClock::time_point began_ = SteadyClock::now();
+  std::vector<sim::Strike> strikes_;
+  std::uint64_t news_ = 0;  ///< That the journal had when something happened last,
+  Instant news_at_;         ///< and when that was.
+};
+
+Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
+  const auto nodes = static_cast<std::uint32_t>(scenario_.node_count());
+  Status written = write_file(folder_ + "/controller.yaml",
+                              controller_document(scenario_, groups_, addresses));
+  for (std::uint32_t n = 0; n < nodes && written; ++n)
+    written = write_file(folder_ + "/" + node_name(NodeId{n}) + ".yaml",
+                         agent_document(groups_, NodeId{n}, addresses));
+  if (!written) return written;
+  // The clock of records less that of the run, before the first record.
+  journal_.set_origin(wall_clock(), now() - kReadyLimit);
+  if (Status started = daemons_.start_controller(); !started) return started;
+  for (std::uint32_t n = 0; n < nodes; ++n)
+    if (Status started = daemons_.start_agent(NodeId{n}); !started) return started;
+  const auto asked = SteadyClock::now();
+  const auto all_joined = [&] {
+    if (!daemons_.controller_is_ready()) return false;
+    for (std::uint32_t n = 0; n < nodes; ++n)
+      if (!daemons_.agent_is_ready(NodeId{n})) return false;
+    std::uint32_t joined = 0;
+    for (std::uint32_t n = 0; n < nodes; ++n)
+      if (journal_.state().nodes.size() > n && journal_.state().nodes[NodeId{n}.index()].heard.value > 0) ++joined;
+    return joined == nodes;
+  };
+  while (true) {
+    if (Status followed = journal_.follow(); !followed) return followed;
+    if (all_joined()) break;
+    if (const std::string ended = daemons_.ended_by_itself(); !ended.empty())
+      return Error{.code = ErrorCode::Unavailable, .message = ended};
+    if (since(asked) > kReadyLimit)
+      return Error{.code = ErrorCode::Unavailable,
+                   .message = "controller and agents were not ready within 30 s; their logs are in " +
+                              folder_};
+    wait();
+  }
+  await_cycle();
+  began_ = SteadyClock::now();
+  journal_.set_origin(wall_clock(), now());
+  return Done{};
+}
+
+// Policies are asked at whole multiples of their period, of the clock on the wall. A scenario begins
+// with a period, and what it says of an instant at which one ends happens before.
+void ClusterRun::await_cycle() const {
+  if (period_ == Duration::zero()) return;
+  const Duration early = std::min(kBeforeCycle, Duration{period_.ns / 10});
+  while ((wall_clock().ns + early.ns) % period_.ns > kLook.ns) wait();
+}
+
+void ClusterRun::let_faults_strike() {
+  for (const std::uint32_t index : world_.take_struck()) {
+    for (sim::RunListener* listener : options_.listeners) listener->on_struck(index, now());
+    triggers_.on_struck(index, now());
+  }
+  if (!triggers_.any()) return;
+  triggers_.take(strikes_);
+  for (const sim::Strike& strike : strikes_) world_.strike(strike, now());
+  strikes_.clear();
+}
+
+bool ClusterRun::is_over() {
+  if (journal_.news() != news_ || world_.work_left()) {
+    news_ = journal_.news();
+    news_at_ = now();
+    return false;
+  }
+  const Duration quiet = now() - news_at_;
+  if (journal_.state().live_count() == 0) return quiet > kLastWords;
+  const Duration patience =
+      scenario_.settings.node_lease * 2 + scenario_.settings.takeover_grace + kPatience;
+  return quiet > patience && journal_.only_cycles_left();
+}
+
+void ClusterRun::wait() const {
+  std::vector<pollfd> polled;
+  workers_.append_descriptors(polled);
+  const timespec longest{0, static_cast<long>(kLook.ns)};
+  ::ppoll(polled.data(), polled.size(), &longest, nullptr);
+}
+
+Result<RunEnd> ClusterRun::run() {
+  while (true) {
+    const Instant at = now();
+    world_.turn(at);
+    if (!world_.errors().empty()) return world_.errors();
+    let_faults_strike();
+    if (account_.should_stop()) return RunEnd::Stopped;
+    if (at >= scenario_.until || is_over()) return RunEnd::Finished;
+    if (world_.next(at) > at) wait();
+  }
+}
+
+}  // namespace
+
+Errors unfit_for_cluster(const scenarios::Scenario& scenario,
+                         const sim::LoadedWorkload& workload) {
+  Errors errors;
+  const auto unfit = [&](int line, const std::string& subject, const std::string& message) {
+    errors.push_back({ErrorCode::InvalidInput, scenario.file, line, subject, message});
+  };
+  constexpr std::int64_t kNodesMax = 64;
+  if (scenario.node_count() > kNodesMax)
+    unfit(0,
+          "cluster.nodes",
+          std::to_string(scenario.node_count()) + " found, world cluster runs an agent for each, at most " +
+              std::to_string(kNodesMax) + "; use fewer, or another world");
+  if (scenario.has_workload())
+    unfit(0, "workload", "world cluster runs the jobs of the scenario only; use another world");
+  if (workload.sends(scenario))
+    unfit(0, "jobs", "some send over a network, which world cluster does not model; use another world");
+  if (scenario.timing.mode != scenarios::TimingMode::Simple)
+    unfit(0, "timing.mode", "world cluster has mode simple only; use world model");
+  if (!scenario.fault_processes.empty() || scenario.failures.any())
+    unfit(0, "faults", "world cluster makes single faults only; use world model");
+  if (scenario.jitter.any())
+    unfit(0, "jitter", "real time has its own; remove it or use world model");
+  if (scenario.relaunch.answer != scenarios::RelaunchAnswer::None)
+    unfit(0, "relaunch", "world cluster replaces no node; use world model");
+  for (const NodeGroup& group : scenario.groups)
+    if (!group.hardware.empty())
+      unfit(0, "cluster.hardware", "world cluster pretends no custom hardware; use world model");
+  for (const Fault& fault : scenario.faults)
+    if (!can_strike(fault))
+      unfit(fault.line,
+            "fault " + std::string(to_string(fault.kind)),
+            "world cluster cannot make it happen; use world model");
+  for (const scenarios::ScenarioJob& job : scenario.jobs)
+    if (!check_spec(job.spec).empty())
+      unfit(job.line, "job " + job.spec.name, "is unsound, and no HTTP server takes it; use world model");
+  for (const scenarios::ScenarioJob& job : scenario.jobs)
+    for (const scenarios::WorkerScript& script : job.workers)
+      if (script.kind == scenarios::ScriptKind::Refuse)
+        unfit(job.line,
+              "job " + job.spec.name,
+              "has workers that their node refuses, which world cluster cannot; use world model");
+  if (!may_make_networks())
+    unfit(0,
+          "world",
+          "cluster needs a network namespace for each node, which this process may not make; run it "
+          "as root, allow user namespaces, or use world model");
+  return errors;
+}
+
+Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
+                                   const sim::LoadedWorkload& workload,
+                                   const Policy& policy,
+                                   const sim::RunOptions& options,
+                                   bool keep_folder) {
+  const auto programs = ClusterPrograms::find();
+  if (!programs) return programs.errors();
+  const auto folder = RunFolder::make(keep_folder);
+  if (!folder) return folder.errors();
+  ClusterAddresses addresses;
+  addresses.folder = folder->path();
+  addresses.http_address = "unix:" + folder->path() + "/http.sock";
+  addresses.ports = PortRange::standard();
+  auto workers = EmulatedWorkers::open(folder->path() + "/workers.sock");
+  if (!workers) return workers.errors();
+  const std::unique_ptr<sim::JobSource> source = workload.play(scenario);
+  ClusterRun run(scenario, *source, options, *programs, addresses, std::move(*workers), policy.triggers().period);
+  if (const Status up = run.bring_up(addresses); !up) return up.errors();
+  const auto end = run.run();
+  if (!end) return end.errors();
+  sim::RunReport report = run.close(policy, *end);
+  report.summary.workload = workload.account();
+  if (keep_folder) report.warnings.push_back("journal and logs are kept in " + folder->path());
+  return report;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,93 @@
+// The controller and the agents of one scenario as processes, and what faults do to them.
+#pragma once
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.hpp"
+#include "core/base/result.hpp"
+#include "core/cluster/resources.hpp"
+#include "tools/cluster_world/settings_files.hpp"
+#include "tools/processes/child_process.hpp"
+
+namespace orrery::cli {
+
+/// Where the programs lie that a cluster is made of.
+struct ClusterPrograms {
+  std::string node;    ///< orrery-node.
+  std::string worker;  ///< orrery-emulated-worker.
+
+  /// Those beside this program. Errors: one is missing; what to build or install.
+  static Result<ClusterPrograms> find();
+};
+
+/// Whether this process may make network namespaces, which keep the ports of nodes apart.
+bool may_make_networks();
+
+/// Owns a new folder under the system's for temporary files, which goes with it.
+class RunFolder {
+ public:
+  /// `keep`: the folder stays, for looking at logs.
+  static Result<RunFolder> make(bool keep);
+
+  RunFolder(RunFolder&& other) noexcept;
+  RunFolder& operator=(RunFolder&&) = delete;
+  ~RunFolder();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  RunFolder(std::string path, bool keep) : path_(std::move(path)), keep_(keep) {}
+
+  std::string path_;
+  bool keep_;
+};
+
+/// All daemons of one run. Destruction ends them and every process of their workers.
+class Daemons {
+ public:
+  Daemons(const ClusterPrograms& programs, const ClusterAddresses& addresses, std::size_t nodes);
+  Daemons(const Daemons&) = delete;
+  Daemons& operator=(const Daemons&) = delete;
+  ~Daemons();
+
+  /// Errors: a program that cannot be started.
+  Status start_controller() { return controller_->start(); }
+
+  Status start_agent(NodeId node) { return agents_[node.index()].start(); }
+
+  bool controller_runs() const { return controller_->runs(); }
+
+  bool agent_runs(NodeId node) const { return agents_[node.index()].runs(); }
+
+  bool controller_is_ready() { return controller_->look_ready(); }
+
+  bool agent_is_ready(NodeId node) { return agents_[node.index()].look_ready(); }
+
+  void signal_controller(int number) const { controller_->signal(number); }
+
+  void signal_agent(NodeId node, int number) const { agents_[node.index()].signal(number); }
+
+  /// SIGKILL, and waits for the end.
+  void kill_controller() { end(*controller_); }
+
+  void kill_agent(NodeId node) { end(agents_[node.index()]); }
+
+  /// The machine is gone: its agent, its shims and its workers end at once, without a word, and its
+  /// disk with them.
+  void kill_node(NodeId node);
+
+  /// The controller or an agent that has ended by itself, in words; empty: none has.
+  std::string ended_by_itself();
+
+ private:
+  static void end(ChildProcess& process);
+
+  std::string folder_;
+  std::unique_ptr<ChildProcess> controller_;
+  std::vector<ChildProcess> agents_;
+};
+
+}  // namespace orrery::cli

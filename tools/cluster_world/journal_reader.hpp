@@ -1,0 +1,63 @@
+// The journal of a controller that runs, folded as its records become durable.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/control/controller.hpp"
+#include "core/driver/driver.hpp"
+#include "runtime/store/sqlite_store.hpp"
+
+namespace orrery::cli {
+
+/// Steps every record on a controller of its own, whose times begin where the caller wants them,
+/// and tells an observer what a leader that decided on it would have told.
+class JournalReader {
+ public:
+  /// `path`: of the file, which may not be there yet.
+  explicit JournalReader(std::string path) : path_(std::move(path)) {}
+
+  /// What happens from now on is told; the observer outlives the reader.
+  void set_observer(RunObserver& observer) { observer_ = &observer; }
+
+  /// What the records' clock said where the caller's said `zero`; before the first `follow`.
+  void set_origin(Instant records, Instant zero) { shift_ = zero - records; }
+
+  /// Steps what is new. Errors: the file cannot be read, or a record is none.
+  Status follow();
+
+  const State& state() const { return controller_.state(); }
+
+  /// Whether no deadline of a job is left.
+  bool only_cycles_left() { return controller_.only_cycles_left(); }
+
+  Sequence last() const { return last_; }
+
+  Digest chain() const { return chain_; }
+
+  /// Records other than the passing of time and plans that order nothing.
+  std::uint64_t news() const { return news_; }
+
+  /// Orders that followed of the records since the last call.
+  std::vector<CommandBody> take_orders() { return std::exchange(orders_, {}); }
+
+ private:
+  Status step(const StoredRecord& record);
+
+  std::string path_;
+  std::unique_ptr<runtime::SqliteStore> store_;
+  RunObserver* observer_ = nullptr;
+  Duration shift_;
+  Controller controller_;
+  Commands commands_;
+  std::vector<CommandBody> orders_;
+  Sequence last_;
+  Digest chain_;
+  std::uint64_t news_ = 0;
+  int failures_ = 0;  ///< In a row.
+};
+
+}  // namespace orrery::cli

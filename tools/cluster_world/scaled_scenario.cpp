@@ -1,0 +1,141 @@
+#include "tools/cluster_world/scaled_scenario.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "policies/registry.hpp"
+#include "scenarios/language/yaml/quantities.hpp"
+
+namespace orrery::cli {
+namespace {
+
+using scenarios::Scenario;
+
+/// Divides every duration that the field lists of records name, at any depth.
+class Divider {
+ public:
+  explicit Divider(double by) : by_(by) {}
+
+  Duration of(Duration time) const {
+    if (time.is_forever() || time == Duration::zero()) return time;
+    const auto parts = static_cast<std::int64_t>(std::llround(static_cast<double>(time.ns) / by_));
+    // What takes time at all goes on taking some.
+    return Duration{parts == 0 ? (time.ns > 0 ? 1 : -1) : parts};
+  }
+
+  Instant of(Instant at) const {
+    return at.is_never() ? at : kScenarioBegin + of(Duration{at.ns});
+  }
+
+  template <class T>
+  void field(const char*, T& value) {
+    divide(value);
+  }
+
+  template <class T, class... Missing>
+  void field_since(std::uint16_t, const char*, T& value, const Missing&...) {
+    divide(value);
+  }
+
+  template <class T>
+  void divide(T& value) {
+    if constexpr (std::is_same_v<T, Duration> || std::is_same_v<T, Instant>) {
+      value = of(value);
+    } else if constexpr (requires { value.edit(); value.tidy(); }) {
+      // A part that has nothing but defaults has their times.
+      if constexpr (requires { T::fields; } || std::is_class_v<std::decay_t<decltype(*value)>>)
+        divide(value.edit());
+      value.tidy();
+    } else if constexpr (requires { value.items(); }) {
+      for (auto& item : value.items()) divide(item);
+    } else if constexpr (requires { value.begin(); value.end(); value.push_back(*value.begin()); }) {
+      for (auto& item : value)
+        if constexpr (std::is_class_v<std::decay_t<decltype(item)>>) divide(item);
+    } else if constexpr (requires { T::fields(value, *this); }) {
+      T::fields(value, *this);
+    }
+  }
+
+ private:
+  double by_;
+};
+
+void scale_fault(scenarios::Fault& fault, const Divider& by) {
+  fault.at = by.of(fault.at);
+  if (fault.after) fault.after->delay = by.of(fault.after->delay);
+  for (Duration* time : {&fault.every,
+                         &fault.lasting,
+                         &fault.added,
+                         &fault.window,
+                         &fault.notice,
+                         &fault.step})
+    *time = by.of(*time);
+}
+
+void scale_expectation(scenarios::Expectation& expected, const Divider& by, Duration slack) {
+  const auto limit = [&](Duration time) {
+    return time.is_forever() ? time : by.of(time) + slack;
+  };
+  expected.after = by.of(expected.after);
+  if (!expected.by.is_never()) expected.by = by.of(expected.by) + slack;
+  expected.within = limit(expected.within);
+  if (expected.waited_less_than) expected.waited_less_than = limit(*expected.waited_less_than);
+  if (expected.mttr_less_than) expected.mttr_less_than = limit(*expected.mttr_less_than);
+  if (expected.recovered_within) expected.recovered_within = limit(*expected.recovered_within);
+}
+
+void scale_job(scenarios::ScenarioJob& job, double faster, Divider& by) {
+  by.divide(job.spec);
+  job.submit = by.of(job.submit);
+  job.work.base_rate *= faster;
+  for (scenarios::WorkerScript& script : job.workers) script.after = by.of(script.after);
+  if (job.ready_after) *job.ready_after = by.of(*job.ready_after);
+}
+
+/// Times that are left to the policy's defaults are said, as they are divided too.
+void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
+  const policies::PolicyRow* row = policies::find_row(policy.name);
+  if (row == nullptr) return;
+  for (const policies::ParameterRow& parameter : row->parameters) {
+    if (parameter.type != policies::ParameterType::Duration) continue;
+    auto written = std::ranges::find(policy.parameters, parameter.name, &scenarios::Parameter::key);
+    if (written == policy.parameters.end())
+      written = policy.parameters.insert(
+          policy.parameters.end(),
+          {std::string(parameter.name), std::string(parameter.initial), policy.place});
+    auto time = scenarios::parse_duration(written->value);
+    if (!time) time = scenarios::parse_duration(written->value + "s");
+    if (time) written->value = std::to_string(by.of(*time).ns) + "ns";
+  }
+}
+
+}  // namespace
+
+Scenario scaled(const Scenario& scenario, const TimeScale& scale) {
+  Scenario out = scenario;
+  Divider by(scale.faster);
+  by.divide(out.settings);
+  for (Duration* time : {&out.planner_latency,
+                         &out.timing.start,
+                         &out.timing.stop,
+                         &out.timing.restore,
+                         &out.timing.rescale,
+                         &out.timing.checkpoint_interval,
+                         &out.timing.checkpoint_cost,
+                         &out.timing.tick,
+                         &out.timing.restart,
+                         &out.relaunch.after})
+    *time = by.of(*time);
+  scale_policy(out.policy, by);
+  for (scenarios::ScenarioJob& job : out.jobs) scale_job(job, scale.faster, by);
+  for (scenarios::TimedRequest& request : out.requests) request.at = by.of(request.at);
+  for (scenarios::TimedProfiling& profiling : out.profilings) profiling.at = by.of(profiling.at);
+  for (scenarios::Fault& fault : out.faults) scale_fault(fault, by);
+  for (scenarios::Expectation& expected : out.expectations)
+    scale_expectation(expected, by, scale.slack);
+  if (!out.until.is_never()) out.until = by.of(out.until) + scale.slack;
+  return out;
+}
+
+}  // namespace orrery::cli

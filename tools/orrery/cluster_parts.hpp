@@ -1,0 +1,25 @@
+// World cluster, as far as this program has it.
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/plan/policy.hpp"
+#include "scenarios/language/spec/scenario.hpp"
+#include "sim/run/run.hpp"
+
+namespace orrery::cli {
+
+/// Everything that keeps a scenario from running in world cluster; empty: it can.
+Errors unfit_for_world_cluster(const scenarios::Scenario& scenario,
+                               const sim::LoadedWorkload& workload);
+
+/// A scenario for world cluster in the measure of real time: ORRERY_TIME_SCALE times faster than
+/// written.
+scenarios::Scenario in_real_time(const scenarios::Scenario& scenario);
+
+/// Runs what `in_real_time` gave.
+Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
+                                            const sim::LoadedWorkload& workload,
+                                            const Policy& policy,
+                                            const sim::RunOptions& options);
+
+}  // namespace orrery::cli
