@@ -13,6 +13,7 @@ ControllerConnection::ControllerConnection(LinkDialer& dialer,
     : dialer_(dialer),
       addresses_(std::move(addresses)),
       times_(times),
+      longest_wait_(times.longest_wait),
       random_(Random::stream(seed, "reconnect")) {
   invariant(!addresses_.empty(), "an agent has a controller to look for");
 }
@@ -36,7 +37,7 @@ void ControllerConnection::keep(Instant now) {
   }
   listener_ = std::make_unique<Listener>(inbox_, ++stream_);
   client_ = dialer_.open(address, times_.timeout, *listener_);
-  if (!client_) lost(now, times_.longest_wait);
+  if (!client_) lost(now, longest_wait_);
 }
 
 std::vector<ConnectionEvent> ControllerConnection::take(Instant now) {
@@ -46,12 +47,12 @@ std::vector<ConnectionEvent> ControllerConnection::take(Instant now) {
     const bool closed = std::holds_alternative<ConnectionClosed>(arrival.event);
     if (std::holds_alternative<ConnectionOpened>(arrival.event)) welcome_by_ = now + times_.welcome;
     out.push_back(std::move(arrival.event));
-    if (closed) lost(now, times_.longest_wait);
+    if (closed) lost(now, longest_wait_);
   }
   // What came in time counts, though it was not read yet: the next call decides then.
   if (client_ && out.empty() && now >= welcome_by_) {
     out.push_back(ConnectionClosed{"it has not welcomed this node in time"});
-    lost(now, times_.longest_wait);
+    lost(now, longest_wait_);
   }
   return out;
 }
@@ -62,7 +63,7 @@ void ControllerConnection::send(const AgentMessage& message) {
 
 void ControllerConnection::refused(const Refusal& refusal, Instant now) {
   leader_ = refusal.leader;
-  lost(now, refusal.again ? times_.longest_wait : times_.hopeless_wait);
+  lost(now, refusal.again ? longest_wait_ : times_.hopeless_wait);
   if (!refusal.again) try_at_ = now + times_.hopeless_wait;
   // The leader is known: no reason to wait longer than it takes to spread the others.
   if (!leader_.empty())

@@ -1,6 +1,7 @@
 // The agent's line to whichever controller leads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -62,10 +63,13 @@ class ControllerConnection {
   /// The controller will not serve us. Ends the stream.
   void refused(const Refusal& refusal, Instant now);
 
-  /// The stream serves its purpose: the next loss starts with the shortest wait.
-  void works() {
+  /// The stream serves its purpose: the next loss starts with the shortest wait. `node_lease`: what
+  /// the node has under this controller, above 0. Waits are a tenth of it at most from now on, so
+  /// that a controller that comes back within a short lease is found within it.
+  void works(Duration node_lease) {
     failures_ = 0;
     welcome_by_ = Instant::never();
+    longest_wait_ = std::min(times_.longest_wait, Duration{node_lease.ns / 10});
   }
 
   /// Ends the stream and opens another one at once.
@@ -102,6 +106,7 @@ class ControllerConnection {
   LinkDialer& dialer_;
   std::vector<std::string> addresses_;
   ConnectionTimes times_;
+  Duration longest_wait_;  ///< Of `times_`, or less.
   Random random_;
   Inbox<Arrival> inbox_;
   std::string leader_;  ///< Named by a refusal; tried first, once.

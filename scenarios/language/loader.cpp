@@ -66,6 +66,7 @@ Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string
   top.read_integer("seed", scenario.seed, 0, INT64_MAX);
   read_world(top, scenario);
   top.read_instant("until", scenario.until);
+  top.read_number("time_scale", scenario.time_scale, 1, 1000);
   read_cluster(top, std::string(directory_of(file)), scenario);
   read_control(top, scenario);
   read_workload(top, std::string(directory_of(file)), scenario);

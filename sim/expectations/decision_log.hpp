@@ -72,8 +72,10 @@ struct DecisionDifference {
 };
 
 /// How what was decided for each job in `found` differs from `expected`, both texts of logs, in the
-/// order of `expected`. What belongs to no job is not compared, for worlds differ in the edges of
-/// their nodes, nor are ignored reports, for they differ in how many come too late.
+/// order of `expected`: phases, reasons, generations, ranks, allocations, counters, what users asked
+/// in vain. Not compared is what belongs to no job, and what tells only of the moment at which
+/// something was said: reports that come too late, grants that do not fit just then, the ends of
+/// incidents, which several jobs may share.
 std::vector<DecisionDifference> decision_differences(std::string_view found,
                                                      std::string_view expected);
 

@@ -32,6 +32,7 @@ struct ModelWorker {
   bool stopping = false;
   bool alive = true;          ///< False: dead, and not reported yet.
   bool hung = false;          ///< Lives, does nothing and hears nothing but a kill.
+  bool killed = false;        ///< Stopping: ends by a kill, as it does not end in time when asked.
   bool stuck = false;         ///< Hung in the kernel: a kill is pending until it is over.
   bool told_slow = false;     ///< Suspected as a straggler already.
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.

@@ -94,6 +94,7 @@ void Processes::kill(LiveJob& job, ModelWorker& worker) {
 
 void Processes::end_stopped(LiveJob& job) {
   std::vector<ModelWorker> gone;
+  std::vector<ModelWorker> killed_ones;
   bool killed = false;
   for (ModelWorker& worker : job.workers) {
     if (!worker.stopping || !worker.alive || worker.stuck || worker.ends_at > cluster_.now)
@@ -102,13 +103,14 @@ void Processes::end_stopped(LiveJob& job) {
     if (cluster_.nodes[worker.node].mute)
       worker.alive = false;
     else
-      gone.push_back(worker);
+      (worker.killed ? killed_ones : gone).push_back(worker);
   }
   std::erase_if(job.workers, [&](const ModelWorker& w) {
     return w.stopping && w.alive && !w.stuck && w.ends_at <= cluster_.now;
   });
   if (killed && job.running) progress_.lose(job);
   tell(job, gone, WorkerFact::Exited, kAskedToStop, cluster_.now);
+  tell(job, killed_ones, WorkerFact::Exited, kKilled, cluster_.now);
   if (job.workers.empty()) release(job);
   drop_if_over(job);
 }

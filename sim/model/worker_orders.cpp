@@ -147,6 +147,8 @@ void WorkerOrders::obey(const StopWorkers& order) {
     any = true;
     work_is_lost = work_is_lost || (kills && job->counts(*worker) && !job->is_master(*worker));
     if (worker->hung) late = std::max(late, ends_at);
+    worker->killed = worker->hung || cluster_.scenario.timing.stop > order.grace ||
+                     (kills && !is_pollux(cluster_));
     processes_.ask_to_stop(*job, *worker, ends_at);
   }
   if (work_is_lost) progress_.lose(*job);

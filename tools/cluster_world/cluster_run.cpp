@@ -280,7 +280,8 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario,
     unfit(0, "faults", "world cluster makes single faults only; use world model");
   if (scenario.jitter.any())
     unfit(0, "jitter", "real time has its own; remove it or use world model");
-  if (scenario.relaunch.answer != scenarios::RelaunchAnswer::None)
+  if (scenario.relaunch.answer != scenarios::RelaunchAnswer::None ||
+      scenario.relaunch.after != Duration::zero())
     unfit(0, "relaunch", "world cluster replaces no node; use world model");
   for (const NodeGroup& group : scenario.groups)
     if (!group.hardware.empty())
@@ -311,10 +312,10 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
                                    const sim::LoadedWorkload& workload,
                                    const Policy& policy,
                                    const sim::RunOptions& options,
-                                   bool keep_folder) {
+                                   const std::string& keep) {
   const auto programs = ClusterPrograms::find();
   if (!programs) return programs.errors();
-  const auto folder = RunFolder::make(keep_folder);
+  const auto folder = RunFolder::make(keep);
   if (!folder) return folder.errors();
   ClusterAddresses addresses;
   addresses.folder = folder->path();
@@ -329,7 +330,6 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
   if (!end) return end.errors();
   sim::RunReport report = run.close(policy, *end);
   report.summary.workload = workload.account();
-  if (keep_folder) report.warnings.push_back("journal and logs are kept in " + folder->path());
   return report;
 }
 

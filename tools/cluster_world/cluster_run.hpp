@@ -14,12 +14,12 @@ namespace orrery::cli {
 Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedWorkload& workload);
 
 /// Runs a scenario that is fit and was scaled. Listeners hear instants of its measure. `policy`
-/// gives its name alone: the controller makes its own. With `keep_folder` journal and logs stay in
-/// a folder that a warning of the report names. Errors: programs are missing, or a process failed.
+/// gives name and period: the controller makes its own. `keep`: the folder for journal and logs,
+/// which stays; empty: none does. Errors: programs are missing, or a process failed.
 Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
                                    const sim::LoadedWorkload& workload,
                                    const Policy& policy,
                                    const sim::RunOptions& options,
-                                   bool keep_folder);
+                                   const std::string& keep);
 
 }  // namespace orrery::cli

@@ -16,8 +16,8 @@ using Json = nlohmann::json;
 using scenarios::Fault;
 using scenarios::FaultKind;
 
-/// A controller that is started again after a crash of which the fault does not say how long.
-constexpr Duration kNextController = Duration::seconds(5);
+/// By then what was ordered of workers has reached them.
+constexpr Duration kOrdersArrive = Duration::milliseconds(100);
 
 WorkerName name_of(JobId job, const sim::ModelWorker& worker) {
   return {job, worker.incarnation, worker.birth_rank};
@@ -105,9 +105,9 @@ bool ClusterWorld::work_left() const {
 
 void ClusterWorld::turn(Instant now) {
   cluster_.pass_to(std::max(now, cluster_.now()));
-  take_workers();
   follow_journal();
   take_answers();
+  take_workers();
   submit_waiting();
   act_on_daemons();
   if (any_watched_ && now >= measure_at_) measure();
@@ -239,18 +239,16 @@ void ClusterWorld::on_fault(const Fault& fault) {
       for (const NodeId node : fault.nodes) {
         daemons_.kill_agent(node);
         if (!fault.lasting.is_forever())
-          acts_.push_back({now + fault.lasting, Act::Kind::StartAgent, node});
+          acts_.push_back({now + fault.lasting, Act::Kind::StartAgent, node, {}});
       }
       return;
-    case FaultKind::ControllerCrash: {
+    case FaultKind::ControllerCrash:
       daemons_.kill_controller();
-      const Duration away = fault.lasting.is_forever() ? kNextController : fault.lasting;
-      acts_.push_back({now + away, Act::Kind::StartController, {}});
+      acts_.push_back({now + fault.lasting, Act::Kind::StartController, {}, {}});
       return;
-    }
     case FaultKind::ControllerPause:
       daemons_.signal_controller(SIGSTOP);
-      acts_.push_back({now + fault.lasting, Act::Kind::WakeController, {}});
+      acts_.push_back({now + fault.lasting, Act::Kind::WakeController, {}, {}});
       return;
     default:  // Refused by unfit_for_cluster.
       return;
@@ -260,7 +258,16 @@ void ClusterWorld::on_fault(const Fault& fault) {
 // --- what processes tell ---
 
 void ClusterWorld::take_workers() {
-  for (const WorkerNews& news : workers_.take()) {
+  for (WorkerNews& news : workers_.take()) early_.push_back(std::move(news));
+  const std::size_t count = early_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const WorkerNews news = std::move(early_.front());
+    early_.pop_front();
+    // A worker can be there before the answer to its job's submission is.
+    if (cluster_.job(news.name.job) == nullptr && !unanswered_.empty()) {
+      early_.push_back(news);
+      continue;
+    }
     const EmulatedWorker* worker = workers_.find(news.name);
     switch (news.kind) {
       case WorkerNews::Kind::Came:
@@ -287,9 +294,6 @@ void ClusterWorld::take_workers() {
 }
 
 void ClusterWorld::came(const EmulatedWorker& worker) {
-  // A worker can be there before its records were looked at.
-  if (spec_of(worker.name.job) == nullptr) follow_journal();
-  take_answers();
   const JobSpec* spec = spec_of(worker.name.job);
   const NodeId node = node_of(worker, folder_);
   const auto role_name = worker.variables.find("ORRERY_ROLE");
@@ -351,7 +355,8 @@ void ClusterWorld::measure() {
 void ClusterWorld::follow_journal() {
   note(journal_.follow());
   for (const CommandBody& order : journal_.take_orders())
-    if (const auto* clean = std::get_if<CleanJob>(&order)) cluster_.obey(*clean);
+    if (const auto* clean = std::get_if<CleanJob>(&order))
+      acts_.push_back({cluster_.now() + kOrdersArrive, Act::Kind::Clean, {}, clean->job});
 }
 
 void ClusterWorld::post(const std::string& target, std::string body) {
@@ -433,6 +438,9 @@ void ClusterWorld::act_on_daemons() {
         break;
       case Act::Kind::StartController:
         if (!daemons_.controller_runs()) note(daemons_.start_controller());
+        break;
+      case Act::Kind::Clean:
+        cluster_.obey(CleanJob{act.job});
         break;
       case Act::Kind::WakeController:
         daemons_.signal_controller(SIGCONT);

@@ -73,12 +73,13 @@ class ClusterWorld final : private sim::ClusterListener {
   const Errors& errors() const { return errors_; }
 
  private:
-  /// Something that is to be done to a daemon at a time.
+  /// Something that is to be done at a time.
   struct Act {
-    enum class Kind : std::uint8_t { StartAgent, StartController, WakeController };
+    enum class Kind : std::uint8_t { StartAgent, StartController, WakeController, Clean };
     Instant at;
     Kind kind = Kind::StartAgent;
     NodeId node;
+    JobId job;
   };
 
   struct Submission {
@@ -134,6 +135,7 @@ class ClusterWorld final : private sim::ClusterListener {
   JournalReader& journal_;
   std::deque<Submission> unsent_;
   std::map<std::uint64_t, std::deque<Submission>> unanswered_;  ///< By number of the request.
+  std::deque<WorkerNews> early_;  ///< Not taken yet.
   std::deque<Act> acts_;
   std::vector<std::uint32_t> struck_;
   bool any_watched_ = false;  ///< Some job wants hangs or stragglers to be found.

@@ -46,11 +46,21 @@ bool may_make_networks() {
 
 // --- RunFolder ---
 
-Result<RunFolder> RunFolder::make(bool keep) {
+Result<RunFolder> RunFolder::make(const std::string& keep) {
+  if (!keep.empty()) {
+    std::error_code code;
+    fs::create_directories(keep, code);
+    if (!code && !fs::is_empty(keep, code))
+      return Error{.file = keep,
+                   .subject = "--keep",
+                   .message = "has something in it, an empty folder is needed; name another"};
+    if (code) return Error{.file = keep, .message = "cannot be made a folder: " + code.message()};
+    return RunFolder(fs::canonical(keep).string(), true);
+  }
   std::string path = (fs::temp_directory_path() / "orrery-w-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr)
     return Error{.file = path, .message = std::strerror(errno)};
-  return RunFolder(fs::canonical(path).string(), keep);
+  return RunFolder(fs::canonical(path).string(), false);
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept

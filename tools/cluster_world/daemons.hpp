@@ -26,11 +26,12 @@ struct ClusterPrograms {
 /// Whether this process may make network namespaces, which keep the ports of nodes apart.
 bool may_make_networks();
 
-/// Owns a new folder under the system's for temporary files, which goes with it.
+/// The folder of a run's files: a temporary one that goes with it, or one that stays.
 class RunFolder {
  public:
-  /// `keep`: the folder stays, for looking at logs.
-  static Result<RunFolder> make(bool keep);
+  /// `keep`: the folder to make, which stays, for looking at journal and logs; empty: a temporary
+  /// one. Errors: it cannot be made, or has something in it.
+  static Result<RunFolder> make(const std::string& keep);
 
   RunFolder(RunFolder&& other) noexcept;
   RunFolder& operator=(RunFolder&&) = delete;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
+#include <string>
 #include <type_traits>
 
 #include "policies/registry.hpp"
@@ -61,7 +63,12 @@ class Divider {
   double by_;
 };
 
+/// After a crash the next controller comes, in every world.
+constexpr Duration kNextController = Duration::seconds(5);
+
 void scale_fault(scenarios::Fault& fault, const Divider& by) {
+  if (fault.kind == scenarios::FaultKind::ControllerCrash && fault.lasting.is_forever())
+    fault.lasting = kNextController;
   fault.at = by.of(fault.at);
   if (fault.after) fault.after->delay = by.of(fault.after->delay);
   for (Duration* time : {&fault.every,
@@ -73,12 +80,19 @@ void scale_fault(scenarios::Fault& fault, const Divider& by) {
     *time = by.of(*time);
 }
 
-void scale_expectation(scenarios::Expectation& expected, const Divider& by, Duration slack) {
+/// What is said of a node has its name too, where it has one: "node 0 (node-0)".
+std::string with_node_names(const std::string& says) {
+  static const std::regex kNode("\\bnode ([0-9]+)\\b");
+  return std::regex_replace(says, kNode, "node $1 (node-$1)");
+}
+
+void scale_expectation(scenarios::Expectation& expected, const Divider& by) {
   const auto limit = [&](Duration time) {
-    return time.is_forever() ? time : by.of(time) + slack;
+    return time.is_forever() ? time : by.of(time) + kSlack;
   };
+  expected.says = with_node_names(expected.says);
   expected.after = by.of(expected.after);
-  if (!expected.by.is_never()) expected.by = by.of(expected.by) + slack;
+  if (!expected.by.is_never()) expected.by = by.of(expected.by) + kSlack;
   expected.within = limit(expected.within);
   if (expected.waited_less_than) expected.waited_less_than = limit(*expected.waited_less_than);
   if (expected.mttr_less_than) expected.mttr_less_than = limit(*expected.mttr_less_than);
@@ -112,9 +126,9 @@ void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
 
 }  // namespace
 
-Scenario scaled(const Scenario& scenario, const TimeScale& scale) {
+Scenario scaled(const Scenario& scenario) {
   Scenario out = scenario;
-  Divider by(scale.faster);
+  Divider by(scenario.time_scale);
   by.divide(out.settings);
   for (Duration* time : {&out.planner_latency,
                          &out.timing.start,
@@ -128,13 +142,13 @@ Scenario scaled(const Scenario& scenario, const TimeScale& scale) {
                          &out.relaunch.after})
     *time = by.of(*time);
   scale_policy(out.policy, by);
-  for (scenarios::ScenarioJob& job : out.jobs) scale_job(job, scale.faster, by);
+  for (scenarios::ScenarioJob& job : out.jobs) scale_job(job, scenario.time_scale, by);
   for (scenarios::TimedRequest& request : out.requests) request.at = by.of(request.at);
   for (scenarios::TimedProfiling& profiling : out.profilings) profiling.at = by.of(profiling.at);
   for (scenarios::Fault& fault : out.faults) scale_fault(fault, by);
   for (scenarios::Expectation& expected : out.expectations)
-    scale_expectation(expected, by, scale.slack);
-  if (!out.until.is_never()) out.until = by.of(out.until) + scale.slack;
+    scale_expectation(expected, by);
+  if (!out.until.is_never()) out.until = by.of(out.until) + kSlack;
   return out;
 }
 

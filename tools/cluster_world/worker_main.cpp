@@ -30,6 +30,7 @@ extern char** environ;
 namespace {
 
 constexpr int kTryAgainMs = 20;     // Between two tries to reach the agent.
+constexpr int kAnswerMs = 1000;     // Longest wait for the answer to a hello.
 constexpr std::size_t kKept = 256;  // Lines for an agent that is away.
 
 int connect_to(const char* path) {
@@ -147,12 +148,20 @@ class Worker {
     for (std::string line; world_.take(line);) {
       if (line == "ready") {
         greets_ = true;
+        reach_agent();
       } else if (line.rfind("say ", 0) == 0) {
         tell_agent(line.substr(4));
       } else if (line.rfind("exit ", 0) == 0) {
-        end_with(std::atoi(line.c_str() + 5));
+        leave(std::atoi(line.c_str() + 5));
       }
     }
+  }
+
+  /// What was said last is heard: the agent answers a hello before it learns of an end.
+  void leave(int code) {
+    pollfd polled{agent_.fd(), POLLIN, 0};
+    if (agent_.is_open() && !answered_) ::poll(&polled, 1, kAnswerMs);
+    end_with(code);
   }
 
   void tell_agent(std::string line) {
@@ -172,6 +181,7 @@ class Worker {
   }
 
   void take_agent() {
+    answered_ = true;
     if (!agent_.fill()) return agent_.close();
     for (std::string line; agent_.take(line);) world_.send("heard " + line);
   }
@@ -180,6 +190,7 @@ class Worker {
   Lines agent_{-1};
   int signals_;
   bool greets_ = false;
+  bool answered_ = false;  ///< By the agent, to a hello.
   std::deque<std::string> kept_;
 };
 

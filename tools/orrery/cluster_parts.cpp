@@ -1,8 +1,5 @@
 #include "tools/orrery/cluster_parts.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-
 #ifdef ORRERY_HAS_CLUSTER_WORLD
 #include "tools/cluster_world/cluster_run.hpp"
 #endif
@@ -17,17 +14,15 @@ Errors unfit_for_world_cluster(const scenarios::Scenario& scenario,
 }
 
 scenarios::Scenario in_real_time(const scenarios::Scenario& scenario) {
-  TimeScale scale;
-  if (const char* text = std::getenv("ORRERY_TIME_SCALE"))
-    scale.faster = std::max(1.0, std::atof(text));
-  return scaled(scenario, scale);
+  return scaled(scenario);
 }
 
 Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
                                             const sim::LoadedWorkload& workload,
                                             const Policy& policy,
-                                            const sim::RunOptions& options) {
-  return run_cluster(scenario, workload, policy, options, std::getenv("ORRERY_KEEP") != nullptr);
+                                            const sim::RunOptions& options,
+                                            const std::string& keep) {
+  return run_cluster(scenario, workload, policy, options, keep);
 }
 
 #else
@@ -53,7 +48,8 @@ scenarios::Scenario in_real_time(const scenarios::Scenario& scenario) { return s
 Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
                                             const sim::LoadedWorkload&,
                                             const Policy&,
-                                            const sim::RunOptions&) {
+                                            const sim::RunOptions&,
+                                            const std::string&) {
   return not_built(scenario);
 }
 

@@ -1,6 +1,8 @@
 // World cluster, as far as this program has it.
 #pragma once
 
+#include <string>
+
 #include "core/base/result.hpp"
 #include "core/plan/policy.hpp"
 #include "scenarios/language/spec/scenario.hpp"
@@ -12,14 +14,14 @@ namespace orrery::cli {
 Errors unfit_for_world_cluster(const scenarios::Scenario& scenario,
                                const sim::LoadedWorkload& workload);
 
-/// A scenario for world cluster in the measure of real time: ORRERY_TIME_SCALE times faster than
-/// written.
+/// A scenario for world cluster in the measure of real time.
 scenarios::Scenario in_real_time(const scenarios::Scenario& scenario);
 
-/// Runs what `in_real_time` gave.
+/// Runs what `in_real_time` gave. `keep`: folder for journal and logs; empty: they go.
 Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
                                             const sim::LoadedWorkload& workload,
                                             const Policy& policy,
-                                            const sim::RunOptions& options);
+                                            const sim::RunOptions& options,
+                                            const std::string& keep);
 
 }  // namespace orrery::cli

@@ -121,7 +121,8 @@ bool describe_leftovers(const scenarios::Scenario& scenario,
 Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
                                     const sim::LoadedWorkload& workload,
                                     Policy& policy,
-                                    const sim::RunOptions& options) {
+                                    const sim::RunOptions& options,
+                                    const RunOutputs& outputs) {
   if (scenario.world == scenarios::World::Model)
     return sim::run_model(scenario, workload, policy, options);
   if (scenario.world == scenarios::World::Sim) {
@@ -132,7 +133,7 @@ Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
     with_parts.transport = parts->transport();
     return sim::run_model(scenario, workload, policy, with_parts);
   }
-  return run_in_world_cluster(scenario, workload, policy, options);
+  return run_in_world_cluster(scenario, workload, policy, options, outputs.kept.string());
 }
 
 /// What world model decides otherwise than `decided`, a decision log of another world, a sentence
@@ -140,7 +141,9 @@ Result<sim::RunReport> run_in_world(const scenarios::Scenario& scenario,
 std::vector<std::string> otherwise_than_model(scenarios::Scenario scenario,
                                               const sim::LoadedWorkload& workload,
                                               const std::string& decided) {
+  const std::string world(orrery::to_string(scenario.world));
   scenario.world = scenarios::World::Model;
+  scenario.fidelity = scenarios::Fidelity::L0;
   const auto policy = fresh_policy(scenario, workload.profiles());
   if (!policy) return {policy.errors().front().text()};
   DecisionListener in_model;
@@ -158,7 +161,7 @@ std::vector<std::string> otherwise_than_model(scenarios::Scenario scenario,
   std::vector<std::string> out;
   for (const sim::DecisionDifference& difference :
        sim::decision_differences(decided, in_model.text()))
-    out.push_back(scenario.file + ":0: job " + difference.job + ": world cluster decided " +
+    out.push_back(scenario.file + ":0: job " + difference.job + ": world " + world + " decided " +
                   quoted(difference.found) + ", world model " + quoted(difference.expected) +
                   (difference.after.empty() ? "" : ", after '" + difference.after + "'"));
   return out;
@@ -200,16 +203,17 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
   options.listeners = {&progress, &stuck};
   if (!scenario.expectations.empty()) options.listeners.push_back(&judge);
   DecisionListener decisions;
-  if (in_cluster) options.listeners.push_back(&decisions);
+  const bool compares = in_cluster || outputs.same_decisions;
+  if (compares) options.listeners.push_back(&decisions);
   kept.listen(options.listeners);
 
-  auto ran = run_in_world(scenario, workload, **policy, options);
+  auto ran = run_in_world(scenario, workload, **policy, options, outputs);
   if (!ran) {
     answer.errors = ran.errors();
     return ExitCode::BadInput;
   }
   ran->summary.unmet = judge.unmet();
-  if (in_cluster)
+  if (compares)
     for (std::string& sentence : otherwise_than_model(as_written, workload, decisions.text()))
       ran->summary.unmet.push_back(std::move(sentence));
   if (scenario.must_fail && ran->summary.unmet.empty())

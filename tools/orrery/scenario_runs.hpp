@@ -48,6 +48,9 @@ Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario
 struct RunOutputs {
   std::filesystem::path folder;   ///< Empty: nothing.
   std::filesystem::path journal;  ///< A file that is not there yet; empty: none is kept.
+  std::filesystem::path kept;     ///< World cluster: folder for journal and logs; empty: they go.
+  bool same_decisions = false;    ///< What world model decides otherwise is an unmet expectation;
+                                  ///< always so in world cluster.
 };
 
 /// Where results go: --out, else the scenario's `outputs.dir`, relative to its own folder. Nothing

@@ -79,12 +79,13 @@ ExitCode test_invariants(const scenarios::Scenario& scenario, ChildReport& repor
 /// Loads inside the task: a broken scenario fails alone.
 ExitCode test_one(const std::string& file,
                   const std::vector<scenarios::Override>& overrides,
+                  const RunOutputs& outputs,
                   ChildReport& report) {
   const auto loaded = open_scenario(file, overrides);
   if (loaded && loaded->scenario.invariants)
     if (const ExitCode code = test_invariants(loaded->scenario, report); code != ExitCode::Met)
       return code;
-  if (loaded) return run_one(loaded->scenario, loaded->workload, {}, report);
+  if (loaded) return run_one(loaded->scenario, loaded->workload, outputs, report);
   RunAnswer answer;
   answer.errors = loaded.errors();
   send_answer(answer, report);
@@ -240,8 +241,13 @@ ExitCode run_test(const Arguments& arguments, Console& console) {
   }
   std::vector<Task> tasks;
   for (const std::string& file : *files)
-    tasks.push_back(
-        [&file, &overrides](ChildReport& report) { return test_one(file, *overrides, report); });
+    tasks.push_back([&, file](ChildReport& report) {
+      RunOutputs outputs;
+      outputs.same_decisions = arguments.has("--same-decisions");
+      if (const auto keep = arguments.value("--keep"))
+        outputs.kept = fs::path(*keep) / fs::path(file).stem();
+      return test_one(file, *overrides, outputs, report);
+    });
   // Real time is mostly waited for.
   const bool in_real_time = arguments.value("--world") == "cluster";
   const auto ends =

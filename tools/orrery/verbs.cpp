@@ -101,6 +101,14 @@ Verb test_verb() {
                         .help = "the world to run in (default: each scenario's, else model)",
                         .choices = {"model", "sim", "cluster"}},
                        kFidelity,
+                       kSet,
+                       {.name = "--same-decisions",
+                        .help = "demand of every job what world model decides too; world cluster "
+                                "always does"},
+                       {.name = "--keep",
+                        .value = "DIR",
+                        .help = "with world cluster: keep journals and logs, a folder for each",
+                        .takes_path = true},
                        {.name = "--junit",
                         .value = "FILE",
                         .help = "write what became of each as JUnit's XML, for CI systems",
@@ -108,6 +116,8 @@ Verb test_verb() {
                        kJson},
            .examples = {{"orrery test scenarios/lifecycle", "every scenario of a folder"},
                         {"orrery test scenarios/quickstart.yaml --json", "one, for a script"},
+                        {"orrery test --world cluster scenarios/lifecycle/preemption.yaml",
+                         "with the real controller, agents and processes, 20 times faster"},
                         {"orrery test scenarios/lifecycle --junit scenarios.xml",
                          "a report that GitHub, GitLab and Jenkins show"}}},
           run_test};

@@ -190,6 +190,7 @@ struct Scenario {
   bool invariants = false;  ///< The storm's checker watches; every job must be over at `until`.
   Outputs outputs;
   Instant until = Instant::never();  ///< The run stops here at the latest.
+  double time_scale = 20;            ///< World cluster runs it so many times faster, at least 1.
 
   /// Nodes of all groups together.
   std::int64_t node_count() const {

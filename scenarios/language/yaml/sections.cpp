@@ -18,7 +18,7 @@ constexpr SectionKeys kSections[]{
     {"scenario",
      {"name description seed world fidelity cluster quotas policy planner until timing jobs "
       "controller workload faults requests expect outputs profilings failures relaunch must_fail "
-      "invariants control jitter placer"}},
+      "invariants control jitter placer time_scale"}},
     {"cluster", {kNodeKeys, "groups devices network"}},
     {"cluster.groups", {"name", kNodeKeys}},
     {"cluster.devices", {"compute memory bandwidth speed"}},

@@ -142,7 +142,7 @@ TEST(ControllerConnection, AWelcomeKeepsTheStreamForGood) {
   const Instant begin{1'000'000'000};
   connection.keep(begin);
   (void)connection.take(begin);
-  connection.works();
+  connection.works(Duration::seconds(10));
   EXPECT_TRUE(connection.next_try().is_never());
   EXPECT_TRUE(connection.take(begin + Duration::seconds(3600)).empty());
   // What came in time counts, however late it is read.
