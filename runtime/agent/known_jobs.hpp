@@ -10,7 +10,7 @@
 #include "core/base/ids.hpp"
 #include "core/job/spec.hpp"
 #include "runtime/link/messages.hpp"
-#include "runtime/local/worker_environment.hpp"
+#include "runtime/agent/worker_environment.hpp"
 
 namespace orrery::runtime {
 

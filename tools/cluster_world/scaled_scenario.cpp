@@ -112,7 +112,8 @@ void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
   const policies::PolicyRow* row = policies::find_row(policy.name);
   if (row == nullptr) return;
   for (const policies::ParameterRow& parameter : row->parameters) {
-    if (parameter.type != policies::ParameterType::Duration) continue;
+    const bool service = parameter.unit.ends_with("-seconds");
+    if (parameter.type != policies::ParameterType::Duration && !service) continue;
     auto written = std::ranges::find(policy.parameters, parameter.name, &scenarios::Parameter::key);
     if (written == policy.parameters.end())
       written = policy.parameters.insert(
@@ -120,7 +121,10 @@ void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
           {std::string(parameter.name), std::string(parameter.initial), policy.place});
     auto time = scenarios::parse_duration(written->value);
     if (!time) time = scenarios::parse_duration(written->value + "s");
-    if (time) written->value = std::to_string(by.of(*time).ns) + "ns";
+    if (!time) continue;
+    const Duration divided = by.of(*time);
+    const std::int64_t seconds = std::max<std::int64_t>(divided.ns / Duration::seconds(1).ns, 1);
+    written->value = service ? std::to_string(seconds) : std::to_string(divided.ns) + "ns";
   }
 }
 

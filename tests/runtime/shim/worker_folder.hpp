@@ -20,7 +20,7 @@
 #include "runtime/shim/process_lookup.hpp"
 #include "runtime/shim/stored_record.hpp"
 #include "runtime/shim/worker_files.hpp"
-#include "tests/runtime/local/observing.hpp"
+#include "tests/runtime/shim/observing.hpp"
 #include "tests/support/text_of_file.hpp"
 
 namespace orrery::runtime {

@@ -61,5 +61,49 @@ TEST(DecisionLog, WhatAnAgentRepeatsUntilItIsRegisteredDoesNotShow) {
   EXPECT_NE(once.text(), twice.text());
 }
 
+TEST(DecisionDifferences, NameTheFirstLineOfEachJobThatDiffers) {
+  const auto found = decision_differences(
+      "job default.a\n  Pending  Submitted\n  ready 0\n"
+      "job default.b\n  Pending  Submitted\n  restarts 1\n",
+      "job default.b\n  Pending  Submitted\n  restarts 2\n"
+      "job default.a\n  Pending  Submitted\n  ready 0\n"
+      "job default.c\n  Pending  Submitted\n");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].job, "default.b");
+  EXPECT_EQ(found[0].found, "restarts 1");
+  EXPECT_EQ(found[0].expected, "restarts 2");
+  EXPECT_EQ(found[0].after, "Pending  Submitted");
+  EXPECT_EQ(found[1].job, "default.c");
+  EXPECT_EQ(found[1].found, "");
+}
+
+TEST(DecisionDifferences, AreFoundInEverythingThatIsDecided) {
+  for (const char* line : {"generation 1: Running  AllReady",
+                           "restarts 1",
+                           "allocated 2 workers, 2 devices",
+                           "ready 0-3",
+                           "exited 137 of 2",
+                           "incident 1: WorkerLost takes the worker",
+                           "ignored scale_requested: OutOfBounds"})
+    EXPECT_EQ(decision_differences(std::string("job a\n  ") + line + "\n", "job a\n").size(), 1U)
+        << line;
+}
+
+TEST(DecisionDifferences, LeaveOutWhatTellsOfTheMoment) {
+  EXPECT_TRUE(decision_differences("job a\n  ready 0\n  ignored workers_changed: StaleGeneration\n"
+                                   "  grant dropped: DoesNotFit (3 times)\n  restarts 1\n",
+                                   "job a\n  ready 0\n  restarts 1\n  incident 1 closed\n"
+                                   "cluster\n  node 3 silent\n")
+                  .empty());
+}
+
+TEST(DecisionDifferences, LetARunEndBeforeTheLastProcessesOfAJobThatIsOver) {
+  const std::string over = "job a\n  generation 1: Failed  StoppedByUser\n";
+  EXPECT_TRUE(decision_differences(over + "  exited 143 of 0\n", over).empty());
+  EXPECT_TRUE(decision_differences(over, over + "  exited 143 of 0\n").empty());
+  const std::string runs = "job a\n  generation 1: Running  AllReady\n";
+  EXPECT_EQ(decision_differences(runs, runs + "  exited 0 of 0\n").size(), 1U);
+}
+
 }  // namespace
 }  // namespace orrery::sim

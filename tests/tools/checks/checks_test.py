@@ -34,8 +34,8 @@ LAYER_OFFENCES = [
     ("scenarios/language/scenario.cpp", "#include <sqlite3.h>\n", "yaml-cpp/"),
     ("sim/model/world.cpp", '#include "sim/simgrid/platform.hpp"\n', "must not reach into"),
     ("sim/model/world.cpp", '#include "policies/fifo.hpp"\n', "sim may include only"),
-    ("runtime/store/journal.cpp", '#include "runtime/local/world.hpp"\n', "runtime/store may"),
-    ("runtime/local/world.cpp", '#include "sim/model/world.hpp"\n', "runtime may include only"),
+    ("runtime/store/journal.cpp", '#include "runtime/planner/world.hpp"\n', "runtime/store may"),
+    ("runtime/planner/world.cpp", '#include "sim/model/world.hpp"\n', "runtime may include only"),
 ]
 
 LAYER_HONEST = {

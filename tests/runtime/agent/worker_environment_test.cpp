@@ -1,14 +1,13 @@
 // What worker processes are told of their peers.
-#include "runtime/local/worker_environment.hpp"
+#include "runtime/agent/worker_environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "runtime/local/local_world.hpp"
-#include "runtime/local/memberships.hpp"
-#include "tests/runtime/local/observing.hpp"
+#include "tests/runtime/agent/run_members.hpp"
+#include "tests/runtime/shim/observing.hpp"
 
 namespace orrery::runtime {
 namespace worker_environment_tests {
@@ -110,48 +109,6 @@ TEST(WorkerEnvironment, MorePortsThanThereAreIsAnError) {
             "parallel workers");
 }
 
-TEST(Memberships, AStartAddsToTheUpdateBeforeIt) {
-  Memberships memberships;
-  std::vector<WorkerStart> both = members_of(2);
-  memberships.ordered(StartWorkers{JobId{4}, Generation{1}, 2, both});
-  EXPECT_THAT(memberships.members(JobId{4}), ElementsAre(both[0], both[1]));
-  std::vector<WorkerStart> three = members_of(3);
-  three[0].first_port = 22270;
-  memberships.ordered(UpdateMembership{JobId{4}, Generation{2}, 3, three});
-  memberships.ordered(StartWorkers{JobId{4}, Generation{2}, 3, {three[2]}});
-  memberships.ordered(StartWorkers{JobId{4}, Generation{1}, 2, {both[1]}});  // Ordered once more.
-  EXPECT_THAT(memberships.members(JobId{4}), ElementsAre(three[0], three[1], three[2]));
-  memberships.ordered(CleanJob{JobId{4}});
-  EXPECT_THAT(memberships.members(JobId{4}), IsEmpty());
-}
-
-TEST(Memberships, AMembershipOfWhichOnlyAPartIsKnownIsNotTold) {
-  Memberships memberships;
-  const std::vector<WorkerStart> three = members_of(3);
-  memberships.ordered(StartWorkers{JobId{0}, Generation{5}, 3, {three[1]}});
-  EXPECT_THAT(memberships.members(JobId{0}), IsEmpty());
-  memberships.ordered(StartWorkers{JobId{0}, Generation{5}, 3, {three[2], three[0]}});
-  EXPECT_THAT(memberships.members(JobId{0}), ElementsAre(three[0], three[1], three[2]));
-}
-
-/// Runs all workers of one job as processes until they have ended.
-void run_to_end(const JobSpec& spec, const std::vector<WorkerStart>& members) {
-  LocalOptions options;
-  options.submissions.push_back({Instant::zero(), std::make_shared<JobSpec>(spec)});
-  LocalWorld world(options);
-  std::vector<Event> events;
-  const auto size = static_cast<std::uint32_t>(members.size());
-  while (world.wait_events(Instant::never(), events)) {
-    for (const Event& event : events) {
-      if (!std::holds_alternative<JobSubmitted>(event.body)) continue;
-      world.issue({Sequence{1}, 0, Epoch{1}, AnswerRequest{1, JobId{0}, true, {}}});
-      world.issue({Sequence{2}, 0, Epoch{1}, StartWorkers{JobId{0}, Generation{1}, size, members}});
-    }
-    events.clear();
-  }
-  EXPECT_THAT(world.warnings(), IsEmpty());
-}
-
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
   std::ifstream in(path);
   std::vector<std::string> out;
@@ -169,7 +126,7 @@ TEST(WorkerEnvironment, ProcessesOfAGroupJobAreToldWhereTheirPeersListen) {
                           "printf '%s\\n' $DI_JOB_ID $DI_PARALLEL_WORKERS_ARG $DI_PORTS_ARG "
                           "$DI_NODE_IDS_ARG $DI_ATTACHED_NODES_ARG > " +
                               told};
-  run_to_end(job, members_of(3));
+  run_members(job, members_of(3), JobId{0});
   EXPECT_THAT(
       lines_of(scratch.path() / "0"),
       ElementsAre("default/pong", "--parallel-workers=2", "--ports=22270,22271", "--node-ids=0,1"));
@@ -205,7 +162,7 @@ TEST(WorkerEnvironment, ProcessesOfATasksJobAreToldOfEachOther) {
   members[1].role = members[2].role = RoleIndex{1};
   members[1].local_rank = 0;
   members[2].local_rank = 1;
-  run_to_end(job, members);
+  run_members(job, members, JobId{0});
   for (const std::string rank : {"0", "1", "2"})
     EXPECT_THAT(lines_of(scratch.path() / rank),
                 ElementsAre(rank,

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <map>
 
-#include "runtime/local/local_world.hpp"
-#include "runtime/local/worker_environment.hpp"
-#include "tests/runtime/local/observing.hpp"
+#include "runtime/agent/worker_environment.hpp"
+#include "tests/runtime/agent/run_members.hpp"
+#include "tests/runtime/shim/observing.hpp"
 
 namespace orrery::runtime {
-namespace {
+namespace rank_environment_tests {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -39,23 +39,6 @@ JobSpec job_running(const std::string& script) {
   return spec;
 }
 
-/// Runs all members as processes until they have ended; returns what the world was troubled by.
-std::vector<std::string> run_to_end(const JobSpec& spec) {
-  LocalOptions options;
-  options.submissions.push_back({Instant::zero(), std::make_shared<JobSpec>(spec)});
-  LocalWorld world(options);
-  std::vector<Event> events;
-  while (world.wait_events(Instant::never(), events)) {
-    for (const Event& event : events) {
-      if (!std::holds_alternative<JobSubmitted>(event.body)) continue;
-      world.issue({Sequence{1}, 0, Epoch{1}, AnswerRequest{1, JobId{7}, true, {}}});
-      world.issue({Sequence{2}, 0, Epoch{1}, StartWorkers{JobId{7}, Generation{1}, 3, members()}});
-    }
-    events.clear();
-  }
-  return world.warnings();
-}
-
 TEST(RankEnvironment, AWorkerPrintsItsRankItsPeersAndItsDevices) {
   const Scratch scratch("ranks");
   const std::string folder = scratch.path();
@@ -65,7 +48,8 @@ TEST(RankEnvironment, AWorkerPrintsItsRankItsPeersAndItsDevices) {
       "devices [$CUDA_VISIBLE_DEVICES] $ORRERY_NODE_LOCAL_RANK/$ORRERY_NODE_LOCAL_WORLD_SIZE "
       "[$ORRERY_DEVICE_INDEXES] [$ORRERY_HARDWARE]\" > " +
       folder + "/$RANK");
-  EXPECT_THAT(run_to_end(spec), IsEmpty());
+  run_members(spec, members(), JobId{7});
+  EXPECT_THAT(overruled_variables(spec), IsEmpty());
   const auto printed = [&](const char* rank) {
     std::ifstream in(scratch.path() / rank);
     std::string line;
@@ -80,12 +64,12 @@ TEST(RankEnvironment, AWorkerPrintsItsRankItsPeersAndItsDevices) {
 TEST(RankEnvironment, ARoleThatSetsWhatIsComputedIsToldByName) {
   JobSpec spec = job_running("test \"$RANK\" != 99 && test \"$WORLD_SIZE\" = 3");
   spec.roles[1].environment = {{"RANK", "99"}, {"COLOUR", "green"}, {"CUDA_VISIBLE_DEVICES", "0"}};
-  EXPECT_THAT(
-      run_to_end(spec),
-      ElementsAre("job default.rl: role actor: environment sets RANK, which identifies a worker "
-                  "and is computed; leave it out",
-                  "job default.rl: role actor: environment sets CUDA_VISIBLE_DEVICES, "
-                  "which identifies a worker and is computed; leave it out"));
+  run_members(spec, members(), JobId{7});
+  EXPECT_THAT(overruled_variables(spec),
+              ElementsAre("role actor: environment sets RANK, which identifies a worker and is "
+                          "computed; leave it out",
+                          "role actor: environment sets CUDA_VISIBLE_DEVICES, which identifies a "
+                          "worker and is computed; leave it out"));
 }
 
 /// The worker's variables by name; what this program itself was started with is among them.
@@ -148,5 +132,5 @@ TEST(RankEnvironment, WithoutTheMembersTheRoleIsKnownByIndexOnly) {
   EXPECT_EQ(found["ROLE_WORLD_SIZE"], "2");
 }
 
-}  // namespace
+}  // namespace rank_environment_tests
 }  // namespace orrery::runtime

@@ -1,4 +1,4 @@
-#include "runtime/local/worker_environment.hpp"
+#include "runtime/agent/worker_environment.hpp"
 
 #include <unistd.h>
 
