@@ -126,6 +126,11 @@ bool Driver::journal_and_step() {
     commands_.clear();
     controller_.step(event, commands_);
     const State& state = controller_.state();
+    if (options_.fingerprints_orders) {
+      if (const auto* begun = std::get_if<EpochStarted>(&event.body))
+        term_orders_.begin(begun->epoch, state.sequence);
+      term_orders_.stepped(state.sequence, commands_.orders);
+    }
     std::uint32_t index = 0;
     orders_ += commands_.orders.size();
     Epoch epoch = state.epoch;

@@ -12,6 +12,7 @@
 #include "core/control/controller.hpp"
 #include "core/driver/planner.hpp"
 #include "core/driver/state_store.hpp"
+#include "core/driver/term_orders.hpp"
 #include "core/driver/world.hpp"
 
 namespace orrery {
@@ -35,6 +36,7 @@ struct DriverOptions {
   std::uint64_t snapshot_every = 0;          ///< Records between snapshots; 0: none.
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant, beside one for each job,
                                              ///< that count as no progress.
+  bool fingerprints_orders = false;  ///< `term_orders` tells what was ordered.
   /// Cycles of the policy that may order nothing once the world has nothing left to tell; then the
   /// run is over, whatever still waits.
   std::uint64_t quiet_cycles_max = 1'000;
@@ -107,6 +109,9 @@ class Driver {
 
   std::uint64_t plans_asked() const { return plans_asked_; }
 
+  /// What was ordered since the term began; with `fingerprints_orders` only.
+  const TermOrders& term_orders() const { return term_orders_; }
+
  private:
   bool gather();
   Turn work();
@@ -129,6 +134,7 @@ class Driver {
   Digest chain_;
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
+  TermOrders term_orders_;
   std::uint64_t last_snapshot_ = 0;
   std::uint64_t orders_ = 0;        ///< Given so far.
   std::uint64_t orders_seen_ = 0;   ///< When the loop last waited.

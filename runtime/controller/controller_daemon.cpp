@@ -197,7 +197,8 @@ void ControllerDaemon::live() {
     look_at_term();
   }
   admission_ = Admission::Closing;
-  if (term_ && !term_->is_halted()) (void)term_->flush();
+  if (term_ && !term_->is_halted() && term_->flush() && parts_.say)
+    parts_.say("led " + term_->orders_text());
   server_->stop_accepting();
   term_.reset();
   store_.reset();

@@ -40,6 +40,8 @@ struct ControllerParts {
                      Duration timeout,
                      std::function<void(std::vector<std::string>, std::string)> done)>
       relaunch;
+  /// Takes sentences for the operator, on the core thread; may be null.
+  std::function<void(const std::string&)> say;
 };
 
 /// Campaigns, leads a term, and campaigns again. One thread of its own decides everything; gRPC and

@@ -98,6 +98,9 @@ class LeaderTerm final : private World, private RunObserver {
   /// Whether the store has refused.
   bool is_halted() const { return halted_; }
 
+  /// What this term has ordered so far, in words: what a replay of its records must give.
+  std::string orders_text() const { return driver_.term_orders().text(); }
+
   /// Whether it refused because another leads.
   bool is_deposed() const;
 

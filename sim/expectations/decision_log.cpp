@@ -230,9 +230,8 @@ std::vector<DecisionDifference> decision_differences(std::string_view found,
     const std::vector<std::string_view>& lines = mine == ours.end() ? none : mine->lines;
     const auto [a, b] = std::ranges::mismatch(lines, block.lines);
     if (a == lines.end() && b == block.lines.end()) continue;
-    // A run may end before the last processes of a job that is over.
-    const bool ended = a == lines.end() || b == block.lines.end();
-    if (ended && std::any_of(lines.begin(), a, is_final)) continue;
+    // When the last processes of a job that is over end, and whether the run lasts so long.
+    if (std::any_of(lines.begin(), a, is_final)) continue;
     DecisionDifference difference{std::string(block.job), {}, {}, {}};
     if (a != lines.end()) difference.found = *a;
     if (b != block.lines.end()) difference.expected = *b;

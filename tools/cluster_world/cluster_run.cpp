@@ -115,6 +115,10 @@ class ClusterRun final : private RunObserver {
   Status bring_up(const ClusterAddresses& addresses);
   Result<RunEnd> run();
 
+  /// Ends the controller, which says what it has ordered: the same as its journal, folded. Errors:
+  /// it is not.
+  Status compare_orders();
+
   sim::RunReport close(const Policy& policy, RunEnd end) {
     sim::RunReport report = account_.close(
         scenario_, policy, journal_.chain(), journal_.last().value, end, now());
@@ -239,6 +243,25 @@ bool ClusterRun::is_over() {
   return quiet > patience && journal_.only_cycles_left();
 }
 
+Status ClusterRun::compare_orders() {
+  daemons_.stop_controller();
+  if (Status followed = journal_.follow(); !followed) return followed;
+  std::ifstream log(folder_ + "/controller.log");
+  for (std::string line; std::getline(log, line);) {
+    if (!line.starts_with("led epoch ")) continue;
+    bool same = false;
+    for (const TermOrders& term : journal_.terms()) same = same || "led " + term.text() == line;
+    if (!same)
+      return Error{.code = ErrorCode::InvalidInput,
+                   .subject = "replay",
+                   .message = "the controller " + line +
+                              ", which its journal, folded again, does not give: " +
+                              (journal_.terms().empty() ? std::string("no term")
+                                                        : journal_.terms().back().text())};
+  }
+  return Done{};
+}
+
 void ClusterRun::wait() const {
   std::vector<pollfd> polled;
   workers_.append_descriptors(polled);
@@ -333,6 +356,7 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
   if (const Status up = run.bring_up(addresses); !up) return up.errors();
   const auto end = run.run();
   if (!end) return end.errors();
+  if (const Status same = run.compare_orders(); !same) return same.errors();
   sim::RunReport report = run.close(policy, *end);
   report.summary.workload = workload.account();
   return report;

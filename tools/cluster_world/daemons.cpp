@@ -102,6 +102,14 @@ void Daemons::end(ChildProcess& process) {
   while (process.runs() && !process.reap()) std::this_thread::sleep_for(1ms);
 }
 
+void Daemons::stop_controller() {
+  controller_->signal(SIGCONT);
+  controller_->signal(SIGTERM);
+  for (int round = 0; round < 5000 && controller_->runs() && !controller_->reap(); ++round)
+    std::this_thread::sleep_for(1ms);
+  end(*controller_);
+}
+
 void Daemons::kill_node(NodeId node) {
   kill_agent(node);
   // What was being started when the rest was looked up is found by looking again.

@@ -74,6 +74,9 @@ class Daemons {
   /// SIGKILL, and waits for the end.
   void kill_controller() { end(*controller_); }
 
+  /// SIGTERM, and waits for the end; SIGKILL where it does not come within seconds.
+  void stop_controller();
+
   void kill_agent(NodeId node) { end(agents_[node.index()]); }
 
   /// The machine is gone: its agent, its shims and its workers end at once, without a word, and its

@@ -44,6 +44,11 @@ Status JournalReader::step(const StoredRecord& record) {
   event.occurred_at = event.occurred_at + shift_;
   commands_.clear();
   controller_.step(event, commands_);
+  if (const auto* begun = std::get_if<EpochStarted>(&event.body)) {
+    terms_.emplace_back();
+    terms_.back().begin(begun->epoch, record.sequence);
+  }
+  if (!terms_.empty()) terms_.back().stepped(record.sequence, commands_.orders);
   last_ = record.sequence;
   chain_ = record.chain;
   const bool plan_without_orders =

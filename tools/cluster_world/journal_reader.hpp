@@ -9,6 +9,7 @@
 #include "core/base/result.hpp"
 #include "core/control/controller.hpp"
 #include "core/driver/driver.hpp"
+#include "core/driver/term_orders.hpp"
 #include "runtime/store/sqlite_store.hpp"
 
 namespace orrery::cli {
@@ -36,6 +37,9 @@ class JournalReader {
 
   Sequence last() const { return last_; }
 
+  /// What the records ordered, one for each term.
+  const std::vector<TermOrders>& terms() const { return terms_; }
+
   Digest chain() const { return chain_; }
 
   /// Records other than the passing of time and plans that order nothing.
@@ -54,6 +58,7 @@ class JournalReader {
   Controller controller_;
   Commands commands_;
   std::vector<CommandBody> orders_;
+  std::vector<TermOrders> terms_;
   Sequence last_;
   Digest chain_;
   std::uint64_t news_ = 0;

@@ -140,7 +140,9 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   const auto backend = Backend::make(*config, url_of(*config));
   if (!backend) return fail(backend.errors());
   runtime::RelaunchRunner relauncher(config->relaunch_command);
-  auto daemon = runtime::ControllerDaemon::start(parts_of(*config, **backend, relauncher));
+  runtime::ControllerParts parts = parts_of(*config, **backend, relauncher);
+  parts.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  auto daemon = runtime::ControllerDaemon::start(std::move(parts));
   if (!daemon) return fail(daemon.errors());
   http::FrontendOptions options;
   options.address = config->http_address;

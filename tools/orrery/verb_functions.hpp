@@ -26,6 +26,7 @@ ExitCode run_trace_convert(const Arguments& arguments, Console& console);
 ExitCode run_policies(const Arguments& arguments, Console& console);
 ExitCode run_journal_dump(const Arguments& arguments, Console& console);
 ExitCode run_journal_verify(const Arguments& arguments, Console& console);
+ExitCode run_replay(const Arguments& arguments, Console& console);
 ExitCode run_history(const Arguments& arguments, Console& console);
 ExitCode run_report(const Arguments& arguments, Console& console);
 

@@ -181,6 +181,18 @@ class Cluster:
             kill_process(pid, self.folder)
         return not left
 
+    def _check_replay(self):
+        """That the journal, replayed, orders what its controllers said they had ordered."""
+        program = self.program.parent / "orrery"
+        journal = self.state / "journal.db"
+        if not program.exists() or not journal.exists():
+            return
+        done = subprocess.run([program, "replay", journal, "--log", self.state / "controller.log"],
+                              capture_output=True, text=True, check=False)
+        # A journal that the test has damaged, or whose first records were dropped, says so.
+        if done.returncode == 3:
+            raise AssertionError("the journal, replayed, orders otherwise:\n" + done.stdout)
+
     def close(self):
         """Ends whatever is left, for the sake of the machine."""
         if not self.ended():
@@ -188,6 +200,12 @@ class Cluster:
             self.up.wait()
         # What dies may still hold a port, which the next test would be given.
         wait_until("the last of its processes to be gone", self._kill_all)
+        try:
+            self._check_replay()
+        finally:
+            self._remove()
+
+    def _remove(self):
         subprocess.run(["rm", "-rf", self.folder], check=False)
         if self.ports:
             give_back(self.ports)
