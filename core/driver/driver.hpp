@@ -36,7 +36,7 @@ struct DriverOptions {
   std::uint64_t snapshot_every = 0;          ///< Records between snapshots; 0: none.
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant, beside one for each job,
                                              ///< that count as no progress.
-  bool fingerprints_orders = false;  ///< `term_orders` tells what was ordered.
+  bool fingerprints_orders = false;          ///< `term_orders` tells what was ordered.
   /// Cycles of the policy that may order nothing once the world has nothing left to tell; then the
   /// run is over, whatever still waits.
   std::uint64_t quiet_cycles_max = 1'000;

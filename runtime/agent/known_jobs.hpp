@@ -9,8 +9,8 @@
 
 #include "core/base/ids.hpp"
 #include "core/job/spec.hpp"
-#include "runtime/link/messages.hpp"
 #include "runtime/agent/worker_environment.hpp"
+#include "runtime/link/messages.hpp"
 
 namespace orrery::runtime {
 

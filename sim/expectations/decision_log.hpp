@@ -72,10 +72,10 @@ struct DecisionDifference {
 };
 
 /// How what was decided for each job in `found` differs from `expected`, both texts of logs, in the
-/// order of `expected`: phases, reasons, generations, ranks, allocations, counters, what users asked
-/// in vain. Not compared is what belongs to no job, and what tells only of the moment at which
-/// something was said: reports that come too late, grants that do not fit just then, the ends of
-/// incidents, which several jobs may share, the ends of processes of a job that is over.
+/// order of `expected`: phases, reasons, generations, ranks, allocations, counters, what users
+/// asked in vain. Not compared is what belongs to no job, and what tells only of the moment at
+/// which something was said: reports that come too late, grants that do not fit just then, the ends
+/// of incidents, which several jobs may share, the ends of processes of a job that is over.
 std::vector<DecisionDifference> decision_differences(std::string_view found,
                                                      std::string_view expected);
 

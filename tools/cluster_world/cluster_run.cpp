@@ -120,8 +120,8 @@ class ClusterRun final : private RunObserver {
   Status compare_orders();
 
   sim::RunReport close(const Policy& policy, RunEnd end) {
-    sim::RunReport report = account_.close(
-        scenario_, policy, journal_.chain(), journal_.last().value, end, now());
+    sim::RunReport report =
+        account_.close(scenario_, policy, journal_.chain(), journal_.last().value, end, now());
     report.warnings = world_.warnings();
     report.late = late_;
     return report;
@@ -173,8 +173,8 @@ class ClusterRun final : private RunObserver {
 
 Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
   const auto nodes = static_cast<std::uint32_t>(scenario_.node_count());
-  Status written = write_file(folder_ + "/controller.yaml",
-                              controller_document(scenario_, groups_, addresses));
+  Status written =
+      write_file(folder_ + "/controller.yaml", controller_document(scenario_, groups_, addresses));
   for (std::uint32_t n = 0; n < nodes && written; ++n)
     written = write_file(folder_ + "/" + node_name(NodeId{n}) + ".yaml",
                          agent_document(groups_, NodeId{n}, addresses));
@@ -191,7 +191,9 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
       if (!daemons_.agent_is_ready(NodeId{n})) return false;
     std::uint32_t joined = 0;
     for (std::uint32_t n = 0; n < nodes; ++n)
-      if (journal_.state().nodes.size() > n && journal_.state().nodes[NodeId{n}.index()].heard.value > 0) ++joined;
+      if (journal_.state().nodes.size() > n &&
+          journal_.state().nodes[NodeId{n}.index()].heard.value > 0)
+        ++joined;
     return joined == nodes;
   };
   while (true) {
@@ -200,9 +202,10 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
     if (const std::string ended = daemons_.ended_by_itself(); !ended.empty())
       return Error{.code = ErrorCode::Unavailable, .message = ended};
     if (since(asked) > kReadyLimit)
-      return Error{.code = ErrorCode::Unavailable,
-                   .message = "controller and agents were not ready within 30 s; their logs are in " +
-                              folder_};
+      return Error{
+          .code = ErrorCode::Unavailable,
+          .message =
+              "controller and agents were not ready within 30 s; their logs are in " + folder_};
     wait();
   }
   await_cycle();
@@ -211,8 +214,8 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
   return Done{};
 }
 
-// Policies are asked at whole multiples of their period, of the clock on the wall. A scenario begins
-// with a period, and what it says of an instant at which one ends happens before.
+// Policies are asked at whole multiples of their period, of the clock on the wall. A scenario
+// begins with a period, and what it says of an instant at which one ends happens before.
 void ClusterRun::await_cycle() const {
   if (period_ == Duration::zero()) return;
   const Duration early = std::min(kBeforeCycle, Duration{period_.ns / 10});
@@ -252,12 +255,12 @@ Status ClusterRun::compare_orders() {
     bool same = false;
     for (const TermOrders& term : journal_.terms()) same = same || "led " + term.text() == line;
     if (!same)
-      return Error{.code = ErrorCode::InvalidInput,
-                   .subject = "replay",
-                   .message = "the controller " + line +
-                              ", which its journal, folded again, does not give: " +
-                              (journal_.terms().empty() ? std::string("no term")
-                                                        : journal_.terms().back().text())};
+      return Error{
+          .code = ErrorCode::InvalidInput,
+          .subject = "replay",
+          .message =
+              "the controller " + line + ", which its journal, folded again, does not give: " +
+              (journal_.terms().empty() ? std::string("no term") : journal_.terms().back().text())};
   }
   return Done{};
 }
@@ -286,8 +289,7 @@ Result<RunEnd> ClusterRun::run() {
 
 }  // namespace
 
-Errors unfit_for_cluster(const scenarios::Scenario& scenario,
-                         const sim::LoadedWorkload& workload) {
+Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedWorkload& workload) {
   Errors errors;
   const auto unfit = [&](int line, const std::string& subject, const std::string& message) {
     errors.push_back({ErrorCode::InvalidInput, scenario.file, line, subject, message});
@@ -296,12 +298,15 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario,
   if (scenario.node_count() > kNodesMax)
     unfit(0,
           "cluster.nodes",
-          std::to_string(scenario.node_count()) + " found, world cluster runs an agent for each, at most " +
-              std::to_string(kNodesMax) + "; use fewer, or another world");
+          std::to_string(scenario.node_count()) +
+              " found, world cluster runs an agent for each, at most " + std::to_string(kNodesMax) +
+              "; use fewer, or another world");
   if (scenario.has_workload())
     unfit(0, "workload", "world cluster runs the jobs of the scenario only; use another world");
   if (workload.sends(scenario))
-    unfit(0, "jobs", "some send over a network, which world cluster does not model; use another world");
+    unfit(0,
+          "jobs",
+          "some send over a network, which world cluster does not model; use another world");
   if (scenario.timing.mode != scenarios::TimingMode::Simple)
     unfit(0, "timing.mode", "world cluster has mode simple only; use world model");
   if (!scenario.fault_processes.empty() || scenario.failures.any())
@@ -321,7 +326,9 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario,
             "world cluster cannot make it happen; use world model");
   for (const scenarios::ScenarioJob& job : scenario.jobs)
     if (!check_spec(job.spec).empty())
-      unfit(job.line, "job " + job.spec.name, "is unsound, and no HTTP server takes it; use world model");
+      unfit(job.line,
+            "job " + job.spec.name,
+            "is unsound, and no HTTP server takes it; use world model");
   for (const scenarios::ScenarioJob& job : scenario.jobs)
     for (const scenarios::WorkerScript& script : job.workers)
       if (script.kind == scenarios::ScriptKind::Refuse)
@@ -329,10 +336,11 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario,
               "job " + job.spec.name,
               "has workers that their node refuses, which world cluster cannot; use world model");
   if (!may_make_networks())
-    unfit(0,
-          "world",
-          "cluster needs a network namespace for each node, which this process may not make; run it "
-          "as root, allow user namespaces, or use world model");
+    unfit(
+        0,
+        "world",
+        "cluster needs a network namespace for each node, which this process may not make; run it "
+        "as root, allow user namespaces, or use world model");
   return errors;
 }
 
@@ -352,7 +360,13 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
   auto workers = EmulatedWorkers::open(folder->path() + "/workers.sock");
   if (!workers) return workers.errors();
   const std::unique_ptr<sim::JobSource> source = workload.play(scenario);
-  ClusterRun run(scenario, *source, options, *programs, addresses, std::move(*workers), policy.triggers().period);
+  ClusterRun run(scenario,
+                 *source,
+                 options,
+                 *programs,
+                 addresses,
+                 std::move(*workers),
+                 policy.triggers().period);
   if (const Status up = run.bring_up(addresses); !up) return up.errors();
   const auto end = run.run();
   if (!end) return end.errors();

@@ -409,7 +409,8 @@ void ClusterWorld::answered(std::deque<Submission> asked, const RequestAnswer& a
   if (!answer.reached) return note(Error{.subject = "submission", .message = answer.body});
   const Json reply = Json::parse(answer.body, nullptr, false);
   std::size_t taken = asked.size();
-  if (answer.status >= 300) taken = reply.is_object() ? reply.value("jobs", Json::array()).size() : 0;
+  if (answer.status >= 300)
+    taken = reply.is_object() ? reply.value("jobs", Json::array()).size() : 0;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (i > taken) {
       unsent_.push_back(asked[i]);

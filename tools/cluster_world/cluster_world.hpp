@@ -102,9 +102,13 @@ class ClusterWorld final : private sim::ClusterListener {
   void on_sub_master(NodeId node, const sim::ModelWorker& master, SubMasterSaid said) override;
   void on_node_down(NodeId node) override;
   void on_node_up(NodeId node) override;
+
   void on_devices_lost(DevicesLost) override {}
+
   void on_devices_back(NodeId) override {}
+
   void on_node_leaving(NodeLeaving) override {}
+
   void on_fault(const scenarios::Fault& fault) override;
 
   void on_struck(std::uint32_t index) override { struck_.push_back(index); }
@@ -135,7 +139,7 @@ class ClusterWorld final : private sim::ClusterListener {
   JournalReader& journal_;
   std::deque<Submission> unsent_;
   std::map<std::uint64_t, std::deque<Submission>> unanswered_;  ///< By number of the request.
-  std::deque<WorkerNews> early_;  ///< Not taken yet.
+  std::deque<WorkerNews> early_;                                ///< Not taken yet.
   std::deque<Act> acts_;
   std::vector<std::uint32_t> struck_;
   bool any_watched_ = false;  ///< Some job wants hangs or stragglers to be found.

@@ -89,9 +89,8 @@ Daemons::Daemons(const ClusterPrograms& programs,
   for (std::uint32_t n = 0; n < nodes; ++n) {
     const std::string name = node_name(NodeId{n});
     std::vector<std::string> words = apart;
-    words.insert(
-        words.end(),
-        {"--", programs.node, "agent", "--config", folder_ + "/" + name + ".yaml"});
+    words.insert(words.end(),
+                 {"--", programs.node, "agent", "--config", folder_ + "/" + name + ".yaml"});
     agents_.emplace_back("agent of " + name, std::move(words), folder_ + "/" + name + ".log");
   }
 }

@@ -46,7 +46,9 @@ class EmulatedWorkers {
   static Result<EmulatedWorkers> open(const std::string& path);
 
   EmulatedWorkers(EmulatedWorkers&& other) noexcept
-      : listener_(std::exchange(other.listener_, -1)), connections_(std::move(other.connections_)) {}
+      : listener_(std::exchange(other.listener_, -1)),
+        connections_(std::move(other.connections_)) {}
+
   EmulatedWorkers& operator=(EmulatedWorkers&&) = delete;
   ~EmulatedWorkers();
 

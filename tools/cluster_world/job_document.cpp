@@ -9,12 +9,15 @@
 namespace orrery::cli {
 namespace {
 
-
 std::string time_text(Duration time) { return std::to_string(time.ns) + "ns"; }
 
-nlohmann::ordered_json patience(Duration time) { return time.is_forever() ? "never" : time_text(time); }
+nlohmann::ordered_json patience(Duration time) {
+  return time.is_forever() ? "never" : time_text(time);
+}
 
-nlohmann::ordered_json limit(std::int32_t count) { return count == kUnlimited ? nlohmann::ordered_json("unlimited") : nlohmann::ordered_json(count); }
+nlohmann::ordered_json limit(std::int32_t count) {
+  return count == kUnlimited ? nlohmann::ordered_json("unlimited") : nlohmann::ordered_json(count);
+}
 
 nlohmann::ordered_json by_name(const std::vector<KeyValue>& texts) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
@@ -58,8 +61,7 @@ void put_seats(const RoleSpec& role, nlohmann::ordered_json& to) {
   if (!role.workers.is_set()) return;
   nlohmann::ordered_json& workers = to["workers"];
   workers["virtual_cluster"] = role.workers.virtual_cluster;
-  if (!role.workers.workers_per_node.empty())
-    workers["per_node"] = role.workers.workers_per_node;
+  if (!role.workers.workers_per_node.empty()) workers["per_node"] = role.workers.workers_per_node;
   for (const TiedBundles& tied : role.workers.tied)
     workers["tied"].push_back({{"node", tied.node}, {"bundles", tied.bundles}});
 }
@@ -67,8 +69,7 @@ void put_seats(const RoleSpec& role, nlohmann::ordered_json& to) {
 nlohmann::ordered_json role_document(const JobSpec& spec, RoleIndex index) {
   const RoleSpec& role = spec.roles[index.index()];
   nlohmann::ordered_json out;
-  if (!role.is_seated())
-    out["replicas"] = {{"min", role.min_replicas}, {"max", role.max_replicas}};
+  if (!role.is_seated()) out["replicas"] = {{"min", role.min_replicas}, {"max", role.max_replicas}};
   if (role.type != TaskType::None) out["type"] = to_string(role.type);
   out["completion"] = to_string(role.completion);
   if (role.is_seated()) {

@@ -26,9 +26,7 @@ class Divider {
     return Duration{parts == 0 ? (time.ns > 0 ? 1 : -1) : parts};
   }
 
-  Instant of(Instant at) const {
-    return at.is_never() ? at : kScenarioBegin + of(Duration{at.ns});
-  }
+  Instant of(Instant at) const { return at.is_never() ? at : kScenarioBegin + of(Duration{at.ns}); }
 
   template <class T>
   void field(const char*, T& value) {
@@ -44,14 +42,21 @@ class Divider {
   void divide(T& value) {
     if constexpr (std::is_same_v<T, Duration> || std::is_same_v<T, Instant>) {
       value = of(value);
-    } else if constexpr (requires { value.edit(); value.tidy(); }) {
+    } else if constexpr (requires {
+                           value.edit();
+                           value.tidy();
+                         }) {
       // A part that has nothing but defaults has their times.
       if constexpr (requires { T::fields; } || std::is_class_v<std::decay_t<decltype(*value)>>)
         divide(value.edit());
       value.tidy();
     } else if constexpr (requires { value.items(); }) {
       for (auto& item : value.items()) divide(item);
-    } else if constexpr (requires { value.begin(); value.end(); value.push_back(*value.begin()); }) {
+    } else if constexpr (requires {
+                           value.begin();
+                           value.end();
+                           value.push_back(*value.begin());
+                         }) {
       for (auto& item : value)
         if constexpr (std::is_class_v<std::decay_t<decltype(item)>>) divide(item);
     } else if constexpr (requires { T::fields(value, *this); }) {
@@ -71,12 +76,8 @@ void scale_fault(scenarios::Fault& fault, const Divider& by) {
     fault.lasting = kNextController;
   fault.at = by.of(fault.at);
   if (fault.after) fault.after->delay = by.of(fault.after->delay);
-  for (Duration* time : {&fault.every,
-                         &fault.lasting,
-                         &fault.added,
-                         &fault.window,
-                         &fault.notice,
-                         &fault.step})
+  for (Duration* time :
+       {&fault.every, &fault.lasting, &fault.added, &fault.window, &fault.notice, &fault.step})
     *time = by.of(*time);
 }
 
@@ -87,9 +88,7 @@ std::string with_node_names(const std::string& says) {
 }
 
 void scale_expectation(scenarios::Expectation& expected, const Divider& by) {
-  const auto limit = [&](Duration time) {
-    return time.is_forever() ? time : by.of(time) + kSlack;
-  };
+  const auto limit = [&](Duration time) { return time.is_forever() ? time : by.of(time) + kSlack; };
   expected.says = with_node_names(expected.says);
   expected.after = by.of(expected.after);
   if (!expected.by.is_never()) expected.by = by.of(expected.by) + kSlack;
@@ -150,8 +149,7 @@ Scenario scaled(const Scenario& scenario) {
   for (scenarios::TimedRequest& request : out.requests) request.at = by.of(request.at);
   for (scenarios::TimedProfiling& profiling : out.profilings) profiling.at = by.of(profiling.at);
   for (scenarios::Fault& fault : out.faults) scale_fault(fault, by);
-  for (scenarios::Expectation& expected : out.expectations)
-    scale_expectation(expected, by);
+  for (scenarios::Expectation& expected : out.expectations) scale_expectation(expected, by);
   if (!out.until.is_never()) out.until = by.of(out.until) + kSlack;
   return out;
 }

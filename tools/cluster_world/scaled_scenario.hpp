@@ -11,10 +11,10 @@ inline constexpr Instant kScenarioBegin = Instant::zero() + Duration::seconds(60
 /// Real time by which a limit that an expectation sets may be overrun.
 inline constexpr Duration kSlack = Duration::milliseconds(800);
 
-/// `scenario` with all its times divided by its `time_scale`: of its settings, jobs, timing, faults, requests,
-/// expectations and of its policy's parameters. Rates of work are multiplied, so that units of work
-/// stay what they are. All instants are counted from `kScenarioBegin`. Limits of expectations have
-/// `kSlack` added.
+/// `scenario` with all its times divided by its `time_scale`: of its settings, jobs, timing,
+/// faults, requests, expectations and of its policy's parameters. Rates of work are multiplied, so
+/// that units of work stay what they are. All instants are counted from `kScenarioBegin`. Limits of
+/// expectations have `kSlack` added.
 scenarios::Scenario scaled(const scenarios::Scenario& scenario);
 
 }  // namespace orrery::cli

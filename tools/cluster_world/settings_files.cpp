@@ -7,20 +7,18 @@
 namespace orrery::cli {
 namespace {
 
-
 std::string nanoseconds(Duration time) { return std::to_string(time.ns) + "ns"; }
 
 nlohmann::ordered_json settings_of(const Settings& settings) {
   nlohmann::ordered_json out;
-  const std::pair<const char*, Duration> times[]{
-      {"node_lease", settings.node_lease},
-      {"fence_margin", settings.fence_margin},
-      {"takeover_grace", settings.takeover_grace},
-      {"retain_finished", settings.retain_finished},
-      {"preemption_grace", settings.preemption_grace},
-      {"lemon_window", settings.lemon_window},
-      {"exclusion", settings.exclusion},
-      {"kill_deadline", settings.kill_deadline}};
+  const std::pair<const char*, Duration> times[]{{"node_lease", settings.node_lease},
+                                                 {"fence_margin", settings.fence_margin},
+                                                 {"takeover_grace", settings.takeover_grace},
+                                                 {"retain_finished", settings.retain_finished},
+                                                 {"preemption_grace", settings.preemption_grace},
+                                                 {"lemon_window", settings.lemon_window},
+                                                 {"exclusion", settings.exclusion},
+                                                 {"kill_deadline", settings.kill_deadline}};
   for (const auto& [key, time] : times)
     if (!time.is_forever()) out[key] = nanoseconds(time);
   out["retain_finished_max"] = settings.retain_finished_max;
@@ -67,7 +65,8 @@ std::vector<NodeGroup> named_groups(const scenarios::Scenario& scenario, PortRan
   std::vector<NodeGroup> groups = scenario.groups;
   // Nodes of one group have equal ports, which agents of one host must not share; so each node gets
   // its part of the range as far as there are groups, and workers' claims keep the others apart.
-  const auto share = static_cast<std::int32_t>(ports.count / std::max<std::size_t>(groups.size(), 1));
+  const auto share =
+      static_cast<std::int32_t>(ports.count / std::max<std::size_t>(groups.size(), 1));
   std::uint32_t node = 0;
   std::int32_t first = ports.first;
   for (NodeGroup& group : groups) {

@@ -1,4 +1,5 @@
-// orrery-emulated-worker: a real process under a real shim whose story is told by a model elsewhere.
+// orrery-emulated-worker: a real process under a real shim whose story is told by a model
+// elsewhere.
 //
 //   orrery-emulated-worker SOCKET
 //
@@ -119,8 +120,7 @@ class Worker {
     introduce();
     while (true) {
       if (greets_ && !agent_.is_open()) reach_agent();
-      pollfd polled[]{
-          {world_.fd(), POLLIN, 0}, {signals_, POLLIN, 0}, {agent_.fd(), POLLIN, 0}};
+      pollfd polled[]{{world_.fd(), POLLIN, 0}, {signals_, POLLIN, 0}, {agent_.fd(), POLLIN, 0}};
       const bool seeks = greets_ && !agent_.is_open();
       if (::poll(polled, 3, seeks ? kTryAgainMs : -1) < 0 && errno != EINTR) end_with(1);
       if (polled[1].revents != 0) take_signal();

@@ -55,16 +55,19 @@ std::string unknown_verb(const Program& program, const std::vector<std::string>&
          verb_names(program.verbs) + ".\n";
 }
 
-/// Becomes the program beside this one; returns only where that fails.
-ExitCode become_program_beside(const Program& program, char** argv, Console& console) {
+/// Becomes the program `name` beside this one; returns only where that fails.
+ExitCode become_program_beside(const Program& program,
+                               std::string_view name,
+                               char** argv,
+                               Console& console) {
   std::error_code code;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
-  const std::string path = (self.parent_path() / program.beside).string();
+  const std::string path = (self.parent_path() / name).string();
   release_interrupts();
   if (!code) ::execv(path.c_str(), argv);
   const std::string why = code ? code.message() : std::strerror(errno);
   console.err(std::string(program.name) + " " + argv[1] + ": " + path + " cannot be run: " + why +
-              "; needed the program " + std::string(program.beside) +
+              "; needed the program " + std::string(name) +
               ", which runs this verb, in the folder of " + std::string(program.name) +
               "; build or install both\n");
   return ExitCode::BadInput;
@@ -95,9 +98,13 @@ ExitCode run(const Program& program,
     console.out(verb_help(found.verb->spec));
     return ExitCode::Met;
   }
+  if (program.instead != nullptr)
+    if (const std::string_view name = program.instead(found.verb->spec.name, *arguments);
+        !name.empty())
+      return become_program_beside(program, name, argv, console);
   if (found.verb->run != nullptr) return found.verb->run(*arguments, console);
   if (found.verb->run_about != nullptr) return found.verb->run_about(program, *arguments, console);
-  return become_program_beside(program, argv, console);
+  return become_program_beside(program, program.beside, argv, console);
 }
 
 }  // namespace

@@ -75,6 +75,9 @@ struct Program {
   std::string_view summary;     ///< One line.
   std::string_view start_with;  ///< The command that a newcomer should try; may be several lines.
   std::string_view beside;      ///< The program that runs the verbs without a function.
+  /// The program beside this one that carries a verb out with these arguments in its place; empty:
+  /// none does. Null: none ever.
+  std::string_view (*instead)(std::string_view verb, const Arguments& arguments) = nullptr;
   std::span<const Verb> verbs;
   Version version = {};
 };

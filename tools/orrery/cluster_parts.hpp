@@ -2,13 +2,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/base/result.hpp"
 #include "core/plan/policy.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/run/run.hpp"
+#include "tools/console/arguments.hpp"
 
 namespace orrery::cli {
+
+/// The program that carries a verb out with these arguments in place of this one, since it has
+/// world cluster; empty: this one does.
+std::string_view program_of_world_cluster(std::string_view verb, const Arguments& arguments);
 
 /// Everything that keeps a scenario from running in world cluster; empty: it can.
 Errors unfit_for_world_cluster(const scenarios::Scenario& scenario,

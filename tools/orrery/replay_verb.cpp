@@ -68,7 +68,8 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
   const auto store = SqliteStore::open(path, SqliteStore::Access::ReadOnly);
   if (!store) return fail(store.errors());
   const auto log = arguments.value("--log");
-  const auto told = log ? terms_told(*log) : Result<std::vector<std::string>>(std::vector<std::string>());
+  const auto told =
+      log ? terms_told(*log) : Result<std::vector<std::string>>(std::vector<std::string>());
   if (!told) return fail(told.errors());
   const auto terms = orders_of_terms(**store);
   if (!terms) return fail(terms.errors());

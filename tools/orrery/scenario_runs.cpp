@@ -220,7 +220,8 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
   if (compares)
     for (std::string& sentence : otherwise_than_model(as_written, workload, decisions.text()))
       ran->summary.unmet.push_back(std::move(sentence));
-  too_slow = !ran->summary.unmet.empty() && ran->late > Duration{scenario.settings.fence_margin.ns / 3};
+  too_slow =
+      !ran->summary.unmet.empty() && ran->late > Duration{scenario.settings.fence_margin.ns / 3};
   if (scenario.must_fail && ran->summary.unmet.empty())
     ran->summary.unmet.push_back(scenario.file +
                                  ":0: run: every expectation was met, expected one that is not");

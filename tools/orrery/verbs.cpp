@@ -231,23 +231,24 @@ Verb journal_dump_verb() {
 }
 
 Verb replay_verb() {
-  return {{.name = "replay",
-           .operands = "JOURNAL",
-           .operands_min = 1,
-           .operands_max = 1,
-           .summary = "run a recorded journal through the core again",
-           .details = "Folds the journal from its first record and prints for each term of a leader "
-                      "what was ordered, as a fingerprint.\nWith --log it must be what that controller "
-                      "said when it ended; exit code 3 where it is not.",
-           .options = {{.name = "--log",
-                        .value = "FILE",
-                        .help = "the controller's log: its lines 'led epoch' must hold",
-                        .takes_path = true},
-                       kJson},
-           .examples = {{"orrery replay run.db", "what each leader ordered"},
-                        {"orrery replay state/journal.db --log state/controller.log",
-                         "does the journal of orrery up --state state decide as it did?"}}},
-          run_replay};
+  return {
+      {.name = "replay",
+       .operands = "JOURNAL",
+       .operands_min = 1,
+       .operands_max = 1,
+       .summary = "run a recorded journal through the core again",
+       .details = "Folds the journal from its first record and prints for each term of a leader "
+                  "what was ordered, as a fingerprint.\nWith --log it must be what that controller "
+                  "said when it ended; exit code 3 where it is not.",
+       .options = {{.name = "--log",
+                    .value = "FILE",
+                    .help = "the controller's log: its lines 'led epoch' must hold",
+                    .takes_path = true},
+                   kJson},
+       .examples = {{"orrery replay run.db", "what each leader ordered"},
+                    {"orrery replay state/journal.db --log state/controller.log",
+                     "does the journal of orrery up --state state decide as it did?"}}},
+      run_replay};
 }
 
 Verb journal_verify_verb() {
@@ -333,7 +334,7 @@ std::span<const Verb> verbs() {
                           policies_verb(),
                           journal_dump_verb(),
                           journal_verify_verb(),
-      replay_verb(),
+                          replay_verb(),
                           history_verb(),
                           report_verb()};
     for (const Verb& verb : node_verbs_run_beside()) all.push_back(verb);

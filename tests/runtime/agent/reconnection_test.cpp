@@ -47,7 +47,9 @@ TEST_P(Reconnection, IsRareWhereALeaseIsLong) {
   ControllerConnection connection(nowhere, {"somewhere"}, GetParam());
   connection.works(Duration::seconds(60));
   tries_in(connection, nowhere, Instant::zero(), Duration::seconds(60));
-  EXPECT_LE(tries_in(connection, nowhere, Instant::zero() + Duration::seconds(60), Duration::seconds(60)), 61);
+  EXPECT_LE(
+      tries_in(connection, nowhere, Instant::zero() + Duration::seconds(60), Duration::seconds(60)),
+      61);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Reconnection, testing::Range<std::uint64_t>(1, 20));

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "runtime/agent/log_sender.hpp"
 #include "tests/runtime/agent/stub_controller.hpp"
 
@@ -98,6 +100,35 @@ TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {
   agent_.start();
   EXPECT_TRUE(says(Rank{0}, WorkerFact::Ready));
   EXPECT_TRUE(says(Rank{1}, WorkerFact::Running));
+}
+
+TEST_F(WordsTest, AWorkerThatIsReadyAtHelloIsNotBefore) {
+  // It says hello once a file is there.
+  const std::string gate = agent_.folder_of("7-1-0") + "/gate";
+  JobSpec spec;
+  spec.name = "default.speech";
+  spec.roles = {role_of("until [ -e " + gate +
+                        " ]; do sleep 0.01; done; SAY='{\"hello\":{\"worker\":\"7-1-0\",\"token\":"
+                        "\"TOKEN\"}}'; export SAY; " +
+                        kSpeaker),
+                role_of("sleep 1000")};
+  spec.roles[0].environment = {{"ORRERY_READY", "hello"}};
+  spec.roles[1].name = "plain";
+  controller_.start_job(kJob, spec, 2, Incarnation{1});
+  const auto is_up = [&](Rank rank) {
+    return [rank](const StubController& c) {
+      for (const WorkersChanged& each : c.reports_)
+        if (each.job == kJob && each.first <= rank && rank.value < each.first.value + each.count &&
+            (each.fact == WorkerFact::Ready || each.fact == WorkerFact::Running))
+          return true;
+      return false;
+    };
+  };
+  // The plain one was ordered last, and is up.
+  ASSERT_TRUE(controller_.until(is_up(Rank{1})));
+  controller_.set([&](StubController& c) { EXPECT_FALSE(is_up(Rank{0})(c)); });
+  std::ofstream(gate) << "open";
+  EXPECT_TRUE(controller_.until(is_up(Rank{0})));
 }
 
 TEST_F(WordsTest, AChangeOfMembershipIsTold) {

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Scenarios in three worlds: model, sim, and cluster, where the real controller, agents, shims and
 processes run them. In each they meet their expectations, and each decides for every job what world
 model does.

@@ -36,7 +36,8 @@ INSTANTIATE_TEST_SUITE_P(Library,
 
 TEST(JobDocumentLoss, IsToldForEachJob) {
   const auto scenario = scenarios::parse_scenario(
-      "cluster: {nodes: 1}\njobs: [{name: a, command: x, work: 1s}, {name: b, command: x, work: 1s}]",
+      "cluster: {nodes: 1}\njobs: [{name: a, command: x, work: 1s}, {name: b, command: x, work: "
+      "1s}]",
       "two.yaml");
   ASSERT_TRUE(scenario.has_value());
   std::vector<JobSpec> specs{scenario->jobs[0].spec, scenario->jobs[1].spec};

@@ -66,8 +66,7 @@ TEST_P(Scaling, DecidesNothing) {
   for (const scenarios::ScenarioJob& job : scenario->jobs)
     drawn = drawn || job.work.traffic != nullptr || job.spec.failover->jitter > 0;
   if (drawn || hangs_on_an_instant(GetParam())) return;
-  const auto differences =
-      sim::decision_differences(log_of(scaled(*scenario)), log_of(*scenario));
+  const auto differences = sim::decision_differences(log_of(scaled(*scenario)), log_of(*scenario));
   for (const sim::DecisionDifference& difference : differences)
     ADD_FAILURE() << difference.job << ": '" << difference.found << "' where '"
                   << difference.expected << "' was decided, after '" << difference.after << "'";
@@ -89,7 +88,7 @@ jobs:
 faults: [{at: 50s, kind: down, node: 0, lasting: 10s}]
 expect: [{job: train, phase: Running, by: 60s, says: "room on node 0"}]
 )",
-                                                "s.yaml");
+                                                 "s.yaml");
   ASSERT_TRUE(written.has_value()) << written.errors()[0].text();
   const scenarios::Scenario fast = scaled(*written);
   EXPECT_EQ(fast.settings.node_lease, Duration::seconds(2));

@@ -10,9 +10,7 @@
 namespace orrery::cli {
 namespace {
 
-ClusterAddresses addresses() {
-  return {"/tmp/run", "unix:/tmp/run/http.sock", {10'000, 1000}};
-}
+ClusterAddresses addresses() { return {"folder", "127.0.0.1:22100", {10'000, 1000}}; }
 
 class SettingsFiles : public testing::TestWithParam<std::string> {};
 

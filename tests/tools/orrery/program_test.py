@@ -168,7 +168,7 @@ class BadUsageTest(ProgramTest):
         self.assertIn("usage: orrery VERB", self.expect_bad())
 
     def test_verbs_that_do_not_exist_are_not_promised(self):
-        for verb in ["replay"]:
+        for verb in ["forecast", "sweep"]:
             error = self.expect_bad(verb)
             self.assertIn(f"orrery: {verb}: unknown verb", error)
             for known in VERBS:

@@ -1,0 +1,36 @@
+// World cluster in a program without it.
+#include "tools/orrery/cluster_parts.hpp"
+
+namespace orrery::cli {
+namespace {
+
+Error elsewhere(const scenarios::Scenario& scenario) {
+  return Error{.file = scenario.file,
+               .subject = "world",
+               .message =
+                   "cluster found, which orrery test runs when it is asked to; use orrery test "
+                   "--world cluster, or --world model"};
+}
+
+}  // namespace
+
+std::string_view program_of_world_cluster(std::string_view verb, const Arguments& arguments) {
+  return verb == "test" && arguments.value("--world") == "cluster" ? "orrery-cluster"
+                                                                   : std::string_view();
+}
+
+Errors unfit_for_world_cluster(const scenarios::Scenario& scenario, const sim::LoadedWorkload&) {
+  return {elsewhere(scenario)};
+}
+
+scenarios::Scenario in_real_time(const scenarios::Scenario& scenario) { return scenario; }
+
+Result<sim::RunReport> run_in_world_cluster(const scenarios::Scenario& scenario,
+                                            const sim::LoadedWorkload&,
+                                            const Policy&,
+                                            const sim::RunOptions&,
+                                            const std::string&) {
+  return elsewhere(scenario);
+}
+
+}  // namespace orrery::cli
