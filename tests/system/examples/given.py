@@ -220,6 +220,7 @@ COMES = {
     "orrery report journal.db --out week.html": Comes(r"week.html: \d+ records", before=ENDED),
     "orrery journal dump run.db | head": Comes('"sequence"', before=KEPT),
     "orrery journal verify run.db": Comes("records", before=KEPT),
+    "orrery replay run.db": Comes("epoch 1: .* orders of records 1 to ", before=KEPT),
     "orrery sim /usr/share/orrery/scenarios/quickstart.yaml": Comes(
         "JCT", instead=(("/usr/share/orrery/", ""),), why="from the tree in place of the package"),
     # Certificates.
@@ -237,6 +238,10 @@ COMES = {
 
 # What runs in no such test, and why; a test that runs it, where there is one.
 NOT_HERE = {
+    "tests/system/worlds/worlds_test.py build/bin/orrery . --all":
+        "runs for minutes; the test worlds runs it without --all",
+    "orrery replay state/journal.db --log state/controller.log":
+        "tests/system/up/cluster.py does so for each cluster that it ends",
     "tools/quickstart": "installs packages and builds: tools/fresh_machine runs it",
     "tools/test": "runs all tests, this one too",
     "tools/build": "builds: tests/tools/build",

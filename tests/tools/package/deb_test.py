@@ -49,7 +49,8 @@ class DebTest(unittest.TestCase):
         listing = output("dpkg-deb", "--contents", self.deb)
         for line in listing.splitlines():
             self.assertRegex(line, r"^\S+ root/root ")
-        for program in ["orrery", "orrery-node", "orrery-shim", "orrery-devices", "orrery-worker"]:
+        for program in ["orrery", "orrery-cluster", "orrery-emulated-worker", "orrery-node",
+                        "orrery-shim", "orrery-devices", "orrery-worker"]:
             self.assertRegex(listing, rf"-rwxr-xr-x .* \./usr/bin/{program}\n")
         self.assertIn(" ./usr/share/doc/orrery/examples/jobs/three_roles.yaml\n", listing)
         self.assertIn(" ./usr/share/orrery/scenarios/quickstart.yaml\n", listing)

@@ -20,6 +20,8 @@ CMAKE = sys.argv[3]
 
 FILES = """
 bin/orrery
+bin/orrery-cluster
+bin/orrery-emulated-worker
 bin/orrery-node
 bin/orrery-shim
 bin/orrery-devices
