@@ -456,6 +456,37 @@ TEST_F(DriverTest, AStoreThatCannotAppendChangesNothing) {
   EXPECT_THAT(world_.issued, IsEmpty());
 }
 
+TEST_F(DriverTest, AReplayOrdersWhatTheLeaderDid) {
+  DriverOptions options;
+  options.fingerprints_orders = true;
+  open(memory_, {}, options);
+  obey();
+  for (int i = 0; i < 5; ++i) world_.at(5 + i, submission(job("j" + std::to_string(i))));
+  ASSERT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  const TermOrders& led = driver_->term_orders();
+  EXPECT_EQ(led.count(), world_.issued.size());
+  EXPECT_EQ(led.last(), controller_.state().sequence);
+  const auto terms = orders_of_terms(memory_);
+  ASSERT_TRUE(terms.has_value());
+  ASSERT_EQ(terms->size(), 1U);
+  EXPECT_EQ(terms->front().text(), led.text());
+}
+
+TEST_F(DriverTest, OneOrderThatDiffersGivesAnotherFingerprint) {
+  const auto digest_of = [](std::int32_t replicas, std::uint64_t sequence) {
+    TermOrders orders;
+    orders.begin(Epoch{1}, Sequence{1});
+    StopWorkers stop;
+    stop.workers.resize(static_cast<std::size_t>(replicas));
+    const CommandBody order = stop;
+    orders.stepped(Sequence{sequence}, {&order, 1});
+    return orders.digest();
+  };
+  EXPECT_EQ(digest_of(2, 3), digest_of(2, 3));
+  EXPECT_NE(digest_of(2, 3), digest_of(1, 3));
+  EXPECT_NE(digest_of(2, 3), digest_of(2, 4)) << "the same order, of another record";
+}
+
 TEST_F(DriverTest, RecordsAreNumberedWithoutGapsAndOrdersOnce) {
   SlowStore store;
   open(store);
