@@ -9,7 +9,12 @@ there and from the controller's word at the end:
   nothing restarts for nothing   a rank starts once more only for a kill of its own worker or shim:
                                  so the kill of a controller or of an agent alone restarts no worker
 
-Usage: chaos_test.py PROGRAM [--seed N] [--kills N] [--jobs N]       the seed is printed
+The long form (tools/soak chaos) goes on until all kills are made, with as many jobs as that takes, and
+can pause in place of kill: SIGSTOP for longer than a lease lasts, then SIGCONT. Then one more thing is
+accounted for: what runs on a node whose agent stood still is ended by its shims, once.
+
+Usage: chaos_test.py PROGRAM [--seed N] [--kills N | --pauses N] [--jobs N] [--long]
+                                                                      the seed is printed
 """
 
 import argparse
@@ -20,6 +25,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import sys
 import time
 import urllib.error
@@ -27,7 +33,8 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "up"))
 from cluster import (  # pylint: disable=wrong-import-position
-    PATIENCE_S, Cluster, can_kill_safely, kill_process, names_folder, processes_of, wait_until)
+    PATIENCE_S, Cluster, can_kill_safely, kill_process, names_folder, processes_of, signal_process,
+    wait_until)
 
 AGENTS = 3
 RANKS = 2
@@ -35,6 +42,11 @@ LIVE_JOBS = 9  # At the same time.
 STEPS, STEPS_LATE = (4, 10), (20, 40)  # Half a second each.
 PAUSE_S = (0.02, 0.45)  # Between two kills.
 STRIKES_S_MAX = 300  # Then no more are made, however many there were: machines may be very slow.
+LONG_S_MAX = 6 * 3600
+KEPT_JOBS = 100  # Ended ones that the controller lists, in the long form.
+TOLD_EVERY_S = 30
+LEASE_S, FENCE_S = 6, 2   # Where things are paused.
+PAUSED_S = (7.0, 9.0)     # Longer than a lease.
 SKIPPED = 77
 # Work is kept from start to start, or kills would keep jobs from ever ending.
 JOB = """\
@@ -76,6 +88,16 @@ class Rank:
 class Witnesses:
     def __init__(self, folder):
         self.folder = folder
+        self.starts = 0  # Of jobs that are over.
+        self.over = set()
+
+    def archive(self, job):
+        """The job is over and was judged: what its ranks wrote is not read again. A rank that starts
+        all the same writes anew, and is found."""
+        for path in self.folder.glob(f"default.{job}.*.log"):
+            self.starts += path.read_text().count("start ")
+            path.rename(path.with_suffix(".over"))
+        self.over.add(f"default.{job}")
 
     def prepare(self, job):
         for rank in range(RANKS):
@@ -95,20 +117,26 @@ class Witnesses:
 
 class Chaos:
     # What is killed, and how often.
-    KINDS = {"worker": 45, "shim": 20, "agent": 12, "controller": 11, "shim and agent": 12}
+    KINDS = {"worker": 45, "shim": 20, "agent": 12, "controller": 12, "shim and agent": 11}
 
-    def __init__(self, program, seed, kills, jobs):
+    def __init__(self, program, seed, kills, jobs, is_long=False, pauses=0):
         self.random = random.Random(seed)
         self.begun = time.monotonic()
         self.kills_left = kills
+        self.pauses = pauses
+        self.is_long = is_long
+        self.told_at = 0.0
+        self.resume = []  # (when, process, what)
         self.jobs = [f"job-{number}" for number in range(jobs)]
         self.submitted = []
         self.charged = collections.Counter()  # By (job, rank): kills of its worker or shim.
         self.done = collections.Counter()     # By kind.
         self.strikes = []                     # What was killed, for a failure's story.
         # A lease that outlives the pauses of an agent that was killed several times.
-        self.cluster = Cluster(program, "--agents", AGENTS, "--set", "settings.node_lease=30s",
-                               "--set", "settings.fence_margin=5s")
+        lease, fence = (LEASE_S, FENCE_S) if pauses else (30, 5)
+        kept = ["--set", f"settings.retain_finished_max={KEPT_JOBS}"] if is_long else []
+        self.cluster = Cluster(program, "--agents", AGENTS, "--set", f"settings.node_lease={lease}s",
+                               "--set", f"settings.fence_margin={fence}s", *kept)
         self.folder = self.cluster.folder / "witness"
         self.folder.mkdir()
         self.witnesses = Witnesses(self.folder)
@@ -136,13 +164,14 @@ class Chaos:
         known = self.phases()
         if known is None:
             return
+        self.retire(known)
         live = sum(known.get(name, {}).get("phase") not in ("Succeeded", "Failed")
-                   for name in self.submitted)
+                   for name in self.submitted if f"default.{name}" not in self.witnesses.over)
         while live < LIVE_JOBS and len(self.submitted) < len(self.jobs):
             name = self.jobs[len(self.submitted)]
             self.witnesses.prepare(name)
             # The last ones are long: there is something to kill until all kills are made.
-            is_late = len(self.jobs) - len(self.submitted) <= LIVE_JOBS
+            is_late = not self.is_long and len(self.jobs) - len(self.submitted) <= LIVE_JOBS
             text = JOB.format(name=name, ranks=RANKS, folder=self.folder,
                               steps=self.random.randint(*(STEPS_LATE if is_late else STEPS)))
             # The number makes it safe to ask again where no answer came.
@@ -151,6 +180,56 @@ class Chaos:
                 return
             self.submitted.append(name)
             live += 1
+
+    def retire(self, known):
+        """In the long form, what is over and well is judged once more and put aside."""
+        if not self.is_long:
+            return
+        self.judge_so_far()
+        for name, job in known.items():
+            if job["phase"] == "Succeeded" and f"default.{name}" not in self.witnesses.over:
+                self.witnesses.archive(name)
+                for rank in range(RANKS):
+                    self.charged.pop((f"default.{name}", rank), None)
+
+    def pause(self):
+        """Stops one thing for longer than its lease; whether there was one."""
+        daemons = self.cluster.daemons()
+        stopped = {pid for _, pid, _ in self.resume}
+        kind = self.random.choices(["agent", "controller", "shim"], [5, 2, 3])[0]
+        if kind == "shim":
+            found = self.victim()
+            pid = found[2] if found else None
+            what = f"shim of {found[0].job} rank {found[0].rank}" if found else ""
+        else:
+            names = [name for name in sorted(daemons) if (name == "controller") == (kind == "controller")]
+            what = self.random.choice(names) if names else ""
+            pid = daemons.get(what)
+        if pid is None or pid in stopped or not signal_process(pid, signal.SIGSTOP, self.cluster.folder):
+            return False
+        # A controller that stands still renews no lease; a shim fences its own worker when it goes on.
+        for rank in self.witnesses.read():
+            if rank.ends:
+                continue
+            # Of one that is about to start nobody outside knows where.
+            is_hit = kind == "controller" or not rank.runs or (
+                kind == "agent" and f"/{what}/" in self.words_of(rank.starts[-1][1])) or (
+                    kind == "shim" and rank.starts[-1][1] == pid)
+            if is_hit:
+                self.charged[rank.job, rank.rank] += 1
+        self.resume.append((time.monotonic() + self.random.uniform(*PAUSED_S), pid, what))
+        self.note(f"pause of {what}, process {pid}")
+        self.done["pause of " + kind] += 1
+        return True
+
+    def go_on(self, all_of_them=False):
+        """Lets what has stood still long enough go on."""
+        now = time.monotonic()
+        for entry in list(self.resume):
+            if all_of_them or entry[0] <= now:
+                signal_process(entry[1], signal.SIGCONT, self.cluster.folder)
+                self.resume.remove(entry)
+                self.note(f"end of the pause of {entry[2]}")
 
     def victim(self):
         """A rank that runs, with its worker and shim, by chance; None where there is none."""
@@ -208,6 +287,7 @@ class Chaos:
         for rank in self.witnesses.read():
             where = f"{rank.job} rank {rank.rank}"
             assert rank.twice == 0, f"{where}: ran twice at the same time"
+            assert rank.job not in self.witnesses.over, f"{where}: started after its job was over"
             allowed = 1 + self.charged[rank.job, rank.rank]
             if len(rank.starts) > allowed:  # All of a job start again with other ports.
                 allowed += self.busy_ports_of(rank.job)
@@ -234,35 +314,55 @@ class Chaos:
         self.judge_so_far()
         self.submit_some()
         known = self.phases()
+        if known is not None:
+            self.retire(known)
         return known is not None and len(self.submitted) == len(self.jobs) and all(
-            known[name]["phase"] in ("Succeeded", "Failed") for name in self.jobs)
+            f"default.{name}" in self.witnesses.over or
+            known.get(name, {}).get("phase") in ("Succeeded", "Failed") for name in self.jobs)
 
     def run(self):
         begun = self.begun
-        while self.kills_left > 0 and time.monotonic() - begun < STRIKES_S_MAX:
+        longest = LONG_S_MAX if self.is_long else STRIKES_S_MAX
+        while self.kills_left > 0 and time.monotonic() - begun < longest:
             self.submit_some()
-            if self.strike():
+            if self.pause() if self.pauses else self.strike():
                 self.kills_left -= 1
+            self.go_on()
             self.judge_so_far()
+            self.tell_progress()
             if len(self.submitted) == len(self.jobs) and self.victim() is None and self.all_ended():
                 break  # There is nothing left to kill.
             time.sleep(self.random.uniform(*PAUSE_S))
         struck_s = time.monotonic() - begun
+        while self.resume:
+            time.sleep(0.1)
+            self.go_on()
+        if self.is_long:
+            self.jobs = list(self.submitted)  # No more are needed.
         wait_until("all jobs to end", self.all_ended, 3 * PATIENCE_S)
         known = self.phases()
-        failed = [name for name in self.jobs if known[name]["phase"] != "Succeeded"]
+        left = [name for name in self.jobs if f"default.{name}" not in self.witnesses.over]
+        failed = [name for name in left if known[name]["phase"] != "Succeeded"]
         assert not failed, f"failed: {[(name, known[name]['message']) for name in failed]}"
         ranks = self.witnesses.read()
-        assert len(ranks) == RANKS * len(self.jobs)
+        assert len(ranks) == RANKS * len(left)
         # Twice where its shim was killed before the first end was on disk: that start is charged.
         unended = [f"{rank.job} rank {rank.rank}" for rank in ranks if rank.ends == 0]
         assert not unended, f"Succeeded without an end: {unended}"
         self.cluster.interrupt()
         assert self.cluster.wait() == 130
         assert not processes_of(self.cluster.state), "something is left"
-        print(f"{sum(self.done.values())} kills in {struck_s:.1f} s ({dict(self.done)}), "
-              f"{len(self.jobs)} jobs, {sum(len(rank.starts) for rank in ranks)} starts, "
-              f"all over after {time.monotonic() - begun:.1f} s")
+        starts = self.witnesses.starts + sum(len(rank.starts) for rank in ranks)
+        print(f"{sum(self.done.values())} strikes in {struck_s:.1f} s ({dict(self.done)}), "
+              f"{len(self.jobs)} jobs, {starts} starts, all over after "
+              f"{time.monotonic() - begun:.1f} s: lost 0, doubled 0, stuck 0, unexplained restarts 0")
+
+    def tell_progress(self):
+        now = time.monotonic()
+        if self.is_long and now - self.told_at > TOLD_EVERY_S:
+            self.told_at = now
+            print(f"{now - self.begun:.0f} s: {sum(self.done.values())} strikes, "
+                  f"{len(self.witnesses.over)} of {len(self.submitted)} jobs over", flush=True)
 
     def tell(self):
         """What helps to understand a failure."""
@@ -277,14 +377,19 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--pauses", type=int, default=0, help="in place of kills")
     parser.add_argument("--jobs", type=int, default=50)
+    parser.add_argument("--long", action="store_true", help="until all are made")
     given = parser.parse_args()
     if not can_kill_safely() or not shutil.which("flock"):
         print("skipped: this system has no pidfd, or no flock")
         return SKIPPED
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}", flush=True)
-    chaos = Chaos(given.program, seed, given.kills, given.jobs)
+    strikes = given.pauses or given.kills
+    # In the long form as many jobs as there may be strikes; what is not needed is not submitted.
+    chaos = Chaos(given.program, seed, strikes, strikes if given.long else given.jobs, given.long,
+                  given.pauses)
     try:
         chaos.run()
     except BaseException:

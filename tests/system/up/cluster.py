@@ -52,7 +52,12 @@ def processes_of(folder):
 
 
 def kill_process(pid, folder):
-    """SIGKILLs one process that names the folder in its words or environment; whether it did.
+    """As signal_process, with SIGKILL."""
+    return signal_process(pid, signal.SIGKILL, folder)
+
+
+def signal_process(pid, number, folder):
+    """Signals one process that names the folder in its words or environment; whether it did.
 
     Refuses whatever does not: a process id may be stale or wrong, and others work on this machine.
     """
@@ -65,7 +70,7 @@ def kill_process(pid, folder):
     try:
         if not names_folder(pid, folder):
             return False
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        signal.pidfd_send_signal(handle, number)
         return True
     except OSError:
         return False
