@@ -138,7 +138,8 @@ void State::drop_retired_ids() {
 
 void State::enqueue(JobState& job) {
   if (job.row.infeasible) return;
-  waiting.insert(job.row.priority, {job.row.id, job.row.gang_room(), job.row.estimate});
+  const JobRow& row = job.row;
+  waiting.insert(row.priority, {row.id, row.gang_room(), row.estimate}, row.wait_kind());
 }
 
 void State::dequeue(JobState& job) { waiting.erase(job.row.priority, job.row.id); }
