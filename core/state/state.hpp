@@ -112,11 +112,8 @@ class ScratchTrial {
     return *this;
   }
 
-  /// Equal to `base`, with nothing tried.
-  CapacityTrial& on(const FreeIndex& base) {
-    trial_.sync(base);
-    return trial_;
-  }
+  /// As it is, to be synchronised by what tries on it.
+  CapacityTrial& any() { return trial_; }
 
   /// For a base that went back to an earlier version.
   void forget() { trial_.forget(); }
