@@ -1,5 +1,6 @@
 #include "sim/model/live_jobs.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace orrery::sim {
@@ -60,6 +61,26 @@ void LiveJobs::drop(LiveJob& job) {
 JobId LiveJobs::named(const std::string& name) const {
   const auto found = names_.find(name);
   return found == names_.end() ? JobId::none() : found->second;
+}
+
+void LiveJobs::note_on(const LiveJob& job, NodeId node) {
+  if (on_node_.size() <= node.index()) on_node_.resize(node.index() + 1);
+  NodeJobs& here = on_node_[node.index()];
+  if (!here.jobs.empty() && here.jobs.back() == job.id) return;
+  if (here.jobs.size() >= here.tidy_at) {
+    std::erase_if(here.jobs, [&](JobId id) { return !lives(id); });
+    here.tidy_at = here.jobs.size() * 2 + 16;
+  }
+  here.jobs.push_back(job.id);
+}
+
+std::vector<JobId> LiveJobs::on(NodeId node) const {
+  if (on_node_.size() <= node.index()) return {};
+  std::vector<JobId> out = on_node_[node.index()].jobs;
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  std::erase_if(out, [&](JobId id) { return !lives(id) || !find(id)->placed; });
+  return out;
 }
 
 void LiveJobs::place(LiveJob& job) {

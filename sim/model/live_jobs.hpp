@@ -84,6 +84,13 @@ class LiveJobs {
   void place(LiveJob& job);
   void unplace(LiveJob& job);
 
+  /// The job has a worker on the node from now on.
+  void note_on(const LiveJob& job, NodeId node);
+
+  /// The placed jobs that may have workers on the node, sorted by id. A worker that is gone may be
+  /// remembered.
+  std::vector<JobId> on(NodeId node) const;
+
   /// Calls `visit` with each placed job, in order of id. It may change what is placed.
   template <class Visit>
   void for_each_placed(Visit visit) {
@@ -93,8 +100,17 @@ class LiveJobs {
   }
 
  private:
+  /// Jobs that had workers on one node, in the order of their starts there. Those that are over
+  /// are left out now and then: a list is as long as twice its jobs, and a bit.
+  struct NodeJobs {
+    std::vector<JobId> jobs;
+    std::size_t tidy_at = 16;
+  };
+
   LiveJob* begin(JobId id) const;
   void drop(LiveJob& job);
+
+  bool lives(JobId id) const { return id.index() < places_.size() && places_[id.index()].lives(); }
 
   // `find` turns what waits into what lives, so all of these are its to change.
   mutable std::vector<JobPlace> places_;  // [JobId]
@@ -104,6 +120,7 @@ class LiveJobs {
   mutable std::vector<std::uint32_t> free_live_;
   SortedIds placed_;
   std::size_t placed_count_ = 0;
+  std::vector<NodeJobs> on_node_;  // [NodeId]
   std::map<std::string, JobId> names_;
   std::uint64_t erased_ = 0;
 };
