@@ -64,22 +64,19 @@ JobId LiveJobs::named(const std::string& name) const {
 }
 
 void LiveJobs::note_on(const LiveJob& job, NodeId node) {
-  if (on_node_.size() <= node.index()) on_node_.resize(node.index() + 1);
-  NodeJobs& here = on_node_[node.index()];
-  if (!here.jobs.empty() && here.jobs.back() == job.id) return;
-  if (here.jobs.size() >= here.tidy_at) {
-    std::erase_if(here.jobs, [&](JobId id) { return !lives(id); });
-    here.tidy_at = here.jobs.size() * 2 + 16;
+  if (presences_.size() >= tidy_at_) {
+    std::erase_if(presences_, [&](const Presence& each) { return !lives(each.job); });
+    tidy_at_ = presences_.size() * 2 + 1024;
   }
-  here.jobs.push_back(job.id);
+  presences_.push_back({node, job.id});
 }
 
 std::vector<JobId> LiveJobs::on(NodeId node) const {
-  if (on_node_.size() <= node.index()) return {};
-  std::vector<JobId> out = on_node_[node.index()].jobs;
+  std::vector<JobId> out;
+  for (const Presence& each : presences_)
+    if (each.node == node && lives(each.job) && find(each.job)->placed) out.push_back(each.job);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  std::erase_if(out, [&](JobId id) { return !lives(id) || !find(id)->placed; });
   return out;
 }
 

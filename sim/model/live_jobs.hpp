@@ -100,11 +100,10 @@ class LiveJobs {
   }
 
  private:
-  /// Jobs that had workers on one node, in the order of their starts there. Those that are over
-  /// are left out now and then: a list is as long as twice its jobs, and a bit.
-  struct NodeJobs {
-    std::vector<JobId> jobs;
-    std::size_t tidy_at = 16;
+  /// A job has or had a worker on the node.
+  struct Presence {
+    NodeId node;
+    JobId job;
   };
 
   LiveJob* begin(JobId id) const;
@@ -120,7 +119,11 @@ class LiveJobs {
   mutable std::vector<std::uint32_t> free_live_;
   SortedIds placed_;
   std::size_t placed_count_ = 0;
-  std::vector<NodeJobs> on_node_;  // [NodeId]
+  // In the order of starts; those of jobs that are over are left out now and then. One list: it is
+  // read when a node fails, and written at each start, where a list of each node's own would not be
+  // in the cache.
+  std::vector<Presence> presences_;
+  std::size_t tidy_at_ = 1024;  // Presences.
   std::map<std::string, JobId> names_;
   std::uint64_t erased_ = 0;
 };
