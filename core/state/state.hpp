@@ -10,6 +10,7 @@
 #include "core/base/bytes.hpp"
 #include "core/base/digest.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/paged_array.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/demand_mix.hpp"
 #include "core/cluster/ledger.hpp"
@@ -317,7 +318,7 @@ class State {
   void take_name(JobState& job);
   void give_name_up(const JobState& gone);
 
-  std::deque<JobState> jobs_;  ///< Slots; reused.
+  PagedArray<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::uint32_t> slot_of_;  ///< By id - first_id_.
   std::uint32_t first_id_ = 0;          ///< All ids below are retired.
