@@ -43,6 +43,7 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
 void Processes::come_up(LiveJob& job, const Future& future) {
   std::vector<ModelWorker> up;
   std::vector<ModelWorker> refused;
+  up.reserve(job.workers.size());
   for (ModelWorker& worker : job.workers) {
     if (worker.incarnation.value != future.stamp || worker.ready || !worker.alive ||
         worker.stopping || worker.hung)
@@ -164,6 +165,8 @@ void Processes::complete(LiveJob& job) {
     return job.is_required(w) && w.alive && !w.stopping && w.generation == job.generation;
   };
   std::vector<ModelWorker> done;
+  done.reserve(job.workers.size());
+  job.parts_done.reserve(job.parts_done.size() + job.workers.size());
   for (ModelWorker& worker : job.workers) {
     if (!ends(worker)) continue;
     job.parts_done.push_back(slot_of(worker.role, worker.local_rank));
