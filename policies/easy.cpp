@@ -23,13 +23,16 @@ void Easy::learn_shape(const ClusterView& view, JobId id) {
   const GangShape shape = shape_of(job);
   std::uint16_t& number = shape_of_[id.index()];
   number = kNoShape;
+  Kind& kind = kinds_[job.row.wait_kind()];
+  kind.any_without = kind.any_without || !shape.only.is_none() || shapes_.size() == kNoShape;
   if (!shape.only.is_none()) return;
   if (const auto known = shape_numbers_.find(shape); known != shape_numbers_.end()) {
     number = known->second;
   } else if (shapes_.size() < kNoShape) {
     number = static_cast<std::uint16_t>(shapes_.size());
     shape_numbers_.emplace(shape, number);
-    shapes_.push_back({job.row.demand, job.row.min_replicas});
+    shapes_.push_back({job.row.demand, job.row.min_replicas, job.row.wait_kind()});
+    ++kind.shapes;
   }
 }
 
@@ -46,6 +49,7 @@ void Easy::begin_call(Shape& shape) {
   shape.call = call_;
   shape.fits_now = gang_.trial().index().replicas_by_devices(shape.demand) >= shape.replicas;
   shape.fits_beside = shape.fits_now;
+  shape.is_closed = false;
 }
 
 void Easy::refresh(const ClusterView& view, JobId id) {
@@ -63,6 +67,7 @@ void Easy::absorb(const ClusterView& view) {
     shape_numbers_.clear();
     shapes_.clear();
     shape_of_.clear();
+    kinds_ = {};
   };
   absorb_changes(view, reset, [&](JobId id) { refresh(view, id); });
   for (const JobId id : foreseen_) refresh(view, id);
@@ -108,45 +113,64 @@ Plan Easy::optimize(const ClusterView& view) {
   Plan plan;
   gang_.begin(view);
   JobId head;
+  std::size_t place = 0;
   view.waiting().for_each([&](const WaitEntry& entry) {
-    if (start_or_push(view, entry.job, plan)) return true;
-    if (gang_.quota_allows(entry.job)) head = entry.job;
+    if (!start_or_push(view, entry.job, plan) && gang_.quota_allows(entry.job)) head = entry.job;
+    place += head.is_none() ? 1 : 0;
     return head.is_none();
   });
-  if (!head.is_none()) backfill(view, head, plan);
+  if (!head.is_none()) backfill(view, head, place, plan);
   gang_.finish(plan);
   return plan;
 }
 
 // Whether a try is worth its cost. `reserved` is null where there is no reservation yet.
-inline bool Easy::may_start(const WaitEntry& entry, const Reservation* reserved) {
-  const Shape* shape = shape_in_call(entry.job);
-  if (shape == nullptr || shape->fits_beside) return true;
-  return shape->fits_now && (reserved == nullptr || reserved->is_short(entry));
+bool Easy::may_start(const WaitEntry& entry,
+                     const Shape& shape,
+                     const Reservation* reserved) const {
+  if (shape.fits_beside) return true;
+  return shape.fits_now && (reserved == nullptr || reserved->is_short(entry));
 }
 
-void Easy::backfill(const ClusterView& view, JobId head, Plan& plan) {
-  bool behind = false;
-  std::optional<Reservation> reserved;
-  std::int64_t looked_at = 0;
-  std::int64_t free = gang_.device_room();
-  if (free == 0) return;
-  view.waiting().for_each([&](const WaitEntry& entry) {
-    if (!behind) {
-      behind = entry.job == head;
-      return true;
+// Once no shape of a kind can start in this call, its jobs need not be looked at.
+void Easy::close_if_over(Shape& shape, Backfill& fill) {
+  const bool any_short = !fill.reserved || fill.reserved->allows_short();
+  if (shape.is_closed || shape.fits_beside || (shape.fits_now && any_short)) return;
+  shape.is_closed = true;
+  Kind& kind = kinds_[shape.kind];
+  if (kind.call != call_) kind.closed = 0;
+  kind.call = call_;
+  if (++kind.closed == kind.shapes && !kind.any_without)
+    fill.scan.kinds &= ~(WaitKinds{1} << shape.kind);
+}
+
+// Starts the job if that is possible; false where no other can start, either.
+bool Easy::look_at(const WaitEntry& entry, Backfill& fill) {
+  Shape* shape = shape_in_call(entry.job);
+  if (entry.devices > gang_.device_room()) {
+    if (shape != nullptr) shape->fits_now = shape->fits_beside = false;
+  } else if (shape == nullptr ||
+             may_start(entry, *shape, fill.reserved ? &*fill.reserved : nullptr)) {
+    // The reservation costs more than the scan, so it is computed when it is first needed.
+    if (!fill.reserved) fill.reserved = reserve(fill.view, fill.view.job(fill.head));
+    if (fill.reserved->shadow.is_never()) return false;
+    if (start_beside(fill.view, entry, *fill.reserved, fill.plan)) {
+      if (options_.backfill_depth > 0) ++fill.scan.end;
+      return gang_.device_room() > 0;
     }
-    if (entry.devices <= free && may_start(entry, reserved ? &*reserved : nullptr)) {
-      // The reservation costs more than the scan, so it is computed when it is first needed.
-      if (!reserved) reserved = reserve(view, view.job(head));
-      if (reserved->shadow.is_never()) return false;
-      if (start_beside(view, entry, *reserved, plan)) {
-        free = gang_.device_room();
-        return free > 0;
-      }
-    }
-    return ++looked_at != options_.backfill_depth;
-  });
+  }
+  if (shape != nullptr) close_if_over(*shape, fill);
+  return true;
+}
+
+// `place` is the head's in the queue.
+void Easy::backfill(const ClusterView& view, JobId head, std::size_t place, Plan& plan) {
+  if (gang_.device_room() == 0) return;
+  Backfill fill{view, plan, head, {.from = place + 1}, std::nullopt};
+  if (options_.backfill_depth > 0)
+    fill.scan.end = fill.scan.from + static_cast<std::size_t>(options_.backfill_depth);
+  view.waiting().for_each_of(
+      fill.scan, [&](const WaitEntry& entry, WaitKind) { return look_at(entry, fill); });
 }
 
 // What this call has proposed so far, as if it were so; the next view tells what came of it.
@@ -205,9 +229,8 @@ Easy::Reservation Easy::reserve_by_node(const ClusterView& view, const JobView& 
 void Easy::look_beside(const ClusterView& view, Reservation& reserved) {
   if (reserved.looked_beside) return;
   reserved.looked_beside = true;
-  beside_.sync(gang_.trial().index());
   ends_.look_at(view, view.job(reserved.head), reserved.shadow);
-  for (const NodeId node : ends_.nodes_of_fit()) beside_.reduce(node, ends_.left_at(node));
+  beside_.sync(gang_.trial().index(), ends_);
 }
 
 // What was started since `mark` leaves no more to long jobs than to others. Where parts of devices
@@ -250,7 +273,10 @@ bool Easy::start_long(const ClusterView& view,
   Shape* shape = shape_in_call(entry.job);
   if (shape != nullptr && !shape->fits_beside) return false;
   look_beside(view, reserved);
-  if (entry.devices > beside_.index().device_room()) {
+  // By numbers alone, which needs no look at the job.
+  const FreeIndex& beside = beside_.index();
+  if (entry.devices > beside.device_room() ||
+      (shape != nullptr && beside.replicas_by_devices(shape->demand) < shape->replicas)) {
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
@@ -258,12 +284,14 @@ bool Easy::start_long(const ClusterView& view,
   const JobView job = view.job(entry.job);
   std::vector<NodeCount> nodes;
   if (job.spec.roles.size() > 1) return false;
-  if (!place(view, entry.job, job.row.demand, job.row.min_replicas, beside_, nodes)) {
+  const JobRow& row = job.row;
+  if (!find_place(view, row.id, row.demand, row.min_replicas, beside, scratch_, nodes)) {
     if (shape != nullptr) shape->fits_beside = false;
     return false;
   }
   const std::size_t mark = gang_.trial().mark();
   gang_.start_on(entry.job, nodes, plan);
+  for (const NodeCount& at : nodes) beside_.take(at, row.demand);
   follow_beside(mark);
   return true;
 }

@@ -1,12 +1,14 @@
 // EASY backfilling: the first waiting job has a reservation, later ones may not delay it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "policies/beside.hpp"
 #include "policies/expected_ends.hpp"
 #include "policies/gang_shape.hpp"
 #include "policies/gang_starter.hpp"
@@ -56,6 +58,9 @@ class Easy : public Policy {
     JobId head;
     Instant now;
 
+    /// Whether any job that starts now could end by the shadow time.
+    bool allows_short() const { return now < shadow; }
+
     /// Whether a job that starts now ends by the shadow time.
     bool is_short(const WaitEntry& entry) const {
       return entry.estimate > Duration::zero() && now + entry.estimate <= shadow;
@@ -66,9 +71,28 @@ class Easy : public Policy {
   struct Shape {
     Demand demand;
     std::int32_t replicas = 0;
+    WaitKind kind = 0;
     std::uint64_t call = 0;    ///< The call that the answers are of.
     bool fits_now = false;     ///< False: on no free devices.
     bool fits_beside = false;  ///< False: on none that the head leaves until the end.
+    bool is_closed = false;    ///< No job of it can start in this call any more.
+  };
+
+  /// The shapes of one kind of waiting jobs.
+  struct Kind {
+    std::int32_t shapes = 0;
+    bool any_without = false;  ///< Jobs without a shape may be of it.
+    std::uint64_t call = 0;
+    std::int32_t closed = 0;  ///< Shapes, in this call.
+  };
+
+  /// The look along the queue of one call.
+  struct Backfill {
+    const ClusterView& view;
+    Plan& plan;
+    JobId head;
+    WaitScan scan;
+    std::optional<Reservation> reserved;
   };
 
   /// Also of those beyond the first 65,535 shapes: each is tried.
@@ -80,14 +104,16 @@ class Easy : public Policy {
   void learn_shape(const ClusterView& view, JobId id);
   Shape* shape_in_call(JobId id);
   void begin_call(Shape& shape);
-  bool may_start(const WaitEntry& entry, const Reservation* reserved);
+  bool may_start(const WaitEntry& entry, const Shape& shape, const Reservation* reserved) const;
+  void close_if_over(Shape& shape, Backfill& fill);
+  bool look_at(const WaitEntry& entry, Backfill& fill);
   void foresee(const ClusterView& view);
   Reservation reserve(const ClusterView& view, const JobView& head);
   Reservation reserve_by_count(const ClusterView& view, const JobView& head);
   Reservation reserve_by_node(const ClusterView& view, const JobView& head);
   void look_beside(const ClusterView& view, Reservation& reserved);
   void follow_beside(std::size_t mark);
-  void backfill(const ClusterView& view, JobId head, Plan& plan);
+  void backfill(const ClusterView& view, JobId head, std::size_t place, Plan& plan);
   bool start_beside(const ClusterView& view,
                     const WaitEntry& entry,
                     Reservation& reserved,
@@ -104,10 +130,12 @@ class Easy : public Policy {
   std::map<GangShape, std::uint16_t> shape_numbers_;
   std::vector<Shape> shapes_;            ///< [number]
   std::vector<std::uint16_t> shape_of_;  ///< [job] -> number of its shape, once it waited.
+  std::array<Kind, 64> kinds_;
   std::uint64_t call_ = 0;
   LowerPriority lower_;
   GangStarter gang_;
-  CapacityTrial beside_;  ///< What long jobs may take now without touching the head's nodes.
+  Beside beside_;          ///< What long jobs may take now without touching the head's nodes.
+  CapacityTrial scratch_;  ///< For a placer that has to try.
 };
 
 }  // namespace orrery::policies

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/digest.hpp"
-
 namespace orrery::policies {
 namespace {
 
@@ -27,6 +25,7 @@ void ExpectedEnds::clear() {
   near_ = {};
   far_ = {};
   spare_ = nullptr;
+  all_moved_ = true;
 }
 
 void ExpectedEnds::append(const Demand& demand, std::span<const NodeCount> nodes, Pieces& out) {
@@ -62,24 +61,29 @@ void ExpectedEnds::set(const JobRow& row, std::span<const NodeCount> nodes, Inst
   put(row.id, at, row.gang_devices());
 }
 
-std::uint64_t ExpectedEnds::digest_of(const Pieces& pieces, std::int32_t devices) {
-  Digester digester;
-  digester.update(static_cast<std::uint64_t>(devices));
-  for (const auto& [node, amount] : pieces) {
-    digester.update(std::uint64_t{node.value} << 32 | static_cast<std::uint32_t>(amount.devices));
-    digester.update(static_cast<std::uint64_t>(amount.cpu));
-    digester.update(static_cast<std::uint64_t>(amount.memory));
-    digester.update(static_cast<std::uint64_t>(amount.thousandths));
+void ExpectedEnds::put_in_order(Pieces& pieces) {
+  const auto before = [](const Piece& a, const Piece& b) { return a.first < b.first; };
+  const auto same = [](const Piece& a, const Piece& b) { return a.first == b.first; };
+  if (!std::is_sorted(pieces.begin(), pieces.end(), before))
+    std::stable_sort(pieces.begin(), pieces.end(), before);
+  if (std::adjacent_find(pieces.begin(), pieces.end(), same) == pieces.end()) return;
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    if (same(pieces[i], pieces[last]))
+      pieces[last].second.add(pieces[i].second, 1);
+    else
+      pieces[++last] = pieces[i];
   }
-  return digester.finish().low;
+  pieces.resize(last + 1);
 }
 
 // The job's pieces are in `pieces_`.
 void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   if (slot_of_.size() <= job.index()) slot_of_.resize(job.index() + 1, kNoSlot);
-  const std::uint64_t digest = digest_of(pieces_, devices);
+  put_in_order(pieces_);
   if (const std::uint32_t known = slot_of_[job.index()];
-      known != kNoSlot && ends_[known].at == at && ends_[known].digest == digest)
+      known != kNoSlot && ends_[known].at == at && ends_[known].devices == devices &&
+      ends_[known].held == pieces_)
     return;
   erase(job);
   std::uint32_t slot = static_cast<std::uint32_t>(ends_.size());
@@ -92,7 +96,6 @@ void ExpectedEnds::put(JobId job, Instant at, std::int32_t devices) {
   slot_of_[job.index()] = slot;
   End& end = ends_[slot];
   end.at = at;
-  end.digest = digest;
   end.devices = devices;
   end.held = pieces_;
   const EndKey key{at, job, slot};
@@ -117,10 +120,22 @@ void ExpectedEnds::add(Prefix& prefix, const End& end, std::int32_t times) {
     if (prefix.sums.size() <= node.index()) prefix.sums.resize(node.index() + 1);
     prefix.sums[node.index()].add(amount, times);
     if (&prefix == &near_) stale_.push_back(node);
+    note_move(node);
   }
   if (stale_.size() < kStaleMax) return;
   stale_.clear();
   spare_ = nullptr;
+}
+
+void ExpectedEnds::note_move(NodeId node) {
+  if (moved_.size() < kStaleMax) return moved_.push_back(node);
+  all_moved_ = true;
+}
+
+bool ExpectedEnds::take_moved(std::vector<NodeId>& out) {
+  out.insert(out.end(), moved_.begin(), moved_.end());
+  moved_.clear();
+  return !std::exchange(all_moved_, false);
 }
 
 // On which device parts come free is not known: they are added to the emptiest one of the node.
@@ -142,7 +157,9 @@ void ExpectedEnds::update(NodeId node) {
   const NodeFree free = node.index() < near_.sums.size()
                             ? sum(spare_->at(node), near_.sums[node.index()])
                             : spare_->at(node);
-  if (!(future_.at(node) == free)) future_.set(node, free);
+  if (future_.at(node) == free) return;
+  future_.set(node, free);
+  note_move(node);
 }
 
 void ExpectedEnds::sync(const FreeIndex& spare) {
@@ -156,6 +173,7 @@ void ExpectedEnds::sync(const FreeIndex& spare) {
     for (const NodeId node : stale_) update(node);
   } else {
     future_.become(spare);
+    all_moved_ = true;
     for (std::uint32_t n = 0; n < spare.size(); ++n) update(NodeId{n});
   }
   stale_.clear();
@@ -163,6 +181,7 @@ void ExpectedEnds::sync(const FreeIndex& spare) {
 
 void ExpectedEnds::restart() {
   near_ = {};
+  all_moved_ = true;
   for (std::uint32_t n = 0; n < spare_->size(); ++n) update(NodeId{n});
 }
 
@@ -207,9 +226,39 @@ bool ExpectedEnds::fits(const ClusterView& view, const JobView& job) {
   return counting_is_exact(job) || try_job(view, job);
 }
 
+// Whether so many replicas would be there, by numbers of devices alone, if the last end were still
+// to come. Costs less than `step_back`, which needs not be tried where they would not.
+bool ExpectedEnds::counts_without_last(const JobView& job) const {
+  const Demand& demand = job.row.demand;
+  if (demand.devices == 0 || !demand.share.is_whole()) return true;
+  std::int64_t replicas = future_.replicas_by_devices(demand);
+  const EndOrder::Place last = order_.previous(after_mark());
+  for (const auto& [node, amount] : end_at(last).held) {
+    Amount without = near_.sums[node.index()];
+    without.add(amount, -1);
+    replicas -= replicas_by_devices(future_.at(node), demand);
+    replicas += replicas_by_devices(sum(spare_->at(node), without), demand);
+  }
+  return replicas >= job.row.min_replicas;
+}
+
+// Leaves the place in `fit_`. A job of several roles, or with seats, has none that could be found
+// without trying it.
 bool ExpectedEnds::try_job(const ClusterView& view, const JobView& job) {
-  attempt_.sync(future_);
-  return try_start(view, job, job.row.min_replicas, attempt_);
+  const auto before = [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; };
+  fit_.clear();
+  demand_ = job.row.demand;
+  attempted_ = job.spec.roles.size() > 1 || view.is_seated(job.row.id);
+  bool fits = false;
+  if (attempted_) {
+    attempt_.sync(future_);
+    fits = try_start(view, job, job.row.min_replicas, attempt_);
+    for (const NodeId node : attempt_.touched()) fit_.push_back({node, 0});
+  } else {
+    fits = find_place(view, job.row.id, demand_, job.row.min_replicas, future_, attempt_, fit_);
+  }
+  std::sort(fit_.begin(), fit_.end(), before);
+  return fits;
 }
 
 std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
@@ -221,7 +270,7 @@ std::optional<Instant> ExpectedEnds::first_fit(const ClusterView& view,
   if (job.spec.roles.size() > 1) restart();
   if (after_mark() == order_.begin() && !step_forward()) return std::nullopt;
   if (fits(view, job)) {
-    while (step_back()) {
+    while (counts_without_last(job) && step_back()) {
       if (fits(view, job)) continue;
       step_forward();
       break;
@@ -257,11 +306,14 @@ void ExpectedEnds::look_until(Instant at) {
   far_.mark = mark;
 }
 
-NodeFree ExpectedEnds::left_at(NodeId node) const {
+NodeFree ExpectedEnds::left_at(const NodeCount& at) const {
+  const std::size_t node = at.node.index();
   Amount later;
-  if (node.index() < far_.sums.size()) later.add(far_.sums[node.index()], 1);
-  if (node.index() < near_.sums.size()) later.add(near_.sums[node.index()], -1);
-  return sum(attempt_.index().at(node), later);
+  if (node < far_.sums.size()) later.add(far_.sums[node], 1);
+  if (node < near_.sums.size()) later.add(near_.sums[node], -1);
+  return sum(
+      attempted_ ? attempt_.index().at(at.node) : less(future_.at(at.node), demand_, at.replicas),
+      later);
 }
 
 }  // namespace orrery::policies

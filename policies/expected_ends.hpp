@@ -46,11 +46,21 @@ class ExpectedEnds {
   /// `at`, the time found or later. Nothing may be `set` in between.
   void look_at(const ClusterView& view, const JobView& job, Instant at);
 
-  /// Where `look_at` put the job, possibly repeated.
-  std::span<const NodeId> nodes_of_fit() const { return attempt_.touched(); }
+  /// Where `look_at` put the job, ascending.
+  std::span<const NodeCount> fit() const { return fit_; }
 
-  /// What the node has free at the time of `look_at`, the job being there.
-  NodeFree left_at(NodeId node) const;
+  /// It was found by trying: what `left_at` says has changed there, even if the place has not.
+  bool fit_was_tried() const { return attempted_; }
+
+  /// One replica there.
+  const Demand& demand_of_fit() const { return demand_; }
+
+  /// What the node of `fit` has free at the time of `look_at`, the job being there.
+  NodeFree left_at(const NodeCount& at) const;
+
+  /// Appends the nodes for which `left_at` may say something else than at the last call for the
+  /// same job in the same place; possibly repeated. False where that may be any.
+  bool take_moved(std::vector<NodeId>& out);
 
  private:
   /// An amount on one node. `thousandths` are of shares.
@@ -60,16 +70,18 @@ class ExpectedEnds {
     std::int32_t devices = 0;
     std::int32_t thousandths = 0;
 
+    friend bool operator==(const Amount&, const Amount&) = default;
+
     void add(const Amount& other, std::int32_t times);
   };
 
-  using Pieces = std::vector<std::pair<NodeId, Amount>>;
+  using Piece = std::pair<NodeId, Amount>;
+  using Pieces = std::vector<Piece>;
 
   struct End {
     Instant at;
-    std::uint64_t digest = 0;  ///< Of what it holds: tells that nothing changed.
     std::int32_t devices = 0;
-    Pieces held;
+    Pieces held;  ///< Ascending by node, one for each.
   };
 
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
@@ -84,7 +96,7 @@ class ExpectedEnds {
   };
 
   static void append(const Demand& demand, std::span<const NodeCount> nodes, Pieces& out);
-  static std::uint64_t digest_of(const Pieces& pieces, std::int32_t devices);
+  static void put_in_order(Pieces& pieces);
   static NodeFree sum(NodeFree free, const Amount& more);
   static bool counting_is_exact(const JobView& job);
 
@@ -93,6 +105,7 @@ class ExpectedEnds {
   void add(Prefix& prefix, const End& end, std::int32_t times);
   void sync(const FreeIndex& spare);
   void update(NodeId node);
+  void note_move(NodeId node);
   void restart();
   EndOrder::Place after_mark() const;
   void give(EndOrder::Place place);
@@ -102,6 +115,7 @@ class ExpectedEnds {
   bool step_forward();
   bool step_back();
   bool fits(const ClusterView& view, const JobView& job);
+  bool counts_without_last(const JobView& job) const;
   bool try_job(const ClusterView& view, const JobView& job);
   void look_until(Instant at);
 
@@ -115,8 +129,13 @@ class ExpectedEnds {
   std::vector<NodeId> stale_;  ///< Nodes whose sums of `near_` changed, but not yet `future_`.
   const FreeIndex* spare_ = nullptr;
   std::uint64_t spare_version_ = 0;
-  CapacityTrial attempt_;  ///< `future_` with the job of `look_at`.
-  Pieces pieces_;          ///< Scratch, as the next one.
+  CapacityTrial attempt_;       ///< `future_` with the job of `look_at`, where needed.
+  bool attempted_ = false;      ///< It was: the job has no plain place.
+  Demand demand_;               ///< See `demand_of_fit`.
+  std::vector<NodeCount> fit_;  ///< See `fit`.
+  std::vector<NodeId> moved_;   ///< See `take_moved`.
+  bool all_moved_ = true;
+  Pieces pieces_;  ///< Scratch, as the next one.
   std::vector<NodeId> changed_;
 };
 

@@ -111,6 +111,8 @@ void set_parts(NodeFree& free, DeviceParts parts) {
 }
 
 NodeFree least_of(const NodeFree& a, const NodeFree& b) {
+  const bool within = b.usable && a.cpu <= b.cpu && a.memory <= b.memory && a.devices <= b.devices;
+  if (within && has_whole_devices(a)) return a;
   NodeFree least = a;
   least.cpu.count = std::min(a.cpu.count, b.cpu.count);
   least.memory.count = std::min(a.memory.count, b.memory.count);
@@ -146,6 +148,11 @@ std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
     fit = std::min<std::int64_t>(fit, free.devices / demand.devices);
   }
   return static_cast<std::int32_t>(std::max<std::int64_t>(fit, 0));
+}
+
+std::int64_t replicas_by_devices(const NodeFree& free, const Demand& demand) {
+  const bool other = !demand.model.is_none() && demand.model != free.model;
+  return !free.usable || other ? 0 : free.devices / demand.devices;
 }
 
 inline void FreeIndex::note_change(NodeId node) {
@@ -262,7 +269,10 @@ std::int64_t FreeIndex::replicas_by_devices(const Demand& demand) const {
   return fit;
 }
 
-NodeId FreeIndex::first_with(const Demand& demand, std::int32_t devices, NodeId avoid) const {
+NodeId FreeIndex::first_with(const Demand& demand,
+                             std::int32_t devices,
+                             NodeId avoid,
+                             std::uint32_t from) const {
   const bool any = demand.devices == 0 || demand.model.is_none();
   const std::size_t begin = any ? 0 : bucket_of(demand.model);
   const std::size_t end = any ? models_.size() : std::min(begin + 1, models_.size());
@@ -271,7 +281,7 @@ NodeId FreeIndex::first_with(const Demand& demand, std::int32_t devices, NodeId 
   for (std::size_t m = begin; m < end; ++m) {
     if (level >= models_[m].count.size() || models_[m].count[level] == 0) continue;
     const BitsetIndex& set = models_[m].by_free[level];
-    for (std::size_t i = set.first(); i != BitsetIndex::kNone; i = set.next_from(i + 1)) {
+    for (std::size_t i = set.next_from(from); i != BitsetIndex::kNone; i = set.next_from(i + 1)) {
       const NodeId node{static_cast<std::uint32_t>(i)};
       if (best < node) break;
       if (node == avoid || replicas_that_fit(nodes_[i], demand) < 1) continue;
@@ -282,13 +292,7 @@ NodeId FreeIndex::first_with(const Demand& demand, std::int32_t devices, NodeId 
   return best;
 }
 
-void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
-  const NodeFree& now = at(node);
-  if (!is_share(demand)) {
-    invariant(now.devices >= demand.devices * replicas, kNoMore);
-    if (has_whole_devices(now)) return change_by(node, demand, -replicas);
-  }
-  NodeFree free = now;
+NodeFree less(NodeFree free, const Demand& demand, std::int32_t replicas) {
   free.cpu = free.cpu - MilliCpu{demand.cpu.count * replicas};
   free.memory = free.memory - Bytes{demand.memory.count * replicas};
   if (is_share(demand)) {
@@ -297,7 +301,16 @@ void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
     free.devices -= demand.devices * replicas;
   }
   invariant(free.devices >= 0, kNoMore);
-  set(node, free);
+  return free;
+}
+
+void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
+  const NodeFree& now = at(node);
+  if (!is_share(demand)) {
+    invariant(now.devices >= demand.devices * replicas, kNoMore);
+    if (has_whole_devices(now)) return change_by(node, demand, -replicas);
+  }
+  set(node, less(now, demand, replicas));
 }
 
 void FreeIndex::give(NodeId node, const Demand& demand, std::int32_t replicas) {
@@ -369,12 +382,8 @@ void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replica
 }
 
 void CapacityTrial::reduce(NodeId node, const NodeFree& most) {
-  const NodeFree& now = copy_.at(node);
-  if (has_whole_devices(now) && most.usable && now.cpu <= most.cpu && now.memory <= most.memory &&
-      now.devices <= most.devices)
-    return;
-  const NodeFree least = least_of(now, most);
-  if (least == now) return;
+  const NodeFree least = least_of(copy_.at(node), most);
+  if (least == copy_.at(node)) return;
   touch(node);
   copy_.set(node, least);
 }

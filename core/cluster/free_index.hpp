@@ -25,6 +25,8 @@ struct Demand {
   /// Of devices, whole ones and parts.
   std::int64_t thousandths() const { return thousandths_of(devices, share); }
 
+  friend bool operator==(const Demand&, const Demand&) = default;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("cpu", self.cpu);
@@ -66,8 +68,15 @@ void set_parts(NodeFree& free, DeviceParts parts);
 /// The most of one node that lies within both: what fits there fits on either.
 NodeFree least_of(const NodeFree& a, const NodeFree& b);
 
+/// What is free after `replicas` of `demand` were taken, which fit. A share is taken as a claim
+/// takes it: from the fullest device that has so much left, else from a whole one.
+NodeFree less(NodeFree free, const Demand& demand, std::int32_t replicas);
+
 /// How many replicas of `demand` fit on a node with this much free.
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand);
+
+/// The node's part of `FreeIndex::replicas_by_devices`, for whole devices.
+std::int64_t replicas_by_devices(const NodeFree& free, const Demand& demand);
 
 /// Nodes by model and number of free devices. Lookups and updates cost O(log64 nodes).
 class FreeIndex {
@@ -104,9 +113,12 @@ class FreeIndex {
   std::int32_t devices_most() const { return devices_most_; }
 
   /// The usable node with exactly `devices` wholly free devices and room for one replica of
-  /// `demand`, the lowest id of several, other than `avoid`; none where there is none. Costs what
-  /// the nodes cost that are passed over because CPU or memory is short there.
-  NodeId first_with(const Demand& demand, std::int32_t devices, NodeId avoid) const;
+  /// `demand`, the lowest id of several from `from` on, other than `avoid`; none where there is
+  /// none. Costs what the nodes cost that are passed over because CPU or memory is short there.
+  NodeId first_with(const Demand& demand,
+                    std::int32_t devices,
+                    NodeId avoid,
+                    std::uint32_t from = 0) const;
 
   /// Takes or gives back `replicas` of `demand` on one node. A share is taken as a claim takes it:
   /// from the fullest device that has so much left, else from a whole one. Where a share is given

@@ -4,20 +4,24 @@
 
 namespace orrery {
 
-std::vector<NodeCount> merged(std::span<const NodeCount> nodes) {
-  std::vector<NodeCount> out(nodes.begin(), nodes.end());
-  std::sort(out.begin(), out.end(), [](const NodeCount& a, const NodeCount& b) {
+void merge(std::vector<NodeCount>& nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
     return a.node < b.node;
   });
   std::size_t kept = 0;
-  for (const NodeCount& n : out) {
-    if (kept > 0 && out[kept - 1].node == n.node) {
-      out[kept - 1].replicas += n.replicas;
+  for (const NodeCount& n : nodes) {
+    if (kept > 0 && nodes[kept - 1].node == n.node) {
+      nodes[kept - 1].replicas += n.replicas;
     } else {
-      out[kept++] = n;
+      nodes[kept++] = n;
     }
   }
-  out.resize(kept);
+  nodes.resize(kept);
+}
+
+std::vector<NodeCount> merged(std::span<const NodeCount> nodes) {
+  std::vector<NodeCount> out(nodes.begin(), nodes.end());
+  merge(out);
   return out;
 }
 

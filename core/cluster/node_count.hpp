@@ -23,7 +23,10 @@ struct NodeCount {
   }
 };
 
-/// One entry per node, ascending; replicas of repeated nodes added up.
+/// Makes it one entry per node, ascending; replicas of repeated nodes added up.
+void merge(std::vector<NodeCount>& nodes);
+
+/// The same as a copy.
 std::vector<NodeCount> merged(std::span<const NodeCount> nodes);
 
 }  // namespace orrery

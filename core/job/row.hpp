@@ -7,6 +7,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/free_index.hpp"
 #include "core/job/job_enums.hpp"
+#include "core/job/wait_queue.hpp"
 
 namespace orrery {
 
@@ -88,6 +89,20 @@ struct JobRow {
   /// compared with FreeIndex::device_room. That many may not be enough: parts have to fit.
   std::int32_t gang_room() const {
     return static_cast<std::int32_t>((thousandths_at(min_replicas) + 999) / 1000);
+  }
+
+  /// The job's kind in the wait queue: the same for all that ask for the same minimum, and seldom
+  /// for others.
+  WaitKind wait_kind() const {
+    std::uint64_t mixed = static_cast<std::uint64_t>(gang_room());
+    for (const std::int64_t part : {std::int64_t{min_replicas},
+                                    std::int64_t{demand.devices},
+                                    std::int64_t{demand.share.thousandths},
+                                    std::int64_t{demand.model.value},
+                                    demand.cpu.count,
+                                    demand.memory.count})
+      mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15;
+    return static_cast<WaitKind>(mixed >> 58);
   }
 
   bool is_fixed() const { return !preemptible; }

@@ -58,6 +58,7 @@ void activate(Step& step, JobState& job) {
   const auto size = static_cast<std::uint32_t>(job.workers.size());
   const bool same_job = size == size_before && meeting_place(job) == met_before;
   StartWorkers start{job.row.id, job.row.generation, size, {}};
+  start.workers.reserve(static_cast<std::size_t>(std::count(from.begin(), from.end(), kNew)));
   bool someone_stays = false;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     Worker& worker = job.workers[rank];

@@ -65,6 +65,13 @@ void restart_moved_starts(Step& step, JobState& job) {
   stop_workers(step, job, moved, false);
 }
 
+void number_in_roles(JobState& job) {
+  std::int32_t only = 0;
+  std::vector<std::int32_t> local(job.role_count() > 1 ? job.role_count() : 0, 0);
+  for (Worker& worker : job.next)
+    worker.local_rank = local.empty() ? only++ : local[worker.role.index()]++;
+}
+
 }  // namespace
 
 void form_next(Step& step, JobState& job, const MembershipChange& change) {
@@ -94,12 +101,12 @@ void form_next(Step& step, JobState& job, const MembershipChange& change) {
       take(worker.role);
     }
   }
-  for (const Worker& worker : added) {
-    job.next.push_back(worker);
-    job.next_from.push_back(kNew);
-  }
-  std::vector<std::int32_t> local(job.role_count(), 0);
-  for (Worker& worker : job.next) worker.local_rank = local[worker.role.index()]++;
+  if (job.next.empty())
+    job.next = std::move(added);
+  else
+    job.next.insert(job.next.end(), added.begin(), added.end());
+  job.next_from.resize(job.next.size(), kNew);
+  number_in_roles(job);
   job.after_drain = AfterDrain::Start;
   restart_moved_starts(step, job);
   note_allocation(step, job);
@@ -143,7 +150,7 @@ void note_allocation(Step& step, JobState& job) {
       nodes.push_back({worker.node, 1});
     }
   }
-  nodes = merged(nodes);
+  merge(nodes);
   const bool changed =
       nodes != job.elastic_nodes || devices != job.row.devices_held || moves_a_role(job);
   job.elastic_nodes = std::move(nodes);

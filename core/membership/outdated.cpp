@@ -1,5 +1,6 @@
 #include "core/membership/outdated.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "core/membership/forming.hpp"
@@ -10,6 +11,11 @@ namespace orrery {
 
 bool restart_outdated(Step& step, JobState& job) {
   if (job.row.phase != JobPhase::Starting && job.row.phase != JobPhase::Running) return false;
+  // Nearly always none is.
+  if (std::none_of(job.workers.begin(), job.workers.end(), [](const Worker& worker) {
+        return worker.is_outdated();
+      }))
+    return false;
   MembershipChange change;
   change.keep.assign(job.workers.size(), 1);
   change.replace.assign(job.workers.size(), 0);

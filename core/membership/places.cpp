@@ -45,6 +45,9 @@ std::vector<std::size_t> claim_order(const State& state,
   };
   std::vector<std::size_t> order(added.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  const bool any_seat = std::any_of(
+      added.begin(), added.end(), [](const Placed& placed) { return placed.seat.has_value(); });
+  if (!elastic_first && !any_seat) return order;
   std::stable_sort(
       order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   return order;

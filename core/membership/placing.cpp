@@ -27,8 +27,11 @@ bool find_nodes(Step& step,
                 std::vector<NodeCount>& nodes,
                 NodeId avoid) {
   State& state = step.state;
-  CapacityTrial& trial = state.scratch.on(state.ledger.free());
-  return placer_of(state).place(placement_of(state, job, demand, replicas, avoid), trial, nodes);
+  return find_place(placer_of(state),
+                    placement_of(state, job, demand, replicas, avoid),
+                    state.ledger.free(),
+                    state.scratch.any(),
+                    nodes);
 }
 
 LeaseId claim_on(Step& step, const JobState& job, NodeId node, const Demand& demand) {

@@ -17,6 +17,10 @@ class BestFit final : public Placer {
              CapacityTrial& trial,
              std::vector<NodeCount>& nodes) const override;
 
+  Found find(const PlacementRequest& request,
+             const FreeIndex& index,
+             std::vector<NodeCount>& nodes) const override;
+
   DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const override;
 };
 

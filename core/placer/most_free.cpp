@@ -6,30 +6,31 @@
 
 namespace orrery {
 
-bool MostFree::place(const PlacementRequest& request,
-                     CapacityTrial& trial,
-                     std::vector<NodeCount>& nodes) const {
+Placer::Found MostFree::find(const PlacementRequest& request,
+                             const FreeIndex& index,
+                             std::vector<NodeCount>& nodes) const {
   const Demand& demand = request.demand;
-  if (demand.devices == 0 || !demand.share.is_whole()) return packed_.place(request, trial, nodes);
-  const FreeIndex& index = trial.index();
-  if (index.replicas_by_devices(demand) < request.replicas) return false;
+  if (demand.devices == 0 || !demand.share.is_whole()) return packed_.find(request, index, nodes);
+  if (index.replicas_by_devices(demand) < request.replicas) return Found::None;
   const std::size_t begin = nodes.size();
-  const std::size_t mark = trial.mark();
   std::int32_t left = request.replicas;
   // A node that was taken from has no room for another replica, so levels need no second look.
   for (std::int32_t level = index.devices_most(); left > 0 && level >= demand.devices; --level)
-    while (left > 0) {
-      const NodeId node = index.first_with(demand, level, request.avoid);
-      if (node.is_none()) break;
+    for (NodeId node = index.first_with(demand, level, request.avoid); left > 0 && !node.is_none();
+         node = index.first_with(demand, level, request.avoid, node.value + 1)) {
       const std::int32_t here = std::min(left, replicas_that_fit(index.at(node), demand));
-      trial.take(node, demand, here);
       nodes.push_back({node, here});
       left -= here;
     }
-  if (left == 0) return true;
-  trial.undo(mark);
+  if (left == 0) return Found::Place;
   nodes.resize(begin);
-  return false;
+  return Found::None;
+}
+
+bool MostFree::place(const PlacementRequest& request,
+                     CapacityTrial& trial,
+                     std::vector<NodeCount>& nodes) const {
+  return take_found(request, trial, nodes);
 }
 
 DeviceSet MostFree::choose_devices(const NodeDevices& devices, const Demand& demand) const {

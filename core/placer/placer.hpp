@@ -48,6 +48,16 @@ class Placer {
                      CapacityTrial& trial,
                      std::vector<NodeCount>& nodes) const = 0;
 
+  /// What is known of a place without a trial.
+  enum class Found { Place, None, NeedsTrial };
+
+  /// The nodes that `place` would choose on a trial of `index`, which stays as it is: Place, and
+  /// they are appended to `nodes`; or None, where they do not fit. NeedsTrial, and nothing changed,
+  /// by a placer that finds out only by trying, as the default does.
+  virtual Found find(const PlacementRequest& request,
+                     const FreeIndex& index,
+                     std::vector<NodeCount>& nodes) const;
+
   /// Chooses devices for one replica on a node that has room for it: `demand.devices` of `whole`,
   /// or for a part of a device one that has so much left. None where the demand has no device.
   virtual DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const = 0;
@@ -58,6 +68,21 @@ class Placer {
   /// depend on the placer. The default is vcluster::try_form.
   virtual vcluster::Forming form(std::span<const vcluster::NodeOffer> offers,
                                  std::span<const vcluster::BundleRequest> requests) const;
+
+ protected:
+  /// `place` by what `find` says, for a placer that needs no trial.
+  bool take_found(const PlacementRequest& request,
+                  CapacityTrial& trial,
+                  std::vector<NodeCount>& nodes) const;
 };
+
+/// The nodes that the placer would choose on a trial of `index`: by `find`, else by a try on
+/// `scratch`, which is anything before and after. Appends them to `nodes`; false, and nothing
+/// appended, where they do not fit.
+bool find_place(const Placer& placer,
+                const PlacementRequest& request,
+                const FreeIndex& index,
+                CapacityTrial& scratch,
+                std::vector<NodeCount>& nodes);
 
 }  // namespace orrery

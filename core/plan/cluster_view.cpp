@@ -35,6 +35,16 @@ bool place(const ClusterView& view,
   return view.placer().place(view.placement(id, demand, replicas), trial, nodes);
 }
 
+bool find_place(const ClusterView& view,
+                JobId id,
+                const Demand& demand,
+                std::int32_t replicas,
+                const FreeIndex& index,
+                CapacityTrial& scratch,
+                std::vector<NodeCount>& nodes) {
+  return find_place(view.placer(), view.placement(id, demand, replicas), index, scratch, nodes);
+}
+
 bool try_start(const ClusterView& view,
                const JobView& job,
                std::int32_t replicas,

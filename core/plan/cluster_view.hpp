@@ -102,6 +102,16 @@ bool place(const ClusterView& view,
            CapacityTrial& trial,
            std::vector<NodeCount>& nodes);
 
+/// The nodes that `place` would choose on a trial of `index`, which stays as it is. Appends them to
+/// `nodes`, or changes nothing and returns false. `scratch` is anything before and after.
+bool find_place(const ClusterView& view,
+                JobId id,
+                const Demand& demand,
+                std::int32_t replicas,
+                const FreeIndex& index,
+                CapacityTrial& scratch,
+                std::vector<NodeCount>& nodes);
+
 /// Whether `replicas` of the elastic role, and the targets of all others, fit into the trial beside
 /// what was tried already; takes the capacity if so. Node lists of the elastic role go to `nodes`
 /// where it is not null.

@@ -269,6 +269,12 @@ void on_node_loss(Step& step, JobState& job, RankFlags lost, NodeId node, Reason
 }
 
 void settle_failures(Step& step, JobState& job) {
+  // Nearly always nothing has failed.
+  const bool any_trouble =
+      std::any_of(job.workers.begin(), job.workers.end(), [](const Worker& worker) {
+        return worker.state == WorkerState::Failed || worker.state == WorkerState::Lost;
+      });
+  if (!any_trouble && job.row.phase != JobPhase::Starting) return;
   RankFlags failed(job.workers.size(), 0);
   RankFlags lost(job.workers.size(), 0);
   bool any_failed = false;

@@ -48,6 +48,7 @@ void State::expect_parts(JobId id) const {
   if (job == nullptr) return;
   prefetch(job->workers.data());
   prefetch(job->conditions.data());
+  prefetch(job->elastic_nodes.data());
   prefetch(job->spec.get());
 }
 
@@ -118,12 +119,12 @@ void State::retire_old() {
 // Those that go next have not been looked at since they ended. What is behind a pointer can be
 // asked for only when the pointer is there, so each is followed by one more step each time.
 void State::expect_retirement() const {
-  if (finished_.size() < 4) return;
+  if (finished_.size() < 8) return;
   const auto next = [&](std::size_t i) -> const JobState& { return job(finished_[i].job); };
-  names_.expect(next(0).spec->name);
-  prefetch(next(1).spec->name.data());
-  prefetch(next(2).spec.get());
-  prefetch(&next(3));
+  names_.expect(next(1).spec->name);
+  prefetch(next(3).spec->name.data());
+  expect_parts(finished_[5].job);
+  prefetch(&next(7));
 }
 
 // Ids of a retired prefix need no slot entry; dropping half at a time keeps it amortised.
@@ -138,7 +139,8 @@ void State::drop_retired_ids() {
 
 void State::enqueue(JobState& job) {
   if (job.row.infeasible) return;
-  waiting.insert(job.row.priority, {job.row.id, job.row.gang_room(), job.row.estimate});
+  const JobRow& row = job.row;
+  waiting.insert(row.priority, {row.id, row.gang_room(), row.estimate}, row.wait_kind());
 }
 
 void State::dequeue(JobState& job) { waiting.erase(job.row.priority, job.row.id); }

@@ -10,6 +10,7 @@
 #include "core/base/bytes.hpp"
 #include "core/base/digest.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/paged_array.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/demand_mix.hpp"
 #include "core/cluster/ledger.hpp"
@@ -112,11 +113,8 @@ class ScratchTrial {
     return *this;
   }
 
-  /// Equal to `base`, with nothing tried.
-  CapacityTrial& on(const FreeIndex& base) {
-    trial_.sync(base);
-    return trial_;
-  }
+  /// As it is, to be synchronised by what tries on it.
+  CapacityTrial& any() { return trial_; }
 
   /// For a base that went back to an earlier version.
   void forget() { trial_.forget(); }
@@ -320,7 +318,7 @@ class State {
   void take_name(JobState& job);
   void give_name_up(const JobState& gone);
 
-  std::deque<JobState> jobs_;  ///< Slots; reused.
+  PagedArray<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;
   std::vector<std::uint32_t> slot_of_;  ///< By id - first_id_.
   std::uint32_t first_id_ = 0;          ///< All ids below are retired.

@@ -99,9 +99,9 @@ class EventHeap {
   static constexpr std::size_t kWays = 4;
 
   static bool before(const Future& a, const Future& b) {
-    if (a.at != b.at) return a.at < b.at;
-    if (a.kind != b.kind) return a.kind < b.kind;
-    return a.order < b.order;
+    if (a.at != b.at) [[likely]]
+      return a.at < b.at;
+    return a.kind != b.kind ? a.kind < b.kind : a.order < b.order;
   }
 
   // Puts `moved` into the hole at the top and lets it sink to its place.

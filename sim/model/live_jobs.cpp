@@ -1,5 +1,6 @@
 #include "sim/model/live_jobs.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace orrery::sim {
@@ -60,6 +61,23 @@ void LiveJobs::drop(LiveJob& job) {
 JobId LiveJobs::named(const std::string& name) const {
   const auto found = names_.find(name);
   return found == names_.end() ? JobId::none() : found->second;
+}
+
+void LiveJobs::note_on(const LiveJob& job, NodeId node) {
+  if (presences_.size() >= tidy_at_) {
+    std::erase_if(presences_, [&](const Presence& each) { return !lives(each.job); });
+    tidy_at_ = presences_.size() * 2 + 1024;
+  }
+  presences_.push_back({node, job.id});
+}
+
+std::vector<JobId> LiveJobs::on(NodeId node) const {
+  std::vector<JobId> out;
+  for (const Presence& each : presences_)
+    if (each.node == node && lives(each.job) && find(each.job)->placed) out.push_back(each.job);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 void LiveJobs::place(LiveJob& job) {

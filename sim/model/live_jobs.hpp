@@ -84,6 +84,13 @@ class LiveJobs {
   void place(LiveJob& job);
   void unplace(LiveJob& job);
 
+  /// The job has a worker on the node from now on.
+  void note_on(const LiveJob& job, NodeId node);
+
+  /// The placed jobs that may have workers on the node, sorted by id. A worker that is gone may be
+  /// remembered.
+  std::vector<JobId> on(NodeId node) const;
+
   /// Calls `visit` with each placed job, in order of id. It may change what is placed.
   template <class Visit>
   void for_each_placed(Visit visit) {
@@ -93,8 +100,16 @@ class LiveJobs {
   }
 
  private:
+  /// A job has or had a worker on the node.
+  struct Presence {
+    NodeId node;
+    JobId job;
+  };
+
   LiveJob* begin(JobId id) const;
   void drop(LiveJob& job);
+
+  bool lives(JobId id) const { return id.index() < places_.size() && places_[id.index()].lives(); }
 
   // `find` turns what waits into what lives, so all of these are its to change.
   mutable std::vector<JobPlace> places_;  // [JobId]
@@ -104,6 +119,11 @@ class LiveJobs {
   mutable std::vector<std::uint32_t> free_live_;
   SortedIds placed_;
   std::size_t placed_count_ = 0;
+  // In the order of starts; those of jobs that are over are left out now and then. One list: it is
+  // read when a node fails, and written at each start, where a list of each node's own would not be
+  // in the cache.
+  std::vector<Presence> presences_;
+  std::size_t tidy_at_ = 1024;  // Presences.
   std::map<std::string, JobId> names_;
   std::uint64_t erased_ = 0;
 };

@@ -112,14 +112,15 @@ void NodeFaults::fast_again(NodeId node) {
 }
 
 void NodeFaults::pace_all_on(NodeId node) {
-  cluster_.jobs.for_each_placed([&](LiveJob& job) {
+  for (const JobId id : cluster_.jobs.on(node)) {
+    LiveJob& job = *cluster_.jobs.find(id);
     const bool here = std::any_of(job.workers.begin(),
                                   job.workers.end(),
                                   [&](const ModelWorker& w) { return w.node == node && w.alive; });
-    if (!here) return;
+    if (!here) continue;
     job.hampered = true;
     progress_.pace(job, true);
-  });
+  }
 }
 
 // --- what users do with nodes ---

@@ -22,6 +22,7 @@ void Processes::create(LiveJob& job, ModelWorker worker) {
   worker.alive = !node.down && !node.mute;
   if (node.slow > 1) job.hampered = true;
   job.workers.push_back(worker);
+  cluster_.jobs.note_on(job, worker.node);
 }
 
 void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
@@ -42,6 +43,7 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
 void Processes::come_up(LiveJob& job, const Future& future) {
   std::vector<ModelWorker> up;
   std::vector<ModelWorker> refused;
+  up.reserve(job.workers.size());
   for (ModelWorker& worker : job.workers) {
     if (worker.incarnation.value != future.stamp || worker.ready || !worker.alive ||
         worker.stopping || worker.hung)
@@ -163,6 +165,8 @@ void Processes::complete(LiveJob& job) {
     return job.is_required(w) && w.alive && !w.stopping && w.generation == job.generation;
   };
   std::vector<ModelWorker> done;
+  done.reserve(job.workers.size());
+  job.parts_done.reserve(job.parts_done.size() + job.workers.size());
   for (ModelWorker& worker : job.workers) {
     if (!ends(worker)) continue;
     job.parts_done.push_back(slot_of(worker.role, worker.local_rank));
@@ -206,25 +210,28 @@ void Processes::release(LiveJob& job) {
 }
 
 void Processes::job_over(LiveJob& job) {
+  const JobId id = job.id;
   job.over = true;
-  drop_if_over(job);
+  if (!drop_if_over(job)) lingering_.insert(id);
 }
 
 // Followers may outlive the job where its clean-pod policy keeps them; they end at once here.
-void Processes::drop_if_over(LiveJob& job) {
-  if (!job.over) return;
+bool Processes::drop_if_over(LiveJob& job) {
+  if (!job.over) return false;
   const auto count = [&](auto wanted) {
     return std::count_if(job.workers.begin(), job.workers.end(), wanted);
   };
   const bool all_gone = count([](const ModelWorker& w) { return w.alive; }) == 0;
   const bool some_stop = count([](const ModelWorker& w) { return w.alive && w.stopping; }) > 0;
-  if (some_stop || (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None)) return;
+  if (some_stop || (!all_gone && job.job.spec->clean_pods != CleanPodPolicy::None)) return false;
   if (!all_gone) {
     const std::vector<ModelWorker> kept = std::exchange(job.workers, {});
     tell(job, kept, WorkerFact::Exited, 0, cluster_.now);
   }
   release(job);
+  lingering_.erase(job.id);
   cluster_.jobs.erase(job.id);
+  return true;
 }
 
 // --- processes that hang or are slow ---
@@ -290,34 +297,40 @@ void Processes::slow_over(LiveJob& job, ModelWorker& worker) {
 // --- nodes ---
 
 void Processes::kill_all(NodeId node) {
-  cluster_.jobs.for_each_placed([&](LiveJob& job) {
+  for (const JobId id : cluster_.jobs.on(node)) {
+    LiveJob& job = *cluster_.jobs.find(id);
     bool hit = false;
     for (ModelWorker& worker : job.workers) {
       if (worker.node != node || !worker.alive) continue;
       worker.alive = worker.ready = false;
       hit = hit || (worker.generation == job.generation && !job.is_master(worker));
     }
-    if (!hit || job.pollux) return;
+    if (!hit || job.pollux) continue;
     progress_.lose(job);
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
     progress_.pace(job, false);
-  });
+  }
 }
 
 void Processes::forget(NodeId node) {
-  cluster_.jobs.for_each_placed([&](LiveJob& job) {
-    std::erase_if(job.workers, [&](const ModelWorker& w) { return w.node == node && !w.alive; });
-    if (job.workers.empty()) release(job);
-    drop_if_over(job);
-  });
+  std::vector<JobId> jobs = cluster_.jobs.on(node);
+  // Some may have been waiting for the last of their dead.
+  jobs.insert(jobs.end(), lingering_.begin(), lingering_.end());
+  std::sort(jobs.begin(), jobs.end());
+  for (const JobId id : jobs) {
+    LiveJob* job = cluster_.jobs.find(id);
+    if (job == nullptr || !job->placed) continue;
+    std::erase_if(job->workers, [&](const ModelWorker& w) { return w.node == node && !w.alive; });
+    if (job->workers.empty()) release(*job);
+    drop_if_over(*job);
+  }
 }
 
 void Processes::abort_on(NodeId node, std::uint64_t devices) {
   const auto aborts = [&](const ModelWorker& w) {
     return w.node == node && w.alive && (w.devices & devices) != 0;
   };
-  const std::vector<JobId> placed = cluster_.jobs.placed();
-  for (const JobId id : placed)
+  for (const JobId id : cluster_.jobs.on(node))
     while (LiveJob* job = cluster_.jobs.find(id)) {  // An end may take the job with it.
       const auto worker = std::find_if(job->workers.begin(), job->workers.end(), aborts);
       if (worker == job->workers.end()) break;
@@ -352,7 +365,7 @@ std::vector<LivingProcess> Processes::living() const {
 
 std::vector<RunningWorker> Processes::complete_list(NodeId node) const {
   std::vector<RunningWorker> out;
-  for (const JobId id : cluster_.jobs.placed())
+  for (const JobId id : cluster_.jobs.on(node))
     for (const ModelWorker& w : cluster_.jobs.find(id)->workers)
       if (w.node == node && w.alive) out.push_back({id, w.born, w.incarnation, w.birth_rank});
   return out;

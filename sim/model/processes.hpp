@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -135,13 +136,14 @@ class Processes {
             Instant occurred_at);
   void remove(LiveJob& job, const ModelWorker& worker);
   void release(LiveJob& job);
-  void drop_if_over(LiveJob& job);
+  bool drop_if_over(LiveJob& job);
 
   ClusterState& cluster_;
   Progress& progress_;
   PolluxProgress& pollux_;
   WorkerScripts& scripts_;
   SubMasters& sub_masters_;
+  std::set<JobId> lingering_;  ///< Over, and not forgotten: some process has not gone yet.
 };
 
 }  // namespace orrery::sim

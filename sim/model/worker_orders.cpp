@@ -32,6 +32,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
   if (job == nullptr) return;
   job->generation = order.generation;
   Incarnation incarnation;
+  job->workers.reserve(job->workers.size() + order.workers.size());
   for (const WorkerStart& start : order.workers) {
     const bool repeated =
         start.incarnation <= job->newest && job->find(start.incarnation, start.rank) != nullptr;

@@ -85,6 +85,35 @@ TEST(Easy, LooksAtNoMoreThanBackfillDepthWaitingJobs) {
   }
 }
 
+// Those that one call starts do not count, and those of other sizes that it passes over do.
+TEST(Easy, OneCallLooksBehindThoseItStarts) {
+  const auto easy = policy("easy", {{"backfill_depth", "2"}});
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  submit_and_ask(cluster, *easy, job().replicas(5).estimate(100));
+  cluster.submit(job().replicas(6).estimate(50));
+  const JobId a = cluster.submit(job().replicas(1).estimate(50));
+  cluster.submit(job().replicas(8).estimate(50));
+  const JobId b = cluster.submit(job().replicas(1).estimate(50));
+  cluster.submit(job().replicas(7).estimate(50));
+  cluster.submit(job().replicas(1).estimate(50));
+  EXPECT_THAT(started_by_optimize(cluster, *easy), ElementsAre(a, b));
+}
+
+// Five of ten devices are free. Once all are, the head takes eight: two are for long jobs.
+TEST(Easy, LongJobsOfOneCallShareWhatTheHeadLeaves) {
+  const auto easy = policy("easy", {{"reserve_nodes", "true"}});
+  FakeCluster cluster;
+  cluster.add_nodes(1, 10);
+  submit_and_ask(cluster, *easy, job().replicas(5).estimate(100));
+  cluster.submit(job().replicas(8).estimate(50));
+  const JobId a = cluster.submit(job().replicas(2));
+  cluster.submit(job().replicas(2));
+  const JobId b = cluster.submit(job().replicas(2).estimate(100));
+  EXPECT_THAT(started_by_optimize(cluster, *easy), ElementsAre(a, b));
+  EXPECT_THAT(started_by_optimize(cluster, *easy), IsEmpty());
+}
+
 // Six nodes of one device. Nodes 0 and 1 are free, 2 and 3 will be when the head gets its three: it
 // is to have 0, 1 and 2. A long job could take node 0 and leave the head node 3, counted; but known
 // nodes are the head's alone.

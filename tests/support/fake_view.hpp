@@ -480,7 +480,8 @@ class FakeCluster : public ClusterView {
         j.row.priority,
         {j.row.id,
          j.row.gang_room(),
-         j.row.estimate_source == EstimateSource::None ? Duration::zero() : j.row.estimate});
+         j.row.estimate_source == EstimateSource::None ? Duration::zero() : j.row.estimate},
+        j.row.wait_kind());
   }
 
   // Books work and service up to now.

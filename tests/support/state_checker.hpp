@@ -75,8 +75,12 @@ class StateChecker {
     EXPECT_EQ(state.live_count(), live);
     for (std::size_t q = 0; q < held.size(); ++q) EXPECT_EQ(state.quotas[q].held, held[q]);
     std::set<std::uint32_t> queued;
-    state.waiting.for_each([&](const WaitEntry& entry) {
+    WaitScan all;
+    state.waiting.for_each_of(all, [&](const WaitEntry& entry, WaitKind kind) {
       queued.insert(entry.job.value);
+      const JobRow& row = state.job(entry.job).row;
+      EXPECT_EQ(entry.devices, row.gang_room());
+      EXPECT_EQ(kind, row.wait_kind());
       return true;
     });
     EXPECT_EQ(queued, waiting);

@@ -90,6 +90,12 @@ TEST_P(PlacerContract, PlacesWholeGangsWhereThereIsRoom) {
                 replicas_that_fit_in_all(base, request.demand, request.avoid) >= request.replicas);
       ASSERT_EQ(placer().place(request, again, twice), placed);
       ASSERT_EQ(nodes, twice);
+      std::vector<NodeCount> found{{NodeId{0}, 7}};
+      if (const Placer::Found answer = placer().find(request, base, found);
+          answer != Placer::Found::NeedsTrial) {
+        ASSERT_EQ(answer == Placer::Found::Place, placed);
+        ASSERT_EQ(nodes, found) << "what it finds is what it takes";
+      }
       ASSERT_EQ(nodes.front(), (NodeCount{NodeId{0}, 7})) << "what was there is left alone";
       expect_same(trial.index(), again.index());
       std::int32_t sum = 0;

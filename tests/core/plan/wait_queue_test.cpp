@@ -48,13 +48,26 @@ TEST(WaitQueue, StopsWhenTheVisitorSaysSo) {
   EXPECT_EQ(seen, 4);
 }
 
+TEST(WaitQueue, AScanIsForSomeKinds) {
+  WaitQueue queue;
+  for (std::uint32_t i = 0; i < 1000; ++i)
+    queue.insert(0, {JobId{i}, 1, {}}, static_cast<WaitKind>(i == 700 ? 63 : i % 3));
+  std::vector<std::uint32_t> seen;
+  WaitScan scan{.from = 2, .end = 701, .kinds = WaitKinds{1} << 63};
+  queue.for_each_of(scan, [&](const WaitEntry& entry, WaitKind) {
+    seen.push_back(entry.job.value);
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<std::uint32_t>{700}));
+}
+
 /// The queue as a plain map.
 class Model {
  public:
   using Key = std::pair<std::int64_t, std::uint32_t>;
 
-  void insert(std::int32_t priority, const WaitEntry& entry) {
-    entries_[{-std::int64_t{priority}, entry.job.value}] = entry.devices;
+  void insert(std::int32_t priority, const WaitEntry& entry, WaitKind kind) {
+    entries_[{-std::int64_t{priority}, entry.job.value}] = {entry.devices, kind};
     size_max_ = std::max(size_max_, entries_.size());
   }
 
@@ -70,7 +83,7 @@ class Model {
     auto next = entries_.begin();
     bool same = true;
     queue.for_each([&](const WaitEntry& entry) {
-      same = same && entry.job.value == next->first.second && entry.devices == next->second;
+      same = same && entry.job.value == next->first.second && entry.devices == next->second.devices;
       ++next;
       return same;
     });
@@ -80,14 +93,45 @@ class Model {
 
   void expect_among_first(const WaitQueue& queue, std::size_t count) const {
     std::size_t before = 0;
-    for (const auto& [key, devices] : entries_)
+    for (const auto& [key, entry] : entries_)
       ASSERT_EQ(queue.among_first(count, static_cast<std::int32_t>(-key.first), JobId{key.second}),
                 before++ < count)
           << "count " << count;
   }
 
+  /// A scan whose visitor gives a kind up at each visit, and every third time goes on by one more.
+  void expect_scan(const WaitQueue& queue, const WaitScan& begun) const {
+    WaitScan own = begun;
+    WaitScan scan = begun;
+    const auto visited = [](WaitScan& changed, WaitKind kind, std::size_t number) {
+      if (number % 2 == 0) changed.kinds &= ~(WaitKinds{1} << kind);
+      if (number % 3 == 0) ++changed.end;
+    };
+    std::vector<std::uint32_t> expected;
+    std::size_t place = 0;
+    for (const auto& [key, entry] : entries_) {
+      const bool sought = place >= own.from && (own.kinds >> entry.kind & 1) != 0;
+      if (place++ >= own.end) break;
+      if (!sought) continue;
+      expected.push_back(key.second);
+      visited(own, entry.kind, expected.size());
+    }
+    std::vector<std::uint32_t> seen;
+    queue.for_each_of(scan, [&](const WaitEntry& entry, WaitKind kind) {
+      seen.push_back(entry.job.value);
+      visited(scan, kind, seen.size());
+      return true;
+    });
+    ASSERT_EQ(seen, expected);
+  }
+
  private:
-  std::map<Key, std::int32_t> entries_;
+  struct Entry {
+    std::int32_t devices = 0;
+    WaitKind kind = 0;
+  };
+
+  std::map<Key, Entry> entries_;
   std::size_t size_max_ = 0;
 };
 
@@ -106,13 +150,19 @@ TEST(WaitQueue, AgreesWithAPlainMapOnRandomHistories) {
           static_cast<std::uint32_t>(random.below(2) == 0 ? recent : random.below(recent + 1))};
       if (random.below(10) < (grows ? 8u : 2u)) {
         const WaitEntry entry{job, static_cast<std::int32_t>(random.below(9)), {}};
-        queue.insert(priority, entry);
-        model.insert(priority, entry);
+        const auto kind = static_cast<WaitKind>(random.below(random.below(2) == 0 ? 64 : 3));
+        queue.insert(priority, entry, kind);
+        model.insert(priority, entry, kind);
       } else {
         ASSERT_EQ(queue.erase(priority, job), model.erase(priority, job));
       }
       if (step % 97 == 0) model.expect_equals(queue);
       if (step % 997 == 0) model.expect_among_first(queue, random.below(1500));
+      if (step % 197 == 0)
+        model.expect_scan(queue,
+                          {.from = random.below(queue.size() + 2),
+                           .end = random.below(2) == 0 ? SIZE_MAX : random.below(2000),
+                           .kinds = random.below(2) == 0 ? kEveryKind : random.bits()});
     }
     model.expect_equals(queue);
   }

@@ -71,5 +71,24 @@ TEST(LiveJobs, PlacedJobsAreListedByIdAndOnce) {
   EXPECT_TRUE(jobs.placed().empty());
 }
 
+// Also after more starts than the list of them is let grow to.
+TEST(LiveJobs, AreFoundByTheNodeOfTheirWorkers) {
+  LiveJobs jobs;
+  for (std::uint32_t i = 0; i < 5000; ++i) {
+    const JobId id{i};
+    jobs.insert(id, named("a"));
+    LiveJob& job = *jobs.find(id);
+    jobs.place(job);
+    jobs.note_on(job, NodeId{i % 2});
+    jobs.note_on(job, NodeId{i % 2});
+    if (i >= 4) jobs.erase(JobId{i - 4});
+  }
+  EXPECT_THAT(jobs.on(NodeId{0}), ElementsAre(JobId{4996}, JobId{4998}));
+  EXPECT_THAT(jobs.on(NodeId{1}), ElementsAre(JobId{4997}, JobId{4999}));
+  jobs.unplace(*jobs.find(JobId{4998}));
+  EXPECT_THAT(jobs.on(NodeId{0}), ElementsAre(JobId{4996}));
+  EXPECT_THAT(jobs.on(NodeId{2}), ElementsAre());
+}
+
 }  // namespace
 }  // namespace orrery::sim
