@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/agent/heartbeat.hpp"
+#include "core/base/bytes.hpp"
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
@@ -29,6 +30,13 @@ struct WorkerName {
   Rank birth_rank;  ///< Its rank when it was started.
 
   friend auto operator<=>(const WorkerName&, const WorkerName&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("job", self.job);
+    v.field("incarnation", self.incarnation);
+    v.field("birth_rank", self.birth_rank);
+  }
 };
 
 /// The place of a replica in its job; no two processes may hold one.
@@ -37,6 +45,12 @@ struct WorkerSlot {
   std::int32_t local_rank = 0;  ///< Index inside the role.
 
   friend auto operator<=>(const WorkerSlot&, const WorkerSlot&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("role", self.role);
+    v.field("local_rank", self.local_rank);
+  }
 };
 
 /// What the agent does with one worker.
@@ -73,6 +87,26 @@ struct AgentWorker {
   bool job_cleaned = false;           ///< Its end need not be remembered.
   bool stuck = false;                 ///< Reported Lost, though the kernel holds its process.
   Instant act_at = Instant::never();  ///< Asked: when to kill. Killed: when to kill again.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("slot", self.slot);
+    v.field("born", self.born);
+    v.field("generation", self.generation);
+    v.field("rank", self.rank);
+    v.field("world_size", self.world_size);
+    v.field("devices", self.devices);
+    v.field("share", self.share);
+    v.field("hardware", self.hardware);
+    v.field("first_port", self.first_port);
+    v.field("environment", self.environment);
+    v.field("state", self.state);
+    v.field("fenced", self.fenced);
+    v.field("job_cleaned", self.job_cleaned);
+    v.field("stuck", self.stuck);
+    v.field("act_at", self.act_at);
+  }
 };
 
 /// One worker that has ended, kept until its job is cleaned or its slot starts anew, so that a
@@ -87,6 +121,19 @@ struct EndedWorker {
   std::int32_t exit_code = 0;
   std::string why;             ///< With LaunchFailed: the reason, for people.
   std::int32_t busy_port = 0;  ///< With LaunchFailed: see WorkersChanged.
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("slot", self.slot);
+    v.field("born", self.born);
+    v.field("generation", self.generation);
+    v.field("rank", self.rank);
+    v.field("fact", self.fact);
+    v.field("exit_code", self.exit_code);
+    v.field("why", self.why);
+    v.field("busy_port", self.busy_port);
+  }
 };
 
 /// An order from the controller. Only the parts for this node are looked at.
@@ -324,6 +371,10 @@ class Agent {
 
   /// The same as the complete list of a heartbeat.
   const WorkerList& complete_list() const;
+
+  /// All that decides what it does next, for comparison: of two agents with equal settings and
+  /// equal bytes, equal events have equal effects. Nothing reads the bytes back.
+  void save(ByteWriter& out) const;
 
  private:
   void on(const CommandReceived& event, Instant now, AgentOutput& out);

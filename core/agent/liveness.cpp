@@ -5,6 +5,7 @@
 #include "core/agent/worker_reports.hpp"
 #include "core/base/coverage_mark.hpp"
 #include "core/base/invariant.hpp"
+#include "core/record/codec.hpp"
 
 namespace orrery {
 namespace {
@@ -202,6 +203,35 @@ void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
     node.doubted.clear();
     reached(Mark::LivenessSilence);
     edges.push_back(NodeSilent{id});
+  }
+}
+
+// The heap of deadlines is left out: it answers by deadline and id, however it lies.
+void Liveness::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  encoder.put(epoch_);
+  for (const Node& node : nodes_) {
+    encoder.put(node.standing);
+    encoder.put(node.fresh);
+    encoder.put(node.session);
+    encoder.put(node.number);
+    encoder.put(node.last_heard);
+    encoder.put(node.deadline);
+    encoder.put(node.known.get());
+    encoder.put(node.ended);
+    encoder.put(node.ordered);
+    encoder.put(node.doubted);
+  }
+  out.varint(profiles_.size());
+  for (const auto& [member, profile] : profiles_) {
+    encoder.put(member.first);
+    encoder.put(member.second);
+    encoder.put(profile.generation);
+    out.varint(profile.values.size());
+    for (const auto& [key, value] : profile.values) {
+      encoder.put(key);
+      encoder.put(value);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/agent/heartbeat.hpp"
+#include "core/base/bytes.hpp"
 #include "core/base/enum_names.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
@@ -104,6 +105,10 @@ class Liveness {
 
   /// Workers that are in no list yet, and members whose profilings are noted. A look at all nodes.
   std::size_t noted() const;
+
+  /// All that decides what it does next, for comparison: of two with equal settings and equal
+  /// bytes, equal calls have equal effects. Nothing reads the bytes back.
+  void save(ByteWriter& out) const;
 
  private:
   /// Known keys of one rank are bounded: free keys beyond are dropped.

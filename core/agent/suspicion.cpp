@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/record/codec.hpp"
+
 namespace orrery {
 
 std::vector<std::size_t> stragglers(const std::vector<RankStepTime>& latest, double factor) {
@@ -187,6 +189,20 @@ Suspicions::Watched* Suspicions::by_birth(Job& job,
 
 WorkerSuspected Suspicions::edge_of(JobId id, const Watched& worker, Suspicion suspicion) {
   return {id, worker.born, worker.incarnation, worker.birth_rank, suspicion};
+}
+
+// The set of deadlines follows from the jobs.
+void Suspicions::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  out.varint(jobs_.size());
+  for (const auto& [id, job] : jobs_) {
+    encoder.put(id);
+    encoder.put(job.hang_after);
+    encoder.put(job.straggler_factor);
+    encoder.put(job.done);
+    encoder.put(job.workers);
+    encoder.put(job.deadline);
+  }
 }
 
 }  // namespace orrery

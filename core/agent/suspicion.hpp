@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/bytes.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/job/failover_spec.hpp"
@@ -64,6 +65,9 @@ class Suspicions {
   /// Jobs that are watched until they are forgotten.
   std::size_t watched() const { return jobs_.size(); }
 
+  /// As Liveness::save.
+  void save(ByteWriter& out) const;
+
  private:
   struct Watched {
     Incarnation incarnation;
@@ -77,6 +81,21 @@ class Suspicions {
     bool told_slow = false;
     Instant sign_of_life;
     double step_time = 0;  ///< 0: none of the present generation.
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& v) {
+      v.field("incarnation", self.incarnation);
+      v.field("born", self.born);
+      v.field("birth_rank", self.birth_rank);
+      v.field("generation", self.generation);
+      v.field("rank", self.rank);
+      v.field("role", self.role);
+      v.field("ready", self.ready);
+      v.field("told_hung", self.told_hung);
+      v.field("told_slow", self.told_slow);
+      v.field("sign_of_life", self.sign_of_life);
+      v.field("step_time", self.step_time);
+    }
   };
 
   struct Job {

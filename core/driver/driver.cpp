@@ -231,6 +231,17 @@ bool Driver::take_snapshot() {
   return !refused(store_.save_snapshot(snapshot));
 }
 
+void Driver::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  encoder.put(writer_);
+  encoder.put(last_snapshot_);
+  encoder.put(crowded_since_);
+  out.varint(orders_kept_back());
+  for (std::size_t i = issued_; i < outbox_.size(); ++i) encoder.put(outbox_[i]);
+  out.varint(events_.size());
+  for (const Event& event : events_) encode(event, out);
+}
+
 // Asks for a plan where one is due, and takes an answer that is there.
 void Driver::plan() {
   if (!planner_.is_busy()) {

@@ -99,6 +99,11 @@ class Driver {
   /// Chained digest of all records so far.
   Digest chain() const { return chain_; }
 
+  /// All that decides what turns do next but the journal and what the parts hold, for comparison
+  /// between two turns: of two drivers with equal parts and bytes, equal turns have equal effects.
+  /// Nothing reads the bytes back.
+  void save(ByteWriter& out) const;
+
   /// How the run ended when a turn was refused: StoreFailed or Deposed.
   RunEnd refusal() const;
 

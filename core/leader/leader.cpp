@@ -5,6 +5,7 @@
 
 #include "core/base/coverage_mark.hpp"
 #include "core/leader/own_reports.hpp"
+#include "core/record/codec.hpp"
 
 namespace orrery {
 
@@ -335,6 +336,24 @@ void Leader::time_reached(Instant now) {
   std::vector<NodeId> silent;
   session_.time_reached(now, silent);
   for (const NodeId node : silent) give_up(node);
+}
+
+void Leader::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  session_.save(out);
+  encoder.put(established_);
+  for (const Node& node : nodes_) {
+    encoder.put(node.open);
+    encoder.put(node.was_connected);
+    encoder.put(node.registered);
+    out.varint(node.waiting.size());
+    for (const std::shared_ptr<const Command>& order : node.waiting) encoder.put(order);
+    out.varint(node.told.size());
+    for (const auto& [job, generation] : node.told) {
+      encoder.put(job);
+      encoder.put(generation);
+    }
+  }
 }
 
 LeaderEntries Leader::entries() const {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/bytes.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/leader/leader_session.hpp"
@@ -160,6 +161,9 @@ class Leader {
 
   /// See LeaderSession.
   void drop_news() { session_.drop_news(); }
+
+  /// See LeaderSession.
+  void save(ByteWriter& out) const;
 
   // --- figures ---
 

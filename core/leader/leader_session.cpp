@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/coverage_mark.hpp"
+#include "core/record/codec.hpp"
 
 namespace orrery {
 namespace {
@@ -239,6 +240,21 @@ std::vector<NodeId> LeaderSession::nodes_of(JobId job) const {
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
+}
+
+void LeaderSession::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  encoder.put(ahead_);
+  liveness_.save(out);
+  suspicions_.save(out);
+  out.varint(jobs_.size());
+  for (const auto& [id, job] : jobs_) {
+    encoder.put(id);
+    encoder.put(job.asked);
+    encoder.put(job.issued);
+  }
+  out.varint(inbox_.size());
+  for (const Event& event : inbox_) encode(event, out);
 }
 
 }  // namespace orrery

@@ -9,6 +9,7 @@
 #include "core/agent/heartbeat.hpp"
 #include "core/agent/liveness.hpp"
 #include "core/agent/suspicion.hpp"
+#include "core/base/bytes.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/record/command.hpp"
@@ -118,6 +119,11 @@ class LeaderSession {
 
   /// Jobs of which something is noted.
   std::size_t jobs_noted() const { return jobs_.size(); }
+
+  /// All that decides what it does next but the state of its controller, for comparison: of two
+  /// with equal states, settings and bytes, equal calls have equal effects. Nothing reads the bytes
+  /// back.
+  void save(ByteWriter& out) const;
 
   const Liveness& liveness() const { return liveness_; }
 

@@ -205,6 +205,14 @@ struct Command {
   std::uint32_t index = 0;  ///< Position among that step's commands.
   Epoch epoch;
   CommandBody body;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("sequence", self.sequence);
+    v.field("index", self.index);
+    v.field("epoch", self.epoch);
+    v.field("body", self.body);
+  }
 };
 
 /// Why something from outside, or a part of a plan, changed nothing.

@@ -1,5 +1,7 @@
 #include "sim/agents/node_host.hpp"
 
+#include "core/record/codec.hpp"
+
 namespace orrery::sim {
 
 namespace {
@@ -135,6 +137,22 @@ WorldProcess NodeHost::truth_of(const AgentWorker& worker) const {
           node_,
           worker.devices,
           worker.share};
+}
+
+void NodeHost::save(ByteWriter& out) const {
+  Encoder encoder(out);
+  encoder.put(up_);
+  encoder.put(session_);
+  encoder.put(agent_.has_value());
+  if (agent_) agent_->save(out);
+  encoder.put(fence_.epoch());
+  encoder.put(fence_.lease_until());
+  out.varint(processes_.size());
+  for (const auto& [name, process] : processes_) encoder.put(process);
+  out.varint(ended_.size());
+  for (const auto& [name, ended] : ended_) encoder.put(ended);
+  out.varint(doomed_.size());
+  for (const WorkerName& name : doomed_) encoder.put(name);
 }
 
 }  // namespace orrery::sim

@@ -10,6 +10,7 @@
 
 #include "core/agent/agent.hpp"
 #include "core/agent/shim_fence.hpp"
+#include "core/base/bytes.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/record/command.hpp"
@@ -96,6 +97,9 @@ class NodeHost {
   Epoch lease_epoch() const { return fence_.epoch(); }
 
   std::uint64_t steps() const { return steps_; }
+
+  /// All that decides what comes next here, for comparison: see Agent::save.
+  void save(ByteWriter& out) const;
 
  private:
   Instant own_time(Instant world) const;

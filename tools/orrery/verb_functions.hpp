@@ -15,6 +15,7 @@ ExitCode run_compare(const Arguments& arguments, Console& console);
 ExitCode run_test(const Arguments& arguments, Console& console);
 ExitCode run_check(const Arguments& arguments, Console& console);
 ExitCode run_place(const Arguments& arguments, Console& console);
+ExitCode run_explore(const Arguments& arguments, Console& console);
 ExitCode run_storm_verb(const Arguments& arguments, Console& console);
 /// Rows of the table that lists of formats belong to.
 Verb trace_info_verb();

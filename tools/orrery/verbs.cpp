@@ -173,6 +173,65 @@ Verb place_verb() {
           run_place};
 }
 
+Verb explore_verb() {
+  return {
+      {.name = "explore",
+       .operands = "",
+       .summary = "every interleaving of a small cluster, within bounds",
+       .details = "One to three nodes with an agent and a device each, one or two leaders at a "
+                  "time, and jobs:\nthe real core, driver, sessions, agents and fence. All "
+                  "orders of messages, deadlines and\nfaults that the bounds allow are tried, "
+                  "each state once. What breaks is told with the\nshortest way there.\n"
+                  "Exit code 3 where anything broke.",
+       .options = {{.name = "--nodes", .value = "N", .help = "1 to 3 (default: 2)"},
+                   {.name = "--leaders",
+                    .value = "N",
+                    .help = "that may begin, one after the other or beside it (default: 1)"},
+                   {.name = "--jobs", .value = "N", .help = "that clients submit (default: 1)"},
+                   {.name = "--workers",
+                    .value = "N",
+                    .help = "of each job, on a device of its own each (default: 1)"},
+                   {.name = "--seconds",
+                    .value = "N",
+                    .help = "that may pass; a lease lasts 5 (default: 3)"},
+                   {.name = "--losses",
+                    .value = "N",
+                    .help = "connections that may break (default: 0)"},
+                   {.name = "--crashes",
+                    .value = "N",
+                    .help = "of leaders, agents and machines (default: 0)"},
+                   {.name = "--exits",
+                    .value = "N",
+                    .help = "workers that may end by themselves (default: 0)"},
+                   {.name = "--stops", .value = "N", .help = "requests to stop a job (default: 0)"},
+                   {.name = "--late",
+                    .value = "N",
+                    .help = "deadlines of nodes that may come a second late (default: 0)"},
+                   {.name = "--resends",
+                    .value = "N",
+                    .help = "requests that may be repeated too early (default: 0)"},
+                   {.name = "--recovery",
+                    .value = "SCOPE",
+                    .help = "of the jobs (default: worker)",
+                    .choices = {"worker", "role", "job"}},
+                   {.name = "--delays",
+                    .value = "N",
+                    .help = "things that may be held up, for any time; any: every order of "
+                            "everything (default: 1)"},
+                   {.name = "--depth", .value = "N", .help = "steps at the most (default: any)"},
+                   {.name = "--states",
+                    .value = "N",
+                    .help = "after so many it is cut short (default: 1000000)"},
+                   kJson},
+       .examples = {{"orrery explore --crashes 1 --seconds 2",
+                     "one crash of anything at any point, one thing late"},
+                    {"orrery explore --nodes 1 --delays any --crashes 1 --seconds 1",
+                     "all orders of everything, for a second"},
+                    {"orrery explore --leaders 2 --seconds 6 --delays 0 --losses 1 --json",
+                     "a second leader at any point, for a script"}}},
+      run_explore};
+}
+
 Verb storm_verb() {
   return {{.name = "storm",
            .operands = "",
@@ -329,6 +388,7 @@ std::span<const Verb> verbs() {
                           check_verb(),
                           place_verb(),
                           storm_verb(),
+                          explore_verb(),
                           trace_info_verb(),
                           trace_convert_verb(),
                           policies_verb(),

@@ -212,6 +212,9 @@ COMES = {
                           why="test_storm runs more of them"),
     "orrery storm --minutes 60 --out found --json": Comes(
         '"failures": \\[\\]', instead=(("--minutes 60", "--seeds 1..20"),), why="an hour"),
+    "orrery explore --crashes 1 --seconds 2": Comes("nothing broke"),
+    "orrery explore --nodes 1 --delays any --crashes 1 --seconds 1": Comes("nothing broke"),
+    "orrery explore --leaders 2 --seconds 6 --delays 0 --losses 1 --json": Comes('"failures": \\[\\]'),
     "orrery journal verify results/journal.db --recompute scenarios/quickstart.yaml": Comes(
         "plans", before="orrery sim scenarios/quickstart.yaml --out results --journal "
         "--set workload.generator.jobs=50"),

@@ -175,6 +175,21 @@ class BadUsageTest(ProgramTest):
                 self.assertIn(known, error)
             self.assertNotRegex(self.expect(0, "help").stdout, rf"(?m)^  {verb} ")
 
+    def test_an_exploration_says_what_it_has_tried(self):
+        words = ["explore", "--nodes", "1", "--delays", "any", "--seconds", "0"]
+        told = json.loads(self.expect(0, *words, "--json").stdout)
+        self.assertTrue(told["complete"])
+        self.assertGreater(told["states"], 100)
+        self.assertGreaterEqual(told["transitions"], told["states"] - 1)
+        self.assertEqual(told["failures"], [])
+        text = self.expect(0, *words).stdout
+        self.assertIn("all that the bounds allow", text)
+        self.assertIn("nothing broke", text)
+        self.assertIn("cut short: all of up to 3 steps", self.expect(0, *words, "--depth", "3").stdout)
+        error = self.expect_bad("explore", "--nodes", "4", "--delays", "some")
+        self.assertIn("--nodes", error)
+        self.assertIn("--delays", error)
+
     def test_storms_are_clean_and_counted(self):
         told = json.loads(self.expect(0, "storm", "--seeds", "1..8", "--json").stdout)
         self.assertEqual(told["seeds"], 8)
