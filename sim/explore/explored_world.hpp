@@ -83,7 +83,7 @@ class ExploredWorld final : private LeaderSurroundings {
 
   const ExploredNode& node(std::size_t n) const { return nodes_[n].get(); }
 
-  // choices.cpp
+  // explored_choices.cpp
   void everyday(std::vector<Choice>& out) const;
   void leaders_choices(std::vector<Choice>& out) const;
   void nodes_choices(std::vector<Choice>& out) const;
@@ -108,7 +108,7 @@ class ExploredWorld final : private LeaderSurroundings {
   void say(const ExploredLeader& leader, NodeId node, Message message) override;
   void hang_up(const ExploredLeader& leader, NodeId node) override;
 
-  // Steps.
+  // Its steps.
   void start_leader(std::size_t slot, std::size_t kept);
   void end_leader(std::size_t slot);
   void turn(std::size_t slot);
