@@ -1,5 +1,6 @@
 // What may happen next in an explored world.
 #include <algorithm>
+#include <cstddef>
 
 #include "sim/explore/explored_world.hpp"
 

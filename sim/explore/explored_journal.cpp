@@ -1,5 +1,9 @@
 #include "sim/explore/explored_journal.hpp"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
 #include "core/base/invariant.hpp"
 #include "core/record/codec.hpp"
 

@@ -1,7 +1,8 @@
 // The journal of an explored world: what is durable, and what a crash may take.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>

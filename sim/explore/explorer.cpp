@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "core/base/invariant.hpp"

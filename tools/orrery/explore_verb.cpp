@@ -1,9 +1,10 @@
 // explore: every interleaving of a small world within bounds.
 #include <array>
 #include <chrono>
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include "core/base/json_text.hpp"
 #include "policies/fifo.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <cstdint>
 
 #include "sim/explore/choice.hpp"
 #include "sim/explore/seen_states.hpp"

@@ -2,6 +2,7 @@
 // same bounds hold nothing that breaks.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <ostream>
