@@ -10,8 +10,8 @@ there and from the controller's word at the end:
                                  so the kill of a controller or of an agent alone restarts no worker
 
 The long form (tools/soak chaos) goes on until all kills are made, with as many jobs as that takes, and
-can pause in place of kill: SIGSTOP for longer than a lease lasts, then SIGCONT. Then one more thing is
-accounted for: what runs on a node whose agent stood still is ended by its shims, once.
+can pause in place of kill: SIGSTOP for longer than a lease lasts, then SIGCONT. Then each pause in a
+job's life accounts for one more start of each of its ranks: workers are fenced meanwhile.
 
 Usage: chaos_test.py PROGRAM [--seed N] [--kills N | --pauses N] [--jobs N] [--long]
                                                                       the seed is printed
@@ -127,6 +127,8 @@ class Chaos:
         self.is_long = is_long
         self.told_at = 0.0
         self.resume = []  # (when, process, what)
+        self.pauses_begun = 0
+        self.pauses_before = {}  # Of each job: those that were over when it was submitted.
         self.jobs = [f"job-{number}" for number in range(jobs)]
         self.submitted = []
         self.charged = collections.Counter()  # By (job, rank): kills of its worker or shim.
@@ -174,7 +176,9 @@ class Chaos:
             is_late = not self.is_long and len(self.jobs) - len(self.submitted) <= LIVE_JOBS
             text = JOB.format(name=name, ranks=RANKS, folder=self.folder,
                               steps=self.random.randint(*(STEPS_LATE if is_late else STEPS)))
-            # The number makes it safe to ask again where no answer came.
+            # The number makes it safe to ask again where no answer came. What is asked of a controller
+            # that stands still may be accepted once it goes on.
+            self.pauses_before.setdefault(f"default.{name}", self.pauses_begun - len(self.resume))
             answer = self.ask(f"/api/v1/jobs?request={len(self.submitted) + 1}", text)
             if answer is None:
                 return
@@ -207,16 +211,7 @@ class Chaos:
             pid = daemons.get(what)
         if pid is None or pid in stopped or not signal_process(pid, signal.SIGSTOP, self.cluster.folder):
             return False
-        # A controller that stands still renews no lease; a shim fences its own worker when it goes on.
-        for rank in self.witnesses.read():
-            if rank.ends:
-                continue
-            # Of one that is about to start nobody outside knows where.
-            is_hit = kind == "controller" or not rank.runs or (
-                kind == "agent" and f"/{what}/" in self.words_of(rank.starts[-1][1])) or (
-                    kind == "shim" and rank.starts[-1][1] == pid)
-            if is_hit:
-                self.charged[rank.job, rank.rank] += 1
+        self.pauses_begun += 1
         self.resume.append((time.monotonic() + self.random.uniform(*PAUSED_S), pid, what))
         self.note(f"pause of {what}, process {pid}")
         self.done["pause of " + kind] += 1
@@ -288,7 +283,9 @@ class Chaos:
             where = f"{rank.job} rank {rank.rank}"
             assert rank.twice == 0, f"{where}: ran twice at the same time"
             assert rank.job not in self.witnesses.over, f"{where}: started after its job was over"
-            allowed = 1 + self.charged[rank.job, rank.rank]
+            # What a pause ends: all on a node whose agent stood still, or everywhere with the controller.
+            paused = self.pauses_begun - self.pauses_before.get(rank.job, 0)
+            allowed = 1 + self.charged[rank.job, rank.rank] + paused
             if len(rank.starts) > allowed:  # All of a job start again with other ports.
                 allowed += self.busy_ports_of(rank.job)
             assert len(rank.starts) <= allowed, (

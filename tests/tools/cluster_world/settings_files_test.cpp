@@ -10,7 +10,7 @@
 namespace orrery::cli {
 namespace {
 
-ClusterAddresses addresses() { return {"folder", "127.0.0.1:22100", {10'000, 1000}}; }
+ClusterAddresses addresses() { return {"/srv/run", "127.0.0.1:22100", {10'000, 1000}}; }
 
 class SettingsFiles : public testing::TestWithParam<std::string> {};
 
