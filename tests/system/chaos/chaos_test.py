@@ -39,8 +39,10 @@ from cluster import (  # pylint: disable=wrong-import-position
 AGENTS = 3
 RANKS = 2
 LIVE_JOBS = 9  # At the same time.
+LONG_AGENTS, LONG_LIVE_JOBS = 8, 40  # There is always something to kill.
 STEPS, STEPS_LATE = (4, 10), (20, 40)  # Half a second each.
 PAUSE_S = (0.02, 0.45)  # Between two kills.
+LONG_PAUSE_S = (0.0, 0.12)
 STRIKES_S_MAX = 300  # Then no more are made, however many there were: machines may be very slow.
 LONG_S_MAX = 6 * 3600
 KEPT_JOBS = 100  # Ended ones that the controller lists, in the long form.
@@ -137,7 +139,7 @@ class Chaos:
         # A lease that outlives the pauses of an agent that was killed several times.
         lease, fence = (LEASE_S, FENCE_S) if pauses else (30, 5)
         kept = ["--set", f"settings.retain_finished_max={KEPT_JOBS}"] if is_long else []
-        self.cluster = Cluster(program, "--agents", AGENTS, "--set", f"settings.node_lease={lease}s",
+        self.cluster = Cluster(program, "--agents", LONG_AGENTS if is_long else AGENTS, "--set", f"settings.node_lease={lease}s",
                                "--set", f"settings.fence_margin={fence}s", *kept)
         self.folder = self.cluster.folder / "witness"
         self.folder.mkdir()
@@ -169,7 +171,7 @@ class Chaos:
         self.retire(known)
         live = sum(known.get(name, {}).get("phase") not in ("Succeeded", "Failed")
                    for name in self.submitted if f"default.{name}" not in self.witnesses.over)
-        while live < LIVE_JOBS and len(self.submitted) < len(self.jobs):
+        while live < (LONG_LIVE_JOBS if self.is_long else LIVE_JOBS) and len(self.submitted) < len(self.jobs):
             name = self.jobs[len(self.submitted)]
             self.witnesses.prepare(name)
             # The last ones are long: there is something to kill until all kills are made.
@@ -329,7 +331,8 @@ class Chaos:
             self.tell_progress()
             if len(self.submitted) == len(self.jobs) and self.victim() is None and self.all_ended():
                 break  # There is nothing left to kill.
-            time.sleep(self.random.uniform(*PAUSE_S))
+            time.sleep(self.random.uniform(*(LONG_PAUSE_S if self.is_long and not self.pauses
+                                             else PAUSE_S)))
         struck_s = time.monotonic() - begun
         while self.resume:
             time.sleep(0.1)

@@ -51,6 +51,15 @@ def processes_of(folder):
     return found
 
 
+def parent_of(pid):
+    """The process id of its parent; None where it is gone."""
+    try:
+        stat = (pathlib.Path("/proc") / str(pid) / "stat").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    return int(stat.rpartition(")")[2].split()[1])
+
+
 def kill_process(pid, folder):
     """As signal_process, with SIGKILL."""
     return signal_process(pid, signal.SIGKILL, folder)
@@ -158,7 +167,8 @@ class Cluster:
         found = {}
         for pid, words in processes_of(self.state).items():
             match = re.search(r" (controller|agent) --config (\S+)", words)
-            if match:
+            # What a daemon has forked has its words until it becomes another program.
+            if match and parent_of(pid) == self.up.pid:
                 name = "controller" if match.group(1) == "controller" else \
                     pathlib.Path(match.group(2)).stem.replace("agent-", "node-")
                 found[name] = pid
