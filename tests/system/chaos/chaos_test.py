@@ -398,7 +398,7 @@ def main():
             kept = pathlib.Path("out/soak/chaos") / str(seed)
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(chaos.cluster.folder, kept, symlinks=True,
-                            ignore=lambda folder, names: [n for n in names if n.endswith(".sock")])
+                            ignore=lambda folder, names: [n for n in names if n.endswith(("sock", "socket"))])
             print(f"journal, logs and witnesses are in {kept}; all strikes in {kept}/strikes")
             (kept / "strikes").write_text("\n".join(chaos.strikes) + "\n")
         print(f"seed {seed}", flush=True)
