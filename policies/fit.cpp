@@ -154,7 +154,10 @@ void Fit::add_started(const ClusterView& view, std::vector<Share>& shares) {
   std::erase_if(shares, [&](const Share& share) { return gang_.is_removed(share.job); });
   for (const GangStarter::Started& started : gang_.started()) {
     const JobRow& row = view.row(started.job);
-    if (!is_elastic(row)) continue;
+    // A plan names the nodes of the elastic role alone, and the placer finds those of the others
+    // again. It finds what was tried only where the elastic role is as it was then: grown first, it
+    // may leave no room for them, in this cycle and in each that follows.
+    if (!is_elastic(row) || gang_.needs_rest(started.job)) continue;
     const auto nodes = gang_.nodes_of(started);
     shares.push_back({row.id, row.min_replicas, {nodes.begin(), nodes.end()}, {}, true, false});
   }

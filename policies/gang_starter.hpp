@@ -98,6 +98,9 @@ class GangStarter {
   /// Grants the job its minimum on nodes that were chosen elsewhere and have room.
   void start_on(JobId id, std::span<const NodeCount> nodes, Plan& plan);
 
+  /// Whether the job still has to find places for roles that no plan names.
+  bool needs_rest(JobId id) const;
+
   /// Ends the call. A plan is one change: what it preempts is free for its first grant already. So
   /// where it preempts, every start names its nodes, and those that also need places for other
   /// roles come last.
@@ -142,9 +145,6 @@ class GangStarter {
     remember(job.row.id, nodes_);
     return true;
   }
-
-  /// Whether the job still has to find places for roles that no plan names.
-  bool needs_rest(JobId id) const;
 
   /// Whether this call takes something back, so that its starts have to name their nodes.
   bool names_nodes() const { return !removed_.empty() || !kept_.empty(); }

@@ -52,6 +52,7 @@ EndedWorker ended_as(const AgentWorker& worker,
 SpawnWorker spawn_of(const AgentWorker& worker) {
   return {worker.name,
           worker.slot,
+          worker.born,
           worker.generation,
           worker.rank,
           worker.world_size,

@@ -229,8 +229,9 @@ using AgentEvent = std::variant<CommandReceived,
 struct SpawnWorker {
   WorkerName worker;
   WorkerSlot slot;
-  Generation generation;
-  Rank rank;
+  Generation born;        ///< Of the order to start it: reports name it by that.
+  Generation generation;  ///< Its present one: while it waited it may have been told of another,
+  Rank rank;              ///< and its rank in it.
   std::uint32_t world_size = 0;
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;

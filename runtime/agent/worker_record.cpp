@@ -10,7 +10,7 @@ WorkerRecord record_of(const SpawnWorker& order) {
   out.job = order.worker.job;
   out.incarnation = order.worker.incarnation;
   out.birth_rank = order.worker.birth_rank;
-  out.born = order.generation;
+  out.born = order.born;
   out.role = order.slot.role;
   out.local_rank = order.slot.local_rank;
   out.generation = order.generation;

@@ -72,7 +72,8 @@ void NodeHost::spawned(const SpawnWorker& order) {
   AgentWorker& worker = processes_[order.worker];
   worker.name = order.worker;
   worker.slot = order.slot;
-  worker.born = worker.generation = order.generation;
+  worker.born = order.born;
+  worker.generation = order.generation;
   worker.rank = order.rank;
   worker.world_size = order.world_size;
   worker.devices = order.devices;

@@ -99,7 +99,6 @@ struct RunReport {
   RunEnd end = RunEnd::Finished;
   Instant ended_at;         ///< The world's time then.
   std::uint64_t steps = 0;  ///< Under control by agents: of all pure machines together.
-  Duration late;            ///< World cluster: longest time for which the machine let the run wait.
 };
 
 /// The settings that the journal's first record carries: the scenario's, with the policy's name

@@ -123,7 +123,6 @@ class ClusterRun final : private RunObserver {
     sim::RunReport report =
         account_.close(scenario_, policy, journal_.chain(), journal_.last().value, end, now());
     report.warnings = world_.warnings();
-    report.late = late_;
     return report;
   }
 
@@ -166,7 +165,6 @@ class ClusterRun final : private RunObserver {
   sim::RunAccount account_;
   SteadyClock::time_point began_ = SteadyClock::now();
   std::vector<sim::Strike> strikes_;
-  Duration late_;           ///< Longest time from one look to the next, beyond what was waited for.
   std::uint64_t news_ = 0;  ///< That the journal had when something happened last,
   Instant news_at_;         ///< and when that was.
 };
@@ -273,11 +271,8 @@ void ClusterRun::wait() const {
 }
 
 Result<RunEnd> ClusterRun::run() {
-  Instant last = now();
   while (true) {
     const Instant at = now();
-    late_ = std::max(late_, at - last - kLook);
-    last = at;
     world_.turn(at);
     if (!world_.errors().empty()) return world_.errors();
     let_faults_strike();

@@ -61,11 +61,12 @@ std::optional<std::string> output_path(const Arguments& arguments,
 /// What a run answers.
 struct RunAnswer {
   sim::Summary summary;
-  std::vector<std::string> warnings;  ///< What could not be modelled as asked.
-  Errors errors;                      ///< Not empty: there is no summary.
-  sim::SortedSample completion;       ///< With a folder only: for the page of a comparison,
-  sim::SortedSample waiting;          ///< as many points as it draws.
-  bool failed_as_wanted = false;      ///< The scenario must fail, and an expectation is unmet.
+  std::vector<std::string> warnings;      ///< What could not be modelled as asked.
+  std::vector<std::string> tries_before;  ///< World cluster: what was found at higher time scales.
+  Errors errors;                          ///< Not empty: there is no summary.
+  sim::SortedSample completion;           ///< With a folder only: for the page of a comparison,
+  sim::SortedSample waiting;              ///< as many points as it draws.
+  bool failed_as_wanted = false;          ///< The scenario must fail, and an expectation is unmet.
 };
 
 /// Runs one scenario as the body of a task; the answer is sent through `report`.

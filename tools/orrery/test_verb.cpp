@@ -30,6 +30,7 @@ struct Verdict {
   std::string file;
   ExitCode code = ExitCode::Met;
   std::vector<std::string> findings;  ///< Unmet expectations, or errors.
+  std::vector<std::string> remarks;   ///< What was found in tries before this one.
   sim::Summary summary;               ///< Without a policy where it did not run.
   double wall_s = 0;
 
@@ -112,7 +113,8 @@ bool misses_as_recorded(const std::string& file, const std::vector<std::string>&
 
 Verdict verdict_of(const std::string& file, const TaskEnd& end) {
   const RunAnswer answer = answer_of(end);
-  Verdict verdict{file, end.code, answer.summary.unmet, answer.summary, end.wall_s};
+  Verdict verdict{
+      file, end.code, answer.summary.unmet, answer.tries_before, answer.summary, end.wall_s};
   if (answer.failed_as_wanted && end.code == ExitCode::Met) {
     if (misses_as_recorded(file, answer.summary.unmet)) {
       verdict.findings.clear();
@@ -147,6 +149,7 @@ std::string text_of(const std::vector<Verdict>& verdicts, std::size_t passed) {
   for (const Verdict& verdict : verdicts) {
     out += (verdict.passed() ? "pass  " : "FAIL  ") + verdict.file + "\n";
     for (const std::string& finding : verdict.findings) out += "      " + finding + "\n";
+    for (const std::string& remark : verdict.remarks) out += "      remark: " + remark + "\n";
   }
   return out + std::to_string(passed) + " passed, " + std::to_string(verdicts.size() - passed) +
          " failed\n";

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <variant>
+
 #include "core/agent/shim_fence.hpp"
 #include "core/agent/worker_reports.hpp"
 #include "tests/core/agent/agent_builders.hpp"
@@ -283,6 +286,25 @@ TEST_F(AgentTest, ANewStartOfASlotWaitsForTheEndOfTheOldOne) {
   step(command(start_ranks(7, 1, 1, 0)), 4);
   EXPECT_THAT(notes(), ElementsAre(AgentNote::StaleIncarnation));
   EXPECT_EQ(spawns(), 0U);
+}
+
+// Else an agent that finds its process later reports a start that no controller knows.
+TEST_F(AgentTest, AStartThatWaitedKeepsTheGenerationOfItsBirth) {
+  lease(0);
+  run_ready(7, 1, 1);
+  step(command(start_ranks(7, 2, 1, 2)), 2);
+  step(command(UpdateMembership{JobId{7}, Generation{3}, 1, {start_of(worker(7, 0, 2), 0)}}), 3);
+  EXPECT_EQ(spawns(), 0U) << "the one before has not ended";
+  step(WorkerExited{worker(7, 0), 137}, 4);
+  ASSERT_EQ(spawns(), 1U);
+  const auto spawn = std::find_if(out_.actions.begin(), out_.actions.end(), [](const auto& action) {
+    return std::holds_alternative<SpawnWorker>(action);
+  });
+  EXPECT_EQ(std::get<SpawnWorker>(*spawn).born, Generation{2});
+  EXPECT_EQ(std::get<SpawnWorker>(*spawn).generation, Generation{3});
+  step(WorkerExited{worker(7, 0, 2), 0}, 5);
+  ASSERT_THAT(out_.reports, SizeIs(1));
+  EXPECT_EQ(out_.reports[0].generation, Generation{2});
 }
 
 TEST_F(AgentTest, RefusesMoreThanItsBound) {
