@@ -8,6 +8,17 @@ find_package(SQLite3 REQUIRED)                               # SQLite::SQLite3
 find_package(nlohmann_json REQUIRED)                         # nlohmann_json::nlohmann_json
 pkg_check_modules(qhull_r REQUIRED IMPORTED_TARGET qhull_r)  # PkgConfig::qhull_r
 
+# What simulators spend on memory is a fifth less with it; sanitizers bring their own allocator.
+option(ORRERY_JEMALLOC "Let the simulators use jemalloc where it is installed." ON)
+if(ORRERY_JEMALLOC AND NOT ORRERY_SANITIZE)
+  pkg_check_modules(jemalloc QUIET IMPORTED_TARGET jemalloc) # PkgConfig::jemalloc
+endif()
+if(jemalloc_FOUND)
+  message(STATUS "jemalloc ${jemalloc_VERSION}: the simulators' memory")
+else()
+  message(STATUS "jemalloc: none, or not wanted; the simulators use the C library's memory, a little slower")
+endif()
+
 # Controller, agents, shims and the client: the program orrery-node and all that it starts. The
 # simulators (the program orrery) are built without them.
 set(ORRERY_RUNTIME ON CACHE STRING

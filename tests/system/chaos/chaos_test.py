@@ -120,6 +120,8 @@ class Witnesses:
 class Chaos:
     # What is killed, and how often.
     KINDS = {"worker": 45, "shim": 20, "agent": 12, "controller": 12, "shim and agent": 11}
+    # It takes a controller seconds to come back: of ten thousand kills a thousand should be its own.
+    LONG_KINDS = KINDS | {"controller": 60}
 
     def __init__(self, program, seed, kills, jobs, is_long=False, pauses=0):
         self.random = random.Random(seed)
@@ -252,7 +254,8 @@ class Chaos:
 
     def strike(self):
         """Kills one thing; whether there was one."""
-        kind = self.random.choices(list(self.KINDS), list(self.KINDS.values()))[0]
+        kinds = self.LONG_KINDS if self.is_long else self.KINDS
+        kind = self.random.choices(list(kinds), list(kinds.values()))[0]
         if kind in ("controller", "agent"):
             daemons = {name: pid for name, pid in self.cluster.daemons().items()
                        if (name == "controller") == (kind == "controller")}
@@ -387,8 +390,8 @@ def main():
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}", flush=True)
     strikes = given.pauses or given.kills
-    # In the long form as many jobs as there may be strikes; what is not needed is not submitted.
-    chaos = Chaos(given.program, seed, strikes, strikes if given.long else given.jobs, given.long,
+    # In the long form more jobs than strikes can need; what is not needed is not submitted.
+    chaos = Chaos(given.program, seed, strikes, 4 * strikes if given.long else given.jobs, given.long,
                   given.pauses)
     try:
         chaos.run()
