@@ -82,7 +82,8 @@ struct AgentConfig {
   Bytes log_size{16 << 20};               ///< Of one file of a worker's log.
   std::int32_t log_files = 2;             ///< Kept per worker, the current one included.
   bool kill_workers_at_exit = false;      ///< On SIGTERM: workers end with it, nothing is left.
-  std::string launcher;                   ///< "", "slurm".
+  Duration preemption_notice = Duration::seconds(30);  ///< How long the node stays after SIGUSR1.
+  std::string launcher;                                ///< "", "slurm".
 };
 
 }  // namespace orrery::runtime

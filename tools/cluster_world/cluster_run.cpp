@@ -1,9 +1,13 @@
 #include "tools/cluster_world/cluster_run.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -11,6 +15,9 @@
 #include "sim/run/run_account.hpp"
 #include "tools/client/server_address.hpp"
 #include "tools/cluster_world/cluster_world.hpp"
+#include "tools/cluster_world/node_links.hpp"
+#include "tools/cluster_world/run_certificates.hpp"
+#include "tools/cluster_world/store_disk.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -48,6 +55,9 @@ bool can_strike(const Fault& fault) {
     case FaultKind::Cordon:
     case FaultKind::Uncordon:
     case FaultKind::ControllerPause:
+    case FaultKind::LinkCut:
+    case FaultKind::PreemptionNotice:
+    case FaultKind::StoreFail:
     case FaultKind::SubMasterCrash:
       return true;
     case FaultKind::ControllerCrash:
@@ -55,6 +65,20 @@ bool can_strike(const Fault& fault) {
     default:
       return false;
   }
+}
+
+bool has_fault(const scenarios::Scenario& scenario, FaultKind kind) {
+  return std::ranges::any_of(scenario.faults,
+                             [kind](const Fault& fault) { return fault.kind == kind; });
+}
+
+/// How long before its end a node announces it; zero: it never does.
+Duration notice_of(const scenarios::Scenario& scenario, NodeId node) {
+  for (const Fault& fault : scenario.faults)
+    if (fault.kind == FaultKind::PreemptionNotice &&
+        std::ranges::find(fault.nodes, node) != fault.nodes.end())
+      return fault.notice;
+  return {};
 }
 
 Duration since(SteadyClock::time_point then) {
@@ -84,6 +108,8 @@ class ClusterRun final : private RunObserver {
              const sim::RunOptions& options,
              const ClusterPrograms& programs,
              const ClusterAddresses& addresses,
+             NodeLinks* links,
+             StoreDisk& disk,
              EmulatedWorkers workers,
              Duration period)
       : scenario_(scenario),
@@ -93,9 +119,9 @@ class ClusterRun final : private RunObserver {
         worker_program_(programs.worker),
         groups_(named_groups(scenario, addresses.ports)),
         triggers_(scenario),
-        journal_(folder_ + "/journal.db"),
+        journal_(addresses.journal),
         workers_(std::move(workers)),
-        daemons_(programs, addresses, static_cast<std::size_t>(scenario.node_count())),
+        daemons_(programs, addresses, static_cast<std::size_t>(scenario.node_count()), links),
         requests_(client_options(addresses)),
         world_(scenario,
                source,
@@ -103,6 +129,8 @@ class ClusterRun final : private RunObserver {
                groups_,
                folder_,
                daemons_,
+               links,
+               disk,
                workers_,
                requests_,
                journal_),
@@ -129,8 +157,20 @@ class ClusterRun final : private RunObserver {
  private:
   static ClientOptions client_options(const ClusterAddresses& addresses) {
     ClientOptions out;
-    out.server = *server_address(addresses.http_address);
+    const bool tls = !addresses.certificates.empty();
+    out.server = *server_address((tls ? "https://" : "") + addresses.http_address);
+    if (tls)
+      out.tls = {addresses.certificate("ca.pem"),
+                 addresses.certificate("admin-scenario.pem"),
+                 addresses.certificate("admin-scenario.key")};
     return out;
+  }
+
+  AgentSettings agent_settings(NodeId node, const ClusterAddresses& addresses) const {
+    return {node,
+            addresses.certificates.empty() ? "127.0.0." + std::to_string(1 + node.value % 250)
+                                           : NodeLinks::host_of(node),
+            notice_of(scenario_, node)};
   }
 
   Instant now() const { return kScenarioBegin + since(began_); }
@@ -175,7 +215,7 @@ Status ClusterRun::bring_up(const ClusterAddresses& addresses) {
       write_file(folder_ + "/controller.yaml", controller_document(scenario_, groups_, addresses));
   for (std::uint32_t n = 0; n < nodes && written; ++n)
     written = write_file(folder_ + "/" + node_name(NodeId{n}) + ".yaml",
-                         agent_document(groups_, NodeId{n}, addresses));
+                         agent_document(groups_, agent_settings(NodeId{n}, addresses), addresses));
   if (!written) return written;
   // The clock of records less that of the run, before the first record.
   journal_.set_origin(wall_clock(), now() - kReadyLimit);
@@ -282,6 +322,48 @@ Result<RunEnd> ClusterRun::run() {
   }
 }
 
+/// What some faults need.
+struct BreakableParts {
+  std::unique_ptr<NodeLinks> links;
+  StoreDisk disk;
+};
+
+/// Makes them where a fault of the scenario needs them, and says at which addresses the daemons
+/// meet.
+Result<BreakableParts> make_parts(const scenarios::Scenario& scenario, ClusterAddresses& to) {
+  BreakableParts out;
+  to.http_address = "unix:" + to.folder + "/http.sock";
+  to.agents_address = "unix:" + to.folder + "/agents.sock";
+  to.journal = to.folder + "/journal.db";
+  if (has_fault(scenario, FaultKind::StoreFail)) {
+    auto disk = StoreDisk::mount(to.folder + "/store");
+    if (!disk) return disk.errors();
+    out.disk = std::move(*disk);
+    to.journal = to.folder + "/store/journal.db";
+  }
+  if (has_fault(scenario, FaultKind::LinkCut)) {
+    const auto nodes = static_cast<std::uint32_t>(scenario.node_count());
+    auto links = NodeLinks::make(nodes);
+    if (!links) return links.errors();
+    out.links = std::move(*links);
+    to.certificates = to.folder + "/certificates";
+    to.http_address = "127.0.0.1:22100";
+    to.agents_address = std::string(NodeLinks::kControllerHost) + ":22101";
+    if (Status made = make_run_certificates(to.certificates, NodeLinks::kControllerHost, nodes);
+        !made)
+      return made.errors();
+  }
+  return out;
+}
+
+/// A journal on a disk that goes with the run is copied to where others are.
+void keep_journal(const ClusterAddresses& addresses) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  for (const char* part : {"", "-wal", "-shm"})
+    fs::copy_file(addresses.journal + part, addresses.folder + "/journal.db" + part, code);
+}
+
 }  // namespace
 
 Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedWorkload& workload) {
@@ -319,6 +401,22 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedW
       unfit(fault.line,
             "fault " + std::string(to_string(fault.kind)),
             "world cluster cannot make it happen; use world model");
+  for (const Fault& fault : scenario.faults)
+    if (fault.kind == FaultKind::PreemptionNotice)
+      for (const NodeId node : fault.nodes)
+        if (notice_of(scenario, node) != fault.notice)
+          unfit(fault.line,
+                "fault preemption_notice",
+                "a node has two notices of different length, and an agent knows one; make them "
+                "equal, or use world model");
+  if (has_fault(scenario, FaultKind::LinkCut))
+    if (const std::string lacks = why_no_links(); !lacks.empty())
+      unfit(0, "fault link_cut", "world cluster " + lacks + ", or use world model");
+  if (has_fault(scenario, FaultKind::StoreFail) && ::geteuid() != 0)
+    unfit(0,
+          "fault store_fail",
+          "world cluster needs root, for a disk that can be full; run it as root, or use world "
+          "model");
   for (const scenarios::ScenarioJob& job : scenario.jobs)
     if (!check_spec(job.spec).empty())
       unfit(job.line,
@@ -350,8 +448,9 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
   if (!folder) return folder.errors();
   ClusterAddresses addresses;
   addresses.folder = folder->path();
-  addresses.http_address = "unix:" + folder->path() + "/http.sock";
   addresses.ports = PortRange::standard();
+  auto parts = make_parts(scenario, addresses);
+  if (!parts) return parts.errors();
   auto workers = EmulatedWorkers::open(folder->path() + "/workers.sock");
   if (!workers) return workers.errors();
   const std::unique_ptr<sim::JobSource> source = workload.play(scenario);
@@ -360,12 +459,15 @@ Result<sim::RunReport> run_cluster(const scenarios::Scenario& scenario,
                  options,
                  *programs,
                  addresses,
+                 parts->links.get(),
+                 parts->disk,
                  std::move(*workers),
                  policy.triggers().period);
   if (const Status up = run.bring_up(addresses); !up) return up.errors();
   const auto end = run.run();
   if (!end) return end.errors();
   if (const Status same = run.compare_orders(); !same) return same.errors();
+  if (!keep.empty()) keep_journal(addresses);
   sim::RunReport report = run.close(policy, *end);
   report.summary.workload = workload.account();
   return report;

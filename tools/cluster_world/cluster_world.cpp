@@ -85,6 +85,8 @@ ClusterWorld::ClusterWorld(const scenarios::Scenario& scenario,
                            const std::vector<NodeGroup>& groups,
                            const std::string& folder,
                            Daemons& daemons,
+                           NodeLinks* links,
+                           StoreDisk& disk,
                            EmulatedWorkers& workers,
                            Requests& requests,
                            JournalReader& journal)
@@ -93,6 +95,8 @@ ClusterWorld::ClusterWorld(const scenarios::Scenario& scenario,
       groups_(groups),
       folder_(folder),
       daemons_(daemons),
+      links_(links),
+      disk_(disk),
       workers_(workers),
       requests_(requests),
       journal_(journal),
@@ -239,19 +243,37 @@ void ClusterWorld::on_fault(const Fault& fault) {
       for (const NodeId node : fault.nodes) {
         daemons_.kill_agent(node);
         if (!fault.lasting.is_forever())
-          acts_.push_back({now + fault.lasting, Act::Kind::StartAgent, node, {}});
+          acts_.push_back({now + fault.lasting, Act::Kind::StartAgent, node, {}, {}});
       }
       return;
     case FaultKind::ControllerCrash:
       daemons_.kill_controller();
-      acts_.push_back({now + fault.lasting, Act::Kind::StartController, {}, {}});
+      acts_.push_back({now + fault.lasting, Act::Kind::StartController, {}, {}, {}});
       return;
     case FaultKind::ControllerPause:
       daemons_.signal_controller(SIGSTOP);
-      acts_.push_back({now + fault.lasting, Act::Kind::WakeController, {}, {}});
+      acts_.push_back({now + fault.lasting, Act::Kind::WakeController, {}, {}, {}});
+      return;
+    case FaultKind::LinkCut:
+      return cut_links(fault);
+    case FaultKind::StoreFail:
+      note(disk_.fill());
+      acts_.push_back({now + fault.lasting, Act::Kind::ClearDisk, {}, {}, {}});
       return;
     default:  // Refused by unfit_for_cluster.
       return;
+  }
+}
+
+void ClusterWorld::cut_links(const Fault& fault) {
+  std::vector<NodeId> nodes = fault.nodes;
+  for (std::uint32_t n = 0; fault.nodes.empty() && n < scenario_.node_count(); ++n)
+    nodes.push_back(NodeId{n});
+  for (const NodeId node : nodes) {
+    note(links_->cut(node, fault.direction));
+    if (!fault.lasting.is_forever())
+      acts_.push_back(
+          {cluster_.now() + fault.lasting, Act::Kind::MendLink, node, {}, fault.direction});
   }
 }
 
@@ -356,7 +378,7 @@ void ClusterWorld::follow_journal() {
   note(journal_.follow());
   for (const CommandBody& order : journal_.take_orders())
     if (const auto* clean = std::get_if<CleanJob>(&order))
-      acts_.push_back({cluster_.now() + kOrdersArrive, Act::Kind::Clean, {}, clean->job});
+      acts_.push_back({cluster_.now() + kOrdersArrive, Act::Kind::Clean, {}, clean->job, {}});
 }
 
 void ClusterWorld::post(const std::string& target, std::string body) {
@@ -445,6 +467,12 @@ void ClusterWorld::act_on_daemons() {
         break;
       case Act::Kind::WakeController:
         daemons_.signal_controller(SIGCONT);
+        break;
+      case Act::Kind::MendLink:
+        note(links_->mend(act.node, act.direction));
+        break;
+      case Act::Kind::ClearDisk:
+        note(disk_.clear());
         break;
     }
   }

@@ -1,6 +1,7 @@
 // Carries what happens in a modelled cluster over to processes, and what happens to processes back.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,7 +15,9 @@
 #include "tools/cluster_world/daemons.hpp"
 #include "tools/cluster_world/emulated_workers.hpp"
 #include "tools/cluster_world/journal_reader.hpp"
+#include "tools/cluster_world/node_links.hpp"
 #include "tools/cluster_world/requests.hpp"
+#include "tools/cluster_world/store_disk.hpp"
 
 namespace orrery::cli {
 
@@ -37,13 +40,16 @@ namespace orrery::cli {
 /// Used by one thread. Its time is that of a monotonic clock, from `begin` on.
 class ClusterWorld final : private sim::ClusterListener {
  public:
-  /// All outlive the world. `scenario`: in the measure of real time.
+  /// All outlive the world. `scenario`: in the measure of real time. `links`: null where no fault
+  /// needs them.
   ClusterWorld(const scenarios::Scenario& scenario,
                sim::JobSource& source,
                const std::string& worker_program,
                const std::vector<NodeGroup>& groups,
                const std::string& folder,
                Daemons& daemons,
+               NodeLinks* links,
+               StoreDisk& disk,
                EmulatedWorkers& workers,
                Requests& requests,
                JournalReader& journal);
@@ -75,11 +81,19 @@ class ClusterWorld final : private sim::ClusterListener {
  private:
   /// Something that is to be done at a time.
   struct Act {
-    enum class Kind : std::uint8_t { StartAgent, StartController, WakeController, Clean };
+    enum class Kind : std::uint8_t {
+      StartAgent,
+      StartController,
+      WakeController,
+      Clean,
+      MendLink,
+      ClearDisk,
+    };
     Instant at;
     Kind kind = Kind::StartAgent;
     NodeId node;
     JobId job;
+    scenarios::LinkDirection direction = scenarios::LinkDirection::Both;
   };
 
   struct Submission {
@@ -107,9 +121,12 @@ class ClusterWorld final : private sim::ClusterListener {
 
   void on_devices_back(NodeId) override {}
 
-  void on_node_leaving(NodeLeaving) override {}
+  void on_node_leaving(NodeLeaving leaving) override {
+    daemons_.signal_agent(leaving.node, SIGUSR1);
+  }
 
   void on_fault(const scenarios::Fault& fault) override;
+  void cut_links(const scenarios::Fault& fault);
 
   void on_struck(std::uint32_t index) override { struck_.push_back(index); }
 
@@ -134,6 +151,8 @@ class ClusterWorld final : private sim::ClusterListener {
   const std::vector<NodeGroup>& groups_;
   const std::string& folder_;
   Daemons& daemons_;
+  NodeLinks* links_;
+  StoreDisk& disk_;
   EmulatedWorkers& workers_;
   Requests& requests_;
   JournalReader& journal_;

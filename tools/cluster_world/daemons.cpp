@@ -75,7 +75,8 @@ RunFolder::~RunFolder() {
 
 Daemons::Daemons(const ClusterPrograms& programs,
                  const ClusterAddresses& addresses,
-                 std::size_t nodes)
+                 std::size_t nodes,
+                 const NodeLinks* links)
     : folder_(addresses.folder) {
   controller_ = std::make_unique<ChildProcess>(
       "controller",
@@ -84,13 +85,13 @@ Daemons::Daemons(const ClusterPrograms& programs,
       folder_ + "/controller.log");
   // Nodes of one host: a network of its own for each, so that they do not share ports.
   const std::vector<std::string> apart =
-      ::geteuid() == 0 ? std::vector<std::string>{"/usr/bin/unshare", "--net"}
-                       : std::vector<std::string>{"/usr/bin/unshare", "--map-root-user", "--net"};
+      ::geteuid() == 0
+          ? std::vector<std::string>{"/usr/bin/unshare", "--net", "--"}
+          : std::vector<std::string>{"/usr/bin/unshare", "--map-root-user", "--net", "--"};
   for (std::uint32_t n = 0; n < nodes; ++n) {
     const std::string name = node_name(NodeId{n});
-    std::vector<std::string> words = apart;
-    words.insert(words.end(),
-                 {"--", programs.node, "agent", "--config", folder_ + "/" + name + ".yaml"});
+    std::vector<std::string> words = links == nullptr ? apart : links->inside(NodeId{n});
+    words.insert(words.end(), {programs.node, "agent", "--config", folder_ + "/" + name + ".yaml"});
     agents_.emplace_back("agent of " + name, std::move(words), folder_ + "/" + name + ".log");
   }
 }

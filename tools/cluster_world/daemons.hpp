@@ -9,6 +9,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/result.hpp"
 #include "core/cluster/resources.hpp"
+#include "tools/cluster_world/node_links.hpp"
 #include "tools/cluster_world/settings_files.hpp"
 #include "tools/processes/child_process.hpp"
 
@@ -49,7 +50,12 @@ class RunFolder {
 /// All daemons of one run. Destruction ends them and every process of their workers.
 class Daemons {
  public:
-  Daemons(const ClusterPrograms& programs, const ClusterAddresses& addresses, std::size_t nodes);
+  /// `links`: what joins the nodes with the controller, and outlives this; null: agents meet it at
+  /// a Unix socket, each in a network of its own.
+  Daemons(const ClusterPrograms& programs,
+          const ClusterAddresses& addresses,
+          std::size_t nodes,
+          const NodeLinks* links);
   Daemons(const Daemons&) = delete;
   Daemons& operator=(const Daemons&) = delete;
   ~Daemons();

@@ -33,6 +33,12 @@ nlohmann::ordered_json policy_of(const scenarios::PolicyChoice& policy) {
   return out;
 }
 
+nlohmann::ordered_json tls_of(const ClusterAddresses& addresses, const std::string& stem) {
+  return {{"ca", addresses.certificate("ca.pem")},
+          {"certificate", addresses.certificate(stem + ".pem")},
+          {"key", addresses.certificate(stem + ".key")}};
+}
+
 std::string range_text(PortRange ports) {
   return std::to_string(ports.first) + "-" + std::to_string(ports.first + ports.count - 1);
 }
@@ -84,9 +90,10 @@ std::string controller_document(const scenarios::Scenario& scenario,
                                 const ClusterAddresses& addresses) {
   nlohmann::ordered_json out;
   out["name"] = "scenario";
-  out["agents_address"] = "unix:" + addresses.folder + "/agents.sock";
+  out["agents_address"] = addresses.agents_address;
   out["http_address"] = addresses.http_address;
-  out["store"] = {{"sqlite", "journal.db"}};
+  if (!addresses.certificates.empty()) out["tls"] = tls_of(addresses, "controller");
+  out["store"] = {{"sqlite", addresses.journal}};
   out["policy"] = policy_of(scenario.policy);
   if (!scenario.settings.placer.empty())
     out["placer"] = scenario.settings.placer.substr(0, scenario.settings.placer.find('/'));
@@ -99,23 +106,27 @@ std::string controller_document(const scenarios::Scenario& scenario,
 }
 
 std::string agent_document(const std::vector<NodeGroup>& groups,
-                           NodeId node,
+                           const AgentSettings& settings,
                            const ClusterAddresses& addresses) {
   const NodeGroup* mine = nullptr;
   std::int64_t before = 0;
   for (const NodeGroup& group : groups) {
-    if (node.value < before + group.count) {
+    if (settings.node.value < before + group.count) {
       mine = &group;
       break;
     }
     before += group.count;
   }
   nlohmann::ordered_json out;
-  out["node"] = node_name(node);
+  const std::string name = node_name(settings.node);
+  out["node"] = name;
   out["group"] = mine->name;
-  out["controllers"] = {"unix:" + addresses.folder + "/agents.sock"};
-  out["address"] = "127.0.0." + std::to_string(1 + node.value % 250);
-  out["state"] = node_name(node);
+  out["controllers"] = {addresses.agents_address};
+  if (!addresses.certificates.empty()) out["tls"] = tls_of(addresses, "agent-" + name);
+  out["address"] = settings.address;
+  out["state"] = name;
+  if (settings.preemption_notice > Duration::zero())
+    out["preemption_notice"] = nanoseconds(settings.preemption_notice);
   out["kill_workers_at_exit"] = true;
   nlohmann::ordered_json& inventory = out["inventory"];
   inventory["cpu"] = std::to_string(mine->cpu.count) + "m";

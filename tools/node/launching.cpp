@@ -84,7 +84,7 @@ Result<LaunchedAgent> launched(const runtime::AgentConfig& config) {
 
 std::function<Duration()> notice_of(const LaunchedAgent& agent) {
   return [&agent] {
-    if (!agent.slurm) return Duration::seconds(30);
+    if (!agent.slurm) return agent.config.preemption_notice;
     return runtime::slurm_remaining(*agent.slurm, runtime::SlurmSignal::Notice, wall_clock());
   };
 }

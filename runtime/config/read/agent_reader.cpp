@@ -97,6 +97,7 @@ void read_workers(const MapReader& top, AgentConfig& config) {
                  " bytes, 64KiB to 1TiB are needed; write for example 16MiB");
   top.read_integer("log_files", config.log_files, 1, 1000);
   top.read_bool("kill_workers_at_exit", config.kill_workers_at_exit);
+  top.read_duration("preemption_notice", config.preemption_notice);
 }
 
 void read_agent(const MapReader& top, const ConfigText& source, AgentConfig& config) {

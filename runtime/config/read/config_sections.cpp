@@ -21,7 +21,7 @@ constexpr scenarios::SectionKeys kSections[]{
       "nodes_per_rack nodes_per_nvlink_domain vendor hardware spares ports"}},
     {"agent",
      {"node group controllers address state tls inventory worker_user volume_roots "
-      "container_runtime log_size log_files kill_workers_at_exit launcher"}},
+      "container_runtime log_size log_files kill_workers_at_exit preemption_notice launcher"}},
     {"inventory", {"cpu memory devices device_model nvml_library hardware_file ports"}},
 };
 

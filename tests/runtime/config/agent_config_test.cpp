@@ -45,6 +45,7 @@ container_runtime: podman
 log_size: 1MiB
 log_files: 3
 kill_workers_at_exit: true
+preemption_notice: 2min
 launcher: slurm
 )"));
   ASSERT_TRUE(config) << config.errors()[0].text();
@@ -67,6 +68,7 @@ launcher: slurm
   EXPECT_EQ(config->log_size, Bytes{1 << 20});
   EXPECT_EQ(config->log_files, 3);
   EXPECT_TRUE(config->kill_workers_at_exit);
+  EXPECT_EQ(config->preemption_notice, Duration::seconds(120));
   EXPECT_EQ(config->launcher, "slurm");
 }
 

@@ -10,7 +10,16 @@
 namespace orrery::cli {
 namespace {
 
-ClusterAddresses addresses() { return {"/srv/run", "127.0.0.1:22100", {10'000, 1000}}; }
+ClusterAddresses addresses() {
+  return {"/srv/run",
+          "unix:/srv/run/http.sock",
+          "unix:/srv/run/agents.sock",
+          "/srv/run/journal.db",
+          {},
+          {10'000, 1000}};
+}
+
+AgentSettings agent(NodeId node) { return {node, "127.0.0.1", Duration::seconds(120)}; }
 
 class SettingsFiles : public testing::TestWithParam<std::string> {};
 
@@ -30,14 +39,16 @@ TEST_P(SettingsFiles, SayWhatTheScenarioSays) {
   std::uint32_t node = 0;
   for (const NodeGroup& group : groups)
     for (const std::string& name : group.node_names) {
-      const auto agent = runtime::read_agent_config(
-          {.text = agent_document(groups, NodeId{node++}, addresses()), .file = "agent.yaml"});
-      ASSERT_TRUE(agent.has_value()) << agent.errors()[0].text();
-      EXPECT_EQ(agent->node, name);
-      EXPECT_EQ(agent->group, group.name);
-      EXPECT_EQ(agent->inventory.devices, group.devices);
-      EXPECT_EQ(agent->inventory.memory, group.memory);
-      EXPECT_EQ(agent->inventory.ports, group.ports);
+      const auto read = runtime::read_agent_config(
+          {.text = agent_document(groups, agent(NodeId{node++}), addresses()),
+           .file = "agent.yaml"});
+      ASSERT_TRUE(read.has_value()) << read.errors()[0].text();
+      EXPECT_EQ(read->node, name);
+      EXPECT_EQ(read->group, group.name);
+      EXPECT_EQ(read->inventory.devices, group.devices);
+      EXPECT_EQ(read->inventory.memory, group.memory);
+      EXPECT_EQ(read->inventory.ports, group.ports);
+      EXPECT_EQ(read->preemption_notice, Duration::seconds(120));
       if (node > 8) return;  // More are alike.
     }
 }
