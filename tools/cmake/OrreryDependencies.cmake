@@ -20,8 +20,8 @@ else()
 endif()
 
 # Linear and mixed-integer programs: policies/solver alone links it. Named one by one, since
-# pkg-config adds LAPACK and BLAS, of which the solver has its own two functions; zlib and bzip2 are
-# asked for by the archives of a static program alone.
+# pkg-config adds LAPACK and BLAS, of which the solver has its own two functions, and what only the
+# archives of a static program ask for (static_link.py).
 option(ORRERY_SOLVER "Use CLP and CBC where they are installed." ON)
 set(ORRERY_HAS_SOLVER OFF)
 if(ORRERY_SOLVER)
@@ -34,12 +34,6 @@ if(ORRERY_HAS_SOLVER)
   foreach(part Cbc Cgl OsiClp Clp Osi CoinUtils)
     find_library(ORRERY_COIN_${part} ${part} REQUIRED)
     target_link_libraries(orrery_coin INTERFACE ${ORRERY_COIN_${part}})
-  endforeach()
-  foreach(part bz2 z)
-    find_library(ORRERY_COIN_${part} ${part})
-    if(ORRERY_COIN_${part})
-      target_link_libraries(orrery_coin INTERFACE ${ORRERY_COIN_${part}})
-    endif()
   endforeach()
   message(STATUS "CBC ${cbc_VERSION}: policies solve linear and mixed-integer programs")
 else()
