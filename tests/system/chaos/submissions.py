@@ -20,6 +20,7 @@ from cluster import (  # pylint: disable=wrong-import-position
 AGENTS, CLIENTS = 3, 4
 UNENDED = 24           # Jobs that clients are ahead of the workers.
 LIFE_S = (0.0, 1.5)    # Of a controller that takes requests.
+AGAIN_S = (0.0, 0.1)   # Until a client asks again.
 IMPATIENT_S = 0.03     # A client that hears nothing for that long asks again, at times.
 
 
@@ -51,6 +52,8 @@ class Client(threading.Thread):
         answer = None
         while answer is None:
             answer = self.ask(text, key, IMPATIENT_S if self.random.random() < 0.3 else 5)
+            if answer is None:
+                time.sleep(self.random.uniform(*AGAIN_S))
         assert [job["name"] for job in answer["jobs"]] == [f"default.{name}"], answer
         if self.random.random() < 0.3:  # As if the answer had been lost.
             again = self.ask(text, key, 5)
