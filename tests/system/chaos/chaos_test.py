@@ -36,7 +36,7 @@ from cluster import can_kill_safely  # pylint: disable=wrong-import-position
 
 SKIPPED = 77
 # How many there are in the short form, which a build's own tests run, and in the long one.
-NUMBERS = {"kills": (200, 10_000), "pauses": (10, 500), "cuts": (5, 100), "disk": (5, 100),
+NUMBERS = {"kills": (200, 10_000), "pauses": (10, 500), "cuts": (5, 100), "disk": (4, 100),
            "clock": (12, 400), "etcd": (3, 60), "submissions": (10, 300)}
 
 
@@ -46,8 +46,9 @@ def trial_of(given, seed, number):
         return kind(given.program, seed, number, given.long, given.jobs)
     if given.trial == "clock":
         return ClockSteps(given.program, seed, number, given.preloaded)
-    return {"cuts": Cuts, "disk": FullDisk, "etcd": EtcdLosses,
-            "submissions": Submissions}[given.trial](given.program, seed, number)
+    if given.trial == "disk":
+        return FullDisk(given.program, seed, number, given.long)
+    return {"cuts": Cuts, "etcd": EtcdLosses, "submissions": Submissions}[given.trial](given.program, seed, number)
 
 
 def keep(trial, seed, name):

@@ -31,11 +31,11 @@ class ClockSteps(Trial):
     def build(self):
         if not self.preloaded or not pathlib.Path(self.preloaded).exists():
             raise Skipped("the library that steps clocks was not built")
-        folder = self.daemons.folder
+        self.journal = self.daemons.folder / "orrery.db"
         for name in self.offsets:
             self.offset_file(name).write_bytes(bytes(8))
             if name == "ctl":
-                self.daemons.add_controller(name, f"{{sqlite: {folder}/orrery.db}}",
+                self.daemons.add_controller(name, f"{{sqlite: {self.journal}}}",
                                             f"{{node_lease: {LEASE_S}s, fence_margin: {MARGIN_S}s, "
                                             f"takeover_grace: {LEASE_S}s, retain_finished_max: 100}}",
                                             environment=self.preload(name))

@@ -42,12 +42,12 @@ class Cuts(Trial):
         for words in (["init", pki, "--host", CONTROLLER], ["agent", *AGENTS, "--dir", pki],
                       ["admin", "ann", "--dir", pki]):
             subprocess.run([program, "certs", *map(str, words)], check=True, capture_output=True)
-        socket = folder / "http.sock"
+        socket, self.journal = folder / "http.sock", folder / "journal.db"
         self.daemons.add("ctl", "controller", f"""
 http_address: unix:{socket}
 agents_address: {CONTROLLER}:{PORT}
 tls: {{ca: {pki}/ca.pem, certificate: {pki}/controller.pem, key: {pki}/controller.key}}
-store: {{sqlite: {folder}/journal.db}}
+store: {{sqlite: {self.journal}}}
 settings: {{node_lease: {LEASE_S}s, fence_margin: {MARGIN_S}s, takeover_grace: {LEASE_S}s}}
 """, inside=self.network.inside("ctl", []))
         for name in AGENTS:

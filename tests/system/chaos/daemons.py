@@ -159,16 +159,15 @@ class Daemons:
 
     # --- the end ---
 
-    def journal_agrees(self, journal, *logs):
-        """That the journal, replayed, orders what its controllers said they had ordered."""
+    def check_replay(self, journal, name):
+        """That the journal, replayed, orders what the controller said it had ordered."""
         program = self.program.parent / "orrery"
-        if not program.exists() or not pathlib.Path(journal).exists():
+        if not program.exists():
             return
-        words = [program, "replay", journal]
-        for log in logs:
-            words += ["--log", self.folder / f"{log}.log"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"the journal, replayed: {done.stdout}{done.stderr}"
+        done = subprocess.run([program, "replay", journal, "--log", self.folder / f"{name}.log"],
+                              capture_output=True, text=True, check=False)
+        # A journal whose first records were dropped says so.
+        assert done.returncode != 3, f"the journal, replayed, orders otherwise:\n{done.stdout}"
 
     def tell(self):
         """What helps to understand a failure."""
@@ -181,7 +180,7 @@ class Daemons:
             kill_process(pid, self.folder)
         return not left
 
-    def close(self):
+    def stop_all(self):
         for program in self.running.values():
             if program.poll() is None:
                 program.send_signal(signal.SIGCONT)
@@ -191,4 +190,6 @@ class Daemons:
         wait_until("the last of its processes to be gone", self._kill_all)
         for ports in self.ports:
             give_back(ports)
+
+    def remove(self):
         subprocess.run(["rm", "-rf", self.folder], check=False)

@@ -10,10 +10,11 @@ import subprocess
 from trial import Skipped, Trial
 
 AGENTS = ["n1", "n2"]
-LEASE_S, MARGIN_S = 20, 5
+LEASE_S, MARGIN_S = 15, 3
 JOURNAL_MIB, STATE_MIB = 16, 32
-FULL_S = (2.0, 30.0)    # Also beyond a lease, and beyond what a shim tries to tell an end for.
-KILLED_S = (0.5, 6.0)   # Well within a lease: nobody renews it where a controller finds no room to begin.
+# Also beyond a lease, and beyond what a shim tries to tell an end for.
+FULL_S, LONG_FULL_S = (2.0, 16.0), (2.0, 30.0)
+KILLED_S = (0.5, 4.0)   # Well within a lease: nobody renews it where a controller finds no room to begin.
 CLONE_NEWNS = 0x00020000
 
 
@@ -56,8 +57,9 @@ class FileSystem:
 class FullDisk(Trial):
     STEPS = (3, 20)
 
-    def __init__(self, program, seed, number):
+    def __init__(self, program, seed, number, is_long):
         super().__init__(program, seed, number)
+        self.full_s = LONG_FULL_S if is_long else FULL_S
         self.systems = {}  # By the name of the daemon whose it is.
         self.full = None
         self.refused = 0   # Times that a full journal was told of.
@@ -66,7 +68,8 @@ class FullDisk(Trial):
         leave_mounts_behind()
         folder = self.daemons.folder
         self.systems["ctl"] = FileSystem(folder / "journal", JOURNAL_MIB)
-        self.daemons.add_controller("ctl", f"{{sqlite: {folder}/journal/orrery.db}}",
+        self.journal = folder / "journal/orrery.db"
+        self.daemons.add_controller("ctl", f"{{sqlite: {self.journal}}}",
                                     f"{{node_lease: {LEASE_S}s, fence_margin: {MARGIN_S}s, "
                                     f"takeover_grace: {LEASE_S}s, retain_finished_max: 20}}")
         for name in AGENTS:
@@ -81,7 +84,7 @@ class FullDisk(Trial):
         self.full = self.random.choice(["ctl", "ctl", *AGENTS])
         is_killed = self.random.random() < 0.4
         kind = ("journal" if self.full == "ctl" else "state") + (", killed" if is_killed else "")
-        length = self.random.uniform(*(KILLED_S if is_killed else FULL_S))
+        length = self.random.uniform(*(KILLED_S if is_killed else self.full_s))
         self.systems[self.full].fill()
         self.note(f"{kind} of {self.full} full for {length:.1f} s")
         ranks = self.running_ranks()
@@ -100,6 +103,10 @@ class FullDisk(Trial):
         self.watch_until("a job to be taken with room again",
                          lambda: len(self.jobs.submitted) > submitted)
         self.done[kind] += 1
+
+    def clear(self):
+        for system in self.systems.values():
+            subprocess.run(["umount", system.folder], check=False)
 
     def heal(self):
         print(f"a full journal was told of {self.refused} times")

@@ -1,8 +1,9 @@
 // Preloaded into a daemon: its time of day is the system's plus an offset in a file, which a test
 // changes while the daemon runs. Other clocks are left alone.
 //
-// STEPPED_CLOCK names the file: nanoseconds, 8 bytes, in the machine's order. Whatever waits until a
-// time of day waits as it would have if the system's clock had been stepped: it looks again and again.
+// STEPPED_CLOCK names the file: nanoseconds, 8 bytes, in the machine's order. Whatever waits until
+// a time of day waits as it would have if the system's clock had been stepped: it looks again and
+// again.
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,7 +96,8 @@ time_t time(time_t* to) {
   return exact.tv_sec;
 }
 
-// Of the calls by number only that of a wait until a time of day is another: absl, and so gRPC, waits so.
+// Of the calls by number only that of a wait until a time of day is another: absl, and so gRPC,
+// waits so.
 long syscall(long number, ...) {
   static auto* const original = next<long(long, ...)>("syscall");
   va_list list;

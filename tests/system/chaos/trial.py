@@ -33,6 +33,7 @@ class Trial:
         self.notes = []                    # What was done when, for a failure's story.
         self.told_at = self.begun
         self.daemons = Daemons(program)
+        self.journal = None  # Of its one controller, "ctl", where it is a file.
         self.jobs = Jobs(self.ask, self.daemons.folder / "witness", seed, self.LIVE, steps=self.STEPS,
                          more=self.MORE)
         self.jobs.accounted = self.accounted
@@ -133,13 +134,16 @@ class Trial:
         agents = [name for name, (words, _) in self.daemons.commands.items() if "agent" in words]
         self.daemons.end(*[name for name in self.daemons.commands if name not in agents])
         self.daemons.end(*agents)
-        left = {pid: words for pid, words in processes_of(self.daemons.folder).items()}
+        left = processes_of(self.daemons.folder)
         assert not left, f"something is left: {left}"
+        if self.journal:
+            self.daemons.check_replay(self.journal, "ctl")
 
     def tell(self):
         self.daemons.tell()
         print("done:\n" + "\n".join(self.notes[-60:]))
 
     def close(self):
-        self.daemons.close()
+        self.daemons.stop_all()
         self.clear()
+        self.daemons.remove()
