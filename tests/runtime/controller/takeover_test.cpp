@@ -185,6 +185,7 @@ TEST(Takeover, LeasesGoOnThoughAFullStoreOpensAgainAndAgain) {
   ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
   EXPECT_TRUE(eventually([&] { return phase_of(*daemon, kept.job) == JobPhase::Running; }));
   EXPECT_EQ(submitted(*daemon, JobBuilder("late").spec()).kind, RequestOutcome::Kind::Accepted);
+  ASSERT_TRUE(eventually([&] { return a.running() == 2; }));
   EXPECT_EQ(a.starts(), 2u);
 }
 
