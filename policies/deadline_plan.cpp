@@ -89,9 +89,9 @@ SharePlan replay(const FreeProfile& free,
 
 }  // namespace
 
-bool FreeProfile::split(std::int64_t time_s) {
-  if (time_s < steps_.begin()->first || time_s >= kPlanNever) return false;
-  return steps_.emplace(time_s, at(time_s)).second;
+void FreeProfile::split(std::int64_t time_s) {
+  if (time_s < steps_.begin()->first || time_s >= kPlanNever) return;
+  steps_.emplace(time_s, at(time_s));
 }
 
 void FreeProfile::take(std::int64_t from_s, std::int64_t until_s, std::int64_t room) {
@@ -103,7 +103,7 @@ void FreeProfile::take(std::int64_t from_s, std::int64_t until_s, std::int64_t r
     step->second -= room;
 }
 
-SharePlan minimum_share(FreeProfile& free,
+SharePlan minimum_share(const FreeProfile& free,
                         std::int64_t start_s,
                         const DeadlineWork& work,
                         std::int64_t slot_s) {
@@ -113,21 +113,16 @@ SharePlan minimum_share(FreeProfile& free,
   // Without a deadline the smallest column that ever fits will do, at once.
   if (work.deadline_s >= kPlanNever)
     return replay(free, start_s, work, slot_s, start_s, ShareStep::kIdle, 0);
+  FreeProfile split = free;
   const std::int64_t deadline_slot_s = start_s + whole_slots(work.deadline_s - start_s, slot_s);
-  const bool start_is_new = free.split(start_s);
-  const bool deadline_is_new = free.split(deadline_slot_s);
-  std::int32_t column = 0;
-  std::int64_t from_s = kPlanNever;
-  for (; column <= last; ++column) {
-    from_s = latest_start(free, start_s, work, deadline_slot_s, column);
-    if (from_s != kPlanNever) break;
+  split.split(start_s);
+  split.split(deadline_slot_s);
+  for (std::int32_t column = 0; column <= last; ++column) {
+    const std::int64_t from_s = latest_start(split, start_s, work, deadline_slot_s, column);
+    if (from_s != kPlanNever)
+      return replay(split, start_s, work, slot_s, from_s, column - 1, column);
   }
-  const SharePlan plan = from_s == kPlanNever
-                             ? replay(free, start_s, work, slot_s, start_s, ShareStep::kIdle, last)
-                             : replay(free, start_s, work, slot_s, from_s, column - 1, column);
-  if (deadline_is_new) free.join(deadline_slot_s);
-  if (start_is_new) free.join(start_s);
-  return plan;
+  return replay(split, start_s, work, slot_s, start_s, ShareStep::kIdle, last);
 }
 
 SharePlan share_from(const FreeProfile& free,

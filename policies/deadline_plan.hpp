@@ -37,11 +37,8 @@ class FreeProfile {
   /// Takes `room` from `from_s` until `until_s`; a negative room gives back.
   void take(std::int64_t from_s, std::int64_t until_s, std::int64_t room);
 
-  /// Makes the time a step, of the value that it has; whether it was none.
-  bool split(std::int64_t time_s);
-
-  /// Undoes a split.
-  void join(std::int64_t time_s) { steps_.erase(time_s); }
+  /// Makes the time a step, of the value that it has.
+  void split(std::int64_t time_s);
 
  private:
   std::map<std::int64_t, std::int64_t> steps_;
@@ -78,22 +75,12 @@ struct DeadlineWork {
 /// The minimum satisfactory share: the smallest column at which the job, running as late as it
 /// may, is done by its deadline; before that it runs at the next smaller one, or idles. Where none
 /// is enough, it runs at the largest that is free, and is late. `slot_s`: seconds, above 0.
-/// `free` is afterwards what it was.
-SharePlan minimum_share(FreeProfile& free,
+SharePlan minimum_share(const FreeProfile& free,
                         std::int64_t start_s,
                         const DeadlineWork& work,
                         std::int64_t slot_s);
 
-/// As above, on a copy.
-inline SharePlan minimum_share(const FreeProfile& free,
-                               std::int64_t start_s,
-                               const DeadlineWork& work,
-                               std::int64_t slot_s) {
-  FreeProfile copy = free;
-  return minimum_share(copy, start_s, work, slot_s);
-}
-
-/// As `minimum_share`, but until the next step of the profile the job runs at `column`.
+/// As above, but until the next step of the profile the job runs at `column`.
 SharePlan share_from(const FreeProfile& free,
                      std::int64_t start_s,
                      const DeadlineWork& work,

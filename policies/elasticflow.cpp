@@ -170,7 +170,7 @@ ElasticFlow::Candidate ElasticFlow::candidate(const ClusterView& view, JobId id,
 
 // ---- Admission ----
 
-SharePlan ElasticFlow::planned(FreeProfile& free, const Candidate& job) const {
+SharePlan ElasticFlow::planned(const FreeProfile& free, const Candidate& job) const {
   return job.may_change ? minimum_share(free, 0, job.work(), slot_s())
                         : whole_run(free, 0, job.work(), slot_s());
 }
@@ -215,19 +215,18 @@ void ElasticFlow::admit(const ClusterView& view,
       claim.verdict = Verdict::Admitted;  // It has what it can have.
       continue;
     }
-    const Candidate job = candidate(view, id, claim.deadline);
-    const auto at =
-        admitted.insert(std::upper_bound(admitted.begin(), admitted.end(), job, goes_first), job);
-    std::vector<JobId> late_with = late_among(free, admitted);
+    std::vector<Candidate> with = admitted;
+    Candidate job = candidate(view, id, claim.deadline);
+    with.insert(std::upper_bound(with.begin(), with.end(), job, goes_first), job);
+    const std::vector<JobId> late_with = late_among(free, with);
     const bool harms = std::any_of(late_with.begin(), late_with.end(), [&](JobId other) {
       return other == id || (view.row(other).priority >= job.priority &&
                              std::find(late.begin(), late.end(), other) == late.end());
     });
     claim.verdict = harms ? Verdict::BestEffort : Verdict::Admitted;
-    if (harms)
-      admitted.erase(at);
-    else
-      late = std::move(late_with);
+    if (harms) continue;
+    admitted = std::move(with);
+    late = late_with;
   }
 }
 

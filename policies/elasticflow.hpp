@@ -104,7 +104,7 @@ class ElasticFlow : public Policy {
 
   std::int64_t slot_s() const { return parameters_.period.ns / 1'000'000'000; }
 
-  SharePlan planned(FreeProfile& free, const Candidate& job) const;
+  SharePlan planned(const FreeProfile& free, const Candidate& job) const;
   std::vector<JobId> late_among(FreeProfile free, std::span<const Candidate> jobs) const;
   void admit(const ClusterView& view, const FreeProfile& free, std::vector<Candidate>& admitted);
   void serve_admitted(const ClusterView& view, std::int32_t above, Cycle& cycle);
