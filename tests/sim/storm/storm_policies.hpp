@@ -31,8 +31,9 @@ inline std::vector<scenarios::PolicyChoice> storm_policies() {
 }
 
 /// Runs one scenario under the checker, with the policy that it names.
-inline sim::StormReport storm_once(const scenarios::Scenario& scenario) {
+inline sim::StormReport storm_once(const scenarios::Scenario& scenario, bool records_decisions = false) {
   sim::StormOptions options;
+  options.records_decisions = records_decisions;
   options.policy = [&scenario] {
     policies::PolicyArguments arguments;
     arguments.seed = scenario.seed;
