@@ -393,6 +393,8 @@ void DecisionCheck::check_spares(const FoldedRecord& record) {
 bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
   for (const Notice& notice : record.decided.notices) {
     if (notice.kind != NoticeKind::NodeChanged) continue;
+    // A replaced node may have been promised to somebody before it is heard.
+    if (model_.nodes()[notice.node.index()].was_relaunched) return true;
     for (const FoldedJob& job : model_.jobs())
       for (const FoldedWorker& worker : job.members)
         if (worker.node == notice.node) return true;
@@ -448,7 +450,11 @@ void DecisionCheck::check_retention(const FoldedRecord& record, const StatusRead
   for (std::size_t j = 0; j < model_.jobs().size(); ++j) {
     FoldedJob& job = model_.jobs()[j];
     if (!job.is_known() || job.cleared.is_never()) continue;
-    const Instant until = after(std::max(job.completed, job.cleared), keep);
+    // They are forgotten in the order in which they were cleared.
+    Instant last = job.cleared;
+    for (const FoldedJob& other : model_.jobs())
+      if (other.is_known() && other.cleared <= job.cleared) last = std::max(last, other.completed);
+    const Instant until = after(last, keep);
     const bool is_there = reader.knows(JobId{static_cast<std::uint32_t>(j)});
     if (is_there && before_ > until)
       add(ViolationKind::DecisionWrong, name_of(job) + "is over and was not forgotten");

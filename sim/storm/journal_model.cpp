@@ -15,6 +15,18 @@ Rank birth_of(const WorkerStart& start) {
   return start.birth_rank.is_none() ? start.rank : start.birth_rank;
 }
 
+// Whether the record orders the start of this member, be it in a membership that was changed again
+// at once.
+bool starts_in(const FoldedRecord& record, JobId job, const WorkerStart& member) {
+  for (const CommandBody& body : record.decided.orders) {
+    const auto* order = std::get_if<StartWorkers>(&body);
+    if (order == nullptr || order->job != job) continue;
+    for (const WorkerStart& each : order->workers)
+      if (each.incarnation == member.incarnation && birth_of(each) == birth_of(member)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 FoldedJob* JournalModel::find(JobId job) {
@@ -159,7 +171,8 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
         if (!std::holds_alternative<DevicesLost>(record.event.body)) node.leaving = false;
         break;
       case NodeChange::Relaunched:
-        node = FoldedNode{.group = node.group, .silent = true, .spare = node.spare};
+        node = FoldedNode{
+            .group = node.group, .silent = true, .spare = node.spare, .was_relaunched = true};
         all_gone(notice.node);
         break;
       case NodeChange::SpareUsed:
@@ -258,10 +271,7 @@ void JournalModel::start(const FoldedRecord& record,
     worker.devices = start.devices;
     if (known != nullptr) continue;
     // Nothing was told of one that had ended where none of its peers went on: see `complete`.
-    const bool starts =
-        std::any_of(order.workers.begin(), order.workers.end(), [&](const WorkerStart& each) {
-          return each.incarnation == start.incarnation && birth_of(each) == birth_of(start);
-        });
+    const bool starts = starts_in(record, order.job, start);
     if (!starts) worker.life = FoldedLife::Gone;
     worker.ordered = record.sequence;
   }
