@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tests/sim/storm/storm_policies.hpp"
 
@@ -89,27 +88,6 @@ TEST_P(PlantedBug, IsFound) {
               found->what.c_str());
   RecordProperty("seed", std::to_string(found->seed));
 }
-
-/// Decisions that are wrong and break nothing: a rule of the storm's checker sees each.
-constexpr std::array kByRules{Bug::DeviceLossForgetsStarting,
-                              Bug::ExclusionLeavesIncidents,
-                              Bug::IncidentWindowWrong,
-                              Bug::PreemptionGraceIgnored,
-                              Bug::SilentNodeKeepsWorkers,
-                              Bug::SpareNeverReturned,
-                              Bug::StartByNotCleared};
-
-INSTANTIATE_TEST_SUITE_P(ByRules,
-                         PlantedBug,
-                         ::testing::ValuesIn([] {
-                           std::vector<std::size_t> bugs;
-                           for (const Bug bug : kByRules)
-                             bugs.push_back(static_cast<std::size_t>(bug));
-                           return bugs;
-                         }()),
-                         [](const auto& each) {
-                           return std::string(EnumNames<Bug>::kNames[each.param]);
-                         });
 
 INSTANTIATE_TEST_SUITE_P(Each,
                          PlantedBug,
