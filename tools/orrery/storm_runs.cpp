@@ -29,8 +29,9 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
   return choices;
 }
 
-sim::StormReport storm_once(const scenarios::Scenario& scenario) {
+sim::StormReport storm_once(const scenarios::Scenario& scenario, bool records_decisions) {
   sim::StormOptions options;
+  options.records_decisions = records_decisions;
   options.policy = [&scenario] {
     auto policy = fresh_policy(scenario, nullptr);
     invariant(policy.has_value(), "a storm's policy is registered");
