@@ -86,6 +86,13 @@ SizedPlacer::Outcome SizedPlacer::place_one(const ClusterView& view, const Sized
   outcome.nodes.clear();
   outcome.fits = false;
   outcome.keeps = job.row.holds && take_back_own(view, job);
+  // Devices that suffice by count may lie where no replica fits: the next smaller size then.
+  const std::int32_t least = job.row.preemptible ? job.row.min_replicas : sized.replicas;
+  for (std::int32_t n = sized.replicas - 1; n >= least && !outcome.keeps; --n) {
+    if (!trial_.place(view, job, n, outcome.nodes)) continue;
+    outcome.job.replicas = n;
+    break;
+  }
   return outcome;
 }
 
