@@ -106,6 +106,29 @@ void scale_job(scenarios::ScenarioJob& job, double faster, Divider& by) {
   if (job.ready_after) *job.ready_after = by.of(*job.ready_after);
 }
 
+/// A duration as users write it; one that cannot be read stays as it is.
+std::string divided_time(const std::string& text, const Divider& by) {
+  const auto time = scenarios::parse_duration(text);
+  return time ? std::to_string(by.of(*time).ns) + "ns" : text;
+}
+
+/// Whole seconds of service, one number or several joined by ",", each at least 1.
+std::string divided_services(const std::string& text, const Divider& by) {
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string each = text.substr(begin, end - begin);
+    const auto time = scenarios::parse_duration(each + "s");
+    if (!out.empty()) out += ",";
+    out +=
+        time && *time > Duration::zero()
+            ? std::to_string(std::max<std::int64_t>(by.of(*time).ns / Duration::seconds(1).ns, 1))
+            : each;
+    begin = end + 1;
+  }
+  return out;
+}
+
 /// Times that are left to the policy's defaults are said, as they are divided too.
 void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
   const policies::PolicyRow* row = policies::find_row(policy.name);
@@ -114,16 +137,13 @@ void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
     const bool service = parameter.unit.ends_with("-seconds");
     if (parameter.type != policies::ParameterType::Duration && !service) continue;
     auto written = std::ranges::find(policy.parameters, parameter.name, &scenarios::Parameter::key);
+    if (written == policy.parameters.end() && parameter.initial.empty()) continue;
     if (written == policy.parameters.end())
       written = policy.parameters.insert(
           policy.parameters.end(),
           {std::string(parameter.name), std::string(parameter.initial), policy.place});
-    auto time = scenarios::parse_duration(written->value);
-    if (!time) time = scenarios::parse_duration(written->value + "s");
-    if (!time) continue;
-    const Duration divided = by.of(*time);
-    const std::int64_t seconds = std::max<std::int64_t>(divided.ns / Duration::seconds(1).ns, 1);
-    written->value = service ? std::to_string(seconds) : std::to_string(divided.ns) + "ns";
+    written->value =
+        service ? divided_services(written->value, by) : divided_time(written->value, by);
   }
 }
 
