@@ -276,7 +276,7 @@ NOT_HERE = {
     "build/bin/bench_bare_loop scenarios/scale/million_easy.yaml build/bin/orrery": "a benchmark",
     "build/bin/bench_fabric": "a benchmark",
     "tools/bench/policies.py build/bin/orrery --jobs 4000 --limit 60 --svg "
-    "docs/pictures/policy_decisions.svg": "measures for minutes",
+    "docs/images/policy_decisions.svg": "measures for minutes",
     "build/bin/bench_messages": "a benchmark",
     "ORRERY_BLESS=1 ctest --preset release -R 'scenario|bad_input'": "rewrites files of the tree",
     "git diff scenarios tests/system/bad_input": "shows what the line above it wrote",
