@@ -98,7 +98,7 @@ LAYERS = [
           but_not=("runtime/config/read",), outside=("nlohmann/", "openssl/"), operating_system=True),
     Layer("tools/processes", may=("tools/processes", "core"), operating_system=True),
     Layer("tools/cluster_world", may=("tools/cluster_world", "tools/client", "tools/console",
-                                      "tools/processes", "runtime/store", "policies", "sim/model",
+                                      "tools/processes", "runtime/security", "runtime/store", "policies", "sim/model",
                                       "sim/run", "sim/faults", "scenarios", "core"),
           outside=("nlohmann/",), operating_system=True),
     Layer("tools/node", may=("tools/node", "tools/certs", "tools/client", "tools/console",
