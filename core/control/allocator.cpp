@@ -21,6 +21,10 @@
 namespace orrery {
 namespace {
 
+// Each trial of a plan costs what the plan does, and a step must not take long: so often it is
+// tried grant by grant (rules 3), then what does not fit goes at once.
+constexpr int kTrialsMax = 64;
+
 /// A grant that passed the checks.
 struct Accepted {
   JobId job;
@@ -400,8 +404,18 @@ bool drop_unplaceable(Step& step, std::vector<Accepted>& accepted) {
     return must_be_tried(step.state.job(grant.job), grant);
   };
   bool dropped = false;
-  while (std::any_of(accepted.begin(), accepted.end(), must)) {
+  for (int tried = 0; std::any_of(accepted.begin(), accepted.end(), must); ++tried) {
     const RankFlags fits = try_out(step, accepted);
+    if (tried >= kTrialsMax && step.state.settings.rules >= 3) {
+      std::size_t i = 0;
+      std::erase_if(accepted, [&](const Accepted& grant) {
+        const bool goes = fits[i++] == 0 && must(grant);
+        if (goes) drop(step, step.state.job(grant.job), Ignored::DoesNotFit);
+        return goes;
+      });
+      if (i == accepted.size()) break;
+      continue;
+    }
     std::size_t misfit = 0;
     while (misfit < accepted.size() && (fits[misfit] != 0 || !must(accepted[misfit]))) ++misfit;
     if (misfit == accepted.size()) break;
@@ -428,8 +442,10 @@ void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
     return;
   RankFlags fits = try_out(step, accepted);
   if (!dropped && std::find(fits.begin(), fits.end(), 0) == fits.end()) return;
+  int tried = 0;
   for (std::size_t i = accepted.size(); i-- > 0;) {
     if (!shrinks(accepted[i])) continue;
+    if (++tried > kTrialsMax && step.state.settings.rules >= 3) return;
     const auto at = static_cast<std::ptrdiff_t>(i);
     std::vector<Accepted> others = accepted;
     others.erase(others.begin() + at);
@@ -452,6 +468,7 @@ void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
 void on_event(Step& step, const PlanProposed& event) {
   State& state = step.state;
   ++state.totals.plans;
+  if (state.lost_plans.count > 0) state.lost_plans = {};
   Promised more(state.quotas.size(), 0);
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());
@@ -471,6 +488,20 @@ void on_event(Step& step, const PlanProposed& event) {
   }
   for (Accepted& grant : accepted)
     if (grant.replicas > 0) take(step, state.job(grant.job), grant);
+}
+
+void on_event(Step& step, const PlanLost& event) {
+  LostPlans& lost = step.state.lost_plans;
+  lost = {lost.count + 1, event.loss, event.detail};
+  step.state.due.again = true;
+  Notice notice;
+  notice.kind = NoticeKind::PlanLost;
+  notice.at = step.at;
+  notice.occurred_at = step.occurred_at;
+  notice.job = event.job;
+  notice.loss = event.loss;
+  notice.count = static_cast<std::int32_t>(lost.count);
+  step.out.notices.push_back(notice);
 }
 
 }  // namespace orrery

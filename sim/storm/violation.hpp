@@ -38,6 +38,7 @@ enum class ViolationKind : std::uint8_t {
   Liveness,          ///< A job that could finish did not, although everything was healed.
   TimerMissed,       ///< The storm's own world did not wake a leader or agent at its deadline.
   ProcessEnded,      ///< The program that ran it came to no end by itself.
+  LostPlanActed,     ///< A job changed because the policy gave no plan.
 };
 
 /// One finding.
@@ -79,7 +80,8 @@ struct EnumNames<sim::ViolationKind> {
       "wrong_epoch",    "job_vanished",  "accepted_twice",   "beyond_bounds",  "bad_membership",
       "ordered_twice",  "double_booked", "two_entitled",     "stale_alive",    "counter_lost",
       "charged_twice",  "backoff_limit", "work_invented",    "work_forgotten", "replay_differs",
-      "invariant",      "no_progress",   "liveness",         "timer_missed",   "process_ended"};
+      "invariant",      "no_progress",   "liveness",         "timer_missed",   "process_ended",
+      "lost_plan_acted"};
 };
 
 }  // namespace orrery

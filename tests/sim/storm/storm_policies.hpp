@@ -18,13 +18,9 @@ inline std::vector<scenarios::PolicyChoice> storm_policies() {
   std::vector<scenarios::PolicyChoice> choices;
   for (const policies::PolicyRow& row : policies::rows()) {
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
-    // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
-    // no job would ever get on.
-    static constexpr std::pair<std::string_view, const char*> kShort[]{
-        {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600"}};
     for (const policies::ParameterRow& parameter : row.parameters)
-      for (const auto& [name, value] : kShort)
-        if (parameter.name == name) choice.parameters.push_back({std::string(name), value, {}});
+      if (std::string value = policies::brief_value(parameter); !value.empty())
+        choice.parameters.push_back({std::string(parameter.name), std::move(value), {}});
     choices.push_back(std::move(choice));
   }
   return choices;
