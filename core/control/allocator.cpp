@@ -47,15 +47,15 @@ bool has_placements(const JobState& job) {
   return !job.spec->roles[job.row.elastic.index()].placements.empty();
 }
 
-std::int32_t devices_at(const JobState& job, std::int32_t replicas) {
-  return replicas * job.row.demand.devices + job.row.rest_devices;
+std::int64_t devices_at(const JobState& job, std::int32_t replicas) {
+  return std::int64_t{replicas} * job.row.demand.devices + job.row.rest_devices;
 }
 
 // Devices that the grants accepted so far add under each quota: one plan may name many jobs of it.
-using Promised = std::vector<std::int32_t>;
+using Promised = std::vector<std::int64_t>;
 
-bool quota_allows(const State& state, const JobState& job, std::int32_t devices, Promised& more) {
-  const std::int32_t added = std::max(0, devices - job.row.devices_held);
+bool quota_allows(const State& state, const JobState& job, std::int64_t devices, Promised& more) {
+  const std::int64_t added = std::max<std::int64_t>(0, devices - job.row.devices_held);
   for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace})
     if (quota != UINT32_MAX && added > 0 &&
         state.quotas[quota].held + more[quota] + added > state.quotas[quota].quota.devices)
@@ -93,6 +93,18 @@ std::optional<Ignored> refuse_by_phase(const JobState& job, std::int32_t replica
   return up || claimed ? std::nullopt : std::optional(Ignored::NotInThisPhase);
 }
 
+// What no plan for this cluster says: nodes that it does not have, or more devices than it has. A job
+// that runs would be drained before that is found (rules 3).
+bool is_absurd(const State& state, const JobState& job, const Accepted& grant) {
+  if (state.settings.rules < 3 || !job.row.holds) return false;
+  const auto is_unknown = [&](const NodeCount& n) {
+    return n.node.index() >= state.ledger.node_count();
+  };
+  return std::any_of(grant.nodes.begin(), grant.nodes.end(), is_unknown) ||
+         grant.replicas * job.row.demand.thousandths() >
+             (state.ledger.devices_usable() + job.row.devices_held) * 1000;
+}
+
 // Why the grant cannot be carried out; empty where it can. Clips the replicas to the bounds.
 std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, Promised& more) {
   const JobRow& row = job.row;
@@ -111,6 +123,8 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, 
     grant.replicas = row.max_replicas;
     step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
   }
+  if (grant.replicas > row.replicas || !grant.nodes.empty())
+    if (is_absurd(step.state, job, grant)) return Ignored::DoesNotFit;
   if (!quota_allows(step.state, job, devices_at(job, grant.replicas), more))
     return Ignored::OverQuota;
   return std::nullopt;

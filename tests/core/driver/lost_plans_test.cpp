@@ -179,7 +179,7 @@ TEST_F(LostPlans, WhatRunsIsKeptAndThoseWhoWaitAreToldWhy) {
       controller_.state().job(JobId{0}).row.holds ? controller_.digest() : Digest{};
   policy_.does = Does::Throws;
   world_.submit(5, job("waits"));
-  run_to(8);
+  run_to(7);
   const State& state = controller_.state();
   EXPECT_EQ(state.job(JobId{0}).row.replicas, 2);
   EXPECT_NE(before, Digest{});

@@ -22,7 +22,7 @@ using orrery::tests::JobBuilder;
 using orrery::tests::nodes_of;
 using testing::HasSubstr;
 
-constexpr Bytes kMemory{std::int64_t{1} << 30};
+constexpr Bytes kMemory{300 << 20};
 
 /// Rings when an answer is there.
 class Bell {
