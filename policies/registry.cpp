@@ -1,11 +1,16 @@
 #include "policies/registry.hpp"
 
+#include <utility>
+
 #include "policies/easy.hpp"
 #include "policies/fifo.hpp"
 #include "policies/fit.hpp"
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
+#include "policies/sjf.hpp"
+#include "policies/solver/program.hpp"
+#include "policies/srsf.hpp"
 #include "policies/srtf.hpp"
 #include "policies/tiresias.hpp"
 
@@ -65,18 +70,68 @@ constexpr ParameterRow kFitParameters[] = {
 
 constexpr ParameterRow kTiresiasParameters[] = {
     {"threshold",
-     ParameterType::Integer,
+     ParameterType::List,
      "device-seconds",
      "57600",
      "1",
      "",
-     "service that moves a job to the second queue"},
+     "service that moves a job to the next queue, rising; one makes two queues"},
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+    {"promote_after",
+     ParameterType::Number,
+     "times as long as it ran",
+     "0",
+     "0",
+     "",
+     "how long a job must wait to go back to the first queue; 0: it never does"},
+    {"services",
+     ParameterType::List,
+     "device-seconds",
+     "",
+     "1",
+     "",
+     "what jobs are known to take in all: queues are ordered by the Gittins index; empty: by "
+     "entry"},
+    {"service_step",
+     ParameterType::Integer,
+     "device-seconds",
+     "0",
+     "0",
+     "",
+     "fixed step of the index, as in the published simulator; 0: the best of all"},
 };
 
 constexpr ParameterRow kOptimusParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
 };
+
+/// The list as whole numbers, which must rise; empty where they do not.
+std::vector<std::int64_t> rising(const std::vector<double>& list) {
+  std::vector<std::int64_t> whole;
+  for (const double each : list) {
+    const auto number = static_cast<std::int64_t>(each);
+    if (each > 9e15 || (!whole.empty() && number <= whole.back())) return {};
+    whole.push_back(number);
+  }
+  return whole;
+}
+
+Made made_tiresias(const ParameterValues& values) {
+  TiresiasParameters parameters;
+  parameters.thresholds_device_s = rising(values.list("threshold"));
+  if (parameters.thresholds_device_s.empty())
+    return Error{ErrorCode::InvalidInput,
+                 {},
+                 0,
+                 "policy.threshold",
+                 "does not rise, one or more numbers from small to large are needed; the default "
+                 "is 57600"};
+  parameters.period = values.duration("period");
+  parameters.promote_after = values.number("promote_after");
+  parameters.gittins =
+      GittinsTable(values.list("services"), static_cast<double>(values.integer("service_step")));
+  return made<Tiresias>(std::move(parameters));
+}
 
 std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
   if (arguments.profiles == nullptr) return std::make_unique<LinearEstimates>();
@@ -112,11 +167,10 @@ constexpr PolicyRow kRows[] = {
        return made<Fit>(Fit::Options{values.duration("period"), values.number("gain_min")});
      }},
     {"tiresias",
-     "two queues by attained service, each in order of arrival",
+     "queues by attained service, each in order of entry or by Gittins index",
      kTiresiasParameters,
      [](const ParameterValues& values, const PolicyArguments&) -> Made {
-       return made<Tiresias>(
-           TiresiasParameters{values.integer("threshold"), values.duration("period")});
+       return made_tiresias(values);
      }},
     {"optimus",
      "one more replica to the job that gains most time by it",
@@ -125,11 +179,21 @@ constexpr PolicyRow kRows[] = {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
      }},
+    {"srsf",
+     "shortest remaining time times devices first, preemptive",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Srsf>(); }},
+    {"sjf",
+     "shortest stated run time first; what runs goes on",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Sjf>(); }},
 };
 
 }  // namespace
 
 std::span<const PolicyRow> rows() { return kRows; }
+
+bool is_available(const PolicyRow& row) { return !row.needs_solver || solver::is_available(); }
 
 const PolicyRow* find_row(std::string_view name) {
   for (const PolicyRow& row : kRows)
@@ -140,7 +204,7 @@ const PolicyRow* find_row(std::string_view name) {
 std::string brief_value(const ParameterRow& parameter) {
   // A quantum is longer than a start and a checkpoint, or no job would ever get on.
   static constexpr std::pair<std::string_view, const char*> kBrief[]{
-      {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600"}};
+      {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600,3000"}, {"promote_after", "1"}};
   for (const auto& [name, value] : kBrief)
     if (parameter.name == name) return value;
   // Any other time that storms would not live to see.
@@ -160,6 +224,15 @@ Made make_policy(std::string_view name, const PolicyArguments& arguments) {
                  "policy",
                  "is \"" + std::string(name) + "\", one of " + known + " is needed; choose one"};
   }
+  if (!is_available(*row))
+    return Error{ErrorCode::Unavailable,
+                 {},
+                 0,
+                 "policy",
+                 "is \"" + std::string(name) +
+                     "\", which needs a solver of linear programs, and this program was built "
+                     "without one; install coinor-libcbc-dev and build again, or choose another "
+                     "policy"};
   Result<ParameterValues> values = read_parameters(*row, arguments.parameters);
   if (!values) return values.errors();
   return row->make(*values, arguments);

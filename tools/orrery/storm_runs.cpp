@@ -1,7 +1,6 @@
 #include "tools/orrery/storm_runs.hpp"
 
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "policies/registry.hpp"
