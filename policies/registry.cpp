@@ -6,6 +6,7 @@
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
+#include "policies/pollux.hpp"
 #include "policies/srtf.hpp"
 #include "policies/tiresias.hpp"
 
@@ -78,6 +79,52 @@ constexpr ParameterRow kOptimusParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
 };
 
+constexpr ParameterRow kPolluxParameters[] = {
+    {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+    {"restart",
+     ParameterType::Duration,
+     "",
+     "30s",
+     "0s",
+     "",
+     "what a change of its allocation costs a job"},
+    {"fairness",
+     ParameterType::Number,
+     "",
+     "-1",
+     "-10",
+     "1",
+     "power of the mean of speedups: 1 the sum, 0 the geometric mean, below that fairer"},
+    {"avoid_interference",
+     ParameterType::Flag,
+     "",
+     "true",
+     "",
+     "",
+     "two jobs that are on several nodes each share no node"},
+    {"population", ParameterType::Integer, "", "100", "2", "1000", "allocations bred at a time"},
+    {"generations", ParameterType::Integer, "", "100", "1", "10000", "how often, at most"},
+    {"patience",
+     ParameterType::Integer,
+     "generations",
+     "20",
+     "1",
+     "10000",
+     "without a better allocation end the search"},
+};
+
+PolluxParameters pollux_parameters(const ParameterValues& values) {
+  PolluxParameters out;
+  out.period = values.duration("period");
+  out.restart = values.duration("restart");
+  out.search.fairness = values.number("fairness");
+  out.search.avoid_interference = values.flag("avoid_interference");
+  out.search.population = static_cast<std::int32_t>(values.integer("population"));
+  out.search.generations = static_cast<std::int32_t>(values.integer("generations"));
+  out.search.patience = static_cast<std::int32_t>(values.integer("patience"));
+  return out;
+}
+
 std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
   if (arguments.profiles == nullptr) return std::make_unique<LinearEstimates>();
   return std::make_unique<PolluxEstimates>(arguments.profiles, arguments.devices_per_node);
@@ -124,6 +171,12 @@ constexpr PolicyRow kRows[] = {
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
+     }},
+    {"pollux",
+     "sizes and places elastic jobs for the greatest mean goodput, by genetic search",
+     kPolluxParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made<Pollux>(pollux_parameters(values), arguments.seed);
      }},
 };
 

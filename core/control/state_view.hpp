@@ -32,6 +32,10 @@ class StateView final : public ClusterView {
 
   const JobRow& row(JobId id) const override { return state_.job(id).row; }
 
+  std::span<const ProfilingSeries> profilings(JobId id) const override {
+    return *state_.job(id).profilings;
+  }
+
   bool is_live(JobId id) const override {
     const JobState* job = state_.find(id);
     return job != nullptr && !is_final(job->row.phase);

@@ -24,6 +24,7 @@ struct ModelJob {
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
   RarePart<std::optional<Duration>> ready_after;   ///< In place of the world's start time.
   const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
+  bool reports_training = false;  ///< With timing `pollux`: step times and gradients, each tick.
 };
 
 /// Jobs in the order of their submission, each made when asked for.
