@@ -7,6 +7,7 @@
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
 #include "policies/pollux.hpp"
+#include "policies/solver/program.hpp"
 #include "policies/srtf.hpp"
 #include "policies/tiresias.hpp"
 
@@ -184,6 +185,8 @@ constexpr PolicyRow kRows[] = {
 
 std::span<const PolicyRow> rows() { return kRows; }
 
+bool is_available(const PolicyRow& row) { return !row.needs_solver || solver::is_available(); }
+
 const PolicyRow* find_row(std::string_view name) {
   for (const PolicyRow& row : kRows)
     if (row.name == name) return &row;
@@ -201,6 +204,15 @@ Made make_policy(std::string_view name, const PolicyArguments& arguments) {
                  "policy",
                  "is \"" + std::string(name) + "\", one of " + known + " is needed; choose one"};
   }
+  if (!is_available(*row))
+    return Error{ErrorCode::Unavailable,
+                 {},
+                 0,
+                 "policy",
+                 "is \"" + std::string(name) +
+                     "\", which needs a solver of linear programs, and this program was built "
+                     "without one; install coinor-libcbc-dev and build again, or choose another "
+                     "policy"};
   Result<ParameterValues> values = read_parameters(*row, arguments.parameters);
   if (!values) return values.errors();
   return row->make(*values, arguments);
