@@ -1,6 +1,7 @@
 #include "policies/pollux.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "policies/changes.hpp"
@@ -73,7 +74,9 @@ class Pollux::ModelSpeedups final : public Speedups {
 };
 
 Pollux::Pollux(const PolluxParameters& parameters, std::uint64_t seed)
-    : parameters_(parameters), random_(Random::stream(seed, "pollux")) {}
+    : parameters_(parameters),
+      random_(Random::stream(seed, "pollux")),
+      autoscaler_(parameters.autoscale) {}
 
 Triggers Pollux::triggers() const {
   return {
@@ -327,6 +330,74 @@ void Pollux::propose(const ClusterView& view,
   }
 }
 
+// --- nodes in use ---
+
+namespace {
+
+std::int32_t usable_nodes(const SearchProblem& problem) {
+  return static_cast<std::int32_t>(
+      std::count_if(problem.devices.begin(), problem.devices.end(), [](auto d) { return d > 0; }));
+}
+
+/// The problem on its first nodes that have devices.
+SearchProblem on_first_nodes(SearchProblem problem, std::int32_t nodes) {
+  for (std::size_t node = 0; node < problem.nodes(); ++node) {
+    if (problem.devices[node] == 0 || nodes-- > 0) continue;
+    problem.devices[node] = 0;
+    for (SearchRow& row : problem.rows) row.room[node] = 0;
+  }
+  return problem;
+}
+
+}  // namespace
+
+SearchResult Pollux::search_within(const std::vector<JobId>& rows,
+                                   const SearchProblem& whole,
+                                   std::int32_t nodes,
+                                   SearchProblem& problem) {
+  problem = on_first_nodes(whole, nodes);
+  ModelSpeedups speedups(models_, rows, problem);
+  std::vector<AllocationMatrix> starts = remembered(rows, problem.nodes());
+  add_packed(problem, starts);
+  return search_allocations(problem, speedups, parameters_.search, starts, random_);
+}
+
+/// The sum of speedups against one device each, over the devices of the problem.
+double Pollux::utility_of(const std::vector<JobId>& rows,
+                          const SearchProblem& problem,
+                          const AllocationMatrix& state) {
+  ModelSpeedups speedups(models_, rows, problem);
+  double sum = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    ReplicaSpread spread{0, 0};
+    for (std::size_t node = 0; node < problem.nodes(); ++node) {
+      const std::uint8_t replicas = state[row * problem.nodes() + node];
+      spread.nodes += replicas > 0;
+      spread.replicas += replicas;
+    }
+    const double one = speedups.at(row, {1, 1});
+    if (spread.replicas > 0 && one > 0)
+      sum += speedups.at(row, spread) / one * problem.rows[row].devices_each;
+  }
+  return sum / static_cast<double>(problem.devices_in_all());
+}
+
+/// Sets how many nodes are used from now on.
+void Pollux::choose_nodes(const std::vector<JobId>& rows, const SearchProblem& whole) {
+  const std::int32_t all = usable_nodes(whole);
+  if (!autoscaler_.is_on(all)) {
+    nodes_used_ = 0;
+    return;
+  }
+  const std::int32_t used = nodes_used_ > 0 ? std::min(nodes_used_, all) : all;
+  const double utility = utility_of(rows, on_first_nodes(whole, used), whole.current);
+  nodes_used_ = autoscaler_.next(utility, used, all, [&](std::int32_t nodes) {
+    SearchProblem problem;
+    const SearchResult found = search_within(rows, whole, nodes, problem);
+    return utility_of(rows, problem, found.best);
+  });
+}
+
 Plan Pollux::optimize(const ClusterView& view) {
   const std::int64_t cycle = view.now().ns / parameters_.period.ns;
   if (cycle == cycle_) return {};
@@ -337,12 +408,12 @@ Plan Pollux::optimize(const ClusterView& view) {
   start_gangs(view, jobs, gangs_to_start(view, jobs), plan);
   const std::vector<JobId> rows = rows_in_order(view, jobs);
   if (rows.empty()) return plan;
-  const SearchProblem problem = problem_for(view, rows);
-  if (problem.devices_in_all() == 0) return plan;
-  ModelSpeedups speedups(models_, rows, problem);
-  std::vector<AllocationMatrix> starts = remembered(rows, problem.nodes());
-  add_packed(problem, starts);
-  SearchResult found = search_allocations(problem, speedups, parameters_.search, starts, random_);
+  const SearchProblem whole = problem_for(view, rows);
+  if (whole.devices_in_all() == 0) return plan;
+  choose_nodes(rows, whole);
+  SearchProblem problem;
+  SearchResult found =
+      search_within(rows, whole, nodes_used_ > 0 ? nodes_used_ : usable_nodes(whole), problem);
   front_rows_ = rows;
   front_nodes_ = problem.nodes();
   front_ = std::move(found.front);
@@ -379,6 +450,8 @@ void Pollux::save(ByteWriter& out) const {
   out.varint(front_nodes_);
   out.varint(front_.size());
   for (const AllocationMatrix& state : front_) out.raw(std::as_bytes(std::span(state)));
+  out.varint(static_cast<std::uint64_t>(nodes_used_));
+  autoscaler_.save(out);
 }
 
 void Pollux::load_model(ByteReader& in) {
@@ -419,6 +492,8 @@ void Pollux::load(ByteReader& in) {
     AllocationMatrix& state = front_.emplace_back();
     for (const std::byte cell : bytes) state.push_back(static_cast<std::uint8_t>(cell));
   }
+  nodes_used_ = static_cast<std::int32_t>(in.varint());
+  autoscaler_.load(in);
   if (!in.ok()) front_.clear();
 }
 

@@ -10,6 +10,7 @@
 #include "core/models/goodput_table.hpp"
 #include "core/models/throughput_profile.hpp"
 #include "core/plan/policy.hpp"
+#include "policies/pollux_autoscale.hpp"
 #include "policies/pollux_search.hpp"
 
 namespace orrery::policies {
@@ -18,6 +19,7 @@ struct PolluxParameters {
   Duration period = Duration::seconds(60);   ///< Of the cycle, above zero.
   Duration restart = Duration::seconds(30);  ///< What a change of a job's allocation costs it.
   SearchOptions search;
+  AutoscaleOptions autoscale;
 };
 
 /// Sizes and places every elastic job anew each cycle, so that the generalised mean of their
@@ -28,6 +30,9 @@ struct PolluxParameters {
 /// No job gets more than twice the replicas that it has had before. A job whose allocation changes
 /// counts for less, the younger it is and the more often it was restarted. Two jobs on several
 /// nodes each share no node.
+///
+/// With `autoscale.nodes_min`, only the first nodes are used, as many as the utility of the cluster
+/// asks for; the others are left without jobs, for whoever runs the cluster to take away.
 ///
 /// (Qiao et al., OSDI 2021, and its artifact.) Priorities come before attained service where two
 /// jobs collide. Fixed jobs, and those that the search has no numbers for (several roles, parts of
@@ -86,6 +91,15 @@ class Pollux : public Policy {
                Plan& plan);
   void load_model(ByteReader& in);
 
+  SearchResult search_within(const std::vector<JobId>& rows,
+                             const SearchProblem& whole,
+                             std::int32_t nodes,
+                             SearchProblem& problem);
+  double utility_of(const std::vector<JobId>& rows,
+                    const SearchProblem& problem,
+                    const AllocationMatrix& state);
+  void choose_nodes(const std::vector<JobId>& rows, const SearchProblem& whole);
+
   PolluxParameters parameters_;
   Random random_;
   std::map<JobId, Model> models_;  ///< Of live jobs that the search sizes.
@@ -93,6 +107,8 @@ class Pollux : public Policy {
   std::vector<JobId> front_rows_;  ///< Rows of the last search's front.
   std::size_t front_nodes_ = 0;    ///< Its columns.
   std::vector<AllocationMatrix> front_;
+  UtilityAutoscaler autoscaler_;
+  std::int32_t nodes_used_ = 0;  ///< 0: all.
   CapacityTrial trial_;
 };
 

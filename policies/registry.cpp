@@ -1,5 +1,7 @@
 #include "policies/registry.hpp"
 
+#include <algorithm>
+
 #include "policies/easy.hpp"
 #include "policies/fifo.hpp"
 #include "policies/fit.hpp"
@@ -112,6 +114,21 @@ constexpr ParameterRow kPolluxParameters[] = {
      "1",
      "10000",
      "without a better allocation end the search"},
+    {"nodes_min",
+     ParameterType::Integer,
+     "nodes",
+     "0",
+     "0",
+     "",
+     "least that are used where the utility varies their number; 0: all are, always"},
+    {"utility_low",
+     ParameterType::Number,
+     "",
+     "0.35",
+     "0",
+     "1",
+     "mean utility below which nodes are left unused"},
+    {"utility_high", ParameterType::Number, "", "0.65", "0", "1", "above which more are used"},
 };
 
 PolluxParameters pollux_parameters(const ParameterValues& values) {
@@ -123,6 +140,10 @@ PolluxParameters pollux_parameters(const ParameterValues& values) {
   out.search.population = static_cast<std::int32_t>(values.integer("population"));
   out.search.generations = static_cast<std::int32_t>(values.integer("generations"));
   out.search.patience = static_cast<std::int32_t>(values.integer("patience"));
+  out.autoscale.nodes_min = static_cast<std::int32_t>(
+      std::min<std::int64_t>(values.integer("nodes_min"), 1'000'000'000));
+  out.autoscale.utility_low = values.number("utility_low");
+  out.autoscale.utility_high = values.number("utility_high");
   return out;
 }
 
