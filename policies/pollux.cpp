@@ -26,6 +26,11 @@ std::int32_t gang_size(const JobView& job) {
   return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
 }
 
+/// Whether a grant cannot name all nodes of the job.
+bool is_placed_in_parts(const ClusterView& view, JobId id) {
+  return view.job(id).spec.roles.size() > 1 || view.is_seated(id);
+}
+
 /// How often the job was started anew after its first start, for whatever reason.
 double restarts_of(const JobRow& row) {
   return row.generation.value > 0 ? static_cast<double>(row.generation.value - 1) : 0;
@@ -253,6 +258,35 @@ void Pollux::start_gangs(const ClusterView& view,
   if (!given_back) give_back_all(view, jobs);
 }
 
+/// Starts these gangs alone: where the placer chooses seats itself, plans of the same cycle that name
+/// nodes would collide with it. Room comes from the jobs of the search that come last in its order;
+/// they wait for the next cycle.
+void Pollux::start_alone(const ClusterView& view,
+                         const std::vector<JobId>& jobs,
+                         const std::vector<JobId>& gangs,
+                         Plan& plan) {
+  std::vector<JobId> victims = rows_in_order(view, jobs);
+  std::erase_if(victims, [&](JobId id) { return !view.row(id).holds; });
+  // Tried in the order in which the plan is carried out: all that is taken back, then each grant.
+  for (std::size_t taken = 0;; ++taken) {
+    plan = {};
+    trial_.sync(view.capacity());
+    for (std::size_t i = 0; i < taken; ++i) {
+      const JobId victim = victims[victims.size() - 1 - i];
+      give_back(view, view.job(victim), trial_);
+      plan.preempt(victim);
+    }
+    bool all = true;
+    for (const JobId id : gangs) {
+      const JobView job = view.job(id);
+      const bool started = try_start(view, job, gang_size(job), trial_);
+      if (started) plan.grant(id, gang_size(job));
+      all = all && started;
+    }
+    if (all || taken == victims.size()) return;
+  }
+}
+
 /// States to start from beside those that are remembered, where a job waits that single steps of
 /// the search hardly start: the waiting jobs at their minimum on what is free, and every job at its
 /// minimum.
@@ -405,7 +439,12 @@ Plan Pollux::optimize(const ClusterView& view) {
   const std::vector<JobId> jobs = jobs_in_order(view);
   learn(view, jobs);
   Plan plan;
-  start_gangs(view, jobs, gangs_to_start(view, jobs), plan);
+  const std::vector<JobId> gangs = gangs_to_start(view, jobs);
+  if (std::any_of(gangs.begin(), gangs.end(), [&](JobId id) { return is_placed_in_parts(view, id); })) {
+    start_alone(view, jobs, gangs, plan);
+    return plan;
+  }
+  start_gangs(view, jobs, gangs, plan);
   const std::vector<JobId> rows = rows_in_order(view, jobs);
   if (rows.empty()) return plan;
   const SearchProblem whole = problem_for(view, rows);

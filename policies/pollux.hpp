@@ -79,6 +79,10 @@ class Pollux : public Policy {
                    const std::vector<JobId>& jobs,
                    const std::vector<JobId>& gangs,
                    Plan& plan);
+  void start_alone(const ClusterView& view,
+                   const std::vector<JobId>& jobs,
+                   const std::vector<JobId>& gangs,
+                   Plan& plan);
   std::vector<JobId> rows_in_order(const ClusterView& view, const std::vector<JobId>& jobs) const;
   SearchProblem problem_for(const ClusterView& view, const std::vector<JobId>& rows) const;
   SearchRow row_for(const ClusterView& view, const JobView& job) const;
