@@ -174,6 +174,9 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     Result<Trace> trace = load_trace(scenario, *from, out.account_);
     if (!trace) return trace.errors();
     out.trace_ = std::move(*trace);
+    Result<std::shared_ptr<const DeviceSpeeds>> speeds = load_speeds(scenario, *from);
+    if (!speeds) return speeds.errors();
+    out.speeds_ = std::move(*speeds);
   }
   Result<ImportedWorkload> imported = ImportedWorkload::load(scenario, out.account_);
   if (!imported) return imported.errors();
@@ -218,7 +221,7 @@ std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario) const 
   if (std::holds_alternative<PolluxWorkload>(scenario.workload)) {
     other = std::make_unique<PolluxSource>(scenario, submissions_, *profiles_);
   } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
-    other = play_trace(scenario, *from, trace_);
+    other = play_trace(scenario, *from, trace_, speeds_.get());
   } else if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload)) {
     other = std::make_unique<GeneratedSource>(scenario, *generator);
   } else if (imported_.any()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/models/device_speeds.hpp"
 #include "core/models/pollux_application.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/model_job.hpp"
@@ -47,8 +48,13 @@ class LoadedWorkload {
   /// Measured applications by name; empty but for a Pollux workload. Policies may consult them.
   std::shared_ptr<const PolluxProfiles> profiles() const { return profiles_; }
 
+  /// Measured speeds of the jobs on each model of device; null but for a trace that names such a
+  /// table. Policies may consult them.
+  std::shared_ptr<const DeviceSpeeds> speeds() const { return speeds_; }
+
  private:
   std::shared_ptr<const PolluxProfiles> profiles_;
+  std::shared_ptr<const DeviceSpeeds> speeds_;
   std::vector<PolluxSubmission> submissions_;
   Trace trace_;
   ImportedWorkload imported_;

@@ -119,7 +119,8 @@ Result<RecomputeReport> recomputed(StateStore& store,
   const std::string name = recorded_policy.substr(0, recorded_policy.find('/'));
   const Status chosen = choose_policy(loaded->scenario, name, "the journal");
   if (!chosen) return chosen.errors();
-  const auto policy = fresh_policy(loaded->scenario, loaded->workload.profiles());
+  const auto policy =
+      fresh_policy(loaded->scenario, loaded->workload.profiles(), loaded->workload.speeds());
   if (!policy) return policy.errors();
   return recompute(store, **policy);
 }

@@ -31,7 +31,8 @@ Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
     const Status chosen = choose_policy(loaded->scenario, *policy, "--policy");
     if (!chosen) return chosen.errors();
   }
-  const auto policy = fresh_policy(loaded->scenario, loaded->workload.profiles());
+  const auto policy =
+      fresh_policy(loaded->scenario, loaded->workload.profiles(), loaded->workload.speeds());
   if (!policy) return policy.errors();
   return loaded;
 }
