@@ -52,11 +52,14 @@ bool Gavel::epoch_has_ended(const ClusterView& view) const {
          });
 }
 
-bool Gavel::round_is_over(const ClusterView& view) const {
-  const bool any_runs = std::any_of(running_.begin(), running_.end(), [&](const RoundChoice& each) {
+bool Gavel::is_idle(const ClusterView& view) const {
+  return std::none_of(running_.begin(), running_.end(), [&](const RoundChoice& each) {
     return view.is_live(each.job) && view.row(each.job).holds;
   });
-  if (!any_runs || epoch_has_ended(view)) return true;
+}
+
+bool Gavel::round_is_over(const ClusterView& view) const {
+  if (is_idle(view) || epoch_has_ended(view)) return true;
   const std::int64_t round = options_.rounds.round.ns;
   if (epochs_end_rounds_) return (view.now() - round_start_).ns >= round;
   return view.now().ns / round > round_start_.ns / round;
@@ -243,13 +246,14 @@ void Gavel::place(const ClusterView& view,
 Plan Gavel::optimize(const ClusterView& view) {
   Plan plan;
   if (!round_is_over(view)) return plan;
+  const bool idle = is_idle(view);
   close_round(view);
   round_start_ = view.now();
   const std::vector<Type> types = types_of(view);
   std::vector<RoundJob> jobs;
   for (const JobId id : candidates(view)) jobs.push_back(round_job(view, id, types));
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
-  if (accounts_.update(view.now(), jobs, types.size()))
+  if (accounts_.update(view.now(), jobs, types.size()) || (idle && accounts_.changed()))
     accounts_.set_shares(view.now(), jobs, compute_shares(view, jobs, types));
   std::vector<double> devices;
   for (const Type& type : types) devices.push_back(static_cast<double>(type.thousandths) / 1000);

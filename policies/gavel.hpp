@@ -76,6 +76,7 @@ class Gavel : public Policy {
     double speed = 0;  ///< and its isolated speed then.
   };
 
+  bool is_idle(const ClusterView& view) const;
   bool round_is_over(const ClusterView& view) const;
   bool epoch_has_ended(const ClusterView& view) const;
   void close_round(const ClusterView& view);

@@ -55,6 +55,10 @@ class RoundAccounts {
   /// shall be computed anew now.
   bool update(Instant now, std::span<const RoundJob> jobs, std::size_t types);
 
+  /// Whether jobs have come or gone since shares were computed: where nothing runs, nobody need
+  /// wait for `reset`.
+  bool changed() const { return changed_; }
+
   /// The shares that `update` asked for, of the same jobs: [job][type].
   void set_shares(Instant now,
                   std::span<const RoundJob> jobs,
