@@ -14,6 +14,7 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/result.hpp"
 #include "core/base/units.hpp"
+#include "core/models/device_speeds.hpp"
 #include "core/models/pollux_application.hpp"
 #include "core/plan/policy.hpp"
 
@@ -49,6 +50,9 @@ struct PolicyArguments {
   std::uint64_t seed = 0;  ///< For policies that draw random numbers.
   /// Throughput models by `JobSpec::profile`; null: jobs are taken to speed up in proportion.
   std::shared_ptr<const PolluxProfiles> profiles;
+  /// Measured speeds by `JobSpec::profile` on each model of device; null: none are known.
+  std::shared_ptr<const DeviceSpeeds> speeds;
+  std::string speeds_of;     ///< The model of that table that stated run times are of.
   int devices_per_node = 1;  ///< How densely policies may think replicas packed, at least 1.
 };
 

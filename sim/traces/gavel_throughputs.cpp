@@ -122,28 +122,6 @@ class TableHandler : public TraceJsonHandler {
 
 }  // namespace
 
-std::optional<double> GavelThroughputs::steps_per_second(std::string_view model,
-                                                         std::string_view job_type,
-                                                         int gpus) const {
-  const auto table = models_.find(model);
-  if (table == models_.end()) return std::nullopt;
-  const auto entry = table->second.find(Job(job_type, gpus));
-  if (entry == table->second.end() || entry->second <= 0) return std::nullopt;
-  return entry->second;
-}
-
-std::map<std::string, std::size_t> GavelThroughputs::sizes() const {
-  std::map<std::string, std::size_t> out;
-  for (const auto& [model, jobs] : models_) out[model] = jobs.size();
-  return out;
-}
-
-std::string GavelThroughputs::model_names() const {
-  std::string out;
-  for (const auto& [model, jobs] : models_) out += (out.empty() ? "" : ", ") + model;
-  return out;
-}
-
 bool looks_like_gavel_throughputs(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{' &&

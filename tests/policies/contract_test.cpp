@@ -17,9 +17,10 @@ using ::testing::StartsWith;
 
 class Contract : public ::testing::TestWithParam<std::string_view> {};
 
-// Tiresias and Optimus size one role as their sources do, and leave quotas to the allocator.
+// They size one role as their sources do, and leave quotas to the allocator.
 testing::ContractScope scope_of(std::string_view name) {
-  const bool narrow = name == "tiresias" || name == "optimus";
+  const bool narrow =
+      name == "tiresias" || name == "optimus" || name == "themis" || name.starts_with("gavel_");
   return {.several_roles = !narrow, .quotas = !narrow};
 }
 

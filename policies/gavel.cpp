@@ -1,0 +1,310 @@
+#include "policies/gavel.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/models/speed_estimates.hpp"
+#include "policies/changes.hpp"
+#include "policies/gang_trial.hpp"
+
+namespace orrery::policies {
+namespace {
+
+/// The rigid size within what the job's user has asked for since.
+std::int32_t size_of(const JobView& job) {
+  if (job.row.holds) return job.row.replicas;
+  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
+}
+
+std::int64_t thousandths_of(const JobView& job) { return job.row.thousandths_at(size_of(job)); }
+
+DeviceModelId model_of(const ClusterView& view, NodeId node) {
+  return view.capacity().at(node).model;
+}
+
+/// Whether a round may give and take the job's devices.
+bool is_shared(const JobRow& row) { return row.holds ? may_be_taken_from(row) : waits(row); }
+
+bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_devices > 0; }
+
+bool tells_types_apart(SharingRule rule) {
+  return rule != SharingRule::MaxMinTypeBlind && rule != SharingRule::Isolated;
+}
+
+}  // namespace
+
+Gavel::Gavel(Options options)
+    : options_(std::move(options)),
+      accounts_(options_.rounds),
+      random_(Random::stream(options_.seed, "gavel")) {}
+
+Triggers Gavel::triggers() const { return {.submission = true, .period = options_.rounds.round}; }
+
+Plan Gavel::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+
+// --- rounds ---
+
+bool Gavel::epoch_has_ended(const ClusterView& view) const {
+  return view.now() > round_start_ &&
+         std::any_of(view.holding().begin(), view.holding().end(), [&](JobId id) {
+           const ProgressView& progress = view.row(id).progress;
+           return progress.epoch > 0 && progress.as_of == view.now();
+         });
+}
+
+bool Gavel::round_is_over(const ClusterView& view) const {
+  const bool any_runs = std::any_of(running_.begin(), running_.end(), [&](const RoundChoice& each) {
+    return view.is_live(each.job) && view.row(each.job).holds;
+  });
+  if (!any_runs || epoch_has_ended(view)) return true;
+  const std::int64_t round = options_.rounds.round.ns;
+  if (epochs_end_rounds_) return (view.now() - round_start_).ns >= round;
+  return view.now().ns / round > round_start_.ns / round;
+}
+
+void Gavel::close_round(const ClusterView& view) {
+  epochs_end_rounds_ = epochs_end_rounds_ || epoch_has_ended(view);
+  const double seconds = (view.now() - round_start_).in_seconds();
+  for (const RoundChoice& each : running_) accounts_.add_time(each.job, each.type, seconds);
+  running_.clear();
+}
+
+// --- what is there ---
+
+std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
+  std::vector<Type> types;
+  const auto type_of = [&](DeviceModelId model) -> Type& {
+    const auto found = std::find_if(
+        types.begin(), types.end(), [&](const Type& type) { return type.model == model; });
+    return found != types.end() ? *found : types.emplace_back(Type{model, {}, 0});
+  };
+  const FreeIndex& capacity = view.capacity();
+  for (std::uint32_t n = 0; n < capacity.size(); ++n) {
+    const NodeFree& node = capacity.at(NodeId{n});
+    if (!node.model.is_none() && node.usable) type_of(node.model).thousandths += node.thousandths();
+  }
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    if (!is_shared(job.row)) continue;
+    for (const NodeCount& n : job.nodes)
+      if (const NodeFree& node = capacity.at(n.node); node.usable && !node.model.is_none())
+        type_of(node.model).thousandths += job.row.demand.thousandths() * n.replicas;
+  }
+  std::sort(
+      types.begin(), types.end(), [](const Type& a, const Type& b) { return a.model < b.model; });
+  if (options_.speeds != nullptr)
+    for (const auto& [name, entries] : options_.speeds->sizes())
+      for (Type& type : types)
+        if (view.model_named(name) == type.model) type.name = name;
+  return types;
+}
+
+std::vector<JobId> Gavel::candidates(const ClusterView& view) const {
+  std::vector<JobId> jobs;
+  for (const JobId id : jobs_in_order(view)) {
+    const JobRow& row = view.row(id);
+    if (has_devices(row) && !(row.holds && row.is_fixed())) jobs.push_back(id);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+double Gavel::speed_on(const JobView& job, const Type& type) const {
+  const Demand& demand = job.row.demand;
+  if (!demand.model.is_none() && demand.model != type.model) return 0;
+  if (options_.speeds == nullptr || !options_.speeds->has_kind(*job.spec.profile)) return 1;
+  return options_.speeds
+      ->steps_per_second(type.name, *job.spec.profile, size_of(job) * demand.devices)
+      .value_or(0);
+}
+
+double Gavel::steps_left(const JobView& job, Instant now) const {
+  const ProgressView& progress = job.row.progress;
+  if (options_.speeds != nullptr && options_.speeds->has_kind(*job.spec.profile)) {
+    const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
+    const auto speed = options_.speeds->steps_per_second(
+        options_.speeds_of, *job.spec.profile, size_of(job) * job.row.demand.devices);
+    if (speed && job.spec.estimate_source != EstimateSource::None)
+      return std::max(job.spec.estimate.in_seconds() * *speed - done, 1.0);
+  }
+  return LinearEstimates().iterations_left(job.spec, job.row) / size_of(job);
+}
+
+RoundJob Gavel::round_job(const ClusterView& view, JobId id, const std::vector<Type>& types) const {
+  const JobView job = view.job(id);
+  RoundJob out{id, static_cast<double>(thousandths_of(job)) / 1000, {}, job.row.priority};
+  const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+  const bool may_run = is_shared(job.row) && (job.row.holds || view.quota_allows(id, devices));
+  for (const Type& type : types) out.speed.push_back(may_run ? speed_on(job, type) : 0);
+  return out;
+}
+
+// --- shares ---
+
+Shares Gavel::compute_shares(const ClusterView& view,
+                             const std::vector<RoundJob>& jobs,
+                             const std::vector<Type>& types) {
+  Sharing sharing;
+  for (const Type& type : types)
+    sharing.devices.push_back(static_cast<double>(type.thousandths) / 1000);
+  for (const RoundJob& each : jobs) {
+    const JobView job = view.job(each.id);
+    SharingJob shared;
+    shared.devices = each.devices;
+    shared.speed = each.speed;
+    shared.left = steps_left(job, view.now());
+    shared.age_s = (view.now() - job.row.submitted).in_seconds();
+    Isolated& alone = isolated_[each.id];
+    if (alone.speed > 0) alone.seconds += std::max(alone.left - shared.left, 0.0) / alone.speed;
+    alone.left = shared.left;
+    shared.isolated_s = alone.seconds;
+    sharing.jobs.push_back(std::move(shared));
+  }
+  const Shares isolated = isolated_shares(sharing);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    isolated_[jobs[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
+  switch (options_.rule) {
+    case SharingRule::Fifo:
+      return fifo_shares(sharing);
+    case SharingRule::MaxMin:
+      return max_min_shares(sharing, true);
+    case SharingRule::MaxMinTypeBlind:
+      return max_min_shares(sharing, false);
+    case SharingRule::MaxSum:
+      return max_sum_shares(sharing);
+    case SharingRule::Makespan:
+      return makespan_shares(sharing);
+    case SharingRule::FinishTimeFair:
+      return finish_time_fair_shares(sharing);
+    case SharingRule::Isolated:
+      return isolated;
+  }
+  return isolated;
+}
+
+std::vector<std::size_t> Gavel::type_order(std::size_t types) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < types; ++i) order.push_back(i);
+  if (!tells_types_apart(options_.rule))
+    for (std::size_t i = types; i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+  return order;
+}
+
+// --- placement ---
+
+/// Grants the job its size on nodes of the type; false where they do not hold it.
+bool Gavel::place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan) {
+  const JobView job = view.job(id);
+  std::vector<NodeCount> nodes;
+  if (job.spec.roles.size() > 1 || view.is_seated(id)) {
+    if (!try_start(view, job, size_of(job), trial_, &nodes)) return false;
+  } else {
+    Demand demand = job.row.demand;
+    demand.model = type.model;
+    if (!orrery::place(view, id, demand, size_of(job), trial_, nodes)) return false;
+  }
+  grant_on(id, size_of(job), nodes, plan);
+  return true;
+}
+
+void Gavel::place(const ClusterView& view,
+                  const std::vector<RoundChoice>& chosen,
+                  const std::vector<Type>& types,
+                  Plan& plan) {
+  trial_.sync(view.capacity());
+  std::vector<RoundChoice> moving;
+  for (const RoundChoice& each : chosen) {
+    const JobView job = view.job(each.job);
+    const bool stays =
+        job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+          return model_of(view, n.node) == types[each.type].model;
+        });
+    (stays ? running_ : moving).push_back(each);
+  }
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    if (!is_shared(job.row) || !has_devices(job.row)) continue;
+    const auto is_it = [&](const RoundChoice& each) { return each.job == id; };
+    if (std::any_of(running_.begin(), running_.end(), is_it)) continue;
+    orrery::give_back(view, job, trial_);
+    if (std::none_of(moving.begin(), moving.end(), is_it)) plan.preempt(id);
+  }
+  std::stable_sort(moving.begin(), moving.end(), [&](const RoundChoice& a, const RoundChoice& b) {
+    return thousandths_of(view.job(a.job)) > thousandths_of(view.job(b.job));
+  });
+  for (const RoundChoice& each : moving) {
+    if (place_one(view, each.job, types[each.type], plan))
+      running_.push_back(each);
+    else if (view.row(each.job).holds)
+      plan.preempt(each.job);
+  }
+}
+
+Plan Gavel::optimize(const ClusterView& view) {
+  Plan plan;
+  if (!round_is_over(view)) return plan;
+  close_round(view);
+  round_start_ = view.now();
+  const std::vector<Type> types = types_of(view);
+  std::vector<RoundJob> jobs;
+  for (const JobId id : candidates(view)) jobs.push_back(round_job(view, id, types));
+  std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
+  if (accounts_.update(view.now(), jobs, types.size()))
+    accounts_.set_shares(view.now(), jobs, compute_shares(view, jobs, types));
+  std::vector<double> devices;
+  for (const Type& type : types) devices.push_back(static_cast<double>(type.thousandths) / 1000);
+  place(view, accounts_.choose(jobs, devices, type_order(types.size())), types, plan);
+  // What needs no device waits for no round.
+  for (const JobId id : jobs_in_order(view))
+    if (!view.row(id).holds && !has_devices(view.row(id)) && view.quota_allows(id, 0)) {
+      std::vector<NodeCount> nodes;
+      const JobView job = view.job(id);
+      if (try_start(view, job, size_of(job), trial_, &nodes))
+        grant_on(id, size_of(job), nodes, plan);
+    }
+  return plan;
+}
+
+// --- state ---
+
+void Gavel::save(ByteWriter& out) const {
+  accounts_.save(out);
+  for (const std::uint64_t word : random_.state()) out.u64(word);
+  out.i64(round_start_.ns);
+  out.boolean(epochs_end_rounds_);
+  out.varint(running_.size());
+  for (const RoundChoice& each : running_) {
+    out.u32(each.job.value);
+    out.varint(each.type);
+  }
+  out.varint(isolated_.size());
+  for (const auto& [job, alone] : isolated_) {
+    out.u32(job.value);
+    out.f64(alone.seconds);
+    out.f64(alone.left);
+    out.f64(alone.speed);
+  }
+}
+
+void Gavel::load(ByteReader& in) {
+  accounts_.load(in);
+  Random::State words{};
+  for (std::uint64_t& word : words) word = in.u64();
+  if (in.ok()) random_ = Random::from_state(words);
+  round_start_.ns = in.i64();
+  epochs_end_rounds_ = in.boolean();
+  running_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    const JobId job{in.u32()};
+    running_.push_back({job, static_cast<std::size_t>(in.varint())});
+  }
+  isolated_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    Isolated& alone = isolated_[JobId{in.u32()}];
+    alone.seconds = in.f64();
+    alone.left = in.f64();
+    alone.speed = in.f64();
+  }
+}
+
+}  // namespace orrery::policies
