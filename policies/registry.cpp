@@ -105,30 +105,6 @@ constexpr ParameterRow kOptimusParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
 };
 
-constexpr ParameterRow kRoundLength = {
-    "round",
-    ParameterType::Duration,
-    "",
-    "360s",
-    "1s",
-    "",
-    "how long a job holds its devices before others may get them"};
-
-constexpr ParameterRow kShareReset = {
-    "reset",
-    ParameterType::Duration,
-    "",
-    "1920s",
-    "0s",
-    "",
-    "least time between two computations of the shares, after jobs have come or gone"};
-
-constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset};
-
-constexpr ParameterRow kGavelLasParameters[] = {
-    kRoundLength,
-    kShareReset,
-    {"type_aware",
 constexpr ParameterRow kElasticFlowParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
     {"overhead",
@@ -137,24 +113,6 @@ constexpr ParameterRow kElasticFlowParameters[] = {
      "true",
      "",
      "",
-     "whether it is known how fast a job is on each type of device"},
-};
-
-/// A row's policy; its version stands in `name`.
-Made made_gavel(std::string_view name,
-                SharingRule rule,
-                const ParameterValues& values,
-                const PolicyArguments& arguments) {
-  return made<Gavel>(Gavel::Options{.name = name,
-                                    .rule = rule,
-                                    .rounds = {.round = values.duration("round"),
-                                               .reset = values.duration("reset"),
-                                               .only_shared = rule == SharingRule::Fifo},
-                                    .speeds = arguments.speeds,
-                                    .speeds_of = arguments.speeds_of,
-                                    .seed = arguments.seed});
-}
-
      "plans leave time for what starts were measured to cost"},
     {"deadline_factor",
      ParameterType::List,
@@ -191,6 +149,53 @@ Made made_tiresias(const ParameterValues& values) {
   parameters.gittins =
       GittinsTable(values.list("services"), static_cast<double>(values.integer("service_step")));
   return made<Tiresias>(std::move(parameters));
+}
+
+constexpr ParameterRow kRoundLength = {
+    "round",
+    ParameterType::Duration,
+    "",
+    "360s",
+    "1s",
+    "",
+    "how long a job holds its devices before others may get them"};
+
+constexpr ParameterRow kShareReset = {
+    "reset",
+    ParameterType::Duration,
+    "",
+    "1920s",
+    "0s",
+    "",
+    "least time between two computations of the shares, after jobs have come or gone"};
+
+constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset};
+
+constexpr ParameterRow kGavelLasParameters[] = {
+    kRoundLength,
+    kShareReset,
+    {"type_aware",
+     ParameterType::Flag,
+     "",
+     "true",
+     "",
+     "",
+     "whether it is known how fast a job is on each type of device"},
+};
+
+/// A row's policy; its version stands in `name`.
+Made made_gavel(std::string_view name,
+                SharingRule rule,
+                const ParameterValues& values,
+                const PolicyArguments& arguments) {
+  return made<Gavel>(Gavel::Options{.name = name,
+                                    .rule = rule,
+                                    .rounds = {.round = values.duration("round"),
+                                               .reset = values.duration("reset"),
+                                               .only_shared = rule == SharingRule::Fifo},
+                                    .speeds = arguments.speeds,
+                                    .speeds_of = arguments.speeds_of,
+                                    .seed = arguments.seed});
 }
 
 std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
@@ -257,6 +262,20 @@ constexpr PolicyRow kRows[] = {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
      }},
+    {"srsf",
+     "shortest remaining time times devices first, preemptive",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Srsf>(); }},
+    {"sjf",
+     "shortest stated run time first; what runs goes on",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Sjf>(); }},
+    {"elasticflow",
+     "jobs with deadlines get what they need for them, the rest makes others faster",
+     kElasticFlowParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_elasticflow(values, arguments);
+     }},
     {"gavel_las",
      "rounds of leases; every job gets the same part of what it would have of all devices",
      kGavelLasParameters,
@@ -287,27 +306,6 @@ constexpr PolicyRow kRows[] = {
      kGavelParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return made_gavel("gavel_isolated/1", SharingRule::Isolated, values, arguments);
-     }},
-    {"themis",
-     "rounds of leases; the worst ratio of a job's finish time to that in its own part is least",
-     kGavelParameters,
-     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel("themis/1", SharingRule::FinishTimeFair, values, arguments);
-     },
-     true},
-    {"srsf",
-     "shortest remaining time times devices first, preemptive",
-     {},
-     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Srsf>(); }},
-    {"sjf",
-     "shortest stated run time first; what runs goes on",
-     {},
-     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Sjf>(); }},
-    {"elasticflow",
-     "jobs with deadlines get what they need for them, the rest makes others faster",
-     kElasticFlowParameters,
-     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_elasticflow(values, arguments);
      }},
 };
 
