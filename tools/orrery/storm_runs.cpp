@@ -28,7 +28,7 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
 sim::StormReport storm_once(const scenarios::Scenario& scenario) {
   sim::StormOptions options;
   options.policy = [&scenario] {
-    auto policy = fresh_policy(scenario, nullptr);
+    auto policy = fresh_policy(scenario, {});
     invariant(policy.has_value(), "a storm's policy is registered");
     return std::move(*policy);
   };
