@@ -8,6 +8,7 @@
 #include "policies/parameters.hpp"
 #include "policies/shockwave.hpp"
 #include "policies/sia.hpp"
+#include "policies/solver/program.hpp"
 #include "policies/srtf.hpp"
 #include "policies/tiresias.hpp"
 
@@ -257,16 +258,20 @@ constexpr PolicyRow kRows[] = {
     {"shockwave",
      "rounds planned ahead, by progress and fair finish times, for jobs whose speed changes",
      kShockwaveParameters,
-     make_shockwave},
+     make_shockwave,
+     true},
     {"sia",
      "kinds of devices and sizes for all jobs together, by goodput",
      kSiaParameters,
-     make_sia},
+     make_sia,
+     true},
 };
 
 }  // namespace
 
 std::span<const PolicyRow> rows() { return kRows; }
+
+bool is_available(const PolicyRow& row) { return !row.needs_solver || solver::is_available(); }
 
 const PolicyRow* find_row(std::string_view name) {
   for (const PolicyRow& row : kRows)
@@ -285,6 +290,15 @@ Made make_policy(std::string_view name, const PolicyArguments& arguments) {
                  "policy",
                  "is \"" + std::string(name) + "\", one of " + known + " is needed; choose one"};
   }
+  if (!is_available(*row))
+    return Error{ErrorCode::Unavailable,
+                 {},
+                 0,
+                 "policy",
+                 "is \"" + std::string(name) +
+                     "\", which needs a solver of linear programs, and this program was built "
+                     "without one; install coinor-libcbc-dev and build again, or choose another "
+                     "policy"};
   Result<ParameterValues> values = read_parameters(*row, arguments.parameters);
   if (!values) return values.errors();
   return row->make(*values, arguments);

@@ -81,7 +81,12 @@ struct PolicyRow {
   std::string_view summary;
   std::span<const ParameterRow> parameters;
   Result<std::unique_ptr<Policy>> (*make)(const ParameterValues&, const PolicyArguments&);
+  bool needs_solver = false;  ///< Of linear programs: `policies/solver`.
 };
+
+/// Whether this program can make the policy: one that needs a solver can be made where the program
+/// was built with its library.
+bool is_available(const PolicyRow& row);
 
 /// All policies, in the order in which they are listed.
 std::span<const PolicyRow> rows();

@@ -323,6 +323,19 @@ WindowSchedule greedy_schedule(const std::vector<WindowJob>& jobs,
   return out;
 }
 
+/// Every job in every round, where they all fit; nothing else can be better for any of them.
+std::optional<WindowSchedule> all_fit(const std::vector<WindowJob>& jobs,
+                                      const WindowPlace& place) {
+  std::int64_t room = 0;
+  for (const WindowJob& job : jobs) room += job.room;
+  if (room > *std::min_element(place.rooms.begin(), place.rooms.end())) return std::nullopt;
+  WindowSchedule out;
+  out.path = WindowPath::AllFit;
+  out.rounds.assign(jobs.size(), static_cast<int>(place.rooms.size()));
+  out.runs.assign(jobs.size(), std::vector<std::uint8_t>(place.rooms.size(), 1));
+  return out;
+}
+
 /// The first program solved; nothing where it has no values.
 std::optional<WindowSchedule> solve_counts(const std::vector<WindowJob>& jobs,
                                            const WindowPlace& place,
@@ -378,6 +391,7 @@ WindowSchedule solve_window(const std::vector<WindowJob>& jobs,
                             const WindowSettings& settings) {
   invariant(!jobs.empty() && place.rooms.size() == static_cast<std::size_t>(settings.rounds),
             "a window has jobs and a room for each round");
+  if (auto all = all_fit(jobs, place)) return std::move(*all);
   if (!solver::is_available()) return greedy_schedule(jobs, place, settings);
   const bool possible = std::all_of(jobs.begin(), jobs.end(), [&](const WindowJob& job) {
     return rest_allowed(job, place, settings) >= 0;

@@ -43,9 +43,10 @@ struct WindowPlace {
 
 /// How a schedule came about.
 enum class WindowPath : std::uint8_t {
+  AllFit,   ///< All jobs run in all rounds: there is nothing to choose.
   Fair,     ///< All jobs keep their finish times.
   Relaxed,  ///< They cannot; jobs that are late weigh more instead.
-  Greedy,   ///< No program could be solved: the most late first.
+  Greedy,   ///< No program had values within its limits: the most late first.
 };
 
 /// Which jobs run in which rounds.
@@ -53,7 +54,7 @@ struct WindowSchedule {
   WindowPath path = WindowPath::Fair;
   std::vector<std::vector<std::uint8_t>> runs;  ///< [job][round], 0 or 1.
   std::vector<int> rounds;                      ///< Of each job, as the program chose.
-  double objective = 0;                         ///< Of the program; 0 of Greedy.
+  double objective = 0;                         ///< Of the program; 0 of AllFit and Greedy.
 };
 
 /// ln of the progress (0 to 1) by straight lines between 0, 0.2, ..., 1, with ln 1e-6 at 0.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <queue>
 
@@ -188,6 +189,52 @@ class Assigned {
   solver::Program program_{solver::Sense::Minimise};
 };
 
+/// One kind of device shared out job by job: the least cost for every number of its devices.
+/// Nothing where there are several kinds, or too many devices for the table.
+std::optional<Assignment> share_one_kind(const Market& market,
+                                         const std::vector<std::int64_t>& capacity) {
+  constexpr std::int64_t cells_max = 5'000'000;
+  std::int64_t unit = 0;
+  int kind = -1;
+  for (const std::vector<Candidate>& job : market.jobs)
+    for (const Candidate& candidate : job) {
+      if (kind >= 0 && candidate.kind != kind) return std::nullopt;
+      kind = candidate.kind;
+      unit = std::gcd(unit, candidate.gpus);
+    }
+  if (unit == 0) return std::nullopt;
+  const std::int64_t units = capacity[static_cast<std::size_t>(kind)] / unit;
+  const auto jobs = static_cast<std::int64_t>(market.jobs.size());
+  if ((units + 1) * jobs > cells_max) return std::nullopt;
+  const auto width = static_cast<std::size_t>(units + 1);
+  std::vector<double> best(width, 0);
+  std::vector<std::int16_t> taken(width * market.jobs.size(), -1);
+  for (std::size_t job = 0; job < market.jobs.size(); ++job) {
+    // From many devices to few, so that what is read is still without this job.
+    for (std::size_t left = width; left-- > 0;) {
+      double least = best[left] + market.none;
+      for (std::size_t i = 0; i < market.jobs[job].size(); ++i) {
+        const auto needed = static_cast<std::size_t>(market.jobs[job][i].gpus / unit);
+        if (needed > left) continue;
+        const double cost = best[left - needed] + market.jobs[job][i].cost;
+        if (cost >= least) continue;
+        least = cost;
+        taken[job * width + left] = static_cast<std::int16_t>(i);
+      }
+      best[left] = least;
+    }
+  }
+  Assignment out{std::vector<int>(market.jobs.size(), -1), best.back()};
+  std::size_t left = width - 1;
+  for (std::size_t job = market.jobs.size(); job-- > 0;) {
+    const int chosen = out.chosen[job] = taken[job * width + left];
+    if (chosen >= 0)
+      left -= static_cast<std::size_t>(
+          market.jobs[job][static_cast<std::size_t>(chosen)].gpus / unit);
+  }
+  return out;
+}
+
 /// Whether every job gets its cheapest candidate without anybody missing a device.
 std::optional<Assignment> all_wishes(const Market& market, std::vector<std::int64_t> left) {
   Assignment out;
@@ -242,8 +289,9 @@ SiaChoice choose_options(const std::vector<SiaJob>& jobs,
   market.none = sign * settings.unallocated;
   for (const SiaJob& job : jobs)
     market.jobs.push_back(candidates_of(job, settings, market.none));
-  SiaPath path = SiaPath::Program;
+  SiaPath path = SiaPath::Exact;
   std::optional<Assignment> best = all_wishes(market, capacity);
+  if (!best) best = share_one_kind(market, capacity);
   if (!best) {
     best = Greedy(market, capacity).run();
     bool optimal = false;

@@ -38,6 +38,7 @@ struct SiaSettings {
 
 /// How a choice came about.
 enum class SiaPath : std::uint8_t {
+  Exact,    ///< All have what is best for them, or one kind is shared out by dynamic programming.
   Program,  ///< By the program, to its gap.
   Limited,  ///< The best that the program found within its limits.
   Greedy,   ///< By the greedy rule: nothing better was found.
@@ -63,9 +64,10 @@ double option_value(double scaled_goodput, double power);
 /// for each job without one, so that no kind gives more devices than `capacity` says.
 ///
 /// Options that cannot be in a best choice are left out first: those worth no more than having
-/// none, and those that take no fewer devices than a better one of their kind. A greedy choice is
-/// made as well, one improvement after the other by what it brings for each device; it counts where
-/// the program, within its limits, found nothing better.
+/// none, and those that take no fewer devices than a better one of their kind. Of a single kind the
+/// best choice is found by dynamic programming over its devices. Of several a greedy choice is made
+/// beside the program, one improvement after the other by what it brings for each device; it counts
+/// where the program, within its limits, found nothing better.
 SiaChoice choose_options(const std::vector<SiaJob>& jobs,
                          const std::vector<std::int64_t>& capacity,
                          const SiaSettings& settings);

@@ -25,6 +25,7 @@ TEST(Registry, MakesEveryPolicyUnderItsVersionedName) {
   std::set<std::string_view> names;
   for (const PolicyRow& row : rows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " twice";
+    if (!is_available(row)) continue;
     const auto made = make_policy(row.name);
     ASSERT_TRUE(made) << row.name;
     EXPECT_THAT(std::string((*made)->name()), StartsWith(std::string(row.name) + "/"));
@@ -34,14 +35,30 @@ TEST(Registry, MakesEveryPolicyUnderItsVersionedName) {
 }
 
 TEST(Registry, AcceptsEveryDefaultAsWritten) {
-  for (const PolicyRow& row : rows())
+  for (const PolicyRow& row : rows()) {
+    if (!is_available(row)) continue;
     for (const ParameterRow& p : row.parameters)
       EXPECT_EQ(error_of(row.name, {{std::string(p.name), std::string(p.initial)}}), "");
+  }
 }
 
 TEST(Registry, AnUnknownPolicyIsAnErrorThatListsWhatThereIs) {
   EXPECT_THAT(error_of("lottery"),
               StartsWith("policy: is \"lottery\", one of fifo, easy, srtf, las, fit, "));
+}
+
+TEST(Registry, APolicyThatNeedsAMissingSolverSaysHowToGetIt) {
+  for (const PolicyRow& row : rows()) {
+    if (is_available(row)) {
+      EXPECT_EQ(error_of(row.name), "");
+    } else {
+      EXPECT_EQ(error_of(row.name),
+                "policy: is \"" + std::string(row.name) +
+                    "\", which needs a solver of linear programs, and this program was built "
+                    "without one; install coinor-libcbc-dev and build again, or choose another "
+                    "policy\n");
+    }
+  }
 }
 
 TEST(Registry, AnUnknownParameterIsAnErrorThatListsWhatThereIs) {

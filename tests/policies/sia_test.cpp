@@ -154,8 +154,10 @@ TEST(SiaProgram, IsAsGoodAsEveryChoice) {
   if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Random random = Random::stream(seed, "market");
-    const std::vector<SiaJob> jobs = random_market(random, 4, 2);
-    const std::vector<std::int64_t> capacity{6, 3};
+    const int kinds = seed % 2 == 0 ? 1 : 2;
+    const std::vector<SiaJob> jobs = random_market(random, 4, kinds);
+    const std::vector<std::int64_t> capacity =
+        kinds == 1 ? std::vector<std::int64_t>{7} : std::vector<std::int64_t>{6, 3};
     const SiaChoice choice = choose_options(jobs, capacity, {});
     EXPECT_TRUE(fits(jobs, choice.options, capacity));
     EXPECT_NEAR(objective_of(jobs, choice.options), choice.objective, kExact) << "seed " << seed;
@@ -202,9 +204,10 @@ TEST(SiaProgram, IsNeverWorseThanRigidJobs) {
 TEST(SiaProgram, WithoutIterationsTheGreedyChoiceCounts) {
   SiaSettings settings;
   settings.limits = {.iterations = 0, .nodes = 0, .relative_gap = 0};
-  const SiaChoice choice = choose_options({fresh_job(), fresh_job()}, {4}, settings);
+  SiaJob elsewhere = job_of({{1, 1, 8, 1}});
+  const SiaChoice choice = choose_options({fresh_job(), fresh_job(), elsewhere}, {4, 0}, settings);
   EXPECT_EQ(choice.path, SiaPath::Greedy);
-  EXPECT_NEAR(choice.objective, 1.5, kExact);
+  EXPECT_NEAR(choice.objective, 1.5 + 1.1, kExact);
 }
 
 // ---- The policy ----

@@ -62,6 +62,8 @@ LAYERS = [
     Layer("policies", may=("policies", "core"),
           but_not=("core/driver", "core/leader", "core/control", "core/recovery", "core/membership",
                    "core/state")),
+    Layer("policies/solver", may=("policies/solver", "core/base"),
+          outside=("Cbc", "Cgl", "Clp", "Coin", "OsiClp")),
     Layer("scenarios/language", may=("scenarios/language", "core"), but_not=("core/driver",),
           outside=("yaml-cpp/",)),
     Layer("sim", may=("sim", "core", "scenarios"), but_not=("sim/simgrid",),

@@ -19,6 +19,28 @@ else()
   message(STATUS "jemalloc: none, or not wanted; the simulators use the C library's memory, a little slower")
 endif()
 
+# Linear and mixed-integer programs: policies/solver alone links it. Named one by one, since
+# pkg-config adds LAPACK and BLAS, of which the solver has its own two functions, and what only the
+# archives of a static program ask for (static_link.py).
+option(ORRERY_SOLVER "Use CLP and CBC where they are installed." ON)
+set(ORRERY_HAS_SOLVER OFF)
+if(ORRERY_SOLVER)
+  pkg_check_modules(cbc QUIET cbc)
+  set(ORRERY_HAS_SOLVER ${cbc_FOUND})
+endif()
+if(ORRERY_HAS_SOLVER)
+  add_library(orrery_coin INTERFACE)
+  add_library(orrery::coin ALIAS orrery_coin)
+  foreach(part Cbc Cgl OsiClp Clp Osi CoinUtils)
+    find_library(ORRERY_COIN_${part} ${part} REQUIRED)
+    target_link_libraries(orrery_coin INTERFACE ${ORRERY_COIN_${part}})
+  endforeach()
+  message(STATUS "CBC ${cbc_VERSION}: policies solve linear and mixed-integer programs")
+else()
+  message(STATUS "CBC: none, or not wanted (ORRERY_SOLVER): policies that solve programs are left out "
+                 "(coinor-libcbc-dev brings it)")
+endif()
+
 # Controller, agents, shims and the client: the program orrery-node and all that it starts. The
 # simulators (the program orrery) are built without them.
 set(ORRERY_RUNTIME ON CACHE STRING

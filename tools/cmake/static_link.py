@@ -12,6 +12,8 @@ import subprocess
 import sys
 
 SHARED = re.compile(r"(.*/lib[^/]*)\.so[.0-9]*")
+# What an archive asks for in turn, where its shared library brings it along.
+BROUGHT = {"libCoinUtils.a": ("-lbz2", "-lz")}
 DROPPED = re.compile(r"-Wl,(-rpath.*|--start-group|--end-group)")
 
 
@@ -25,6 +27,7 @@ def static_words(words: list[str]) -> list[str]:
                 sys.exit(f"static_link.py: {word} is a shared library, needed {archive} beside it; "
                          "install it, or configure with -DORRERY_STATIC_PROGRAMS=OFF")
             archives.append(str(archive))
+            archives.extend(BROUGHT.get(archive.name, ()))
         elif word.endswith(".a") or word.startswith("-l"):
             archives.append(word)
         elif not DROPPED.fullmatch(word):

@@ -20,6 +20,8 @@ std::string text() {
   std::string out;
   for (const policies::PolicyRow& row : policies::rows()) {
     out += std::string(row.name) + "\n    " + std::string(row.summary) + "\n";
+    if (!policies::is_available(row))
+      out += "    not in this program: it was built without coinor-libcbc-dev\n";
     for (const policies::ParameterRow& parameter : row.parameters) {
       out += "    " + std::string(parameter.name) + ": " + std::string(to_string(parameter.type));
       if (!parameter.unit.empty()) out += " (" + std::string(parameter.unit) + ")";
@@ -39,6 +41,7 @@ std::string json() {
   out.begin_object().key("policies").begin_array();
   for (const policies::PolicyRow& row : policies::rows()) {
     out.begin_object().field("name", row.name).field("summary", row.summary);
+    out.field("available", policies::is_available(row));
     out.key("parameters").begin_array();
     for (const policies::ParameterRow& parameter : row.parameters) {
       out.begin_object().field("name", parameter.name);
