@@ -45,9 +45,9 @@ struct ParameterRow {
 /// What a policy is made from.
 struct PolicyArguments {
   std::map<std::string, std::string>
-      parameters;          ///< As written, by name; others have their default.
-  std::uint64_t seed = 0;  ///< For policies that draw random numbers.
-  JobModels models;        ///< Where empty: jobs are taken to speed up in proportion.
+      parameters;            ///< As written, by name; others have their default.
+  std::uint64_t seed = 0;    ///< For policies that draw random numbers.
+  JobModels models;          ///< Where empty: jobs are taken to speed up in proportion.
   int devices_per_node = 1;  ///< How densely policies may think replicas packed, at least 1.
 };
 

@@ -115,7 +115,8 @@ void Shockwave::measure(const ClusterView& view) {
 
 double Shockwave::share(const ClusterView& view) const {
   const auto devices = static_cast<double>(view.devices_usable());
-  return std::clamp(devices / static_cast<double>(std::max<std::size_t>(jobs_.size(), 1)), 1e-9, 1.0);
+  return std::clamp(
+      devices / static_cast<double>(std::max<std::size_t>(jobs_.size(), 1)), 1e-9, 1.0);
 }
 
 double Shockwave::remaining_s(const ClusterView& view, JobId job) const {
@@ -147,8 +148,7 @@ WindowJob Shockwave::window_job(const ClusterView& view, JobId id) const {
   // A job that came back from draining has no estimate yet: its predicted end alone.
   const auto& finishes = jobs_.at(id).finishes;
   const double alone = view.now().ns / 1e9 + out.remaining_s;
-  out.fair_finish_s =
-      finishes.empty() ? alone : fair_finish(finishes, round_of(view.now()));
+  out.fair_finish_s = finishes.empty() ? alone : fair_finish(finishes, round_of(view.now()));
   out.fair_finish_s = std::max(out.fair_finish_s, 1.0);
   return out;
 }
@@ -163,9 +163,8 @@ void Shockwave::schedule_equals(const ClusterView& view, Jobs jobs, WindowPlace&
                       id);
   }
   if (late.size() > depth) {
-    std::stable_sort(late.begin(), late.end(), [](const auto& a, const auto& b) {
-      return a.first > b.first;
-    });
+    std::stable_sort(
+        late.begin(), late.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     late.resize(depth);
   }
   std::vector<WindowJob> window;
@@ -182,10 +181,10 @@ void Shockwave::make_schedule(const ClusterView& view, const Jobs& jobs) {
   schedule_.clear();
   window_begin_ = round_of(view.now());
   const std::int64_t room = std::max<std::int64_t>(thousandths_to_share(view), 0);
-  WindowPlace place{window_begin_,
-                    share(view),
-                    std::vector<std::int64_t>(
-                        static_cast<std::size_t>(parameters_.window.rounds), room)};
+  WindowPlace place{
+      window_begin_,
+      share(view),
+      std::vector<std::int64_t>(static_cast<std::size_t>(parameters_.window.rounds), room)};
   for (std::size_t first = 0; first < jobs.size();) {
     const std::int32_t priority = view.row(jobs[first]).priority;
     Jobs equals;

@@ -49,7 +49,9 @@ std::vector<double> weights_of(const std::vector<WindowJob>& jobs,
 }
 
 /// Seconds that may remain of the job after the window for it to keep its finish time.
-double rest_allowed(const WindowJob& job, const WindowPlace& place, const WindowSettings& settings) {
+double rest_allowed(const WindowJob& job,
+                    const WindowPlace& place,
+                    const WindowSettings& settings) {
   const double end_s = settings.round_s * static_cast<double>(place.round + settings.rounds);
   return (settings.rho_max * job.fair_finish_s - end_s) * place.share;
 }
@@ -74,8 +76,7 @@ class RoundCounts {
   std::vector<int> counts(const Solution& solution) const {
     std::vector<int> out;
     for (const std::int32_t column : counts_)
-      out.push_back(
-          static_cast<int>(solution.values[static_cast<std::size_t>(column)] + 0.5));
+      out.push_back(static_cast<int>(solution.values[static_cast<std::size_t>(column)] + 0.5));
     return out;
   }
 
@@ -270,9 +271,8 @@ bool order_greedily(const std::vector<WindowJob>& jobs,
     return weights[job] / (std::max(counts[job], 1) * static_cast<double>(jobs[job].room));
   };
   std::vector<std::size_t> order = indices(jobs.size());
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return gain(a) > gain(b);
-  });
+  std::stable_sort(
+      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gain(a) > gain(b); });
   return give_rounds(
       jobs, counts, order, place.rooms, [](std::int64_t, std::int64_t) { return false; }, runs);
 }
@@ -310,9 +310,8 @@ WindowSchedule greedy_schedule(const std::vector<WindowJob>& jobs,
     out.rounds.push_back(
         static_cast<int>(std::clamp(rounds, 1.0, static_cast<double>(settings.rounds))));
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return late[a] > late[b];
-  });
+  std::stable_sort(
+      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return late[a] > late[b]; });
   give_rounds(
       jobs,
       out.rounds,

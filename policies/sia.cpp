@@ -182,9 +182,9 @@ SiaJob Sia::program_job(const ClusterView& view,
   for (const KindAndSize& option : options) {
     SiaOption each;
     each.kind = static_cast<int>(
-        std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) {
-          return k.model == option.kind;
-        }) - kinds.begin());
+        std::find_if(
+            kinds.begin(), kinds.end(), [&](const Kind& k) { return k.model == option.kind; }) -
+        kinds.begin());
     each.nodes = option.nodes;
     each.gpus = row.thousandths_at(option.replicas);
     each.current =

@@ -229,8 +229,8 @@ std::optional<Assignment> share_one_kind(const Market& market,
   for (std::size_t job = market.jobs.size(); job-- > 0;) {
     const int chosen = out.chosen[job] = taken[job * width + left];
     if (chosen >= 0)
-      left -= static_cast<std::size_t>(
-          market.jobs[job][static_cast<std::size_t>(chosen)].gpus / unit);
+      left -=
+          static_cast<std::size_t>(market.jobs[job][static_cast<std::size_t>(chosen)].gpus / unit);
   }
   return out;
 }
@@ -239,9 +239,8 @@ std::optional<Assignment> share_one_kind(const Market& market,
 std::optional<Assignment> all_wishes(const Market& market, std::vector<std::int64_t> left) {
   Assignment out;
   for (const std::vector<Candidate>& job : market.jobs) {
-    const auto best = std::min_element(job.begin(), job.end(), [](const auto& a, const auto& b) {
-      return a.cost < b.cost;
-    });
+    const auto best = std::min_element(
+        job.begin(), job.end(), [](const auto& a, const auto& b) { return a.cost < b.cost; });
     if (best == job.end()) {
       out.chosen.push_back(-1);
       out.cost += market.none;
@@ -287,8 +286,7 @@ SiaChoice choose_options(const std::vector<SiaJob>& jobs,
   const double sign = settings.power < 0 ? 1 : -1;
   Market market;
   market.none = sign * settings.unallocated;
-  for (const SiaJob& job : jobs)
-    market.jobs.push_back(candidates_of(job, settings, market.none));
+  for (const SiaJob& job : jobs) market.jobs.push_back(candidates_of(job, settings, market.none));
   SiaPath path = SiaPath::Exact;
   std::optional<Assignment> best = all_wishes(market, capacity);
   if (!best) best = share_one_kind(market, capacity);
@@ -308,8 +306,8 @@ SiaChoice choose_options(const std::vector<SiaJob>& jobs,
   SiaChoice out{path, {}, sign * best->cost};
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     const int chosen = best->chosen[job];
-    out.options.push_back(
-        chosen < 0 ? -1 : market.jobs[job][static_cast<std::size_t>(chosen)].option);
+    out.options.push_back(chosen < 0 ? -1
+                                     : market.jobs[job][static_cast<std::size_t>(chosen)].option);
   }
   return out;
 }

@@ -15,11 +15,11 @@ namespace orrery::policies {
 
 /// What a job could be given: devices of one kind on so many nodes.
 struct SiaOption {
-  int kind = 0;          ///< Index of the kind of device.
-  int nodes = 1;         ///< At least 1.
+  int kind = 0;           ///< Index of the kind of device.
+  int nodes = 1;          ///< At least 1.
   std::int64_t gpus = 1;  ///< Devices taken, at least 1.
-  double goodput = 0;    ///< In any unit of the job's own; not above 0: it cannot run so.
-  bool current = false;  ///< What the job has now; not more than one.
+  double goodput = 0;     ///< In any unit of the job's own; not above 0: it cannot run so.
+  bool current = false;   ///< What the job has now; not more than one.
 };
 
 /// One job of the program.

@@ -132,8 +132,8 @@ std::vector<int> profiled_batches(const AdaptiveTraining& training) {
       const bool early = epoch <= training.epochs * 0.3;
       if (!early && !is_critical(training, epoch, true)) batch = model->batch_max;
     } else if (training.adaptation == BatchAdaptation::Gns) {
-      const bool falls_back = epoch + 1 >= training.epochs && starts.size() > 1 &&
-                              epoch >= starts[1];
+      const bool falls_back =
+          epoch + 1 >= training.epochs && starts.size() > 1 && epoch >= starts[1];
       if (!falls_back) batch = std::min(doubled(training, starts, epoch), model->batch_max);
     }
   }

@@ -142,11 +142,10 @@ void Progress::pace(LiveJob& job, bool told) {
   if (job.rate > 0 && job.job.work.units > 0) {
     const double until = scenarios::phase_at(job.job.work, job.done).until;
     const Duration left = Duration::from_seconds((until - job.done) / job.rate);
-    cluster_.future.push(
-        std::max(cluster_.now, job.paused_until) + left,
-        until < job.job.work.units ? FutureKind::Resume : FutureKind::Complete,
-        job.id.value,
-        job.stamp);
+    cluster_.future.push(std::max(cluster_.now, job.paused_until) + left,
+                         until < job.job.work.units ? FutureKind::Resume : FutureKind::Complete,
+                         job.id.value,
+                         job.stamp);
   }
   if (job.rate <= 0) finish_what_is_done(job);
   if (told && job.rate != before) tell(job, false);

@@ -162,7 +162,8 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     Result<PolluxProfiles> profiles = read_pollux_profiles(pollux->profiles);
     if (!profiles) return profiles.errors();
     out.models_.profiles = std::make_shared<const PolluxProfiles>(std::move(*profiles));
-    Result<std::vector<PolluxSubmission>> jobs = read_pollux_workload(pollux->file, *out.models_.profiles);
+    Result<std::vector<PolluxSubmission>> jobs =
+        read_pollux_workload(pollux->file, *out.models_.profiles);
     if (!jobs) return jobs.errors();
     out.submissions_ = std::move(*jobs);
     out.account_.rows_read = out.submissions_.size();

@@ -63,7 +63,8 @@ class EpochTimer {
 
   EpochProfile profile_of(const AdaptiveSubmission& job) {
     const AdaptiveTraining& training = job.training;
-    EpochProfile profile{training.model, examples_of(training.model), profiled_batches(training), {}};
+    EpochProfile profile{
+        training.model, examples_of(training.model), profiled_batches(training), {}};
     for (const int batch : profile.batches)
       profile.seconds.push_back(static_cast<double>(profile.examples) / batch / speed(job, batch));
     return profile;

@@ -25,8 +25,8 @@ struct AdaptiveSubmission {
 
 /// Reads lines of 12 fields between tabs, without a header: job type, command, folder, steps
 /// argument, needs data, steps, GPUs, mode (static, accordion, gns), weight, SLO, duration and
-/// arrival, both in seconds. The model is one of the artifact's. Every broken line is reported, with
-/// its number; jobs come by arrival, equal ones in the order of the file.
+/// arrival, both in seconds. The model is one of the artifact's. Every broken line is reported,
+/// with its number; jobs come by arrival, equal ones in the order of the file.
 Result<std::vector<AdaptiveSubmission>> parse_shockwave_trace(std::string_view text,
                                                               std::string_view file_name);
 

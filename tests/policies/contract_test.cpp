@@ -19,7 +19,8 @@ class Contract : public ::testing::TestWithParam<std::string_view> {};
 
 // These size one role as their sources do, and leave quotas to the allocator.
 testing::ContractScope scope_of(std::string_view name) {
-  const bool narrow = name == "tiresias" || name == "optimus" || name == "shockwave" || name == "sia";
+  const bool narrow =
+      name == "tiresias" || name == "optimus" || name == "shockwave" || name == "sia";
   return {.several_roles = !narrow, .quotas = !narrow};
 }
 

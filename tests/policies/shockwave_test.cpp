@@ -63,8 +63,9 @@ WindowSettings few_rounds(int rounds) {
 }
 
 WindowPlace place_of(const WindowSettings& settings, std::int64_t devices, double share) {
-  return {0, share, std::vector<std::int64_t>(static_cast<std::size_t>(settings.rounds),
-                                              devices * 1000)};
+  return {0,
+          share,
+          std::vector<std::int64_t>(static_cast<std::size_t>(settings.rounds), devices * 1000)};
 }
 
 /// The published objective of a schedule in which jobs have so many rounds.
@@ -75,8 +76,8 @@ double objective_of(const std::vector<WindowJob>& jobs,
   double worst = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const WindowJob& job = jobs[i];
-    const double epochs = std::min<double>(job.epochs - job.done,
-                                           rounds[i] * settings.round_s / job.mean_s);
+    const double epochs =
+        std::min<double>(job.epochs - job.done, rounds[i] * settings.round_s / job.mean_s);
     sum += policies::log_utility((job.done + epochs) / job.epochs);
     worst = std::max(worst, job.remaining_s - epochs * job.mean_s);
   }

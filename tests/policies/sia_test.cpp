@@ -132,8 +132,7 @@ double objective_of(const std::vector<SiaJob>& jobs, const std::vector<int>& opt
       held = held || option.current;
     }
     const auto chosen = static_cast<std::size_t>(options[i]);
-    const double factor =
-        held && !jobs[i].options[chosen].current ? jobs[i].restart_factor : 1;
+    const double factor = held && !jobs[i].options[chosen].current ? jobs[i].restart_factor : 1;
     sum += option_value(factor * policies::scaled_goodputs(goodputs)[chosen], -0.5);
   }
   return sum;
@@ -166,8 +165,7 @@ TEST(SiaProgram, IsAsGoodAsEveryChoice) {
     for (std::size_t at = 0; at < options.size();) {
       if (fits(jobs, options, capacity)) best = std::min(best, objective_of(jobs, options));
       at = 0;
-      while (at < options.size() &&
-             ++options[at] == static_cast<int>(jobs[at].options.size()))
+      while (at < options.size() && ++options[at] == static_cast<int>(jobs[at].options.size()))
         options[at++] = -1;
     }
     EXPECT_NEAR(choice.objective, best, 1e-4 * best) << "seed " << seed;
@@ -212,8 +210,8 @@ TEST(SiaProgram, WithoutIterationsTheGreedyChoiceCounts) {
 
 // ---- The policy ----
 
-/// Speeds that a test makes up: by kind, in proportion to the replicas to a power; up to a number of
-/// replicas.
+/// Speeds that a test makes up: by kind, in proportion to the replicas to a power; up to a number
+/// of replicas.
 class MadeUp : public policies::GoodputEstimates {
  public:
   struct Speed {

@@ -33,10 +33,8 @@ GavelThroughputs speeds() {
 
 TEST(AdaptiveJobs, WorkIsEpochsWithAPhaseForEachBatch) {
   // 59675 examples: 1492 steps of 40, 746 of 80; 12.5 epochs.
-  const auto made = time_epochs({submission(BatchAdaptation::Gns, 1492 * 12.5, 13)},
-                                "jobs.trace",
-                                speeds(),
-                                "v100");
+  const auto made = time_epochs(
+      {submission(BatchAdaptation::Gns, 1492 * 12.5, 13)}, "jobs.trace", speeds(), "v100");
   ASSERT_TRUE(made);
   const AdaptiveJob& job = made->jobs.front();
   EXPECT_DOUBLE_EQ(job.work.units, 12.5);
@@ -80,8 +78,8 @@ TEST(AdaptiveJobs, SaysWhichSpeedIsMissing) {
   EXPECT_THAT(made.errors().front().text(),
               HasSubstr("jobs.trace:3: throughputs: the table has no speed of 'LM (batch size 80)' "
                         "on 1 GPUs of v100"));
-  const auto unknown = time_epochs(
-      {submission(BatchAdaptation::Static, 1492, 1)}, "jobs.trace", speeds(), "h100");
+  const auto unknown =
+      time_epochs({submission(BatchAdaptation::Static, 1492, 1)}, "jobs.trace", speeds(), "h100");
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.errors().front().text(), HasSubstr("knows v100"));
 }
@@ -107,7 +105,8 @@ std::map<int, double> published_totals() {
 TEST(AdaptiveJobs, ProfilesTakeAsLongAsThoseOfTheArtifact) {
   SKIP_WITHOUT_SHOCKWAVE();
   auto jobs = parse_shockwave_trace(tests::shockwave_file("120_multigpu_dynamic.trace"), "trace");
-  const auto table = parse_gavel_throughputs(tests::shockwave_file("tacc_throughputs.json"), "json");
+  const auto table =
+      parse_gavel_throughputs(tests::shockwave_file("tacc_throughputs.json"), "json");
   ASSERT_TRUE(jobs && table);
   const auto made = time_epochs(std::move(*jobs), "trace", *table, "v100");
   ASSERT_TRUE(made) << made.errors().front().text();
