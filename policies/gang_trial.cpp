@@ -21,6 +21,18 @@ bool GangTrial::place(const ClusterView& view,
   return view.placer().place(view.placement(job.row.id, demand, replicas), trial_, nodes);
 }
 
+bool GangTrial::take_there(const Demand& demand, std::span<const NodeCount> nodes) {
+  const std::size_t mark = trial_.mark();
+  for (const NodeCount& n : nodes) {
+    if (replicas_that_fit(trial_.index().at(n.node), demand) < n.replicas) {
+      trial_.undo(mark);
+      return false;
+    }
+    trial_.take(n.node, demand, n.replicas);
+  }
+  return true;
+}
+
 bool comes_before(const JobRow& a, const JobRow& b) {
   return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
 }

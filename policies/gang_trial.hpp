@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/cluster/free_index.hpp"
@@ -26,6 +27,15 @@ class GangTrial {
              const JobView& job,
              std::int32_t replicas,
              std::vector<NodeCount>& nodes);
+
+  /// Takes exactly these replicas; false, and nothing changed, where they do not fit.
+  bool take_there(const Demand& demand, std::span<const NodeCount> nodes);
+
+  /// Remembers what was tried so far, for `undo`.
+  std::size_t mark() const { return trial_.mark(); }
+
+  /// Undoes exactly what was tried since `mark` was called.
+  void undo(std::size_t mark) { trial_.undo(mark); }
 
  private:
   CapacityTrial trial_;

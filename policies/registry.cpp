@@ -8,7 +8,9 @@
 #include "policies/parameters.hpp"
 #include "policies/shockwave.hpp"
 #include "policies/sia.hpp"
+#include "policies/sjf.hpp"
 #include "policies/solver/program.hpp"
+#include "policies/srsf.hpp"
 #include "policies/srtf.hpp"
 #include "policies/tiresias.hpp"
 
@@ -68,13 +70,35 @@ constexpr ParameterRow kFitParameters[] = {
 
 constexpr ParameterRow kTiresiasParameters[] = {
     {"threshold",
-     ParameterType::Integer,
+     ParameterType::List,
      "device-seconds",
      "57600",
      "1",
      "",
-     "service that moves a job to the second queue"},
+     "service that moves a job to the next queue, rising; one makes two queues"},
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+    {"promote_after",
+     ParameterType::Number,
+     "times as long as it ran",
+     "0",
+     "0",
+     "",
+     "how long a job must wait to go back to the first queue; 0: it never does"},
+    {"services",
+     ParameterType::List,
+     "device-seconds",
+     "",
+     "1",
+     "",
+     "what jobs are known to take in all: queues are ordered by the Gittins index; empty: by "
+     "entry"},
+    {"service_step",
+     ParameterType::Integer,
+     "device-seconds",
+     "0",
+     "0",
+     "",
+     "fixed step of the index, as in the published simulator; 0: the best of all"},
 };
 
 constexpr ParameterRow kOptimusParameters[] = {
@@ -208,6 +232,34 @@ Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
   return made<Sia>(parameters, goodput_from(arguments));
 }
 
+/// The list as whole numbers, which must rise; empty where they do not.
+std::vector<std::int64_t> rising(const std::vector<double>& list) {
+  std::vector<std::int64_t> whole;
+  for (const double each : list) {
+    const auto number = static_cast<std::int64_t>(each);
+    if (each > 9e15 || (!whole.empty() && number <= whole.back())) return {};
+    whole.push_back(number);
+  }
+  return whole;
+}
+
+Made made_tiresias(const ParameterValues& values) {
+  TiresiasParameters parameters;
+  parameters.thresholds_device_s = rising(values.list("threshold"));
+  if (parameters.thresholds_device_s.empty())
+    return Error{ErrorCode::InvalidInput,
+                 {},
+                 0,
+                 "policy.threshold",
+                 "does not rise, one or more numbers from small to large are needed; the default "
+                 "is 57600"};
+  parameters.period = values.duration("period");
+  parameters.promote_after = values.number("promote_after");
+  parameters.gittins =
+      GittinsTable(values.list("services"), static_cast<double>(values.integer("service_step")));
+  return made<Tiresias>(std::move(parameters));
+}
+
 std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
   if (arguments.models.profiles == nullptr) return std::make_unique<LinearEstimates>();
   return std::make_unique<PolluxEstimates>(arguments.models.profiles, arguments.devices_per_node);
@@ -242,11 +294,10 @@ constexpr PolicyRow kRows[] = {
        return made<Fit>(Fit::Options{values.duration("period"), values.number("gain_min")});
      }},
     {"tiresias",
-     "two queues by attained service, each in order of arrival",
+     "queues by attained service, each in order of entry or by Gittins index",
      kTiresiasParameters,
      [](const ParameterValues& values, const PolicyArguments&) -> Made {
-       return made<Tiresias>(
-           TiresiasParameters{values.integer("threshold"), values.duration("period")});
+       return made_tiresias(values);
      }},
     {"optimus",
      "one more replica to the job that gains most time by it",
@@ -265,6 +316,14 @@ constexpr PolicyRow kRows[] = {
      kSiaParameters,
      make_sia,
      true},
+    {"srsf",
+     "shortest remaining time times devices first, preemptive",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Srsf>(); }},
+    {"sjf",
+     "shortest stated run time first; what runs goes on",
+     {},
+     [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Sjf>(); }},
 };
 
 }  // namespace

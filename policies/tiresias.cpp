@@ -1,12 +1,18 @@
 #include "policies/tiresias.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "policies/changes.hpp"
 
 namespace orrery::policies {
 
 namespace {
 
 constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
+constexpr std::uint32_t kWithoutQuota = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kUnreached = std::numeric_limits<std::int64_t>::max();
 
 /// The rigid size within what the job's user has asked for since.
 std::int32_t rigid_size(const JobView& job) {
@@ -23,111 +29,330 @@ std::int32_t devices_wanted(const JobView& job) {
   return size_of(job) * job.row.demand.devices + job.row.rest_devices;
 }
 
+/// When a job that holds devices has had so much service in all.
+Instant when_served(const JobRow& row, std::int64_t total_us) {
+  if (row.devices_held <= 0 || total_us == kUnreached) return Instant::never();
+  const std::int64_t missing = std::max<std::int64_t>(0, total_us - row.attained_us);
+  return row.attained_as_of + Duration{(missing + row.devices_held - 1) / row.devices_held * 1000};
+}
+
 }  // namespace
+
+Tiresias::Tiresias(TiresiasParameters parameters) : parameters_(std::move(parameters)) {
+  for (const std::int64_t threshold : parameters_.thresholds_device_s)
+    thresholds_us_.push_back(threshold * kMicrosecondsPerSecond);
+}
 
 Triggers Tiresias::triggers() const {
   return {
       .submission = false, .completion = false, .capacity = false, .period = parameters_.period};
 }
 
-Plan Tiresias::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+// ---- Places in the queues ----
 
-void Tiresias::demote(const ClusterView& view, const std::vector<JobId>& jobs) {
-  std::erase_if(demoted_, [&](JobId job) { return !view.is_live(job); });
-  std::vector<JobId> known = demoted_;
-  std::sort(known.begin(), known.end());
-  const std::int64_t threshold = parameters_.threshold_device_s * kMicrosecondsPerSecond;
-  for (const JobId job : jobs) {
-    if (view.row(job).attained_device_us(view.now()) < threshold) continue;
-    if (!std::binary_search(known.begin(), known.end(), job)) demoted_.push_back(job);
-  }
+std::int64_t Tiresias::service_us(const JobRow& row, Instant now) const {
+  const auto moved = moved_.find(row.id);
+  return row.attained_device_us(now) - (moved == moved_.end() ? 0 : moved->second.started_us);
 }
 
-std::vector<JobId> Tiresias::queue_order(const ClusterView& view,
-                                         const std::vector<JobId>& jobs) const {
-  std::vector<JobId> known = demoted_;
-  std::sort(known.begin(), known.end());
-  std::vector<JobId> order;
-  for (const JobId job : jobs) {
-    if (!std::binary_search(known.begin(), known.end(), job)) order.push_back(job);
+std::uint32_t Tiresias::queue_of(JobId id) const {
+  const auto moved = moved_.find(id);
+  if (moved == moved_.end()) return 0;
+  return std::min(moved->second.queue, static_cast<std::uint32_t>(thresholds_us_.size()));
+}
+
+std::uint32_t Tiresias::queue_by_service(std::int64_t service_us) const {
+  return static_cast<std::uint32_t>(
+      std::upper_bound(thresholds_us_.begin(), thresholds_us_.end(), service_us) -
+      thresholds_us_.begin());
+}
+
+/// When the job, left alone, changes its queue or its index next.
+Instant Tiresias::next_change(const ClusterView& view,
+                              const JobView& job,
+                              std::uint32_t queue) const {
+  const JobRow& row = job.row;
+  const std::int64_t service = service_us(row, view.now());
+  const std::int64_t forgiven = row.attained_device_us(view.now()) - service;
+  if (row.holds) {
+    std::int64_t next = queue < thresholds_us_.size() ? thresholds_us_[queue] : kUnreached;
+    next = std::min(next, parameters_.gittins.next_change(service));
+    return when_served(row, next == kUnreached ? kUnreached : next + forgiven);
   }
-  // A demoted job that is live but neither waits nor holds (it drains) is not scheduled now.
-  std::vector<JobId> listed = jobs;
-  std::sort(listed.begin(), listed.end());
-  for (const JobId job : demoted_) {
-    if (std::binary_search(listed.begin(), listed.end(), job)) order.push_back(job);
+  if (parameters_.promote_after <= 0 || queue == 0 || service <= 0) return Instant::never();
+  const double ran_s =
+      static_cast<double>(service) / kMicrosecondsPerSecond / std::max(1, devices_wanted(job));
+  return row.attained_as_of + Duration::from_seconds(ran_s * parameters_.promote_after);
+}
+
+/// Demotes or promotes the job where its time has come; whether it did.
+bool Tiresias::move(const ClusterView& view, const JobView& job) {
+  const JobRow& row = job.row;
+  const std::uint32_t queue = queue_of(row.id);
+  const std::uint32_t served = queue_by_service(service_us(row, view.now()));
+  if (served > queue) {
+    Moved& moved = moved_[row.id];
+    moved = {served, view.now(), ++moves_, moved.started_us};
+    return true;
   }
-  std::stable_sort(order.begin(), order.end(), [&](JobId a, JobId b) {
-    return view.row(a).priority > view.row(b).priority;
+  if (row.holds || next_change(view, job, queue) > view.now()) return false;
+  moved_[row.id] = {0, view.now(), ++moves_, row.attained_us};
+  return true;
+}
+
+Tiresias::Known Tiresias::known_now(const ClusterView& view, const JobView& job) const {
+  const JobRow& row = job.row;
+  Known known;
+  known.runs = row.holds && !row.is_fixed();
+  known.waits = !row.holds;
+  // Moves come behind all that has arrived by then.
+  known.place = {row.priority, queue_of(row.id), 0, row.submitted, row.id.value, row.id, 0};
+  const auto moved = moved_.find(row.id);
+  if (!parameters_.gittins.empty()) {
+    known.place.index = parameters_.gittins.index_at(service_us(row, view.now()));
+  } else if (moved != moved_.end()) {
+    constexpr std::uint64_t behind_arrivals = std::uint64_t{1} << 32;
+    known.place.entered = moved->second.at;
+    known.place.order = behind_arrivals + moved->second.order;
+  }
+  known.place.thousandths = row.thousandths_at(size_of(job));
+  const bool has_quota = row.quota_group != kWithoutQuota || row.quota_namespace != kWithoutQuota;
+  known.group = {known.place.thousandths,
+                 row.quota_group,
+                 row.quota_namespace,
+                 has_quota ? devices_wanted(job) : 0};
+  known.next = next_change(view, job, known.place.queue);
+  return known;
+}
+
+// ---- Following the views ----
+
+void Tiresias::forget(JobId id) {
+  const auto found = known_.find(id);
+  if (found == known_.end()) return;
+  const Known& known = found->second;
+  if (known.runs) running_.erase(known.place);
+  if (known.waits) {
+    const auto group = waiting_.find(known.group);
+    group->second.erase(known.place);
+    if (group->second.empty()) waiting_.erase(group);
+  }
+  if (!known.next.is_never()) due_.erase({known.next, id});
+  known_.erase(found);
+}
+
+/// Looks the job up again, after it was moved where that is due.
+void Tiresias::refresh(const ClusterView& view, JobId id) {
+  forget(id);
+  const JobView job = view.job(id);
+  // A live job that neither waits nor holds (it drains) is not scheduled now.
+  if (!job.row.holds && !waits(job.row)) return;
+  move(view, job);
+  const Known known = known_now(view, job);
+  if (known.runs) running_.insert(known.place);
+  if (known.waits) waiting_[known.group].insert(known.place);
+  if (!known.next.is_never()) due_.insert({known.next, id});
+  known_.emplace(id, known);
+}
+
+void Tiresias::note_changes(const ClusterView& view) {
+  if (!view.touched_complete()) {
+    follows_ = false;
+    changed_.clear();
+  }
+  if (follows_) changed_.insert(changed_.end(), view.touched().begin(), view.touched().end());
+}
+
+void Tiresias::absorb(const ClusterView& view) {
+  note_changes(view);
+  if (!follows_) {
+    known_.clear();
+    waiting_.clear();
+    running_.clear();
+    due_.clear();
+    std::erase_if(moved_, [&](const auto& entry) { return !view.is_live(entry.first); });
+    changed_ = jobs_in_order(view);
+    follows_ = true;
+  }
+  for (auto next = due_.begin(); next != due_.end() && next->first <= view.now(); ++next)
+    changed_.push_back(next->second);
+  std::erase_if(changed_, [&](JobId id) {
+    if (view.is_live(id)) return false;
+    forget(id);
+    moved_.erase(id);
+    return true;
   });
-  return order;
+  // Who is moved at the same time is moved in this order.
+  std::sort(changed_.begin(), changed_.end(), [&](JobId a, JobId b) {
+    return comes_before(view.row(a), view.row(b));
+  });
+  changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
+  for (const JobId id : changed_) refresh(view, id);
+  changed_.clear();
 }
 
-Tiresias::Choice Tiresias::choose(const ClusterView& view,
-                                  const std::vector<JobId>& queue,
-                                  const std::vector<JobId>& blocked) const {
-  Choice choice;
-  std::int64_t left = thousandths_to_share(view);
-  for (const JobId id : queue) {
-    const JobView job = view.job(id);
-    if (job.row.holds && job.row.is_fixed()) continue;
-    const std::int64_t wanted = job.row.thousandths_at(size_of(job));
-    const bool runs = wanted <= left && !std::binary_search(blocked.begin(), blocked.end(), id) &&
-                      (job.row.holds || view.quota_allows(id, devices_wanted(job)));
-    if (runs) left -= wanted;
-    if (runs && !job.row.holds) choice.starting.push_back(id);
-    if (!runs && job.row.holds) choice.preempted.push_back(id);
+// ---- The plan ----
+
+Tiresias::Scan Tiresias::whole_scan(const ClusterView& view) const {
+  Scan scan{{}, running_.begin(), thousandths_to_share(view)};
+  for (const auto& [group, places] : waiting_)
+    scan.heap.push_back({places.begin(), places.end(), group.thousandths, false});
+  std::make_heap(scan.heap.begin(), scan.heap.end());
+  return scan;
+}
+
+/// Whether the jobs of the cursor's group may run with so much left.
+bool Tiresias::admits(const ClusterView& view, Cursor& cursor, std::int64_t left) {
+  if (cursor.thousandths > left) return false;
+  if (cursor.quota_asked) return true;
+  cursor.quota_asked = true;
+  const JobId id = cursor.next->job;
+  return view.quota_allows(id, devices_wanted(view.job(id)));
+}
+
+/// Looks at the first waiting job. What is left never grows, so a group that may not run is looked
+/// at no more.
+void Tiresias::scan_waiting(const ClusterView& view, Choice& choice) {
+  Scan& scan = choice.scan;
+  if (!admits(view, scan.heap.front(), scan.left)) {
+    std::pop_heap(scan.heap.begin(), scan.heap.end());
+    scan.heap.pop_back();
+    return;
   }
-  return choice;
+  const JobId id = scan.heap.front().next->job;
+  if (!std::binary_search(choice.blocked.begin(), choice.blocked.end(), id)) {
+    choice.starting.push_back({id, scan, choice.preempted.size()});
+    scan.left -= scan.heap.front().thousandths;
+  }
+  std::pop_heap(scan.heap.begin(), scan.heap.end());
+  Cursor& first = scan.heap.back();
+  if (++first.next == first.end) {
+    scan.heap.pop_back();
+  } else {
+    std::push_heap(scan.heap.begin(), scan.heap.end());
+  }
 }
 
-/// False where a preemption would help no job: some job does not fit although its count does. Such
-/// jobs are added to `blocked`, which stays sorted.
-bool Tiresias::place(const ClusterView& view,
-                     const Choice& choice,
-                     Plan& plan,
-                     std::vector<JobId>& blocked) {
+/// Merges the groups of waiting jobs and the running ones in their common order, from where the
+/// scan stands to the end.
+void Tiresias::scan(const ClusterView& view, Choice& choice) const {
+  Scan& scan = choice.scan;
+  while (!scan.heap.empty() || scan.runner != running_.end()) {
+    const bool waits_first = !scan.heap.empty() && (scan.runner == running_.end() ||
+                                                    *scan.heap.front().next < *scan.runner);
+    if (waits_first) {
+      scan_waiting(view, choice);
+      continue;
+    }
+    if (scan.runner->thousandths <= scan.left) {
+      scan.left -= scan.runner->thousandths;
+    } else {
+      choice.preempted.push_back(scan.runner->job);
+    }
+    ++scan.runner;
+  }
+}
+
+/// Begins the plan: all that the choice takes back is free.
+void Tiresias::take_back(const ClusterView& view, const Choice& choice, Placing& placing) {
   placer_.begin(view);
+  placing = {};
   for (const JobId id : choice.preempted) {
-    plan.preempt(id);
+    placing.plan.preempt(id);
     placer_.give_back(view, view.job(id));
   }
-  const std::size_t blocked_before = blocked.size();
-  for (const JobId id : choice.starting) {
+}
+
+/// Places the chosen jobs behind those that have a mark; blocks those that do not fit although
+/// their count does. The first of them; the number of chosen jobs where there is none.
+std::size_t Tiresias::place(const ClusterView& view, Choice& choice, Placing& placing) {
+  std::size_t misfit = choice.starting.size();
+  for (std::size_t i = placing.marks.size(); i < choice.starting.size(); ++i) {
+    const JobId id = choice.starting[i].job;
+    placing.marks.push_back(
+        {placer_.mark(), placing.plan.grants.size(), placing.plan.nodes.size()});
     const JobView job = view.job(id);
-    const std::int32_t replicas = rigid_size(job);
     std::vector<NodeCount> nodes;
-    if (placer_.place(view, job, replicas, nodes)) {
-      grant_on(id, replicas, nodes, plan);
-    } else {
-      blocked.push_back(id);
+    if (placer_.place(view, job, rigid_size(job), nodes)) {
+      grant_on(id, rigid_size(job), nodes, placing.plan);
+      continue;
     }
+    choice.blocked.insert(std::lower_bound(choice.blocked.begin(), choice.blocked.end(), id), id);
+    misfit = std::min(misfit, i);
   }
-  if (blocked.size() == blocked_before || choice.preempted.empty()) return true;
-  std::sort(blocked.begin(), blocked.end());
-  return false;
+  return misfit;
+}
+
+/// Chooses again from the first job that did not fit; whether that takes back the same as before.
+bool Tiresias::choose_anew(const ClusterView& view, std::size_t misfit, Choice& choice) const {
+  Starting& first = choice.starting[misfit];
+  choice.scan = std::move(first.scan);
+  const std::vector<JobId> before(
+      choice.preempted.begin() + static_cast<std::ptrdiff_t>(first.preempted),
+      choice.preempted.end());
+  choice.preempted.resize(first.preempted);
+  choice.starting.resize(misfit);
+  const std::size_t kept = choice.preempted.size();
+  scan(view, choice);
+  return std::equal(choice.preempted.begin() + static_cast<std::ptrdiff_t>(kept),
+                    choice.preempted.end(),
+                    before.begin(),
+                    before.end());
+}
+
+Plan Tiresias::allocate(const JobView& /*job*/, const ClusterView& view) {
+  note_changes(view);
+  return {};
 }
 
 Plan Tiresias::optimize(const ClusterView& view) {
-  const std::vector<JobId> jobs = jobs_in_order(view);
-  demote(view, jobs);
-  const std::vector<JobId> queue = queue_order(view, jobs);
-  std::vector<JobId> blocked;
-  Plan plan;
-  // Each round blocks a job more, so the loop ends.
-  while (!place(view, choose(view, queue, blocked), plan, blocked)) plan = {};
-  return plan;
+  absorb(view);
+  Choice choice;
+  choice.scan = whole_scan(view);
+  scan(view, choice);
+  Placing placing;
+  take_back(view, choice, placing);
+  // Where something is taken back and some job does not fit, the preemption may help no job: the
+  // choice is made again without that job. Each round blocks a job more, so the loop ends.
+  while (true) {
+    const std::size_t misfit = place(view, choice, placing);
+    if (misfit == choice.starting.size() || choice.preempted.empty()) return placing.plan;
+    const Placing::Mark mark = placing.marks[misfit];
+    if (choose_anew(view, misfit, choice)) {
+      placer_.undo(mark.trial);
+      placing.plan.grants.resize(mark.grants);
+      placing.plan.nodes.resize(mark.nodes);
+      placing.marks.resize(misfit);
+    } else {
+      take_back(view, choice, placing);
+    }
+  }
 }
 
 void Tiresias::save(ByteWriter& out) const {
-  out.varint(demoted_.size());
-  for (const JobId job : demoted_) out.u32(job.value);
+  out.varint(moves_);
+  out.varint(moved_.size());
+  for (const auto& [job, moved] : moved_) {
+    out.u32(job.value);
+    out.varint(moved.queue);
+    out.i64(moved.at.ns);
+    out.varint(moved.order);
+    out.signed_varint(moved.started_us);
+  }
 }
 
 void Tiresias::load(ByteReader& in) {
-  demoted_.clear();
+  follows_ = false;
+  changed_.clear();
+  moved_.clear();
+  moves_ = in.varint();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    demoted_.push_back(JobId{in.u32()});
+    const JobId job{in.u32()};
+    Moved& moved = moved_[job];
+    moved.queue = static_cast<std::uint32_t>(in.varint());
+    moved.at.ns = in.i64();
+    moved.order = in.varint();
+    moved.started_us = in.signed_varint();
   }
 }
 

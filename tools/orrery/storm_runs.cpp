@@ -16,7 +16,7 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
     // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
     // no job would ever get on.
     static constexpr std::pair<std::string_view, const char*> kShort[]{
-        {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600"}};
+        {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600,3000"}, {"promote_after", "1"}};
     for (const policies::ParameterRow& parameter : row.parameters)
       for (const auto& [name, value] : kShort)
         if (parameter.name == name) choice.parameters.push_back({std::string(name), value, {}});

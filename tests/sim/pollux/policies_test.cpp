@@ -66,7 +66,7 @@ TEST(Tiresias, LetsASmallJobPassABigOneUntilThatFits) {
 }
 
 TEST(Tiresias, PreemptsADemotedJobForANewOne) {
-  Tiresias policy({.threshold_device_s = 240});
+  Tiresias policy({.thresholds_device_s = {240}});
   const auto times = run(policy, {submission("old", 60, 4), submission("new", 120, 4)});
   // The old one is demoted at 120 s, when the new one comes; that one at 180 s, to the tail.
   EXPECT_EQ(times.at("old"), 180 - 60 + 30 + 210);
@@ -74,11 +74,11 @@ TEST(Tiresias, PreemptsADemotedJobForANewOne) {
 }
 
 TEST(Tiresias, KeepsItsSecondQueueOverSaveAndLoad) {
-  Tiresias policy({.threshold_device_s = 240});
+  Tiresias policy({.thresholds_device_s = {240}});
   run(policy, {submission("old", 60, 2), submission("new", 120, 2)});
   ByteWriter saved;
   policy.save(saved);
-  Tiresias loaded({.threshold_device_s = 240});
+  Tiresias loaded({.thresholds_device_s = {240}});
   ByteReader reader(saved.bytes());
   loaded.load(reader);
   EXPECT_TRUE(reader.finished());
