@@ -31,10 +31,18 @@ double stated_run_s(const JobSpec& spec) {
   return stated ? std::max(spec.estimate.in_seconds(), 1.0) : kUnknownRun_s;
 }
 
+/// The job's report, which goes on only where it is of the present allocation: the last one before
+/// a preemption keeps the rate of then.
+ProgressView present_progress(const JobRow& row) {
+  ProgressView progress = row.progress;
+  if (!row.holds || progress.as_of < row.allocated_at) progress.rate = 0;
+  return progress;
+}
+
 /// Part of a job without a profile that is done, by its report or its service.
 double part_done(const JobView& job, Instant now) {
   const double all = stated_run_s(job.spec);
-  const ProgressView& progress = job.row.progress;
+  const ProgressView progress = present_progress(job.row);
   if (progress.source != EstimateSource::None && !progress.remaining.is_forever()) {
     const double since = progress.rate > 0 ? (now - progress.as_of).in_seconds() : 0;
     return 1 - (progress.remaining.in_seconds() - since) / all;
@@ -93,7 +101,7 @@ int Shockwave::epochs_of(const ClusterView& view, JobId id) const {
   const Predicted& predicted = predictors_.at(id);
   const int all = predicted.predictor->epochs();
   const JobView job = view.job(id);
-  if (predicted.own == nullptr) return epochs_done(job.row.progress, view.now(), all);
+  if (predicted.own == nullptr) return epochs_done(present_progress(job.row), view.now(), all);
   const double done = part_done(job, view.now()) * all;
   return static_cast<int>(std::clamp(done, 0.0, all - 1.0));
 }

@@ -15,6 +15,12 @@ namespace {
 constexpr double kLeast = 1e-4;
 constexpr double kValueMax = 3000;
 
+/// What of an option must be chosen for it to count as chosen.
+constexpr double kWhole = 1 - 1e-6;
+
+/// Programs of more options are solved in parts of options first.
+constexpr std::size_t kOptionsWhole = 3000;
+
 /// An option that may be chosen. Costs are minimised whatever the sign of the power.
 struct Candidate {
   int option = -1;
@@ -89,6 +95,15 @@ class Greedy {
     out_.cost = market.none * static_cast<double>(market.jobs.size());
   }
 
+  /// Goes on from choices that fit.
+  Greedy& from(Assignment start) {
+    out_ = std::move(start);
+    for (std::size_t job = 0; job < out_.chosen.size(); ++job)
+      if (const Candidate* candidate = at(job, out_.chosen[job]); candidate != nullptr)
+        left_[static_cast<std::size_t>(candidate->kind)] -= candidate->gpus;
+    return *this;
+  }
+
   Assignment run() {
     for (std::size_t job = 0; job < market_.jobs.size(); ++job) offer(job);
     while (!steps_.empty()) {
@@ -149,13 +164,15 @@ class Greedy {
 /// The program over the candidates.
 class Assigned {
  public:
-  Assigned(const Market& market, const std::vector<std::int64_t>& capacity) : market_(market) {
+  /// Not `whole`: options may be chosen in parts, for a bound.
+  Assigned(const Market& market, const std::vector<std::int64_t>& capacity, bool whole)
+      : market_(market) {
     std::vector<std::vector<solver::Entry>> kinds(capacity.size());
     for (const std::vector<Candidate>& job : market.jobs) {
       std::vector<solver::Entry> one;
       for (const Candidate& candidate : job) {
         const std::int32_t column = program_.add_column(
-            {.upper = 1, .objective = candidate.cost - market.none, .integer = true});
+            {.upper = 1, .objective = candidate.cost - market.none, .integer = whole});
         one.push_back({column, 1});
         kinds[static_cast<std::size_t>(candidate.kind)].push_back(
             {column, static_cast<double>(candidate.gpus)});
@@ -177,7 +194,7 @@ class Assigned {
     for (const std::vector<Candidate>& job : market_.jobs) {
       int chosen = -1;
       for (std::size_t i = 0; i < job.size(); ++i, ++column)
-        if (solution.values[column] > 0.5) chosen = static_cast<int>(i);
+        if (solution.values[column] > kWhole) chosen = static_cast<int>(i);
       out.chosen.push_back(chosen);
       out.cost += chosen < 0 ? market_.none : job[static_cast<std::size_t>(chosen)].cost;
     }
@@ -188,6 +205,21 @@ class Assigned {
   const Market& market_;
   solver::Program program_{solver::Sense::Minimise};
 };
+
+/// The choice of the program. Of a large one the linear program decides: no more jobs than there
+/// are kinds get parts of options there, and what these leave is given out greedily.
+std::optional<Assignment> solve_market(const Market& market,
+                                       const std::vector<std::int64_t>& capacity,
+                                       const solver::Limits& limits,
+                                       bool& optimal) {
+  std::size_t options = 0;
+  for (const std::vector<Candidate>& job : market.jobs) options += job.size();
+  const bool whole = options <= kOptionsWhole;
+  auto solved = Assigned(market, capacity, whole).solve(limits, optimal);
+  if (whole || !solved) return solved;
+  optimal = false;
+  return Greedy(market, capacity).from(std::move(*solved)).run();
+}
 
 /// One kind of device shared out job by job: the least cost for every number of its devices.
 /// Nothing where there are several kinds, or too many devices for the table.
@@ -294,7 +326,7 @@ SiaChoice choose_options(const std::vector<SiaJob>& jobs,
     best = Greedy(market, capacity).run();
     bool optimal = false;
     std::optional<Assignment> solved;
-    if (solver::is_available()) solved = Assigned(market, capacity).solve(settings.limits, optimal);
+    if (solver::is_available()) solved = solve_market(market, capacity, settings.limits, optimal);
     constexpr double rounding = 1e-9;
     if (solved && solved->cost <= best->cost + rounding) {
       best = std::move(solved);

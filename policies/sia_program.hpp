@@ -67,7 +67,9 @@ double option_value(double scaled_goodput, double power);
 /// none, and those that take no fewer devices than a better one of their kind. Of a single kind the
 /// best choice is found by dynamic programming over its devices. Of several a greedy choice is made
 /// beside the program, one improvement after the other by what it brings for each device; it counts
-/// where the program, within its limits, found nothing better.
+/// where the program, within its limits, found nothing better. A program of more than 3,000 options
+/// is solved as a linear one; the jobs that it gives parts of options, no more than there are
+/// kinds, get what is left greedily.
 SiaChoice choose_options(const std::vector<SiaJob>& jobs,
                          const std::vector<std::int64_t>& capacity,
                          const SiaSettings& settings);

@@ -23,17 +23,17 @@ using policies::WindowSettings;
 using testing::FakeCluster;
 using testing::job;
 
-constexpr double kExact = 1e-9;
+constexpr double kWindowExact = 1e-9;
 
 #define SKIP_WITHOUT_SOLVER()                                              \
   if (!solver::is_available()) GTEST_SKIP() << "built without the solver"; \
   static_assert(true)
 
 TEST(ShockwaveFormulas, UtilityIsTheLogarithmByStraightLines) {
-  EXPECT_NEAR(policies::log_utility(0), std::log(1e-6), kExact);
-  EXPECT_NEAR(policies::log_utility(0.10), -7.712474235199187, kExact);
-  EXPECT_NEAR(policies::log_utility(0.50), -0.7135581778200729, kExact);
-  EXPECT_NEAR(policies::log_utility(0.85), -0.16735766348565732, kExact);
+  EXPECT_NEAR(policies::log_utility(0), std::log(1e-6), kWindowExact);
+  EXPECT_NEAR(policies::log_utility(0.10), -7.712474235199187, kWindowExact);
+  EXPECT_NEAR(policies::log_utility(0.50), -0.7135581778200729, kWindowExact);
+  EXPECT_NEAR(policies::log_utility(0.85), -0.16735766348565732, kWindowExact);
   EXPECT_EQ(policies::log_utility(1), 0);
 }
 
@@ -41,15 +41,15 @@ TEST(ShockwaveFormulas, FairFinishWeighsEstimatesByTheirTime) {
   const auto finish = [](std::vector<std::pair<std::int64_t, double>> series, std::int64_t round) {
     return policies::fair_finish(series, round);
   };
-  EXPECT_NEAR(finish({{0, 1000}, {10, 1600}}, 10), 1060, kExact);
-  EXPECT_NEAR(finish({{0, 1000}, {10, 1600}}, 20), 1330, kExact);
-  EXPECT_NEAR(finish({{0, 1000}, {5, 1200}, {15, 900}}, 20), 1057.5, kExact);
-  EXPECT_NEAR(finish({{7, 1234}}, 7), 1234, kExact);
+  EXPECT_NEAR(finish({{0, 1000}, {10, 1600}}, 10), 1060, kWindowExact);
+  EXPECT_NEAR(finish({{0, 1000}, {10, 1600}}, 20), 1330, kWindowExact);
+  EXPECT_NEAR(finish({{0, 1000}, {5, 1200}, {15, 900}}, 20), 1057.5, kWindowExact);
+  EXPECT_NEAR(finish({{7, 1234}}, 7), 1234, kWindowExact);
 }
 
 TEST(ShockwaveFormulas, LateJobsWeighMore) {
-  EXPECT_NEAR(policies::late_weight(1.2, false, 1, 12), 8.916100448256, kExact);
-  EXPECT_NEAR(policies::late_weight(1.2, true, 1, 12) / 82817974.522014, 1, kExact);
+  EXPECT_NEAR(policies::late_weight(1.2, false, 1, 12), 8.916100448256, kWindowExact);
+  EXPECT_NEAR(policies::late_weight(1.2, true, 1, 12) / 82817974.522014, 1, kWindowExact);
   EXPECT_EQ(policies::late_weight(0.9, true, 1, 12), 1);
   EXPECT_EQ(policies::late_weight(1.5, false, 2, 12), 1);
 }
@@ -62,16 +62,16 @@ WindowSettings few_rounds(int rounds) {
   return settings;
 }
 
-WindowPlace place_of(const WindowSettings& settings, std::int64_t devices, double share) {
+WindowPlace window_place(const WindowSettings& settings, std::int64_t devices, double share) {
   return {0,
           share,
           std::vector<std::int64_t>(static_cast<std::size_t>(settings.rounds), devices * 1000)};
 }
 
 /// The published objective of a schedule in which jobs have so many rounds.
-double objective_of(const std::vector<WindowJob>& jobs,
-                    const std::vector<int>& rounds,
-                    const WindowSettings& settings) {
+double window_objective(const std::vector<WindowJob>& jobs,
+                        const std::vector<int>& rounds,
+                        const WindowSettings& settings) {
   double sum = 0;
   double worst = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -86,23 +86,23 @@ double objective_of(const std::vector<WindowJob>& jobs,
 }
 
 /// The best objective over all numbers of rounds that the devices of all rounds together hold.
-double best_objective(const std::vector<WindowJob>& jobs,
-                      std::int64_t devices,
-                      const WindowSettings& settings) {
+double best_window(const std::vector<WindowJob>& jobs,
+                   std::int64_t devices,
+                   const WindowSettings& settings) {
   std::vector<int> rounds(jobs.size(), 0);
   double best = -1e300;
   for (;;) {
     std::int64_t room = 0;
     for (std::size_t i = 0; i < jobs.size(); ++i) room += jobs[i].room * rounds[i];
     if (room <= devices * 1000 * settings.rounds)
-      best = std::max(best, objective_of(jobs, rounds, settings));
+      best = std::max(best, window_objective(jobs, rounds, settings));
     std::size_t at = 0;
     while (at < rounds.size() && ++rounds[at] > settings.rounds) rounds[at++] = 0;
     if (at == rounds.size()) return best;
   }
 }
 
-std::vector<WindowJob> random_jobs(Random& random, int count) {
+std::vector<WindowJob> window_jobs(Random& random, int count) {
   std::vector<WindowJob> jobs;
   for (int i = 0; i < count; ++i) {
     WindowJob job;
@@ -131,13 +131,13 @@ TEST(ShockwaveWindow, IsAsGoodAsEverySchedule) {
   SKIP_WITHOUT_SOLVER();
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random = Random::stream(seed, "window");
-    const std::vector<WindowJob> jobs = random_jobs(random, 4);
+    const std::vector<WindowJob> jobs = window_jobs(random, 4);
     WindowSettings settings = few_rounds(3);
     settings.makespan_weight = seed % 2 == 0 ? 1e-3 : 1e-6;
-    const WindowPlace place = place_of(settings, 2, 0.5);
+    const WindowPlace place = window_place(settings, 2, 0.5);
     const WindowSchedule schedule = policies::solve_window(jobs, place, settings);
     EXPECT_EQ(schedule.path, WindowPath::Fair) << "seed " << seed;
-    EXPECT_NEAR(schedule.objective, best_objective(jobs, 2, settings), 1e-6) << "seed " << seed;
+    EXPECT_NEAR(schedule.objective, best_window(jobs, 2, settings), 1e-6) << "seed " << seed;
     expect_within_rooms(jobs, place, schedule);
     for (std::size_t i = 0; i < jobs.size(); ++i)
       EXPECT_EQ(std::count(schedule.runs[i].begin(), schedule.runs[i].end(), 1), schedule.rounds[i])
@@ -149,10 +149,10 @@ TEST(ShockwaveWindow, SizesArePackedIntoRounds) {
   SKIP_WITHOUT_SOLVER();
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random = Random::stream(seed, "sizes");
-    std::vector<WindowJob> jobs = random_jobs(random, 9);
+    std::vector<WindowJob> jobs = window_jobs(random, 9);
     for (WindowJob& job : jobs) job.room = 1000 << random.below(3);
     const WindowSettings settings = few_rounds(6);
-    const WindowPlace place = place_of(settings, 8, 0.5);
+    const WindowPlace place = window_place(settings, 8, 0.5);
     expect_within_rooms(jobs, place, policies::solve_window(jobs, place, settings));
   }
 }
@@ -164,7 +164,7 @@ TEST(ShockwaveWindow, KeepsFinishTimesWhereItCan) {
   WindowJob second{1000, 10, 0, 30, 300, 300};
   const WindowSettings settings = few_rounds(3);
   const WindowSchedule schedule =
-      policies::solve_window({first, second}, place_of(settings, 1, 0.5), settings);
+      policies::solve_window({first, second}, window_place(settings, 1, 0.5), settings);
   EXPECT_EQ(schedule.path, WindowPath::Fair);
   EXPECT_EQ(schedule.rounds, (std::vector<int>{0, 3}));
 }
@@ -176,7 +176,7 @@ TEST(ShockwaveWindow, WhereNotAllCanBeInTimeTheLateComeFirst) {
   WindowSettings settings = few_rounds(4);
   settings.makespan_weight = 0;
   const WindowSchedule schedule =
-      policies::solve_window({early, late}, place_of(settings, 1, 0.5), settings);
+      policies::solve_window({early, late}, window_place(settings, 1, 0.5), settings);
   EXPECT_EQ(schedule.path, WindowPath::Relaxed);
   ASSERT_GE(schedule.rounds[1], 1);
   EXPECT_EQ(schedule.runs[1][0], 1) << "the late job has the first round";
@@ -187,7 +187,7 @@ TEST(ShockwaveWindow, WithoutAProgramTheMostLateComeFirst) {
   settings.limits = {.iterations = 0, .nodes = 0, .relative_gap = 0};
   WindowJob early{1000, 10, 0, 30, 300, 1e6};
   WindowJob late{1000, 10, 0, 30, 100, 100};
-  const WindowPlace place = place_of(settings, 1, 0.5);
+  const WindowPlace place = window_place(settings, 1, 0.5);
   const WindowSchedule schedule = policies::solve_window({early, late}, place, settings);
   EXPECT_EQ(schedule.path, WindowPath::Greedy);
   EXPECT_EQ(schedule.runs[1], (std::vector<std::uint8_t>{1, 1, 0, 0}));

@@ -28,39 +28,39 @@ using policies::SiaSettings;
 using testing::FakeCluster;
 using testing::job;
 
-constexpr double kExact = 1e-9;
+constexpr double kSiaExact = 1e-9;
 
-SiaJob job_of(std::initializer_list<SiaOption> options) { return {options, 1}; }
+SiaJob sia_job(std::initializer_list<SiaOption> options) { return {options, 1}; }
 
 /// Goodputs 10, 18 and 30 on 1, 2 and 4 devices of one node.
-SiaJob fresh_job() { return job_of({{0, 1, 1, 10}, {0, 1, 2, 18}, {0, 1, 4, 30}}); }
+SiaJob fresh_job() { return sia_job({{0, 1, 1, 10}, {0, 1, 2, 18}, {0, 1, 4, 30}}); }
 
 TEST(SiaFormulas, GoodputsAreScaledByTheSmallest) {
   const std::vector<double> scaled = policies::scaled_goodputs(std::vector<double>{10, 18, 30, 0});
-  EXPECT_NEAR(scaled[0], 1, kExact);
-  EXPECT_NEAR(scaled[1], 1.8, kExact);
-  EXPECT_NEAR(scaled[2], 3, kExact);
-  EXPECT_NEAR(scaled[3], 1e-4, kExact) << "cannot run so";
+  EXPECT_NEAR(scaled[0], 1, kSiaExact);
+  EXPECT_NEAR(scaled[1], 1.8, kSiaExact);
+  EXPECT_NEAR(scaled[2], 3, kSiaExact);
+  EXPECT_NEAR(scaled[3], 1e-4, kSiaExact) << "cannot run so";
   EXPECT_EQ(policies::scaled_goodputs(std::vector<double>{0, 0}),
             (std::vector<double>{1e-4, 1e-4}));
 }
 
 TEST(SiaFormulas, PowersAreRoundedToTwoDecimals) {
-  EXPECT_NEAR(option_value(1, -0.5), 1.0, kExact);
-  EXPECT_NEAR(option_value(1.8, -0.5), 0.75, kExact);
-  EXPECT_NEAR(option_value(3, -0.5), 0.58, kExact);
-  EXPECT_NEAR(option_value(1e-4, -0.5), 100, kExact) << "never chosen";
-  EXPECT_NEAR(option_value(1e-9, -0.5), 3000, kExact);
+  EXPECT_NEAR(option_value(1, -0.5), 1.0, kSiaExact);
+  EXPECT_NEAR(option_value(1.8, -0.5), 0.75, kSiaExact);
+  EXPECT_NEAR(option_value(3, -0.5), 0.58, kSiaExact);
+  EXPECT_NEAR(option_value(1e-4, -0.5), 100, kSiaExact) << "never chosen";
+  EXPECT_NEAR(option_value(1e-9, -0.5), 3000, kSiaExact);
   // A rigid job on two kinds, 100 and 250 a device, four of them.
-  EXPECT_NEAR(option_value(4, -0.5), 0.5, kExact);
-  EXPECT_NEAR(option_value(10, -0.5), 0.32, kExact);
+  EXPECT_NEAR(option_value(4, -0.5), 0.5, kSiaExact);
+  EXPECT_NEAR(option_value(10, -0.5), 0.32, kSiaExact);
 }
 
 TEST(SiaFormulas, RestartsCostPartOfTheTimeLeft) {
   const double factor = restart_factor(Duration::seconds(600), 2, Duration::seconds(30));
-  EXPECT_NEAR(factor, 540.0 / 630, kExact);
-  EXPECT_NEAR(1.8 * factor, 1.542857142857143, kExact);
-  EXPECT_NEAR(option_value(1.8 * factor, -0.5), 0.81, kExact);
+  EXPECT_NEAR(factor, 540.0 / 630, kSiaExact);
+  EXPECT_NEAR(1.8 * factor, 1.542857142857143, kSiaExact);
+  EXPECT_NEAR(option_value(1.8 * factor, -0.5), 0.81, kSiaExact);
   EXPECT_EQ(restart_factor(Duration::seconds(20), 0, Duration::seconds(30)), 1);
   EXPECT_EQ(restart_factor(Duration::seconds(50), 9, Duration::seconds(30)), 0);
 }
@@ -68,7 +68,7 @@ TEST(SiaFormulas, RestartsCostPartOfTheTimeLeft) {
 TEST(SiaProgram, TwoFreshJobsShareANode) {
   const SiaChoice choice = choose_options({fresh_job(), fresh_job()}, {4}, {});
   EXPECT_EQ(choice.options, (std::vector<int>{1, 1})) << "two devices each";
-  EXPECT_NEAR(choice.objective, 1.5, kExact);
+  EXPECT_NEAR(choice.objective, 1.5, kSiaExact);
 }
 
 TEST(SiaProgram, WhatAJobHasCountsInFull) {
@@ -77,16 +77,16 @@ TEST(SiaProgram, WhatAJobHasCountsInFull) {
   held.restart_factor = 540.0 / 630;
   const SiaChoice kept = choose_options({held}, {2}, {});
   EXPECT_EQ(kept.options, std::vector<int>{1});
-  EXPECT_NEAR(kept.objective, 0.75, kExact);
+  EXPECT_NEAR(kept.objective, 0.75, kSiaExact);
   held.options[1].current = false;
   held.options[0].current = true;
   const SiaChoice moved = choose_options({held}, {2}, {});
   EXPECT_EQ(moved.options, std::vector<int>{1});
-  EXPECT_NEAR(moved.objective, 0.81, kExact);
+  EXPECT_NEAR(moved.objective, 0.81, kSiaExact);
 }
 
 TEST(SiaProgram, AJobThatGainsTooLittleStaysWhereItIs) {
-  SiaJob held = job_of({{0, 1, 1, 10, true}, {0, 1, 2, 11, false}});
+  SiaJob held = sia_job({{0, 1, 1, 10, true}, {0, 1, 2, 11, false}});
   held.restart_factor = 0.5;
   EXPECT_EQ(choose_options({held}, {8}, {}).options, std::vector<int>{0});
 }
@@ -96,10 +96,10 @@ TEST(SiaProgram, AboveZeroThePowerIsMaximised) {
   settings.power = 1;
   settings.unallocated = -1;
   const SiaChoice choice = choose_options({fresh_job(), fresh_job()}, {4}, settings);
-  EXPECT_NEAR(choice.objective, 3.6, kExact) << "1.8 twice beats 3 and a job without";
+  EXPECT_NEAR(choice.objective, 3.6, kSiaExact) << "1.8 twice beats 3 and a job without";
 }
 
-std::vector<SiaJob> random_market(Random& random, int count, int kinds) {
+std::vector<SiaJob> sia_market(Random& random, int count, int kinds) {
   std::vector<SiaJob> jobs;
   for (int i = 0; i < count; ++i) {
     SiaJob each;
@@ -118,7 +118,7 @@ std::vector<SiaJob> random_market(Random& random, int count, int kinds) {
 }
 
 /// The objective of a choice, by the formulas alone.
-double objective_of(const std::vector<SiaJob>& jobs, const std::vector<int>& options) {
+double choice_objective(const std::vector<SiaJob>& jobs, const std::vector<int>& options) {
   double sum = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (options[i] < 0) {
@@ -138,9 +138,9 @@ double objective_of(const std::vector<SiaJob>& jobs, const std::vector<int>& opt
   return sum;
 }
 
-bool fits(const std::vector<SiaJob>& jobs,
-          const std::vector<int>& options,
-          std::vector<std::int64_t> left) {
+bool choice_fits(const std::vector<SiaJob>& jobs,
+                 const std::vector<int>& options,
+                 std::vector<std::int64_t> left) {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (options[i] < 0) continue;
     const SiaOption& option = jobs[i].options[static_cast<std::size_t>(options[i])];
@@ -154,16 +154,18 @@ TEST(SiaProgram, IsAsGoodAsEveryChoice) {
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Random random = Random::stream(seed, "market");
     const int kinds = seed % 2 == 0 ? 1 : 2;
-    const std::vector<SiaJob> jobs = random_market(random, 4, kinds);
+    const std::vector<SiaJob> jobs = sia_market(random, 4, kinds);
     const std::vector<std::int64_t> capacity =
         kinds == 1 ? std::vector<std::int64_t>{7} : std::vector<std::int64_t>{6, 3};
     const SiaChoice choice = choose_options(jobs, capacity, {});
-    EXPECT_TRUE(fits(jobs, choice.options, capacity));
-    EXPECT_NEAR(objective_of(jobs, choice.options), choice.objective, kExact) << "seed " << seed;
+    EXPECT_TRUE(choice_fits(jobs, choice.options, capacity));
+    EXPECT_NEAR(choice_objective(jobs, choice.options), choice.objective, kSiaExact)
+        << "seed " << seed;
     double best = 1e300;
     std::vector<int> options(jobs.size(), -1);
     for (std::size_t at = 0; at < options.size();) {
-      if (fits(jobs, options, capacity)) best = std::min(best, objective_of(jobs, options));
+      if (choice_fits(jobs, options, capacity))
+        best = std::min(best, choice_objective(jobs, options));
       at = 0;
       while (at < options.size() && ++options[at] == static_cast<int>(jobs[at].options.size()))
         options[at++] = -1;
@@ -175,7 +177,7 @@ TEST(SiaProgram, IsAsGoodAsEveryChoice) {
 TEST(SiaProgram, IsNeverWorseThanRigidJobs) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random random = Random::stream(seed, "rigid");
-    const std::vector<SiaJob> jobs = random_market(random, 30, 3);
+    const std::vector<SiaJob> jobs = sia_market(random, 30, 3);
     const std::vector<std::int64_t> capacity{24, 16, 8};
     // Each job one device, of the first kind that has one left.
     std::vector<std::int64_t> left = capacity;
@@ -193,8 +195,8 @@ TEST(SiaProgram, IsNeverWorseThanRigidJobs) {
       SiaSettings settings;
       settings.limits.nodes = nodes;
       const SiaChoice choice = choose_options(jobs, capacity, settings);
-      EXPECT_TRUE(fits(jobs, choice.options, capacity));
-      EXPECT_LE(choice.objective, objective_of(jobs, rigid) + kExact) << "seed " << seed;
+      EXPECT_TRUE(choice_fits(jobs, choice.options, capacity));
+      EXPECT_LE(choice.objective, choice_objective(jobs, rigid) + kSiaExact) << "seed " << seed;
     }
   }
 }
@@ -202,10 +204,10 @@ TEST(SiaProgram, IsNeverWorseThanRigidJobs) {
 TEST(SiaProgram, WithoutIterationsTheGreedyChoiceCounts) {
   SiaSettings settings;
   settings.limits = {.iterations = 0, .nodes = 0, .relative_gap = 0};
-  SiaJob elsewhere = job_of({{1, 1, 8, 1}});
+  SiaJob elsewhere = sia_job({{1, 1, 8, 1}});
   const SiaChoice choice = choose_options({fresh_job(), fresh_job(), elsewhere}, {4, 0}, settings);
   EXPECT_EQ(choice.path, SiaPath::Greedy);
-  EXPECT_NEAR(choice.objective, 1.5 + 1.1, kExact);
+  EXPECT_NEAR(choice.objective, 1.5 + 1.1, kSiaExact);
 }
 
 // ---- The policy ----
@@ -241,7 +243,7 @@ std::unique_ptr<Policy> sia_with(std::vector<MadeUp::Speed> speeds) {
                                          std::make_unique<MadeUp>(std::move(speeds)));
 }
 
-void cycle(FakeCluster& cluster, Policy& policy) {
+void sia_cycle(FakeCluster& cluster, Policy& policy) {
   cluster.advance(60);
   cluster.carry_out(cluster.ask_optimize(policy));
 }
@@ -261,7 +263,7 @@ TEST(Sia, GrowsNoMoreThanTwiceACycle) {
   const JobId id = cluster.submit(job().preemptible().replicas(1, 16).estimate(100'000));
   std::vector<std::int32_t> sizes;
   for (int i = 0; i < 6; ++i) {
-    cycle(cluster, *policy);
+    sia_cycle(cluster, *policy);
     sizes.push_back(cluster.replicas(id));
   }
   EXPECT_EQ(sizes, (std::vector<std::int32_t>{2, 4, 8, 16, 16, 16}));
@@ -274,7 +276,7 @@ TEST(Sia, RigidJobsChooseTheirKindOnly) {
   cluster.add_nodes(1, 4, 1000, "fast");
   const auto policy = sia_with({{"slow", 100, 1}, {"fast", 250, 1}});
   const JobId id = cluster.submit(job().preemptible().replicas(4).estimate(100'000));
-  cycle(cluster, *policy);
+  sia_cycle(cluster, *policy);
   EXPECT_EQ(devices_on(cluster, id, "fast"), 4);
 }
 
@@ -283,7 +285,7 @@ TEST(Sia, UnknownJobsStartAtTheirMinimum) {
   cluster.add_nodes(1, 8);
   const auto policy = testing::policy("sia");
   const JobId id = cluster.submit(job().preemptible().replicas(1, 8).estimate(100'000));
-  cycle(cluster, *policy);
+  sia_cycle(cluster, *policy);
   EXPECT_EQ(cluster.replicas(id), 1) << "nothing was ever reported";
 }
 
@@ -293,7 +295,7 @@ TEST(Sia, ReportsBringUnknownJobsToGrow) {
   cluster.report_progress();
   const auto policy = testing::policy("sia");
   const JobId id = cluster.submit(job().preemptible().replicas(1, 8).estimate(100'000), 100'000);
-  for (int i = 0; i < 5; ++i) cycle(cluster, *policy);
+  for (int i = 0; i < 5; ++i) sia_cycle(cluster, *policy);
   EXPECT_EQ(cluster.replicas(id), 8);
 }
 
@@ -305,9 +307,9 @@ TEST(Sia, AnotherKindIsKnownByTheRatioOfSingleReplicas) {
   cluster.report_progress();
   const auto policy = sia_with({{"old", 1, 1, 1}, {"new", 3, 1, 1}});
   const JobId id = cluster.submit(job().preemptible().replicas(2).estimate(100'000), 100'000);
-  cycle(cluster, *policy);
+  sia_cycle(cluster, *policy);
   ASSERT_EQ(devices_on(cluster, id, "old"), 2) << "unknown: the first kind";
-  cycle(cluster, *policy);
+  sia_cycle(cluster, *policy);
   EXPECT_EQ(devices_on(cluster, id, "new"), 2) << "three times what was measured on the old ones";
 }
 
@@ -318,7 +320,7 @@ TEST(Sia, HigherPrioritiesChooseFirst) {
   const JobId normal = cluster.submit(job().preemptible().replicas(1, 2).estimate(1000));
   const JobId high =
       cluster.submit(job().preemptible().priority(100).replicas(1, 2).estimate(1000));
-  cycle(cluster, *policy);
+  sia_cycle(cluster, *policy);
   EXPECT_EQ(cluster.replicas(high), 2);
   EXPECT_EQ(cluster.replicas(normal), 0);
 }
