@@ -18,6 +18,9 @@ constexpr int kLeapsMax = 100;
 
 constexpr auto kStoreRetry = std::chrono::milliseconds(500);
 
+constexpr const char* kJobsRunOn =
+    "the journal cannot be written, jobs run on and nothing new is taken: ";
+
 std::string text_of(const Errors& errors) {
   std::string out;
   for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
@@ -192,6 +195,7 @@ void ControllerDaemon::live() {
     for (TaskQueue::Task& task : tasks) task();
     end_without_hello();
     if (try_again_at_ && TaskQueue::Clock::now() >= *try_again_at_) try_again();
+    if (next_term_) look_at_next_term();
     if (!term_) continue;
     term_->work();
     look_at_term();
@@ -200,6 +204,7 @@ void ControllerDaemon::live() {
   if (term_ && !term_->is_halted() && term_->flush() && parts_.say)
     parts_.say("led " + term_->orders_text());
   server_->stop_accepting();
+  next_term_.reset();
   term_.reset();
   store_.reset();
   if (leadership_) (void)election_->resign();
@@ -208,6 +213,7 @@ void ControllerDaemon::live() {
 TaskQueue::Clock::time_point ControllerDaemon::next_wake() {
   TaskQueue::Clock::time_point wake = try_again_at_.value_or(TaskQueue::Clock::time_point::max());
   if (term_) wake = std::min(wake, term_->next_wake());
+  if (next_term_) wake = std::min(wake, next_term_->next_wake());
   if (!without_hello_.empty()) wake = std::min(wake, without_hello_.begin()->second);
   return wake;
 }
@@ -255,9 +261,11 @@ void ControllerDaemon::try_again() {
   campaign();
 }
 
-// A term that was halted stands, and renews leases, until the next one has begun.
+// A term that was halted stands, and renews leases, until the begin of the next one is durable: a
+// store may open and yet take no record, as on a full disk.
 void ControllerDaemon::begin_term() {
   try_again_at_.reset();
+  next_term_.reset();
   if (term_) term_->release_store();
   store_.reset();
   Result<std::unique_ptr<StateStore>> opened = parts_.open_store(*leadership_);
@@ -265,11 +273,10 @@ void ControllerDaemon::begin_term() {
   if (!opened) errors = opened.errors();
   if (errors.empty()) {
     store_ = std::move(opened).value();
-    if (policy_) old_policies_.push_back(std::move(policy_));
-    policy_ = parts_.policy();
+    next_policy_ = parts_.policy();
     LeaderTermParts parts{parts_.config,
                           *store_,
-                          *policy_,
+                          *next_policy_,
                           *election_,
                           *server_,
                           lines_,
@@ -293,19 +300,39 @@ void ControllerDaemon::begin_term() {
     };
     Result<std::unique_ptr<LeaderTerm>> begun = LeaderTerm::begin(std::move(parts));
     if (begun) {
-      term_ = std::move(begun).value();
-      old_policies_.clear();
+      next_term_ = std::move(begun).value();
       store_is_taken_ = false;
-      ++terms_;
-      return tell_admission(Admission::Starting, "the begin of the term is being made durable");
+      if (!term_) take_next_term();
+      return;
     }
     errors = begun.errors();
-    store_.reset();
   }
+  not_begun(errors);
+}
+
+void ControllerDaemon::take_next_term() {
+  term_ = std::move(next_term_);
+  policy_ = std::move(next_policy_);  // The one before was the policy of a term that is gone now.
+  ++terms_;
+  tell_admission(Admission::Starting, "the begin of the term is being made durable");
+}
+
+// Of the term that is to follow one that was halted.
+void ControllerDaemon::look_at_next_term() {
+  next_term_->work();
+  if (next_term_->is_established()) return take_next_term();
+  if (!next_term_->is_halted()) return;
+  const Errors errors = next_term_->store_errors();
+  next_term_.reset();
+  not_begun(errors);
+}
+
+void ControllerDaemon::not_begun(const Errors& errors) {
+  store_.reset();
   store_is_taken_ = std::any_of(errors.begin(), errors.end(), [](const Error& error) {
     return error.code == ErrorCode::Conflict;
   });
-  tell_admission(Admission::StoreFailed, text_of(errors));
+  tell_admission(Admission::StoreFailed, std::string(term_ ? kJobsRunOn : "") + text_of(errors));
   try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
 }
 
@@ -316,9 +343,7 @@ void ControllerDaemon::look_at_term() {
   if (term_->is_deposed()) return end_term(Admission::Following, text_of(term_->store_errors()));
   if (term_->is_halted()) {
     if (admission_ == Admission::StoreFailed) return;
-    tell_admission(Admission::StoreFailed,
-                   "the journal cannot be written, jobs run on and nothing new is taken: " +
-                       text_of(term_->store_errors()));
+    tell_admission(Admission::StoreFailed, kJobsRunOn + text_of(term_->store_errors()));
     try_again_at_ = TaskQueue::Clock::now() + kStoreRetry;
     return;
   }
@@ -341,6 +366,7 @@ void ControllerDaemon::outgrow(Epoch later) {
 void ControllerDaemon::end_term(Admission admission, std::string why) {
   if (!leadership_) return;
   leadership_.reset();
+  next_term_.reset();
   term_.reset();
   store_.reset();
   policy_.reset();

@@ -86,6 +86,9 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   void campaign();
   void campaigned(const Result<std::optional<Leadership>>& result);
   void begin_term();
+  void take_next_term();
+  void look_at_next_term();
+  void not_begun(const Errors& errors);
   void try_again();
   void look_at_term();
   void outgrow(Epoch later);
@@ -114,7 +117,9 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   std::unique_ptr<StateStore> store_;
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<LeaderTerm> term_;
-  std::vector<std::unique_ptr<Policy>> old_policies_;  ///< Of a term that still stands.
+  /// Of the term that follows a halted one as soon as its begin is durable.
+  std::unique_ptr<Policy> next_policy_;
+  std::unique_ptr<LeaderTerm> next_term_;
   std::optional<TaskQueue::Clock::time_point> try_again_at_;
   bool store_is_taken_ = false;  ///< By another process or leader, when it was tried last.
   Instant started_;

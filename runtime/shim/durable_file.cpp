@@ -48,13 +48,21 @@ std::optional<std::string> read_file(const std::string& path, std::size_t bytes_
   }
 }
 
+bool reserve_file(const std::string& path, std::size_t bytes) {
+  const Descriptor file(
+      open((path + ".new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return file.is_open() && posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)) == 0;
+}
+
 bool replace_file(const std::string& path, std::string_view bytes, Survives survives, mode_t mode) {
   const std::string temporary = path + ".new";
   const bool flush = survives == Survives::PowerLoss;
   {
+    // What is there keeps its blocks until they are written to: they may have been set aside.
     const Descriptor file(
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode));
-    if (!file.is_open() || fchmod(file.get(), mode) != 0 || !write_all(file.get(), bytes))
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
+    if (!file.is_open() || fchmod(file.get(), mode) != 0 || !write_all(file.get(), bytes) ||
+        ftruncate(file.get(), static_cast<off_t>(bytes.size())) != 0)
       return false;
     if (flush && fsync(file.get()) != 0) return false;
   }

@@ -31,6 +31,9 @@ constexpr int kWithoutTimerMs = 250;
 
 constexpr int kStatusTries = 100;
 
+// For the end of a worker, set aside before it begins.
+constexpr std::size_t kStatusRoom = 4096;
+
 // Taken from the pipe at one go, so that no flood of words holds up the fence.
 constexpr int kBlocksAtOnce = 8;
 constexpr int kLastBlocks = 64;
@@ -104,13 +107,15 @@ bool Shim::start() {
   return true;
 }
 
-/// The worker runs nothing of its own before it can be found by its number.
+/// The worker runs nothing of its own before it can be found by its number, and there is room for
+/// its end: one that cannot be told would start again elsewhere.
 void Shim::record_processes() {
   WorkerProcesses processes;
   processes.boot = boot_id();
   processes.shim = process_at(getpid()).value_or(ProcessId{});
   processes.worker = process_at(worker_.pid).value_or(ProcessId{});
-  if (!replace_file(path("pid"), stored(processes), Survives::PowerLoss)) {
+  if (!reserve_file(path("status"), kStatusRoom) ||
+      !replace_file(path("pid"), stored(processes), Survives::PowerLoss)) {
     kill_all(EndKind::NotStarted, "its folder cannot be written");
     return;
   }

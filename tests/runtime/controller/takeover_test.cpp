@@ -26,10 +26,14 @@ class KeptJournal {
  public:
   /// Is neither opened nor written to while it is set.
   std::atomic<bool> full{false};
+  /// It opens though it is full, as a file does that is there already.
+  std::atomic<bool> opens{false};
+  std::atomic<int> opened{0};
 
   OpenStore opener() {
     return [this](const Leadership&) -> Result<std::unique_ptr<StateStore>> {
-      if (full) return refusal();
+      if (full && !opens) return refusal();
+      ++opened;
       return std::unique_ptr<StateStore>(std::make_unique<Use>(*this));
     };
   }
@@ -154,6 +158,33 @@ TEST(Takeover, AFullStoreStopsAdmissionAndNothingElseAndIsForgivenOnceThereIsSpa
   EXPECT_EQ(looked(*daemon, [](const ControlView& v) { return v.state.named("default.lost"); }),
             JobId::none())
       << "what was not accepted has not happened";
+  ASSERT_TRUE(eventually([&] { return a.running() == 2; }));
+  EXPECT_EQ(a.starts(), 2u);
+}
+
+// A term that has not been written is none: the one before goes on renewing.
+TEST(Takeover, LeasesGoOnThoughAFullStoreOpensAgainAndAgain) {
+  KeptJournal journal;
+  journal.opens = true;
+  FakeTransport transport;
+  FakeNode a(transport, "a", 2);
+  const auto daemon = start_daemon(transport, journal.opener());
+  ASSERT_TRUE(eventually([&] { return a.holds_lease(); }));
+  const RequestOutcome kept = submitted(*daemon, JobBuilder("kept").spec());
+  ASSERT_TRUE(eventually([&] { return phase_of(*daemon, kept.job) == JobPhase::Running; }));
+  journal.full = true;
+  EXPECT_EQ(submitted(*daemon, JobBuilder("lost").spec()).kind, RequestOutcome::Kind::Unavailable);
+  const int opened = journal.opened;
+  ASSERT_TRUE(eventually([&] { return journal.opened >= opened + 3; }));
+  const std::size_t renewed = a.renewals();
+  EXPECT_TRUE(eventually([&] { return a.renewals() > renewed; }));
+  EXPECT_EQ(a.last_refusal(), "") << "its stream was ended";
+  EXPECT_EQ(admission_of(*daemon), Admission::StoreFailed);
+  EXPECT_EQ(phase_of(*daemon, kept.job), JobPhase::Running);
+  journal.full = false;
+  ASSERT_TRUE(eventually([&] { return admission_of(*daemon) == Admission::Open; }));
+  EXPECT_TRUE(eventually([&] { return phase_of(*daemon, kept.job) == JobPhase::Running; }));
+  EXPECT_EQ(submitted(*daemon, JobBuilder("late").spec()).kind, RequestOutcome::Kind::Accepted);
   ASSERT_TRUE(eventually([&] { return a.running() == 2; }));
   EXPECT_EQ(a.starts(), 2u);
 }

@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 
 #include "runtime/shim/cgroup.hpp"
 #include "runtime/shim/worker_remains.hpp"
 #include "tests/runtime/shim/worker_folder.hpp"
+#include "tests/support/small_disk.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -147,6 +153,23 @@ TEST_F(ShimTest, TheEndIsOnRecordOnlyWhenNothingIsLeft) {
   EXPECT_EQ(folder_.wait_shim(), 0);
   EXPECT_EQ(folder_.status()->exit_code, 0);
   EXPECT_FALSE(runs(stray()));
+}
+
+TEST_F(ShimTest, TheEndIsOnRecordThoughTheDiskIsFull) {
+  auto disk = orrery::tests::SmallDisk::mount_at(folder_.path(""));
+  if (!disk) GTEST_SKIP() << "no file system can be mounted here: " << std::strerror(errno);
+  LeaseFile lease = LeaseFile::for_writing(folder_.path("lease"));
+  lease.write({Epoch{1}, boot_time() + Duration::seconds(600)});
+  const std::string gate = folder_.path("gate");
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  folder_.start("read word < " + gate + "; exit 7");
+  ASSERT_TRUE(folder_.comes_up());
+  disk->fill();
+  std::ofstream(gate) << "on\n";
+  EXPECT_EQ(folder_.wait_shim(), 0);
+  ASSERT_TRUE(folder_.status());
+  EXPECT_EQ(folder_.status()->kind, EndKind::Exited);
+  EXPECT_EQ(folder_.status()->exit_code, 7);
 }
 
 TEST_F(ShimTest, TheProcessIsOnRecordBeforeItsProgramRuns) {

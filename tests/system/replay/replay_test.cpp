@@ -129,7 +129,7 @@ TEST(Recompute, FindsAPolicyThatDecidesOtherwise) {
   MemoryStore store;
   ASSERT_EQ(run_busy_cluster(store, 0), "");
   policies::TiresiasParameters impatient;
-  impatient.threshold_device_s = 60;
+  impatient.thresholds_device_s = {60};
   policies::Tiresias policy(impatient);
   const auto report = recompute(store, policy);
   ASSERT_TRUE(report.has_value());
