@@ -6,7 +6,6 @@
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
-#include "policies/shockwave.hpp"
 #include "policies/sia.hpp"
 #include "policies/sjf.hpp"
 #include "policies/solver/program.hpp"
@@ -105,59 +104,6 @@ constexpr ParameterRow kOptimusParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
 };
 
-constexpr ParameterRow kShockwaveParameters[] = {
-    {"round",
-     ParameterType::Duration,
-     "",
-     "120s",
-     "1s",
-     "",
-     "length of a round, in which nothing changes"},
-    {"window", ParameterType::Integer, "rounds", "20", "1", "200", "rounds that are planned ahead"},
-    {"resolve",
-     ParameterType::Integer,
-     "rounds",
-     "8",
-     "1",
-     "",
-     "how often the plan is made anew at the least"},
-    {"makespan_weight",
-     ParameterType::Number,
-     "per second",
-     "0.001",
-     "0",
-     "1e6",
-     "what the longest predicted rest counts against the jobs' progress"},
-    {"rho_max",
-     ParameterType::Number,
-     "",
-     "1",
-     "0.01",
-     "1000",
-     "how much later than with its fair share a job may end"},
-    {"weight_power",
-     ParameterType::Number,
-     "",
-     "12",
-     "0",
-     "100",
-     "how steeply jobs weigh more the later they are, where not all can be in time"},
-    {"depth",
-     ParameterType::Integer,
-     "jobs",
-     "400",
-     "1",
-     "",
-     "jobs that are planned together, the most late first"},
-    {"nodes_most",
-     ParameterType::Integer,
-     "nodes",
-     "200",
-     "0",
-     "100000",
-     "nodes of branch and bound in one program"},
-};
-
 constexpr ParameterRow kSiaParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
     {"restart_delay",
@@ -200,19 +146,6 @@ constexpr ParameterRow kSiaParameters[] = {
 std::unique_ptr<GoodputEstimates> goodput_from(const PolicyArguments& arguments) {
   if (arguments.models.profiles == nullptr) return std::make_unique<NoEstimates>();
   return std::make_unique<ProfileGoodput>(arguments.models.profiles, arguments.devices_per_node);
-}
-
-Made make_shockwave(const ParameterValues& values, const PolicyArguments& arguments) {
-  ShockwaveParameters parameters;
-  parameters.round = values.duration("round");
-  parameters.resolve_rounds = static_cast<int>(values.integer("resolve"));
-  parameters.depth = static_cast<int>(values.integer("depth"));
-  parameters.window.rounds = static_cast<int>(values.integer("window"));
-  parameters.window.makespan_weight = values.number("makespan_weight");
-  parameters.window.rho_max = values.number("rho_max");
-  parameters.window.weight_power = values.number("weight_power");
-  parameters.window.limits.nodes = static_cast<std::int32_t>(values.integer("nodes_most"));
-  return made<Shockwave>(parameters, arguments.models.epochs);
 }
 
 Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
@@ -306,11 +239,6 @@ constexpr PolicyRow kRows[] = {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
      }},
-    {"shockwave",
-     "rounds planned ahead, by progress and fair finish times, for jobs whose speed changes",
-     kShockwaveParameters,
-     make_shockwave,
-     true},
     {"sia",
      "kinds of devices and sizes for all jobs together, by goodput",
      kSiaParameters,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "core/base/random.hpp"
@@ -199,7 +200,8 @@ TEST(ShockwaveWindow, WithoutAProgramTheMostLateComeFirst) {
 TEST(Shockwave, ChangesNothingWithinARound) {
   FakeCluster cluster;
   cluster.add_nodes(1, 4);
-  const auto policy = testing::policy("shockwave");
+  const auto policy =
+      std::make_unique<policies::Shockwave>(policies::ShockwaveParameters{}, nullptr);
   cluster.advance(120);
   const JobId first = testing::submit_and_ask(cluster, *policy, job().preemptible().estimate(1000));
   EXPECT_FALSE(testing::runs(cluster, first)) << "a job starts with a round";
@@ -220,7 +222,8 @@ TEST(Shockwave, IdleDevicesGoToTheJobOfMostRest) {
   FakeCluster cluster;
   cluster.add_nodes(1, 1);
   // Nobody is scheduled in a window of which the program has no values and all rounds are taken.
-  const auto policy = testing::policy("shockwave");
+  const auto policy =
+      std::make_unique<policies::Shockwave>(policies::ShockwaveParameters{}, nullptr);
   const JobId small = cluster.submit(job().preemptible().estimate(100));
   const JobId large = cluster.submit(job().preemptible().estimate(5000));
   cluster.advance(120);
@@ -233,7 +236,8 @@ TEST(Shockwave, IdleDevicesGoToTheJobOfMostRest) {
 TEST(Shockwave, HigherPrioritiesArePlannedFirst) {
   FakeCluster cluster;
   cluster.add_nodes(1, 1);
-  const auto policy = testing::policy("shockwave");
+  const auto policy =
+      std::make_unique<policies::Shockwave>(policies::ShockwaveParameters{}, nullptr);
   const JobId normal = cluster.submit(job().preemptible().estimate(100));
   const JobId high = cluster.submit(job().preemptible().priority(100).estimate(5000));
   cluster.advance(120);
