@@ -6,9 +6,8 @@
 #include "core/base/number_text.hpp"
 
 namespace orrery::policies {
-namespace {
 
-std::optional<std::int64_t> read_duration(std::string_view text) {
+std::optional<Duration> duration_of(std::string_view text) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {
       {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"min", 60}, {"s", 1}, {"h", 3600}, {"d", 86400}};
   double seconds = 1;
@@ -20,10 +19,8 @@ std::optional<std::int64_t> read_duration(std::string_view text) {
   }
   const auto number = parsed_number<double>(text);
   if (!number) return std::nullopt;
-  return Duration::from_seconds(*number * seconds).ns;
+  return Duration::from_seconds(*number * seconds);
 }
-
-}  // namespace
 
 /// Reads one parameter's text by its type.
 class ParameterReader {
@@ -36,7 +33,8 @@ class ParameterReader {
       case ParameterType::Integer:
         return whole(parsed_number<std::int64_t>(text));
       case ParameterType::Duration:
-        return whole(read_duration(text));
+        if (const auto read = duration_of(text)) return whole(read->ns);
+        return std::nullopt;
       case ParameterType::Flag:
         if (text != "true" && text != "false") return std::nullopt;
         value.whole = text == "true" ? 1 : 0;

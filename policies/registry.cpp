@@ -1,6 +1,7 @@
 #include "policies/registry.hpp"
 
 #include "policies/easy.hpp"
+#include "policies/elasticflow.hpp"
 #include "policies/fifo.hpp"
 #include "policies/fit.hpp"
 #include "policies/las.hpp"
@@ -165,6 +166,24 @@ Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
   return made<Sia>(parameters, goodput_from(arguments));
 }
 
+constexpr ParameterRow kElasticFlowParameters[] = {
+    {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+    {"overhead",
+     ParameterType::Flag,
+     "",
+     "true",
+     "",
+     "",
+     "plans leave time for what starts were measured to cost"},
+    {"deadline_factor",
+     ParameterType::List,
+     "stated run times",
+     "",
+     "0",
+     "",
+     "deadline of jobs without the label deadline: one number, or least and most; empty: none"},
+};
+
 /// The list as whole numbers, which must rise; empty where they do not.
 std::vector<std::int64_t> rising(const std::vector<double>& list) {
   std::vector<std::int64_t> whole;
@@ -196,6 +215,24 @@ Made made_tiresias(const ParameterValues& values) {
 std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
   if (arguments.models.profiles == nullptr) return std::make_unique<LinearEstimates>();
   return std::make_unique<PolluxEstimates>(arguments.models.profiles, arguments.devices_per_node);
+}
+
+Made made_elasticflow(const ParameterValues& values, const PolicyArguments& arguments) {
+  const std::vector<double>& factors = values.list("deadline_factor");
+  if (factors.size() > 2 || (factors.size() == 2 && factors[1] < factors[0]))
+    return Error{ErrorCode::InvalidInput,
+                 {},
+                 0,
+                 "policy.deadline_factor",
+                 "is " + std::to_string(factors.size()) +
+                     " numbers, one, or the least and the most are needed; write for example "
+                     "[0.5, 1.5]"};
+  ElasticFlowParameters parameters;
+  parameters.period = values.duration("period");
+  parameters.overhead = values.flag("overhead");
+  parameters.deadline_factors = factors;
+  parameters.seed = arguments.seed;
+  return made<ElasticFlow>(parameters, estimates_from(arguments));
 }
 
 constexpr PolicyRow kRows[] = {
@@ -252,6 +289,12 @@ constexpr PolicyRow kRows[] = {
      "shortest stated run time first; what runs goes on",
      {},
      [](const ParameterValues&, const PolicyArguments&) -> Made { return made<Sjf>(); }},
+    {"elasticflow",
+     "jobs with deadlines get what they need for them, the rest makes others faster",
+     kElasticFlowParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_elasticflow(values, arguments);
+     }},
 };
 
 }  // namespace

@@ -5,7 +5,8 @@ namespace orrery::sim {
 Checker::Checker(const CheckerFacts& facts)
     : journal_(found_),
       processes_(facts.groups, facts.stale_after, found_),
-      jobs_(facts.work, processes_, found_) {}
+      jobs_(facts.work, processes_, found_),
+      decisions_(facts.late_max, found_) {}
 
 void Checker::appended(Instant now, Epoch writer, const JournalBytes& record) {
   processes_.time_reached(now);

@@ -13,6 +13,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/record/command.hpp"
+#include "sim/storm/decision_check.hpp"
 #include "sim/storm/job_check.hpp"
 #include "sim/storm/journal_check.hpp"
 #include "sim/storm/process_check.hpp"
@@ -23,7 +24,8 @@ namespace orrery::sim {
 /// What the checker must know beforehand.
 struct CheckerFacts {
   std::vector<NodeGroup> groups;
-  Duration stale_after;                  ///< So long may a process outlive its successor's order.
+  Duration stale_after;  ///< So long may a process outlive its successor's order.
+  Duration late_max;     ///< So much later than due may a leader that runs do something.
   std::map<std::string, TrueWork> work;  ///< By the job's full name.
 };
 
@@ -44,6 +46,13 @@ class Checker {
   void stepped(Instant now, Sequence sequence, std::span<const Notice> notices);
   void released(Instant now, const Command& order);
   void leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs);
+
+  // The journal as it is folded anew, once from its first record on.
+  void fold_begins_again() { decisions_.begin_again(); }
+
+  void folded(Instant now, const FoldedRecord& record, const StatusReader& reader) {
+    decisions_.folded(now, record, reader);
+  }
 
   /// A leader's state after record `at` had one digest, the fold of the journal has another.
   void compared(Instant now, Sequence at, Digest of_leader, Digest of_journal);
@@ -69,6 +78,7 @@ class Checker {
   JournalCheck journal_;
   ProcessCheck processes_;
   JobCheck jobs_;
+  DecisionCheck decisions_;
 };
 
 }  // namespace orrery::sim

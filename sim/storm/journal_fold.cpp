@@ -23,6 +23,7 @@ void JournalFold::lose(Sequence last) {
 void JournalFold::begin_again() {
   controller_ = std::make_unique<Controller>();
   ended_.clear();
+  if (listener_ != nullptr) listener_->begin_again();
 }
 
 const State* JournalFold::state_at(Sequence at) {
@@ -40,6 +41,8 @@ const State* JournalFold::state_at(Sequence at) {
     for (const Notice& notice : told.notices)
       if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to))
         ended_.push_back(notice.job);
+    if (listener_ != nullptr)
+      listener_->folded(controller_->state().sequence, event, told, controller_->state());
   }
   return &controller_->state();
 }

@@ -13,11 +13,27 @@
 
 namespace orrery::sim {
 
+/// Hears each record as it is folded, with all that came of it.
+class FoldListener {
+ public:
+  virtual ~FoldListener() = default;
+
+  /// The next record is the first one again.
+  virtual void begin_again() = 0;
+
+  virtual void folded(Sequence sequence,
+                      const Event& event,
+                      const Commands& decided,
+                      const State& state) = 0;
+};
+
 /// Keeps a copy of all records and folds them on demand, always from the first one: snapshots have
 /// no part in it.
 class JournalFold {
  public:
-  JournalFold() : controller_(std::make_unique<Controller>()) {}
+  /// `listener` may be null; it outlives this.
+  explicit JournalFold(FoldListener* listener = nullptr)
+      : controller_(std::make_unique<Controller>()), listener_(listener) {}
 
   void append(const StoredRecord& record);
 
@@ -36,6 +52,7 @@ class JournalFold {
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> ends_;
   std::unique_ptr<Controller> controller_;
+  FoldListener* listener_ = nullptr;
   std::vector<JobId> ended_;  ///< Up to its record.
 };
 

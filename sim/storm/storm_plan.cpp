@@ -102,10 +102,8 @@ void plan_jitter(Random random, Scenario& scenario) {
 }
 
 // Most storms have the placer of their policy.
-void plan_placer(Random random, Settings& settings) {
-  if (!random.chance(0.3)) return;
-  const std::span<const placers::PlacerRow> rows = placers::rows();
-  settings.placer = rows[random.below(rows.size())].placer.name();
+void plan_placer(Random random, std::span<const std::string> placers, Settings& settings) {
+  if (random.chance(0.3)) settings.placer = placers[random.below(placers.size())];
 }
 
 }  // namespace
@@ -129,7 +127,19 @@ Duration storm_patience(const Scenario& scenario) {
   return Duration::seconds(1200) + Duration::seconds(static_cast<std::int64_t>(4 * work_s));
 }
 
+std::vector<std::string> placer_names() {
+  std::vector<std::string> names;
+  for (const placers::PlacerRow& row : placers::rows()) names.emplace_back(row.placer.name());
+  return names;
+}
+
 Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice> policies) {
+  return plan_storm(seed, policies, placer_names());
+}
+
+Scenario plan_storm(std::uint64_t seed,
+                    std::span<const scenarios::PolicyChoice> policies,
+                    std::span<const std::string> placers) {
   Random random = Random::stream(seed, "storm");
   Scenario scenario;
   scenario.name = "storm-" + std::to_string(seed);
@@ -142,7 +152,7 @@ Scenario plan_storm(std::uint64_t seed, std::span<const scenarios::PolicyChoice>
   plan_relaunch(random, scenario.relaunch);
   plan_jitter(Random::stream(seed, "storm/jitter"), scenario);
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
-  plan_placer(Random::stream(seed, "storm/placer"), scenario.settings);
+  plan_placer(Random::stream(seed, "storm/placer"), placers, scenario.settings);
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
   plan_families(Random::stream(seed, "storm/families"), scenario);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/units.hpp"
 #include "scenarios/language/spec/scenario.hpp"
@@ -19,6 +20,14 @@ inline constexpr Instant kStormCalmFrom{600'000'000'000};
 /// `Scenario::until` to do so, unless a limit of its own has ended it before.
 scenarios::Scenario plan_storm(std::uint64_t seed,
                                std::span<const scenarios::PolicyChoice> policies);
+
+/// The same with placers drawn from these, by their versioned names; at least one.
+scenarios::Scenario plan_storm(std::uint64_t seed,
+                               std::span<const scenarios::PolicyChoice> policies,
+                               std::span<const std::string> placers);
+
+/// The versioned names of all registered placers.
+std::vector<std::string> placer_names();
 
 /// `jitter` with timers and clocks so exact that no agent outlives its lease under `settings`.
 scenarios::Jitter within_margin(scenarios::Jitter jitter, const Settings& settings);

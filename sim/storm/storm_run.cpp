@@ -63,6 +63,8 @@ class Storm {
                  [this](LeaderNumber leader, Instant until) { ports_.pause(leader, until); }),
         lateness_(scenario.seed, scenario.jitter.timers) {
     watch_.connect(ports_.cluster());
+    if (options.records_decisions) watch_.record_decisions();
+    records_decisions_ = options.records_decisions;
   }
 
   void run(StormReport& report) {
@@ -249,6 +251,7 @@ class Storm {
     report.leaders = watch_.leaders();
     report.cycles = watch_.cycles();
     report.simulated = ports_.now() - Instant::zero();
+    if (records_decisions_) report.decisions = watch_.decisions().digests();
   }
 
   const scenarios::Scenario& scenario_;
@@ -258,6 +261,7 @@ class Storm {
   LeaderFaults control_;
   Lateness lateness_;  ///< Of the leaders' timers.
   std::vector<Strike> strikes_;
+  bool records_decisions_ = false;
   Instant look_at_timers_;
   std::string missed_;  ///< At the last look.
 };

@@ -9,6 +9,7 @@
 
 #include "core/plan/policy.hpp"
 #include "scenarios/language/spec/scenario.hpp"
+#include "sim/storm/decisions.hpp"
 #include "sim/storm/violation.hpp"
 
 namespace orrery::sim {
@@ -16,6 +17,7 @@ namespace orrery::sim {
 /// How a storm is run.
 struct StormOptions {
   std::function<std::unique_ptr<Policy>()> policy;  ///< A fresh one for each leader.
+  bool records_decisions = false;                   ///< `StormReport::decisions` is filled.
 };
 
 /// What came of it.
@@ -26,7 +28,8 @@ struct StormReport {
   std::uint64_t leaders = 0;          ///< That have led.
   std::uint64_t cycles = 0;           ///< Plans that a period brought about.
   Duration simulated;
-  bool all_over = false;  ///< Every job had ended.
+  bool all_over = false;        ///< Every job had ended.
+  DecisionDigests decisions{};  ///< Only where they are asked for.
 };
 
 /// Runs `scenario` until its jobs are over and its faults have ended, at most until

@@ -1,6 +1,9 @@
 #include "sim/storm/storm_watch.hpp"
 
 #include <algorithm>
+#include <optional>
+
+#include "core/control/status.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -19,6 +22,19 @@ double rate_max(const scenarios::Scenario& scenario, const scenarios::ScenarioJo
   return job.work.follows_model ? most * fastest : most;
 }
 
+// The users' view of a state.
+class StateReader final : public StatusReader {
+ public:
+  explicit StateReader(const State& state) : state_(state) {}
+
+  bool knows(JobId job) const override { return state_.find(job) != nullptr; }
+
+  JobStatus status(JobId job) const override { return status_of(state_, *state_.find(job)); }
+
+ private:
+  const State& state_;
+};
+
 }  // namespace
 
 CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
@@ -32,21 +48,32 @@ CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
     facts.work[job.spec.name] = {job.work.units, rate_max(scenario, job)};
   }
   facts.stale_after = scenario.settings.node_lease + scenario.settings.takeover_grace + grace;
+  // As late as its timers, and as the batches that it takes before them.
+  facts.late_max = scenario.jitter.timers + scenario.jitter.batches + Duration::seconds(2);
   return facts;
 }
 
 StormWatch::StormWatch(const scenarios::Scenario& scenario)
-    : checker_(checker_facts(scenario)), triggers_(scenario) {}
+    : checker_(checker_facts(scenario)), triggers_(scenario), fold_(this) {}
 
 void StormWatch::compare(const State& state, Digest digest) {
+  if (recorder_) recorder_->state_was(digest);
   const State* folded = fold_.state_at(state.sequence);
   checker_.compared(now(), state.sequence, digest, folded == nullptr ? Digest{} : folded->digest());
   checker_.leader_has(now(), state.sequence, counts_in(state));
 }
 
+void StormWatch::folded(Sequence sequence,
+                        const Event& event,
+                        const Commands& decided,
+                        const State& state) {
+  checker_.folded(now(), {sequence, event, decided}, StateReader(state));
+}
+
 void StormWatch::on_started(LeaderNumber leader, Epoch, Sequence replayed, Digest state) {
   ++leaders_;
   youngest_ = leader;
+  if (recorder_) recorder_->state_was(state);
   const State* folded = fold_.state_at(replayed);
   checker_.compared(now(), replayed, state, folded == nullptr ? Digest{} : folded->digest());
   if (folded != nullptr) checker_.leader_has(now(), replayed, fold_.counts());
@@ -55,6 +82,7 @@ void StormWatch::on_started(LeaderNumber leader, Epoch, Sequence replayed, Diges
 void StormWatch::on_appended(LeaderNumber, Epoch writer, const StoredRecord& record) {
   checker_.appended(now(), writer, {record.sequence, record.chain, record.bytes});
   fold_.append(record);
+  if (recorder_) recorder_->appended(record);
 }
 
 void StormWatch::on_lost(Sequence last) {
@@ -64,11 +92,13 @@ void StormWatch::on_lost(Sequence last) {
 
 void StormWatch::on_order(LeaderNumber, const Command& order) {
   checker_.released(now(), order);
+  if (recorder_) recorder_->ordered(now(), order);
   if (triggers_.any() && state_ != nullptr) triggers_.on_order(order.body, *state_, now());
 }
 
 void StormWatch::on_ended(LeaderNumber leader, LeaderEnd how, Sequence stepped, Digest state) {
   state_ = nullptr;
+  if (recorder_) recorder_->state_was(state);
   if (how == LeaderEnd::NoProgress)
     checker_.add(ViolationKind::NoProgress,
                  now(),
@@ -80,6 +110,7 @@ void StormWatch::on_ended(LeaderNumber leader, LeaderEnd how, Sequence stepped, 
 }
 
 void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
+  if (recorder_) recorder_->process(at, p, true);
   checker_.process_began(at,
                          {{p.job, p.incarnation, p.birth_rank},
                           p.born,
@@ -92,6 +123,7 @@ void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
 }
 
 void StormWatch::on_process_ended(Instant at, const WorldProcess& p) {
+  if (recorder_) recorder_->process(at, p, false);
   checker_.process_gone(at, p.node, {p.job, p.incarnation, p.birth_rank});
 }
 
@@ -103,6 +135,7 @@ void StormWatch::measure(JobId job) {
 
 void StormWatch::on_notices(std::span<const Notice> notices, const State& state) {
   state_ = &state;
+  if (recorder_) recorder_->told(notices, state);
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) measure(notice.job);
   checker_.stepped(now(), state.sequence, notices);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <string>
+#include <optional>
+#include <span>
 
 #include "core/driver/driver.hpp"
 #include "sim/agents/world_tap.hpp"
@@ -11,6 +11,7 @@
 #include "sim/faults/event_triggers.hpp"
 #include "sim/model/simulated_cluster.hpp"
 #include "sim/storm/checker.hpp"
+#include "sim/storm/decisions.hpp"
 #include "sim/storm/journal_fold.hpp"
 
 namespace orrery::sim {
@@ -18,7 +19,10 @@ namespace orrery::sim {
 /// What the checker must know of a scenario beforehand.
 CheckerFacts checker_facts(const scenarios::Scenario& scenario);
 
-class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
+class StormWatch final : public HostWatch,
+                         public WorldTap,
+                         public RunObserver,
+                         public FoldListener {
  public:
   explicit StormWatch(const scenarios::Scenario& scenario);
 
@@ -28,6 +32,12 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
   Checker& checker() { return checker_; }
 
   EventTriggers& triggers() { return triggers_; }
+
+  /// Takes down what is decided, from the beginning on.
+  void record_decisions() { recorder_.emplace(); }
+
+  /// What was taken down; only where that was asked for.
+  const DecisionRecorder& decisions() const { return *recorder_; }
 
   std::uint64_t leaders() const { return leaders_; }
 
@@ -51,6 +61,14 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
   void on_process_started(Instant at, const WorldProcess& process) override;
   void on_process_ended(Instant at, const WorldProcess& process) override;
 
+  // Of the journal, folded anew.
+  void begin_again() override { checker_.fold_begins_again(); }
+
+  void folded(Sequence sequence,
+              const Event& event,
+              const Commands& decided,
+              const State& state) override;
+
   // Of the drivers.
   void on_notices(std::span<const Notice> notices, const State& state) override;
   void on_event(Sequence sequence, const Event& event) override;
@@ -63,6 +81,7 @@ class StormWatch final : public HostWatch, public WorldTap, public RunObserver {
   Checker checker_;
   EventTriggers triggers_;
   JournalFold fold_;
+  std::optional<DecisionRecorder> recorder_;
   const SimulatedCluster* cluster_ = nullptr;
   const State* state_ = nullptr;
   std::uint64_t leaders_ = 0;

@@ -38,6 +38,10 @@ enum class ViolationKind : std::uint8_t {
   Liveness,          ///< A job that could finish did not, although everything was healed.
   TimerMissed,       ///< The storm's own world did not wake a leader or agent at its deadline.
   ProcessEnded,      ///< The program that ran it came to no end by itself.
+  StatusWrong,       ///< What users are told is not so.
+  DecisionWrong,     ///< A decision that what was known does not justify.
+  DeadlineMissed,    ///< Something was done before its time, or not when its time had come.
+  DecisionChanged,   ///< A pinned storm decides otherwise than its golden file says.
 };
 
 /// One finding.
@@ -75,11 +79,14 @@ namespace orrery {
 template <>
 struct EnumNames<sim::ViolationKind> {
   static constexpr std::array kNames{
-      "journal_broken", "journal_lost",  "epoch_not_raised", "deposed_wrote",  "act_before_durable",
-      "wrong_epoch",    "job_vanished",  "accepted_twice",   "beyond_bounds",  "bad_membership",
-      "ordered_twice",  "double_booked", "two_entitled",     "stale_alive",    "counter_lost",
-      "charged_twice",  "backoff_limit", "work_invented",    "work_forgotten", "replay_differs",
-      "invariant",      "no_progress",   "liveness",         "timer_missed",   "process_ended"};
+      "journal_broken",     "journal_lost",   "epoch_not_raised", "deposed_wrote",
+      "act_before_durable", "wrong_epoch",    "job_vanished",     "accepted_twice",
+      "beyond_bounds",      "bad_membership", "ordered_twice",    "double_booked",
+      "two_entitled",       "stale_alive",    "counter_lost",     "charged_twice",
+      "backoff_limit",      "work_invented",  "work_forgotten",   "replay_differs",
+      "invariant",          "no_progress",    "liveness",         "timer_missed",
+      "process_ended",      "status_wrong",   "decision_wrong",   "deadline_missed",
+      "decision_changed"};
 };
 
 }  // namespace orrery

@@ -7,6 +7,7 @@
     tools/mutation/mutation.py survivors                place and text of each
     tools/mutation/mutation.py run --again              the survivors once more, after a new test
     tools/mutation/mutation.py run --storm-only --sample 50
+    tools/mutation/mutation.py run --storm-only --no-pins --sample 50 --results judged.jsonl
     tools/mutation/mutation.py show 1041 2200           what these mutants change
 
 Mutants: relations, connectives, conditions, arithmetic and constants changed; statements, returns
@@ -54,6 +55,8 @@ def arguments() -> argparse.Namespace:
                              "through them with what is left")
     parser.add_argument("--storm-only", action="store_true",
                         help="no tests and no scenarios: what storms alone kill")
+    parser.add_argument("--no-pins", action="store_true",
+                        help="run: without the pinned storms, which judge nothing and see any change")
     parser.add_argument("--results", type=pathlib.Path,
                         help="file of results (default: results.jsonl of the folder, storm.jsonl "
                              "with --storm-only)")
@@ -92,7 +95,8 @@ def main() -> int:
     equivalents = report.read_equivalents(report.EQUIVALENTS.read_text(encoding="utf-8"))
     if chosen.verb == "run":
         campaign.run(tree, results, numbers_to_run(chosen, results, mutants), chosen.parallel,
-                     {"quick": chosen.quick, "storm_only": chosen.storm_only})
+                     {"quick": chosen.quick, "storm_only": chosen.storm_only,
+                      "pins": not chosen.no_pins})
     if chosen.verb == "survivors":
         print("\n".join(report.survivors(mutants, results.of, equivalents)))
     else:

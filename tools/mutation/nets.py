@@ -42,7 +42,7 @@ class Step:
     FOLDER among them stands for an empty folder of this run, SCENARIOS for those of the tree.
     """
     name: str
-    net: str  # "unit", "scenario" or "storm".
+    net: str  # "unit", "scenario", "pins" or "storm".
     words: tuple
 
     def words_in(self, tree: pathlib.Path, folder: str) -> list:
@@ -79,22 +79,27 @@ SCENARIO_STEPS = (
     Step("orrery test", "scenario", ("orrery", "test", "SCENARIOS")))
 STORMS = tuple(storm(*seeds) for seeds in FIRST_SEEDS)
 LAST_STORMS = tuple(storm(*seeds) for seeds in LAST_SEEDS)
+# A net of regression and no judgement: what storms alone kill is told with and without it.
+PINS = Step("pinned storms", "pins",
+            ("orrery", "storm", "--pins", "tests/sim/storm/pins.txt", "--parallel", "1",
+             "--no-shrink", "--json", "--out", "FOLDER"))
 
 
-def steps(path: str, *, storm_only: bool = False, quick: bool = False) -> list:
+def steps(path: str, *, storm_only: bool = False, quick: bool = False, pins: bool = True) -> list:
     """All that a mutant of the file at `path` goes through until something kills it; `quick`: but
-    the slow steps at the end."""
+    the slow steps at the end; without `pins`: but the pinned storms."""
     last = () if quick else (*map(unit, LATE), *LAST_STORMS)
+    pinned = [PINS] if pins else []
     if storm_only:
-        return [*STORMS, *(step for step in last if step.net == "storm")]
+        return [*STORMS[:1], *pinned, *STORMS[1:], *(step for step in last if step.net == "storm")]
     own = OWN.get(pathlib.PurePath(path).parts[1], ("test_control",))
     first = list(dict.fromkeys(own + UNIT))
-    return [*map(unit, first), *SCENARIO_STEPS, *STORMS, *last]
+    return [*map(unit, first), *SCENARIO_STEPS, *pinned, *STORMS, *last]
 
 
 def every_step() -> list:
     """Each step that is measured by a run without a mutant."""
-    return [*map(unit, UNIT), *SCENARIO_STEPS, *STORMS, *map(unit, LATE)]
+    return [*map(unit, UNIT), *SCENARIO_STEPS, PINS, *STORMS, *map(unit, LATE)]
 
 
 def with_last_storms(took: dict) -> dict:
@@ -111,7 +116,7 @@ def judged(step: Step, code: int, out: str, *, timed_out: bool) -> Kill | None:
         return Kill("time", "the limit on time was reached")
     if code == 0:
         return None
-    if step.net == "storm":
+    if step.net in ("storm", "pins"):
         return storm_kill(code, out)
     broken = INVARIANT.search(out)
     if code == 3 and broken:

@@ -46,7 +46,7 @@ def row(name: str, results: list, equivalent: set) -> str:
     same = [result for result in survived if result["number"] in equivalent]
     counts = [len(results)]
     counts += [sum(result["net"] == net for result in killed)
-               for net in ("unit", "scenario", "storm")]
+               for net in ("unit", "scenario", "pins", "storm")]
     counts += [sum(result["how"] == how for result in killed) for how in ("invariant", "time")]
     counts += [len(survived) - len(same), len(same)]
     judged = len(results) - len(same)
@@ -59,8 +59,8 @@ def table(mutants: list, results: dict, equivalents: list) -> str:
     by_number = {mutant["number"]: mutant for mutant in mutants}
     equivalent = {number for number in results
                   if is_equivalent(by_number[number], equivalents)}
-    lines = ["| folder | mutants | unit | scenario | storm | of these by an invariant | by time | "
-             "survived | equivalent | score |", "| --- |" + " --- |" * 9]
+    lines = ["| folder | mutants | unit | scenario | pins | storm | of these by an invariant | by time | "
+             "survived | equivalent | score |", "| --- |" + " --- |" * 10]
     for folder in trees.FOLDERS:
         own = [result for number, result in results.items()
                if by_number[number]["path"].startswith(f"core/{folder}/")]

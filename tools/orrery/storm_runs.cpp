@@ -16,7 +16,11 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
     // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
     // no job would ever get on.
     static constexpr std::pair<std::string_view, const char*> kShort[]{
-        {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600,3000"}, {"promote_after", "1"}};
+        {"period", "20s"},
+        {"quantum", "150s"},
+        {"threshold", "600,3000"},
+        {"promote_after", "1"},
+        {"deadline_factor", "0.5,4"}};
     for (const policies::ParameterRow& parameter : row.parameters)
       for (const auto& [name, value] : kShort)
         if (parameter.name == name) choice.parameters.push_back({std::string(name), value, {}});
@@ -25,8 +29,9 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
   return choices;
 }
 
-sim::StormReport storm_once(const scenarios::Scenario& scenario) {
+sim::StormReport storm_once(const scenarios::Scenario& scenario, bool records_decisions) {
   sim::StormOptions options;
+  options.records_decisions = records_decisions;
   options.policy = [&scenario] {
     auto policy = fresh_policy(scenario, {});
     invariant(policy.has_value(), "a storm's policy is registered");

@@ -12,6 +12,6 @@ namespace orrery::cli {
 std::vector<scenarios::PolicyChoice> storm_policies();
 
 /// Runs one scenario under the checker, with the policy that it names.
-sim::StormReport storm_once(const scenarios::Scenario& scenario);
+sim::StormReport storm_once(const scenarios::Scenario& scenario, bool records_decisions = false);
 
 }  // namespace orrery::cli

@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/json_text.hpp"
+#include "sim/storm/pins.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/shrink.hpp"
 #include "sim/storm/storm_plan.hpp"
@@ -40,14 +43,34 @@ struct Minimal {
   std::string text;
 };
 
-SeedOutcome run_seed(std::uint64_t seed, const std::vector<scenarios::PolicyChoice>& policies) {
-  const sim::StormReport storm = storm_once(sim::plan_storm(seed, policies));
+SeedOutcome outcome_of(std::uint64_t seed, const sim::StormReport& storm) {
   SeedOutcome out{storm.events, storm.records, storm.leaders, storm.simulated, {}, false};
   if (storm.violations.empty()) return out;
   const sim::Violation& first = storm.violations.front();
   out.findings.push_back({seed, std::string(to_string(first.kind)), first.at, first.text});
   // A broken invariant leaves the core as it stands.
   out.spoils_process = first.kind == sim::ViolationKind::Invariant;
+  return out;
+}
+
+SeedOutcome run_seed(std::uint64_t seed, const std::vector<scenarios::PolicyChoice>& policies) {
+  return outcome_of(seed, storm_once(sim::plan_storm(seed, policies)));
+}
+
+/// A pinned seed: what breaks is a finding, and what is decided otherwise.
+SeedOutcome run_pinned(std::uint64_t seed,
+                       const sim::Pins& pins,
+                       const std::vector<scenarios::PolicyChoice>& policies) {
+  const sim::Pin& pin = *pins.find(seed);
+  const auto plan = sim::plan_pinned(pins, pin, policies);
+  const sim::StormReport storm = storm_once(*plan, true);
+  SeedOutcome out = outcome_of(seed, storm);
+  const std::string differs = sim::pin_difference(pin, storm.decisions);
+  if (out.findings.empty() && !differs.empty())
+    out.findings.push_back({seed,
+                            std::string(to_string(sim::ViolationKind::DecisionChanged)),
+                            Instant::zero() + storm.simulated,
+                            differs});
   return out;
 }
 
@@ -198,7 +221,29 @@ struct Wanted {
   SeedRange seeds{1, 1000};
   std::size_t parallel = processors();
   SteadyClock::time_point stop_at = SteadyClock::time_point::max();
+  std::optional<sim::Pins> pins;
 };
+
+// The pinned storms of a file, all of which this program can play. `seeds`: those asked for, or
+// null.
+Result<sim::Pins> pins_of(const std::string& path, const SeedRange* seeds) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in)
+    return Error{.subject = "--pins",
+                 .message = path + " cannot be read; name the file of pinned storms"};
+  auto pins = sim::read_pins(text, path);
+  if (!pins) return pins;
+  if (const auto plan = sim::plan_pinned(*pins, pins->seeds.front(), storm_policies()); !plan)
+    return plan.errors();
+  if (seeds != nullptr &&
+      (pins->find(seeds->first) == nullptr || pins->find(seeds->last) == nullptr))
+    return Error{.subject = "--seeds",
+                 .message = path + " pins seeds " + std::to_string(pins->seeds.front().seed) +
+                            ".." + std::to_string(pins->seeds.back().seed) +
+                            "; ask for some of these, or leave --seeds out"};
+  return pins;
+}
 
 Result<Wanted> wanted_of(const Arguments& arguments) {
   Wanted wanted;
@@ -209,6 +254,20 @@ Result<Wanted> wanted_of(const Arguments& arguments) {
       wanted.seeds = *seeds;
     else
       append_errors(errors, seeds.errors());
+  }
+  if (const auto path = arguments.value("--pins")) {
+    auto pins =
+        pins_of(*path, arguments.has("--seeds") && errors.empty() ? &wanted.seeds : nullptr);
+    if (!pins) {
+      append_errors(errors, pins.errors());
+    } else {
+      if (!arguments.has("--seeds"))
+        wanted.seeds = {pins->seeds.front().seed, pins->seeds.back().seed};
+      wanted.pins = std::move(*pins);
+    }
+    if (arguments.has("--minutes"))
+      errors.push_back({.subject = "--minutes",
+                        .message = "stands beside --pins, whose file says which seeds; drop one"});
   }
   if (const auto text = arguments.value("--minutes")) {
     const auto minutes = whole_number("--minutes", *text, 1, 100'000);
@@ -270,9 +329,11 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
   const bool timed = wanted->stop_at != SteadyClock::time_point::max();
   StormWork work{.seeds = seeds, .parallel = wanted->parallel};
   const std::vector<scenarios::PolicyChoice> policies = storm_policies();
-  work.run = [&policies](std::uint64_t seed) { return run_seed(seed, policies); };
-  // How far one comes within some time is not worth keeping.
-  if (!timed) {
+  work.run = [&](std::uint64_t seed) {
+    return wanted->pins ? run_pinned(seed, *wanted->pins, policies) : run_seed(seed, policies);
+  };
+  // How far one comes within some time is not worth keeping, nor are some seconds.
+  if (!timed && !wanted->pins) {
     work.progress_file = folder / ("seeds-" + std::to_string(seeds.first) + "-" +
                                    std::to_string(seeds.last) + ".progress");
     if (const Status made = prepare_folder(folder, work.progress_file.string() + ".half"); !made) {
@@ -303,7 +364,7 @@ ExitCode run_storm_verb(const Arguments& arguments, Console& console) {
   console.out(arguments.has("--json") ? json_of(done, minimal)
                                       : text_of(done, minimal, console.traits().table_width()));
   std::error_code code;
-  if (!timed) {
+  if (!work.progress_file.empty()) {
     std::filesystem::remove(work.progress_file, code);
     // Nothing is left in it where nothing broke; a folder with other things stays.
     std::filesystem::remove(folder, code);

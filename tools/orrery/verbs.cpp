@@ -249,6 +249,11 @@ Verb storm_verb() {
                        {.name = "--minutes",
                         .value = "M",
                         .help = "in place of --seeds: from seed 1 on, for so long"},
+                       {.name = "--pins",
+                        .value = "FILE",
+                        .help = "the seeds of a golden file: also what they decide otherwise than "
+                                "it says is a finding",
+                        .takes_path = true},
                        {.name = "--parallel",
                         .value = "N",
                         .help = "runs at the same time (default: one per processor)"},
@@ -263,6 +268,8 @@ Verb storm_verb() {
                         {"orrery storm --seeds 42", "one seed again"},
                         {"orrery storm --seeds 1..1000000 --out million",
                          "a million; after Ctrl-C again to go on"},
+                        {"orrery storm --pins tests/sim/storm/pins.txt",
+                         "is anything decided or said otherwise?"},
                         {"orrery storm --minutes 60 --out found --json", "an hour, for a script"}}},
           run_storm_verb};
 }

@@ -25,6 +25,7 @@ PAGES = ("docs/placement.md", "docs/virtual_clusters.md", "docs/worker_environme
 EXAMPLES = "docs/examples"
 PICTURES = "docs/pictures"
 GRAMMAR_PICTURE = "placement_language.svg"
+MEASURED_PICTURES = ("policy_decisions.svg",)  # Drawn by tools/bench/policies.py.
 LEFT_OUT = "..."
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SEAT = re.compile(r"^ +([\w-]+)/(\d+): \{node: (\d+), devices: (\d+)\}$", re.MULTILINE)
@@ -100,6 +101,8 @@ def renewed(program: pathlib.Path, root: pathlib.Path) -> dict:
     files = {root / page: renewed_page(program, root, root / page)
              for page in PAGES if (root / page).exists()}
     for picture in sorted((root / PICTURES).glob("*.svg")):
+        if picture.name in MEASURED_PICTURES:
+            continue
         files[picture] = renewed_picture(program, root, picture.name)
     return files
 

@@ -18,7 +18,7 @@ class CheckerTest : public ::testing::Test {
 
   static CheckerFacts facts() {
     NodeGroup group{"main", 2, MilliCpu{8000}, Bytes{1 << 20}, 4, "gpu", 0, 0};
-    return {{group}, Duration::seconds(10), {{"default.train", {100, 1}}}};
+    return {{group}, Duration::seconds(10), Duration::seconds(2), {{"default.train", {100, 1}}}};
   }
 
   static std::shared_ptr<const JobSpec> spec() {

@@ -21,7 +21,11 @@ inline std::vector<scenarios::PolicyChoice> storm_policies() {
     // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
     // no job would ever get on.
     static constexpr std::pair<std::string_view, const char*> kShort[]{
-        {"period", "20s"}, {"quantum", "150s"}, {"threshold", "600"}};
+        {"period", "20s"},
+        {"quantum", "150s"},
+        {"threshold", "600,3000"},
+        {"promote_after", "1"},
+        {"deadline_factor", "0.5,4"}};
     for (const policies::ParameterRow& parameter : row.parameters)
       for (const auto& [name, value] : kShort)
         if (parameter.name == name) choice.parameters.push_back({std::string(name), value, {}});
@@ -31,8 +35,10 @@ inline std::vector<scenarios::PolicyChoice> storm_policies() {
 }
 
 /// Runs one scenario under the checker, with the policy that it names.
-inline sim::StormReport storm_once(const scenarios::Scenario& scenario) {
+inline sim::StormReport storm_once(const scenarios::Scenario& scenario,
+                                   bool records_decisions = false) {
   sim::StormOptions options;
+  options.records_decisions = records_decisions;
   options.policy = [&scenario] {
     policies::PolicyArguments arguments;
     arguments.seed = scenario.seed;

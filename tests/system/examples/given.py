@@ -210,6 +210,7 @@ COMES = {
     "orrery place - < train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
     "orrery storm": Comes("nothing broke", instead=(("storm", "storm --seeds 1..100"),),
                           why="test_storm runs more of them"),
+    "orrery storm --pins tests/sim/storm/pins.txt": Comes("nothing broke"),
     "orrery storm --minutes 60 --out found --json": Comes(
         '"failures": \\[\\]', instead=(("--minutes 60", "--seeds 1..20"),), why="an hour"),
     "orrery explore --crashes 1 --seconds 2": Comes("nothing broke"),
@@ -268,6 +269,9 @@ NOT_HERE = {
     "tools/mutation/mutation.py survivors": "needs what the first makes",
     "tools/mutation/mutation.py run --again": "needs what the first makes",
     "tools/mutation/mutation.py run --storm-only --sample 50": "needs what the first makes",
+    "tools/mutation/mutation.py run --storm-only --no-pins --sample 50 --results judged.jsonl":
+        "needs what the first makes",
+    "ORRERY_BLESS=1 build/bin/test_storm --gtest_filter='Pins.*'": "rewrites a file of the tree",
     "ORRERY_MUTANT=1041 build-mutation/build/bin/test_control": "needs what the first makes",
     "build/bin/bench_bare_loop scenarios/scale/million_easy.yaml build/bin/orrery": "a benchmark",
     "build/bin/bench_fabric": "a benchmark",

@@ -59,9 +59,11 @@ class Judging(unittest.TestCase):
         steps = nets.steps("core/leader/leader.cpp")
         self.assertEqual(steps[0].name, "test_leader")
         nets_in_order = [step.net for step in steps if step.name not in nets.LATE]
-        self.assertEqual(nets_in_order, sorted(nets_in_order, key=("unit", "scenario", "storm").index))
+        self.assertEqual(nets_in_order, sorted(nets_in_order, key=("unit", "scenario", "pins", "storm").index))
         self.assertEqual({step.net for step in nets.steps("core/agent/a.cpp", storm_only=True)},
-                         {"storm"})
+                         {"storm", "pins"})
+        self.assertEqual({step.net for step in nets.steps("core/agent/a.cpp", storm_only=True,
+                                                          pins=False)}, {"storm"})
 
 
     def test_knows_a_limit_for_every_step(self):
@@ -149,9 +151,9 @@ class Counting(unittest.TestCase):
             "# comment\n\npath: core/agent/a.cpp\nfunction: f\nline: if (a < b) {\noriginal: x == y\nmutant: a <= b\n"
             "reason: x is y\n")
         lines = report.table(mutants, results, equivalents).splitlines()
-        self.assertEqual(lines[3], "| `core/agent` | 3 | 1 | 0 | 1 | 1 | 1 | 0 | 1 | 100.0 % |")
-        self.assertEqual(lines[2], "| `core/leader` | 1 | 0 | 0 | 0 | 0 | 0 | 1 | 0 | 0.0 % |")
-        self.assertEqual(lines[4], "| all | 4 | 1 | 0 | 1 | 1 | 1 | 1 | 1 | 66.7 % |")
+        self.assertEqual(lines[3], "| `core/agent` | 3 | 1 | 0 | 0 | 1 | 1 | 1 | 0 | 1 | 100.0 % |")
+        self.assertEqual(lines[2], "| `core/leader` | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 | 0.0 % |")
+        self.assertEqual(lines[4], "| all | 4 | 1 | 0 | 0 | 1 | 1 | 1 | 1 | 1 | 66.7 % |")
         survivors = report.survivors(mutants, results, equivalents)
         self.assertEqual([text.split()[0] for text in survivors], ["4"])
 

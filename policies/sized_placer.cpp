@@ -1,0 +1,173 @@
+#include "policies/sized_placer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+
+namespace orrery::policies {
+namespace {
+
+bool has_size(const ClusterView& view, const SizedJob& sized) {
+  const JobRow& row = view.row(sized.id);
+  return row.holds ? row.replicas == sized.replicas : sized.replicas == 0;
+}
+
+/// The first `replicas` of those that the job has.
+std::vector<NodeCount> first_replicas(std::span<const NodeCount> nodes, std::int32_t replicas) {
+  std::vector<NodeCount> first;
+  for (const NodeCount& n : nodes) {
+    const std::int32_t here = std::min(replicas, n.replicas);
+    if (here > 0) first.push_back({n.node, here});
+    replicas -= here;
+  }
+  return first;
+}
+
+std::vector<NodeCount> joined(std::vector<NodeCount> nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const NodeCount& a, const NodeCount& b) {
+    return a.node < b.node;
+  });
+  std::vector<NodeCount> sum;
+  for (const NodeCount& n : nodes) {
+    if (!sum.empty() && sum.back().node == n.node)
+      sum.back().replicas += n.replicas;
+    else
+      sum.push_back(n);
+  }
+  return sum;
+}
+
+}  // namespace
+
+bool SizedPlacer::may_move(const ClusterView& view, JobId id) const {
+  return view.job(id).spec.roles.size() == 1 && !view.is_seated(id);
+}
+
+bool SizedPlacer::take_back_own(const ClusterView& view, const JobView& job) {
+  return may_move(view, job.row.id) && trial_.take_there(job.row.demand, job.nodes);
+}
+
+/// On the nodes that it has: the first of them, or all and what is missing elsewhere.
+bool SizedPlacer::place_beside_itself(const ClusterView& view,
+                                      const JobView& job,
+                                      std::int32_t replicas,
+                                      std::vector<NodeCount>& nodes) {
+  const std::size_t mark = trial_.mark();
+  nodes = first_replicas(job.nodes, replicas);
+  if (trial_.take_there(job.row.demand, nodes)) {
+    const std::int32_t missing = replicas - job.row.replicas;
+    if (missing <= 0) return true;
+    if (trial_.place(view, job, missing, nodes)) {
+      nodes = joined(std::move(nodes));
+      return true;
+    }
+  }
+  trial_.undo(mark);
+  nodes.clear();
+  return false;
+}
+
+SizedPlacer::Outcome SizedPlacer::place_one(const ClusterView& view, const SizedJob& sized) {
+  const JobView job = view.job(sized.id);
+  Outcome outcome{sized, {}, false, true};
+  const std::size_t mark = trial_.mark();
+  std::vector<NodeCount> beside;
+  const bool stays = job.row.holds && place_beside_itself(view, job, sized.replicas, beside);
+  if (stays) trial_.undo(mark);
+  const bool fits = trial_.place(view, job, sized.replicas, outcome.nodes);
+  if (stays && (!fits || beside.size() <= outcome.nodes.size())) {
+    trial_.undo(mark);
+    const bool again = place_beside_itself(view, job, sized.replicas, outcome.nodes);
+    invariant(again, "what fitted fits again");
+    return outcome;
+  }
+  if (fits) return outcome;
+  outcome.nodes.clear();
+  outcome.fits = false;
+  outcome.keeps = job.row.holds && take_back_own(view, job);
+  // Devices that suffice by count may lie where no replica fits: the next smaller size then.
+  const std::int32_t least = job.row.preemptible ? job.row.min_replicas : sized.replicas;
+  for (std::int32_t n = sized.replicas - 1; n >= least && !outcome.keeps; --n) {
+    if (!trial_.place(view, job, n, outcome.nodes)) continue;
+    outcome.job.replicas = n;
+    break;
+  }
+  return outcome;
+}
+
+std::vector<SizedPlacer::Outcome> SizedPlacer::place_changed(const ClusterView& view,
+                                                             std::span<const SizedJob> jobs) {
+  trial_.begin(view);
+  for (const SizedJob& sized : jobs)
+    if (view.row(sized.id).holds && !has_size(view, sized))
+      trial_.give_back(view, view.job(sized.id));
+  std::vector<Outcome> outcomes;
+  for (const SizedJob& sized : jobs) {
+    if (has_size(view, sized)) {
+      outcomes.push_back({sized, {}, true, true});
+    } else if (sized.replicas == 0) {
+      outcomes.push_back({sized, {}, false, true});
+    } else {
+      outcomes.push_back(place_one(view, sized));
+    }
+  }
+  return outcomes;
+}
+
+/// Everything that may be moved, anew.
+std::vector<SizedPlacer::Outcome> SizedPlacer::place_all(const ClusterView& view,
+                                                         std::span<const SizedJob> jobs) {
+  trial_.begin(view);
+  const auto stays = [&](const SizedJob& sized) {
+    return has_size(view, sized) && (sized.replicas == 0 || !may_move(view, sized.id));
+  };
+  for (const SizedJob& sized : jobs)
+    if (view.row(sized.id).holds && !stays(sized)) trial_.give_back(view, view.job(sized.id));
+  std::vector<Outcome> outcomes;
+  for (const SizedJob& sized : jobs) {
+    Outcome outcome{sized, {}, stays(sized), true};
+    if (!outcome.keeps && sized.replicas > 0)
+      outcome.fits = trial_.place(view, view.job(sized.id), sized.replicas, outcome.nodes);
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+Plan SizedPlacer::place(const ClusterView& view, std::vector<SizedJob> jobs) {
+  const auto room = [&](const SizedJob& sized) {
+    return view.row(sized.id).demand.thousandths() * sized.replicas;
+  };
+  const auto starts_roles = [&](const SizedJob& sized) {
+    return !view.row(sized.id).holds && view.job(sized.id).spec.roles.size() > 1;
+  };
+  // Who has other roles to place comes last, and only one of them.
+  std::stable_sort(jobs.begin(), jobs.end(), [&](const SizedJob& a, const SizedJob& b) {
+    if (starts_roles(a) != starts_roles(b)) return starts_roles(b);
+    return room(a) > room(b);
+  });
+  bool roles_start = false;
+  std::erase_if(jobs, [&](const SizedJob& sized) {
+    return starts_roles(sized) && std::exchange(roles_start, true);
+  });
+  const auto fit = [](const std::vector<Outcome>& outcomes) {
+    return std::all_of(
+        outcomes.begin(), outcomes.end(), [](const Outcome& outcome) { return outcome.fits; });
+  };
+  std::vector<Outcome> outcomes = place_changed(view, jobs);
+  if (!fit(outcomes)) {
+    std::vector<Outcome> anew = place_all(view, jobs);
+    if (fit(anew)) outcomes = std::move(anew);
+  }
+  Plan plan;
+  for (const Outcome& outcome : outcomes)
+    if (view.row(outcome.job.id).holds && !outcome.keeps && outcome.nodes.empty())
+      plan.preempt(outcome.job.id);
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.nodes.empty() || holds_exactly(view.job(outcome.job.id), outcome.nodes)) continue;
+    grant_on(outcome.job.id, outcome.job.replicas, outcome.nodes, plan);
+  }
+  return plan;
+}
+
+}  // namespace orrery::policies

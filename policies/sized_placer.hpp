@@ -1,0 +1,55 @@
+// Nodes for jobs whose sizes were chosen by count.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/plan/cluster_view.hpp"
+#include "policies/gang_trial.hpp"
+
+namespace orrery::policies {
+
+/// A job and the replicas that it shall have; 0: none.
+struct SizedJob {
+  JobId id;
+  std::int32_t replicas = 0;
+};
+
+/// Turns sizes into a plan that names nodes. What keeps its size keeps its nodes. What shrinks
+/// keeps the first of them, and what grows stays where it is, unless fewer nodes hold all of it.
+/// Big jobs are placed before small ones: where all sizes are a power of two of devices and nodes
+/// have as many, each finds room in what the bigger ones left (the buddy rule of Gu et al.,
+/// ElasticFlow, ASPLOS 2023). Where some job does not fit all the same, everything is placed anew,
+/// if that makes room for all; otherwise that job waits, or keeps what it has.
+///
+/// Jobs of several roles, and those that say their seats, are started and preempted but not moved;
+/// at most one of several roles starts in a plan, for the places of two could be the same.
+class SizedPlacer {
+ public:
+  /// `jobs`: those that may be changed or started, each once, with sizes within their bounds.
+  Plan place(const ClusterView& view, std::vector<SizedJob> jobs);
+
+ private:
+  /// What has come of one job.
+  struct Outcome {
+    SizedJob job;
+    std::vector<NodeCount> nodes;  ///< Empty: nothing, or what it has.
+    bool keeps = false;            ///< It stays as it is.
+    bool fits = true;
+  };
+
+  std::vector<Outcome> place_changed(const ClusterView& view, std::span<const SizedJob> jobs);
+  std::vector<Outcome> place_all(const ClusterView& view, std::span<const SizedJob> jobs);
+  Outcome place_one(const ClusterView& view, const SizedJob& sized);
+  bool place_beside_itself(const ClusterView& view,
+                           const JobView& job,
+                           std::int32_t replicas,
+                           std::vector<NodeCount>& nodes);
+  bool take_back_own(const ClusterView& view, const JobView& job);
+  bool may_move(const ClusterView& view, JobId id) const;
+
+  GangTrial trial_;
+};
+
+}  // namespace orrery::policies

@@ -1,0 +1,163 @@
+#include "policies/elasticflow.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/policies/ask.hpp"
+#include "tests/policies/contract.hpp"
+
+namespace orrery::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// An elastic job of 1 to 8 devices that says how long it takes on one, and when it shall be done.
+std::shared_ptr<const JobSpec> with_deadline(std::int64_t work_s, const std::string& deadline) {
+  JobSpec spec = *job().replicas(1, 8).preemptible().estimate(work_s).spec();
+  spec.labels.push_back({"deadline", deadline});
+  return std::make_shared<const JobSpec>(spec);
+}
+
+std::unique_ptr<Policy> without_overhead() {
+  return policy("elasticflow", {{"overhead", "false"}});
+}
+
+TEST(ElasticFlow, GivesNoMoreThanTheDeadlineNeedsWhereOthersWait) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto elasticflow = without_overhead();
+  const JobId tight = cluster.submit(with_deadline(1200, "600s"), 1200);
+  const JobId loose = cluster.submit(with_deadline(600, "1h"), 600);
+  const JobId none = cluster.submit(job().replicas(1).preemptible());
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  // Twice as fast as on one device is in time. The others take what is left.
+  EXPECT_EQ(cluster.replicas(tight), 2);
+  EXPECT_EQ(cluster.replicas(loose), 1);
+  EXPECT_EQ(cluster.replicas(none), 1);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(ElasticFlow, GrowsJobsIntoWhatNobodyNeeds) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto elasticflow = without_overhead();
+  const JobId alone = cluster.submit(with_deadline(1200, "1h"), 1200);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(alone), 8);
+  const JobId second = cluster.submit(with_deadline(1200, "1h"), 1200);
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(alone), 4);
+  EXPECT_EQ(cluster.replicas(second), 4);
+}
+
+TEST(ElasticFlow, DoesNotAdmitWhatWouldBeLateOrMakeOthersLate) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const auto elasticflow = without_overhead();
+  const JobId first = cluster.submit(with_deadline(4000, "600s"), 4000);
+  const JobId too_long = cluster.submit(with_deadline(6000, "600s"), 6000);
+  const JobId too_many = cluster.submit(with_deadline(2400, "600s"), 2400);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(first), 8) << "8 at once, or 4 and 8 later: 667 s of 8 are needed";
+  EXPECT_EQ(cluster.replicas(too_long), 0);
+  EXPECT_EQ(cluster.replicas(too_many), 0);
+  cluster.advance(540);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_FALSE(cluster.is_live(first)) << "in time";
+  EXPECT_GT(cluster.replicas(too_long), 0) << "as best effort";
+}
+
+TEST(ElasticFlow, LetsAJobWaitThatNeedsNothingYet) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 1);
+  const auto elasticflow = without_overhead();
+  const JobId early = cluster.submit(job().preemptible().estimate(300).spec(), 300);
+  const JobId urgent = cluster.submit(with_deadline(300, "310s"), 300);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(urgent), 1);
+  EXPECT_EQ(cluster.replicas(early), 0);
+  cluster.advance(300);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_FALSE(cluster.is_live(urgent));
+  EXPECT_EQ(cluster.replicas(early), 1);
+}
+
+// A fixed job with a deadline cannot be interrupted: it is admitted where it runs to its end.
+TEST(ElasticFlow, PlansFixedJobsWhole) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto elasticflow = without_overhead();
+  JobSpec spec = *job().replicas(4).estimate(300).spec();
+  spec.labels.push_back({"deadline", "20min"});
+  const JobId soft = cluster.submit(with_deadline(900, "15min"), 900);
+  const JobId fixed = cluster.submit(std::make_shared<const JobSpec>(spec), 300);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(soft), 4) << "what nobody else can use makes it faster";
+  cluster.advance(240);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_FALSE(cluster.is_live(soft));
+  EXPECT_EQ(cluster.replicas(fixed), 4);
+  const JobId other = cluster.submit(with_deadline(60, "1h"), 60);
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(fixed), 4);
+  EXPECT_EQ(cluster.replicas(other), 0);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(ElasticFlow, DrawsDeadlinesFromStatedRunTimes) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 2);
+  const auto elasticflow =
+      policy("elasticflow", {{"overhead", "false"}, {"deadline_factor", "1.2"}});
+  const JobId first = cluster.submit(job().preemptible().estimate(1000), 1000);
+  const JobId second = cluster.submit(job().replicas(2).preemptible().estimate(100), 100);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  // The second is due at 120 s and takes both devices until then; the first at 1,200 s.
+  EXPECT_EQ(cluster.replicas(second), 2);
+  EXPECT_EQ(cluster.replicas(first), 0);
+  cluster.advance(120);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(first), 1);
+}
+
+TEST(ElasticFlow, RefusesFactorsThatAreNoRange) {
+  const auto made =
+      policies::make_policy("elasticflow", {.parameters = {{"deadline_factor", "2,1"}}});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.errors().front().text(), ::testing::StartsWith("policy.deadline_factor: "));
+}
+
+// Jobs that start on several nodes leave holes: the big one fits when the small ones move together.
+TEST(ElasticFlow, PlacesEverythingAnewWhereThatMakesRoom) {
+  FakeCluster cluster;
+  cluster.add_nodes(2, 4);
+  const auto elasticflow = without_overhead();
+  std::vector<JobId> small;
+  for (int i = 0; i < 4; ++i)
+    small.push_back(cluster.submit(
+        job().replicas(1).devices(2).preemptible().estimate(i % 2 == 0 ? 60 : 3600)));
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  const JobId big = cluster.submit(job().replicas(1).devices(4).preemptible().estimate(600));
+  cluster.advance(60);
+  cluster.carry_out(cluster.ask_optimize(*elasticflow));
+  EXPECT_EQ(cluster.replicas(big), 1);
+  EXPECT_EQ(cluster.replicas(small[1]) + cluster.replicas(small[3]), 2);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+// With deadlines for all jobs that state a run time, of which some can be kept.
+TEST(ElasticFlowContract, IsKeptWithDeadlines) {
+  const PolicyMaker make = [] {
+    return policies::make_policy("elasticflow",
+                                 {.parameters = {{"deadline_factor", "0.5,5"}}, .seed = 7})
+        .value();
+  };
+  for (std::uint64_t seed = 1; seed <= 25; ++seed)
+    EXPECT_THAT(broken_promises(make, seed, {}), IsEmpty()) << "seed " << seed;
+}
+
+}  // namespace
+}  // namespace orrery::testing
