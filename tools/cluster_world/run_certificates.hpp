@@ -1,6 +1,7 @@
 // Certificates of one run, for daemons that meet over links.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/base/result.hpp"
