@@ -58,6 +58,8 @@ std::string DecisionCheck::name_of(const FoldedJob& job) const { return job.spec
 void DecisionCheck::folded(Instant now, const FoldedRecord& record, const StatusReader& reader) {
   now_ = now;
   at_ = record.sequence;
+  if (record.event.at > last_) before_ = last_;
+  last_ = record.event.at;
   model_.facts(record);
   for (const Notice& notice : record.decided.notices) {
     check_notice(record, notice);
@@ -391,7 +393,7 @@ void DecisionCheck::check_spares(const FoldedRecord& record) {
 bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
   for (const Notice& notice : record.decided.notices) {
     if (notice.kind != NoticeKind::NodeChanged) continue;
-    // A replaced node may have been promised to somebody before it is heard.
+    // The workers of a job start again on a node that was replaced, so their job has stayed on it.
     if (model_.nodes()[notice.node.index()].was_relaunched) return true;
     for (const FoldedJob& job : model_.jobs())
       for (const FoldedWorker& worker : job.members)
@@ -442,14 +444,20 @@ void DecisionCheck::check_overdue(const FoldedRecord& record) {
   }
 }
 
-// Jobs that are over stay as long as the settings say. How much longer is not judged: see the seeds
-// in docs/testing.md at which some stay, which is not understood yet.
+// Jobs that are over stay as long as the settings say, and no longer.
 void DecisionCheck::check_retention(const FoldedRecord& record, const StatusReader& reader) {
   const Duration keep = model_.settings().retain_finished;
   for (std::size_t j = 0; j < model_.jobs().size(); ++j) {
     FoldedJob& job = model_.jobs()[j];
     if (!job.is_known() || job.cleared.is_never()) continue;
+    // They are forgotten in the order in which they were cleared.
+    Instant last = job.cleared;
+    for (const FoldedJob& other : model_.jobs())
+      if (other.is_known() && other.cleared <= job.cleared) last = std::max(last, other.completed);
+    const Instant until = after(last, keep);
     const bool is_there = reader.knows(JobId{static_cast<std::uint32_t>(j)});
+    if (is_there && before_ > until)
+      add(ViolationKind::DecisionWrong, name_of(job) + "is over and was not forgotten");
     if (!is_there && record.event.at < after(job.completed, keep))
       add(ViolationKind::JobVanished, name_of(job) + "was forgotten too early");
     if (!is_there) job = FoldedJob{};

@@ -38,6 +38,7 @@ class DecisionCheck {
   void begin_again() {
     model_ = JournalModel{};
     groups_.clear();
+    before_ = last_ = Instant::zero();
   }
 
   /// The next record; `now` is the world's time, for findings.
@@ -79,8 +80,10 @@ class DecisionCheck {
   Violations& found_;
   JournalModel model_;
   std::vector<GroupHealth> groups_;
-  Instant now_;  ///< Of the world.
-  Sequence at_;  ///< The record that is looked at.
+  Instant now_;     ///< Of the world.
+  Sequence at_;     ///< The record that is looked at.
+  Instant before_;  ///< Of the last record at an earlier instant than that of this one.
+  Instant last_;    ///< Of the record before.
 };
 
 /// What the status of a job says that is not so; empty: nothing. `at`: of the record.

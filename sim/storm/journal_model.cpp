@@ -136,8 +136,10 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
       job->generation = job->generation.next();
       job->ordered = false;
     }
-    // Whoever is out of contact by then is given up.
-    if (job->phase == JobPhase::Unknown && std::holds_alternative<TimeReached>(record.event.body))
+    // Its patience is over: what has not been heard of is given up. A job that ends by its own
+    // deadline waits for what its nodes say, as any that is stopped.
+    if (job->phase == JobPhase::Unknown && notice.reason != Reason::RunDeadline &&
+        std::holds_alternative<TimeReached>(record.event.body))
       give_up_unheard(*job);
     job->phase = notice.to;
     job->reason = notice.reason;
