@@ -43,7 +43,7 @@ enum class Bug : std::uint8_t {
   StoreKeepsTornRecord,    ///< Half of a torn batch counts as written.
   StoreTellsDurableEarly,  ///< Records are called durable when they are handed over.
   StoreOldSnapshot,        ///< The store answers with the snapshot before the newest.
-  // Decisions that break no rule of the storm: a scenario finds each, where it is the last resort.
+  // Decisions that are wrong and do no harm at once: a scenario finds each.
   DeviceLossForgetsStarting,  ///< Workers that are starting outlive their device.
   ExclusionLeavesIncidents,   ///< A node that is let in again has its old incidents.
   IncidentWindowWrong,        ///< Incidents count for twice as long as the settings say.
@@ -55,8 +55,8 @@ enum class Bug : std::uint8_t {
   WantsMoreForgotten,         ///< A job below its number is not looked at when room comes.
 };
 
-/// Those that storms find; the others have a scenario each.
-inline constexpr std::size_t kStormBugs = static_cast<std::size_t>(Bug::StoreOldSnapshot) + 1;
+/// Those from here on have a scenario each; storms find most of them, too.
+inline constexpr std::size_t kScenarioBugs = static_cast<std::size_t>(Bug::StoreOldSnapshot) + 1;
 
 template <>
 struct EnumNames<Bug> {

@@ -1,5 +1,5 @@
-// Every planted bug is found by the storm within 2,000 seeds. Each is hunted in a process of its
-// own: a bug may end it, or keep it from ever ending, and both count as found.
+// Every planted bug but two is found by the storm within 2,000 seeds. Each is hunted in a process
+// of its own: a bug may end it, or keep it from ever ending, and both count as found.
 #include "core/base/planted.hpp"
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tests/sim/storm/storm_policies.hpp"
 
@@ -19,6 +20,19 @@ namespace {
 
 constexpr std::uint64_t kSeedsMax = 2000;
 constexpr unsigned kSecondsASeed = 20;
+
+// Storms see no place or growth that would have been possible and was not chosen; a scenario each
+// does.
+constexpr bool is_beyond_storms(Bug bug) {
+  return bug == Bug::ShareRounding || bug == Bug::WantsMoreForgotten;
+}
+
+std::vector<Bug> bugs_for_storms() {
+  std::vector<Bug> bugs;
+  for (std::size_t i = 1; i < EnumNames<Bug>::kNames.size(); ++i)
+    if (const Bug bug{static_cast<std::uint8_t>(i)}; !is_beyond_storms(bug)) bugs.push_back(bug);
+  return bugs;
+}
 
 struct Found {
   std::uint64_t seed = 0;
@@ -76,10 +90,10 @@ std::optional<Found> hunt_in_child(Bug bug) {
   return found;
 }
 
-class PlantedBug : public ::testing::TestWithParam<std::size_t> {};
+class PlantedBug : public ::testing::TestWithParam<Bug> {};
 
 TEST_P(PlantedBug, IsFound) {
-  const Bug bug{static_cast<std::uint8_t>(GetParam())};
+  const Bug bug = GetParam();
   const std::optional<Found> found = hunt_in_child(bug);
   ASSERT_TRUE(found) << to_string(bug) << " was not found within " << kSeedsMax << " seeds";
   std::printf("%-26s seed %4llu  %s\n",
@@ -91,10 +105,8 @@ TEST_P(PlantedBug, IsFound) {
 
 INSTANTIATE_TEST_SUITE_P(Each,
                          PlantedBug,
-                         ::testing::Range<std::size_t>(1, kStormBugs),
-                         [](const auto& each) {
-                           return std::string(EnumNames<Bug>::kNames[each.param]);
-                         });
+                         ::testing::ValuesIn(bugs_for_storms()),
+                         [](const auto& each) { return std::string(to_string(each.param)); });
 
 }  // namespace
 }  // namespace orrery::tests

@@ -1,5 +1,5 @@
-// Planted bugs that break nothing a storm could see: a decision is wrong, and some scenario of the
-// library says what is right. Each is met without its bug and missed with it.
+// Planted bugs that make a decision wrong and do no harm at once: some scenario of the library says
+// what is right. Each is met without its bug and missed with it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return std::string(to_string(each.param.bug)); });
 
 /// A new bug of this kind has a scenario, too.
-TEST(ScenarioBugs, EachHasOne) { EXPECT_EQ(EnumNames<Bug>::kNames.size() - kStormBugs, 9u); }
+TEST(ScenarioBugs, EachHasOne) { EXPECT_EQ(EnumNames<Bug>::kNames.size() - kScenarioBugs, 9u); }
 
 }  // namespace
 }  // namespace orrery::tests
