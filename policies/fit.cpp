@@ -1,9 +1,7 @@
 #include "policies/fit.hpp"
 
 #include <algorithm>
-#include <iterator>
 
-#include "core/base/math.hpp"
 #include "policies/changes.hpp"
 
 namespace orrery::policies {
@@ -60,25 +58,9 @@ void Fit::absorb(const ClusterView& view) {
   for (const JobId id : view.holding()) learn(view, id);
 }
 
-// Outside what was measured, speed follows the power of the number of replicas that the two nearest
-// measurements show; with a single one it is proportional. A guess that is wrong puts the job where
-// the next report corrects it.
 double Fit::speed(JobId id, std::int32_t replicas) const {
   const auto found = measured_.find(id);
-  if (found == measured_.end()) return replicas;
-  const Speeds& speeds = found->second;
-  const auto above = speeds.lower_bound(replicas);
-  if (above != speeds.end() && above->first == replicas) return above->second;
-  const bool outside = above == speeds.begin() || above == speeds.end();
-  const auto near = above == speeds.end() ? std::prev(above) : above;
-  if (speeds.size() == 1) return near->second * replicas / near->first;
-  const auto other = above == speeds.begin() ? std::next(near) : std::prev(near);
-  const double n = near->first;
-  if (outside) {
-    const double power = math::log(other->second / near->second) / math::log(other->first / n);
-    return near->second * math::pow(replicas / n, std::clamp(power, 0.0, 1.0));
-  }
-  return near->second + (other->second - near->second) / (other->first - n) * (replicas - n);
+  return found == measured_.end() ? replicas : speed_with(found->second, replicas);
 }
 
 // What one more replica adds, in millionths of the job's speed; 0 where it is not worth having.
@@ -273,7 +255,7 @@ void Fit::load(ByteReader& in) {
   cycle_ = in.signed_varint();
   measured_.clear();
   for (std::uint64_t jobs = in.varint(); in.ok() && jobs > 0; --jobs) {
-    Speeds& speeds = measured_[JobId{in.u32()}];
+    MeasuredSpeeds& speeds = measured_[JobId{in.u32()}];
     for (std::uint64_t n = in.varint(); in.ok() && n > 0; --n) {
       const auto replicas = static_cast<std::int32_t>(in.signed_varint());
       speeds[replicas] = in.f64();

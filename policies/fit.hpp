@@ -9,6 +9,7 @@
 #include "core/plan/policy.hpp"
 #include "policies/gang_starter.hpp"
 #include "policies/lower_priority.hpp"
+#include "policies/measured_speeds.hpp"
 
 namespace orrery::policies {
 
@@ -45,9 +46,6 @@ class Fit : public Policy {
   void load(ByteReader& in) override;
 
  private:
-  /// Work per second by number of replicas.
-  using Speeds = std::map<std::int32_t, double>;
-
   /// An elastic job during one redistribution.
   struct Share {
     JobId job;
@@ -70,7 +68,7 @@ class Fit : public Policy {
   double speed(JobId id, std::int32_t replicas) const;
 
   Options options_;
-  std::map<JobId, Speeds> measured_;  ///< Elastic jobs that live.
+  std::map<JobId, MeasuredSpeeds> measured_;  ///< Elastic jobs that live.
   LowerPriority lower_;
   GangStarter gang_;
   std::int64_t cycle_ = 0;  ///< The period in which shares were last redistributed.

@@ -7,6 +7,8 @@
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
+#include "policies/shockwave.hpp"
+#include "policies/sia.hpp"
 #include "policies/sjf.hpp"
 #include "policies/solver/program.hpp"
 #include "policies/srsf.hpp"
@@ -104,6 +106,133 @@ constexpr ParameterRow kOptimusParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
 };
 
+constexpr ParameterRow kShockwaveParameters[] = {
+    {"round",
+     ParameterType::Duration,
+     "",
+     "120s",
+     "1s",
+     "",
+     "length of a round, in which nothing changes"},
+    {"window", ParameterType::Integer, "rounds", "20", "1", "200", "rounds that are planned ahead"},
+    {"resolve",
+     ParameterType::Integer,
+     "rounds",
+     "8",
+     "1",
+     "",
+     "how often the plan is made anew at the least"},
+    {"makespan_weight",
+     ParameterType::Number,
+     "per second",
+     "0.001",
+     "0",
+     "1e6",
+     "what the longest predicted rest counts against the jobs' progress"},
+    {"rho_max",
+     ParameterType::Number,
+     "",
+     "1",
+     "0.01",
+     "1000",
+     "how much later than with its fair share a job may end"},
+    {"weight_power",
+     ParameterType::Number,
+     "",
+     "12",
+     "0",
+     "100",
+     "how steeply jobs weigh more the later they are, where not all can be in time"},
+    {"depth",
+     ParameterType::Integer,
+     "jobs",
+     "400",
+     "1",
+     "",
+     "jobs that are planned together, the most late first"},
+    {"nodes_most",
+     ParameterType::Integer,
+     "nodes",
+     "200",
+     "0",
+     "100000",
+     "nodes of branch and bound in one program"},
+};
+
+constexpr ParameterRow kSiaParameters[] = {
+    {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
+    {"restart_delay",
+     ParameterType::Duration,
+     "",
+     "30s",
+     "0s",
+     "",
+     "what a change of its allocation costs a job"},
+    {"power",
+     ParameterType::Number,
+     "",
+     "-0.5",
+     "-10",
+     "10",
+     "of scaled goodputs: below 0 it evens them out; not 0"},
+    {"unallocated",
+     ParameterType::Number,
+     "",
+     "1.1",
+     "-1000",
+     "1000",
+     "what a job without devices counts; below 0 where power is above"},
+    {"devices_most",
+     ParameterType::Integer,
+     "devices",
+     "64",
+     "1",
+     "",
+     "most devices of an elastic job beyond its minimum"},
+    {"nodes_most",
+     ParameterType::Integer,
+     "nodes",
+     "50",
+     "0",
+     "100000",
+     "nodes of branch and bound in one program"},
+};
+
+std::unique_ptr<GoodputEstimates> goodput_from(const PolicyArguments& arguments) {
+  if (arguments.models.profiles == nullptr) return std::make_unique<NoEstimates>();
+  return std::make_unique<ProfileGoodput>(arguments.models.profiles, arguments.devices_per_node);
+}
+
+Made make_shockwave(const ParameterValues& values, const PolicyArguments& arguments) {
+  ShockwaveParameters parameters;
+  parameters.round = values.duration("round");
+  parameters.resolve_rounds = static_cast<int>(values.integer("resolve"));
+  parameters.depth = static_cast<int>(values.integer("depth"));
+  parameters.window.rounds = static_cast<int>(values.integer("window"));
+  parameters.window.makespan_weight = values.number("makespan_weight");
+  parameters.window.rho_max = values.number("rho_max");
+  parameters.window.weight_power = values.number("weight_power");
+  parameters.window.limits.nodes = static_cast<std::int32_t>(values.integer("nodes_most"));
+  return made<Shockwave>(parameters, arguments.models.epochs);
+}
+
+Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
+  SiaParameters parameters;
+  parameters.period = values.duration("period");
+  parameters.restart_delay = values.duration("restart_delay");
+  parameters.devices_most = static_cast<std::int32_t>(values.integer("devices_most"));
+  parameters.program.power = values.number("power");
+  parameters.program.unallocated = values.number("unallocated");
+  parameters.program.limits.nodes = static_cast<std::int32_t>(values.integer("nodes_most"));
+  if (parameters.program.power == 0)
+    return Error{ErrorCode::InvalidInput,
+                 {},
+                 0,
+                 "policy.power",
+                 "is 0, another number is needed; choose for example -0.5"};
+  return made<Sia>(parameters, goodput_from(arguments));
+}
+
 constexpr ParameterRow kElasticFlowParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
     {"overhead",
@@ -151,8 +280,8 @@ Made made_tiresias(const ParameterValues& values) {
 }
 
 std::unique_ptr<SpeedEstimates> estimates_from(const PolicyArguments& arguments) {
-  if (arguments.profiles == nullptr) return std::make_unique<LinearEstimates>();
-  return std::make_unique<PolluxEstimates>(arguments.profiles, arguments.devices_per_node);
+  if (arguments.models.profiles == nullptr) return std::make_unique<LinearEstimates>();
+  return std::make_unique<PolluxEstimates>(arguments.models.profiles, arguments.devices_per_node);
 }
 
 Made made_elasticflow(const ParameterValues& values, const PolicyArguments& arguments) {
@@ -214,6 +343,16 @@ constexpr PolicyRow kRows[] = {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
      }},
+    {"shockwave",
+     "rounds planned ahead, by progress and fair finish times, for jobs whose speed changes",
+     kShockwaveParameters,
+     make_shockwave,
+     true},
+    {"sia",
+     "kinds of devices and sizes for all jobs together, by goodput",
+     kSiaParameters,
+     make_sia,
+     true},
     {"srsf",
      "shortest remaining time times devices first, preemptive",
      {},

@@ -14,7 +14,7 @@
 #include "core/base/enum_names.hpp"
 #include "core/base/result.hpp"
 #include "core/base/units.hpp"
-#include "core/models/pollux_application.hpp"
+#include "core/models/job_models.hpp"
 #include "core/plan/policy.hpp"
 
 namespace orrery {
@@ -45,10 +45,9 @@ struct ParameterRow {
 /// What a policy is made from.
 struct PolicyArguments {
   std::map<std::string, std::string>
-      parameters;          ///< As written, by name; others have their default.
-  std::uint64_t seed = 0;  ///< For policies that draw random numbers.
-  /// Throughput models by `JobSpec::profile`; null: jobs are taken to speed up in proportion.
-  std::shared_ptr<const PolluxProfiles> profiles;
+      parameters;            ///< As written, by name; others have their default.
+  std::uint64_t seed = 0;    ///< For policies that draw random numbers.
+  JobModels models;          ///< Where empty: jobs are taken to speed up in proportion.
   int devices_per_node = 1;  ///< How densely policies may think replicas packed, at least 1.
 };
 

@@ -13,7 +13,7 @@ namespace orrery::sim {
 enum class FutureKind : std::uint8_t {
   Tick,         ///< Timing `pollux`: all jobs advance.
   Complete,     ///< A job's work is done.
-  Resume,       ///< A pause of a job that works in stages is over.
+  Resume,       ///< A pause of a job that works in stages is over, or a phase of its work.
   Checkpoint,   ///< Such a job writes its next checkpoint.
   Script,       ///< A worker's own story ends it.
   Fault,        ///< A fault of the scenario.

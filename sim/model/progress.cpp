@@ -102,7 +102,10 @@ void Progress::tell(LiveJob& job, bool checkpointed) {
   progress.checkpointed = checkpointed;
   if (spec.estimate_source == EstimateSource::Oracle && job.rate > 0) {
     progress.source = EstimateSource::Oracle;
-    progress.remaining = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
+    const scenarios::WorkSpec& work = job.job.work;
+    const double level_rate = job.rate / scenarios::phase_at(work, job.done).speed;
+    progress.remaining =
+        Duration::from_seconds(scenarios::level_units_left(work, job.done) / level_rate);
   }
   cluster_.listener.on_progress(job.spokesman(), progress);
 }
@@ -112,7 +115,8 @@ double Progress::rate_now(const LiveJob& job) const {
   if (!job.running || job.forming) return 0;
   // Workers that exchange gradients wait for those missing.
   if (job.stages != nullptr) return job.is_whole() ? staged_->alone_rate(job) : 0;
-  double rate = scenarios::rate_of(job.job.work, job.ready_elastic());
+  double rate = scenarios::rate_of(job.job.work, job.ready_elastic()) *
+                scenarios::phase_at(job.job.work, job.done).speed;
   const scenarios::Timing& timing = cluster_.scenario.timing;
   // Writing checkpoints takes its share of the time.
   if (timing.checkpoint_interval > Duration::zero() && timing.checkpoint_cost > Duration::zero())
@@ -136,9 +140,10 @@ void Progress::pace(LiveJob& job, bool told) {
   job.rate = rate_now(job) * speeds_.factor(job);
   ++job.stamp;
   if (job.rate > 0 && job.job.work.units > 0) {
-    const Duration left = Duration::from_seconds((job.job.work.units - job.done) / job.rate);
+    const double until = scenarios::phase_at(job.job.work, job.done).until;
+    const Duration left = Duration::from_seconds((until - job.done) / job.rate);
     cluster_.future.push(std::max(cluster_.now, job.paused_until) + left,
-                         FutureKind::Complete,
+                         until < job.job.work.units ? FutureKind::Resume : FutureKind::Complete,
                          job.id.value,
                          job.stamp);
   }

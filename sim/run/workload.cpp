@@ -6,6 +6,7 @@
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
 #include "sim/pollux/profiles.hpp"
+#include "sim/run/adaptive_source.hpp"
 #include "sim/run/job_parts.hpp"
 #include "sim/run/trace_jobs.hpp"
 #include "sim/run/workload_file.hpp"
@@ -17,6 +18,7 @@ namespace {
 using scenarios::GeneratorWorkload;
 using scenarios::PolluxWorkload;
 using scenarios::Scenario;
+using scenarios::ShockwaveWorkload;
 using scenarios::TraceWorkload;
 
 class InlineSource final : public JobSource {
@@ -159,8 +161,9 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
   if (const auto* pollux = std::get_if<PolluxWorkload>(&scenario.workload)) {
     Result<PolluxProfiles> profiles = read_pollux_profiles(pollux->profiles);
     if (!profiles) return profiles.errors();
-    out.profiles_ = std::make_shared<const PolluxProfiles>(std::move(*profiles));
-    Result<std::vector<PolluxSubmission>> jobs = read_pollux_workload(pollux->file, *out.profiles_);
+    out.models_.profiles = std::make_shared<const PolluxProfiles>(std::move(*profiles));
+    Result<std::vector<PolluxSubmission>> jobs =
+        read_pollux_workload(pollux->file, *out.models_.profiles);
     if (!jobs) return jobs.errors();
     out.submissions_ = std::move(*jobs);
     out.account_.rows_read = out.submissions_.size();
@@ -170,6 +173,11 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
                        return a.submitted_at < b.submitted_at;
                      });
     keep_first(out.submissions_, pollux->limit, out.account_);
+  } else if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload)) {
+    Result<AdaptiveWorkload> jobs = load_adaptive(*shockwave, out.account_);
+    if (!jobs) return jobs.errors();
+    out.adaptive_ = std::make_shared<const AdaptiveWorkload>(std::move(*jobs));
+    out.models_.epochs = {out.adaptive_, &out.adaptive_->profiles};
   } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
     Result<Trace> trace = load_trace(scenario, *from, out.account_);
     if (!trace) return trace.errors();
@@ -216,7 +224,9 @@ std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario) const 
   auto written = std::make_unique<InlineSource>(scenario);
   std::unique_ptr<JobSource> other;
   if (std::holds_alternative<PolluxWorkload>(scenario.workload)) {
-    other = std::make_unique<PolluxSource>(scenario, submissions_, *profiles_);
+    other = std::make_unique<PolluxSource>(scenario, submissions_, *models_.profiles);
+  } else if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload)) {
+    other = play_adaptive(*shockwave, *adaptive_);
   } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
     other = play_trace(scenario, *from, trace_);
   } else if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload)) {

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "core/base/result.hpp"
-#include "core/models/pollux_application.hpp"
+#include "core/models/job_models.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/pollux/workload.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/imported_workload.hpp"
+#include "sim/shockwave/adaptive_jobs.hpp"
 #include "sim/traces/lanl_failures.hpp"
 #include "sim/traces/trace.hpp"
 
@@ -44,12 +45,14 @@ class LoadedWorkload {
   /// What became of the files' rows.
   const WorkloadAccount& account() const { return account_; }
 
-  /// Measured applications by name; empty but for a Pollux workload. Policies may consult them.
-  std::shared_ptr<const PolluxProfiles> profiles() const { return profiles_; }
+  /// What is known of how the jobs train: measured applications of a Pollux workload, profiles by
+  /// epoch of a Shockwave one. Policies may consult it.
+  const JobModels& models() const { return models_; }
 
  private:
-  std::shared_ptr<const PolluxProfiles> profiles_;
+  JobModels models_;
   std::vector<PolluxSubmission> submissions_;
+  std::shared_ptr<const AdaptiveWorkload> adaptive_;
   Trace trace_;
   ImportedWorkload imported_;
   LanlRecords failures_;

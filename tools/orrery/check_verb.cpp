@@ -48,7 +48,7 @@ void check_jobs(const std::string& text, const std::string& path, Checked& check
 
 void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checked) {
   if (!scenario) return checked.take(scenario.errors());
-  if (const auto policy = fresh_policy(*scenario, nullptr); !policy)
+  if (const auto policy = fresh_policy(*scenario, {}); !policy)
     return checked.take(policy.errors());
   for (const scenarios::Approximated& each : scenarios::approximated(*scenario))
     checked.warnings.push_back(

@@ -85,7 +85,7 @@ Result<Comparison> comparison_of(const Arguments& arguments) {
       append(errors, chosen.errors());
       continue;
     }
-    const auto policy = fresh_policy(run, comparison.loaded->workload.profiles());
+    const auto policy = fresh_policy(run, comparison.loaded->workload.models());
     if (!policy) append(errors, policy.errors());
     for (std::uint64_t i = 0; i < seeds->count(); ++i) {
       run.seed = seeds->first + i;

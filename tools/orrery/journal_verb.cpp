@@ -119,7 +119,7 @@ Result<RecomputeReport> recomputed(StateStore& store,
   const std::string name = recorded_policy.substr(0, recorded_policy.find('/'));
   const Status chosen = choose_policy(loaded->scenario, name, "the journal");
   if (!chosen) return chosen.errors();
-  const auto policy = fresh_policy(loaded->scenario, loaded->workload.profiles());
+  const auto policy = fresh_policy(loaded->scenario, loaded->workload.models());
   if (!policy) return policy.errors();
   return recompute(store, **policy);
 }

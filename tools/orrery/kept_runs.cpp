@@ -23,6 +23,8 @@ std::vector<std::string> paths_of(const scenarios::Scenario& scenario) {
     paths.insert(paths.end(), {w->file, w->profiles});
   if (const auto* w = std::get_if<scenarios::TraceWorkload>(&scenario.workload))
     paths.insert(paths.end(), {w->file, w->throughputs});
+  if (const auto* w = std::get_if<scenarios::ShockwaveWorkload>(&scenario.workload))
+    paths.insert(paths.end(), {w->file, w->throughputs});
   if (const auto* w = std::get_if<scenarios::BatsimWorkload>(&scenario.workload))
     paths.insert(paths.end(), {w->file, w->events});
   // Its files name others, which lie beside it or below its root.

@@ -149,13 +149,13 @@ std::vector<std::string> otherwise_than_model(scenarios::Scenario scenario,
   const std::string world(orrery::to_string(scenario.world));
   scenario.world = scenarios::World::Model;
   scenario.fidelity = scenarios::Fidelity::L0;
-  const auto policy = fresh_policy(scenario, workload.profiles());
+  const auto policy = fresh_policy(scenario, workload.models());
   if (!policy) return {policy.errors().front().text()};
   DecisionListener in_model;
   sim::RunOptions options;
   options.listeners = {&in_model};
   options.fresh_policy = [&] {
-    auto fresh = fresh_policy(scenario, workload.profiles());
+    auto fresh = fresh_policy(scenario, workload.models());
     return fresh ? std::move(*fresh) : nullptr;
   };
   const auto ran = sim::run_model(scenario, workload, **policy, options);
@@ -181,14 +181,14 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
                       bool& maybe_too_slow) {
   const bool in_cluster = as_written.world == scenarios::World::Cluster;
   const scenarios::Scenario scenario = in_cluster ? in_real_time(as_written) : as_written;
-  auto policy = fresh_policy(scenario, workload.profiles());
+  auto policy = fresh_policy(scenario, workload.models());
   if (!policy) {
     answer.errors = policy.errors();
     return ExitCode::BadInput;
   }
   sim::RunOptions options;
   options.fresh_policy = [&] {
-    auto fresh = fresh_policy(scenario, workload.profiles());
+    auto fresh = fresh_policy(scenario, workload.models());
     return fresh ? std::move(*fresh) : nullptr;  // Never: it could be made just now.
   };
   std::unique_ptr<SimulatedJournal> journal;
@@ -323,12 +323,12 @@ Status choose_policy(scenarios::Scenario& scenario,
 }
 
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
-                                             std::shared_ptr<const PolluxProfiles> profiles) {
+                                             const JobModels& models) {
   policies::PolicyArguments arguments;
   for (const scenarios::Parameter& parameter : scenario.policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
   arguments.seed = scenario.seed;
-  arguments.profiles = std::move(profiles);
+  arguments.models = models;
   arguments.devices_per_node = devices_per_node(scenario);
   auto policy = policies::make_policy(scenario.policy.name, arguments);
   if (policy) return policy;

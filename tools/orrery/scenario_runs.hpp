@@ -39,10 +39,10 @@ Status choose_policy(scenarios::Scenario& scenario,
                      const std::string& name,
                      const std::string& option);
 
-/// A fresh policy as the scenario wants it, which may consult `profiles` (may be null). Errors: no
-/// such policy, a parameter that it does not have, a value out of range; with their place.
+/// A fresh policy as the scenario wants it, which may consult `models`. Errors: no such policy, a
+/// parameter that it does not have, a value out of range; with their place.
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,
-                                             std::shared_ptr<const PolluxProfiles> profiles);
+                                             const JobModels& models);
 
 /// What one run shall leave behind: the files that the scenario's `outputs.formats` name.
 struct RunOutputs {

@@ -31,7 +31,7 @@ Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
     const Status chosen = choose_policy(loaded->scenario, *policy, "--policy");
     if (!chosen) return chosen.errors();
   }
-  const auto policy = fresh_policy(loaded->scenario, loaded->workload.profiles());
+  const auto policy = fresh_policy(loaded->scenario, loaded->workload.models());
   if (!policy) return policy.errors();
   return loaded;
 }

@@ -12,12 +12,14 @@ namespace orrery::cli {
 std::vector<scenarios::PolicyChoice> storm_policies() {
   std::vector<scenarios::PolicyChoice> choices;
   for (const policies::PolicyRow& row : policies::rows()) {
+    if (!policies::is_available(row)) continue;
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
     // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
     // no job would ever get on.
     static constexpr std::pair<std::string_view, const char*> kShort[]{
         {"period", "20s"},
         {"quantum", "150s"},
+        {"round", "60s"},
         {"threshold", "600,3000"},
         {"promote_after", "1"},
         {"deadline_factor", "0.5,4"}};
@@ -33,7 +35,7 @@ sim::StormReport storm_once(const scenarios::Scenario& scenario, bool records_de
   sim::StormOptions options;
   options.records_decisions = records_decisions;
   options.policy = [&scenario] {
-    auto policy = fresh_policy(scenario, nullptr);
+    auto policy = fresh_policy(scenario, {});
     invariant(policy.has_value(), "a storm's policy is registered");
     return std::move(*policy);
   };

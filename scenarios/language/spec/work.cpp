@@ -42,6 +42,29 @@ double rate_of(const WorkSpec& work, std::int32_t replicas) {
   return work.base_rate * (speedup(work, replicas) / speedup(work, work.base_replicas));
 }
 
+WorkPhase phase_at(const WorkSpec& work, double done) {
+  if (work.phases == nullptr) return {work.units, 1};
+  const double reached = done + work.units * 1e-9;
+  const auto next = std::upper_bound(
+      work.phases->begin(), work.phases->end(), reached, [](double units, const WorkPhase& phase) {
+        return units < phase.until;
+      });
+  const WorkPhase& phase = next == work.phases->end() ? work.phases->back() : *next;
+  return {std::min(phase.until, work.units), phase.speed};
+}
+
+double level_units_left(const WorkSpec& work, double done) {
+  if (work.phases == nullptr) return work.units - done;
+  double level = 0;
+  for (double at = done; at < work.units;) {
+    const WorkPhase phase = phase_at(work, at);
+    const double until = phase.until > at ? phase.until : work.units;
+    level += (until - at) / phase.speed;
+    at = until;
+  }
+  return level;
+}
+
 double rough_turn_s(const LoopSpec& loop, const JobSpec& spec) {
   if (loop.sequences <= 0 || loop.tokens_per_second <= 0) return 0;
   double slots = loop.concurrent;
@@ -57,7 +80,7 @@ double rough_turn_s(const LoopSpec& loop, const JobSpec& spec) {
 Duration run_time(const WorkSpec& work, std::int32_t replicas) {
   const double rate = rate_of(work, replicas);
   if (work.units <= 0 || rate <= 0) return Duration::forever();
-  return Duration::from_seconds(work.units / rate);
+  return Duration::from_seconds(level_units_left(work, 0) / rate);
 }
 
 }  // namespace orrery::scenarios

@@ -26,6 +26,12 @@ struct ScalingPoint {
   double throughput = 1;      ///< Above 0.
 };
 
+/// A stretch of a job's work with a speed of its own.
+struct WorkPhase {
+  double until = 0;  ///< Units done at its end; above those of the phase before.
+  double speed = 1;  ///< Of the rate that the job would have without phases, above 0.
+};
+
 /// Work and speed of one job. Its unit is the job's own (seconds, samples, steps).
 struct WorkSpec {
   double units = 0;      ///< Above 0; 0: the job has no modelled work and ends by its workers.
@@ -37,14 +43,23 @@ struct WorkSpec {
   std::shared_ptr<const TrafficSpec> traffic;  ///< What it sends; null: nothing.
   /// Said for one model of device, so on others it goes on by `DeviceModel::speed`.
   bool follows_model = false;
+  /// One after the other, the last until the end of the work; null: one speed throughout.
+  std::shared_ptr<const std::vector<WorkPhase>> phases;
 };
 
 /// Throughput of `replicas` relative to one replica (Table: in the table's own unit).
 /// `replicas` is at least 1.
 double speedup(const WorkSpec& work, std::int32_t replicas);
 
-/// Units per second with `replicas` of the elastic role; 0 with none.
+/// Units per second with `replicas` of the elastic role; 0 with none. Phases are not counted.
 double rate_of(const WorkSpec& work, std::int32_t replicas);
+
+/// The phase in which work goes on with `done` units; one of speed 1 until all units without
+/// phases. What lacks less than a billionth of the units to a phase's end is at its end.
+WorkPhase phase_at(const WorkSpec& work, double done);
+
+/// Units that would take as long, at speed 1, as those after `done` take with their phases.
+double level_units_left(const WorkSpec& work, double done);
 
 /// Time for all the work with a constant number of replicas; `forever` without work or replicas.
 Duration run_time(const WorkSpec& work, std::int32_t replicas);

@@ -44,6 +44,16 @@ struct TraceWorkload {
   std::string speeds_of = "v100";  ///< Gavel: the device model whose speeds count.
 };
 
+/// Jobs of the Shockwave artifact, which change their batch while they train.
+struct ShockwaveWorkload {
+  std::string file;                ///< The trace, as a path that can be opened.
+  std::string throughputs;         ///< Table of steps a second by job type, batch and GPUs.
+  std::string speeds_of = "v100";  ///< The device model whose speeds count.
+  std::int64_t limit = 0;          ///< Only the first so many jobs by submission; 0: all.
+  TraceEstimates estimates = TraceEstimates::Oracle;  ///< Stated: the trace's own duration.
+  bool preemptible = true;  ///< Whether policies may take devices back from these jobs.
+};
+
 /// Jobs made from a seed.
 struct GeneratorWorkload {
   GeneratorSpec spec;     ///< Checked; `spec.seed` counts only with `own_seed`.
@@ -74,6 +84,7 @@ struct ElastisimWorkload {
 using Workload = std::variant<std::monostate,
                               PolluxWorkload,
                               TraceWorkload,
+                              ShockwaveWorkload,
                               GeneratorWorkload,
                               BatsimWorkload,
                               ElastisimWorkload>;

@@ -36,6 +36,20 @@ PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory
   return pollux;
 }
 
+ShockwaveWorkload read_shockwave(const MapReader& reader, const std::string& directory) {
+  ShockwaveWorkload shockwave;
+  read_path(reader, "file", "file: jobs.trace", directory, shockwave.file);
+  read_path(reader, "throughputs", "throughputs: speeds.json", directory, shockwave.throughputs);
+  reader.read_text("speeds_of", shockwave.speeds_of);
+  reader.read_integer("limit", shockwave.limit, 0, INT64_MAX);
+  reader.read_enum("estimates", shockwave.estimates);
+  reader.read_bool("preemptible", shockwave.preemptible);
+  refuse(reader,
+         {"profiles", "duplicates", "zero_gpus", "censored", "host_resources"},
+         "format shockwave");
+  return shockwave;
+}
+
 TraceWorkload read_trace(const MapReader& reader,
                          const TraceFormat& format,
                          const std::string& directory) {
@@ -63,7 +77,7 @@ TraceWorkload read_trace(const MapReader& reader,
 
 /// Every format, for a message.
 std::string format_names() {
-  std::string out = "one of pollux";
+  std::string out = "one of pollux, shockwave";
   for (const TraceFormat& format : kTraceFormats) out += ", " + std::string(format.name);
   return out;
 }
@@ -150,6 +164,8 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
     reader.missing("format", "format: philly, or a generator");
   } else if (format->scalar == "pollux") {
     scenario.workload = read_pollux(reader, directory);
+  } else if (format->scalar == "shockwave") {
+    scenario.workload = read_shockwave(reader, directory);
   } else if (const TraceFormat* known = trace_format_named(format->scalar)) {
     scenario.workload = read_trace(reader, *known, directory);
   } else {

@@ -13,16 +13,18 @@
 
 namespace orrery::tests {
 
-/// Every registered policy, with cycles short enough to matter within minutes.
+/// Every policy that this build has, with cycles short enough to matter within minutes.
 inline std::vector<scenarios::PolicyChoice> storm_policies() {
   std::vector<scenarios::PolicyChoice> choices;
   for (const policies::PolicyRow& row : policies::rows()) {
+    if (!policies::is_available(row)) continue;
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
     // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
     // no job would ever get on.
     static constexpr std::pair<std::string_view, const char*> kShort[]{
         {"period", "20s"},
         {"quantum", "150s"},
+        {"round", "60s"},
         {"threshold", "600,3000"},
         {"promote_after", "1"},
         {"deadline_factor", "0.5,4"}};

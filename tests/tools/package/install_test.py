@@ -46,7 +46,8 @@ share/zsh/vendor-completions/_orrery
 """.split()
 
 # What the comments of these scenarios say: their traces are no part of Orrery.
-NEED_TRACES = {"lanl_month.yaml", "openb.yaml", "philly.yaml", "pollux.yaml"}
+NEED_TRACES = {"lanl_month.yaml", "openb.yaml", "philly.yaml", "pollux.yaml",
+               "shockwave.yaml"}
 
 
 class InstallTest(unittest.TestCase):

@@ -1,0 +1,175 @@
+#include "policies/round_placement.hpp"
+
+#include <algorithm>
+
+#include "policies/gang_trial.hpp"
+
+namespace orrery::policies {
+namespace {
+
+std::int64_t room_wanted(const ClusterView& view, const RoundPlacement::Wanted& wanted) {
+  return view.row(wanted.job).thousandths_at(wanted.replicas);
+}
+
+/// What a part of `replicas` on one node takes as if it were one replica.
+Demand part_of(Demand demand, std::int32_t replicas) {
+  demand.devices *= replicas;
+  demand.cpu.count *= replicas;
+  demand.memory.count *= replicas;
+  return demand;
+}
+
+/// Whether the job already has what is wanted.
+bool has_already(const ClusterView& view, const RoundPlacement::Wanted& wanted) {
+  const JobView job = view.job(wanted.job);
+  if (!job.row.holds) return false;
+  if (job.row.is_fixed()) return true;
+  if (job.row.replicas != wanted.replicas) return false;
+  if (wanted.nodes > 0 && static_cast<std::int32_t>(job.nodes.size()) > wanted.nodes) return false;
+  return wanted.model.is_none() ||
+         std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+           return view.capacity().at(n.node).model == wanted.model;
+         });
+}
+
+bool place_job(const ClusterView& view,
+               const RoundPlacement::Wanted& wanted,
+               CapacityTrial& trial,
+               std::vector<NodeCount>& nodes) {
+  const JobView job = view.job(wanted.job);
+  Demand demand = job.row.demand;
+  if (job.spec.roles.size() > 1 || demand.devices == 0 || !demand.share.is_whole() ||
+      view.is_seated(wanted.job))
+    return try_start(view, job, wanted.replicas, trial, &nodes);
+  if (!wanted.model.is_none()) demand.model = wanted.model;
+  if (wanted.nodes == 0 || wanted.replicas % wanted.nodes != 0)
+    return place(view, wanted.job, demand, wanted.replicas, trial, nodes);
+  const std::int32_t each = wanted.replicas / wanted.nodes;
+  if (!place(view, wanted.job, part_of(demand, each), wanted.nodes, trial, nodes))
+    return place(view, wanted.job, demand, wanted.replicas, trial, nodes);
+  for (NodeCount& n : nodes) n.replicas *= each;
+  return true;
+}
+
+}  // namespace
+
+/// Jobs that hold devices, may give them back, and are not among those that run.
+std::vector<JobId> RoundPlacement::losers(const ClusterView& view,
+                                          const std::vector<Wanted>& running) {
+  std::vector<JobId> runs;
+  for (const Wanted& each : running) runs.push_back(each.job);
+  std::sort(runs.begin(), runs.end());
+  std::vector<JobId> out;
+  for (const JobId job : view.holding()) {
+    if (view.row(job).is_fixed()) continue;
+    if (!std::binary_search(runs.begin(), runs.end(), job)) out.push_back(job);
+  }
+  return out;
+}
+
+/// Takes exactly what the job holds, where it is free.
+bool RoundPlacement::take_own(const ClusterView& view, JobId id) {
+  const JobView job = view.job(id);
+  if (job.spec.roles.size() > 1) return false;
+  for (const NodeCount& n : job.nodes)
+    if (replicas_that_fit(trial_.index().at(n.node), job.row.demand) < n.replicas) return false;
+  for (const NodeCount& n : job.nodes) trial_.take(n.node, job.row.demand, n.replicas);
+  return true;
+}
+
+/// Places what is wanted; else leaves the job with what it holds; else gives it the least that it
+/// may have. Devices may suffice where cores, memory or their nodes do not.
+bool RoundPlacement::place_as_far(const ClusterView& view, Placed& job) {
+  Wanted& wanted = job.wanted;
+  if (place_job(view, wanted, trial_, job.nodes)) return true;
+  const JobRow& row = view.row(wanted.job);
+  if (row.holds && take_own(view, wanted.job)) {
+    wanted.replicas = row.replicas;
+    job.holds = true;
+    return true;
+  }
+  if (wanted.least <= 0 || wanted.least >= wanted.replicas) return false;
+  wanted.replicas = wanted.least;
+  wanted.nodes = 0;
+  return place_job(view, wanted, trial_, job.nodes);
+}
+
+RoundPlacement::Attempt RoundPlacement::beside(const ClusterView& view,
+                                               const std::vector<Wanted>& running) {
+  Attempt out;
+  trial_.sync(view.capacity());
+  out.stopped = losers(view, running);
+  for (const JobId job : out.stopped) give_back(view, view.job(job), trial_);
+  for (const Wanted& each : running) {
+    const bool stays = has_already(view, each);
+    if (view.row(each.job).holds && !stays) give_back(view, view.job(each.job), trial_);
+    out.jobs.push_back({each, stays, stays, {}});
+  }
+  std::stable_sort(out.jobs.begin(), out.jobs.end(), [&](const Placed& a, const Placed& b) {
+    return room_wanted(view, a.wanted) > room_wanted(view, b.wanted);
+  });
+  for (Placed& job : out.jobs) {
+    if (!job.runs) job.runs = place_as_far(view, job);
+    if (job.runs) out.served += room_wanted(view, job.wanted);
+  }
+  return out;
+}
+
+RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
+                                             const std::vector<Wanted>& running) {
+  Attempt out;
+  trial_.sync(view.capacity());
+  out.stopped = losers(view, running);
+  for (const JobId job : out.stopped) give_back(view, view.job(job), trial_);
+  for (const Wanted& each : running) {
+    const JobRow& row = view.row(each.job);
+    const bool fixed = row.holds && row.is_fixed();
+    const bool same = has_already(view, each);
+    if (row.holds && !fixed) give_back(view, view.job(each.job), trial_);
+    out.jobs.push_back({each, same, fixed, {}});
+  }
+  std::stable_sort(out.jobs.begin(), out.jobs.end(), [&](const Placed& a, const Placed& b) {
+    const std::int64_t room_a = room_wanted(view, a.wanted);
+    const std::int64_t room_b = room_wanted(view, b.wanted);
+    return room_a != room_b ? room_a > room_b : a.holds && !b.holds;
+  });
+  for (Placed& job : out.jobs) {
+    if (!job.runs && job.holds) job.runs = take_own(view, job.wanted.job);
+    if (!job.runs) {
+      job.holds = false;
+      job.runs = place_as_far(view, job);
+    }
+    if (job.runs) out.served += room_wanted(view, job.wanted);
+  }
+  return out;
+}
+
+/// What nobody took stays with those who had it. `trial_` is as the attempt left it.
+void RoundPlacement::spare(const ClusterView& view, Attempt& attempt) {
+  std::erase_if(attempt.stopped, [&](JobId job) { return take_own(view, job); });
+}
+
+Plan RoundPlacement::plan(const ClusterView& view, const std::vector<Wanted>& running) {
+  Attempt attempt = beside(view, running);
+  const bool all = std::all_of(
+      attempt.jobs.begin(), attempt.jobs.end(), [](const Placed& job) { return job.runs; });
+  if (!all) {
+    spare(view, attempt);
+    Attempt other = anew(view, running);
+    spare(view, other);
+    if (other.served > attempt.served) attempt = std::move(other);
+  } else {
+    spare(view, attempt);
+  }
+  Plan plan;
+  for (const JobId job : attempt.stopped) plan.preempt(job);
+  for (const Placed& job : attempt.jobs) {
+    const JobRow& row = view.row(job.wanted.job);
+    if (job.runs && !job.holds && !holds_exactly(view.job(row.id), job.nodes))
+      grant_on(row.id, job.wanted.replicas, job.nodes, plan);
+    if (!job.runs && row.holds && !view.is_seated(row.id)) plan.preempt(row.id);
+  }
+  return plan;
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,59 @@
+// Places for the jobs that a round-based policy has chosen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/plan/cluster_view.hpp"
+#include "core/record/plan.hpp"
+
+namespace orrery::policies {
+
+/// Turns "these jobs run in this round" into a plan. A job that goes on keeps its nodes; the others
+/// are placed beside them, the largest first. Where one of them does not fit in this way, all are
+/// placed anew, the largest first and of equal ones those that hold devices first, where they were
+/// if that is free; whichever way serves more devices counts. Devices that stay free so are left
+/// with jobs that would have to give them back.
+///
+/// Kept by a policy from plan to plan; holds no state of its own.
+class RoundPlacement {
+ public:
+  /// `running`: jobs with replicas that they shall have, those that come first served first among
+  /// equals; fixed jobs that hold devices keep them and need not be named.
+  struct Wanted {
+    JobId job;
+    std::int32_t replicas = 0;
+    DeviceModelId model = DeviceModelId::none();  ///< Its devices; none: as the job says.
+    std::int32_t nodes = 0;  ///< Equal parts, each on one node; 0: wherever the placer puts them.
+    std::int32_t least = 0;  ///< Replicas that will do where no more can be placed; 0: none.
+  };
+
+  Plan plan(const ClusterView& view, const std::vector<Wanted>& running);
+
+ private:
+  /// One job that shall run, and where.
+  struct Placed {
+    Wanted wanted;
+    bool holds = false;  ///< At the same size already.
+    bool runs = false;
+    std::vector<NodeCount> nodes;  ///< Of jobs that do not stay where they are.
+  };
+
+  struct Attempt {
+    std::vector<Placed> jobs;
+    std::vector<JobId> stopped;  ///< Jobs that hold devices and shall not run.
+    std::int64_t served = 0;     ///< Thousandths of devices of jobs that run.
+  };
+
+  Attempt beside(const ClusterView& view, const std::vector<Wanted>& running);
+  Attempt anew(const ClusterView& view, const std::vector<Wanted>& running);
+  void spare(const ClusterView& view, Attempt& attempt);
+  bool take_own(const ClusterView& view, JobId job);
+  bool place_as_far(const ClusterView& view, Placed& job);
+  static std::vector<JobId> losers(const ClusterView& view, const std::vector<Wanted>& running);
+
+  CapacityTrial trial_;
+};
+
+}  // namespace orrery::policies

@@ -1,0 +1,90 @@
+// shockwave/1: fair and efficient rounds for jobs whose batch, and so whose speed, changes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/models/epoch_profile.hpp"
+#include "core/plan/policy.hpp"
+#include "policies/round_placement.hpp"
+#include "policies/shockwave_window.hpp"
+
+namespace orrery::policies {
+
+struct ShockwaveParameters {
+  WindowSettings window;  ///< `round_s` is that of `round`.
+  Duration round = Duration::seconds(120);
+  int resolve_rounds = 8;  ///< The schedule is made anew after so many rounds at the latest.
+  int depth = 400;         ///< Jobs that one program takes, the most late first; at least 1.
+};
+
+/// Time passes in rounds. A schedule says for each round of a window which jobs run in it: by the
+/// program of `solve_window`, for one priority after the other. It is made anew when jobs have come
+/// or gone, when its window is over, and after `resolve_rounds`. In each round devices that it
+/// leaves idle go to the other jobs that fit, those of most predicted rest first.
+///
+/// (Zheng et al., NSDI 2023.) Jobs keep the replicas of `rigid_replicas`. How long a job's rest is,
+/// its `EpochPredictor` says from its profile, calibrated once at each new schedule by what reports
+/// showed; of a job without a profile its estimate counts, else an hour, as epochs of equal length.
+/// Fixed jobs keep what they hold; the rest of the cluster is what the program shares out.
+class Shockwave : public Policy {
+ public:
+  Shockwave(const ShockwaveParameters& parameters, std::shared_ptr<const EpochProfiles> profiles);
+
+  std::string_view name() const override { return "shockwave/1"; }
+
+  Triggers triggers() const override;
+
+  /// Nothing: a job starts with a round.
+  Plan allocate(const JobView& job, const ClusterView& view) override;
+
+  Plan optimize(const ClusterView& view) override;
+
+  void save(ByteWriter& out) const override;
+  void load(ByteReader& in) override;
+
+ private:
+  /// What is remembered of a job.
+  struct Remembered {
+    std::vector<std::pair<std::int64_t, double>> finishes;  ///< (round, estimate in seconds).
+    MeasuredExamples measured;
+    double factor = 1;  ///< Of its predictor.
+  };
+
+  /// What follows from its specification and what is remembered.
+  struct Predicted {
+    std::unique_ptr<EpochProfile> own;  ///< Of a job without a profile.
+    std::unique_ptr<EpochPredictor> predictor;
+  };
+
+  using Jobs = std::vector<JobId>;
+
+  std::int64_t round_of(Instant now) const { return now.ns / parameters_.round.ns; }
+
+  bool follow(const ClusterView& view, const Jobs& jobs);
+  Predicted predict(const JobView& job) const;
+  void measure(const ClusterView& view);
+  int epochs_of(const ClusterView& view, JobId job) const;
+  double share(const ClusterView& view) const;
+  void estimate_finishes(const ClusterView& view, const Jobs& jobs);
+  void make_schedule(const ClusterView& view, const Jobs& jobs);
+  WindowJob window_job(const ClusterView& view, JobId job) const;
+  void schedule_equals(const ClusterView& view, Jobs jobs, WindowPlace& place);
+  double remaining_s(const ClusterView& view, JobId job) const;
+  std::vector<RoundPlacement::Wanted> jobs_of_round(const ClusterView& view,
+                                                    const Jobs& jobs) const;
+
+  ShockwaveParameters parameters_;
+  std::shared_ptr<const EpochProfiles> profiles_;
+  std::map<JobId, Remembered> jobs_;       ///< Live ones.
+  std::map<JobId, Predicted> predictors_;  ///< Of the same jobs, as far as asked for.
+  std::int64_t planned_ = -1;              ///< The round of the last plan.
+  std::int64_t window_begin_ = -1;         ///< Round of the schedule's first; -1: there is none.
+  std::map<JobId, std::vector<std::uint8_t>> schedule_;  ///< [job][round of the window].
+  RoundPlacement placement_;
+};
+
+}  // namespace orrery::policies

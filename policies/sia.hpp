@@ -1,0 +1,102 @@
+// sia/1: kinds of devices and sizes for all jobs together, by goodput.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/plan/policy.hpp"
+#include "policies/goodput_estimates.hpp"
+#include "policies/measured_speeds.hpp"
+#include "policies/round_placement.hpp"
+#include "policies/sia_program.hpp"
+
+namespace orrery::policies {
+
+struct SiaParameters {
+  Duration period = Duration::seconds(60);         ///< Of the cycle, above zero.
+  Duration restart_delay = Duration::seconds(30);  ///< What a change of a job costs it, 0 or more.
+  SiaSettings program;
+  std::int32_t devices_most = 64;  ///< Most devices of an elastic job beyond its minimum.
+};
+
+/// Each cycle gives every job one configuration (a kind of device, a number of nodes, a number of
+/// devices), so that scaled goodputs are as good as they can be for all jobs together: see
+/// `choose_options`. Configurations are powers of two within a node, whole nodes beyond, and the
+/// job's minimum. An elastic job may at most double what it ever had.
+///
+/// Goodput is what the estimates know of the job on this kind; else what reports measured there;
+/// else what they measured on the first other kind, times the ratio of the speeds of one replica
+/// where both are known. A job of which nothing is known may have its minimum, on any kind.
+///
+/// (Jayaram Subramanya et al., SOSP 2023.) Beside it: a higher priority chooses first; a job that
+/// keeps kind and size keeps its nodes; one whose membership is changing keeps all it has, and so
+/// do fixed jobs. The batch is the job's own affair.
+class Sia : public Policy {
+ public:
+  Sia(const SiaParameters& parameters, std::unique_ptr<GoodputEstimates> estimates);
+
+  std::string_view name() const override { return "sia/1"; }
+
+  Triggers triggers() const override;
+
+  bool sizes_jobs() const override { return true; }
+
+  /// Nothing: a job starts at a cycle.
+  Plan allocate(const JobView& job, const ClusterView& view) override;
+
+  Plan optimize(const ClusterView& view) override;
+
+  void save(ByteWriter& out) const override;
+  void load(ByteReader& in) override;
+
+ private:
+  /// Devices of one model, and the nodes that have them.
+  struct Kind {
+    DeviceModelId model;
+    std::int32_t nodes = 0;
+    std::int32_t node_size = 0;  ///< Devices of the largest.
+    std::int64_t capacity = 0;   ///< Thousandths that may be given to jobs.
+  };
+
+  /// What is remembered of a live job.
+  struct Remembered {
+    std::int32_t replicas_most = 0;                   ///< That it ever had.
+    std::map<DeviceModelId, MeasuredSpeeds> by_kind;  ///< From reports.
+  };
+
+  using Options = std::vector<KindAndSize>;
+
+  void learn(const ClusterView& view);
+  std::vector<Kind> kinds_of(const ClusterView& view) const;
+  std::optional<double> goodput(const ClusterView& view,
+                                const JobView& job,
+                                const KindAndSize& where);
+  std::optional<double> measured(JobId job, DeviceModelId kind, std::int32_t replicas) const;
+  double speed_ratio(const ClusterView& view,
+                     const JobView& job,
+                     DeviceModelId kind,
+                     DeviceModelId other);
+  std::int32_t replicas_limit(const JobView& job) const;
+  Options options_of(const ClusterView& view,
+                     const JobView& job,
+                     const std::vector<Kind>& kinds) const;
+  SiaJob program_job(const ClusterView& view,
+                     const JobView& job,
+                     const std::vector<Kind>& kinds,
+                     const Options& options);
+  void choose_equals(const ClusterView& view,
+                     const std::vector<JobId>& jobs,
+                     std::vector<Kind>& kinds,
+                     std::vector<RoundPlacement::Wanted>& wanted);
+
+  SiaParameters parameters_;
+  std::unique_ptr<GoodputEstimates> estimates_;
+  std::map<JobId, Remembered> jobs_;
+  std::int64_t planned_ = -1;  ///< The cycle of the last plan.
+  RoundPlacement placement_;
+};
+
+}  // namespace orrery::policies
