@@ -13,7 +13,7 @@ import re
 
 # Test programs of core by their cost, measured: the first take tenths of a second, the last some.
 UNIT = ("test_control", "test_agent", "test_leader", "test_driver", "test_nodecheck", "test_placer",
-        "test_workers", "test_status", "test_agent_property", "test_leader_memory",
+        "test_workers", "test_discovery", "test_status", "test_agent_property", "test_leader_memory",
         "test_vcluster", "test_placement", "test_core_plan")
 LATE = ("test_control_histories",)
 OWN = {"agent": ("test_agent", "test_agent_property"), "leader": ("test_leader",),

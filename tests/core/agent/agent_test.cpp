@@ -65,6 +65,13 @@ class AgentTest : public ::testing::Test {
   AgentOutput out_;
 };
 
+TEST_F(AgentTest, WordOfAProcessThatItDoesNotAnswerForIsNoted) {
+  lease(0);
+  step(WorkerReady{worker(7, 0)}, 1);
+  EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker));
+  EXPECT_THAT(out_.reports, IsEmpty());
+}
+
 TEST_F(AgentTest, SpawnsWhatIsOrderedAndReportsItReadyAsOneRange) {
   lease(0);
   step(command(start_ranks(7, 1, 3)), 1);

@@ -1,5 +1,6 @@
 #include "core/cluster/port_ledger.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +82,15 @@ TEST(PortLedger, ARefusalSaysWhatWasNeededAndWhatIsLeft) {
             "needs 499 consecutive ports on node 3, which has 498 of 22270 to 32767 free, at most "
             "498 in a row; ask for fewer parallel workers or place fewer workers on the node");
   EXPECT_EQ(ledger.refusal(kNode, 498), "");
+}
+
+TEST(PortLedger, TheLongestGapMayLieBetweenBlocks) {
+  PortLedger ledger;
+  const PortBlock low = ledger.take(kNode, 6000);
+  ledger.take(kNode, 4400);
+  ledger.give(low);
+  EXPECT_THAT(ledger.refusal(kNode, 6001),
+              ::testing::HasSubstr("6098 of 22270 to 32767 free, at most 6000 in a row"));
 }
 
 TEST(PortLedger, RoomIsHowManyBlocksCanStillBeTaken) {

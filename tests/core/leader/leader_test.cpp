@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "tests/core/leader/streams_in_test.hpp"
 #include "tests/support/controller_harness.hpp"
@@ -112,6 +115,22 @@ TEST_F(LeaderTest, WhatWasToldOnAStreamIsToldOnce) {
   issue();
   EXPECT_THAT(streams_.take(), ElementsAre("0 stop", "0 clean"));
   EXPECT_EQ(leader_.entries().told, 0u);
+}
+
+TEST_F(LeaderTest, EachNodeIsToldToStopItsOwnWorkersOnly) {
+  registered(0);
+  registered(1);
+  const JobId id = granted({on(0, 1), on(1, 2)});
+  issue();
+  h_.settle();
+  h_.step(StopRequested{0, id});
+  streams_.take();
+  streams_.orders.clear();
+  issue();
+  std::vector<std::size_t> told;
+  for (const CommandBody& order : streams_.orders)
+    if (const auto* stop = std::get_if<StopWorkers>(&order)) told.push_back(stop->workers.size());
+  EXPECT_THAT(told, ElementsAre(1u, 2u));
 }
 
 TEST_F(LeaderTest, NothingIsGrantedBeforeTheEpochIsSafeOrWhereAnotherMayLead) {
