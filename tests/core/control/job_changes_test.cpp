@@ -135,6 +135,24 @@ TEST(Change, ADeadlineCountsFromTheBeginOfThePhase) {
   EXPECT_EQ(h.job(id).reason, Reason::RunDeadline);
 }
 
+TEST(Change, ADeadlineOfTheRunHoldsForAJobThatDrains) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder before = job("a").elastic(1, 2);
+  before.raw().drain_grace = Duration::seconds(300);
+  const JobId id = h.running(before, 2);
+  h.plan(grant(id, 1));
+  ASSERT_EQ(h.phase(id), JobPhase::Rescheduling);
+  JobBuilder after = before;
+  after.raw().run_deadline = Duration::seconds(150);
+  h.step(changed(id, after));
+  ASSERT_TRUE(h.last_answer().accepted) << h.last_answer().message;
+  h.pass(Duration::seconds(149));
+  EXPECT_EQ(h.phase(id), JobPhase::Rescheduling);
+  h.pass(Duration::seconds(1));
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.job(id).reason, Reason::RunDeadline);
+}
+
 TEST(Change, InTheMiddleOfARescaleIsMetAfterIt) {
   ControllerHarness h({nodes_of(1, 8)});
   const JobId id = h.running(job("a").replicas(4), 4);

@@ -157,6 +157,21 @@ TEST(Scaling, AJobThatWantsMoreGetsItWhenRoomComes) {
   EXPECT_TRUE(h.controller.state().wants_more.empty());
 }
 
+TEST(Scaling, WhatOneRoleGivesUpCountsForTheOtherWithinTheQuota) {
+  ControllerHarness h({nodes_of(1, 8)});
+  h.step(QuotasDeclared{{{"group/x", 4}}});
+  const JobId id = h.running(job("a").replicas(2).role("b", 2).group("x"), 2);
+  h.step(scale(id, ScaleMode::Set, 3, RoleIndex{1}));
+  h.settle();
+  EXPECT_EQ(h.job(id).workers.size(), 4U) << "the quota is used up";
+  EXPECT_EQ(h.row(id).reschedules, 0U);
+  h.step(scale(id, ScaleMode::Set, 1));
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 1);
+  EXPECT_EQ(h.job(id).workers.size(), 4U) << "one of the first role and three of the other";
+  EXPECT_EQ(h.row(id).reschedules, 1U) << "in one change";
+}
+
 TEST(Scaling, TheStatusSaysWhatAJobBelowItsTargetWaitsFor) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId other = h.running(job("other").replicas(2), 2);

@@ -93,6 +93,17 @@ TEST(PortLedger, TheLongestGapMayLieBetweenBlocks) {
               ::testing::HasSubstr("6098 of 22270 to 32767 free, at most 6000 in a row"));
 }
 
+TEST(PortLedger, ABlockWithoutAnotherPlaceStaysAndSaysSo) {
+  PortLedger ledger;
+  ledger.declare(kNode, {9000, 3});
+  const PortBlock block = ledger.take(kNode, 2);
+  const PortLedger before = ledger;
+  const PortLedger::Exchange stays = ledger.exchange(block, 9000);
+  EXPECT_FALSE(stays.avoids);
+  EXPECT_EQ(stays.block, block);
+  EXPECT_EQ(ledger, before) << "the port is not avoided";
+}
+
 TEST(PortLedger, RoomIsHowManyBlocksCanStillBeTaken) {
   PortLedger ledger;
   const PortBlock low = ledger.take(kNode, 7);
