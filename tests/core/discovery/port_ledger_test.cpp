@@ -98,7 +98,7 @@ TEST(PortLedger, ABlockWithoutAnotherPlaceStaysAndSaysSo) {
   ledger.declare(kNode, {9000, 3});
   const PortBlock block = ledger.take(kNode, 2);
   const PortLedger before = ledger;
-  const PortLedger::Exchange stays = ledger.exchange(block, 9000);
+  const PortLedger::Exchange stays = ledger.exchange(block, 9001);
   EXPECT_FALSE(stays.avoids);
   EXPECT_EQ(stays.block, block);
   EXPECT_EQ(ledger, before) << "the port is not avoided";
