@@ -4,6 +4,7 @@
 #include "policies/elasticflow.hpp"
 #include "policies/fifo.hpp"
 #include "policies/fit.hpp"
+#include "policies/gavel.hpp"
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
@@ -251,6 +252,67 @@ constexpr ParameterRow kElasticFlowParameters[] = {
      "deadline of jobs without the label deadline: one number, or least and most; empty: none"},
 };
 
+constexpr ParameterRow kRoundLength = {
+    "round",
+    ParameterType::Duration,
+    "",
+    "360s",
+    "1s",
+    "",
+    "how long a job holds its devices before others may get them"};
+
+constexpr ParameterRow kShareReset = {
+    "reset",
+    ParameterType::Duration,
+    "",
+    "1920s",
+    "0s",
+    "",
+    "least time between two computations of the shares, after jobs have come or gone"};
+
+constexpr ParameterRow kNewcomers = {
+    "newcomers",
+    ParameterType::Flag,
+    "",
+    "true",
+    "",
+    "",
+    "whether jobs that came since the shares were computed use devices that are left"};
+
+constexpr ParameterRow kGavelFifoParameters[] = {kRoundLength, kShareReset};
+
+constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers};
+
+constexpr ParameterRow kGavelLasParameters[] = {
+    kRoundLength,
+    kShareReset,
+    kNewcomers,
+    {"type_aware",
+     ParameterType::Flag,
+     "",
+     "true",
+     "",
+     "",
+     "whether it is known how fast a job is on each type of device"},
+};
+
+/// A row's policy; its version stands in `name`.
+Made made_gavel(std::string_view name,
+                SharingRule rule,
+                const ParameterValues& values,
+                const PolicyArguments& arguments) {
+  return made<Gavel>(Gavel::Options{
+      .name = name,
+      .rule = rule,
+      .rounds = {.round = values.duration("round"),
+                 .reset = values.duration("reset"),
+                 .only_shared = rule == SharingRule::Fifo,
+                 .newcomers_run = rule == SharingRule::Fifo || values.flag("newcomers")},
+      .speeds = arguments.models.speeds,
+      .speeds_of = arguments.models.speeds_of,
+      .seed = arguments.seed});
+}
+
 /// The list as whole numbers, which must rise; empty where they do not.
 std::vector<std::int64_t> rising(const std::vector<double>& list) {
   std::vector<std::int64_t> whole;
@@ -367,6 +429,50 @@ constexpr PolicyRow kRows[] = {
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return made_elasticflow(values, arguments);
      }},
+    {"gavel_fifo",
+     "rounds of leases; in queue order each on the type of device on which it is fastest",
+     kGavelFifoParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gavel("gavel_fifo/1", SharingRule::Fifo, values, arguments);
+     }},
+    {"gavel_las",
+     "rounds of leases; every job gets the same part of what it would have of all devices",
+     kGavelLasParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       const bool aware = values.flag("type_aware");
+       return made_gavel("gavel_las/1",
+                         aware ? SharingRule::MaxMin : SharingRule::MaxMinTypeBlind,
+                         values,
+                         arguments);
+     },
+     true},
+    {"gavel_sum",
+     "rounds of leases; the sum of all speeds is greatest",
+     kGavelParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gavel("gavel_sum/1", SharingRule::MaxSum, values, arguments);
+     },
+     true},
+    {"gavel_makespan",
+     "rounds of leases; the last job ends as early as possible",
+     kGavelParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gavel("gavel_makespan/1", SharingRule::Makespan, values, arguments);
+     },
+     true},
+    {"gavel_isolated",
+     "rounds of leases; every job gets its part of every type of device",
+     kGavelParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gavel("gavel_isolated/1", SharingRule::Isolated, values, arguments);
+     }},
+    {"themis",
+     "rounds of leases; the worst ratio of a job's finish time to that in its own part is least",
+     kGavelParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gavel("themis/1", SharingRule::FinishTimeFair, values, arguments);
+     },
+     true},
 };
 
 }  // namespace

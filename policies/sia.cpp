@@ -5,6 +5,7 @@
 
 #include "core/base/invariant.hpp"
 #include "policies/changes.hpp"
+#include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
 
 namespace orrery::policies {
@@ -63,33 +64,39 @@ std::vector<Sia::Kind> Sia::kinds_of(const ClusterView& view) const {
   const FreeIndex& free = view.capacity();
   std::vector<std::int64_t> held(free.size(), 0);
   std::vector<std::int64_t> movable(free.size(), 0);
-  std::vector<NodeCount> nodes;
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
-    for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
-      const RoleIndex role{static_cast<std::uint16_t>(r)};
-      const std::int64_t each = view.demand_of(job.spec, role).thousandths();
-      nodes.clear();
-      view.append_nodes(id, role, nodes);
-      for (const NodeCount& n : nodes) {
-        held[n.node.index()] += each * n.replicas;
-        if (!is_pinned(job.row)) movable[n.node.index()] += each * n.replicas;
-      }
+    const std::vector<DevicePart> parts = device_parts(view, job);
+    const bool stays = is_pinned(job.row) || holds_several_models(view, parts);
+    for (const DevicePart& part : parts) {
+      held[part.node.index()] += part.thousandths;
+      if (!stays) movable[part.node.index()] += part.thousandths;
     }
   }
   std::map<DeviceModelId, Kind> kinds;
   for (std::size_t n = 0; n < free.size(); ++n) {
     const NodeFree& node = free.at(NodeId{static_cast<std::uint32_t>(n)});
     if (!node.usable) continue;
-    Kind& kind = kinds.try_emplace(node.model, Kind{node.model, 0, 0, 0}).first->second;
+    Kind& kind = kinds.try_emplace(node.model, Kind{.model = node.model}).first->second;
     const std::int64_t size = (node.thousandths() + held[n]) / 1000;
     ++kind.nodes;
     kind.node_size = std::max(kind.node_size, static_cast<std::int32_t>(size));
     kind.capacity += node.thousandths() + movable[n];
+    kind.all += node.thousandths() + held[n];
   }
   std::vector<Kind> out;
   for (const auto& [model, kind] : kinds) out.push_back(kind);
   return out;
+}
+
+/// Whether the program, which chooses one kind for a job, can say nothing of this one.
+bool Sia::stands_outside(const ClusterView& view,
+                         const JobView& job,
+                         const std::vector<Kind>& kinds) {
+  if (job.row.holds) return holds_several_models(view, device_parts(view, job));
+  const std::int64_t least = job.row.thousandths_at(job.row.min_replicas);
+  return std::none_of(
+      kinds.begin(), kinds.end(), [&](const Kind& kind) { return least <= kind.all; });
 }
 
 std::int32_t Sia::replicas_limit(const JobView& job) const {
@@ -240,9 +247,12 @@ Plan Sia::optimize(const ClusterView& view) {
     std::vector<JobId> equals;
     for (; first < jobs.size() && view.row(jobs[first]).priority == priority; ++first) {
       const JobRow& row = view.row(jobs[first]);
-      if (!is_pinned(row))
+      const bool outside = stands_outside(view, view.job(row.id), kinds);
+      if (!is_pinned(row) && !outside)
         equals.push_back(row.id);
-      else if (!row.is_fixed())
+      else if (!row.holds && view.quota_allows(row.id, devices_in_all(row, row.min_replicas)))
+        wanted.push_back({.job = row.id, .replicas = row.min_replicas});
+      else if (row.holds && !row.is_fixed())
         wanted.push_back({.job = row.id, .replicas = row.replicas});
     }
     if (!equals.empty()) choose_equals(view, equals, kinds, wanted);

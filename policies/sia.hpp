@@ -33,7 +33,8 @@ struct SiaParameters {
 ///
 /// (Jayaram Subramanya et al., SOSP 2023.) Beside it: a higher priority chooses first; a job that
 /// keeps kind and size keeps its nodes; one whose membership is changing keeps all it has, and so
-/// do fixed jobs. The batch is the job's own affair.
+/// do fixed jobs. A job that no kind holds by itself gets its minimum of whatever is left, and
+/// keeps it. The batch is the job's own affair.
 class Sia : public Policy {
  public:
   Sia(const SiaParameters& parameters, std::unique_ptr<GoodputEstimates> estimates);
@@ -59,6 +60,7 @@ class Sia : public Policy {
     std::int32_t nodes = 0;
     std::int32_t node_size = 0;  ///< Devices of the largest.
     std::int64_t capacity = 0;   ///< Thousandths that may be given to jobs.
+    std::int64_t all = 0;        ///< Whoever holds them.
   };
 
   /// What is remembered of a live job.
@@ -71,6 +73,9 @@ class Sia : public Policy {
 
   void learn(const ClusterView& view);
   std::vector<Kind> kinds_of(const ClusterView& view) const;
+  static bool stands_outside(const ClusterView& view,
+                             const JobView& job,
+                             const std::vector<Kind>& kinds);
   std::optional<double> goodput(const ClusterView& view,
                                 const JobView& job,
                                 const KindAndSize& where);

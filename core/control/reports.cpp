@@ -323,6 +323,9 @@ void on_event(Step& step, const ProgressReported& event) {
   if (event.generation != job->row.generation)
     return ignore(step, job, Ignored::StaleGeneration, kKind);
   ProgressView& progress = job->row.progress;
+  // A job that has ended a stretch of its work and stands: its devices may serve another, as those
+  // of a job that has completed.
+  if (event.rate == 0 && event.epoch > progress.epoch) step.state.due.completion = true;
   progress.done = event.done;
   progress.rate = event.rate;
   progress.efficiency = event.efficiency;

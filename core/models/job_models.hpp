@@ -2,7 +2,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "core/models/device_speeds.hpp"
 #include "core/models/epoch_profile.hpp"
 #include "core/models/pollux_application.hpp"
 
@@ -12,6 +14,8 @@ namespace orrery {
 struct JobModels {
   std::shared_ptr<const PolluxProfiles> profiles;  ///< Measured applications.
   std::shared_ptr<const EpochProfiles> epochs;     ///< Times and batches epoch by epoch.
+  std::shared_ptr<const DeviceSpeeds> speeds;      ///< On each model of device.
+  std::string speeds_of;  ///< The model of that table that stated run times are told of.
 };
 
 }  // namespace orrery

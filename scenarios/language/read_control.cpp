@@ -121,14 +121,48 @@ void read_jitter(const MapReader& top, Scenario& scenario) {
                 "margin");
 }
 
+namespace {
+
+constexpr std::string_view kGavelTiming = "gavel";
+
+/// The clock of an artifact's simulator as well, by ticks without a pause: jobs of measured speeds
+/// go by rounds of the length of a tick.
+void set_gavel_timing(Timing& timing) {
+  timing.mode = TimingMode::Pollux;
+  timing.tick = Duration::seconds(360);
+  timing.restart = Duration::zero();
+}
+
+void read_gavel_timing(const MapReader& reader, Timing& timing) {
+  set_gavel_timing(timing);
+  reader.read_duration("round", timing.tick);
+  if (timing.tick.ns == 0)
+    reader.fail("round", "is 0, a time above 0 is needed; write for example 360s");
+  for (std::string_view key : {"start",
+                               "stop",
+                               "restore",
+                               "rescale",
+                               "checkpoint_interval",
+                               "checkpoint_cost",
+                               "tick",
+                               "restart"})
+    if (reader.has(key))
+      reader.fail(key, "has no meaning under mode gavel, which knows round; remove it");
+}
+
+}  // namespace
+
 void read_timing(const MapReader& top, Timing& timing) {
   const YamlNode* node = top.find("timing");
   if (node == nullptr) return;
   if (node->is_scalar()) {
+    if (node->scalar == kGavelTiming) return set_gavel_timing(timing);
     top.read_enum("timing", timing.mode);
     return;
   }
   const MapReader reader(top.reading(), *node, section("timing"), "timing");
+  if (const YamlNode* mode = reader.find("mode"); mode != nullptr && mode->scalar == kGavelTiming)
+    return read_gavel_timing(reader, timing);
   reader.read_enum("mode", timing.mode);
   reader.read_duration("start", timing.start);
   reader.read_duration("stop", timing.stop);
@@ -145,6 +179,8 @@ void read_timing(const MapReader& top, Timing& timing) {
        {"start", "stop", "restore", "rescale", "checkpoint_interval", "checkpoint_cost"})
     if (pollux && reader.has(key))
       reader.fail(key, "has no meaning under mode pollux, which knows tick and restart; remove it");
+  if (reader.has("round"))
+    reader.fail("round", "has a meaning under mode gavel only; remove it or write mode: gavel");
   for (std::string_view key : {"tick", "restart"})
     if (!pollux && reader.has(key))
       reader.fail(key, "has a meaning under mode pollux only; remove it or add mode: pollux");

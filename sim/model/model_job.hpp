@@ -9,6 +9,7 @@
 #include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
+#include "core/models/device_speeds.hpp"
 #include "core/models/pollux_application.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 
@@ -24,6 +25,9 @@ struct ModelJob {
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
   RarePart<std::optional<Duration>> ready_after;   ///< In place of the world's start time.
   const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
+  /// Of work that counts steps: how fast it is on each model of device, by the specification's
+  /// profile. Null: as fast on all as `work` says. Outlives the world.
+  const DeviceSpeeds* speeds = nullptr;
 };
 
 /// Jobs in the order of their submission, each made when asked for.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/base/ids.hpp"
@@ -34,11 +35,16 @@ class NodeTable {
 
   const ModelNode& operator[](NodeId node) const { return nodes_[node.index()]; }
 
+  /// The model of the node's devices; empty where it has none.
+  const std::string& device_model(NodeId node) const { return models_[groups_[node.index()]]; }
+
   /// Whether some node's devices are not as fast as the measured times say.
   bool speeds_differ() const { return speeds_differ_; }
 
  private:
   std::vector<ModelNode> nodes_;
+  std::vector<std::uint32_t> groups_;  // [node] -> place in `models_`.
+  std::vector<std::string> models_;    // Of each group of nodes.
   bool speeds_differ_ = false;
 };
 

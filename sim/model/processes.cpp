@@ -207,6 +207,7 @@ void Processes::release(LiveJob& job) {
   cluster_.jobs.unplace(job);
   progress_.release(job);
   pollux_.release(job);
+  rounds_.release(job);
 }
 
 void Processes::job_over(LiveJob& job) {
@@ -305,7 +306,7 @@ void Processes::kill_all(NodeId node) {
       worker.alive = worker.ready = false;
       hit = hit || (worker.generation == job.generation && !job.is_master(worker));
     }
-    if (!hit || job.pollux) continue;
+    if (!hit || job.pollux || rounds_.runs(job)) continue;
     progress_.lose(job);
     if (job.job.spec->recovery != RecoveryScope::Worker) job.running = false;
     progress_.pace(job, false);

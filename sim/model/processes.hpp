@@ -12,6 +12,7 @@
 #include "sim/model/cluster_state.hpp"
 #include "sim/model/pollux_progress.hpp"
 #include "sim/model/progress.hpp"
+#include "sim/model/round_progress.hpp"
 #include "sim/model/sub_masters.hpp"
 #include "sim/model/worker_scripts.hpp"
 
@@ -45,11 +46,13 @@ class Processes {
   Processes(ClusterState& cluster,
             Progress& progress,
             PolluxProgress& pollux,
+            RoundProgress& rounds,
             WorkerScripts& scripts,
             SubMasters& sub_masters)
       : cluster_(cluster),
         progress_(progress),
         pollux_(pollux),
+        rounds_(rounds),
         scripts_(scripts),
         sub_masters_(sub_masters) {}
 
@@ -141,6 +144,7 @@ class Processes {
   ClusterState& cluster_;
   Progress& progress_;
   PolluxProgress& pollux_;
+  RoundProgress& rounds_;
   WorkerScripts& scripts_;
   SubMasters& sub_masters_;
   std::set<JobId> lingering_;  ///< Over, and not forgotten: some process has not gone yet.

@@ -50,7 +50,7 @@ void Progress::lose(LiveJob& job) {
   job.lost += done - job.safe;
   job.done = job.safe;
   // What was saved meanwhile, and how far the work had come: the difference is what is lost.
-  if (job.pollux || job.safe <= job.told_safe) return;
+  if (follows_artifact(job) || job.safe <= job.told_safe) return;
   tell(job, true);
   if (done <= job.safe) return;
   const double rate = std::exchange(job.rate, 0);
@@ -94,6 +94,12 @@ void Progress::release(LiveJob& job) {
   job.led.clear();
 }
 
+// Its progress is that of PolluxProgress or RoundProgress.
+bool Progress::follows_artifact(const LiveJob& job) const {
+  return job.pollux != nullptr || (job.job.speeds != nullptr &&
+                                   cluster_.scenario.timing.mode == scenarios::TimingMode::Pollux);
+}
+
 void Progress::tell(LiveJob& job, bool checkpointed) {
   if (job.job.work.units <= 0) return;
   if (checkpointed) job.told_safe = job.done;
@@ -126,7 +132,7 @@ double Progress::rate_now(const LiveJob& job) const {
 }
 
 void Progress::pace(LiveJob& job, bool told) {
-  if (job.pollux || job.over) return;
+  if (follows_artifact(job) || job.over) return;
   settle(job);
   if ((!job.running || job.forming) && job.is_whole()) {
     if (job.stages != nullptr) job.stages->reload |= !job.running;

@@ -65,6 +65,7 @@ class Progress {
 
  private:
   void tell(LiveJob& job, bool checkpointed);
+  bool follows_artifact(const LiveJob& job) const;
   double rate_now(const LiveJob& job) const;
   void finish_what_is_done(LiveJob& job);
   Duration checkpoint_interval(const LiveJob& job) const;

@@ -12,10 +12,11 @@ SimulatedCluster::SimulatedCluster(const scenarios::Scenario& scenario,
       speeds_(state_),
       progress_(state_, speeds_, fabric),
       pollux_(state_),
+      rounds_(state_, speeds_),
       scripts_(state_),
       sub_masters_(state_, progress_),
-      processes_(state_, progress_, pollux_, scripts_, sub_masters_),
-      orders_(state_, progress_, pollux_, sub_masters_, processes_),
+      processes_(state_, progress_, pollux_, rounds_, scripts_, sub_masters_),
+      orders_(state_, progress_, pollux_, rounds_, sub_masters_, processes_),
       links_(state_, progress_.stages()),
       node_faults_(state_, progress_, processes_),
       faults_(state_, links_, sub_masters_, processes_, node_faults_),
@@ -104,6 +105,7 @@ void SimulatedCluster::happen(const Future& future) {
     case FutureKind::Arrival:
       return submissions_.arrive();
     case FutureKind::Tick:
+      if (future.subject == RoundProgress::kRound) return rounds_.end_if_done();
       return pollux_.tick(
           [this](LiveJob& job, Instant at) { processes_.complete_pollux(job, at); });
     case FutureKind::Fault:
@@ -153,8 +155,10 @@ void SimulatedCluster::happen_to_job(LiveJob& job, const Future& future) {
   prefetch(job.job.spec.get());
   switch (future.kind) {
     case FutureKind::Complete:
-      if (future.stamp == job.stamp) processes_.complete(job);
-      return;
+      if (future.stamp != job.stamp) return;
+      if (!rounds_.runs(job)) return processes_.complete(job);
+      if (rounds_.lease_done(job)) processes_.complete_pollux(job, state_.now);
+      return rounds_.end_if_done();
     case FutureKind::Resume:
       return progress_.resume(job, future.stamp);
     case FutureKind::Checkpoint:

@@ -45,7 +45,7 @@ namespace orrery::sim {
 ///     submissions, faults          what the scenario brings
 ///     nodes      NodeTable, NodeFaults, FabricLinks
 ///     processes  Processes, WorkerOrders, WorkerScripts, SubMasters
-///     progress   Progress, PolluxProgress, WorkerSpeeds, StagedWork
+///     progress   Progress, PolluxProgress, RoundProgress, WorkerSpeeds, StagedWork
 ///
 /// Calls between them go downwards: orders and faults act on nodes and processes, processes on
 /// progress. What the work itself brings about (a completion) is returned, and the cluster passes
@@ -187,6 +187,7 @@ class SimulatedCluster {
   WorkerSpeeds speeds_;
   Progress progress_;
   PolluxProgress pollux_;
+  RoundProgress rounds_;
   WorkerScripts scripts_;
   SubMasters sub_masters_;
   Processes processes_;

@@ -52,6 +52,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
     if (!worker.stopping && !job->is_master(worker)) ++job->world_size;
   }
   if (is_pollux(cluster_)) pollux_.place(*job);
+  if (rounds_.runs(*job)) rounds_.place(*job);
   processes_.expect_ready(*job, incarnation);
 }
 

@@ -21,11 +21,13 @@ class WorkerOrders {
   WorkerOrders(ClusterState& cluster,
                Progress& progress,
                PolluxProgress& pollux,
+               RoundProgress& rounds,
                SubMasters& sub_masters,
                Processes& processes)
       : cluster_(cluster),
         progress_(progress),
         pollux_(pollux),
+        rounds_(rounds),
         sub_masters_(sub_masters),
         processes_(processes) {}
 
@@ -63,6 +65,7 @@ class WorkerOrders {
   ClusterState& cluster_;
   Progress& progress_;
   PolluxProgress& pollux_;
+  RoundProgress& rounds_;
   SubMasters& sub_masters_;
   Processes& processes_;
 };

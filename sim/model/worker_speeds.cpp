@@ -1,7 +1,10 @@
 #include "sim/model/worker_speeds.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/agent/suspicion.hpp"
 
@@ -35,8 +38,36 @@ double WorkerSpeeds::hampered_factor(LiveJob& job) {
   return stands ? 0 : 1 / slowest;
 }
 
+double WorkerSpeeds::measured(const LiveJob& job) const {
+  const JobSpec& spec = *job.job.spec;
+  const RoleIndex elastic = elastic_role(spec);
+  std::int32_t devices = 0;
+  std::vector<NodeId> nodes;
+  for (const ModelWorker& worker : job.workers) {
+    if (worker.role != elastic || worker.stopping) continue;
+    devices += spec.roles[elastic.index()].bundle.devices;
+    if (nodes.empty() || nodes.back() != worker.node) nodes.push_back(worker.node);
+  }
+  const bool apart = nodes.size() > 1;
+  double slowest = 0;
+  for (const NodeId node : nodes) {
+    const std::string& model = cluster_.nodes.device_model(node);
+    std::optional<double> speed;
+    if (apart)
+      speed = job.job.speeds->steps_per_second(model + "_unconsolidated", *spec.profile, devices);
+    if (!speed) speed = job.job.speeds->steps_per_second(model, *spec.profile, devices);
+    if (!speed) return 0;
+    slowest = slowest > 0 ? std::min(slowest, *speed) : *speed;
+  }
+  return slowest;
+}
+
 // Of the elastic role: a step takes as long as on the slowest device.
 double WorkerSpeeds::device_speed(const LiveJob& job) const {
+  if (job.job.speeds != nullptr) {
+    const double usual = scenarios::rate_of(job.job.work, job.ready_elastic());
+    return usual > 0 ? measured(job) / usual : 0;
+  }
   if (!cluster_.nodes.speeds_differ() || !job.job.work.follows_model) return 1;
   const RoleIndex elastic = elastic_role(*job.job.spec);
   double slowest = 0;

@@ -17,6 +17,11 @@ class WorkerSpeeds {
   /// Of the rate that the job would have on the devices that its work was measured on.
   double factor(LiveJob& job);
 
+  /// Steps a second that the job was measured to make on the devices its elastic role holds: on
+  /// the slowest of their models, and apart from each other where it is on several nodes and the
+  /// table knows that. 0 where it does not run on them. For jobs with `ModelJob::speeds`.
+  double measured(const LiveJob& job) const;
+
   /// Tells the listener, unless nothing is heard of the worker's node.
   void suspect(const LiveJob& job, const ModelWorker& worker, Suspicion suspicion);
 

@@ -1,12 +1,14 @@
 #include "sim/run/trace_jobs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 #include <utility>
 
 #include "sim/run/job_parts.hpp"
 #include "sim/run/workload_file.hpp"
 #include "sim/traces/formats.hpp"
+#include "sim/traces/gavel_throughputs.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -50,8 +52,11 @@ void count_requests(const TraceRequests& requests, const Trace& trace, WorkloadA
 
 class TraceSource final : public JobSource {
  public:
-  TraceSource(const Scenario& scenario, const TraceWorkload& workload, const Trace& trace)
-      : workload_(workload), trace_(trace), requests_(scenario, workload) {}
+  TraceSource(const Scenario& scenario,
+              const TraceWorkload& workload,
+              const Trace& trace,
+              const DeviceSpeeds* speeds)
+      : workload_(workload), trace_(trace), speeds_(speeds), requests_(scenario, workload) {}
 
   std::optional<ModelJob> next() override {
     if (at_ == trace_.jobs.size()) return std::nullopt;
@@ -65,12 +70,23 @@ class TraceSource final : public JobSource {
     spec->roles = roles_.of(requests_.role_of(job, nullptr));
     set_estimate(*spec, workload_.estimates, job.duration, job.estimate.value_or(job.duration));
     out.work = work_for(job.duration, std::as_const(*spec).roles[0].min_replicas);
+    if (speeds_ != nullptr) count_steps(job, *spec, out);
     out.spec = std::move(spec);
     out.submit = job.submit;
     return out;
   }
 
  private:
+  /// The work in steps, at the speeds of the table.
+  void count_steps(const TraceJob& job, JobSpec& spec, ModelJob& out) {
+    const auto speed = speeds_->steps_per_second(workload_.speeds_of, job.kind, job.gpus);
+    if (!speed) return;  // Rows with durations of their own may be of kinds that are not there.
+    spec.profile = job.kind;
+    out.speeds = speeds_;
+    out.work.units = std::round(job.duration.in_seconds() * *speed);
+    out.work.base_rate = *speed;
+  }
+
   /// A valid name that no job before has; ids of traces may differ in case or punctuation alone.
   std::string unique_name(const std::string& id, std::string& label) {
     std::string name = job_name(id, label);
@@ -83,6 +99,7 @@ class TraceSource final : public JobSource {
 
   const TraceWorkload& workload_;
   const Trace& trace_;
+  const DeviceSpeeds* speeds_;
   TraceRequests requests_;
   SharedRoles roles_;
   std::size_t at_ = 0;
@@ -178,10 +195,24 @@ Result<Trace> load_trace(const Scenario& scenario,
   return trace;
 }
 
+Result<std::shared_ptr<const DeviceSpeeds>> load_speeds(const Scenario& scenario,
+                                                        const TraceWorkload& workload) {
+  std::shared_ptr<const DeviceSpeeds> none;
+  if (workload.throughputs.empty()) return none;
+  Result<std::string> text = read_workload_file(workload.throughputs, "workload.throughputs");
+  if (!text) return text.errors();
+  Result<DeviceSpeeds> table = parse_gavel_throughputs(*text, workload.throughputs);
+  if (!table) return table.errors();
+  for (const NodeGroup& group : scenario.groups)
+    if (group.devices > 0 && !table->has_model(group.device_model)) return none;
+  return std::make_shared<const DeviceSpeeds>(std::move(*table));
+}
+
 std::unique_ptr<JobSource> play_trace(const Scenario& scenario,
                                       const TraceWorkload& workload,
-                                      const Trace& trace) {
-  return std::make_unique<TraceSource>(scenario, workload, trace);
+                                      const Trace& trace,
+                                      const DeviceSpeeds* speeds) {
+  return std::make_unique<TraceSource>(scenario, workload, trace, speeds);
 }
 
 }  // namespace orrery::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/result.hpp"
+#include "core/models/device_speeds.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 #include "sim/model/model_job.hpp"
 #include "sim/results/summary.hpp"
@@ -49,9 +50,15 @@ Result<Trace> load_trace(const scenarios::Scenario& scenario,
                          const scenarios::TraceWorkload& workload,
                          WorkloadAccount& account);
 
-/// The jobs of `trace`; all three outlive the source.
+/// The table of speeds that the workload names, where every model of device in the cluster is one
+/// of its models; else null, and all devices are as fast as the workload's `speeds_of`.
+Result<std::shared_ptr<const DeviceSpeeds>> load_speeds(const scenarios::Scenario& scenario,
+                                                        const scenarios::TraceWorkload& workload);
+
+/// The jobs of `trace`; all outlive the source. `speeds` may be null.
 std::unique_ptr<JobSource> play_trace(const scenarios::Scenario& scenario,
                                       const scenarios::TraceWorkload& workload,
-                                      const Trace& trace);
+                                      const Trace& trace,
+                                      const DeviceSpeeds* speeds);
 
 }  // namespace orrery::sim

@@ -182,6 +182,10 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
     Result<Trace> trace = load_trace(scenario, *from, out.account_);
     if (!trace) return trace.errors();
     out.trace_ = std::move(*trace);
+    Result<std::shared_ptr<const DeviceSpeeds>> speeds = load_speeds(scenario, *from);
+    if (!speeds) return speeds.errors();
+    out.models_.speeds = std::move(*speeds);
+    out.models_.speeds_of = from->speeds_of;
   }
   Result<ImportedWorkload> imported = ImportedWorkload::load(scenario, out.account_);
   if (!imported) return imported.errors();
@@ -228,7 +232,7 @@ std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario) const 
   } else if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload)) {
     other = play_adaptive(*shockwave, *adaptive_);
   } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {
-    other = play_trace(scenario, *from, trace_);
+    other = play_trace(scenario, *from, trace_, models_.speeds.get());
   } else if (const auto* generator = std::get_if<GeneratorWorkload>(&scenario.workload)) {
     other = std::make_unique<GeneratedSource>(scenario, *generator);
   } else if (imported_.any()) {

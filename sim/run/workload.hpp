@@ -46,7 +46,8 @@ class LoadedWorkload {
   const WorkloadAccount& account() const { return account_; }
 
   /// What is known of how the jobs train: measured applications of a Pollux workload, profiles by
-  /// epoch of a Shockwave one. Policies may consult it.
+  /// epoch of a Shockwave one, speeds on each model of device of a trace that names their table.
+  /// Policies may consult it.
   const JobModels& models() const { return models_; }
 
  private:

@@ -21,7 +21,7 @@ std::string profile_name(const AdaptiveTraining& training) {
 
 class EpochTimer {
  public:
-  EpochTimer(std::string_view file, const GavelThroughputs& speeds, std::string_view model)
+  EpochTimer(std::string_view file, const DeviceSpeeds& speeds, std::string_view model)
       : errors_(file), speeds_(speeds), model_(model) {}
 
   Result<AdaptiveWorkload> time(std::vector<AdaptiveSubmission> submissions) {
@@ -92,7 +92,7 @@ class EpochTimer {
   }
 
   TraceErrors errors_;
-  const GavelThroughputs& speeds_;
+  const DeviceSpeeds& speeds_;
   std::string_view model_;
   std::size_t last_line_ = 0;
 };
@@ -101,7 +101,7 @@ class EpochTimer {
 
 Result<AdaptiveWorkload> time_epochs(std::vector<AdaptiveSubmission> submissions,
                                      std::string_view file_name,
-                                     const GavelThroughputs& speeds,
+                                     const DeviceSpeeds& speeds,
                                      std::string_view device_model) {
   return EpochTimer(file_name, speeds, device_model).time(std::move(submissions));
 }

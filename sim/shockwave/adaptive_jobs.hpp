@@ -32,7 +32,7 @@ struct AdaptiveWorkload {
 /// Errors, with file and line: a batch that some epoch has and the table lacks; the model.
 Result<AdaptiveWorkload> time_epochs(std::vector<AdaptiveSubmission> submissions,
                                      std::string_view file_name,
-                                     const GavelThroughputs& speeds,
+                                     const DeviceSpeeds& speeds,
                                      std::string_view device_model);
 
 }  // namespace orrery::sim

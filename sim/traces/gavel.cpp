@@ -55,9 +55,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 
 class GavelReader {
  public:
-  GavelReader(std::string_view file,
-              const TraceOptions& options,
-              const GavelThroughputs* throughputs)
+  GavelReader(std::string_view file, const TraceOptions& options, const DeviceSpeeds* throughputs)
       : options_(options),
         throughputs_(throughputs),
         builder_(file, "gavel", options),
@@ -152,7 +150,7 @@ class GavelReader {
   }
 
   const TraceOptions& options_;
-  const GavelThroughputs* throughputs_;
+  const DeviceSpeeds* throughputs_;
   TraceBuilder builder_;
   FieldReader fields_;
   const Layout* layout_ = nullptr;
@@ -172,14 +170,14 @@ bool looks_like_gavel(std::string_view text) {
 Result<Trace> parse_gavel(std::string_view text,
                           std::string_view file_name,
                           const TraceOptions& options,
-                          const GavelThroughputs* throughputs) {
+                          const DeviceSpeeds* throughputs) {
   return GavelReader(file_name, options, throughputs).read(text);
 }
 
 Result<Trace> TraceReader<"gavel">::read(TraceFiles files, const TraceOptions& options) {
   const TraceFile* table = file_of(files, kThroughputs);
   if (table == nullptr) return parse_gavel(files[0].text, files[0].path, options);
-  const Result<GavelThroughputs> throughputs = parse_gavel_throughputs(table->text, table->path);
+  const Result<DeviceSpeeds> throughputs = parse_gavel_throughputs(table->text, table->path);
   if (!throughputs) return throughputs.errors();
   return parse_gavel(files[0].text, files[0].path, options, &*throughputs);
 }

@@ -27,7 +27,7 @@ bool looks_like_gavel(std::string_view text);
 Result<Trace> parse_gavel(std::string_view text,
                           std::string_view file_name,
                           const TraceOptions& options = {},
-                          const GavelThroughputs* throughputs = nullptr);
+                          const DeviceSpeeds* throughputs = nullptr);
 
 template <>
 struct TraceReader<"gavel"> {

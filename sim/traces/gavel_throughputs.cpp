@@ -26,7 +26,7 @@ std::optional<std::pair<std::string, int>> job_in(std::string_view key) {
 /// Receives the parser's calls: models at depth 1, jobs at 2, "null" and pairs at 3.
 class TableHandler : public TraceJsonHandler {
  public:
-  TableHandler(GavelThroughputs& table, TraceErrors& errors, const std::size_t& line)
+  TableHandler(DeviceSpeeds& table, TraceErrors& errors, const std::size_t& line)
       : TraceJsonHandler(errors, line), table_(table) {}
 
   bool null() override { return other("null"); }
@@ -112,7 +112,7 @@ class TableHandler : public TraceJsonHandler {
     return true;
   }
 
-  GavelThroughputs& table_;
+  DeviceSpeeds& table_;
   int depth_ = 0;
   int arrays_ = 0;
   bool alone_ = false;
@@ -122,37 +122,14 @@ class TableHandler : public TraceJsonHandler {
 
 }  // namespace
 
-std::optional<double> GavelThroughputs::steps_per_second(std::string_view model,
-                                                         std::string_view job_type,
-                                                         int gpus) const {
-  const auto table = models_.find(model);
-  if (table == models_.end()) return std::nullopt;
-  const auto entry = table->second.find(Job(job_type, gpus));
-  if (entry == table->second.end() || entry->second <= 0) return std::nullopt;
-  return entry->second;
-}
-
-std::map<std::string, std::size_t> GavelThroughputs::sizes() const {
-  std::map<std::string, std::size_t> out;
-  for (const auto& [model, jobs] : models_) out[model] = jobs.size();
-  return out;
-}
-
-std::string GavelThroughputs::model_names() const {
-  std::string out;
-  for (const auto& [model, jobs] : models_) out += (out.empty() ? "" : ", ") + model;
-  return out;
-}
-
 bool looks_like_gavel_throughputs(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{' &&
          text.find("\"('") != std::string_view::npos;
 }
 
-Result<GavelThroughputs> parse_gavel_throughputs(std::string_view text,
-                                                 std::string_view file_name) {
-  GavelThroughputs table;
+Result<DeviceSpeeds> parse_gavel_throughputs(std::string_view text, std::string_view file_name) {
+  DeviceSpeeds table;
   TraceErrors errors(file_name);
   std::size_t line = 1;
   TableHandler handler(table, errors, line);

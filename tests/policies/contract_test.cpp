@@ -22,19 +22,23 @@ class Contract : public ::testing::TestWithParam<std::string_view> {};
 
 // These size one role as their sources do, and leave quotas to the allocator.
 testing::ContractScope scope_of(std::string_view name) {
-  const bool narrow =
-      name == "tiresias" || name == "optimus" || name == "shockwave" || name == "sia";
+  const bool narrow = name == "tiresias" || name == "optimus" || name == "shockwave" ||
+                      name == "sia" || name == "themis" || name.starts_with("gavel_");
   return {.several_roles = !narrow, .quotas = !narrow};
 }
 
-// Shockwave solves two programs nearly each round: longer rounds and a shorter window, and fewer
-// histories, keep that within seconds.
+// Shockwave solves two programs nearly each round: longer rounds and a shorter window keep that
+// within seconds.
 std::map<std::string, std::string> parameters_of(std::string_view name) {
   if (name != "shockwave") return {};
   return {{"round", "1800s"}, {"window", "4"}, {"nodes_most", "20"}};
 }
 
-std::uint64_t histories_of(std::string_view name) { return name == "shockwave" ? 2 : 25; }
+// These solve many programs at a question.
+std::uint64_t histories_of(std::string_view name) {
+  if (name == "shockwave") return 2;
+  return name == "themis" || name == "gavel_makespan" ? 6 : 25;
+}
 
 TEST_P(Contract, IsKeptOnRandomHistories) {
   const PolicyMaker make = [] {

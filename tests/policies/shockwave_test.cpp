@@ -216,6 +216,7 @@ TEST(Shockwave, AJobThatStartsAgainGoesOnWithoutANewReport) {
 }
 
 TEST(Shockwave, ChangesNothingWithinARound) {
+  SKIP_WITHOUT_SOLVER();
   FakeCluster cluster;
   cluster.add_nodes(1, 4);
   const auto policy = testing::policy("shockwave");
@@ -236,6 +237,7 @@ TEST(Shockwave, ChangesNothingWithinARound) {
 }
 
 TEST(Shockwave, IdleDevicesGoToTheJobOfMostRest) {
+  SKIP_WITHOUT_SOLVER();
   FakeCluster cluster;
   cluster.add_nodes(1, 1);
   // Nobody is scheduled in a window of which the program has no values and all rounds are taken.
@@ -250,6 +252,7 @@ TEST(Shockwave, IdleDevicesGoToTheJobOfMostRest) {
 }
 
 TEST(Shockwave, HigherPrioritiesArePlannedFirst) {
+  SKIP_WITHOUT_SOLVER();
   FakeCluster cluster;
   cluster.add_nodes(1, 1);
   const auto policy = testing::policy("shockwave");

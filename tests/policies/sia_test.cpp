@@ -281,6 +281,7 @@ TEST(Sia, RigidJobsChooseTheirKindOnly) {
 }
 
 TEST(Sia, UnknownJobsStartAtTheirMinimum) {
+  if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
   FakeCluster cluster;
   cluster.add_nodes(1, 8);
   const auto policy = testing::policy("sia");
@@ -290,6 +291,7 @@ TEST(Sia, UnknownJobsStartAtTheirMinimum) {
 }
 
 TEST(Sia, ReportsBringUnknownJobsToGrow) {
+  if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
   FakeCluster cluster;
   cluster.add_nodes(1, 8);
   cluster.report_progress();
@@ -316,6 +318,7 @@ TEST(Sia, AnotherKindIsKnownByTheRatioOfSingleReplicas) {
 // Devices for more are there, cores are not. Such a job once gave back what it had for what no
 // placer could find, or never began.
 TEST(Sia, WhatCannotBePlacedLeavesTheJobWithWhatItHas) {
+  if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
   FakeCluster cluster;
   cluster.add_nodes(2, 8, 5);
   cluster.report_progress();

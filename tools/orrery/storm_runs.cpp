@@ -20,6 +20,7 @@ std::vector<scenarios::PolicyChoice> storm_policies() {
         {"period", "20s"},
         {"quantum", "150s"},
         {"round", "60s"},
+        {"reset", "120s"},
         {"threshold", "600,3000"},
         {"promote_after", "1"},
         {"deadline_factor", "0.5,4"}};

@@ -32,7 +32,7 @@ constexpr SectionKeys kSections[]{
      {"node_lease fence_margin takeover_grace retain_finished retain_finished_max "
       "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},
     {"timing",
-     {"mode start stop restore rescale checkpoint_interval checkpoint_cost tick restart"}},
+     {"mode start stop restore rescale checkpoint_interval checkpoint_cost tick restart round"}},
     {"jobs",
      {"name at group priority preemptible rescale recovery backoff_limit backoff_base backoff_max "
       "start_deadline drain_grace unknown_deadline wait_deadline run_deadline failover clean_pods "

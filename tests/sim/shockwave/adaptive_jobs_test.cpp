@@ -23,8 +23,8 @@ AdaptiveSubmission submission(BatchAdaptation adaptation, double steps, int epoc
   return out;
 }
 
-GavelThroughputs speeds() {
-  GavelThroughputs out;
+DeviceSpeeds speeds() {
+  DeviceSpeeds out;
   out.add_model("v100");
   out.add("v100", "LM (batch size 40)", 1, 10);
   out.add("v100", "LM (batch size 80)", 1, 8);
@@ -68,7 +68,7 @@ TEST(AdaptiveJobs, EqualJobsShareAProfile) {
 }
 
 TEST(AdaptiveJobs, SaysWhichSpeedIsMissing) {
-  GavelThroughputs some;
+  DeviceSpeeds some;
   some.add_model("v100");
   some.add("v100", "LM (batch size 40)", 1, 10);
   const auto made =

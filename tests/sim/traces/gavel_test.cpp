@@ -18,14 +18,14 @@ constexpr std::string_view kTable = R"json({
   "k80": {"('A (batch size 2)', 1)": {"null": 0.5}}
 })json";
 
-GavelThroughputs table() {
+DeviceSpeeds table() {
   auto table = parse_gavel_throughputs(kTable, "t.json");
   EXPECT_TRUE(table.has_value());
   return *table;
 }
 
-TEST(GavelThroughputs, SpeedsAloneAreFoundByModelTypeAndSize) {
-  const GavelThroughputs speeds = table();
+TEST(DeviceSpeeds, SpeedsAloneAreFoundByModelTypeAndSize) {
+  const DeviceSpeeds speeds = table();
   EXPECT_EQ(speeds.steps_per_second("v100", "A (batch size 2)", 2), 8.0);
   EXPECT_EQ(speeds.steps_per_second("k80", "A (batch size 2)", 1), 0.5);
   EXPECT_FALSE(speeds.steps_per_second("k80", "A (batch size 2)", 2).has_value());
@@ -33,7 +33,7 @@ TEST(GavelThroughputs, SpeedsAloneAreFoundByModelTypeAndSize) {
   EXPECT_EQ(speeds.model_names(), "k80, v100");
 }
 
-TEST(GavelThroughputs, OtherShapesAreErrorsWithTheirLine) {
+TEST(DeviceSpeeds, OtherShapesAreErrorsWithTheirLine) {
   const auto errors = [](std::string_view text) {
     const auto table = parse_gavel_throughputs(text, "t.json");
     return table ? std::string() : table.errors()[0].text();
@@ -50,7 +50,7 @@ TEST(Gavel, StepsBecomeSecondsOnTheChosenModel) {
       "A (batch size 2)\tcmd -x\tdir\t-s\t1\t400\t2\t3\t-1.0\t10.5\n"
       "A (batch size 2)\tcmd -x\tdir\t-s\t0\t400\t1\t1\t2\t0\n"
       "C\tcmd\tdir\t-s\t0\t400\t1\t1\t-1\t0\n";
-  const GavelThroughputs speeds = table();
+  const DeviceSpeeds speeds = table();
   const auto trace = parse_gavel(rows, "jobs.trace", {}, &speeds);
   expect_accounted(trace);
   ASSERT_THAT(trace->jobs, SizeIs(2));
@@ -69,7 +69,7 @@ TEST(Gavel, StepsBecomeSecondsOnTheChosenModel) {
 }
 
 TEST(Gavel, TheOldestLayoutHasArrivalBeforeSize) {
-  const GavelThroughputs speeds = table();
+  const DeviceSpeeds speeds = table();
   const auto trace = parse_gavel("A (batch size 2)\tcmd\t-s\t1\t8\t7.0\t2\n", "old", {}, &speeds);
   expect_accounted(trace);
   ASSERT_THAT(trace->jobs, SizeIs(1));
@@ -92,7 +92,7 @@ TEST(Gavel, StepsWithoutATableAndOtherModelsAreErrors) {
   ASSERT_FALSE(bare.has_value());
   ASSERT_THAT(bare.errors(), SizeIs(1));
   EXPECT_THAT(bare.errors()[0].text(), HasSubstr("old:1: steps: the trace counts steps"));
-  const GavelThroughputs speeds = table();
+  const DeviceSpeeds speeds = table();
   const auto model = parse_gavel("", "old", {.device_model = "h100"}, &speeds);
   ASSERT_FALSE(model.has_value());
   EXPECT_THAT(model.errors()[0].text(), HasSubstr("knows k80, v100"));
@@ -115,7 +115,7 @@ TEST(Gavel, ThePublicTracesAreReadWhole) {
   }
 }
 
-TEST(GavelThroughputs, ThePublicTablesHaveTheSizesOfTheirDescription) {
+TEST(DeviceSpeeds, ThePublicTablesHaveTheSizesOfTheirDescription) {
   for (const std::string name : {"gavel/throughputs/simulation_throughputs.json",
                                  "gavel/throughputs/physical_cluster_throughputs.json",
                                  "gavel/shockwave_tacc32/tacc_throughputs.json"}) {

@@ -1,0 +1,272 @@
+#include "policies/device_shares.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "policies/solver/program.hpp"
+
+namespace orrery::policies {
+namespace {
+
+using solver::Entry;
+using solver::kInfinity;
+using solver::Program;
+using solver::Sense;
+using solver::Solution;
+using solver::Status;
+
+/// A program over the shares of a sharing: column i * types + j is x_ij, and further columns
+/// follow.
+class ShareProgram {
+ public:
+  ShareProgram(const Sharing& sharing, Sense sense)
+      : sharing_(sharing), types_(sharing.devices.size()), program_(sense) {
+    const std::size_t jobs = sharing.jobs.size();
+    for (std::size_t i = 0; i < jobs * types_; ++i) program_.add_column({.upper = 1});
+    std::vector<Entry> row;
+    for (std::size_t i = 0; i < jobs; ++i) {
+      row.clear();
+      for (std::size_t j = 0; j < types_; ++j) row.push_back({share(i, j), 1});
+      program_.add_row(-kInfinity, 1, row);
+    }
+    for (std::size_t j = 0; j < types_; ++j) {
+      row.clear();
+      for (std::size_t i = 0; i < jobs; ++i) row.push_back({share(i, j), sharing.jobs[i].devices});
+      program_.add_row(-kInfinity, sharing.devices[j], row);
+    }
+  }
+
+  std::int32_t share(std::size_t job, std::size_t type) const {
+    return static_cast<std::int32_t>(job * types_ + type);
+  }
+
+  Program& program() { return program_; }
+
+  /// The job's speed times `factor`, as entries of a row.
+  std::vector<Entry> speed_of(std::size_t job, double factor) const {
+    std::vector<Entry> entries;
+    for (std::size_t j = 0; j < types_; ++j)
+      entries.push_back({share(job, j), sharing_.jobs[job].speed[j] * factor});
+    return entries;
+  }
+
+  /// Nothing where the program has no answer.
+  std::optional<Solution> solve() const {
+    Solution found = solver::solve(program_);
+    if (!found.has_values()) return std::nullopt;
+    return found;
+  }
+
+  Shares shares_in(const Solution& found) const {
+    Shares out(sharing_.jobs.size(), std::vector<double>(types_));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      for (std::size_t j = 0; j < types_; ++j)
+        out[i][j] = std::clamp(found.values[static_cast<std::size_t>(share(i, j))], 0.0, 1.0);
+    return out;
+  }
+
+ private:
+  const Sharing& sharing_;
+  std::size_t types_;
+  Program program_;
+};
+
+double sum(const std::vector<double>& values) {
+  double total = 0;
+  for (const double value : values) total += value;
+  return total;
+}
+
+/// C_i: the job's mean speed over all devices.
+double mean_speed(const SharingJob& job, const std::vector<double>& devices) {
+  double total = 0;
+  for (std::size_t j = 0; j < devices.size(); ++j) total += job.speed[j] * devices[j];
+  const double all = sum(devices);
+  return all > 0 ? total / all : 0;
+}
+
+std::vector<double> isolated_row(const Sharing& sharing, std::size_t job) {
+  std::vector<double> row;
+  for (const double devices : sharing.devices)
+    row.push_back(devices / (static_cast<double>(sharing.jobs.size()) * sharing.jobs[job].devices));
+  const double total = sum(row);
+  if (total > 1)
+    for (double& share : row) share /= total;
+  return row;
+}
+
+enum class Rest : std::uint8_t {
+  Anywhere,  ///< What nobody needs goes wherever the solver ends.
+  ToSpeed,   ///< It makes the sum of k_i speed_i(x) / C_i as large as can be.
+};
+
+/// Whether every job can be done with what it has left at the speeds `needed`, and how.
+std::optional<Shares> shares_for(const Sharing& sharing,
+                                 const std::vector<double>& needed,
+                                 Rest rest) {
+  ShareProgram shares(sharing, Sense::Maximise);
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    const SharingJob& job = sharing.jobs[i];
+    shares.program().add_row(needed[i], kInfinity, shares.speed_of(i, 1));
+    const double mean = mean_speed(job, sharing.devices);
+    if (rest == Rest::Anywhere || mean <= 0) continue;
+    for (std::size_t j = 0; j < job.speed.size(); ++j)
+      shares.program().set_column(shares.share(i, j),
+                                  {.upper = 1, .objective = job.devices * job.speed[j] / mean});
+  }
+  const auto found = shares.solve();
+  if (!found) return std::nullopt;
+  return shares.shares_in(*found);
+}
+
+/// The same where each job has to be done within `makespan_s`.
+std::optional<Shares> shares_within(const Sharing& sharing, double makespan_s) {
+  std::vector<double> needed;
+  for (const SharingJob& job : sharing.jobs) needed.push_back(job.left / makespan_s);
+  return shares_for(sharing, needed, Rest::Anywhere);
+}
+
+/// The artifact's bisection: the last makespan that can be held, and the shares that hold it.
+std::pair<MakespanSearch, std::optional<Shares>> bisect_makespan(const Sharing& sharing) {
+  constexpr double kFirst = 100;
+  constexpr double kLast = 1'000'000;
+  constexpr double kNear = 1.05;
+  constexpr int kRanges = 6;  // Of 10 times the length each, up to 3 x 10^4 years.
+  MakespanSearch search;
+  std::optional<Shares> best;
+  double from = kFirst;
+  double to = kLast;
+  for (int range = 0; range < kRanges && !best; ++range) {
+    double low = from;
+    double high = to;
+    while (kNear * low < high) {
+      const double middle = (low + high) / 2;
+      ++search.probes;
+      if (auto shares = shares_within(sharing, middle)) {
+        best = std::move(shares);
+        search.makespan_s = middle;
+        high = middle;
+      } else {
+        low = middle;
+      }
+    }
+    from = to;
+    to *= 10;
+  }
+  return {search, best};
+}
+
+}  // namespace
+
+double SharingJob::speed_under(const std::vector<double>& shares) const {
+  double total = 0;
+  for (std::size_t j = 0; j < speed.size(); ++j) total += speed[j] * shares[j];
+  return total;
+}
+
+Shares isolated_shares(const Sharing& sharing) {
+  Shares out;
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) out.push_back(isolated_row(sharing, i));
+  return out;
+}
+
+Shares fifo_shares(const Sharing& sharing) {
+  Shares out(sharing.jobs.size(), std::vector<double>(sharing.devices.size()));
+  std::vector<double> left = sharing.devices;
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    const SharingJob& job = sharing.jobs[i];
+    bool fits = false;
+    std::size_t best = left.size();
+    for (std::size_t j = 0; j < left.size(); ++j) {
+      if (left[j] < job.devices) continue;
+      fits = true;
+      if (job.speed[j] > (best == left.size() ? 0 : job.speed[best])) best = j;
+    }
+    if (!fits) break;
+    if (best == left.size()) continue;
+    left[best] -= job.devices;
+    out[i][best] = 1;
+  }
+  return out;
+}
+
+Shares max_min_shares(const Sharing& sharing, bool type_aware) {
+  ShareProgram shares(sharing, Sense::Maximise);
+  const std::int32_t least = shares.program().add_column({.lower = -kInfinity, .objective = 1});
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    SharingJob job = sharing.jobs[i];
+    if (!type_aware) std::fill(job.speed.begin(), job.speed.end(), 1);
+    const double mean = mean_speed(job, sharing.devices);
+    if (mean <= 0) continue;  // It runs nowhere.
+    std::vector<Entry> entries;
+    for (std::size_t j = 0; j < job.speed.size(); ++j)
+      entries.push_back({shares.share(i, j), job.devices * job.speed[j] / (job.weight * mean)});
+    entries.push_back({least, -1});
+    shares.program().add_row(0, kInfinity, entries);
+  }
+  const auto found = shares.solve();
+  return found ? shares.shares_in(*found) : isolated_shares(sharing);
+}
+
+Shares max_sum_shares(const Sharing& sharing) {
+  ShareProgram shares(sharing, Sense::Maximise);
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i)
+    for (std::size_t j = 0; j < sharing.devices.size(); ++j)
+      shares.program().set_column(shares.share(i, j),
+                                  {.upper = 1, .objective = sharing.jobs[i].speed[j]});
+  const auto found = shares.solve();
+  return found ? shares.shares_in(*found) : isolated_shares(sharing);
+}
+
+MakespanSearch search_makespan(const Sharing& sharing) { return bisect_makespan(sharing).first; }
+
+Shares makespan_shares(const Sharing& sharing) {
+  auto found = bisect_makespan(sharing).second;
+  return found ? std::move(*found) : isolated_shares(sharing);
+}
+
+Shares finish_time_fair_shares(const Sharing& sharing) {
+  std::vector<double> alone_s;  // Of each job, in its isolated share from its submission on.
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    const SharingJob& job = sharing.jobs[i];
+    const double speed = job.speed_under(isolated_row(sharing, i));
+    alone_s.push_back(speed > 0 ? job.isolated_s + job.left / speed : kInfinity);
+  }
+  const auto shares_at = [&](double ratio, Rest rest) -> std::optional<Shares> {
+    std::vector<double> needed;
+    for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+      const SharingJob& job = sharing.jobs[i];
+      if (alone_s[i] == kInfinity || job.left <= 0) {
+        needed.push_back(0);
+        continue;
+      }
+      const double time_s = ratio * alone_s[i] - job.age_s;
+      if (time_s <= 0) return std::nullopt;
+      needed.push_back(job.left / time_s);
+    }
+    return shares_for(sharing, needed, rest);
+  };
+  double high = 1;
+  std::optional<Shares> best = shares_at(high, Rest::Anywhere);
+  constexpr int kDoublings = 60;
+  for (int i = 0; i < kDoublings && !best; ++i) best = shares_at(high *= 2, Rest::Anywhere);
+  if (!best) return isolated_shares(sharing);
+  double low = 0;
+  constexpr double kNear = 1e-7;
+  while (high - low > kNear * high) {
+    const double middle = (low + high) / 2;
+    if (auto shares = shares_at(middle, Rest::Anywhere)) {
+      best = std::move(shares);
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return shares_at(high, Rest::ToSpeed).value_or(*best);
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,377 @@
+#include "policies/gavel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/models/speed_estimates.hpp"
+#include "policies/changes.hpp"
+#include "policies/device_parts.hpp"
+#include "policies/gang_trial.hpp"
+
+namespace orrery::policies {
+namespace {
+
+/// The rigid size within what the job's user has asked for since.
+std::int32_t size_of(const JobView& job) {
+  if (job.row.holds) return job.row.replicas;
+  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
+}
+
+std::int64_t thousandths_of(const JobView& job) { return job.row.thousandths_at(size_of(job)); }
+
+DeviceModelId model_of(const ClusterView& view, NodeId node) {
+  return view.capacity().at(node).model;
+}
+
+/// Whether a round may give and take the job's devices.
+bool is_shared(const JobRow& row) { return row.holds ? may_be_taken_from(row) : waits(row); }
+
+bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_devices > 0; }
+
+/// Whether the job holds devices of several types: rounds leave it alone.
+bool is_spread(const ClusterView& view, const JobView& job) {
+  return holds_several_models(view, device_parts(view, job));
+}
+
+bool tells_types_apart(SharingRule rule) {
+  return rule != SharingRule::MaxMinTypeBlind && rule != SharingRule::Isolated;
+}
+
+}  // namespace
+
+Gavel::Gavel(Options options)
+    : options_(std::move(options)),
+      accounts_(options_.rounds),
+      random_(Random::stream(options_.seed, "gavel")) {}
+
+Triggers Gavel::triggers() const { return {.submission = true, .period = options_.rounds.round}; }
+
+Plan Gavel::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+
+// --- rounds ---
+
+bool Gavel::epoch_has_ended(const ClusterView& view) const {
+  return view.now() > round_start_ &&
+         std::any_of(view.holding().begin(), view.holding().end(), [&](JobId id) {
+           const ProgressView& progress = view.row(id).progress;
+           return progress.epoch > 0 && progress.as_of == view.now();
+         });
+}
+
+bool Gavel::is_idle(const ClusterView& view) const {
+  return std::none_of(leases_.begin(), leases_.end(), [&](const Lease& each) {
+    return view.is_live(each.job) && view.row(each.job).holds;
+  });
+}
+
+bool Gavel::round_is_over(const ClusterView& view) const {
+  if (is_idle(view) || epoch_has_ended(view)) return true;
+  const std::int64_t round = options_.rounds.round.ns;
+  if (epochs_end_rounds_) return (view.now() - round_start_).ns >= round;
+  return view.now().ns / round > round_start_.ns / round;
+}
+
+void Gavel::close_round(const ClusterView& view) {
+  epochs_end_rounds_ = epochs_end_rounds_ || epoch_has_ended(view);
+  const double round_s = (view.now() - round_start_).in_seconds();
+  for (const Lease& each : leases_)
+    accounts_.add_time(each.job, each.type, std::min(round_s, each.seconds));
+  leases_.clear();
+}
+
+// --- what is there ---
+
+std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
+  std::vector<Type> types;
+  const auto type_of = [&](DeviceModelId model) -> Type& {
+    const auto found = std::find_if(
+        types.begin(), types.end(), [&](const Type& type) { return type.model == model; });
+    return found != types.end() ? *found : types.emplace_back(Type{model, {}, 0});
+  };
+  const FreeIndex& capacity = view.capacity();
+  for (std::uint32_t n = 0; n < capacity.size(); ++n) {
+    const NodeFree& node = capacity.at(NodeId{n});
+    if (node.model.is_none() || !node.usable) continue;
+    type_of(node.model).thousandths += node.thousandths();
+    type_of(node.model).all += node.thousandths();
+  }
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    const bool shared = is_shared(job.row) && !is_spread(view, job);
+    for (const DevicePart& part : device_parts(view, job)) {
+      const NodeFree& node = capacity.at(part.node);
+      if (!node.usable || node.model.is_none()) continue;
+      type_of(node.model).all += part.thousandths;
+      if (shared) type_of(node.model).thousandths += part.thousandths;
+    }
+  }
+  std::sort(
+      types.begin(), types.end(), [](const Type& a, const Type& b) { return a.model < b.model; });
+  if (options_.speeds != nullptr)
+    for (const auto& [name, entries] : options_.speeds->sizes())
+      for (Type& type : types)
+        if (view.model_named(name) == type.model) type.name = name;
+  return types;
+}
+
+/// Whether a waiting job needs more than any type has.
+bool Gavel::is_too_large(const JobView& job, const std::vector<Type>& types) {
+  return std::none_of(types.begin(), types.end(), [&](const Type& type) {
+    return thousandths_of(job) <= type.all;
+  });
+}
+
+std::vector<JobId> Gavel::candidates(const ClusterView& view,
+                                     const std::vector<Type>& types) const {
+  std::vector<JobId> jobs;
+  for (const JobId id : jobs_in_order(view)) {
+    const JobView job = view.job(id);
+    if (!has_devices(job.row) || (job.row.holds && job.row.is_fixed())) continue;
+    if (job.row.holds ? is_spread(view, job) : is_too_large(job, types)) continue;
+    jobs.push_back(id);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+double Gavel::speed_on(const JobView& job, const Type& type) const {
+  const Demand& demand = job.row.demand;
+  if (!demand.model.is_none() && demand.model != type.model) return 0;
+  if (options_.speeds == nullptr || !options_.speeds->has_kind(*job.spec.profile)) return 1;
+  return options_.speeds
+      ->steps_per_second(type.name, *job.spec.profile, size_of(job) * demand.devices)
+      .value_or(0);
+}
+
+double Gavel::steps_left(const JobView& job, Instant now) const {
+  const ProgressView& progress = job.row.progress;
+  if (options_.speeds != nullptr && options_.speeds->has_kind(*job.spec.profile)) {
+    const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
+    const auto speed = options_.speeds->steps_per_second(
+        options_.speeds_of, *job.spec.profile, size_of(job) * job.row.demand.devices);
+    if (speed && job.spec.estimate_source != EstimateSource::None)
+      return std::max(job.spec.estimate.in_seconds() * *speed - done, 1.0);
+  }
+  return LinearEstimates().iterations_left(job.spec, job.row) / size_of(job);
+}
+
+/// Whole steps where the world's rounds are made of them, else all of the round.
+double Gavel::lease_s(const JobView& job, const Type& type, Instant now) const {
+  const double round_s = options_.rounds.round.in_seconds();
+  const double speed = speed_on(job, type);
+  if (!epochs_end_rounds_ || speed <= 0) return round_s;
+  const double steps = std::max(std::floor(speed * round_s), 1.0);
+  return std::min(steps, std::round(steps_left(job, now))) / speed;
+}
+
+RoundJob Gavel::round_job(const ClusterView& view, JobId id, const std::vector<Type>& types) const {
+  const JobView job = view.job(id);
+  RoundJob out{id, static_cast<double>(thousandths_of(job)) / 1000, {}, job.row.priority};
+  const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+  // One that is on its way has its share all the same: nothing would tell that it may run again.
+  out.may_run = is_shared(job.row);
+  const bool allowed = job.row.holds || view.quota_allows(id, devices);
+  for (const Type& type : types) out.speed.push_back(allowed ? speed_on(job, type) : 0);
+  return out;
+}
+
+// --- shares ---
+
+Shares Gavel::compute_shares(const ClusterView& view,
+                             const std::vector<RoundJob>& jobs,
+                             const std::vector<Type>& types) {
+  Sharing sharing;
+  for (const Type& type : types)
+    sharing.devices.push_back(static_cast<double>(type.thousandths) / 1000);
+  for (const RoundJob& each : jobs) {
+    const JobView job = view.job(each.id);
+    SharingJob shared;
+    shared.devices = each.devices;
+    shared.speed = each.speed;
+    shared.left = steps_left(job, view.now());
+    shared.age_s = (view.now() - job.row.submitted).in_seconds();
+    Isolated& alone = isolated_[each.id];
+    if (alone.speed > 0) alone.seconds += std::max(alone.left - shared.left, 0.0) / alone.speed;
+    alone.left = shared.left;
+    shared.isolated_s = alone.seconds;
+    sharing.jobs.push_back(std::move(shared));
+  }
+  const Shares isolated = isolated_shares(sharing);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    isolated_[jobs[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
+  switch (options_.rule) {
+    case SharingRule::Fifo:
+      return fifo_shares(sharing);
+    case SharingRule::MaxMin:
+      return max_min_shares(sharing, true);
+    case SharingRule::MaxMinTypeBlind:
+      return max_min_shares(sharing, false);
+    case SharingRule::MaxSum:
+      return max_sum_shares(sharing);
+    case SharingRule::Makespan:
+      return makespan_shares(sharing);
+    case SharingRule::FinishTimeFair:
+      return finish_time_fair_shares(sharing);
+    case SharingRule::Isolated:
+      return isolated;
+  }
+  return isolated;
+}
+
+std::vector<std::size_t> Gavel::type_order(std::size_t types) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < types; ++i) order.push_back(i);
+  if (!tells_types_apart(options_.rule))
+    for (std::size_t i = types; i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+  return order;
+}
+
+// --- placement ---
+
+/// Grants the job its size on nodes of the type; false where they do not hold it.
+bool Gavel::place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan) {
+  const JobView job = view.job(id);
+  std::vector<NodeCount> nodes;
+  if (job.spec.roles.size() > 1 || view.is_seated(id)) {
+    if (!try_start(view, job, size_of(job), trial_, &nodes)) return false;
+  } else {
+    Demand demand = job.row.demand;
+    demand.model = type.model;
+    if (!orrery::place(view, id, demand, size_of(job), trial_, nodes)) return false;
+  }
+  grant_on(id, size_of(job), nodes, plan);
+  return true;
+}
+
+/// By count a type may hold a job that its nodes, cores or memory do not.
+bool Gavel::place_elsewhere(const ClusterView& view,
+                            RoundChoice& choice,
+                            const std::vector<Type>& types,
+                            Plan& plan) {
+  for (std::size_t type = 0; type < types.size(); ++type) {
+    if (type == choice.type || speed_on(view.job(choice.job), types[type]) <= 0) continue;
+    if (!place_one(view, choice.job, types[type], plan)) continue;
+    choice.type = type;
+    return true;
+  }
+  return false;
+}
+
+void Gavel::place(const ClusterView& view,
+                  const std::vector<RoundChoice>& chosen,
+                  const std::vector<Type>& types,
+                  Plan& plan) {
+  trial_.sync(view.capacity());
+  std::vector<RoundChoice> staying;
+  std::vector<RoundChoice> moving;
+  for (const RoundChoice& each : chosen) {
+    const JobView job = view.job(each.job);
+    const bool stays =
+        job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+          return model_of(view, n.node) == types[each.type].model;
+        });
+    (stays ? staying : moving).push_back(each);
+  }
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    if (!is_shared(job.row) || !has_devices(job.row) || is_spread(view, job)) continue;
+    const auto is_it = [&](const RoundChoice& each) { return each.job == id; };
+    if (std::any_of(staying.begin(), staying.end(), is_it)) continue;
+    orrery::give_back(view, job, trial_);
+    if (std::none_of(moving.begin(), moving.end(), is_it)) plan.preempt(id);
+  }
+  std::stable_sort(moving.begin(), moving.end(), [&](const RoundChoice& a, const RoundChoice& b) {
+    return thousandths_of(view.job(a.job)) > thousandths_of(view.job(b.job));
+  });
+  for (RoundChoice& each : moving) {
+    if (place_one(view, each.job, types[each.type], plan) ||
+        place_elsewhere(view, each, types, plan))
+      staying.push_back(each);
+    else if (view.row(each.job).holds)
+      plan.preempt(each.job);
+  }
+  for (const RoundChoice& each : staying)
+    leases_.push_back(
+        {each.job, each.type, lease_s(view.job(each.job), types[each.type], view.now())});
+}
+
+/// What needs no device waits for no round, and what no type holds has none to wait for.
+void Gavel::start_outside_rounds(const ClusterView& view,
+                                 const std::vector<Type>& types,
+                                 Plan& plan) {
+  std::vector<NodeCount> nodes;
+  for (const JobId id : jobs_in_order(view)) {
+    const JobView job = view.job(id);
+    if (!waits(job.row) || (has_devices(job.row) && !is_too_large(job, types))) continue;
+    const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+    if (!view.quota_allows(id, devices)) continue;
+    nodes.clear();
+    if (try_start(view, job, size_of(job), trial_, &nodes)) grant_on(id, size_of(job), nodes, plan);
+  }
+}
+
+Plan Gavel::optimize(const ClusterView& view) {
+  Plan plan;
+  if (!round_is_over(view)) return plan;
+  const bool idle = is_idle(view);
+  close_round(view);
+  round_start_ = view.now();
+  const std::vector<Type> types = types_of(view);
+  std::vector<RoundJob> jobs;
+  for (const JobId id : candidates(view, types)) jobs.push_back(round_job(view, id, types));
+  std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
+  std::vector<double> devices;
+  for (const Type& type : types) devices.push_back(static_cast<double>(type.thousandths) / 1000);
+  if (accounts_.update(view.now(), jobs, devices) || (idle && accounts_.changed()))
+    accounts_.set_shares(view.now(), jobs, compute_shares(view, jobs, types));
+  place(view, accounts_.choose(jobs, devices, type_order(types.size())), types, plan);
+  start_outside_rounds(view, types, plan);
+  return plan;
+}
+
+// --- state ---
+
+void Gavel::save(ByteWriter& out) const {
+  accounts_.save(out);
+  for (const std::uint64_t word : random_.state()) out.u64(word);
+  out.i64(round_start_.ns);
+  out.boolean(epochs_end_rounds_);
+  out.varint(leases_.size());
+  for (const Lease& each : leases_) {
+    out.u32(each.job.value);
+    out.varint(each.type);
+    out.f64(each.seconds);
+  }
+  out.varint(isolated_.size());
+  for (const auto& [job, alone] : isolated_) {
+    out.u32(job.value);
+    out.f64(alone.seconds);
+    out.f64(alone.left);
+    out.f64(alone.speed);
+  }
+}
+
+void Gavel::load(ByteReader& in) {
+  accounts_.load(in);
+  Random::State words{};
+  for (std::uint64_t& word : words) word = in.u64();
+  if (in.ok()) random_ = Random::from_state(words);
+  round_start_.ns = in.i64();
+  epochs_end_rounds_ = in.boolean();
+  leases_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    const JobId job{in.u32()};
+    const auto type = static_cast<std::size_t>(in.varint());
+    leases_.push_back({job, type, in.f64()});
+  }
+  isolated_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    Isolated& alone = isolated_[JobId{in.u32()}];
+    alone.seconds = in.f64();
+    alone.left = in.f64();
+    alone.speed = in.f64();
+  }
+}
+
+}  // namespace orrery::policies

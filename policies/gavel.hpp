@@ -1,0 +1,125 @@
+// gavel_*, themis: time-sliced sharing of devices of several types, in rounds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/random.hpp"
+#include "core/models/device_speeds.hpp"
+#include "core/plan/policy.hpp"
+#include "policies/device_shares.hpp"
+#include "policies/round_accounts.hpp"
+
+namespace orrery::policies {
+
+/// How the shares of a round are computed: the functions of device_shares.hpp.
+enum class SharingRule : std::uint8_t {
+  Fifo,
+  MaxMin,
+  MaxMinTypeBlind,
+  MaxSum,
+  Makespan,
+  FinishTimeFair,
+  Isolated,
+};
+
+/// Gavel (D. Narayanan et al., OSDI 2020): a rule says what part of its time each job shall have on
+/// each type of device, and rounds of leases follow it (RoundAccounts). A job that keeps its type
+/// keeps its devices. Devices of a job that ends in a round are given again in the next.
+///
+/// A round is over when a new multiple of its length has come, when nothing runs, or when a job
+/// that runs has just ended an epoch: under timing `gavel` the world's rounds end so.
+///
+/// Speeds come from the table by `JobSpec::profile`; jobs that it does not have are as fast on all
+/// types. Fixed jobs keep what they hold; what is left is shared. A job that no type holds by
+/// itself starts on what a round leaves, and keeps it.
+class Gavel : public Policy {
+ public:
+  struct Options {
+    std::string_view name;  ///< With its version.
+    SharingRule rule = SharingRule::MaxMin;
+    RoundAccounts::Settings rounds;
+    std::shared_ptr<const DeviceSpeeds> speeds;  ///< Null: none are known.
+    std::string speeds_of;   ///< The model in the table that stated run times are of.
+    std::uint64_t seed = 0;  ///< Of the order of types under rules that do not tell them apart.
+  };
+
+  explicit Gavel(Options options);
+
+  std::string_view name() const override { return options_.name; }
+
+  Triggers triggers() const override;
+
+  /// Nothing: a job starts with a round.
+  Plan allocate(const JobView& job, const ClusterView& view) override;
+
+  Plan optimize(const ClusterView& view) override;
+
+  void save(ByteWriter& out) const override;
+  void load(ByteReader& in) override;
+
+ private:
+  /// One type of device: the nodes of one model.
+  struct Type {
+    DeviceModelId model;
+    std::string name;              ///< In the table; empty where it is not there.
+    std::int64_t thousandths = 0;  ///< That may be shared.
+    std::int64_t all = 0;          ///< Whoever holds them.
+  };
+
+  /// Of a job that runs in the present round.
+  struct Lease {
+    JobId job;
+    std::size_t type = 0;
+    double seconds =
+        0;  ///< That its steps take: it may be done with them before the round is over.
+  };
+
+  /// Of finish-time fairness: what a job's finished part would have taken in its isolated share.
+  struct Isolated {
+    double seconds = 0;
+    double left = 0;   ///< Steps, when it was last reckoned,
+    double speed = 0;  ///< and its isolated speed then.
+  };
+
+  bool is_idle(const ClusterView& view) const;
+  bool round_is_over(const ClusterView& view) const;
+  bool epoch_has_ended(const ClusterView& view) const;
+  void close_round(const ClusterView& view);
+  std::vector<Type> types_of(const ClusterView& view) const;
+  std::vector<JobId> candidates(const ClusterView& view, const std::vector<Type>& types) const;
+  static bool is_too_large(const JobView& job, const std::vector<Type>& types);
+  RoundJob round_job(const ClusterView& view, JobId id, const std::vector<Type>& types) const;
+  double speed_on(const JobView& job, const Type& type) const;
+  double steps_left(const JobView& job, Instant now) const;
+  double lease_s(const JobView& job, const Type& type, Instant now) const;
+  Shares compute_shares(const ClusterView& view,
+                        const std::vector<RoundJob>& jobs,
+                        const std::vector<Type>& types);
+  std::vector<std::size_t> type_order(std::size_t types);
+  void place(const ClusterView& view,
+             const std::vector<RoundChoice>& chosen,
+             const std::vector<Type>& types,
+             Plan& plan);
+  bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
+  bool place_elsewhere(const ClusterView& view,
+                       RoundChoice& choice,
+                       const std::vector<Type>& types,
+                       Plan& plan);
+  void start_outside_rounds(const ClusterView& view, const std::vector<Type>& types, Plan& plan);
+
+  Options options_;
+  RoundAccounts accounts_;
+  Random random_;
+  Instant round_start_;
+  bool epochs_end_rounds_ = false;
+  std::vector<Lease> leases_;  ///< Of the present round.
+  std::map<JobId, Isolated> isolated_;
+  CapacityTrial trial_;
+};
+
+}  // namespace orrery::policies

@@ -1,0 +1,163 @@
+#include "policies/round_accounts.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace orrery::policies {
+namespace {
+
+void save_list(ByteWriter& out, const std::vector<double>& list) {
+  out.varint(list.size());
+  for (const double value : list) out.f64(value);
+}
+
+std::vector<double> load_list(ByteReader& in) {
+  std::vector<double> list;
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) list.push_back(in.f64());
+  return list;
+}
+
+}  // namespace
+
+void RoundAccounts::add_time(JobId job, std::size_t type, double seconds) {
+  if (type >= time_s_.size()) return;
+  time_s_[type] += seconds;
+  const auto found = accounts_.find(job);
+  if (found != accounts_.end()) found->second.time_s[type] += seconds;
+}
+
+bool RoundAccounts::update(Instant now,
+                           std::span<const RoundJob> jobs,
+                           const std::vector<double>& devices) {
+  const std::size_t types = devices.size();
+  if (time_s_.size() != types) {  // Other types than before: all begins anew.
+    accounts_.clear();
+    time_s_.assign(types, 0);
+    last_reset_ = Instant{};
+  }
+  changed_ = changed_ || devices_ != devices;
+  devices_ = devices;
+  changed_ = std::erase_if(accounts_,
+                           [&](const auto& account) {
+                             return !std::binary_search(
+                                 jobs.begin(),
+                                 jobs.end(),
+                                 RoundJob{account.first, 0, {}},
+                                 [](const RoundJob& a, const RoundJob& b) { return a.id < b.id; });
+                           }) > 0 ||
+             changed_;
+  for (const RoundJob& job : jobs) {
+    const auto [account, is_new] = accounts_.try_emplace(job.id);
+    if (!is_new) continue;
+    account->second.time_s.assign(types, half_round_s());
+    account->second.deficit_s.assign(types, 0);
+    changed_ = true;
+  }
+  return changed_ && (last_reset_ == Instant{} || now - last_reset_ >= settings_.reset);
+}
+
+void RoundAccounts::set_shares(Instant now,
+                               std::span<const RoundJob> jobs,
+                               const std::vector<std::vector<double>>& shares) {
+  const double elapsed_s = (now - last_reset_).in_seconds();
+  std::fill(time_s_.begin(), time_s_.end(), 0);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    Account& account = accounts_.at(jobs[i].id);
+    for (std::size_t j = 0; j < time_s_.size(); ++j) {
+      const double owed_s = account.shares.empty() ? 0 : account.shares[j] * elapsed_s;
+      account.deficit_s[j] += owed_s - (account.time_s[j] - half_round_s());
+      account.time_s[j] = half_round_s();
+      time_s_[j] += half_round_s();
+    }
+    account.shares = shares[i];
+  }
+  last_reset_ = now;
+  changed_ = false;
+}
+
+double RoundAccounts::priority(const RoundJob& job, std::size_t type) const {
+  constexpr double kNever = 1e9;
+  const Account& account = accounts_.at(job.id);
+  if (account.shares.empty() || account.shares[type] <= 0 || job.speed[type] <= 0) return 0;
+  const double share = account.shares[type];
+  if (account.time_s[type] <= 0 || time_s_[type] <= 0) return kNever * share;
+  return share / (account.time_s[type] / time_s_[type]);
+}
+
+double RoundAccounts::deficit(JobId job, std::size_t type) const {
+  return accounts_.at(job).deficit_s[type];
+}
+
+std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
+                                               std::vector<double> devices,
+                                               std::span<const std::size_t> order) const {
+  constexpr double kRounding = 1e-9;  // Parts of devices are sums of thousandths.
+  std::vector<RoundChoice> chosen;
+  std::vector<bool> taken(jobs.size(), false);
+
+  struct Ranked {
+    std::int32_t user_priority;
+    double priority;
+    double deficit;
+    double share;
+    std::size_t job;
+  };
+
+  std::vector<Ranked> ranked;
+  for (const std::size_t type : order) {
+    ranked.clear();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (taken[i] || !jobs[i].may_run || jobs[i].speed[type] <= 0) continue;
+      const Account& account = accounts_.at(jobs[i].id);
+      const double rank = priority(jobs[i], type);
+      if (settings_.only_shared && rank <= 0) continue;
+      ranked.push_back({jobs[i].priority,
+                        rank,
+                        account.deficit_s[type],
+                        account.shares.empty() ? 0 : account.shares[type],
+                        i});
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+      return std::tie(b.user_priority, b.priority, b.deficit, b.share) <
+             std::tie(a.user_priority, a.priority, a.deficit, a.share);
+    });
+    for (const Ranked& each : ranked) {
+      if (jobs[each.job].devices > devices[type] + kRounding) continue;
+      devices[type] -= jobs[each.job].devices;
+      taken[each.job] = true;
+      if (!settings_.newcomers_run && accounts_.at(jobs[each.job].id).shares.empty()) continue;
+      chosen.push_back({jobs[each.job].id, type});
+    }
+  }
+  return chosen;
+}
+
+void RoundAccounts::save(ByteWriter& out) const {
+  out.varint(accounts_.size());
+  for (const auto& [job, account] : accounts_) {
+    out.u32(job.value);
+    save_list(out, account.time_s);
+    save_list(out, account.deficit_s);
+    save_list(out, account.shares);
+  }
+  save_list(out, time_s_);
+  save_list(out, devices_);
+  out.i64(last_reset_.ns);
+  out.boolean(changed_);
+}
+
+void RoundAccounts::load(ByteReader& in) {
+  accounts_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    Account& account = accounts_[JobId{in.u32()}];
+    account.time_s = load_list(in);
+    account.deficit_s = load_list(in);
+    account.shares = load_list(in);
+  }
+  time_s_ = load_list(in);
+  devices_ = load_list(in);
+  last_reset_.ns = in.i64();
+  changed_ = in.boolean();
+}
+
+}  // namespace orrery::policies

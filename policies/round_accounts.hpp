@@ -1,0 +1,101 @@
+// Rounds of leases: who runs next, so that over time each job gets its share of each type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "core/base/bytes.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/units.hpp"
+
+namespace orrery::policies {
+
+/// What a round knows of a job. Types are numbered from 0.
+struct RoundJob {
+  JobId id;
+  double devices = 1;         ///< It holds while it runs.
+  std::vector<double> speed;  ///< On each type; 0: it does not run there.
+  std::int32_t priority = 0;  ///< The user's: higher ones go first.
+  bool may_run = true;        ///< In this round; false while its workers are on their way.
+};
+
+/// Who runs on which type in a round.
+struct RoundChoice {
+  JobId job;
+  std::size_t type = 0;
+};
+
+/// Gavel's round mechanism (OSDI 2020, section 5, and its artifact where the paper is open).
+///
+/// Shares are computed anew when jobs or devices have come or gone, but at most once in `reset`;
+/// then the accounts of received time begin anew, each with half a round, and what a job was owed
+/// and did not get becomes its deficit. In each round the priority of job i on type j is
+///
+///     share_ij / (time that i had on j / time that all had on j)
+///
+/// (0 where the share is 0, or the job came after the shares were computed). On one type after the
+/// other jobs are taken by descending priority, then deficit, then share, then age; one that does
+/// not fit is passed over.
+class RoundAccounts {
+ public:
+  struct Settings {
+    Duration round = Duration::seconds(360);   ///< Above zero.
+    Duration reset = Duration::seconds(1920);  ///< Least time between two computations of shares.
+    bool only_shared = false;                  ///< Jobs without a share never run.
+    /// Jobs that came after the shares were computed run where devices are left; false: they take
+    /// these devices and do not use them, as in the artifact's simulator.
+    bool newcomers_run = true;
+  };
+
+  explicit RoundAccounts(Settings settings) : settings_(settings) {}
+
+  /// The job ran so long on the type in the round that has ended.
+  void add_time(JobId job, std::size_t type, double seconds);
+
+  /// Takes note of the jobs there are, ascending by id, and of how many devices of each type they
+  /// share. Whether shares shall be computed anew now.
+  bool update(Instant now, std::span<const RoundJob> jobs, const std::vector<double>& devices);
+
+  /// Whether jobs or devices have come or gone since shares were computed: where nothing runs,
+  /// nobody need wait for `reset`.
+  bool changed() const { return changed_; }
+
+  /// The shares that `update` asked for, of the same jobs: [job][type].
+  void set_shares(Instant now,
+                  std::span<const RoundJob> jobs,
+                  const std::vector<std::vector<double>>& shares);
+
+  /// Who runs in this round, of the same jobs, on so many devices of each type; `order` says which
+  /// type is first.
+  std::vector<RoundChoice> choose(std::span<const RoundJob> jobs,
+                                  std::vector<double> devices,
+                                  std::span<const std::size_t> order) const;
+
+  double priority(const RoundJob& job, std::size_t type) const;
+  double deficit(JobId job, std::size_t type) const;
+
+  void save(ByteWriter& out) const;
+  void load(ByteReader& in);
+
+ private:
+  /// Of one job, by type.
+  struct Account {
+    std::vector<double> time_s;  ///< Since the last reset, and half a round.
+    std::vector<double> deficit_s;
+    std::vector<double> shares;  ///< Empty: it came after they were computed.
+  };
+
+  double half_round_s() const { return settings_.round.in_seconds() / 2; }
+
+  Settings settings_;
+  std::map<JobId, Account> accounts_;
+  std::vector<double> time_s_;   ///< Of all jobs, by type.
+  std::vector<double> devices_;  ///< That were last there, by type.
+  Instant last_reset_;
+  bool changed_ = false;  ///< Jobs or devices have come or gone since the shares were computed.
+};
+
+}  // namespace orrery::policies

@@ -1,0 +1,246 @@
+// Shares and rounds against the examples of Gavel's formulas.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "policies/device_shares.hpp"
+#include "policies/round_accounts.hpp"
+#include "policies/solver/program.hpp"
+
+namespace orrery::policies {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pointwise;
+
+constexpr double kExact = 1e-9;
+
+/// Equal devices, one job for each steps left.
+Sharing equal_jobs(double devices, const std::vector<double>& left) {
+  Sharing sharing{{}, {devices}};
+  for (const double steps : left)
+    sharing.jobs.push_back({.devices = 1, .speed = {1}, .left = steps});
+  return sharing;
+}
+
+double speed_of(const Sharing& sharing, const Shares& shares, std::size_t job) {
+  return sharing.jobs[job].speed_under(shares[job]);
+}
+
+class WithSolver : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!solver::is_available()) GTEST_SKIP() << "built without CLP and CBC";
+  }
+};
+
+TEST(DeviceShares, IsolatedIsThePartOfEachType) {
+  const auto isolated = [](int jobs, double devices) {
+    Sharing sharing{{}, {2, 1}};
+    for (int i = 0; i < jobs; ++i) sharing.jobs.push_back({.devices = devices, .speed = {1, 1}});
+    return isolated_shares(sharing)[0];
+  };
+  EXPECT_THAT(isolated(3, 1),
+              ElementsAre(DoubleNear(2.0 / 3, kExact), DoubleNear(1.0 / 3, kExact)));
+  EXPECT_THAT(isolated(3, 2),
+              ElementsAre(DoubleNear(1.0 / 3, kExact), DoubleNear(1.0 / 6, kExact)));
+  EXPECT_THAT(isolated(1, 1), ElementsAre(DoubleNear(2.0 / 3, kExact), DoubleNear(1.0 / 3, kExact)))
+      << "no more than all its time";
+}
+
+TEST(DeviceShares, FifoTakesTheFastestTypeThatIsLeft) {
+  Sharing sharing{{}, {1, 2}};
+  sharing.jobs = {{.devices = 1, .speed = {4, 1}},
+                  {.devices = 1, .speed = {4, 1}},
+                  {.devices = 1, .speed = {1, 0}},
+                  {.devices = 1, .speed = {0, 3}},
+                  {.devices = 2, .speed = {1, 1}},
+                  {.devices = 1, .speed = {1, 1}}};
+  const Shares shares = fifo_shares(sharing);
+  EXPECT_THAT(shares[0], ElementsAre(1, 0));
+  EXPECT_THAT(shares[1], ElementsAre(0, 1)) << "the faster one is taken";
+  EXPECT_THAT(shares[2], ElementsAre(0, 0)) << "what is left does not run it: passed over";
+  EXPECT_THAT(shares[3], ElementsAre(0, 1));
+  EXPECT_THAT(shares[4], ElementsAre(0, 0)) << "fits nowhere: ends the queue";
+  EXPECT_THAT(shares[5], ElementsAre(0, 0));
+}
+
+TEST_F(WithSolver, MaxMinGivesTheLeastAsMuchAsPossible) {
+  Sharing sharing{{}, {1, 1}};
+  sharing.jobs = {{.devices = 1, .speed = {4, 1}}, {.devices = 1, .speed = {1, 2}}};
+  const Shares shares = max_min_shares(sharing, true);
+  EXPECT_GE(speed_of(sharing, shares, 0) / 2.5, 4.0 / 3 - 1e-6);
+  EXPECT_THAT(speed_of(sharing, shares, 1) / 1.5, DoubleNear(4.0 / 3, 1e-6));
+  EXPECT_THAT(shares[1], ElementsAre(DoubleNear(0, 1e-6), DoubleNear(1, 1e-6)));
+}
+
+TEST_F(WithSolver, MaxMinWithoutTypesGivesEqualTime) {
+  Sharing sharing{{}, {1, 1}};
+  for (int i = 0; i < 4; ++i) sharing.jobs.push_back({.devices = 1, .speed = {4, 1}});
+  const Shares shares = max_min_shares(sharing, false);
+  for (const std::vector<double>& row : shares) EXPECT_THAT(row[0] + row[1], DoubleNear(0.5, 1e-6));
+}
+
+TEST_F(WithSolver, MaxMinHonoursWeights) {
+  Sharing sharing = equal_jobs(1, {1, 1});
+  sharing.jobs[0].weight = 3;
+  const Shares shares = max_min_shares(sharing, true);
+  EXPECT_THAT(shares[0], ElementsAre(DoubleNear(0.75, 1e-6)));
+  EXPECT_THAT(shares[1], ElementsAre(DoubleNear(0.25, 1e-6)));
+}
+
+TEST_F(WithSolver, MaxSumGivesDevicesToTheFastest) {
+  Sharing sharing{{}, {1, 1}};
+  sharing.jobs = {{.devices = 1, .speed = {4, 1}}, {.devices = 1, .speed = {3, 2.5}}};
+  const Shares shares = max_sum_shares(sharing);
+  EXPECT_THAT(shares[0], ElementsAre(DoubleNear(1, kExact), DoubleNear(0, kExact)));
+  EXPECT_THAT(shares[1], ElementsAre(DoubleNear(0, kExact), DoubleNear(1, kExact)));
+}
+
+TEST_F(WithSolver, MakespanIsTheOneOfTheBisection) {
+  const MakespanSearch search = search_makespan(equal_jobs(2, {1000, 3000}));
+  EXPECT_EQ(search.probes, 13);
+  EXPECT_DOUBLE_EQ(search.makespan_s, 3029.39453125);
+}
+
+TEST_F(WithSolver, FinishTimesAreFair) {
+  const Shares even = finish_time_fair_shares(equal_jobs(1, {100, 100}));
+  EXPECT_THAT(even[0], ElementsAre(DoubleNear(0.5, 1e-6)));
+  EXPECT_THAT(even[1], ElementsAre(DoubleNear(0.5, 1e-6)));
+
+  Sharing waited = equal_jobs(1, {100, 100});
+  waited.jobs[0].age_s = 100;
+  const Shares uneven = finish_time_fair_shares(waited);
+  EXPECT_THAT(uneven[0], ElementsAre(DoubleNear(0.618034, 1e-5)));
+  EXPECT_THAT(uneven[1], ElementsAre(DoubleNear(0.381966, 1e-5)));
+
+  const Shares enough = finish_time_fair_shares(equal_jobs(2, {100, 100}));
+  EXPECT_THAT(enough[0], ElementsAre(DoubleNear(1, 1e-6)));
+}
+
+// ---- rounds ----
+
+RoundJob round_job(std::uint32_t id, double devices = 1) { return {JobId{id}, devices, {1}}; }
+
+std::vector<std::uint32_t> ids(const std::vector<RoundChoice>& chosen) {
+  std::vector<std::uint32_t> out;
+  for (const RoundChoice& each : chosen) out.push_back(each.job.value);
+  return out;
+}
+
+const std::vector<std::size_t> kOneType{0};
+
+TEST(RoundAccounts, FollowSharesByPriority) {
+  RoundAccounts accounts({});
+  const std::vector<RoundJob> jobs{round_job(1), round_job(2)};
+  ASSERT_TRUE(accounts.update(Instant{}, jobs, {1}));
+  accounts.set_shares(Instant{}, jobs, {{0.75}, {0.25}});
+  EXPECT_THAT(accounts.priority(jobs[0], 0), DoubleNear(1.5, kExact));
+  EXPECT_THAT(accounts.priority(jobs[1], 0), DoubleNear(0.5, kExact));
+  EXPECT_THAT(ids(accounts.choose(jobs, {1}, kOneType)), ElementsAre(1));
+
+  accounts.add_time(JobId{1}, 0, 360);
+  EXPECT_THAT(accounts.priority(jobs[0], 0), DoubleNear(1, kExact));
+  EXPECT_THAT(accounts.priority(jobs[1], 0), DoubleNear(1, kExact));
+  EXPECT_THAT(ids(accounts.choose(jobs, {1}, kOneType)), ElementsAre(1))
+      << "a tie: the larger share";
+
+  accounts.set_shares(Instant{} + Duration::seconds(720), jobs, {{0.75}, {0.25}});
+  EXPECT_THAT(accounts.deficit(JobId{1}, 0), DoubleNear(180, kExact));
+  EXPECT_THAT(accounts.deficit(JobId{2}, 0), DoubleNear(180, kExact));
+}
+
+TEST(RoundAccounts, ComputeSharesAnewAfterAChangeButNotTooOften) {
+  RoundAccounts accounts({});
+  const auto at = [](std::int64_t seconds) { return Instant{} + Duration::seconds(seconds); };
+  std::vector<RoundJob> jobs{round_job(1)};
+  ASSERT_TRUE(accounts.update(at(100), jobs, {1}));
+  accounts.set_shares(at(100), jobs, {{1}});
+  EXPECT_FALSE(accounts.update(at(5000), jobs, {1})) << "nothing has changed";
+  jobs.push_back(round_job(2));
+  EXPECT_FALSE(accounts.update(at(2019), jobs, {1}));
+  EXPECT_TRUE(accounts.update(at(2020), jobs, {1}));
+}
+
+TEST(RoundAccounts, JobsWithoutAShareFillGapsUnlessTheyMayNot) {
+  for (const bool only_shared : {false, true}) {
+    RoundAccounts accounts({.only_shared = only_shared});
+    std::vector<RoundJob> jobs{round_job(1)};
+    accounts.update(Instant{}, jobs, {1});
+    accounts.set_shares(Instant{}, jobs, {{1}});
+    jobs.push_back(round_job(2));
+    accounts.update(Instant{}, jobs, {1});
+    const auto chosen = ids(accounts.choose(jobs, {2}, kOneType));
+    if (only_shared)
+      EXPECT_THAT(chosen, ElementsAre(1));
+    else
+      EXPECT_THAT(chosen, ElementsAre(1, 2));
+  }
+}
+
+TEST(RoundAccounts, NewcomersMayHoldWhatTheyDoNotUse) {
+  RoundAccounts accounts({.newcomers_run = false});
+  std::vector<RoundJob> jobs{round_job(1)};
+  accounts.update(Instant{}, jobs, {2});
+  accounts.set_shares(Instant{}, jobs, {{0}});
+  jobs.push_back(round_job(2, 2));
+  accounts.update(Instant{}, jobs, {2});
+  EXPECT_THAT(ids(accounts.choose(jobs, {2}, kOneType)), ElementsAre(1))
+      << "the older one fills the gap, the newcomer does not fit";
+  EXPECT_THAT(ids(accounts.choose(jobs, {3}, kOneType)), ElementsAre(1)) << "two devices stay idle";
+}
+
+// A fixed job is none of those that share. Its devices once came back unnoticed, and under FIFO
+// those who had no share for want of them waited for ever.
+TEST(RoundAccounts, DevicesThatComeBackAreAChange) {
+  RoundAccounts accounts({.only_shared = true});
+  const std::vector<RoundJob> jobs{round_job(1, 2)};
+  accounts.update(Instant{}, jobs, {1});
+  accounts.set_shares(Instant{}, jobs, {{0}});
+  const Instant later = Instant{} + Duration::seconds(3600);
+  EXPECT_FALSE(accounts.update(later, jobs, {1}));
+  EXPECT_TRUE(accounts.update(later, jobs, {2}));
+}
+
+TEST(RoundAccounts, WhoIsOnItsWayWaitsWithItsShare) {
+  RoundAccounts accounts({});
+  std::vector<RoundJob> jobs{round_job(1), round_job(2)};
+  jobs[0].may_run = false;
+  accounts.update(Instant{}, jobs, {1});
+  accounts.set_shares(Instant{}, jobs, {{0.75}, {0.25}});
+  EXPECT_THAT(ids(accounts.choose(jobs, {1}, kOneType)), ElementsAre(2));
+  jobs[0].may_run = true;
+  EXPECT_THAT(ids(accounts.choose(jobs, {1}, kOneType)), ElementsAre(1));
+}
+
+TEST(RoundAccounts, WhatDoesNotFitIsPassedOver) {
+  RoundAccounts accounts({});
+  const std::vector<RoundJob> jobs{round_job(1, 2), round_job(2, 4), round_job(3, 1)};
+  accounts.update(Instant{}, jobs, {1});
+  accounts.set_shares(Instant{}, jobs, {{1}, {1}, {1}});
+  EXPECT_THAT(ids(accounts.choose(jobs, {3}, kOneType)), ElementsAre(1, 3));
+}
+
+TEST(RoundAccounts, GoOnAsTheyWereSaved) {
+  RoundAccounts accounts({});
+  std::vector<RoundJob> jobs{round_job(1), round_job(2)};
+  accounts.update(Instant{}, jobs, {1});
+  accounts.set_shares(Instant{}, jobs, {{0.75}, {0.25}});
+  accounts.add_time(JobId{1}, 0, 360);
+  jobs.push_back(round_job(3));
+  accounts.update(Instant{} + Duration::seconds(360), jobs, {1});
+  ByteWriter out;
+  accounts.save(out);
+  RoundAccounts loaded({});
+  ByteReader in(out.bytes());
+  loaded.load(in);
+  EXPECT_EQ(loaded.priority(jobs[0], 0), accounts.priority(jobs[0], 0));
+  EXPECT_EQ(loaded.priority(jobs[2], 0), 0);
+  EXPECT_TRUE(loaded.update(Instant{} + Duration::seconds(1920), jobs, {1})) << "a job has come";
+}
+
+}  // namespace
+}  // namespace orrery::policies
