@@ -1,5 +1,7 @@
 #include "policies/registry.hpp"
 
+#include <utility>
+
 #include "policies/easy.hpp"
 #include "policies/elasticflow.hpp"
 #include "policies/fifo.hpp"
@@ -485,6 +487,23 @@ const PolicyRow* find_row(std::string_view name) {
   for (const PolicyRow& row : kRows)
     if (row.name == name) return &row;
   return nullptr;
+}
+
+std::string brief_value(const ParameterRow& parameter) {
+  // A quantum is longer than a start and a checkpoint, or no job would ever get on.
+  static constexpr std::pair<std::string_view, const char*> kBrief[]{{"period", "20s"},
+                                                                     {"quantum", "150s"},
+                                                                     {"round", "60s"},
+                                                                     {"reset", "120s"},
+                                                                     {"threshold", "600,3000"},
+                                                                     {"promote_after", "1"},
+                                                                     {"deadline_factor", "0.5,4"}};
+  for (const auto& [name, value] : kBrief)
+    if (parameter.name == name) return value;
+  // Any other time that storms would not live to see.
+  const bool is_time = parameter.type == ParameterType::Duration;
+  const char unit = parameter.initial.empty() ? 's' : parameter.initial.back();
+  return is_time && (unit == 'n' || unit == 'h' || unit == 'd') ? "60s" : "";
 }
 
 Made make_policy(std::string_view name, const PolicyArguments& arguments) {

@@ -94,6 +94,10 @@ std::span<const PolicyRow> rows();
 /// The row of exactly this name; null where there is none.
 const PolicyRow* find_row(std::string_view name);
 
+/// A value of the parameter at which it matters within minutes, for runs as short as storms are;
+/// empty: its initial one does.
+std::string brief_value(const ParameterRow& parameter);
+
 /// A policy by name. Errors name what was unknown or out of range and what there is; the subject is
 /// "policy" or "policy.PARAMETER".
 Result<std::unique_ptr<Policy>> make_policy(std::string_view name,

@@ -21,6 +21,10 @@
 namespace orrery {
 namespace {
 
+// Each trial of a plan costs what the plan does, and a step must not take long: so often it is
+// tried grant by grant (rules 3), then what does not fit goes at once.
+constexpr int kTrialsMax = 64;
+
 /// A grant that passed the checks.
 struct Accepted {
   JobId job;
@@ -43,15 +47,15 @@ bool has_placements(const JobState& job) {
   return !job.spec->roles[job.row.elastic.index()].placements.empty();
 }
 
-std::int32_t devices_at(const JobState& job, std::int32_t replicas) {
-  return replicas * job.row.demand.devices + job.row.rest_devices;
+std::int64_t devices_at(const JobState& job, std::int32_t replicas) {
+  return std::int64_t{replicas} * job.row.demand.devices + job.row.rest_devices;
 }
 
 // Devices that the grants accepted so far add under each quota: one plan may name many jobs of it.
-using Promised = std::vector<std::int32_t>;
+using Promised = std::vector<std::int64_t>;
 
-bool quota_allows(const State& state, const JobState& job, std::int32_t devices, Promised& more) {
-  const std::int32_t added = std::max(0, devices - job.row.devices_held);
+bool quota_allows(const State& state, const JobState& job, std::int64_t devices, Promised& more) {
+  const std::int64_t added = std::max<std::int64_t>(0, devices - job.row.devices_held);
   for (const std::uint32_t quota : {job.row.quota_group, job.row.quota_namespace})
     if (quota != UINT32_MAX && added > 0 &&
         state.quotas[quota].held + more[quota] + added > state.quotas[quota].quota.devices)
@@ -89,6 +93,18 @@ std::optional<Ignored> refuse_by_phase(const JobState& job, std::int32_t replica
   return up || claimed ? std::nullopt : std::optional(Ignored::NotInThisPhase);
 }
 
+// What no plan for this cluster says: nodes that it does not have, or more devices than it has. A
+// job that runs would be drained before that is found (rules 3).
+bool is_absurd(const State& state, const JobState& job, const Accepted& grant) {
+  if (state.settings.rules < 3 || !job.row.holds) return false;
+  const auto is_unknown = [&](const NodeCount& n) {
+    return n.node.index() >= state.ledger.node_count();
+  };
+  return std::any_of(grant.nodes.begin(), grant.nodes.end(), is_unknown) ||
+         grant.replicas * job.row.demand.thousandths() >
+             (state.ledger.devices_usable() + job.row.devices_held) * 1000;
+}
+
 // Why the grant cannot be carried out; empty where it can. Clips the replicas to the bounds.
 std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, Promised& more) {
   const JobRow& row = job.row;
@@ -107,6 +123,8 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, 
     grant.replicas = row.max_replicas;
     step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
   }
+  if (grant.replicas > row.replicas || !grant.nodes.empty())
+    if (is_absurd(step.state, job, grant)) return Ignored::DoesNotFit;
   if (!quota_allows(step.state, job, devices_at(job, grant.replicas), more))
     return Ignored::OverQuota;
   return std::nullopt;
@@ -400,8 +418,18 @@ bool drop_unplaceable(Step& step, std::vector<Accepted>& accepted) {
     return must_be_tried(step.state.job(grant.job), grant);
   };
   bool dropped = false;
-  while (std::any_of(accepted.begin(), accepted.end(), must)) {
+  for (int tried = 0; std::any_of(accepted.begin(), accepted.end(), must); ++tried) {
     const RankFlags fits = try_out(step, accepted);
+    if (tried >= kTrialsMax && step.state.settings.rules >= 3) {
+      std::size_t i = 0;
+      std::erase_if(accepted, [&](const Accepted& grant) {
+        const bool goes = fits[i++] == 0 && must(grant);
+        if (goes) drop(step, step.state.job(grant.job), Ignored::DoesNotFit);
+        return goes;
+      });
+      if (i == accepted.size()) break;
+      continue;
+    }
     std::size_t misfit = 0;
     while (misfit < accepted.size() && (fits[misfit] != 0 || !must(accepted[misfit]))) ++misfit;
     if (misfit == accepted.size()) break;
@@ -428,8 +456,10 @@ void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
     return;
   RankFlags fits = try_out(step, accepted);
   if (!dropped && std::find(fits.begin(), fits.end(), 0) == fits.end()) return;
+  int tried = 0;
   for (std::size_t i = accepted.size(); i-- > 0;) {
     if (!shrinks(accepted[i])) continue;
+    if (++tried > kTrialsMax && step.state.settings.rules >= 3) return;
     const auto at = static_cast<std::ptrdiff_t>(i);
     std::vector<Accepted> others = accepted;
     others.erase(others.begin() + at);
@@ -452,6 +482,7 @@ void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
 void on_event(Step& step, const PlanProposed& event) {
   State& state = step.state;
   ++state.totals.plans;
+  if (state.lost_plans.count > 0) state.lost_plans = {};
   Promised more(state.quotas.size(), 0);
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());
@@ -471,6 +502,20 @@ void on_event(Step& step, const PlanProposed& event) {
   }
   for (Accepted& grant : accepted)
     if (grant.replicas > 0) take(step, state.job(grant.job), grant);
+}
+
+void on_event(Step& step, const PlanLost& event) {
+  LostPlans& lost = step.state.lost_plans;
+  lost = {lost.count + 1, event.loss, event.detail};
+  step.state.due.again = true;
+  Notice notice;
+  notice.kind = NoticeKind::PlanLost;
+  notice.at = step.at;
+  notice.occurred_at = step.occurred_at;
+  notice.job = event.job;
+  notice.loss = event.loss;
+  notice.count = static_cast<std::int32_t>(lost.count);
+  step.out.notices.push_back(notice);
 }
 
 }  // namespace orrery

@@ -11,4 +11,7 @@ namespace orrery {
 /// order.
 void on_event(Step& step, const PlanProposed& event);
 
+/// There was no proposal: nothing changes, and a plan is due again.
+void on_event(Step& step, const PlanLost& event);
+
 }  // namespace orrery

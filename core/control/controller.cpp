@@ -112,10 +112,11 @@ std::optional<PlanRequest> Controller::take_plan_request() {
   const bool completion = std::exchange(due.completion, false) && settings.plan_on_completion;
   const bool capacity = std::exchange(due.capacity, false) && settings.plan_on_capacity;
   const bool period = std::exchange(due.period, false);
-  if ((!completion && !capacity && !period) || !worth_optimizing()) return std::nullopt;
-  const PlanTrigger trigger = period     ? PlanTrigger::Period
-                              : capacity ? PlanTrigger::Capacity
-                                         : PlanTrigger::Completion;
+  const bool again = std::exchange(due.again, false);
+  if ((!completion && !capacity && !period && !again) || !worth_optimizing()) return std::nullopt;
+  const PlanTrigger trigger = period                    ? PlanTrigger::Period
+                              : completion && !capacity ? PlanTrigger::Completion
+                                                        : PlanTrigger::Capacity;
   return PlanRequest{state_.sequence, trigger, JobId::none()};
 }
 

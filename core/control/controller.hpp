@@ -43,7 +43,8 @@ class Controller {
   bool only_cycles_left();
 
   /// The next plan that is due, once per instant and trigger: all submissions in order, then one
-  /// `optimize`. Asking takes it off the list; its answer comes back as PlanProposed.
+  /// `optimize`. Asking takes it off the list; its answer comes back as PlanProposed
+  /// or PlanLost.
   std::optional<PlanRequest> take_plan_request();
 
   const State& state() const { return state_; }

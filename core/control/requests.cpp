@@ -379,6 +379,7 @@ void on_event(Step& step, const EpochStarted& event) {
                   Ignored::StaleGeneration,
                   EventBody(std::in_place_type<EpochStarted>).index());
   state.epoch = event.epoch;
+  state.lost_plans = {};
   const bool splits_timers = state.settings.rules < 3 && event.settings.rules >= 3;
   state.settings = event.settings;
   state.ledger.count_parts(state.settings.rules >= 1);

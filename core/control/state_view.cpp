@@ -8,7 +8,7 @@
 namespace orrery {
 
 void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& out) const {
-  const JobState& job = state_.job(id);
+  const JobState& job = counted().job(id);
   const std::vector<Worker>& members =
       job.after_drain == AfterDrain::Start ? job.next : job.workers;
   const std::size_t mark = out.size();
@@ -28,17 +28,17 @@ void StateView::append_nodes(JobId id, RoleIndex role, std::vector<NodeCount>& o
             [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
 }
 
-const Placer& StateView::placer() const { return placer_of(state_); }
+const Placer& StateView::placer() const { return placer_of(counted()); }
 
 PlacementRequest StateView::placement(JobId id, const Demand& demand, std::int32_t replicas) const {
-  return placement_of(state_, state_.job(id), demand, replicas);
+  return placement_of(counted(), state_.job(id), demand, replicas);
 }
 
 bool StateView::try_seats(JobId id,
                           std::int32_t replicas,
                           CapacityTrial& trial,
                           std::vector<NodeCount>& elastic) const {
-  return orrery::try_seats(state_, state_.job(id), replicas, trial, elastic);
+  return orrery::try_seats(counted(), state_.job(id), replicas, trial, elastic);
 }
 
 }  // namespace orrery

@@ -15,6 +15,30 @@
 namespace orrery {
 namespace {
 
+// "policy fit/1 gave no plan, 3 times in a row: it did not answer in time: after 30 s; it is asked
+// again".
+std::string lost_plans_message(const State& state) {
+  const LostPlans& lost = state.lost_plans;
+  return "policy " + state.settings.policy + " gave no plan" +
+         (lost.count > 1 ? ", " + std::to_string(lost.count) + " times in a row" : "") + ": " +
+         std::string(in_words(lost.loss)) + (lost.detail.empty() ? "" : ": " + lost.detail) +
+         "; it is asked again";
+}
+
+// A grant that is none is the policy's fault, not a report that came too late.
+UserEvent ignored_event(const Notice& notice) {
+  UserEvent event;
+  event.name = "ReportIgnored";
+  event.message = in_words(notice.ignored);
+  if (notice.event_kind != EventBody(std::in_place_type<PlanProposed>).index()) return event;
+  event.severity = Severity::Warning;
+  event.name = "GrantDropped";
+  event.message = notice.ignored == Ignored::UnknownJob
+                      ? "the policy's grant names no job that there is"
+                      : "the policy's grant is no allocation: its replicas and nodes do not agree";
+  return event;
+}
+
 std::string waiting_message(const State& state, const JobState& job) {
   const JobRow& row = job.row;
   if (is_seated(*job.spec) && (row.infeasible || state.quota_allows(job, row.gang_devices()))) {
@@ -30,10 +54,13 @@ std::string waiting_message(const State& state, const JobState& job) {
     text = why_no_room(state, job);
     if (text.empty() && !row.infeasible && !is_seated(*job.spec)) text = why_no_ports(state, job);
   }
+  if (text.empty() && row.infeasible)
+    text = "its roles find no room side by side on the declared nodes";
   if (text.empty())
-    text = row.infeasible ? "its roles find no room side by side on the declared nodes"
-                          : "there is room for it; it waits for its turn under policy " +
-                                state.settings.policy;
+    text = "there is room for it; " +
+           (state.lost_plans.count > 0
+                ? lost_plans_message(state)
+                : "it waits for its turn under policy " + state.settings.policy);
   return job.reason == Reason::Preempted ? "preempted; " + text : text;
 }
 
@@ -464,6 +491,26 @@ std::string_view in_words(NodeChange change) {
   return "";
 }
 
+std::string_view in_words(PlanLoss loss) {
+  switch (loss) {
+    case PlanLoss::Late:
+      return "it did not answer in time";
+    case PlanLoss::Ended:
+      return "its process ended";
+    case PlanLoss::Failed:
+      return "it failed";
+    case PlanLoss::Unreadable:
+      return "its answer is no plan";
+    case PlanLoss::TooLarge:
+      return "its answer is too large";
+    case PlanLoss::NotStarted:
+      return "its process could not be started";
+    case PlanLoss::OutOfSteps:
+      return "it asked its view more often than it may";
+  }
+  return "";
+}
+
 UserEvent user_event(const Notice& notice) {
   UserEvent event;
   switch (notice.kind) {
@@ -486,8 +533,7 @@ UserEvent user_event(const Notice& notice) {
       event.message = std::string(to_string(notice.counter)) + ": " + std::to_string(notice.count);
       break;
     case NoticeKind::IgnoredReport:
-      event.name = "ReportIgnored";
-      event.message = in_words(notice.ignored);
+      event = ignored_event(notice);
       break;
     case NoticeKind::GrantDropped:
       event.severity = Severity::Warning;
@@ -497,6 +543,12 @@ UserEvent user_event(const Notice& notice) {
     case NoticeKind::GrantClipped:
       event.name = "GrantClipped";
       event.message = "granted less than proposed: more is not allowed or does not fit";
+      break;
+    case NoticeKind::PlanLost:
+      event.severity = Severity::Warning;
+      event.name = "PlanLost";
+      event.message =
+          "the policy gave no plan, allocations stay: " + std::string(in_words(notice.loss));
       break;
     case NoticeKind::NodeChanged:
       event.severity = notice.up ? Severity::Normal : Severity::Warning;

@@ -171,4 +171,7 @@ std::string_view in_words(Reason reason);
 std::string_view in_words(NodeChange change);
 std::string_view in_words(Ignored why);
 
+/// "it did not answer in time": what became of the policy.
+std::string_view in_words(PlanLoss loss);
+
 }  // namespace orrery

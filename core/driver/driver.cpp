@@ -28,7 +28,7 @@ int order_of(const EventBody& body) {
           return 0;
         else if constexpr (std::is_same_v<T, TimeReached>)
           return 2;
-        else if constexpr (std::is_same_v<T, PlanProposed>)
+        else if constexpr (std::is_same_v<T, PlanProposed> || std::is_same_v<T, PlanLost>)
           return 3;
         else
           return 1;
@@ -122,9 +122,11 @@ bool Driver::journal_and_step() {
     for (const Event& event : events_) controller_.expect(event);
   if (!append()) return false;
   if (planted(Bug::SnapshotBehind) && !take_snapshot()) return false;
+  std::size_t record = 0;
   for (const Event& event : events_) {
     commands_.clear();
     controller_.step(event, commands_);
+    planner_.stepped(records_[record++].bytes);
     const State& state = controller_.state();
     if (options_.fingerprints_orders) {
       if (const auto* begun = std::get_if<EpochStarted>(&event.body))
@@ -236,6 +238,8 @@ void Driver::save(ByteWriter& out) const {
   encoder.put(writer_);
   encoder.put(last_snapshot_);
   encoder.put(crowded_since_);
+  out.varint(plans_lost_);
+  encoder.put(asks_again_at_);
   out.varint(orders_kept_back());
   for (std::size_t i = issued_; i < outbox_.size(); ++i) encoder.put(outbox_[i]);
   out.varint(events_.size());
@@ -244,20 +248,35 @@ void Driver::save(ByteWriter& out) const {
 
 // Asks for a plan where one is due, and takes an answer that is there.
 void Driver::plan() {
-  if (!planner_.is_busy()) {
+  if (!planner_.is_busy() && world_.now() >= asks_again_at_) {
     if (const std::optional<PlanRequest> request = controller_.take_plan_request()) {
       ++plans_asked_;
       planner_.ask(*request, controller_);
     }
   }
-  std::optional<PlanProposed> answer = planner_.take(world_.now());
-  if (!answer) return;
-  const Instant now = world_.now();
-  events_.push_back({now, now, Origin::Reaction, std::move(*answer)});
+  if (std::optional<PlanAnswer> answer = planner_.take(world_.now()))
+    answered(std::move(*answer), world_.now());
+}
+
+// A policy that gives no plan time after time is asked less and less often, but always again.
+void Driver::answered(PlanAnswer answer, Instant now) {
+  if (std::holds_alternative<PlanLost>(answer)) {
+    const std::int64_t doubled = options_.lost_plan_pause.ns << std::min(plans_lost_, 20U);
+    ++plans_lost_;
+    asks_again_at_ = now + std::min(Duration{doubled}, options_.lost_plan_pause_max);
+  } else {
+    plans_lost_ = 0;
+  }
+  std::visit(
+      [&](auto& body) {
+        events_.push_back({now, now, Origin::Reaction, std::move(body)});
+      },
+      answer);
 }
 
 Instant Driver::next_wake() {
-  const Instant wake = std::min(controller_.next_deadline(), planner_.ready_at());
+  Instant wake = std::min(controller_.next_deadline(), planner_.ready_at());
+  if (asks_again_at_ > world_.now()) wake = std::min(wake, asks_again_at_);
   return outbox_.empty() ? wake : std::min(wake, store_.next_durable());
 }
 

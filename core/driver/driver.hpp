@@ -37,6 +37,9 @@ struct DriverOptions {
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant, beside one for each job,
                                              ///< that count as no progress.
   bool fingerprints_orders = false;          ///< `term_orders` tells what was ordered.
+  /// After a plan was lost the policy is asked again so much later; each time in a row doubles it.
+  Duration lost_plan_pause = Duration::seconds(1);
+  Duration lost_plan_pause_max = Duration::seconds(60);
   /// Cycles of the policy that may order nothing once the world has nothing left to tell; then the
   /// run is over, whatever still waits.
   std::uint64_t quiet_cycles_max = 1'000;
@@ -114,6 +117,9 @@ class Driver {
 
   std::uint64_t plans_asked() const { return plans_asked_; }
 
+  /// Until when the policy is not asked, since it gave no plan.
+  Instant asks_again_at() const { return asks_again_at_; }
+
   /// What was ordered since the term began; with `fingerprints_orders` only.
   const TermOrders& term_orders() const { return term_orders_; }
 
@@ -126,6 +132,7 @@ class Driver {
   void issue_durable();
   void put_in_order();
   void plan();
+  void answered(PlanAnswer answer, Instant now);
   bool wait(Instant until, bool more);
   bool take_snapshot();
   bool refused(const Status& status);
@@ -139,6 +146,8 @@ class Driver {
   Digest chain_;
   Errors store_errors_;
   std::uint64_t plans_asked_ = 0;
+  std::uint32_t plans_lost_ = 0;  ///< In a row.
+  Instant asks_again_at_;         ///< After a lost plan.
   TermOrders term_orders_;
   std::uint64_t last_snapshot_ = 0;
   std::uint64_t orders_ = 0;        ///< Given so far.

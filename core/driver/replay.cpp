@@ -155,16 +155,27 @@ Result<RecomputeReport> recompute(StateStore& store, Policy& policy) {
   RecomputeReport report;
   Controller controller;
   Commands unused;
+  const std::vector<std::byte> beginning = saved_by(policy);
+  std::vector<std::byte> saved = beginning;
+  bool is_new = false;  // It was put back to what it had saved, since a plan was lost.
   const Result<JournalEnd> folded =
       read_journal(store, Sequence{1}, Digest{}, [&](Sequence at, const Event& event) {
         unused.clear();
         controller.step(event, unused);
+        if (const auto* lost = std::get_if<PlanLost>(&event.body)) {
+          if (lost->anew) saved = beginning;
+          ByteReader in(saved);
+          policy.load(in);
+          is_new = true;
+        }
         if (report.plans < asked.size() && asked[report.plans].proposal.view == at) {
           const Asked& next = asked[report.plans++];
           const Touched touched = controller.take_touched();
-          const StateView view(controller.state(), touched.jobs, touched.complete);
+          const bool complete = touched.complete && !std::exchange(is_new, false);
+          const StateView view(controller.state(), touched.jobs, complete);
           const PlanRequest request{at, next.proposal.trigger, next.proposal.job};
           const Plan now = run_policy(policy, request, view);
+          if (request.trigger != PlanTrigger::Submission) saved = saved_by(policy);
           if (!(now == next.proposal.plan)) {
             ++report.different;
             if (report.first_differences.size() < kDifferencesMax)

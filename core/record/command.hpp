@@ -268,6 +268,7 @@ enum class NoticeKind : std::uint8_t {
   WorkerRestarted,  ///< A replica of a job that had been started before was started anew.
   WorkLost,         ///< A job went back to its last checkpoint.
   WorkerSuspected,  ///< A worker that lives does not do its part; nothing is done about it.
+  PlanLost,         ///< The policy gave no plan that can be used; allocations stay.
 };
 
 template <>
@@ -284,7 +285,8 @@ struct EnumNames<NoticeKind> {
                                      "IncidentClosed",
                                      "WorkerRestarted",
                                      "WorkLost",
-                                     "WorkerSuspected"};
+                                     "WorkerSuspected",
+                                     "PlanLost"};
 };
 
 /// Which counter a `Counted` notice is about.
@@ -373,6 +375,7 @@ struct Notice {
   RoleIndex role;                         ///< WorkerRestarted; Incident*: of the root, if a worker.
   std::int32_t local_rank = 0;            ///< With `role`.
   Suspicion suspicion = Suspicion::Hung;  ///< WorkerSuspected.
+  PlanLoss loss = PlanLoss::Late;         ///< PlanLost; `count`: how many in a row.
   double work = 0;                        ///< WorkLost: in the job's unit.
   std::uint16_t event_kind = 0;           ///< IgnoredReport: index into EventBody.
 };

@@ -351,6 +351,30 @@ struct PlanProposed {
   }
 };
 
+/// The policy was asked and gave no plan that can be used: allocations stay, and it is asked again.
+struct PlanLost {
+  Sequence view;  ///< As in PlanProposed.
+  PlanTrigger trigger = PlanTrigger::Period;
+  JobId job;  ///< With trigger Submission.
+  PlanLoss loss = PlanLoss::Late;
+  std::string detail;  ///< For people: how long, which signal, what it said; may be empty.
+  /// The policy goes on from its beginning; false: from what it saved after the last `optimize`
+  /// that was answered, where there was one.
+  bool anew = false;
+
+  friend bool operator==(const PlanLost&, const PlanLost&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("view", self.view);
+    v.field("trigger", self.trigger);
+    v.field("job", self.job);
+    v.field("loss", self.loss);
+    v.field("detail", self.detail);
+    v.field("anew", self.anew);
+  }
+};
+
 /// What a role's sub-master tells its controller, in the order of one recovery.
 enum class SubMasterMessage : std::uint8_t {
   AskState,    ///< "I was asked to recover; what is known of it?" It keeps no state itself.
@@ -521,7 +545,8 @@ using EventBody = std::variant<EpochStarted,
                                DeleteRequested,
                                JobChanged,
                                FailureExplained,
-                               NodeHeld>;
+                               NodeHeld,
+                               PlanLost>;
 
 /// One fact. `at` never steps back, not even across leaders; `occurred_at` is at most `at`.
 struct Event {

@@ -25,6 +25,23 @@ struct EnumNames<PlanTrigger> {
   static constexpr std::array kNames{"submission", "completion", "capacity", "period"};
 };
 
+/// Why a policy that was asked gave no plan that could be used.
+enum class PlanLoss : std::uint8_t {
+  Late,        ///< No answer within the planner's deadline.
+  Ended,       ///< The process that ran it ended, or was killed by something else.
+  Failed,      ///< It said so: an exception, memory that was refused.
+  Unreadable,  ///< An answer that is no plan.
+  TooLarge,    ///< A longer answer than a planner takes, or more grants than there are jobs.
+  NotStarted,  ///< The process could not be started, or not brought to where the journal is.
+  OutOfSteps,  ///< It asked its view more often than its budget allows; in simulators.
+};
+
+template <>
+struct EnumNames<PlanLoss> {
+  static constexpr std::array kNames{
+      "late", "ended", "failed", "unreadable", "too_large", "not_started", "out_of_steps"};
+};
+
 /// One change: `job` shall have `replicas` of `role`.
 struct Grant {
   JobId job;

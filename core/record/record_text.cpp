@@ -14,7 +14,7 @@ std::string_view event_kind_name(std::size_t index) {
       "workers_changed", "node_silent",       "node_returned",     "time_reached",
       "plan_proposed",   "sub_master_said",   "nodes_relaunched",  "exclusion_requested",
       "node_leaving",    "devices_lost",      "worker_suspected",  "delete_requested",
-      "job_changed",     "failure_explained", "node_held"};
+      "job_changed",     "failure_explained", "node_held",         "plan_lost"};
   return kNames[index];
 }
 

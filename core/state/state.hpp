@@ -95,10 +95,19 @@ struct PlansDue {
   bool completion = false;        ///< `optimize`.
   bool capacity = false;
   bool period = false;
+  bool again = false;         ///< The last plan was lost.
   bool ports_wanted = false;  ///< Something did not fit for want of ports since the last plan.
   bool ports_given = false;   ///< Workers gave ports back during this step.
 
-  bool any() const { return !submissions.empty() || completion || capacity || period; }
+  bool any() const { return !submissions.empty() || completion || capacity || period || again; }
+};
+
+/// The plans that were lost since the last one that was proposed. Soft, as PlansDue: a new leader
+/// has a new planner.
+struct LostPlans {
+  std::uint32_t count = 0;  ///< 0: the last plan that was asked for came.
+  PlanLoss loss = PlanLoss::Late;
+  std::string detail;  ///< Of the last one.
 };
 
 /// Capacity to try placements on. No part of the state: a copy of it begins without.
@@ -137,6 +146,7 @@ class State {
   Ledger ledger;
   Totals totals;
   PlansDue due;
+  LostPlans lost_plans;
   Instant last_cycle;  ///< Cycles of the policy up to here were asked for, or passed over.
 
   // --- jobs ---

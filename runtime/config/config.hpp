@@ -34,6 +34,12 @@ struct StoreConfig {
   std::uint64_t snapshot_every = 20'000;         ///< Records.
 };
 
+/// The process that runs the policy.
+struct PlannerConfig {
+  Duration deadline = Duration::seconds(30);  ///< For one plan; a later one is lost.
+  Bytes memory{std::int64_t{8} << 30};        ///< Most that it may map.
+};
+
 /// `orrery controller`.
 struct ControllerConfig {
   std::string name;                                ///< For people and for election; default: host.
@@ -45,6 +51,7 @@ struct ControllerConfig {
   StoreConfig store;
   std::string policy = "fifo";
   std::vector<KeyValue> policy_parameters;
+  PlannerConfig planner;
   Settings settings;              ///< `policy` and its triggers are filled in from the policy.
   std::vector<NodeGroup> groups;  ///< Declared beforehand: racks, domains, spares of named nodes.
   std::vector<Quota> quotas;

@@ -68,6 +68,8 @@ struct ControllerFacts {
   std::uint64_t messages_in = 0;
   std::uint64_t messages_out = 0;
   std::uint64_t plans_asked = 0;
+  /// Plans that the policies of all terms owed, by PlanLoss.
+  std::array<std::uint64_t, EnumNames<PlanLoss>::kNames.size()> plans_lost{};
   std::uint64_t orders = 0;   ///< Issued to agents.
   std::uint64_t terms = 0;    ///< Led by this process.
   double store_commit_s = 0;  ///< Of the last commit.

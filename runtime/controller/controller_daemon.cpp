@@ -285,7 +285,10 @@ void ControllerDaemon::begin_term() {
                           !was_behind_,
                           [this] { tasks_.wake(); },
                           [this](std::function<void()> task) { tasks_.post(std::move(task)); },
-                          {}};
+                          {},
+                          {},
+                          plans_lost_};
+    if (parts_.planner) parts.planner = parts_.planner(*next_policy_, parts.wake);
     parts.relaunch = [this](std::vector<std::string> nodes,
                             std::string description,
                             Duration timeout,
@@ -408,6 +411,7 @@ ControllerFacts ControllerDaemon::facts() {
   out.links_opened = links_opened_;
   out.messages_in = messages_in_;
   out.terms = terms_;
+  out.plans_lost = plans_lost_;
   out.inbox = tasks_.size();
   if (term_) term_->add_facts(out);
   return out;

@@ -33,6 +33,9 @@ struct ControllerParts {
   std::function<Result<std::unique_ptr<StateStore>>(const Leadership&)> open_store;
   /// A fresh policy for each term.
   std::function<std::unique_ptr<Policy>()> policy;
+  /// Makes the planner of a term; the policy is that of `policy` above and outlives it, `wake` may
+  /// be called on any thread. Null: the policy runs on the core thread.
+  std::function<std::unique_ptr<Planner>(Policy& policy, std::function<void()> wake)> planner;
   /// Replaces nodes; null: none can be. `description`: see RelaunchRunner. `done` may be called on
   /// any thread.
   std::function<void(std::vector<std::string> nodes,
@@ -125,6 +128,7 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   Instant started_;
   std::uint64_t links_opened_ = 0;
   std::uint64_t terms_ = 0;
+  std::array<std::uint64_t, EnumNames<PlanLoss>::kNames.size()> plans_lost_{};
   Epoch epoch_min_;          ///< Of the next term.
   bool was_behind_ = false;  ///< Nodes have seen more than the journal of this process holds.
   int leaps_ = 0;            ///< Terms that were ended for that.

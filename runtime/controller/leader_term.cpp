@@ -75,11 +75,13 @@ LeaderTerm::LeaderTerm(LeaderTermParts parts,
       epoch_(std::max(controller_->state().epoch.next(), parts_.epoch_min)),
       settings_(settings_of(parts_.config, parts_.policy, controller_->state())),
       store_(std::make_unique<BackgroundStore>(parts_.store, parts_.wake)),
-      planner_(parts_.policy, parts_.wake, nullptr),
+      planner_(parts_.planner != nullptr
+                   ? std::move(parts_.planner)
+                   : std::make_unique<InlinePlanner>(parts_.policy, Duration::zero(), nullptr)),
       driver_(*controller_,
               *this,
               *store_,
-              planner_,
+              *planner_,
               this,
               DriverOptions{.snapshot_every = parts_.config.store.snapshot_every,
                             .fingerprints_orders = true}),
@@ -369,16 +371,22 @@ bool LeaderTerm::wait_events(Instant, std::vector<Event>& events) {
 void LeaderTerm::on_event(Sequence, const Event& event) {
   const JobId job = job_of(event.body);
   if (!job.is_none()) parts_.changes.tell(job);
+  if (const auto* lost = std::get_if<PlanLost>(&event.body))
+    ++parts_.plans_lost[static_cast<std::size_t>(lost->loss)];
 }
 
-void LeaderTerm::on_notices(std::span<const Notice> notices, const State&) {
+void LeaderTerm::on_notices(std::span<const Notice> notices, const State& state) {
   for (const Notice& notice : notices) {
     if (notice.kind == NoticeKind::IgnoredReport) {
       ignored_ = std::string(in_words(notice.ignored));
-      continue;  // Of interest to the reporter only; a late report is no notice for people.
+      // Of interest to the reporter only: a late report is no notice for people. A plan is.
+      if (notice.event_kind != EventBody(std::in_place_type<PlanProposed>).index()) continue;
     }
     if (!notice.job.is_none()) parts_.changes.tell(notice.job);
-    add_line(notice.at, notice.job, notice.node, user_event(notice));
+    UserEvent event = user_event(notice);
+    if (notice.kind == NoticeKind::PlanLost && !state.lost_plans.detail.empty())
+      event.message += ": " + state.lost_plans.detail;
+    add_line(notice.at, notice.job, notice.node, std::move(event));
   }
 }
 

@@ -2,6 +2,7 @@
 // core thread.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -30,7 +31,6 @@
 #include "runtime/controller/worker_credentials.hpp"
 #include "runtime/election/election.hpp"
 #include "runtime/link/link.hpp"
-#include "runtime/planner/threaded_planner.hpp"
 #include "runtime/store/background_store.hpp"
 
 namespace orrery::runtime {
@@ -57,6 +57,9 @@ struct LeaderTermParts {
                      Duration timeout,
                      std::function<void(std::vector<std::string>, std::string)> done)>
       relaunch;
+  std::unique_ptr<Planner> planner = nullptr;  ///< Null: the policy runs on the core thread.
+  /// Plans lost, by PlanLoss: counted here.
+  std::array<std::uint64_t, EnumNames<PlanLoss>::kNames.size()>& plans_lost;
 };
 
 /// Leads from the journal's end on. Everything but the wake runs on the core thread.
@@ -201,7 +204,7 @@ class LeaderTerm final : private World, private RunObserver {
   Epoch epoch_;
   Settings settings_;
   std::unique_ptr<BackgroundStore> store_;  ///< Null once a halted term has let go of it.
-  ThreadedPlanner planner_;
+  std::unique_ptr<Planner> planner_;
   Driver driver_;
   AgentSessions sessions_;
   Leader leader_;

@@ -127,6 +127,9 @@ void write_process(MetricsText& text, const ControllerFacts& facts) {
   text.counter("orrery_agent_messages_received_total", "Messages from agents.", facts.messages_in);
   text.counter("orrery_agent_messages_sent_total", "Messages to agents.", facts.messages_out);
   text.counter("orrery_plans_asked_total", "Plans asked of the policy.", facts.plans_asked);
+  text.counter("orrery_plans_lost_total", "Plans that the policy owed, by reason.");
+  for (std::size_t i = 0; i < EnumNames<PlanLoss>::kNames.size(); ++i)
+    text.sample("loss", EnumNames<PlanLoss>::kNames[i], facts.plans_lost[i]);
   text.counter("orrery_orders_total", "Orders sent to agents.", facts.orders);
 }
 

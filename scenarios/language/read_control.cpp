@@ -111,6 +111,7 @@ void read_jitter(const MapReader& top, Scenario& scenario) {
   reader.read_duration("batches", jitter.batches);
   reader.read_duration("planner", jitter.planner);
   reader.read_integer("clocks_ppm", jitter.clocks_ppm, 0, 100'000);
+  reader.read_number("plans_lost", jitter.plans_lost, 0, 1);
   const Settings& settings = scenario.settings;
   const double drift_s =
       settings.node_lease.in_seconds() * 2 * static_cast<double>(jitter.clocks_ppm) / 1e6;
@@ -228,6 +229,10 @@ void read_control(const MapReader& top, Scenario& scenario) {
   if (const YamlNode* node = top.find("planner")) {
     const MapReader reader(top.reading(), *node, section("planner"), "planner");
     reader.read_duration("latency", scenario.planner_latency);
+    reader.read_duration("deadline", scenario.planner_deadline);
+    reader.read_integer("steps", scenario.planner_steps, 1, std::int64_t{1} << 60);
+    if (scenario.planner_deadline == Duration::zero())
+      reader.fail("deadline", "is 0s, more is needed: no plan would ever come in time; raise it");
   }
   if (top.has("control")) top.read_enum("control", scenario.control);
   if (const YamlNode* node = top.find("controller"))

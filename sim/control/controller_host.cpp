@@ -6,7 +6,6 @@
 #include "core/base/invariant.hpp"
 #include "core/base/planted.hpp"
 #include "core/driver/replay.hpp"
-#include "sim/control/late_planner.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -81,8 +80,9 @@ struct ControllerHost::Leader {
         planner(*policy,
                 host.options_.planner_latency,
                 nullptr,
-                Random::stream(host.options_.seed + n.value, "late planner"),
-                host.options_.planner_late_max),
+                host.options_.seed + n.value,
+                host.options_.planner_faults,
+                {host.options_.policy, host.options_.policy_steps_max}),
         driver(controller, port, store, planner, host.observer_, driver_options(host.options_)) {}
 
   static DriverOptions driver_options(const HostOptions& options) {

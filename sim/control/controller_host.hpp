@@ -20,6 +20,7 @@
 #include "core/record/event.hpp"
 #include "sim/control/faulty_journal.hpp"
 #include "sim/control/host_watch.hpp"
+#include "sim/control/late_planner.hpp"
 #include "sim/control/leader_ports.hpp"
 
 namespace orrery::sim {
@@ -32,8 +33,9 @@ struct HostOptions {
   std::vector<EventBody> declarations;
   std::function<std::unique_ptr<Policy>()> policy;  ///< A fresh one for each leader.
   Duration planner_latency;
-  Duration planner_late_max;         ///< Up to this its answers come later, drawn for each.
-  std::uint64_t snapshot_every = 0;  ///< Records between snapshots; 0: none.
+  PlannerFaults planner_faults;
+  std::uint64_t policy_steps_max = kStepsMax;  ///< See InlineOptions.
+  std::uint64_t snapshot_every = 0;            ///< Records between snapshots; 0: none.
   /// Without a leader for so long, above zero, the host starts one; forever: only when told to.
   Duration restart_after = Duration::forever();
   std::uint64_t idle_turns_max = 1'000'000;  ///< Turns at one instant that count as no progress.

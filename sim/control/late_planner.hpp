@@ -1,29 +1,58 @@
-// A planner whose policy takes a time that cannot be foretold.
+// A planner whose policy takes a time that cannot be foretold, and now and then gives no answer.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/base/random.hpp"
 #include "core/driver/planner.hpp"
 
 namespace orrery::sim {
 
-/// An InlinePlanner whose answers come up to `late_max` later than `latency`, drawn for each. With
-/// a zero `late_max` it is just that planner.
+/// How late answers are, and how many never come.
+struct PlannerFaults {
+  Duration late_max;  ///< Up to so much later than the latency, drawn for each.
+  double lost = 0;    ///< The part of all answers that never come, 0 to 1.
+  Duration deadline = Duration::forever();  ///< A later answer than this is lost.
+};
+
+/// An InlinePlanner with faults: answers come later, drawn for each, and some are lost. Half of
+/// those are given up at the deadline; for the other half the process of the policy ends at once.
+/// Without faults it is just that planner.
 class LatePlanner final : public Planner {
  public:
-  /// `policy` and `timer` (may be null) must outlive the planner.
-  LatePlanner(Policy& policy, Duration latency, PlanTimer* timer, Random random, Duration late_max)
-      : inner_(policy, latency, timer), random_(random), late_max_(late_max) {}
+  /// `policy` and `timer` (may be null) must outlive the planner. What is drawn comes from streams
+  /// of `seed`.
+  LatePlanner(Policy& policy,
+              Duration latency,
+              PlanTimer* timer,
+              std::uint64_t seed,
+              PlannerFaults faults,
+              InlineOptions options = {})
+      : inner_(policy, Duration::zero(), timer, std::move(options)),
+        random_(Random::stream(seed, "late planner")),
+        losses_(Random::stream(seed, "lost plans")),
+        latency_(latency),
+        faults_(faults) {}
 
   void ask(const PlanRequest& request, Controller& controller) override {
-    inner_.ask(request, controller);
-    if (late_max_ > Duration::zero()) late_ = Duration{random_.between(1, late_max_.ns)};
+    late_ = latency_;
+    if (faults_.lost > 0 && losses_.chance(faults_.lost)) {
+      if (losses_.chance(0.5))
+        return inner_.lose(request, controller, PlanLoss::Ended, "killed by a fault");
+      late_ = Duration::forever();
+    } else if (faults_.late_max > Duration::zero()) {
+      late_ = late_ + Duration{random_.between(1, faults_.late_max.ns)};
+    }
+    if (late_ <= faults_.deadline) return inner_.ask(request, controller);
+    late_ = faults_.deadline;
+    inner_.lose(request, controller, PlanLoss::Late, "no answer within the deadline");
   }
 
   bool is_busy() const override { return inner_.is_busy(); }
 
-  std::optional<PlanProposed> take(Instant now) override {
+  std::optional<PlanAnswer> take(Instant now) override {
     if (!inner_.is_busy() || now < ready_at()) return std::nullopt;
     return inner_.take(now);
   }
@@ -36,8 +65,10 @@ class LatePlanner final : public Planner {
  private:
   InlinePlanner inner_;
   Random random_;
-  Duration late_max_;
-  Duration late_;
+  Random losses_;
+  Duration latency_;
+  PlannerFaults faults_;
+  Duration late_;  ///< Of the answer at hand.
 };
 
 }  // namespace orrery::sim

@@ -127,6 +127,9 @@ void DecisionLog::on_notice(const Notice& notice) {
     case NoticeKind::GrantClipped:
       add_line(block, "grant clipped");
       break;
+    case NoticeKind::PlanLost:
+      add_line(block, "plan lost: " + std::string(to_string(notice.loss)));
+      break;
     case NoticeKind::NodeChanged:
       add_line(block,
                "node " + std::to_string(notice.node.value) + " " + change_text(notice.change));

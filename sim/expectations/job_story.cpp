@@ -172,6 +172,7 @@ void JobStory::on_notice(const Notice& notice) {
       break;
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
+    case NoticeKind::PlanLost:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
     case NoticeKind::IncidentOpened:

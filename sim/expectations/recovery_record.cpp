@@ -32,6 +32,7 @@ void RecoveryRecord::on_notice(const Notice& notice) {
     case NoticeKind::IgnoredReport:
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
+    case NoticeKind::PlanLost:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
     case NoticeKind::WorkerSuspected:

@@ -19,7 +19,7 @@ void PromptPlanner::ask(const PlanRequest& request, Controller& controller) {
       PlanProposed{request.view, request.trigger, request.job, run_policy(*policy, request, view)};
 }
 
-std::optional<PlanProposed> PromptPlanner::take(Instant) {
+std::optional<PlanAnswer> PromptPlanner::take(Instant) {
   return std::exchange(answer_, std::nullopt);
 }
 
@@ -86,7 +86,7 @@ void ExploredLeader::save(ByteWriter& out) const {
   out.varint(due.submissions.size());
   for (const JobId job : due.submissions) encoder.put(job);
   for (const bool flag :
-       {due.completion, due.capacity, due.period, due.ports_wanted, due.ports_given})
+       {due.completion, due.capacity, due.period, due.again, due.ports_wanted, due.ports_given})
     encoder.put(flag);
   invariant(!planner_.is_busy(), "a plan is taken in the turn that asks for it");
   driver_.save(out);

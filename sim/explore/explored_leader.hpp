@@ -51,7 +51,7 @@ class PromptPlanner final : public Planner {
 
   bool is_busy() const override { return answer_.has_value(); }
 
-  std::optional<PlanProposed> take(Instant now) override;
+  std::optional<PlanAnswer> take(Instant now) override;
 
   Instant ready_at() const override { return answer_ ? Instant::zero() : Instant::never(); }
 

@@ -126,6 +126,7 @@ void Timeline::note(const Notice& notice) {
     case NoticeKind::IgnoredReport:
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
+    case NoticeKind::PlanLost:
     case NoticeKind::WorkersReported:
     case NoticeKind::WorkerRestarted:
     case NoticeKind::WorkLost:

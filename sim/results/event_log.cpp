@@ -70,6 +70,9 @@ void put_details(const Notice& notice, JsonText& json) {
     case NoticeKind::GrantClipped:
       json.field("replicas", notice.count);
       return;
+    case NoticeKind::PlanLost:
+      json.field("loss", to_string(notice.loss)).field("in_a_row", notice.count);
+      return;
     case NoticeKind::NodeChanged:
       json.field("change", to_string(notice.change)).field("up", notice.up);
       return;

@@ -73,6 +73,7 @@ void Metrics::observe(const Notice& notice) {
     case NoticeKind::IgnoredReport:
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
+    case NoticeKind::PlanLost:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
     case NoticeKind::IncidentOpened:

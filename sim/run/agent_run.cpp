@@ -65,7 +65,8 @@ HostOptions host_options(const scenarios::Scenario& scenario,
     return std::make_unique<SharedPolicy>(policy);
   };
   out.planner_latency = scenario.planner_latency;
-  out.planner_late_max = scenario.jitter.planner;
+  out.planner_faults = planner_faults(scenario);
+  out.policy_steps_max = static_cast<std::uint64_t>(scenario.planner_steps);
   out.snapshot_every = options.snapshot_every;
   return out;
 }

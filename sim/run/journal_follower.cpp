@@ -54,9 +54,9 @@ void JournalFollower::step(const Kept& kept) {
   commands_.clear();
   controller_.step(event, commands_);
   chain_ = kept.chain;
-  const auto* plan = std::get_if<PlanProposed>(&event.body);
-  if (!std::holds_alternative<TimeReached>(event.body) &&
-      (plan == nullptr || !commands_.orders.empty()))
+  const bool plan = std::holds_alternative<PlanProposed>(event.body) ||
+                    std::holds_alternative<PlanLost>(event.body);
+  if (!std::holds_alternative<TimeReached>(event.body) && (!plan || !commands_.orders.empty()))
     ++news_;
   // This controller is asked for no plans.
   (void)controller_.take_touched();

@@ -94,6 +94,10 @@ Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy)
   return settings;
 }
 
+PlannerFaults planner_faults(const scenarios::Scenario& scenario) {
+  return {scenario.jitter.planner, scenario.jitter.plans_lost, scenario.planner_deadline};
+}
+
 std::vector<Event> opening_events(const scenarios::Scenario& scenario,
                                   const Policy& policy,
                                   Instant now) {
@@ -133,8 +137,9 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   LatePlanner planner(policy,
                       scenario.planner_latency,
                       &timer,
-                      Random::stream(scenario.seed, "late planner"),
-                      scenario.jitter.planner);
+                      scenario.seed,
+                      planner_faults(scenario),
+                      {options.fresh_policy, static_cast<std::uint64_t>(scenario.planner_steps)});
   DriverOptions driver_options;
   driver_options.snapshot_every = options.snapshot_every;
   FaultWatch watch(played, world, account, controller.state(), [&](const Strike& strike) {

@@ -17,6 +17,7 @@
 #include "sim/agents/control_transport.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/control/host_watch.hpp"
+#include "sim/control/late_planner.hpp"
 #include "sim/fabric/fabric.hpp"
 #include "sim/results/metrics.hpp"
 #include "sim/results/summary.hpp"
@@ -104,6 +105,9 @@ struct RunReport {
 /// The settings that the journal's first record carries: the scenario's, with the policy's name
 /// and triggers.
 Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy);
+
+/// What the scenario does to plans on their way.
+PlannerFaults planner_faults(const scenarios::Scenario& scenario);
 
 /// The declarations that every run begins with: epoch, nodes, quotas.
 std::vector<Event> opening_events(const scenarios::Scenario& scenario,

@@ -60,8 +60,11 @@ void write_policy(const Scenario& scenario, std::string& out) {
   out += "policy: " + policy.text() + "\n";
   if (!scenario.settings.placer.empty())
     out += "placer: " + yaml_string(scenario.settings.placer) + "\n";
-  if (scenario.planner_latency.ns > 0)
-    out += "planner: {latency: " + yaml_duration(scenario.planner_latency) + "}\n";
+  const Scenario usual;
+  FlowMap planner;
+  planner.unless(usual.planner_latency, "latency", scenario.planner_latency)
+      .unless(usual.planner_deadline, "deadline", scenario.planner_deadline);
+  if (!planner.empty()) out += "planner: " + planner.text() + "\n";
 }
 
 void write_jitter(const scenarios::Jitter& jitter, std::string& out) {
@@ -70,6 +73,7 @@ void write_jitter(const scenarios::Jitter& jitter, std::string& out) {
   const Duration none;
   map.unless(none, "timers", jitter.timers).unless(none, "batches", jitter.batches);
   map.unless(none, "planner", jitter.planner).unless(0, "clocks_ppm", jitter.clocks_ppm);
+  map.unless(0.0, "plans_lost", jitter.plans_lost);
   out += "jitter: " + map.text() + "\n";
 }
 

@@ -259,6 +259,7 @@ class Shrinker {
     any = change([](Scenario& s) { s.jitter.batches = {}; }) || any;
     any = change([](Scenario& s) { s.jitter.planner = {}; }) || any;
     any = change([](Scenario& s) { s.jitter.clocks_ppm = 0; }) || any;
+    any = change([](Scenario& s) { s.jitter.plans_lost = 0; }) || any;
     any = change([](Scenario& s) { s.timing.start = {}; }) || any;
     any = change([](Scenario& s) { s.timing.stop = {}; }) || any;
     any = change([](Scenario& s) { s.timing.restore = {}; }) || any;

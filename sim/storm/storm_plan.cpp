@@ -1,6 +1,7 @@
 #include "sim/storm/storm_plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/random.hpp"
 #include "core/placer/registry.hpp"
@@ -101,6 +102,17 @@ void plan_jitter(Random random, Scenario& scenario) {
   jitter = within_margin(jitter, scenario.settings);
 }
 
+// In three storms of ten the planner fails: answers are lost, or come after the deadline.
+void plan_planner(Random random, Scenario& scenario) {
+  if (!random.chance(0.3)) return;
+  constexpr std::array kLost{0.02, 0.1, 0.3, 0.5};
+  scenario.jitter.plans_lost = kLost[random.below(kLost.size())];
+  // Never at once: a policy that is always too late plans nothing, and its jobs would wait for
+  // ever.
+  scenario.planner_deadline =
+      scenario.planner_latency + Duration::milliseconds(random.between(500, 20'000));
+}
+
 // Most storms have the placer of their policy.
 void plan_placer(Random random, std::span<const std::string> placers, Settings& settings) {
   if (random.chance(0.3)) settings.placer = placers[random.below(placers.size())];
@@ -152,6 +164,7 @@ Scenario plan_storm(std::uint64_t seed,
   plan_relaunch(random, scenario.relaunch);
   plan_jitter(Random::stream(seed, "storm/jitter"), scenario);
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
+  plan_planner(Random::stream(seed, "storm/planner"), scenario);
   plan_placer(Random::stream(seed, "storm/placer"), placers, scenario.settings);
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);

@@ -41,7 +41,8 @@ HostOptions host_options(const scenarios::Scenario& scenario, const StormOptions
   host.declarations.emplace_back(NodesDeclared{scenario.groups});
   if (!scenario.quotas.empty()) host.declarations.emplace_back(QuotasDeclared{scenario.quotas});
   host.planner_latency = scenario.planner_latency;
-  host.planner_late_max = scenario.jitter.planner;
+  host.planner_faults = planner_faults(scenario);
+  host.policy_steps_max = static_cast<std::uint64_t>(scenario.planner_steps);
   host.idle_turns_max = 20'000;
   // How often snapshots are taken is part of what a seed says.
   constexpr std::array<std::uint64_t, 5> kEvery{0, 5, 20, 100, 500};
@@ -250,6 +251,7 @@ class Storm {
     report.events = report.records + ports_.steps().agents + ports_.steps().ears;
     report.leaders = watch_.leaders();
     report.cycles = watch_.cycles();
+    report.plans_lost = watch_.plans_lost();
     report.simulated = ports_.now() - Instant::zero();
     if (records_decisions_) report.decisions = watch_.decisions().digests();
   }

@@ -27,6 +27,7 @@ struct StormReport {
   std::uint64_t records = 0;          ///< Of those, stepped by controllers.
   std::uint64_t leaders = 0;          ///< That have led.
   std::uint64_t cycles = 0;           ///< Plans that a period brought about.
+  std::uint64_t plans_lost = 0;       ///< That policies owed.
   Duration simulated;
   bool all_over = false;        ///< Every job had ended.
   DecisionDigests decisions{};  ///< Only where they are asked for.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/control/status.hpp"
 
@@ -133,9 +134,21 @@ void StormWatch::measure(JobId job) {
   if (const LiveJob* live = cluster_->job(job)) checker_.worked(now(), job, live->done_at(now()));
 }
 
+// Allocations stay as they are where a policy gives no plan.
+void StormWatch::check_lost_plan(std::span<const Notice> notices) {
+  if (!std::exchange(lost_plan_, false)) return;
+  for (const Notice& notice : notices)
+    if (notice.kind != NoticeKind::PlanLost)
+      checker_.add(ViolationKind::LostPlanActed,
+                   now(),
+                   checker_.name_of(notice.job) + ": " + std::string(to_string(notice.kind)) +
+                       " since a plan was lost, nothing may follow from that");
+}
+
 void StormWatch::on_notices(std::span<const Notice> notices, const State& state) {
   state_ = &state;
   if (recorder_) recorder_->told(notices, state);
+  check_lost_plan(notices);
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) measure(notice.job);
   checker_.stepped(now(), state.sequence, notices);
@@ -145,6 +158,8 @@ void StormWatch::on_notices(std::span<const Notice> notices, const State& state)
 void StormWatch::on_event(Sequence, const Event& event) {
   if (const auto* plan = std::get_if<PlanProposed>(&event.body))
     cycles_ += plan->trigger == PlanTrigger::Period ? 1 : 0;
+  lost_plan_ = std::holds_alternative<PlanLost>(event.body);
+  plans_lost_ += lost_plan_ ? 1 : 0;
   if (const auto* progress = std::get_if<ProgressReported>(&event.body)) measure(progress->job);
   if (triggers_.any() && state_ != nullptr) triggers_.on_event(event, *state_);
 }

@@ -44,6 +44,8 @@ class StormWatch final : public HostWatch,
   /// Plans that a policy's period has brought about.
   std::uint64_t cycles() const { return cycles_; }
 
+  std::uint64_t plans_lost() const { return plans_lost_; }
+
   /// Compares a leader's state with the journal, and what it counts with what was told.
   void compare(const State& state, Digest digest);
 
@@ -77,6 +79,7 @@ class StormWatch final : public HostWatch,
   Instant now() const { return cluster_ == nullptr ? Instant::zero() : cluster_->now(); }
 
   void measure(JobId job);
+  void check_lost_plan(std::span<const Notice> notices);
 
   Checker checker_;
   EventTriggers triggers_;
@@ -86,6 +89,8 @@ class StormWatch final : public HostWatch,
   const State* state_ = nullptr;
   std::uint64_t leaders_ = 0;
   std::uint64_t cycles_ = 0;
+  std::uint64_t plans_lost_ = 0;
+  bool lost_plan_ = false;  ///< The event at hand says that a plan was lost.
   LeaderNumber youngest_;
 };
 

@@ -42,6 +42,7 @@ enum class ViolationKind : std::uint8_t {
   DecisionWrong,     ///< A decision that what was known does not justify.
   DeadlineMissed,    ///< Something was done before its time, or not when its time had come.
   DecisionChanged,   ///< A pinned storm decides otherwise than its golden file says.
+  LostPlanActed,     ///< A job changed because the policy gave no plan.
 };
 
 /// One finding.
@@ -86,7 +87,7 @@ struct EnumNames<sim::ViolationKind> {
       "backoff_limit",      "work_invented",  "work_forgotten",   "replay_differs",
       "invariant",          "no_progress",    "liveness",         "timer_missed",
       "process_ended",      "status_wrong",   "decision_wrong",   "deadline_missed",
-      "decision_changed"};
+      "decision_changed",   "lost_plan_acted"};
 };
 
 }  // namespace orrery

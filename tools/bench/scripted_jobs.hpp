@@ -113,7 +113,7 @@ class ScriptedPlanner final : public Planner {
 
   bool is_busy() const override { return answer_.has_value(); }
 
-  std::optional<PlanProposed> take(Instant) override { return std::exchange(answer_, {}); }
+  std::optional<PlanAnswer> take(Instant) override { return std::exchange(answer_, {}); }
 
   Instant ready_at() const override { return Instant::never(); }
 

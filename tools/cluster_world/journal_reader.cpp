@@ -52,7 +52,8 @@ Status JournalReader::step(const StoredRecord& record) {
   last_ = record.sequence;
   chain_ = record.chain;
   const bool plan_without_orders =
-      std::holds_alternative<PlanProposed>(event.body) && commands_.orders.empty();
+      (std::holds_alternative<PlanProposed>(event.body) && commands_.orders.empty()) ||
+      std::holds_alternative<PlanLost>(event.body);
   if (!std::holds_alternative<TimeReached>(event.body) && !plan_without_orders) ++news_;
   for (const auto& order : commands_.orders) orders_.push_back(order);
   (void)controller_.take_touched();

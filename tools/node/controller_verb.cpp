@@ -3,17 +3,18 @@
 #include <memory>
 #include <utility>
 
-#include "policies/registry.hpp"
 #include "runtime/config/read/config_reader.hpp"
 #include "runtime/controller/controller_daemon.hpp"
 #include "runtime/http/frontend.hpp"
 #include "runtime/launch/relaunch_runner.hpp"
+#include "runtime/planner/process_planner.hpp"
 #include "runtime/security/tokens.hpp"
 #include "scenarios/language/jobs/job_file.hpp"
 #include "tools/node/backend.hpp"
 #include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"
 #include "tools/node/launching.hpp"
+#include "tools/node/planner_process.hpp"
 #include "tools/node/verbs.hpp"
 
 namespace orrery::cli {
@@ -21,16 +22,8 @@ namespace {
 
 using runtime::ControllerConfig;
 
-policies::PolicyArguments policy_arguments(const std::vector<KeyValue>& parameters,
-                                           std::uint64_t seed) {
-  policies::PolicyArguments out;
-  for (const KeyValue& parameter : parameters) out.parameters[parameter.key] = parameter.value;
-  out.seed = seed;
-  return out;
-}
-
 Errors check_policy(const std::string& name, const std::vector<KeyValue>& parameters) {
-  const auto policy = policies::make_policy(name, policy_arguments(parameters, 0));
+  const auto policy = policy_of({name, parameters, 0});
   return policy ? Errors{} : policy.errors();
 }
 
@@ -90,9 +83,16 @@ runtime::ControllerParts parts_of(const ControllerConfig& config,
   };
   backend.install(parts);
   parts.policy = [config]() -> std::unique_ptr<Policy> {
-    auto policy = policies::make_policy(
-        config.policy, policy_arguments(config.policy_parameters, config.settings.seed));
+    auto policy = policy_of({config.policy, config.policy_parameters, config.settings.seed});
     return policy ? std::move(*policy) : nullptr;  // Never: it was made when it was checked.
+  };
+  parts.planner = [config](Policy&, std::function<void()> wake) -> std::unique_ptr<Planner> {
+    runtime::ProcessPlannerOptions options;
+    options.program = planner_program();
+    options.policy = {config.policy, config.policy_parameters, config.settings.seed};
+    options.deadline = config.planner.deadline;
+    options.memory = config.planner.memory;
+    return std::make_unique<runtime::ProcessPlanner>(std::move(options), std::move(wake));
   };
   if (!config.relaunch_command.empty())
     parts.relaunch = [&relauncher, longest = config.relaunch_command_timeout](

@@ -53,7 +53,7 @@ void StuckListener::on_notices(std::span<const Notice> notices,
                                const sim::JobTable&) {
   for (const Notice& notice : notices) {
     if (notice.kind == NoticeKind::IgnoredReport || notice.kind == NoticeKind::GrantDropped ||
-        notice.kind == NoticeKind::GrantClipped)
+        notice.kind == NoticeKind::GrantClipped || notice.kind == NoticeKind::PlanLost)
       continue;
     changed_ = true;
     held_ = state.holding_count() > 0;

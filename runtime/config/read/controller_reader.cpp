@@ -15,6 +15,9 @@ namespace {
 using scenarios::MapReader;
 using scenarios::YamlNode;
 
+constexpr Duration kPlannerDeadlineLeast = Duration::milliseconds(100);
+constexpr Duration kPlannerDeadlineMost = Duration::seconds(3600);
+constexpr Bytes kPlannerMemoryLeast{256 << 20};
 constexpr Duration kLeaderLeaseMax = Duration::seconds(3600);
 
 void read_store(const MapReader& top, const std::string& directory, StoreConfig& store) {
@@ -145,6 +148,20 @@ void read_relaunch(const MapReader& top, const std::string& directory, Controlle
     top.fail("relaunch_command_timeout", "is 0, a time above 0 is needed; write for example 15min");
 }
 
+void read_planner(const MapReader& top, PlannerConfig& planner) {
+  const YamlNode* node = top.find("planner");
+  if (node == nullptr) return;
+  const MapReader reader(top.reading(), *node, config_section("planner"), "planner");
+  reader.read_duration("deadline", planner.deadline);
+  if (planner.deadline < kPlannerDeadlineLeast || planner.deadline > kPlannerDeadlineMost)
+    reader.fail("deadline", "is out of range, 100ms to 1h is needed; write for example 30s");
+  reader.read_size("memory", planner.memory);
+  if (planner.memory < kPlannerMemoryLeast)
+    reader.fail("memory",
+                "is too little for a program and its state, 256MiB at least is needed; write for "
+                "example 8GiB");
+}
+
 void read_timings(const MapReader& top, Settings& settings) {
   top.read_integer("seed", settings.seed, 0, INT64_MAX);
   const YamlNode* node = top.find("settings");
@@ -194,6 +211,7 @@ void read_controller(const MapReader& top,
   read_store(top, directory, config.store);
   read_policy(top, check, config, errors);
   scenarios::read_placer(top, config.settings);
+  read_planner(top, config.planner);
   read_timings(top, config.settings);
   read_groups(top, config.groups);
   scenarios::read_quotas(top, config.quotas);

@@ -152,8 +152,11 @@ struct Jitter {
   Duration batches;             ///< For so long a leader leaves what it was told lie.
   Duration planner;             ///< By this a plan comes later than `planner_latency`.
   std::int32_t clocks_ppm = 0;  ///< A node's clock runs faster or slower than the controller's.
+  double plans_lost = 0;        ///< The part of all plans that is lost on the way, 0 to 1.
 
-  bool any() const { return timers.ns > 0 || batches.ns > 0 || planner.ns > 0 || clocks_ppm > 0; }
+  bool any() const {
+    return timers.ns > 0 || batches.ns > 0 || planner.ns > 0 || clocks_ppm > 0 || plans_lost > 0;
+  }
 
   friend bool operator==(const Jitter&, const Jitter&) = default;
 };
@@ -174,6 +177,8 @@ struct Scenario {
   std::vector<Quota> quotas;
   PolicyChoice policy;
   Duration planner_latency;
+  Duration planner_deadline = Duration::seconds(30);  ///< A plan that comes later is lost.
+  std::int64_t planner_steps = 1'000'000'000;         ///< Calls of the view for one plan.
   Jitter jitter;
   Settings settings;
   Timing timing;

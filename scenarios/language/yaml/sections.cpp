@@ -26,8 +26,8 @@ constexpr SectionKeys kSections[]{
      {"topology nic_bandwidth latency nodes_per_leaf oversubscription link_bandwidth torus "
       "dragonfly platform device_bandwidth storage_bandwidth wiring stage"}},
     {"cluster.network.dragonfly", {"groups chassis routers nodes_per_router"}},
-    {"planner", {"latency"}},
-    {"jitter", {"timers batches planner clocks_ppm"}},
+    {"planner", {"latency deadline steps"}},
+    {"jitter", {"timers batches planner clocks_ppm plans_lost"}},
     {"controller",
      {"node_lease fence_margin takeover_grace retain_finished retain_finished_max "
       "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},

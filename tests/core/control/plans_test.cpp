@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/random.hpp"
 #include "core/control/state_view.hpp"
@@ -147,6 +150,43 @@ TEST(Plans, AChangeThatStartsAnewFitsWhereAnotherGivesWay) {
   h.settle();
   EXPECT_EQ(h.phase(a), JobPhase::Running);
   EXPECT_EQ(h.row(a).replicas, 4);
+}
+
+// Grant by grant that would be a trial of the whole plan for each.
+TEST(Plans, HundredsOfChangesThatDoNotFitDisturbNobody) {
+  constexpr std::int32_t kCount = 200;
+  ControllerHarness h({nodes_of(kCount, 2)});
+  std::vector<JobId> ids;
+  Plan plan;
+  for (std::int32_t i = 0; i < kCount; ++i) {
+    const auto node = static_cast<std::uint32_t>(i);
+    const JobBuilder each =
+        job("j" + std::to_string(i)).elastic(2, 4).rescale(RescaleMode::Restart);
+    ids.push_back(h.running(each, 2, {on(node, 2)}));
+    plan = std::move(plan) + grant(ids.back(), 4, {on(node, 4)});
+  }
+  h.forget();
+  h.plan(plan);
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), static_cast<std::size_t>(kCount));
+  for (const JobId id : ids) EXPECT_EQ(h.phase(id), JobPhase::Running);
+}
+
+TEST(Plans, WhatNoClusterHasIsDroppedForAJobThatRunsToo) {
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, kReplicasMax), 2, {on(0, 2)});
+  const JobId anew =
+      h.running(job("b").elastic(1, kReplicasMax).rescale(RescaleMode::Restart), 1, {on(1, 1)});
+  for (const JobId each : {id, anew}) {
+    h.plan(grant(each, 3, {on(4'000'000'000, 3)}));
+    h.plan(grant(each, 2, {on(NodeId::none().value, 2)}));
+    h.plan(grant(each, kMost, {on(0, kMost)}));
+    h.plan(grant(each, kMost));
+    h.plan(grant(each, std::numeric_limits<std::int32_t>::min()));
+    h.settle();
+    EXPECT_EQ(h.phase(each), JobPhase::Running);
+  }
+  EXPECT_LE(h.row(id).devices_held + h.row(anew).devices_held, 8);
 }
 
 TEST(Plans, TooManyReplicasAreClippedToTheMaximum) {

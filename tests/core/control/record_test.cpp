@@ -60,6 +60,12 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(
       FailureExplained{JobId{1}, Incarnation{3}, Rank{4}, "it ended with 7", "one\ntwo\n"});
   bodies.emplace_back(NodeHeld{NodeId{8}, 0x81});
+  bodies.emplace_back(PlanLost{Sequence{9},
+                               PlanTrigger::Submission,
+                               JobId{1},
+                               PlanLoss::Ended,
+                               "killed by signal 11",
+                               true});
   std::vector<Event> events;
   for (EventBody& body : bodies)
     events.push_back({Instant{1'000'000'007}, Instant{5}, Origin::Reaction, std::move(body)});

@@ -19,19 +19,9 @@ inline std::vector<scenarios::PolicyChoice> storm_policies() {
   for (const policies::PolicyRow& row : policies::rows()) {
     if (!policies::is_available(row)) continue;
     scenarios::PolicyChoice choice{std::string(row.name), {}, {}};
-    // Each at what matters within minutes. A quantum is longer than a start and a checkpoint, or
-    // no job would ever get on.
-    static constexpr std::pair<std::string_view, const char*> kShort[]{
-        {"period", "20s"},
-        {"quantum", "150s"},
-        {"round", "60s"},
-        {"reset", "120s"},
-        {"threshold", "600,3000"},
-        {"promote_after", "1"},
-        {"deadline_factor", "0.5,4"}};
     for (const policies::ParameterRow& parameter : row.parameters)
-      for (const auto& [name, value] : kShort)
-        if (parameter.name == name) choice.parameters.push_back({std::string(name), value, {}});
+      if (std::string value = policies::brief_value(parameter); !value.empty())
+        choice.parameters.push_back({std::string(parameter.name), std::move(value), {}});
     choices.push_back(std::move(choice));
   }
   return choices;

@@ -77,6 +77,19 @@ class ElasticTest(unittest.TestCase):
         # Two each at first; then the speed of the first is known at two sizes, and it is the same.
         self.wait_for_sizes(cluster, flat=1, scales=3)
 
+    def test_las_takes_devices_in_turn(self):
+        cluster = self.cluster("--policy", "las", "--set", "policy.quantum=1s")
+        whole = JOB.replace("{min: 1, max: 4}", "4").replace("drain_grace: 1s",
+                                                             "drain_grace: 1s\npreemptible: true")
+        for name in ("one", "other"):
+            path = cluster.write(f"{name}.yaml", whole.replace("NAME", name)
+                                 .replace("COMMAND", "exec sleep 600"))
+            done = cluster.orrery("submit", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("one", "other"):
+            wait_until(f"{name} to have given way", lambda name=name:
+                       cluster.job(name).get("preemptions", 0) > 0)
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]])

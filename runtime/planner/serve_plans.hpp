@@ -1,0 +1,22 @@
+// The other end: a process that follows the journal and runs one policy.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/base/result.hpp"
+#include "core/plan/policy.hpp"
+#include "runtime/planner/planner_frames.hpp"
+
+namespace orrery::runtime {
+
+/// The descriptor by which the process is connected to its controller.
+inline constexpr int kPlannerFd = 3;
+
+using MakePolicy = std::function<Result<std::unique_ptr<Policy>>(const PolicySpec&)>;
+
+/// Answers what comes by `fd` until it is closed. What the policy throws is told, and ends it.
+/// Returns the process's exit code. The caller does nothing else; limits of memory are set here.
+int serve_plans(int fd, const MakePolicy& make);
+
+}  // namespace orrery::runtime
