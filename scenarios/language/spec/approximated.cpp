@@ -21,9 +21,10 @@ std::string rounded(double value) {
 
 /// Whether some job whose work was measured on one model may run on any.
 bool has_work_of_any_model(const Scenario& scenario) {
-  if (std::holds_alternative<GeneratorWorkload>(scenario.workload) ||
-      std::holds_alternative<TraceWorkload>(scenario.workload))
-    return true;
+  if (std::holds_alternative<GeneratorWorkload>(scenario.workload)) return true;
+  // A table of throughputs has a speed for each model.
+  const auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
+  if (trace != nullptr && trace->throughputs.empty()) return true;
   return std::any_of(scenario.jobs.begin(), scenario.jobs.end(), [](const ScenarioJob& job) {
     if (!job.work.follows_model || job.spec.roles.empty()) return false;
     const Bundle& bundle = job.spec.roles[elastic_role(job.spec).index()].bundle;
