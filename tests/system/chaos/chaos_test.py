@@ -36,8 +36,8 @@ from cluster import can_kill_safely  # pylint: disable=wrong-import-position
 
 SKIPPED = 77
 # How many there are in the short form, which a build's own tests run, and in the long one.
-NUMBERS = {"kills": (200, 10_000), "pauses": (10, 500), "cuts": (5, 100), "disk": (4, 100),
-           "clock": (12, 400), "etcd": (3, 60), "submissions": (10, 300)}
+NUMBERS = {"kills": (120, 10_000), "pauses": (6, 500), "cuts": (3, 100), "disk": (3, 100),
+           "clock": (7, 400), "etcd": (3, 60), "submissions": (6, 300)}
 
 
 def trial_of(given, seed, number):
