@@ -351,8 +351,10 @@ TEST(Scaling, WhoComesUpWithAnOlderMembershipAndCannotBeToldStartsAnew) {
   h.plan(grant(id, 1));
   h.step(scale(id, ScaleMode::Set, 2));
   EXPECT_EQ(h.row(id).generation, Generation{2});
+  const auto before = h.row(id).reschedules;
   h.step(h.cluster.runs(0));
   EXPECT_EQ(h.row(id).phase, JobPhase::Rescheduling);
+  EXPECT_EQ(h.row(id).reschedules, before + 1);
   h.settle();
   EXPECT_EQ(h.row(id).phase, JobPhase::Running);
   EXPECT_EQ(h.row(id).restarts, 0u);
