@@ -46,7 +46,7 @@ share/zsh/vendor-completions/_orrery
 """.split()
 
 # What the comments of these scenarios say: their traces are no part of Orrery.
-NEED_TRACES = {"lanl_month.yaml", "openb.yaml", "philly.yaml", "pollux.yaml",
+NEED_TRACES = {"gavel.yaml", "lanl_month.yaml", "openb.yaml", "philly.yaml", "pollux.yaml",
                "shockwave.yaml"}
 
 
