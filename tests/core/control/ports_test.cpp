@@ -205,6 +205,21 @@ TEST(Ports, WhoWaitedForThemIsPlannedForWhenTheyAreGivenBack) {
   EXPECT_TRUE(h.controller.take_plan_request().has_value());
 }
 
+TEST(Ports, AWorkerWithoutPortsGivesNoneBack) {
+  ControllerHarness h({nodes_of(1, 4)});
+  h.running(group_of("a", 6000).replicas(1), 1);
+  const JobId without = h.running(job("without").replicas(1), 1);
+  h.step(StopRequested{1, without});
+  const JobId b = h.submit(group_of("b", 6000).replicas(1));
+  h.plan(grant(b, 1));
+  ASSERT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1U);
+  while (h.controller.take_plan_request()) {
+  }
+  h.settle();
+  EXPECT_FALSE(h.controller.take_plan_request().has_value())
+      << "its devices were planned with when it was told to stop";
+}
+
 TEST(Ports, TwoWorkersThatFitEachByItselfMayNotFitTogether) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.submit(group_of("a", 6000).replicas(2));
