@@ -107,10 +107,11 @@ void plan_planner(Random random, Scenario& scenario) {
   if (!random.chance(0.3)) return;
   constexpr std::array kLost{0.02, 0.1, 0.3, 0.5};
   scenario.jitter.plans_lost = kLost[random.below(kLost.size())];
-  // Never at once: a policy that is always too late plans nothing, and its jobs would wait for
-  // ever.
+  // A policy that is nearly always too late plans nothing, and its jobs would wait for ever: half
+  // of what jitter makes late comes in time.
+  const Duration drawn = Duration::milliseconds(random.between(500, 20'000));
   scenario.planner_deadline =
-      scenario.planner_latency + Duration::milliseconds(random.between(500, 20'000));
+      scenario.planner_latency + std::max(drawn, Duration{scenario.jitter.planner.ns / 2});
 }
 
 // Most storms have the placer of their policy.
