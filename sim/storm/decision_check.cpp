@@ -395,9 +395,16 @@ bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
     if (notice.kind != NoticeKind::NodeChanged) continue;
     // The workers of a job start again on a node that was replaced, so their job has stayed on it.
     if (model_.nodes()[notice.node.index()].was_relaunched) return true;
-    for (const FoldedJob& job : model_.jobs())
+    for (const FoldedJob& job : model_.jobs()) {
+      // Where it was promised places, no order has told yet.
+      const bool is_promised =
+          job.granted > 0 &&
+          (!job.is_told() || job.phase == JobPhase::Pending ||
+           job.phase == JobPhase::Rescheduling || job.phase == JobPhase::Restarting);
+      if (is_promised) return true;
       for (const FoldedWorker& worker : job.members)
         if (worker.node == notice.node) return true;
+    }
     if (const auto* returned = std::get_if<NodeReturned>(&record.event.body))
       if (!returned->workers.empty()) return true;
   }

@@ -145,6 +145,8 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
     job->reason = notice.reason;
     job->since = at;
     if (is_final(notice.to)) job->completed = record.event.occurred_at;
+  } else if (notice.kind == NoticeKind::Allocated) {
+    if (FoldedJob* job = find(notice.job)) job->granted = notice.count;
   } else if (notice.kind == NoticeKind::Counted) {
     if (FoldedJob* job = find(notice.job))
       job->counts[static_cast<std::size_t>(notice.counter)] =

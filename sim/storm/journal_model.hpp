@@ -64,6 +64,7 @@ struct FoldedJob {
   bool complete = true;  ///< `members` has all of it: where none of those who stay lives, only
                          ///< those who start are told.
   std::array<std::uint32_t, EnumNames<Counter>::kNames.size()> counts{};
+  std::int32_t granted = 0;  ///< Workers that it has, or was promised.
   std::vector<FoldedWorker> members;
   std::vector<FoldedFailure> failures;
   std::uint32_t incidents = 0;  ///< Opened so far.
