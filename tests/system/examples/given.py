@@ -102,7 +102,7 @@ COMES = {
     "build/bin/orrery test out/first.yaml scenarios/failover": Comes(r"passed"),
     "build/bin/orrery up --agents 2": Comes(until=READY, instead=UP, why=ANY_PORT),
     "build/bin/orrery submit docs/examples/jobs/three_roles.yaml --wait":
-        Comes(r"Starting(.|\n)*Running(.|\n)*Succeeded"),
+        Comes(r"(Pending|Starting)(.|\n)*Running(.|\n)*Succeeded"),
     "build/bin/orrery describe three-roles": Comes(r"Succeeded"),
     "build/bin/orrery logs three-roles": Comes(r"learner of"),
     "build/bin/orrery get nodes": Comes(r"node-1"),
