@@ -1,4 +1,4 @@
-// What a user reads of a job: its status, and its events in words.
+// What a user reads of a job: its status.
 #pragma once
 
 #include <cstdint>
@@ -145,33 +145,5 @@ struct JobStatus {
 
 /// The status of a job that is in state.
 JobStatus status_of(const State& state, const JobState& job);
-
-/// Whether a person should worry about an event.
-enum class Severity : std::uint8_t { Normal, Warning };
-
-template <>
-struct EnumNames<Severity> {
-  static constexpr std::array kNames{"Normal", "Warning"};
-};
-
-/// One line for `orrery events`.
-struct UserEvent {
-  Severity severity = Severity::Normal;
-  std::string name;  ///< "JobRunning", "JobRestarting", "GrantDropped", ...
-  std::string message;
-};
-
-/// A notice in words. Restarting, Rescheduling, Unknown and Failed are warnings.
-UserEvent user_event(const Notice& notice);
-
-/// A reason in words.
-std::string_view in_words(Reason reason);
-
-/// Why something was ignored, in words.
-std::string_view in_words(NodeChange change);
-std::string_view in_words(Ignored why);
-
-/// "it did not answer in time": what became of the policy.
-std::string_view in_words(PlanLoss loss);
 
 }  // namespace orrery

@@ -14,7 +14,7 @@
 #include "core/agent/agent.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
-#include "core/control/status.hpp"
+#include "core/control/user_events.hpp"
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
 #include "core/state/state.hpp"

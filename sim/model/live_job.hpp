@@ -81,12 +81,12 @@ struct LiveJob {
   Instant running_since;             ///< For checkpoints at fixed intervals.
   Instant paused_until;              ///< Rescale or restore pause.
   std::uint32_t stamp = 0;           ///< Of the completion that is still meant.
+  bool over = false;                 ///< The controller has ended it.
+  bool placed = false;               ///< Has workers; see LiveJobs.
   std::unique_ptr<StageRun> stages;  ///< Null: the job sends nothing, or was never formed.
   std::vector<LedRole> led;
   std::vector<std::uint32_t> parts_done;  ///< `slot_of` those that exited 0.
   std::unique_ptr<PolluxJob> pollux;      ///< With timing `pollux`, from the first start on.
-  bool over = false;                      ///< The controller has ended it.
-  bool placed = false;                    ///< Has workers; see LiveJobs.
 
   /// Work at `now`, at the present rate.
   double done_at(Instant now) const;

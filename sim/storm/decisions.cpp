@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/control/status.hpp"
+#include "core/control/user_events.hpp"
 #include "core/record/codec.hpp"
 
 namespace orrery::sim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/control/status.hpp"
+#include "core/control/user_events.hpp"
 
 namespace orrery::tests {
 

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "core/control/user_events.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
 #include "sim/run/run.hpp"
