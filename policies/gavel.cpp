@@ -29,9 +29,10 @@ bool is_shared(const JobRow& row) { return row.holds ? may_be_taken_from(row) : 
 
 bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_devices > 0; }
 
-/// Whether the job holds devices of several types: rounds leave it alone.
-bool is_spread(const ClusterView& view, const JobView& job) {
-  return holds_several_models(view, device_parts(view, job));
+/// Whether rounds leave a job that holds devices alone: those are of several types, or its seats
+/// say which they are.
+bool is_kept(const ClusterView& view, const JobView& job) {
+  return view.is_seated(job.row.id) || holds_several_models(view, device_parts(view, job));
 }
 
 bool tells_types_apart(SharingRule rule) {
@@ -94,16 +95,13 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
     const NodeFree& node = capacity.at(NodeId{n});
     if (node.model.is_none() || !node.usable) continue;
     type_of(node.model).thousandths += node.thousandths();
-    type_of(node.model).all += node.thousandths();
   }
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
-    const bool shared = is_shared(job.row) && !is_spread(view, job);
+    if (!is_shared(job.row) || is_kept(view, job)) continue;
     for (const DevicePart& part : device_parts(view, job)) {
       const NodeFree& node = capacity.at(part.node);
-      if (!node.usable || node.model.is_none()) continue;
-      type_of(node.model).all += part.thousandths;
-      if (shared) type_of(node.model).thousandths += part.thousandths;
+      if (node.usable && !node.model.is_none()) type_of(node.model).thousandths += part.thousandths;
     }
   }
   std::sort(
@@ -115,20 +113,17 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
   return types;
 }
 
-/// Whether a waiting job needs more than any type has.
-bool Gavel::is_too_large(const JobView& job, const std::vector<Type>& types) {
-  return std::none_of(types.begin(), types.end(), [&](const Type& type) {
-    return thousandths_of(job) <= type.all;
-  });
+/// Whether a job that waits takes part in no round: it has seats, or needs more than any type has.
+bool Gavel::stands_outside(const ClusterView& view, const JobView& job) {
+  return view.is_seated(job.row.id) || !empty_kinds_.one_holds(job, size_of(job));
 }
 
-std::vector<JobId> Gavel::candidates(const ClusterView& view,
-                                     const std::vector<Type>& types) const {
+std::vector<JobId> Gavel::candidates(const ClusterView& view) {
   std::vector<JobId> jobs;
   for (const JobId id : jobs_in_order(view)) {
     const JobView job = view.job(id);
     if (!has_devices(job.row) || (job.row.holds && job.row.is_fixed())) continue;
-    if (job.row.holds ? is_spread(view, job) : is_too_large(job, types)) continue;
+    if (job.row.holds ? is_kept(view, job) : stands_outside(view, job)) continue;
     jobs.push_back(id);
   }
   std::sort(jobs.begin(), jobs.end());
@@ -233,7 +228,7 @@ std::vector<std::size_t> Gavel::type_order(std::size_t types) {
 bool Gavel::place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan) {
   const JobView job = view.job(id);
   std::vector<NodeCount> nodes;
-  if (job.spec.roles.size() > 1 || view.is_seated(id)) {
+  if (job.spec.roles.size() > 1) {
     if (!try_start(view, job, size_of(job), trial_, &nodes)) return false;
   } else {
     Demand demand = job.row.demand;
@@ -275,7 +270,7 @@ void Gavel::place(const ClusterView& view,
   }
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
-    if (!is_shared(job.row) || !has_devices(job.row) || is_spread(view, job)) continue;
+    if (!is_shared(job.row) || !has_devices(job.row) || is_kept(view, job)) continue;
     const auto is_it = [&](const RoundChoice& each) { return each.job == id; };
     if (std::any_of(staying.begin(), staying.end(), is_it)) continue;
     orrery::give_back(view, job, trial_);
@@ -297,13 +292,11 @@ void Gavel::place(const ClusterView& view,
 }
 
 /// What needs no device waits for no round, and what no type holds has none to wait for.
-void Gavel::start_outside_rounds(const ClusterView& view,
-                                 const std::vector<Type>& types,
-                                 Plan& plan) {
+void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   std::vector<NodeCount> nodes;
   for (const JobId id : jobs_in_order(view)) {
     const JobView job = view.job(id);
-    if (!waits(job.row) || (has_devices(job.row) && !is_too_large(job, types))) continue;
+    if (!waits(job.row) || (has_devices(job.row) && !stands_outside(view, job))) continue;
     const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
     if (!view.quota_allows(id, devices)) continue;
     nodes.clear();
@@ -317,16 +310,17 @@ Plan Gavel::optimize(const ClusterView& view) {
   const bool idle = is_idle(view);
   close_round(view);
   round_start_ = view.now();
+  empty_kinds_.begin(view);
   const std::vector<Type> types = types_of(view);
   std::vector<RoundJob> jobs;
-  for (const JobId id : candidates(view, types)) jobs.push_back(round_job(view, id, types));
+  for (const JobId id : candidates(view)) jobs.push_back(round_job(view, id, types));
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
   std::vector<double> devices;
   for (const Type& type : types) devices.push_back(static_cast<double>(type.thousandths) / 1000);
   if (accounts_.update(view.now(), jobs, devices) || (idle && accounts_.changed()))
     accounts_.set_shares(view.now(), jobs, compute_shares(view, jobs, types));
   place(view, accounts_.choose(jobs, devices, type_order(types.size())), types, plan);
-  start_outside_rounds(view, types, plan);
+  start_outside_rounds(view, plan);
   return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "core/models/device_speeds.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/device_shares.hpp"
+#include "policies/empty_kinds.hpp"
 #include "policies/round_accounts.hpp"
 
 namespace orrery::policies {
@@ -68,7 +69,6 @@ class Gavel : public Policy {
     DeviceModelId model;
     std::string name;              ///< In the table; empty where it is not there.
     std::int64_t thousandths = 0;  ///< That may be shared.
-    std::int64_t all = 0;          ///< Whoever holds them.
   };
 
   /// Of a job that runs in the present round.
@@ -91,8 +91,8 @@ class Gavel : public Policy {
   bool epoch_has_ended(const ClusterView& view) const;
   void close_round(const ClusterView& view);
   std::vector<Type> types_of(const ClusterView& view) const;
-  std::vector<JobId> candidates(const ClusterView& view, const std::vector<Type>& types) const;
-  static bool is_too_large(const JobView& job, const std::vector<Type>& types);
+  std::vector<JobId> candidates(const ClusterView& view);
+  bool stands_outside(const ClusterView& view, const JobView& job);
   RoundJob round_job(const ClusterView& view, JobId id, const std::vector<Type>& types) const;
   double speed_on(const JobView& job, const Type& type) const;
   double steps_left(const JobView& job, Instant now) const;
@@ -110,7 +110,7 @@ class Gavel : public Policy {
                        RoundChoice& choice,
                        const std::vector<Type>& types,
                        Plan& plan);
-  void start_outside_rounds(const ClusterView& view, const std::vector<Type>& types, Plan& plan);
+  void start_outside_rounds(const ClusterView& view, Plan& plan);
 
   Options options_;
   RoundAccounts accounts_;
@@ -120,6 +120,7 @@ class Gavel : public Policy {
   std::vector<Lease> leases_;  ///< Of the present round.
   std::map<JobId, Isolated> isolated_;
   CapacityTrial trial_;
+  EmptyKinds empty_kinds_;
 };
 
 }  // namespace orrery::policies

@@ -25,6 +25,7 @@ bool has_already(const ClusterView& view, const RoundPlacement::Wanted& wanted) 
   if (!job.row.holds) return false;
   if (job.row.is_fixed()) return true;
   if (job.row.replicas != wanted.replicas) return false;
+  if (view.is_seated(wanted.job)) return true;
   if (wanted.nodes > 0 && static_cast<std::int32_t>(job.nodes.size()) > wanted.nodes) return false;
   return wanted.model.is_none() ||
          std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
@@ -123,8 +124,8 @@ RoundPlacement::Attempt RoundPlacement::anew(const ClusterView& view,
   for (const JobId job : out.stopped) give_back(view, view.job(job), trial_);
   for (const Wanted& each : running) {
     const JobRow& row = view.row(each.job);
-    const bool fixed = row.holds && row.is_fixed();
     const bool same = has_already(view, each);
+    const bool fixed = row.holds && (row.is_fixed() || (same && view.is_seated(each.job)));
     if (row.holds && !fixed) give_back(view, view.job(each.job), trial_);
     out.jobs.push_back({each, same, fixed, {}});
   }

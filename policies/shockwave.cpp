@@ -15,7 +15,7 @@ constexpr double kUnknownRun_s = 3600;
 
 /// The rigid size within what the job's user has asked for since.
 std::int32_t round_size(const JobView& job) {
-  if (job.row.holds && job.row.is_fixed()) return job.row.replicas;
+  if (job.row.holds) return job.row.replicas;
   return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
 }
 

@@ -82,7 +82,6 @@ std::vector<Sia::Kind> Sia::kinds_of(const ClusterView& view) const {
     ++kind.nodes;
     kind.node_size = std::max(kind.node_size, static_cast<std::int32_t>(size));
     kind.capacity += node.thousandths() + movable[n];
-    kind.all += node.thousandths() + held[n];
   }
   std::vector<Kind> out;
   for (const auto& [model, kind] : kinds) out.push_back(kind);
@@ -90,13 +89,9 @@ std::vector<Sia::Kind> Sia::kinds_of(const ClusterView& view) const {
 }
 
 /// Whether the program, which chooses one kind for a job, can say nothing of this one.
-bool Sia::stands_outside(const ClusterView& view,
-                         const JobView& job,
-                         const std::vector<Kind>& kinds) {
+bool Sia::stands_outside(const ClusterView& view, const JobView& job) {
   if (job.row.holds) return holds_several_models(view, device_parts(view, job));
-  const std::int64_t least = job.row.thousandths_at(job.row.min_replicas);
-  return std::none_of(
-      kinds.begin(), kinds.end(), [&](const Kind& kind) { return least <= kind.all; });
+  return !empty_kinds_.one_holds(job, job.row.min_replicas);
 }
 
 std::int32_t Sia::replicas_limit(const JobView& job) const {
@@ -239,6 +234,7 @@ Plan Sia::optimize(const ClusterView& view) {
   if (cycle == planned_) return {};
   planned_ = cycle;
   learn(view);
+  empty_kinds_.begin(view);
   std::vector<Kind> kinds = kinds_of(view);
   std::vector<RoundPlacement::Wanted> wanted;
   const std::vector<JobId> jobs = jobs_in_order(view);
@@ -247,7 +243,7 @@ Plan Sia::optimize(const ClusterView& view) {
     std::vector<JobId> equals;
     for (; first < jobs.size() && view.row(jobs[first]).priority == priority; ++first) {
       const JobRow& row = view.row(jobs[first]);
-      const bool outside = stands_outside(view, view.job(row.id), kinds);
+      const bool outside = stands_outside(view, view.job(row.id));
       if (!is_pinned(row) && !outside)
         equals.push_back(row.id);
       else if (!row.holds && view.quota_allows(row.id, devices_in_all(row, row.min_replicas)))

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plan/policy.hpp"
+#include "policies/empty_kinds.hpp"
 #include "policies/goodput_estimates.hpp"
 #include "policies/measured_speeds.hpp"
 #include "policies/round_placement.hpp"
@@ -60,7 +61,6 @@ class Sia : public Policy {
     std::int32_t nodes = 0;
     std::int32_t node_size = 0;  ///< Devices of the largest.
     std::int64_t capacity = 0;   ///< Thousandths that may be given to jobs.
-    std::int64_t all = 0;        ///< Whoever holds them.
   };
 
   /// What is remembered of a live job.
@@ -73,9 +73,7 @@ class Sia : public Policy {
 
   void learn(const ClusterView& view);
   std::vector<Kind> kinds_of(const ClusterView& view) const;
-  static bool stands_outside(const ClusterView& view,
-                             const JobView& job,
-                             const std::vector<Kind>& kinds);
+  bool stands_outside(const ClusterView& view, const JobView& job);
   std::optional<double> goodput(const ClusterView& view,
                                 const JobView& job,
                                 const KindAndSize& where);
@@ -102,6 +100,7 @@ class Sia : public Policy {
   std::map<JobId, Remembered> jobs_;
   std::int64_t planned_ = -1;  ///< The cycle of the last plan.
   RoundPlacement placement_;
+  EmptyKinds empty_kinds_;
 };
 
 }  // namespace orrery::policies

@@ -73,6 +73,7 @@ void Controller::step(const Event& event, Commands& out) {
     for (const JobId id : wanting) meet_target(step, state_.job(id));
     settle_woken(step);
   }
+  return_spares(step);
   due.completion = due.completion || completion_before;
   due.capacity = due.capacity || capacity_before;
   // A worker that stops gives its devices up at once and its ports when it is gone: a plan between

@@ -24,6 +24,9 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// end in every phase; a change waits for places of others no longer than a start; a worker that
 /// was killed and does not end is given up; roles that a plan does not speak of start anew
 /// where they were.
-inline constexpr std::uint16_t kDecisionRules = 3;
+/// Rules since 4: an Unknown job that loses a device recovers without what it has on silent nodes;
+/// a plan that names nodes for a job with seats does not move it; a node on
+/// which jobs stayed while a spare stood in for it becomes a spare when it is empty.
+inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

@@ -32,45 +32,72 @@ void set_usable(Step& step, NodeId node) {
   step.state.due.capacity = true;
 }
 
+void set_stand_in(State& state, NodeId spare, NodeId for_node) {
+  state.nodes[spare.index()].stands_in_for = for_node;
+  std::vector<NodeId>& all = state.stand_ins;
+  std::erase(all, spare);
+  if (!for_node.is_none()) all.insert(std::lower_bound(all.begin(), all.end(), spare), spare);
+}
+
+// The node that has the place of `node`; none.
+NodeId stand_in_of(const State& state, NodeId node) {
+  const auto has_it = [&](NodeId spare) {
+    return state.nodes[spare.index()].stands_in_for == node;
+  };
+  const auto found = std::find_if(state.stand_ins.begin(), state.stand_ins.end(), has_it);
+  return found == state.stand_ins.end() ? NodeId::none() : *found;
+}
+
 // A spare of the same group takes the place of a node that cannot be used.
 void call_spare(Step& step, NodeId for_node) {
+  // Its place may still be taken since it could not be used before.
+  if (!stand_in_of(step.state, for_node).is_none()) return;
   std::vector<NodeState>& nodes = step.state.nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].spare || !is_healthy(nodes[i]) || nodes[i].group != nodes[for_node.index()].group)
       continue;
     const NodeId spare{static_cast<std::uint32_t>(i)};
     nodes[i].spare = false;
-    nodes[i].stands_in_for = for_node;
+    set_stand_in(step.state, spare, for_node);
     set_usable(step, spare);
     tell(step, spare, NodeChange::SpareUsed);
     return;
   }
 }
 
-// The node is well again. Where another stands in for it, it is a spare from now on, unless
-// somebody has stayed on it.
-void send_back(Step& step, NodeId node) {
-  std::vector<NodeState>& nodes = step.state.nodes;
-  const auto stand_in = std::find_if(
-      nodes.begin(), nodes.end(), [&](const NodeState& n) { return n.stands_in_for == node; });
-  if (stand_in == nodes.end()) return;
-  // There may be another node by now whose place is not taken.
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const NodeId other{static_cast<std::uint32_t>(i)};
-    const bool missed = nodes[i].group == stand_in->group && !nodes[i].spare &&
-                        !is_healthy(nodes[i]) &&
-                        std::none_of(nodes.begin(), nodes.end(), [&](const NodeState& n) {
-                          return n.stands_in_for == other;
-                        });
-    if (!missed) continue;
-    stand_in->stands_in_for = other;
-    return;
+// A node of the group that cannot be used and whose place is not taken; none.
+NodeId missed_in(const State& state, const std::string& group) {
+  for (std::uint32_t i = 0; i < state.nodes.size(); ++i) {
+    const NodeState& node = state.nodes[i];
+    if (node.group == group && !node.spare && !is_healthy(node) &&
+        stand_in_of(state, NodeId{i}).is_none())
+      return NodeId{i};
   }
-  stand_in->stands_in_for = NodeId::none();
-  if (!step.state.ledger.node(node).first.is_none() || planted(Bug::SpareNeverReturned)) return;
-  nodes[node.index()].spare = true;
-  set_usable(step, node);
-  tell(step, node, NodeChange::SpareAgain);
+  return NodeId::none();
+}
+
+bool can_stand_by(const State& state, NodeId node) {
+  const NodeState& at = state.nodes[node.index()];
+  return is_healthy(at) && !at.spare && state.ledger.node(node).first.is_none();
+}
+
+// The node is well again. Where another stands in for it, it is a spare from now on. While jobs
+// have stayed on it both are in use, until one of the two is empty.
+void send_back(Step& step, NodeId node) {
+  State& state = step.state;
+  const NodeId stand_in = stand_in_of(state, node);
+  if (stand_in.is_none()) return;
+  const NodeId missed = missed_in(state, state.nodes[stand_in.index()].group);
+  if (!missed.is_none()) return set_stand_in(state, stand_in, missed);
+  const bool waits = state.settings.rules >= 4 && !planted(Bug::SpareNeverReturned);
+  NodeId spare = can_stand_by(state, node) ? node : NodeId::none();
+  if (spare.is_none() && waits && can_stand_by(state, stand_in)) spare = stand_in;
+  if (spare.is_none() && waits) return;
+  set_stand_in(state, stand_in, NodeId::none());
+  if (spare.is_none() || planted(Bug::SpareNeverReturned)) return;
+  state.nodes[spare.index()].spare = true;
+  set_usable(step, spare);
+  tell(step, spare, NodeChange::SpareAgain);
 }
 
 }  // namespace
@@ -86,6 +113,16 @@ void refresh_node(Step& step, NodeId node, NodeChange change) {
   } else if (!before && is_healthy(state) && !state.spare) {
     send_back(step, node);
   }
+}
+
+void return_spares(Step& step) {
+  if (step.state.stand_ins.empty() || step.state.settings.rules < 4) return;
+  std::vector<NodeId> well;
+  for (const NodeId stand_in : step.state.stand_ins) {
+    const NodeId node = step.state.nodes[stand_in.index()].stands_in_for;
+    if (is_healthy(step.state.nodes[node.index()])) well.push_back(node);
+  }
+  for (const NodeId node : well) send_back(step, node);
 }
 
 void exclude_node(Step& step, NodeId node, Instant until) {

@@ -165,6 +165,16 @@ bool is_by_decision(Reason change) {
          change == Reason::NodeLeaving;
 }
 
+// A job that has to recover waits for no silent node any more: what it had there is lost too.
+void lose_silent(Step& step, JobState& job, RankFlags& lost) {
+  for (std::size_t i = 0; i < job.workers.size(); ++i) {
+    Worker& worker = job.workers[i];
+    if (worker.is_gone() || !step.state.nodes[worker.node.index()].silent) continue;
+    worker_gone(step, job, worker, WorkerState::Lost);
+    lost[i] = 1;
+  }
+}
+
 // Workers that did not come up are started again, without a charge.
 void start_again(Step& step, JobState& job) {
   ignore(
@@ -244,6 +254,8 @@ void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
 }
 
 void on_node_loss(Step& step, JobState& job, RankFlags lost, NodeId node, Reason reason) {
+  if (job.row.phase == JobPhase::Unknown && step.state.settings.rules >= 4)
+    lose_silent(step, job, lost);
   open_incident(step, job, IncidentScope::Node, reason, kNoRank, node);
   const bool within = spend(step,
                             job,

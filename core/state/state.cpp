@@ -353,9 +353,13 @@ void State::rebuild() {
   ledger.count_parts(settings.rules >= 1);
   ledger.rebuild();
   rebuild_node_timer();
-  has_spares = std::any_of(nodes.begin(), nodes.end(), [](const NodeState& node) {
-    return node.spare || !node.stands_in_for.is_none();
-  });
+  has_spares = false;
+  stand_ins.clear();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const bool stands_in = !nodes[i].stands_in_for.is_none();
+    has_spares = has_spares || nodes[i].spare || stands_in;
+    if (stands_in) stand_ins.emplace_back(static_cast<std::uint32_t>(i));
+  }
   for_each_job([&](JobState& job) {
     take_name(job);
     if (!is_final(job.row.phase)) {

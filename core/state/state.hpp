@@ -285,6 +285,7 @@ class State {
   /// Some node was declared as a spare; else none is looked for among all nodes. Derived:
   /// neither saved nor in the digest.
   bool has_spares = false;
+  std::vector<NodeId> stand_ins;  ///< Nodes that stand in for one, by id. Derived.
 
   /// Takes and clears a timer that is due at or before `now`, the earliest first; of none else.
   DueTimer take_due_timer();

@@ -74,6 +74,7 @@ void DecisionCheck::folded(Instant now, const FoldedRecord& record, const Status
   for (FoldedJob& job : model_.jobs()) job.not_before = job.next_not_before;
   check_lost_devices(record);
   check_spares(record);
+  check_stand_ins(record);
   check_running(record);
   // Only then has the leader looked at all that was due: one that stood still comes to it last.
   if (std::holds_alternative<TimeReached>(record.event.body)) check_overdue(record);
@@ -379,15 +380,63 @@ void DecisionCheck::check_spares(const FoldedRecord& record) {
     const std::int32_t before = std::exchange(group.troubled, health[g].troubled);
     group.is_simple = group.is_simple && health[g].troubled <= 1;
     if (declared == 0 || !group.is_simple || health[g].troubled != 0 || before == 0) continue;
+    if (model_.settings().rules >= 4) continue;
     // Whose place was not taken, for want of a spare, gets none back.
     if (health[g].spares == declared) continue;
-    if (someone_on_returned(record))
+    if (someone_on_returned(record)) {
       group.is_simple = false;
-    else
+    } else {
       add(ViolationKind::DecisionWrong,
           "node group " + model_.groups()[g].name + " is whole again with " +
               std::to_string(health[g].spares) + " of " + std::to_string(declared) + " spares");
+    }
   }
+}
+
+// Since rules 4 a node on which jobs have stayed is a spare when it is empty, or the one that stood
+// in for it is. Where another node of the group fails meanwhile, the stand-in may be that one's
+// from then on; such a group is not judged any more.
+void DecisionCheck::check_stand_ins(const FoldedRecord& record) {
+  NodeId troubled;
+  for (const Notice& notice : record.decided.notices) {
+    if (notice.kind != NoticeKind::NodeChanged) continue;
+    if (notice.change == NodeChange::SpareUsed) {
+      stand_ins_.push_back({troubled, notice.node});
+    } else if (notice.change == NodeChange::SpareAgain) {
+      std::erase_if(stand_ins_, [&](const StandIn& each) {
+        return each.node == notice.node || each.spare == notice.node;
+      });
+    } else {
+      troubled = notice.node;
+      const std::size_t group = model_.nodes()[troubled.index()].group;
+      for (const StandIn& each : stand_ins_)
+        if (!notice.up && each.node != troubled && model_.nodes()[each.node.index()].group == group)
+          groups_[group].is_simple = false;
+    }
+  }
+  if (model_.settings().rules < 4) return;
+  for (const StandIn& each : stand_ins_) {
+    const std::size_t group = model_.nodes()[each.node.index()].group;
+    if (!groups_[group].is_simple || groups_[group].troubled != 0) continue;
+    for (const NodeId node : {each.node, each.spare})
+      if (!someone_on(node))
+        add(ViolationKind::DecisionWrong,
+            "node " + std::to_string(node.value) +
+                " is empty, its group well, and no spare is there again");
+  }
+}
+
+bool DecisionCheck::someone_on(NodeId node) {
+  for (const FoldedJob& job : model_.jobs()) {
+    // Where it was promised places, no order has told yet.
+    const bool is_promised = job.granted > 0 && (!job.is_told() || job.phase == JobPhase::Pending ||
+                                                 job.phase == JobPhase::Rescheduling ||
+                                                 job.phase == JobPhase::Restarting);
+    if (is_promised) return true;
+    for (const FoldedWorker& worker : job.members)
+      if (worker.node == node) return true;
+  }
+  return false;
 }
 
 bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
@@ -395,16 +444,7 @@ bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
     if (notice.kind != NoticeKind::NodeChanged) continue;
     // The workers of a job start again on a node that was replaced, so their job has stayed on it.
     if (model_.nodes()[notice.node.index()].was_relaunched) return true;
-    for (const FoldedJob& job : model_.jobs()) {
-      // Where it was promised places, no order has told yet.
-      const bool is_promised =
-          job.granted > 0 &&
-          (!job.is_told() || job.phase == JobPhase::Pending ||
-           job.phase == JobPhase::Rescheduling || job.phase == JobPhase::Restarting);
-      if (is_promised) return true;
-      for (const FoldedWorker& worker : job.members)
-        if (worker.node == notice.node) return true;
-    }
+    if (someone_on(notice.node)) return true;
     if (const auto* returned = std::get_if<NodeReturned>(&record.event.body))
       if (!returned->workers.empty()) return true;
   }

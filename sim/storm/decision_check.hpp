@@ -38,6 +38,7 @@ class DecisionCheck {
   void begin_again() {
     model_ = JournalModel{};
     groups_.clear();
+    stand_ins_.clear();
     before_ = last_ = Instant::zero();
   }
 
@@ -65,6 +66,8 @@ class DecisionCheck {
   // After the record.
   void check_lost_devices(const FoldedRecord& record);
   void check_spares(const FoldedRecord& record);
+  void check_stand_ins(const FoldedRecord& record);
+  bool someone_on(NodeId node);
   bool someone_on_returned(const FoldedRecord& record);
   void check_running(const FoldedRecord& record);
   void check_overdue(const FoldedRecord& record);
@@ -76,10 +79,17 @@ class DecisionCheck {
     bool is_simple = true;  ///< Never more than one at a time, and all spares came back.
   };
 
+  /// A spare that was called for a node, and not sent back yet.
+  struct StandIn {
+    NodeId node;
+    NodeId spare;
+  };
+
   Duration late_max_;
   Violations& found_;
   JournalModel model_;
   std::vector<GroupHealth> groups_;
+  std::vector<StandIn> stand_ins_;
   Instant now_;     ///< Of the world.
   Sequence at_;     ///< The record that is looked at.
   Instant before_;  ///< Of the last record at an earlier instant than that of this one.

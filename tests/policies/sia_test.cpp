@@ -333,6 +333,20 @@ TEST(Sia, WhatCannotBePlacedLeavesTheJobWithWhatItHas) {
   EXPECT_THAT(cluster.violations(), ::testing::IsEmpty());
 }
 
+// Each kind has devices enough and too few nodes. Storms found such jobs waiting for ever.
+TEST(Sia, AJobThatNoKindHoldsByItselfStartsAcrossKinds) {
+  if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
+  for (const char* name : {"sia", "gavel_fifo", "gavel_makespan"}) {
+    FakeCluster cluster;
+    cluster.add_nodes(3, 4, 1000, "old");
+    cluster.add_nodes(1, 4, 1000, "new");
+    const auto policy = testing::policy(name);
+    const JobId id = cluster.submit(job().replicas(4).devices(3).estimate(100'000));
+    for (int i = 0; i < 12; ++i) sia_cycle(cluster, *policy);
+    EXPECT_EQ(cluster.replicas(id), 4) << name;
+  }
+}
+
 TEST(Sia, HigherPrioritiesChooseFirst) {
   FakeCluster cluster;
   cluster.add_nodes(1, 2);

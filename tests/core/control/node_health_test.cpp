@@ -230,6 +230,35 @@ TEST(Spares, TakeThePlaceOfALostNodeAndGiveItBack) {
                          NodeChange::SpareAgain}));
 }
 
+TEST(Spares, ComeBackAtOnceWhereNothingWasStartedOnThem) {
+  ControllerHarness h({with_spares(2, 1)});
+  h.running(job("a"), 1, {on(0, 1)});
+  h.step(ExclusionRequested{1, NodeId{0}, true});
+  EXPECT_TRUE(usable(h, 1));
+  h.step(ExclusionRequested{2, NodeId{0}, false});
+  EXPECT_TRUE(usable(h, 0)) << "a job has stayed on it";
+  EXPECT_FALSE(usable(h, 1));
+}
+
+// Storms found groups without a spare for ever.
+TEST(Spares, OfTwoNodesInUseTheFirstThatIsEmptyBecomesOne) {
+  for (const std::uint32_t first : {0u, 1u}) {
+    ControllerHarness h({with_spares(2, 1)});
+    std::vector<JobId> jobs{h.running(job("a"), 1, {on(0, 1)})};
+    h.step(ExclusionRequested{1, NodeId{0}, true});
+    jobs.push_back(h.running(job("b"), 1, {on(1, 1)}));
+    h.step(ExclusionRequested{2, NodeId{0}, false});
+    EXPECT_TRUE(usable(h, 0) && usable(h, 1)) << "jobs are on both";
+    // What fails again while its place is still taken calls no other spare.
+    h.step(ExclusionRequested{3, NodeId{0}, true});
+    h.step(ExclusionRequested{4, NodeId{0}, false});
+    h.step(StopRequested{5, jobs[first]});
+    h.stop_all();
+    EXPECT_FALSE(usable(h, first)) << first;
+    EXPECT_TRUE(usable(h, 1 - first)) << first;
+  }
+}
+
 TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   ControllerHarness h({nodes_of(2, 2)});
   const JobId id = h.running(job("a").replicas(2).limit(0), 2, {on(0, 1), on(1, 1)});

@@ -102,6 +102,18 @@ TEST(Nodes, WhoIsGivenUpOnASilentNodeLeavesNoLeaseThere) {
   EXPECT_TRUE(h.controller.state().ledger.node(NodeId{1}).first.is_none());
 }
 
+// A storm found the other worker still counted as ready, on a node out of contact.
+TEST(Nodes, AnUnknownJobThatLosesADeviceWaitsForNoSilentNode) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2, {on(0, 2)});
+  h.step(NodeSilent{NodeId{0}});
+  ASSERT_EQ(h.phase(id), JobPhase::Unknown);
+  h.step(DevicesLost{NodeId{0}, h.job(id).workers[0].devices});
+  EXPECT_EQ(h.job(id).ready, 0u);
+  EXPECT_EQ(h.row(id).node_losses, 1u);
+  EXPECT_THAT(h.job(id).elastic_nodes, testing::ElementsAre(on(1, 2)));
+}
+
 TEST(Nodes, AnUnknownJobIsGivenUpAtItsDeadline) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.running(job("a").replicas(2), 2, {on(0, 2)});

@@ -80,6 +80,21 @@ TEST(Seating, ATakenSeatIsWaitedFor) {
   EXPECT_EQ(h.phase(second), JobPhase::Running);
 }
 
+// Storms found workers without devices where a policy had moved a virtual cluster.
+TEST(Seating, APlanThatNamesOtherNodesMovesNoSeats) {
+  for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules}) {
+    Settings settings;
+    settings.rules = rules;
+    ControllerHarness h({nodes_of(2, 4)}, settings);
+    const JobId id = h.running(pinned("a", 2, "0-1").elastic(2, 2), 2);
+    h.plan(grant(id, 2, {on(1, 2)}));
+    h.settle();
+    EXPECT_EQ(h.row(id).reschedules, rules < 4 ? 1u : 0u);
+    EXPECT_EQ(h.phase(id), JobPhase::Running);
+    EXPECT_THAT(devices_of(h.job(id)), ElementsAre(1, 2));
+  }
+}
+
 TEST(Seating, OldRulesLeaveAJobAsItIsWhoseNewSeatsAreTaken) {
   Settings settings;
   settings.rules = 0;
