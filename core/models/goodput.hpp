@@ -28,6 +28,8 @@ struct ThroughputParameters {
 struct GradientStats {
   double sqr = 0;  ///< Squared norm of the gradient.
   double var = 0;  ///< Variance of the gradient.
+
+  friend bool operator==(const GradientStats&, const GradientStats&) = default;
 };
 
 /// Bounds of an application's batch, in examples.
@@ -36,6 +38,8 @@ struct BatchLimits {
   int total_max = 0;      ///< Largest total batch.
   int atomic_min = 0;     ///< Smallest batch per replica and step.
   int atomic_max = 0;     ///< Largest batch per replica and step.
+
+  friend bool operator==(const BatchLimits&, const BatchLimits&) = default;
 };
 
 /// How a total batch is computed: `atomic_batch` per replica and step, after `accumulation_steps`
@@ -54,6 +58,8 @@ struct BatchSplit {
 struct ReplicaSpread {
   int nodes = 1;     ///< N, at least 1.
   int replicas = 1;  ///< K, at least `nodes`.
+
+  friend bool operator==(const ReplicaSpread&, const ReplicaSpread&) = default;
 };
 
 /// Splits `total_batch` over `replicas`: as few accumulation steps as the limits allow, but one at
