@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "core/base/bytes.hpp"
 #include "core/base/invariant.hpp"
@@ -37,8 +38,13 @@ std::int32_t sum_of_bytes(std::uint64_t word) {
   return static_cast<std::int32_t>((pairs * 0x0001000100010001) >> 48);
 }
 
+/// The highest bit of every byte that is not zero.
+std::uint64_t nonzero_marks(std::uint64_t word) {
+  return (((word & kSevenBits) + kSevenBits) | word) & ~kSevenBits;
+}
+
 std::int32_t nonzero_bytes(std::uint64_t word) {
-  return std::popcount((((word & kSevenBits) + kSevenBits) | word) & ~kSevenBits);
+  return static_cast<std::int32_t>(((nonzero_marks(word) >> 7) * 0x0101010101010101) >> 56);
 }
 
 /// One member of a generation. Cells are rows of whole words.
@@ -51,6 +57,14 @@ struct Member {
   double speedups = 0;
   std::uint32_t front = 0;
   double crowding = 0;
+};
+
+/// What members are ranked by.
+struct MemberRank {
+  double fitness = 0;
+  double utility = 0;
+  std::uint64_t hash = 0;
+  std::uint32_t member = 0;  ///< Of the pool.
 };
 
 /// Devices in use on every node, two bytes each.
@@ -71,6 +85,31 @@ class NodeUse {
 
  private:
   std::vector<std::uint64_t> lanes_;
+};
+
+/// The rows that have replicas on each node, in order.
+class NodeRows {
+ public:
+  NodeRows(std::size_t nodes, std::size_t rows) : rows_(rows), counts_(nodes), all_(nodes * rows) {}
+
+  void clear() { std::fill(counts_.begin(), counts_.end(), 0u); }
+
+  /// `replicas` of a row on eight nodes from `8 word` on.
+  void add(std::size_t word, std::uint64_t replicas, std::size_t row) {
+    for (std::uint64_t marks = nonzero_marks(replicas); marks != 0; marks &= marks - 1) {
+      const std::size_t node = word * kWord + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+      all_[node * rows_ + counts_[node]++] = static_cast<std::uint32_t>(row);
+    }
+  }
+
+  std::span<const std::uint32_t> at(std::size_t node) const {
+    return std::span(all_).subspan(node * rows_, counts_[node]);
+  }
+
+ private:
+  std::size_t rows_;
+  std::vector<std::uint32_t> counts_;  ///< [node]
+  std::vector<std::uint32_t> all_;     ///< Of each node room for every row.
 };
 
 /// What a row is worth in the sum that the fitness is, by its size.
@@ -148,10 +187,12 @@ class Search {
   std::vector<std::uint64_t> known_;  ///< Hashes of the members, those of the parents sorted.
 
   NodeUse use_;
-  std::vector<std::uint8_t> owned_;      ///< Scratch, by node: a distributed row is there.
-  std::vector<std::uint32_t> order_;     ///< Scratch: nodes in random order.
-  std::vector<std::uint32_t> on_node_;   ///< Scratch: rows.
+  NodeRows on_nodes_;
+  std::vector<std::uint64_t> owned_;  ///< Scratch, by word: bytes of nodes with a distributed row.
+  std::vector<std::uint64_t> used_;   ///< Scratch, by word: bytes of nodes with replicas.
+  std::vector<std::uint32_t> order_;  ///< Scratch: nodes in random order.
   std::vector<std::uint32_t> by_front_;  ///< Scratch.
+  std::vector<MemberRank> ranks_;        ///< Scratch.
 };
 
 Search::Search(const SearchProblem& problem,
@@ -169,7 +210,9 @@ Search::Search(const SearchProblem& problem,
       scale_(static_cast<double>(nodes_) / static_cast<double>(problem.devices_in_all())),
       current_(padded(problem.current)),
       worths_(rows_),
-      owned_(nodes_),
+      on_nodes_(words_ * kWord, rows_),
+      owned_(words_),
+      used_(words_),
       order_(nodes_) {}
 
 std::vector<std::uint8_t> Search::padded(const AllocationMatrix& matrix) const {
@@ -227,12 +270,9 @@ void Search::mutate(Member& member) {
 /// Each row grows on the node with a probability of one over their number, and each that is there
 /// already with one over the number of those.
 void Search::mutate_node(Member& member, std::size_t node) {
-  on_node_.clear();
-  for (std::size_t row = 0; row < rows_; ++row)
-    if (member.cells[row * stride_ + node] != 0)
-      on_node_.push_back(static_cast<std::uint32_t>(row));
-  for (const std::uint32_t row : on_node_)
-    if (random_.below(on_node_.size()) == 0) grow_cell(member, row, node);
+  const std::span<const std::uint32_t> there = on_nodes_.at(node);
+  for (const std::uint32_t row : there)
+    if (random_.below(there.size()) == 0) grow_cell(member, row, node);
   // As many rows as a Poisson variable of mean 1 says, the limit of the binomial one.
   constexpr std::uint64_t at_most[] = {24109, 48219, 60273, 64291, 65296};
   const std::uint64_t drawn = random_.bits() & 0xffff;
@@ -253,11 +293,16 @@ void Search::grow_cell(Member& member, std::size_t row, std::size_t node) {
 
 void Search::count_use(const Member& member) {
   use_.clear(words_);
+  on_nodes_.clear();
   const std::uint8_t* cells = member.cells.data();
   for (std::size_t row = 0; row < rows_; ++row) {
     const auto each = static_cast<std::uint64_t>(problem_.rows[row].devices_each);
-    for (std::size_t word = 0; word < words_; ++word, cells += kWord)
-      use_.add(word, word_at(cells), each);
+    for (std::size_t word = 0; word < words_; ++word, cells += kWord) {
+      const std::uint64_t replicas = word_at(cells);
+      if (replicas == 0) continue;
+      use_.add(word, replicas, each);
+      on_nodes_.add(word, replicas, row);
+    }
   }
 }
 
@@ -294,16 +339,17 @@ void Search::part_distributed(Member& member) {
   bool first = true;
   for (std::size_t row = 0; row < rows_; ++row) {
     if (member.rows[row].nodes < 2) continue;
-    if (std::exchange(first, false)) std::fill(owned_.begin(), owned_.end(), std::uint8_t{0});
+    if (std::exchange(first, false)) std::fill(owned_.begin(), owned_.end(), std::uint64_t{0});
     std::uint8_t* cells = member.cells.data() + row * stride_;
     bool changed = false;
-    for (std::size_t node = 0; node < nodes_; ++node) {
-      if (cells[node] == 0) continue;
-      if (owned_[node] != 0) {
-        cells[node] = 0;
+    for (std::size_t word = 0; word < words_; ++word, cells += kWord) {
+      const std::uint64_t replicas = word_at(cells);
+      const std::uint64_t there = (nonzero_marks(replicas) >> 7) * 0xff;
+      if ((there & owned_[word]) != 0) {
+        store_little_endian(cells, replicas & ~owned_[word]);
         changed = true;
       }
-      owned_[node] = 1;
+      owned_[word] |= there;
     }
     if (changed) measure_row(member, row);
   }
@@ -325,11 +371,10 @@ void Search::clip_row(Member& member, std::size_t row) {
 /// The first rows keep what they have on the node as far as it goes.
 void Search::clip_node(Member& member, std::size_t node) {
   std::int32_t left = problem_.devices[node];
-  for (std::size_t row = 0; row < rows_; ++row) {
+  for (const std::uint32_t row : on_nodes_.at(node)) {
     std::uint8_t& cell = member.cells[row * stride_ + node];
-    if (cell == 0) continue;
     const std::int32_t each = problem_.rows[row].devices_each;
-    const std::int32_t kept = std::min<std::int32_t>(cell, left / each);
+    const std::int32_t kept = std::min<std::int32_t>(cell, each == 1 ? left : left / each);
     member.rows[row].replicas -= cell - kept;
     if (kept == 0) --member.rows[row].nodes;
     cell = static_cast<std::uint8_t>(kept);
@@ -368,22 +413,27 @@ std::uint64_t hash_of(const std::vector<std::uint8_t>& cells) {
   return hash;
 }
 
-/// `repair` has counted its rows, and its devices in `use_` but for those that it took away.
+/// `repair` has counted its rows.
 void Search::evaluate(Member& member) {
   double sum = 0;
   double speedups = 0;
+  std::fill(used_.begin(), used_.end(), std::uint64_t{0});
+  const std::uint8_t* cells = member.cells.data();
+  const std::uint8_t* current = current_.data();
   for (std::size_t row = 0; row < rows_; ++row) {
+    std::uint64_t differs = 0;
+    for (std::size_t word = 0; word < words_; ++word, cells += kWord, current += kWord) {
+      const std::uint64_t replicas = word_at(cells);
+      differs |= replicas ^ word_at(current);
+      used_[word] |= replicas;
+    }
     const RowWorth::Value& value = worth_of(row, member.rows[row]);
-    const bool moved =
-        std::memcmp(
-            member.cells.data() + row * stride_, current_.data() + row * stride_, stride_) != 0;
-    sum += moved ? value.moved : value.worth;
+    sum += differs != 0 ? value.moved : value.worth;
     speedups += value.speedup;
   }
-  count_use(member);
   std::int64_t active = 0;
   for (std::size_t node = 0; node < nodes_; ++node)
-    if (use_.at(node) > 0) active += problem_.devices[node];
+    if ((used_[node / kWord] >> (node % kWord * 8) & 0xff) != 0) active += problem_.devices[node];
   // Every power mean grows with this, whichever the power.
   member.fitness = options_.fairness < 0 ? -sum : sum;
   member.speedups = speedups;
@@ -444,26 +494,30 @@ void Search::breed() {
 /// objectives as another of it, and better in one. Members lie by front then, and by descending
 /// fitness within each.
 void Search::rank() {
-  std::sort(members_.begin(), members_.end(), [&](std::uint32_t x, std::uint32_t y) {
-    const Member& a = pool_[x];
-    const Member& b = pool_[y];
+  ranks_.clear();
+  for (const std::uint32_t index : members_) {
+    const Member& member = pool_[index];
+    ranks_.push_back({member.fitness, member.utility, member.hash, index});
+  }
+  std::sort(ranks_.begin(), ranks_.end(), [](const MemberRank& a, const MemberRank& b) {
     if (a.fitness != b.fitness) return a.fitness > b.fitness;
     return a.utility != b.utility ? a.utility > b.utility : a.hash < b.hash;
   });
   // By descending fitness, a front takes members of ascending utility; each member goes to the
   // first front that can take it, and what fronts took last descends from front to front.
-  std::vector<const Member*> last;
-  for (const std::uint32_t index : members_) {
-    Member& member = pool_[index];
-    const auto found = std::partition_point(last.begin(), last.end(), [&](const Member* l) {
-      return !(member.utility > l->utility ||
-               (member.utility == l->utility && member.fitness == l->fitness));
+  std::vector<const MemberRank*> last;
+  for (std::size_t place = 0; place < ranks_.size(); ++place) {
+    const MemberRank& rank = ranks_[place];
+    members_[place] = rank.member;
+    const auto found = std::partition_point(last.begin(), last.end(), [&](const MemberRank* l) {
+      return !(rank.utility > l->utility ||
+               (rank.utility == l->utility && rank.fitness == l->fitness));
     });
-    member.front = static_cast<std::uint32_t>(found - last.begin());
+    pool_[rank.member].front = static_cast<std::uint32_t>(found - last.begin());
     if (found == last.end())
-      last.push_back(&member);
+      last.push_back(&rank);
     else
-      *found = &member;
+      *found = &rank;
   }
   // Sorted by counting: the order within a front stays.
   std::vector<std::uint32_t> starts(last.size() + 1, 0);
