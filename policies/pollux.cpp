@@ -55,7 +55,8 @@ class Pollux::ModelSpeedups final : public Speedups {
         continue;
       }
       if (std::exchange(model.stale, false))
-        model.table = GoodputTable(model.profile.parameters(), model.stats, model.limits);
+        model.table = GoodputTable(model.profile.parameters(), model.limits);
+      model.table.set_stats(model.stats);
       const std::int64_t nodes =
           (static_cast<std::int64_t>(problem.nodes()) * each + devices - 1) / devices;
       const double base =
@@ -99,7 +100,7 @@ void Pollux::learn_from(const ClusterView& view, const JobView& job, Model& mode
   const GoodputReport report =
       read_report(view.profilings(row.id), row, static_cast<int>(job.nodes.size()));
   if (report.observed && model.profile.add(*report.observed)) model.stale = true;
-  if (report.stats != model.stats || report.limits != model.limits) model.stale = true;
+  if (report.limits != model.limits) model.stale = true;
   model.stats = report.stats;
   model.limits = report.limits;
 }

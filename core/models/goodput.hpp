@@ -10,6 +10,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace orrery {
 
@@ -98,6 +100,12 @@ class GoodputModel {
     BatchSplit split;
   };
 
+  /// A batch that is computed in this way, and its examples per second.
+  struct TimedSplit {
+    BatchSplit split;
+    double throughput = 0;
+  };
+
   /// Examples per second.
   double throughput(ReplicaSpread spread, BatchSplit split) const;
 
@@ -106,9 +114,17 @@ class GoodputModel {
 
   double goodput(ReplicaSpread spread, BatchSplit split) const;
 
-  /// The best of 50 total batches in geometric steps between the smallest and the largest that
-  /// `spread` allows; the first of equal ones. Nothing where no batch fits.
-  std::optional<Choice> best_split(ReplicaSpread spread) const;
+  /// 50 total batches in geometric steps between the smallest and the largest that `spread` allows,
+  /// less those that do not fit. No gradient statistics have a part in this.
+  std::vector<TimedSplit> timed_splits(ReplicaSpread spread) const;
+
+  /// The best of these splits for `spread`; the first of equal ones, nothing where there is none.
+  std::optional<Choice> best_of(std::span<const TimedSplit> splits, ReplicaSpread spread) const;
+
+  /// The best of `timed_splits`. Nothing where no batch fits.
+  std::optional<Choice> best_split(ReplicaSpread spread) const {
+    return best_of(timed_splits(spread), spread);
+  }
 
  private:
   ThroughputParameters parameters_;

@@ -14,21 +14,29 @@ class GoodputTable {
  public:
   GoodputTable() = default;
 
-  GoodputTable(const ThroughputParameters& parameters,
-               const GradientStats& stats,
-               const BatchLimits& limits);
+  GoodputTable(const ThroughputParameters& parameters, const BatchLimits& limits)
+      : parameters_(parameters), limits_(limits) {}
+
+  /// Gradients change far more often than speeds: what is known of these stays.
+  void set_stats(const GradientStats& stats);
 
   /// Examples of initial-batch worth per second; `spread.replicas` at least 1. Where no batch is
   /// small enough for so many replicas, the one of the smallest batch per replica.
   double at(ReplicaSpread spread);
 
  private:
-  double best(ReplicaSpread spread) const;
+  struct Entry {
+    std::vector<GoodputModel::TimedSplit> splits;
+    bool is_timed = false;  ///< `splits` are those of the parameters.
+    double goodput = -1;    ///< Below 0: not computed for these gradients.
+  };
+
+  double best(ReplicaSpread spread, Entry& entry) const;
 
   ThroughputParameters parameters_;
   BatchLimits limits_;
   GradientStats stats_;
-  std::array<std::vector<double>, 2> known_;  ///< [several nodes][replicas]; below 0: not yet.
+  std::array<std::vector<Entry>, 2> known_;  ///< [several nodes][replicas]
 };
 
 }  // namespace orrery
