@@ -14,26 +14,28 @@ namespace {
 
 // Of one node: a cell of the search is a byte.
 constexpr std::int32_t kReplicasOnNodeMax = 255;
-
-/// Whether the search can size the job: one role, of whole devices, wherever it fits.
-bool is_of_search(const ClusterView& view, const JobView& job) {
-  return job.row.preemptible && job.spec.roles.size() == 1 && job.row.demand.devices > 0 &&
-         job.row.demand.share.is_whole() && !view.is_seated(job.row.id);
-}
-
-/// Replicas of a job that the search does not size.
-std::int32_t gang_size(const JobView& job) {
-  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
-}
-
-/// Whether a grant cannot name all nodes of the job.
-bool is_placed_in_parts(const ClusterView& view, JobId id) {
-  return view.job(id).spec.roles.size() > 1 || view.is_seated(id);
-}
+// Cycles between two searches where nothing changes, at most.
+constexpr std::int64_t kPauseMax = 64;
 
 /// How often the job was started anew after its first start, for whatever reason.
 double restarts_of(const JobRow& row) {
   return row.generation.value > 0 ? static_cast<double>(row.generation.value - 1) : 0;
+}
+
+/// What a search depends on, but for models and the age of the jobs.
+Digest digest_of(const std::vector<JobId>& rows, const SearchProblem& problem) {
+  Digester digester;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const SearchRow& each = problem.rows[row];
+    digester.update(std::uint64_t{rows[row].value});
+    for (const std::int32_t part : {each.replicas_min, each.replicas_max, each.devices_each})
+      digester.update(static_cast<std::uint64_t>(part));
+    digester.update(std::as_bytes(std::span(each.room)));
+  }
+  for (const std::int32_t devices : problem.devices)
+    digester.update(static_cast<std::uint64_t>(devices));
+  digester.update(std::as_bytes(std::span(problem.current)));
+  return digester.finish();
 }
 
 }  // namespace
@@ -49,11 +51,12 @@ class Pollux::ModelSpeedups final : public Speedups {
       const std::int64_t each = problem.rows[row].devices_each;
       const std::int64_t parts = each * static_cast<std::int64_t>(rows.size());
       const std::int64_t fair = (devices + parts - 1) / parts;
-      Model& model = models.at(rows[row]);
-      if (model.profile.empty()) {
+      const auto known = models.find(rows[row]);
+      if (known == models.end() || known->second.profile.empty()) {
         rows_.push_back({nullptr, static_cast<double>(fair)});
         continue;
       }
+      Model& model = known->second;
       if (std::exchange(model.stale, false))
         model.table = GoodputTable(model.profile.parameters(), model.limits);
       model.table.set_stats(model.stats);
@@ -89,44 +92,50 @@ Triggers Pollux::triggers() const {
       .submission = false, .completion = false, .capacity = false, .period = parameters_.period};
 }
 
-Plan Pollux::allocate(const JobView& /*job*/, const ClusterView& /*view*/) { return {}; }
+Plan Pollux::allocate(const JobView& /*job*/, const ClusterView& view) {
+  jobs_.absorb(view);
+  return {};
+}
 
 // --- models ---
 
-void Pollux::learn_from(const ClusterView& view, const JobView& job, Model& model) {
+/// Whether the model is another one now.
+bool Pollux::learn_from(const ClusterView& view, const JobView& job, Model& model) {
   const JobRow& row = job.row;
-  if (!row.holds || row.phase != JobPhase::Running) return;
   model.replicas_most = std::max(model.replicas_most, row.replicas);
   const GoodputReport report =
       read_report(view.profilings(row.id), row, static_cast<int>(job.nodes.size()));
-  if (report.observed && model.profile.add(*report.observed)) model.stale = true;
-  if (report.limits != model.limits) model.stale = true;
+  bool learned = report.observed && model.profile.add(*report.observed);
+  learned |= report.limits != model.limits;
+  model.stale |= learned;
+  learned |= report.stats != model.stats;
   model.stats = report.stats;
   model.limits = report.limits;
+  return learned;
 }
 
-void Pollux::learn(const ClusterView& view, const std::vector<JobId>& jobs) {
+/// Whether any model is another one now.
+bool Pollux::learn(const ClusterView& view) {
   std::erase_if(models_, [&](const auto& entry) { return !view.is_live(entry.first); });
-  for (const JobId id : jobs) {
-    const JobView job = view.job(id);
-    if (is_of_search(view, job)) learn_from(view, job, models_[id]);
-  }
+  bool learned = false;
+  for (const JobId id : view.holding())
+    if (view.row(id).phase == JobPhase::Running && jobs_.sized().contains(id))
+      learned |= learn_from(view, view.job(id), models_[id]);
+  return learned;
 }
 
 // --- the search's problem ---
 
-std::vector<JobId> Pollux::rows_in_order(const ClusterView& view,
-                                         const std::vector<JobId>& jobs) const {
+std::vector<JobId> Pollux::rows_in_order(const ClusterView& view) const {
   std::vector<JobId> rows;
-  for (const JobId id : jobs) {
-    const JobView job = view.job(id);
-    if (!is_of_search(view, job)) continue;
+  for (const JobId id : jobs_.sized()) {
+    const JobRow& row = view.row(id);
     const bool may_start =
-        !job.row.holds && view.quota_allows(id, job.row.min_replicas * job.row.demand.devices);
-    if (may_start || may_be_taken_from(job.row)) rows.push_back(id);
+        waits(row) && view.quota_allows(id, row.min_replicas * row.demand.devices);
+    if (may_start || may_be_taken_from(row)) rows.push_back(id);
   }
   const Instant now = view.now();
-  std::stable_sort(rows.begin(), rows.end(), [&](JobId a, JobId b) {
+  std::sort(rows.begin(), rows.end(), [&](JobId a, JobId b) {
     const JobRow& x = view.row(a);
     const JobRow& y = view.row(b);
     if (x.priority != y.priority) return x.priority > y.priority;
@@ -134,7 +143,8 @@ std::vector<JobId> Pollux::rows_in_order(const ClusterView& view,
     const std::int64_t other = y.attained_device_us(now);
     return had != other ? had < other : a < b;
   });
-  // Each takes a device at least: no more could start, and the search has not more to weigh.
+  // Each takes a device at least: no more could start, and the search has not more to weigh. Their
+  // minima are not added up: a wide job that fits nowhere would keep the others out.
   std::int64_t may_start = view.devices_usable();
   std::erase_if(rows, [&](JobId id) { return !view.row(id).holds && --may_start < 0; });
   return rows;
@@ -142,14 +152,17 @@ std::vector<JobId> Pollux::rows_in_order(const ClusterView& view,
 
 SearchRow Pollux::row_for(const ClusterView& view, const JobView& job) const {
   const JobRow& row = job.row;
-  const Model& model = models_.at(row.id);
   SearchRow out;
   out.replicas_min = row.min_replicas;
   out.devices_each = row.demand.devices;
-  std::int32_t most = 2 * std::max(model.replicas_most, model.profile.replicas_most());
-  if (!model.profile.empty())
-    most = std::min(most, model.limits.total_max / model.limits.atomic_min);
-  out.replicas_max = std::clamp(std::max(most, 1), row.min_replicas, row.max_replicas);
+  std::int32_t most = 1;
+  if (const auto known = models_.find(row.id); known != models_.end()) {
+    const Model& model = known->second;
+    most = std::max(most, 2 * std::max(model.replicas_most, model.profile.replicas_most()));
+    if (!model.profile.empty())
+      most = std::min(most, model.limits.total_max / model.limits.atomic_min);
+  }
+  out.replicas_max = std::clamp(most, row.min_replicas, row.max_replicas);
   const auto allowed = [&](std::int32_t replicas) {
     return view.quota_allows(row.id, replicas * row.demand.devices + row.rest_devices);
   };
@@ -212,82 +225,22 @@ std::vector<AllocationMatrix> Pollux::remembered(const std::vector<JobId>& rows,
   return states;
 }
 
+/// Whether to search now; notes the search, or its pause.
+bool Pollux::may_find_more(const std::vector<JobId>& rows,
+                           const SearchProblem& problem,
+                           bool learned) {
+  const Digest digest = digest_of(rows, problem);
+  if (learned || pace_.moved || digest != pace_.problem) {
+    pace_ = {.problem = digest};
+    return true;
+  }
+  if (++pace_.passed < pace_.pause) return false;
+  pace_.pause = std::min(2 * pace_.pause, kPauseMax);
+  pace_.passed = 0;
+  return true;
+}
+
 // --- the plan ---
-
-/// The gangs that the search does not size and that fit beside the minimum of the jobs before them,
-/// each at its rigid size.
-std::vector<JobId> Pollux::gangs_to_start(const ClusterView& view, const std::vector<JobId>& jobs) {
-  trial_.sync(view.capacity());
-  give_back_all(view, jobs);
-  std::vector<JobId> gangs;
-  for (const JobId id : jobs) {
-    const JobView job = view.job(id);
-    const bool searched = is_of_search(view, job);
-    if (job.row.holds && !(searched && may_be_taken_from(job.row))) continue;
-    const std::int32_t replicas = searched ? job.row.min_replicas : gang_size(job);
-    if (!view.quota_allows(id, replicas * job.row.demand.devices + job.row.rest_devices)) continue;
-    if (try_start(view, job, replicas, trial_) && !searched) gangs.push_back(id);
-  }
-  return gangs;
-}
-
-/// All that the search may share out anew is free on the trial.
-void Pollux::give_back_all(const ClusterView& view, const std::vector<JobId>& jobs) {
-  for (const JobId id : jobs) {
-    const JobView job = view.job(id);
-    if (is_of_search(view, job) && may_be_taken_from(job.row)) give_back(view, job, trial_);
-  }
-}
-
-/// Starts these gangs, where it can be on what is free, and leaves in the trial what the search may
-/// share.
-void Pollux::start_gangs(const ClusterView& view,
-                         const std::vector<JobId>& jobs,
-                         const std::vector<JobId>& gangs,
-                         Plan& plan) {
-  trial_.sync(view.capacity());
-  bool given_back = false;
-  for (const JobId id : gangs) {
-    const JobView job = view.job(id);
-    std::vector<NodeCount> nodes;
-    bool started = try_start(view, job, gang_size(job), trial_, &nodes);
-    if (!started && !std::exchange(given_back, true)) {
-      give_back_all(view, jobs);
-      started = try_start(view, job, gang_size(job), trial_, &nodes);
-    }
-    if (started) grant_on(id, gang_size(job), nodes, plan);
-  }
-  if (!given_back) give_back_all(view, jobs);
-}
-
-/// Starts these gangs alone: where the placer chooses seats itself, plans of the same cycle that
-/// name nodes would collide with it. Room comes from the jobs of the search that come last in its
-/// order; they wait for the next cycle.
-void Pollux::start_alone(const ClusterView& view,
-                         const std::vector<JobId>& jobs,
-                         const std::vector<JobId>& gangs,
-                         Plan& plan) {
-  std::vector<JobId> victims = rows_in_order(view, jobs);
-  std::erase_if(victims, [&](JobId id) { return !view.row(id).holds; });
-  // Tried in the order in which the plan is carried out: all that is taken back, then each grant.
-  for (std::size_t taken = 0;; ++taken) {
-    plan = {};
-    trial_.sync(view.capacity());
-    for (std::size_t i = 0; i < taken; ++i) {
-      const JobId victim = victims[victims.size() - 1 - i];
-      give_back(view, view.job(victim), trial_);
-      plan.preempt(victim);
-    }
-    bool all = true;
-    for (const JobId id : gangs) {
-      const JobView job = view.job(id);
-      const bool started = try_start(view, job, gang_size(job), trial_);
-      if (started) plan.grant(id, gang_size(job));
-      all = all && started;
-    }
-    if (all || taken == victims.size()) return;
-  }
-}
 
 /// States to start from beside those that are remembered, where a job waits that single steps of
 /// the search hardly start: the waiting jobs at their minimum on what is free, and every job at its
@@ -435,45 +388,61 @@ void Pollux::choose_nodes(const std::vector<JobId>& rows, const SearchProblem& w
   });
 }
 
-Plan Pollux::optimize(const ClusterView& view) {
-  const std::int64_t cycle = view.now().ns / parameters_.period.ns;
-  if (cycle == cycle_) return {};
-  cycle_ = cycle;
-  const std::vector<JobId> jobs = jobs_in_order(view);
-  learn(view, jobs);
-  Plan plan;
-  const std::vector<JobId> gangs = gangs_to_start(view, jobs);
-  if (std::any_of(
-          gangs.begin(), gangs.end(), [&](JobId id) { return is_placed_in_parts(view, id); })) {
-    start_alone(view, jobs, gangs, plan);
-    return plan;
-  }
-  start_gangs(view, jobs, gangs, plan);
-  const std::vector<JobId> rows = rows_in_order(view, jobs);
-  if (rows.empty()) return plan;
+void Pollux::start_alone(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan) {
+  std::vector<JobId> victims = rows_in_order(view);
+  std::erase_if(victims, [&](JobId id) { return !view.row(id).holds; });
+  PolluxJobs::start_alone(view, gangs, victims, trial_, plan);
+}
+
+/// Shares out what the trial has free.
+void Pollux::search(const ClusterView& view, bool learned, Plan& plan) {
+  const std::vector<JobId> rows = rows_in_order(view);
+  if (rows.empty()) return;
   const SearchProblem whole = problem_for(view, rows);
   if (whole.devices_in_all() == 0) {
     // The gangs take all: what runs gives way.
     for (const JobId id : rows)
       if (view.row(id).holds) plan.preempt(id);
-    return plan;
+    return;
   }
+  const std::int32_t all = usable_nodes(whole);
+  // Samples of the utility are taken each cycle.
+  if (!may_find_more(rows, whole, learned || autoscaler_.is_on(all))) return;
   choose_nodes(rows, whole);
   SearchProblem problem;
-  SearchResult found =
-      search_within(rows, whole, nodes_used_ > 0 ? nodes_used_ : usable_nodes(whole), problem);
+  SearchResult found = search_within(rows, whole, nodes_used_ > 0 ? nodes_used_ : all, problem);
   front_rows_ = rows;
   front_nodes_ = problem.nodes();
   front_ = std::move(found.front);
+  pace_.moved = found.best != problem.current;
   propose(view, rows, problem, found.best, plan);
+}
+
+Plan Pollux::optimize(const ClusterView& view) {
+  jobs_.absorb(view);
+  const std::int64_t cycle = view.now().ns / parameters_.period.ns;
+  if (cycle == cycle_) return {};
+  cycle_ = cycle;
+  const bool learned = learn(view);
+  Plan plan;
+  const PolluxJobs::Gangs gangs = jobs_.gangs_to_start(view, trial_);
+  if (gangs.starting.empty() && jobs_.sized().empty()) return plan;
+  const bool in_parts =
+      std::any_of(gangs.starting.begin(), gangs.starting.end(), [&](const auto& gang) {
+        return PolluxJobs::is_placed_in_parts(view, gang.job);
+      });
+  if (in_parts) {
+    start_alone(view, gangs, plan);
+    return plan;
+  }
+  jobs_.start(view, gangs, trial_, plan);
+  search(view, learned, plan);
   return plan;
 }
 
 // --- state ---
 
-void Pollux::save(ByteWriter& out) const {
-  for (const std::uint64_t word : random_.state()) out.u64(word);
-  out.i64(cycle_);
+void Pollux::save_models(ByteWriter& out) const {
   out.varint(models_.size());
   for (const auto& [job, model] : models_) {
     out.u32(job.value);
@@ -493,6 +462,12 @@ void Pollux::save(ByteWriter& out) const {
                             model.limits.atomic_max})
       out.varint(static_cast<std::uint64_t>(limit));
   }
+}
+
+void Pollux::save(ByteWriter& out) const {
+  for (const std::uint64_t word : random_.state()) out.u64(word);
+  out.i64(cycle_);
+  save_models(out);
   out.varint(front_rows_.size());
   for (const JobId job : front_rows_) out.u32(job.value);
   out.varint(front_nodes_);
@@ -500,6 +475,11 @@ void Pollux::save(ByteWriter& out) const {
   for (const AllocationMatrix& state : front_) out.raw(std::as_bytes(std::span(state)));
   out.varint(static_cast<std::uint64_t>(nodes_used_));
   autoscaler_.save(out);
+  out.u64(pace_.problem.high);
+  out.u64(pace_.problem.low);
+  out.boolean(pace_.moved);
+  out.i64(pace_.pause);
+  out.i64(pace_.passed);
 }
 
 void Pollux::load_model(ByteReader& in) {
@@ -542,6 +522,11 @@ void Pollux::load(ByteReader& in) {
   }
   nodes_used_ = static_cast<std::int32_t>(in.varint());
   autoscaler_.load(in);
+  pace_.problem.high = in.u64();
+  pace_.problem.low = in.u64();
+  pace_.moved = in.boolean();
+  pace_.pause = in.i64();
+  pace_.passed = in.i64();
   if (!in.ok()) front_.clear();
 }
 

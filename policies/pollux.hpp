@@ -6,11 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/digest.hpp"
 #include "core/base/random.hpp"
 #include "core/models/goodput_table.hpp"
 #include "core/models/throughput_profile.hpp"
 #include "core/plan/policy.hpp"
 #include "policies/pollux_autoscale.hpp"
+#include "policies/pollux_jobs.hpp"
 #include "policies/pollux_search.hpp"
 
 namespace orrery::policies {
@@ -35,9 +37,12 @@ struct PolluxParameters {
 /// asks for; the others are left without jobs, for whoever runs the cluster to take away.
 ///
 /// (Qiao et al., OSDI 2021, and its artifact.) Priorities come before attained service where two
-/// jobs collide. Fixed jobs, and those that the search has no numbers for (several roles, parts of
-/// devices, seats), start at their rigid size where that fits beside the minimum of the older
-/// jobs, and then keep what they hold.
+/// jobs collide. Jobs whose size is no choice, and those that the search has no numbers for
+/// (several roles, parts of devices, seats), start at their rigid size where that fits beside the
+/// minimum of the older jobs, and then keep what they hold: see `PolluxJobs`.
+///
+/// A search that moved nothing is not repeated at once while nothing changes but time: the next
+/// ones come after 2, 4, 8, ... cycles.
 class Pollux : public Policy {
  public:
   Pollux(const PolluxParameters& parameters, std::uint64_t seed);
@@ -66,33 +71,35 @@ class Pollux : public Policy {
     GradientStats stats;
     BatchLimits limits;
     GoodputTable table;  ///< Derived from the above.
-    bool stale = true;   ///< The table is.
+    bool stale = true;   ///< The table is, but for its gradients.
+  };
+
+  /// When the last search was, and whether another one may find more.
+  struct Pace {
+    Digest problem;           ///< That was searched, but for the age of its jobs.
+    bool moved = true;        ///< It moved some job.
+    std::int64_t pause = 1;   ///< Cycles until the next search where nothing changes.
+    std::int64_t passed = 0;  ///< Cycles of these.
   };
 
   class ModelSpeedups;
 
-  void learn(const ClusterView& view, const std::vector<JobId>& jobs);
-  void learn_from(const ClusterView& view, const JobView& job, Model& model);
-  std::vector<JobId> gangs_to_start(const ClusterView& view, const std::vector<JobId>& jobs);
-  void give_back_all(const ClusterView& view, const std::vector<JobId>& jobs);
-  void start_gangs(const ClusterView& view,
-                   const std::vector<JobId>& jobs,
-                   const std::vector<JobId>& gangs,
-                   Plan& plan);
-  void start_alone(const ClusterView& view,
-                   const std::vector<JobId>& jobs,
-                   const std::vector<JobId>& gangs,
-                   Plan& plan);
-  std::vector<JobId> rows_in_order(const ClusterView& view, const std::vector<JobId>& jobs) const;
+  bool learn(const ClusterView& view);
+  static bool learn_from(const ClusterView& view, const JobView& job, Model& model);
+  std::vector<JobId> rows_in_order(const ClusterView& view) const;
   SearchProblem problem_for(const ClusterView& view, const std::vector<JobId>& rows) const;
   SearchRow row_for(const ClusterView& view, const JobView& job) const;
+  bool may_find_more(const std::vector<JobId>& rows, const SearchProblem& problem, bool learned);
   std::vector<AllocationMatrix> remembered(const std::vector<JobId>& rows, std::size_t nodes) const;
   static void add_packed(const SearchProblem& problem, std::vector<AllocationMatrix>& starts);
+  void start_alone(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan);
+  void search(const ClusterView& view, bool learned, Plan& plan);
   void propose(const ClusterView& view,
                const std::vector<JobId>& rows,
                const SearchProblem& problem,
                const AllocationMatrix& best,
                Plan& plan);
+  void save_models(ByteWriter& out) const;
   void load_model(ByteReader& in);
 
   SearchResult search_within(const std::vector<JobId>& rows,
@@ -106,13 +113,15 @@ class Pollux : public Policy {
 
   PolluxParameters parameters_;
   Random random_;
-  std::map<JobId, Model> models_;  ///< Of live jobs that the search sizes.
-  std::int64_t cycle_ = -1;        ///< Of the last search.
+  std::map<JobId, Model> models_;  ///< Of live jobs that the search sizes and that have run.
+  std::int64_t cycle_ = -1;        ///< The last one.
+  Pace pace_;
   std::vector<JobId> front_rows_;  ///< Rows of the last search's front.
   std::size_t front_nodes_ = 0;    ///< Its columns.
   std::vector<AllocationMatrix> front_;
   UtilityAutoscaler autoscaler_;
   std::int32_t nodes_used_ = 0;  ///< 0: all.
+  PolluxJobs jobs_;
   CapacityTrial trial_;
 };
 
