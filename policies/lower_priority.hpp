@@ -38,13 +38,18 @@ class LowerPriority {
     return !jobs_.empty() && jobs_.begin()->priority < priority;
   }
 
+  /// Calls `visit(JobId)` for those below this priority, the first to give way first, until it
+  /// answers false.
+  template <class Visit>
+  void for_each_below(std::int32_t priority, Visit&& visit) const {
+    for (const Key& key : jobs_)
+      if (key.priority >= priority || !visit(key.job)) return;
+  }
+
   /// Starts the waiting job on what it may push out.
   GangStarter::Outcome preempt_for(const JobRow& row, GangStarter& gang, Plan& plan) const {
     if (!any_below(row.priority)) return GangStarter::Outcome::NoVictims;
-    const auto victims = [&](auto&& visit) {
-      for (const Key& key : jobs_)
-        if (key.priority >= row.priority || !visit(key.job)) return;
-    };
+    const auto victims = [&](auto&& visit) { for_each_below(row.priority, visit); };
     return gang.start_over(row.id, victims, plan);
   }
 

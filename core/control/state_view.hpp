@@ -37,6 +37,10 @@ class StateView final : public ClusterView {
 
   const JobRow& row(JobId id) const override { return counted().job(id).row; }
 
+  std::span<const ProfilingSeries> profilings(JobId id) const override {
+    return *counted().job(id).profilings;
+  }
+
   bool is_live(JobId id) const override {
     const JobState* job = counted().find(id);
     return job != nullptr && !is_final(job->row.phase);

@@ -84,14 +84,14 @@ double GoodputModel::goodput(ReplicaSpread spread, BatchSplit split) const {
   return throughput(spread, split) * efficiency(split.total(spread.replicas));
 }
 
-std::optional<GoodputModel::Choice> GoodputModel::best_split(ReplicaSpread spread) const {
+std::vector<GoodputModel::TimedSplit> GoodputModel::timed_splits(ReplicaSpread spread) const {
+  std::vector<TimedSplit> splits;
   const int total_min = std::max(limits_.initial_total, limits_.atomic_min * spread.replicas);
-  if (total_min > limits_.total_max) return std::nullopt;
+  if (total_min > limits_.total_max) return splits;
   const double log_min = math::log(static_cast<double>(total_min));
   const double log_step =
       (math::log(static_cast<double>(limits_.total_max)) - log_min) / (kBatchSamples - 1);
-
-  std::optional<Choice> best;
+  splits.reserve(kBatchSamples);
   for (int sample = 0; sample < kBatchSamples; ++sample) {
     double total = math::exp(log_min + log_step * sample);
     // Both ends are whole examples, without the rounding of logarithms.
@@ -101,8 +101,17 @@ std::optional<GoodputModel::Choice> GoodputModel::best_split(ReplicaSpread sprea
     if (split.atomic_batch < limits_.atomic_min || split.atomic_batch > limits_.atomic_max) {
       continue;
     }
-    const double worth = goodput(spread, split);
-    if (!best || worth > best->goodput) best = Choice{worth, split};
+    splits.push_back({split, throughput(spread, split)});
+  }
+  return splits;
+}
+
+std::optional<GoodputModel::Choice> GoodputModel::best_of(std::span<const TimedSplit> splits,
+                                                          ReplicaSpread spread) const {
+  std::optional<Choice> best;
+  for (const TimedSplit& each : splits) {
+    const double worth = each.throughput * efficiency(each.split.total(spread.replicas));
+    if (!best || worth > best->goodput) best = Choice{worth, each.split};
   }
   return best;
 }

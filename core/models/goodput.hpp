@@ -10,6 +10,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace orrery {
 
@@ -28,6 +30,8 @@ struct ThroughputParameters {
 struct GradientStats {
   double sqr = 0;  ///< Squared norm of the gradient.
   double var = 0;  ///< Variance of the gradient.
+
+  friend bool operator==(const GradientStats&, const GradientStats&) = default;
 };
 
 /// Bounds of an application's batch, in examples.
@@ -36,6 +40,8 @@ struct BatchLimits {
   int total_max = 0;      ///< Largest total batch.
   int atomic_min = 0;     ///< Smallest batch per replica and step.
   int atomic_max = 0;     ///< Largest batch per replica and step.
+
+  friend bool operator==(const BatchLimits&, const BatchLimits&) = default;
 };
 
 /// How a total batch is computed: `atomic_batch` per replica and step, after `accumulation_steps`
@@ -54,6 +60,8 @@ struct BatchSplit {
 struct ReplicaSpread {
   int nodes = 1;     ///< N, at least 1.
   int replicas = 1;  ///< K, at least `nodes`.
+
+  friend bool operator==(const ReplicaSpread&, const ReplicaSpread&) = default;
 };
 
 /// Splits `total_batch` over `replicas`: as few accumulation steps as the limits allow, but one at
@@ -92,6 +100,12 @@ class GoodputModel {
     BatchSplit split;
   };
 
+  /// A batch that is computed in this way, and its examples per second.
+  struct TimedSplit {
+    BatchSplit split;
+    double throughput = 0;
+  };
+
   /// Examples per second.
   double throughput(ReplicaSpread spread, BatchSplit split) const;
 
@@ -100,9 +114,17 @@ class GoodputModel {
 
   double goodput(ReplicaSpread spread, BatchSplit split) const;
 
-  /// The best of 50 total batches in geometric steps between the smallest and the largest that
-  /// `spread` allows; the first of equal ones. Nothing where no batch fits.
-  std::optional<Choice> best_split(ReplicaSpread spread) const;
+  /// 50 total batches in geometric steps between the smallest and the largest that `spread` allows,
+  /// less those that do not fit. No gradient statistics have a part in this.
+  std::vector<TimedSplit> timed_splits(ReplicaSpread spread) const;
+
+  /// The best of these splits for `spread`; the first of equal ones, nothing where there is none.
+  std::optional<Choice> best_of(std::span<const TimedSplit> splits, ReplicaSpread spread) const;
+
+  /// The best of `timed_splits`. Nothing where no batch fits.
+  std::optional<Choice> best_split(ReplicaSpread spread) const {
+    return best_of(timed_splits(spread), spread);
+  }
 
  private:
   ThroughputParameters parameters_;

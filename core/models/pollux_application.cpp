@@ -37,18 +37,66 @@ PolluxApplication::PolluxApplication(PolluxTables tables) : tables_(std::move(ta
   invariant(tables_.limits.initial_total >= tables_.runs.front().total_batch &&
                 tables_.limits.total_max <= tables_.runs.back().total_batch,
             "training runs cover the batch limits");
+  for (const auto& [placement, curve] : tables_.placements)
+    if (placement.size() == 1) gpus_profiled_ = std::max(gpus_profiled_, placement.front());
 }
 
 std::optional<StepTime> PolluxApplication::step_time(std::span<const int> gpus_per_node,
                                                      int atomic_batch) const {
   invariant(!gpus_per_node.empty(), "a placement has a node");
-  const auto measured = tables_.placements.find(smallest_rotation(gpus_per_node));
-  if (measured != tables_.placements.end()) return measured->second.at(atomic_batch);
+  const auto exact = tables_.placements.find(smallest_rotation(gpus_per_node));
+  if (exact != tables_.placements.end())
+    if (const auto time = exact->second.at(atomic_batch)) return time;
   const int replicas = std::accumulate(gpus_per_node.begin(), gpus_per_node.end(), 0);
   const int nodes = std::min(static_cast<int>(gpus_per_node.size()), tables_.nodes_profiled_max);
+  if (exact == tables_.placements.end())
+    if (const auto time = over_surface(nodes, replicas, atomic_batch)) return time;
+  return beyond(nodes, replicas, atomic_batch);
+}
+
+std::optional<StepTime> PolluxApplication::over_surface(int nodes,
+                                                        int replicas,
+                                                        int atomic_batch) const {
   return tables_.surface.at({static_cast<double>(nodes),
                              static_cast<double>(replicas),
                              static_cast<double>(atomic_batch)});
+}
+
+/// At the largest batch up to `atomic_batch` that was measured on so many nodes and replicas, with
+/// the computation of all of it.
+std::optional<StepTime> PolluxApplication::nearest_batch(int nodes,
+                                                         int replicas,
+                                                         int atomic_batch) const {
+  const auto one_node = tables_.placements.find({replicas});
+  const auto at = [&](int batch) {
+    if (nodes == 1 && one_node != tables_.placements.end()) return one_node->second.at(batch);
+    return over_surface(nodes, replicas, batch);
+  };
+  if (const auto time = at(atomic_batch)) return time;
+  int reached = tables_.limits.atomic_min;
+  std::optional<StepTime> time = at(reached);
+  if (!time) return std::nullopt;
+  for (int missed = atomic_batch; missed - reached > 1;) {
+    const int middle = reached + (missed - reached) / 2;
+    const auto there = at(middle);
+    (there ? reached : missed) = middle;
+    if (there) time = there;
+  }
+  const double compute_s = time->accumulation_s() * atomic_batch / reached;
+  return StepTime{compute_s + time->sync_s, time->sync_s};
+}
+
+std::optional<StepTime> PolluxApplication::beyond(int nodes, int replicas, int atomic_batch) const {
+  const int most = std::min(replicas, gpus_profiled_ * nodes);
+  if (most < 1) return std::nullopt;
+  std::optional<StepTime> time = nearest_batch(nodes, most, atomic_batch);
+  const int half = std::max(nodes, most / 2);
+  if (!time || most == replicas || half == most) return time;
+  const auto at_half = nearest_batch(nodes, half, atomic_batch);
+  if (!at_half) return time;
+  const double growth = std::max(time->sync_s - at_half->sync_s, 0.0) / (most - half);
+  const double more_s = growth * (replicas - most);
+  return StepTime{time->step_s + more_s, time->sync_s + more_s};
 }
 
 PolluxApplication::Neighbours PolluxApplication::runs_around(int total_batch) const {

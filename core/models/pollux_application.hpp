@@ -33,6 +33,8 @@ struct PolluxTables {
   BatchLimits limits;
   int epochs_max = 0;    ///< A job ends after this many epochs; each run has as many at least.
   int replicas_max = 0;  ///< Most replicas an elastic policy may give; 0 for no own limit.
+  /// Total batch of jobs that would choose their own: 0 lets them.
+  int tuned_batch = 0;
   int nodes_profiled_max = 0;  ///< The surface answers for more nodes as for this many.
   /// Measured placements by GPUs per node in rank order, the smallest rotation of each.
   std::map<std::vector<int>, StepCurve> placements;
@@ -53,9 +55,16 @@ class PolluxApplication {
 
   int epochs_max() const { return tables_.epochs_max; }
 
+  /// The total batch of a job that may choose its own; 0: it chooses.
+  int tuned_batch() const { return tables_.tuned_batch; }
+
   /// Step time of a placement: `gpus_per_node` in rank order, each 1 or more. A measured placement
   /// (any rotation of it) is interpolated over the batch; another over nodes, replicas and batch.
-  /// Nothing where the profile does not reach.
+  ///
+  /// Beyond what was measured: more nodes count as `nodes_profiled_max`; more replicas than were
+  /// measured on so many nodes add synchronisation on the line through the most and half of them;
+  /// a larger batch takes computation in proportion. Nothing where not even the smallest batch was
+  /// measured on so few replicas.
   std::optional<StepTime> step_time(std::span<const int> gpus_per_node, int atomic_batch) const;
 
   /// Statistics during `epoch` (from 0), linear between the profiled batches around `total_batch`,
@@ -84,6 +93,10 @@ class PolluxApplication {
                                               int gpus_per_node) const;
 
  private:
+  std::optional<StepTime> over_surface(int nodes, int replicas, int atomic_batch) const;
+  std::optional<StepTime> nearest_batch(int nodes, int replicas, int atomic_batch) const;
+  std::optional<StepTime> beyond(int nodes, int replicas, int atomic_batch) const;
+
   struct Neighbours {
     const TrainingRun& lower;
     const TrainingRun& upper;
@@ -92,6 +105,7 @@ class PolluxApplication {
   Neighbours runs_around(int total_batch) const;
 
   PolluxTables tables_;
+  int gpus_profiled_ = 0;  ///< Most replicas that were measured on one node.
 };
 
 /// Applications by name.

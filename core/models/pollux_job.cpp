@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/base/invariant.hpp"
 
@@ -28,9 +29,30 @@ PolluxJob::PolluxJob(const PolluxApplication& application, int total_batch, Inst
       total_batch_(total_batch),
       now_(now),
       epoch_end_(application.progress_after(1)) {
-  invariant(total_batch >= application.limits().initial_total &&
-                total_batch <= application.limits().total_max,
+  invariant(is_tuned() || (total_batch >= application.limits().initial_total &&
+                           total_batch <= application.limits().total_max),
             "a job's batch lies within its application's limits");
+}
+
+/// How the job computes its batch on so many replicas; nothing where they are too many for it.
+std::optional<BatchSplit> PolluxJob::split_for(ReplicaSpread spread) const {
+  const BatchLimits& limits = application_->limits();
+  BatchSplit split;
+  if (!is_tuned()) {
+    split = split_given_batch(total_batch_, spread.replicas, limits);
+  } else if (profile_.empty()) {
+    const int smallest = std::max(limits.initial_total, limits.atomic_min * spread.replicas);
+    split = split_given_batch(smallest, spread.replicas, limits);
+  } else {
+    const GoodputModel model(profile_.parameters(), report_->stats, limits);
+    const auto best = model.best_split(spread);
+    if (!best) return std::nullopt;
+    split = best->split;
+    const int parts = spread.replicas * (split.accumulation_steps + 1);
+    split.atomic_batch = std::min(split.atomic_batch, limits.total_max / parts);
+  }
+  if (split.total(spread.replicas) < limits.initial_total) return std::nullopt;
+  return split;
 }
 
 bool PolluxJob::reallocate(std::span<const int> gpus_per_node) {
@@ -40,22 +62,55 @@ bool PolluxJob::reallocate(std::span<const int> gpus_per_node) {
     return true;
   }
   const int replicas = std::accumulate(gpus_per_node.begin(), gpus_per_node.end(), 0);
-  const BatchSplit split = split_given_batch(total_batch_, replicas, application_->limits());
-  const std::optional<StepTime> time = application_->step_time(gpus_per_node, split.atomic_batch);
-  if (!time || split.total(replicas) < application_->limits().initial_total) return false;
+  const auto split = split_for({static_cast<int>(gpus_per_node.size()), replicas});
+  if (!split) return false;
+  const std::optional<StepTime> time = application_->step_time(gpus_per_node, split->atomic_batch);
+  if (!time) return false;
   placement_.assign(gpus_per_node.begin(), gpus_per_node.end());
   replicas_ = replicas;
-  split_ = split;
-  iteration_s_ = time->iteration_s(split.accumulation_steps);
+  split_ = *split;
+  time_ = *time;
   rescale_left_ = kRescaleDelay;
+  measured_here_ = false;
   if (!completed_at_) update_rate();
   return true;
+}
+
+/// Notes what the workers see at the present placement, batch and epoch.
+void PolluxJob::measure() {
+  const ReplicaSpread spread{static_cast<int>(placement_.size()), replicas_};
+  report_ = TrainingReport{
+      {spread, split_.atomic_batch, time_.accumulation_s(), time_.step_s},
+      split_,
+      application_->gradient_stats(split_.total(replicas_), epoch_),
+  };
+  // What is the same as at the placement before is news all the same.
+  if (!std::exchange(measured_here_, true)) taken_.reset();
+  if (is_tuned()) profile_.add(report_->observed);
+}
+
+std::optional<TrainingReport> PolluxJob::take_report() {
+  if (!measured_here_ || taken_ == report_) return std::nullopt;
+  taken_ = report_;
+  return report_;
+}
+
+/// The batch that is best by what was measured last.
+void PolluxJob::retune() {
+  if (!is_tuned()) return;
+  const auto split = split_for({static_cast<int>(placement_.size()), replicas_});
+  if (!split || *split == split_) return;
+  const auto time = application_->step_time(placement_, split->atomic_batch);
+  if (!time) return;
+  split_ = *split;
+  time_ = *time;
 }
 
 void PolluxJob::update_rate() {
   const int batch = split_.total(replicas_);
   const double scale = static_cast<double>(batch) / application_->limits().initial_total;
-  rate_ = statistical_gain(application_->gradient_stats(batch, epoch_), scale) / iteration_s_;
+  rate_ = statistical_gain(application_->gradient_stats(batch, epoch_), scale) /
+          time_.iteration_s(split_.accumulation_steps);
 }
 
 /// Time with the GPUs held.
@@ -75,11 +130,14 @@ void PolluxJob::step(Duration span) {
   rescale_left_ = rescale_left_ - delay;
   Duration left = span - delay;
   while (left > Duration::zero() && !completed_at_) {
+    measure();
     const double reached = progress_ + rate_ * static_cast<double>(left.ns / kSecond);
     if (reached < epoch_end_) {
       progress_ = reached;
       pass(left);
       left = Duration::zero();
+      retune();
+      update_rate();
       break;
     }
     const Duration crossing = Duration::seconds(round_half_even((epoch_end_ - progress_) / rate_));
@@ -92,6 +150,7 @@ void PolluxJob::step(Duration span) {
       completed_at_ = now_;
     } else {
       epoch_end_ = application_->progress_after(epoch_ + 1);
+      retune();
       update_rate();
     }
   }

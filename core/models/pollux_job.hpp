@@ -9,10 +9,21 @@
 #include "core/base/units.hpp"
 #include "core/models/goodput.hpp"
 #include "core/models/pollux_application.hpp"
+#include "core/models/throughput_profile.hpp"
 
 namespace orrery {
 
-/// A job that trains at a given total batch, in steps of whole seconds.
+/// What the workers of a job measure while it trains.
+struct TrainingReport {
+  ThroughputObservation observed;
+  BatchSplit split;     ///< That it was observed at.
+  GradientStats stats;  ///< At the initial batch.
+
+  friend bool operator==(const TrainingReport&, const TrainingReport&) = default;
+};
+
+/// A job that trains at a given total batch, or at the one that it finds best, in steps of whole
+/// seconds.
 ///
 /// The rules, as far as they decide completion times:
 /// * every change of placement costs `kRescaleDelay` with the GPUs held, before any progress;
@@ -20,12 +31,19 @@ namespace orrery {
 ///   measured run needed, and the crossing is rounded to a whole second, halves to the even one;
 /// * a crossing that rounds *back* to the start of a step still belongs to that step, so a policy
 ///   that runs between two steps sees the job unfinished before it;
-/// * the job is complete when `epochs_max` epochs are.
+/// * the job is complete when `epochs_max` epochs are;
+/// * a job that chooses its batch fits a throughput model to what it has measured itself, and takes
+///   the batch of the best goodput anew after every epoch, step and change of placement; before it
+///   has measured anything, the smallest batch.
 class PolluxJob {
  public:
   static constexpr Duration kRescaleDelay = Duration::seconds(30);
 
-  /// A job without GPUs at `now`. `application` outlives it; `total_batch` lies within its limits.
+  /// The `total_batch` of a job that chooses its batch itself.
+  static constexpr int kTuned = 0;
+
+  /// A job without GPUs at `now`. `application` outlives it; `total_batch` lies within its limits,
+  /// or is `kTuned`.
   PolluxJob(const PolluxApplication& application, int total_batch, Instant now);
 
   /// Moves the job to `gpus_per_node` (in rank order; empty: all taken away) and starts the delay.
@@ -58,12 +76,22 @@ class PolluxJob {
   /// Progress per second in the running epoch; 0 without GPUs or when complete.
   double rate() const { return completed_at_ || replicas_ == 0 ? 0 : rate_; }
 
+  /// As given; `kTuned` where the job chooses.
   int total_batch() const { return total_batch_; }
+
+  /// What was measured last; nothing where it was asked for already since the last change of it or
+  /// of the placement.
+  std::optional<TrainingReport> take_report();
 
   const PolluxApplication& application() const { return *application_; }
 
  private:
+  bool is_tuned() const { return total_batch_ == kTuned; }
+
   void pass(Duration span);
+  std::optional<BatchSplit> split_for(ReplicaSpread spread) const;
+  void measure();
+  void retune();
   void update_rate();
 
   const PolluxApplication* application_;
@@ -72,7 +100,7 @@ class PolluxJob {
   std::vector<int> placement_;
   int replicas_ = 0;
   BatchSplit split_;
-  double iteration_s_ = 0;  ///< Seconds of one iteration at the current placement and split.
+  StepTime time_;  ///< At the current placement and split.
   double rate_ = 0;
   int epoch_ = 0;
   double progress_ = 0;
@@ -80,6 +108,10 @@ class PolluxJob {
   Duration rescale_left_;
   std::int64_t attained_gpu_seconds_ = 0;
   std::optional<Instant> completed_at_;
+  std::optional<TrainingReport> report_;  ///< The last one; nothing before the first progress.
+  std::optional<TrainingReport> taken_;
+  bool measured_here_ = false;  ///< The report is of the present placement.
+  ThroughputProfile profile_;   ///< Of a job that chooses its batch.
 };
 
 }  // namespace orrery

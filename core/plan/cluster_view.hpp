@@ -9,6 +9,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/free_index.hpp"
+#include "core/job/profiling.hpp"
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
 #include "core/job/wait_queue.hpp"
@@ -47,6 +48,9 @@ class ClusterView {
 
   /// The hot row alone: cheaper than `job`.
   virtual const JobRow& row(JobId id) const = 0;
+
+  /// What the job's workers have measured; samples of earlier generations may be among them.
+  virtual std::span<const ProfilingSeries> profilings(JobId) const { return {}; }
 
   /// Whether the job exists and is neither finished nor retired.
   virtual bool is_live(JobId id) const = 0;

@@ -34,6 +34,9 @@ class Policy {
   /// it.
   virtual bool sizes_jobs() const { return false; }
 
+  /// Whether its plans assume that jobs which can choose their batch do so.
+  virtual bool tunes_batches() const { return false; }
+
   /// The placer that the policy was made with, for settings that name none; empty: the initial one.
   virtual std::string_view usual_placer() const { return {}; }
 

@@ -12,6 +12,7 @@
 #include "core/base/units.hpp"
 #include "core/cluster/node_count.hpp"
 #include "core/cluster/seat.hpp"
+#include "core/job/profiling.hpp"
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
 #include "core/record/event.hpp"
@@ -118,40 +119,6 @@ struct WorkerFailure {
     v.field("exit_code", self.exit_code);
     v.field("sentence", self.sentence);
     v.field("last_lines", self.last_lines);
-  }
-};
-
-/// One measured value.
-struct ProfilingSample {
-  Instant at;
-  Generation generation;
-  Rank rank;
-  double value = 0;
-
-  friend bool operator==(const ProfilingSample&, const ProfilingSample&) = default;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& v) {
-    v.field("at", self.at);
-    v.field("generation", self.generation);
-    v.field("rank", self.rank);
-    v.field("value", self.value);
-  }
-};
-
-/// The bounded history of one key, oldest first.
-struct ProfilingSeries {
-  static constexpr std::size_t kSamplesMax = 16;  ///< Or one per worker where those are more.
-
-  std::string key;
-  std::vector<ProfilingSample> samples;
-
-  friend bool operator==(const ProfilingSeries&, const ProfilingSeries&) = default;
-
-  template <class Self, class Visitor>
-  static void fields(Self& self, Visitor& v) {
-    v.field("key", self.key);
-    v.field("samples", self.samples);
   }
 };
 

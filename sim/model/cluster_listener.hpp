@@ -20,7 +20,7 @@ class ClusterListener {
   virtual ~ClusterListener() = default;
 
   /// What reaches the controller without a node's help: submissions, requests of users, profilings
-  /// of a scenario, the answer of the extension that relaunches nodes.
+  /// of a scenario and of Pollux's jobs, the answer of the extension that relaunches nodes.
   virtual void on_outside(EventBody body) = 0;
 
   /// Processes of one job, in order of their start, became ready, ended with `exit_code`, were

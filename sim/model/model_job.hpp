@@ -25,6 +25,7 @@ struct ModelJob {
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
   RarePart<std::optional<Duration>> ready_after;   ///< In place of the world's start time.
   const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
+  bool reports_training = false;  ///< With timing `pollux`: step times and gradients, each tick.
   /// Of work that counts steps: how fast it is on each model of device, by the specification's
   /// profile. Null: as fast on all as `work` says. Outlives the world.
   const DeviceSpeeds* speeds = nullptr;

@@ -40,11 +40,35 @@ void PolluxProgress::release(LiveJob& job) {
   if (!job.pollux->placement().empty()) (void)job.pollux->reallocate({});
 }
 
+// What the workers measure goes out with the first of them, where it has changed.
+void PolluxProgress::report(LiveJob& job) {
+  const std::optional<TrainingReport> report = job.pollux->take_report();
+  if (!report) return;
+  const BatchLimits& limits = job.pollux->application().limits();
+  const ThroughputObservation& observed = report->observed;
+  const int total = report->split.total(observed.spread.replicas);
+  ProfilingChanged measured{job.id, job.generation, Rank{0}, {}};
+  measured.values = {
+      {"step_time_s", observed.step_s},
+      {"compute_time_s", observed.compute_s},
+      {"batch_size", static_cast<double>(total)},
+      {"accum_steps", static_cast<double>(report->split.accumulation_steps)},
+      {"grad_sqr", report->stats.sqr},
+      {"grad_var", report->stats.var},
+      {"batch_size_initial", static_cast<double>(limits.initial_total)},
+      {"batch_size_max", static_cast<double>(limits.total_max)},
+      {"local_batch_min", static_cast<double>(limits.atomic_min)},
+      {"local_batch_max", static_cast<double>(limits.atomic_max)},
+  };
+  cluster_.listener.on_outside(std::move(measured));
+}
+
 std::optional<Instant> PolluxProgress::advance(LiveJob& job) {
   PolluxJob& model = *job.pollux;
   const int epoch = model.epoch();
   model.step(cluster_.now - model.now());
   if (model.completed_at()) return model.completed_at();
+  if (job.job.reports_training) report(job);
   if (model.epoch() == epoch) return std::nullopt;
   ProgressReported progress{job.id, job.generation, model.progress(), model.rate()};
   progress.epoch = model.epoch();

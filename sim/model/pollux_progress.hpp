@@ -33,6 +33,7 @@ class PolluxProgress {
  private:
   void schedule();
   std::optional<Instant> advance(LiveJob& job);
+  void report(LiveJob& job);
 
   ClusterState& cluster_;
   bool scheduled_ = false;

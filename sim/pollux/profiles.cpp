@@ -22,15 +22,16 @@ struct ManualLimits {
   int epochs_max;
   int atomic_max;
   int replicas_max;
+  int tuned_batch;
 };
 
 constexpr ManualLimits kManualLimits[] = {
-    {"bert", 2, 0, 0},
-    {"cifar10", 100, 0, 0},
-    {"imagenet", 90, 0, 0},
-    {"ncf", 10, 0, 1},  // Too short to be worth more than one GPU.
-    {"deepspeech2", 80, 0, 0},
-    {"yolov3", 50, 8, 0},  // More does not fit into a T4 while training.
+    {"bert", 2, 0, 0, 0},
+    {"cifar10", 100, 0, 0, 0},
+    {"imagenet", 90, 0, 0, 0},
+    {"ncf", 10, 0, 1, 32768},  // Too short to be worth more than one GPU, or any tuning.
+    {"deepspeech2", 80, 0, 0, 0},
+    {"yolov3", 50, 8, 0, 0},  // More does not fit into a T4 while training.
 };
 
 // Profiles were measured on 16 nodes.
@@ -40,7 +41,7 @@ ManualLimits manual_limits(std::string_view application) {
   for (const ManualLimits& limits : kManualLimits) {
     if (limits.application == application) return limits;
   }
-  return {application, 0, 0, 0};
+  return {application, 0, 0, 0, 0};
 }
 
 /// (nodes, replicas, batch): one point of the surface.
@@ -241,6 +242,7 @@ void set_limits(const StepTimes& times,
   const int epochs = fewest_epochs(tables.runs);
   tables.epochs_max = manual.epochs_max > 0 ? manual.epochs_max : epochs;
   tables.replicas_max = manual.replicas_max;
+  tables.tuned_batch = std::min(manual.tuned_batch, tables.limits.total_max);
   tables.nodes_profiled_max = kNodesProfiled;
   if (epochs < tables.epochs_max) {
     errors.push_back(Error{.file = folder.string(),

@@ -204,7 +204,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
                                   Policy& policy,
                                   const RunOptions& options,
                                   Fabric* fabric) {
-  const std::unique_ptr<JobSource> source = workload.play(scenario);
+  const std::unique_ptr<JobSource> source = workload.play(scenario, policy.tunes_batches());
   AgentRun run(played, *source, policy, options, fabric);
   std::vector<std::string> unwatched;
   if (auto watcher = link_watcher(scenario, fabric, options, unwatched))

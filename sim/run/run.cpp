@@ -122,7 +122,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   Fabric* fabric = carried_by->get();
   if (scenario.needs_agents() || options.transport != nullptr)
     return run_with_agents(scenario, played, workload, policy, options, fabric);
-  const std::unique_ptr<JobSource> source = workload.play(scenario);
+  const std::unique_ptr<JobSource> source = workload.play(scenario, policy.tunes_batches());
   ModelWorld world(played, *source, fabric);
   std::vector<std::string> unwatched;
   if (auto watcher = link_watcher(scenario, fabric, options, unwatched))

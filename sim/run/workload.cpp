@@ -51,8 +51,9 @@ class PolluxSource final : public JobSource {
  public:
   PolluxSource(const Scenario& scenario,
                const std::vector<PolluxSubmission>& jobs,
-               const PolluxProfiles& profiles)
-      : jobs_(jobs), profiles_(profiles) {
+               const PolluxProfiles& profiles,
+               bool tunes_batches)
+      : jobs_(jobs), profiles_(profiles), tunes_batches_(tunes_batches) {
     for (const NodeGroup& group : scenario.groups) devices_ += group.count * group.devices;
   }
 
@@ -66,25 +67,28 @@ class PolluxSource final : public JobSource {
     if (!label.empty()) out.label = label;
     spec->preemptible = true;
     spec->profile = job.application;
-    spec->batch_size = job.total_batch;
-    spec->rigid_replicas = job.replicas;
+    spec->batch_size = tunes_batches_ ? application.tuned_batch() : job.total_batch;
+    spec->rigid_replicas = tunes_batches_ ? 0 : job.replicas;
     RoleSpec role;
     role.name = "worker";
     role.bundle.devices = 1;
-    role.max_replicas = std::max(
-        job.replicas,
-        static_cast<std::int32_t>(std::min<std::int64_t>(application.replicas_max(job.total_batch),
-                                                         std::max<std::int64_t>(1, devices_))));
+    const int batch = tunes_batches_ ? application.limits().total_max : job.total_batch;
+    const auto most = static_cast<std::int32_t>(std::min<std::int64_t>(
+        application.replicas_max(batch), std::max<std::int64_t>(1, devices_)));
+    // A rigid policy gives what the file says; one that tunes has no use for it.
+    role.max_replicas = tunes_batches_ ? std::max(most, 1) : std::max(job.replicas, most);
     spec->roles = roles_.of(std::move(role));
     out.spec = std::move(spec);
     out.submit = job.submitted_at;
     out.application = &application;
+    out.reports_training = tunes_batches_;
     return out;
   }
 
  private:
   const std::vector<PolluxSubmission>& jobs_;
   const PolluxProfiles& profiles_;
+  bool tunes_batches_;
   std::int64_t devices_ = 0;
   std::size_t at_ = 0;
   SharedRoles roles_;
@@ -224,11 +228,13 @@ Scenario LoadedWorkload::with_failures(const Scenario& scenario) const {
   return out;
 }
 
-std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario) const {
+std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario,
+                                                bool tunes_batches) const {
   auto written = std::make_unique<InlineSource>(scenario);
   std::unique_ptr<JobSource> other;
   if (std::holds_alternative<PolluxWorkload>(scenario.workload)) {
-    other = std::make_unique<PolluxSource>(scenario, submissions_, *models_.profiles);
+    other =
+        std::make_unique<PolluxSource>(scenario, submissions_, *models_.profiles, tunes_batches);
   } else if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload)) {
     other = play_adaptive(*shockwave, *adaptive_);
   } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {

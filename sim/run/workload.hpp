@@ -24,8 +24,11 @@ class LoadedWorkload {
   static Result<LoadedWorkload> load(const scenarios::Scenario& scenario);
 
   /// The jobs in order of submission, those written in the scenario included. `scenario` is the one
-  /// that was loaded, except that its seed may differ; both outlive the source.
-  std::unique_ptr<JobSource> play(const scenarios::Scenario& scenario) const;
+  /// that was loaded, except that its seed may differ; both outlive the source. `tunes_batches`:
+  /// jobs of a Pollux workload choose their batch themselves (Policy::tunes_batches), and report
+  /// what they measure.
+  std::unique_ptr<JobSource> play(const scenarios::Scenario& scenario,
+                                  bool tunes_batches = false) const;
 
   /// Whether a job of `scenario`, which was loaded, sends anything.
   bool sends(const scenarios::Scenario& scenario) const;

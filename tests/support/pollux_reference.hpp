@@ -25,13 +25,17 @@ class PolluxReference : public ClusterView {
   PolluxReference(const PolluxProfiles& profiles,
                   const std::vector<sim::PolluxSubmission>& submissions,
                   int nodes = 16,
-                  int gpus_per_node = 4)
-      : devices_(nodes * gpus_per_node) {
+                  int gpus_per_node = 4,
+                  bool tuned = false)
+      : devices_(nodes * gpus_per_node), tuned_(tuned) {
     for (int node = 0; node < nodes; ++node) free_.add({.devices = gpus_per_node});
     for (const sim::PolluxSubmission& submission : submissions) {
       const auto& application = profiles.find(submission.application)->second;
       Job& job = jobs_.emplace_back(
-          Job{submission, PolluxJob(application, submission.total_batch, Instant::zero())});
+          Job{submission,
+              PolluxJob(application,
+                        tuned ? application.tuned_batch() : submission.total_batch,
+                        Instant::zero())});
       describe(job, JobId{static_cast<std::uint32_t>(jobs_.size() - 1)});
     }
   }
@@ -72,6 +76,10 @@ class PolluxReference : public ClusterView {
 
   const JobRow& row(JobId id) const override { return jobs_[id.index()].row; }
 
+  std::span<const ProfilingSeries> profilings(JobId id) const override {
+    return jobs_[id.index()].profilings;
+  }
+
   bool is_live(JobId id) const override { return !jobs_[id.index()].model.completed_at(); }
 
   const FreeIndex& capacity() const override { return free_; }
@@ -96,6 +104,7 @@ class PolluxReference : public ClusterView {
     JobRow row = {};
     std::vector<NodeCount> nodes = {};         ///< In order of ranks.
     std::vector<NodeCount> sorted_nodes = {};  ///< As a view shows them.
+    std::vector<ProfilingSeries> profilings = {};
     bool submitted = false;
   };
 
@@ -111,7 +120,13 @@ class PolluxReference : public ClusterView {
     job.row.preemptible = true;
     job.row.elastic = RoleIndex{0};
     job.row.max_replicas = role.max_replicas;
+    if (tuned_) {
+      const PolluxApplication& application = job.model.application();
+      job.row.max_replicas =
+          std::min(role.max_replicas, application.replicas_max(application.limits().total_max));
+    }
     job.row.demand.devices = 1;
+    job.row.submitted = job.submission.submitted_at;
   }
 
   /// All jobs advance; then completions and submissions up to now are seen.
@@ -121,6 +136,7 @@ class PolluxReference : public ClusterView {
       const bool lived = is_live(job.row.id);
       job.model.step(kTick);
       job.row.progress.epoch = job.model.epoch();
+      if (job.row.holds) report(job);
       if (lived && !is_live(job.row.id)) {
         release(job);
         ++ended_;
@@ -167,6 +183,8 @@ class PolluxReference : public ClusterView {
               job.sorted_nodes.end(),
               [](const NodeCount& a, const NodeCount& b) { return a.node < b.node; });
     job.row.holds = true;
+    job.row.phase = JobPhase::Running;
+    ++job.row.generation.value;
     job.row.replicas = job.row.devices_held = grant.replicas;
     job.row.attained_as_of = now_;
   }
@@ -178,6 +196,7 @@ class PolluxReference : public ClusterView {
     job.nodes.clear();
     job.sorted_nodes.clear();
     job.row.holds = false;
+    job.row.phase = JobPhase::Pending;
     job.row.replicas = job.row.devices_held = 0;
   }
 
@@ -188,7 +207,29 @@ class PolluxReference : public ClusterView {
     }
   }
 
+  /// What the job's workers reported at the last tick.
+  void report(Job& job) {
+    const std::optional<TrainingReport> last = job.model.take_report();
+    if (!last) return;
+    const BatchLimits& limits = job.model.application().limits();
+    const auto say = [&](const char* key, double value) {
+      job.profilings.push_back({key, {{now_, job.row.generation, Rank{0}, value}}});
+    };
+    job.profilings.clear();
+    say("step_time_s", last->observed.step_s);
+    say("compute_time_s", last->observed.compute_s);
+    say("batch_size", last->split.total(last->observed.spread.replicas));
+    say("accum_steps", last->split.accumulation_steps);
+    say("grad_sqr", last->stats.sqr);
+    say("grad_var", last->stats.var);
+    say("batch_size_initial", limits.initial_total);
+    say("batch_size_max", limits.total_max);
+    say("local_batch_min", limits.atomic_min);
+    say("local_batch_max", limits.atomic_max);
+  }
+
   std::int64_t devices_;
+  bool tuned_;  ///< Jobs choose their batch.
   const Placer* placer_ = &placers::initial();
   std::vector<Job> jobs_;
   FreeIndex free_;

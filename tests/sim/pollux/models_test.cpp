@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/models/goodput_table.hpp"
 #include "core/models/pollux_job.hpp"
 #include "sim/pollux/delaunay.hpp"
 
@@ -97,6 +98,23 @@ TEST(GoodputModel, FindsNothingWhereNoBatchFits) {
                            {.initial_total = 8, .total_max = 16, .atomic_min = 4, .atomic_max = 8});
   EXPECT_FALSE(model.best_split({.nodes = 2, .replicas = 8}).has_value());
   EXPECT_TRUE(model.best_split({.nodes = 1, .replicas = 4}).has_value());
+}
+
+TEST(GoodputTable, FollowsTheGradients) {
+  const ThroughputParameters speed{
+      .alpha_c = 0.1, .beta_c = 0.01, .alpha_n = 0.2, .alpha_r = 0.1, .gamma = 2};
+  const BatchLimits limits{.initial_total = 8, .total_max = 64, .atomic_min = 4, .atomic_max = 16};
+  GoodputTable table(speed, limits);
+  for (const GradientStats stats :
+       {GradientStats{1, 1}, GradientStats{1, 100}, GradientStats{1, 1}}) {
+    table.set_stats(stats);
+    const GoodputModel model(speed, stats, limits);
+    for (const ReplicaSpread spread :
+         {ReplicaSpread{1, 1}, ReplicaSpread{1, 4}, ReplicaSpread{3, 4}})
+      EXPECT_EQ(table.at(spread), model.best_split(spread)->goodput)
+          << spread.nodes << " nodes, " << spread.replicas << " replicas, variance " << stats.var;
+    EXPECT_EQ(table.at({2, 17}), model.goodput({2, 17}, {4, 0})) << "no batch is small enough";
+  }
 }
 
 TEST(PolluxApplication, KnowsAPlacementInAnyRotation) {

@@ -45,19 +45,25 @@ Pin bless(const Pins& pins, std::uint64_t seed) {
   return pin;
 }
 
-void write_golden() {
-  Pins pins;
-  for (const scenarios::PolicyChoice& choice : tests::storm_policies())
-    pins.policies.push_back(choice.name);
-  pins.placers = placer_names();
-  for (std::uint64_t seed = 1; seed <= kPinned; ++seed) pins.seeds.push_back(bless(pins, seed));
-  std::ofstream(kGolden, std::ios::binary) << text_of(pins);
-}
-
 Result<Pins> golden() {
   std::ifstream in(kGolden, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
   return read_pins(text, kGolden);
+}
+
+// Of the policies and placers that the file names already; all where there is none.
+void write_golden() {
+  Pins pins;
+  if (const auto kept = golden()) {
+    pins.policies = kept->policies;
+    pins.placers = kept->placers;
+  } else {
+    for (const scenarios::PolicyChoice& choice : tests::storm_policies())
+      pins.policies.push_back(choice.name);
+    pins.placers = placer_names();
+  }
+  for (std::uint64_t seed = 1; seed <= kPinned; ++seed) pins.seeds.push_back(bless(pins, seed));
+  std::ofstream(kGolden, std::ios::binary) << text_of(pins);
 }
 
 TEST(Pins, StormsDecideAsPinned) {

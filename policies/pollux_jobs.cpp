@@ -1,0 +1,203 @@
+#include "policies/pollux_jobs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/changes.hpp"
+#include "policies/gang_trial.hpp"
+
+namespace orrery::policies {
+
+namespace {
+
+bool is_sized(const ClusterView& view, const JobView& job) {
+  const JobRow& row = job.row;
+  const bool has_choice =
+      row.min_replicas < row.max_replicas || (row.holds && row.replicas != row.min_replicas);
+  return has_choice && row.preemptible && job.spec.roles.size() == 1 && row.demand.devices > 0 &&
+         row.demand.share.is_whole() && !view.is_seated(row.id);
+}
+
+std::int32_t gang_size(const JobView& job) {
+  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
+}
+
+/// Appends its nodes to `nodes`; false, and nothing changed, where it does not fit.
+bool start_gang(const ClusterView& view,
+                const JobView& job,
+                CapacityTrial& trial,
+                std::vector<NodeCount>& nodes) {
+  return try_start(view, job, gang_size(job), trial, &nodes);
+}
+
+bool quota_allows(const ClusterView& view, const JobView& job, std::int32_t replicas) {
+  const std::int32_t devices = replicas * job.row.demand.devices + job.row.rest_devices;
+  return view.quota_allows(job.row.id, devices);
+}
+
+/// Takes exactly what a job of one role holds; false, and nothing changed, where it does not fit.
+bool put_back(const JobView& job, CapacityTrial& trial) {
+  if (job.spec.roles.size() > 1) return false;
+  const std::size_t mark = trial.mark();
+  for (const NodeCount& n : job.nodes) {
+    if (replicas_that_fit(trial.index().at(n.node), job.row.demand) < n.replicas) {
+      trial.undo(mark);
+      return false;
+    }
+    trial.take(n.node, job.row.demand, n.replicas);
+  }
+  return true;
+}
+
+}  // namespace
+
+void PolluxJobs::absorb(const ClusterView& view) {
+  const auto reset = [&] {
+    sized_.clear();
+    lower_.clear();
+  };
+  absorb_changes(view, reset, [&](JobId id) {
+    lower_.refresh(view, id);
+    if (view.is_live(id) && is_sized(view, view.job(id)))
+      sized_.insert(id);
+    else
+      sized_.erase(id);
+  });
+}
+
+bool PolluxJobs::is_placed_in_parts(const ClusterView& view, JobId id) {
+  return view.job(id).spec.roles.size() > 1 || view.is_seated(id);
+}
+
+/// Sized jobs that hold devices and may be changed, in queue order.
+std::vector<JobId> PolluxJobs::sized_holders(const ClusterView& view) const {
+  std::vector<JobId> holders;
+  for (const JobId id : view.holding())
+    if (sized_.contains(id) && may_be_taken_from(view.row(id))) holders.push_back(id);
+  std::sort(holders.begin(), holders.end(), [&](JobId a, JobId b) {
+    return comes_before(view.row(a), view.row(b));
+  });
+  return holders;
+}
+
+/// Tries the gang on what gangs of lower priority hold, the lowest and youngest first. Who turns
+/// out not to stand in the way stays. Changes nothing where that is not enough.
+bool PolluxJobs::push_out(const ClusterView& view,
+                          const JobView& job,
+                          CapacityTrial& trial,
+                          Gangs& gangs,
+                          std::vector<NodeCount>& nodes) const {
+  const auto gave_way = [&](JobId id) {
+    return std::find(gangs.preempted.begin(), gangs.preempted.end(), id) != gangs.preempted.end();
+  };
+  const std::size_t mark = trial.mark();
+  std::vector<JobId> taken;
+  bool fits = false;
+  lower_.for_each_below(job.row.priority, [&](JobId victim) {
+    if (sized_.contains(victim) || gave_way(victim)) return true;
+    give_back(view, view.job(victim), trial);
+    taken.push_back(victim);
+    fits =
+        trial.index().device_room() >= job.row.gang_room() && start_gang(view, job, trial, nodes);
+    return !fits;
+  });
+  if (!fits) {
+    trial.undo(mark);
+    return false;
+  }
+  for (std::size_t i = taken.size() - 1; i-- > 0;)
+    if (put_back(view.job(taken[i]), trial)) taken[i] = JobId::none();
+  std::erase(taken, JobId::none());
+  gangs.preempted.insert(gangs.preempted.end(), taken.begin(), taken.end());
+  return true;
+}
+
+PolluxJobs::Gangs PolluxJobs::gangs_to_start(const ClusterView& view, CapacityTrial& trial) const {
+  Gangs gangs;
+  trial.sync(view.capacity());
+  const std::vector<JobId> holders = sized_holders(view);
+  for (const JobId id : holders) give_back(view, view.job(id), trial);
+  const auto keeps_minimum = [&](const JobView& job) {
+    if (quota_allows(view, job, job.row.min_replicas))
+      try_start(view, job, job.row.min_replicas, trial);
+  };
+  auto next = holders.begin();
+  bool may_push = true;  // The queue descends by priority: where nobody gives way, nobody will.
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    for (; next != holders.end() && comes_before(view.row(*next), view.row(entry.job)); ++next)
+      keeps_minimum(view.job(*next));
+    const bool has_room = entry.devices <= trial.index().device_room();
+    if (!has_room && !may_push) return true;
+    const JobView job = view.job(entry.job);
+    if (sized_.contains(entry.job)) {
+      if (has_room) keeps_minimum(job);
+      return true;
+    }
+    may_push = may_push && lower_.any_below(job.row.priority);
+    if (!quota_allows(view, job, gang_size(job))) return true;
+    Start start{entry.job, {}};
+    if ((has_room && start_gang(view, job, trial, start.nodes)) ||
+        (may_push && push_out(view, job, trial, gangs, start.nodes)))
+      gangs.starting.push_back(std::move(start));
+    return true;
+  });
+  return gangs;
+}
+
+void PolluxJobs::start(const ClusterView& view,
+                       const Gangs& gangs,
+                       CapacityTrial& trial,
+                       Plan& plan) const {
+  trial.sync(view.capacity());
+  for (const JobId id : gangs.preempted) {
+    give_back(view, view.job(id), trial);
+    plan.preempt(id);
+  }
+  std::vector<Start> chosen;
+  const std::size_t mark = trial.mark();
+  for (const Start& gang : gangs.starting) {
+    Start& start = chosen.emplace_back(Start{gang.job, {}});
+    if (start_gang(view, view.job(gang.job), trial, start.nodes)) continue;
+    trial.undo(mark);
+    chosen.clear();
+    break;
+  }
+  for (const JobId id : sized_holders(view)) give_back(view, view.job(id), trial);
+  if (chosen.empty()) {
+    chosen = gangs.starting;
+    for (const Start& gang : chosen)
+      for (const NodeCount& n : gang.nodes)
+        trial.take(n.node, view.row(gang.job).demand, n.replicas);
+  }
+  for (const Start& gang : chosen)
+    grant_on(gang.job, gang_size(view.job(gang.job)), gang.nodes, plan);
+}
+
+// Tried in the order in which the plan is carried out: all that is taken back, then each grant.
+void PolluxJobs::start_alone(const ClusterView& view,
+                             const Gangs& gangs,
+                             std::span<const JobId> victims,
+                             CapacityTrial& trial,
+                             Plan& plan) {
+  const auto preempt = [&](JobId id) {
+    give_back(view, view.job(id), trial);
+    plan.preempt(id);
+  };
+  for (std::size_t taken = 0;; ++taken) {
+    plan = {};
+    trial.sync(view.capacity());
+    for (const JobId id : gangs.preempted) preempt(id);
+    for (std::size_t i = 0; i < taken; ++i) preempt(victims[victims.size() - 1 - i]);
+    bool all = true;
+    for (const Start& gang : gangs.starting) {
+      const JobView job = view.job(gang.job);
+      std::vector<NodeCount> nodes;
+      const bool started = start_gang(view, job, trial, nodes);
+      if (started) plan.grant(gang.job, gang_size(job));
+      all = all && started;
+    }
+    if (all || taken == victims.size()) return;
+  }
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,73 @@
+// The jobs of pollux: which of them its search sizes, and how the others start.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "core/plan/cluster_view.hpp"
+#include "core/record/plan.hpp"
+#include "policies/lower_priority.hpp"
+
+namespace orrery::policies {
+
+/// The live jobs by whether the search sizes them. Derived from the views: not saved.
+///
+/// Sized are preemptible jobs of one role with whole devices, without seats, whose bounds leave a
+/// choice, or that hold another size than their bounds allow. All others are gangs: they start at
+/// their rigid size in queue order, one that does not fit is passed over, and they keep what they
+/// hold. A gang may push out preemptible gangs of lower priority.
+class PolluxJobs {
+ public:
+  /// Follows the view; to be called with each view that the policy is shown.
+  void absorb(const ClusterView& view);
+
+  /// Sized jobs, whether they wait, hold devices or drain.
+  const std::set<JobId>& sized() const { return sized_; }
+
+  /// A gang and where it was tried.
+  struct Start {
+    JobId job;
+    std::vector<NodeCount> nodes;
+  };
+
+  /// What starts in one cycle beside the search.
+  struct Gangs {
+    std::vector<Start> starting;   ///< In queue order.
+    std::vector<JobId> preempted;  ///< Gangs that give way to them.
+  };
+
+  /// The gangs that fit beside the minimum of the sized jobs before them in the queue. `trial` is
+  /// anything before and after.
+  Gangs gangs_to_start(const ClusterView& view, CapacityTrial& trial) const;
+
+  /// Starts these gangs, on what is free where that is enough for all of them, else where they were
+  /// tried; leaves in the trial what the search may share.
+  void start(const ClusterView& view, const Gangs& gangs, CapacityTrial& trial, Plan& plan) const;
+
+  /// Starts these gangs alone: where the placer chooses seats itself, plans of the same cycle that
+  /// name nodes would collide with it. Room comes from the last of `victims`; they wait for the
+  /// next cycle.
+  static void start_alone(const ClusterView& view,
+                          const Gangs& gangs,
+                          std::span<const JobId> victims,
+                          CapacityTrial& trial,
+                          Plan& plan);
+
+  /// Whether a grant cannot name all nodes of the job.
+  static bool is_placed_in_parts(const ClusterView& view, JobId id);
+
+ private:
+  std::vector<JobId> sized_holders(const ClusterView& view) const;
+  bool push_out(const ClusterView& view,
+                const JobView& job,
+                CapacityTrial& trial,
+                Gangs& gangs,
+                std::vector<NodeCount>& nodes) const;
+
+  std::set<JobId> sized_;
+  LowerPriority lower_;  ///< Of all preemptible jobs.
+};
+
+}  // namespace orrery::policies

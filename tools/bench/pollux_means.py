@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""The published mean completion times of the Pollux artifact beside those of this project's simulator.
+
+    python3 tools/bench/pollux_means.py build/bin/orrery ../shared/traces/pollux [--seeds 5]
+
+Prints one row per workload: published mean, mean over the seeds, least and most, error, CPU seconds of a run and
+milliseconds of a decision (of the slowest seed each), as a Markdown table.
+"""
+
+import argparse
+import json
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WORKLOADS = (1, 2, 3, 6)
+
+
+def run(orrery, data, workload, seed, folder):
+    """The run's summary, CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [orrery, "sim", ROOT / "scenarios" / "pollux.yaml", "--policy", "pollux", "--seed", str(seed), "--out", folder,
+         "--set", f"workload.file={data}/workloads/workload-{workload}.csv",
+         "--set", f"workload.profiles={data}/profiles"],
+        check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    summary = json.loads((pathlib.Path(folder) / "summary.json").read_text())
+    return summary, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("orrery", type=pathlib.Path)
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    arguments = parser.parse_args()
+    data = arguments.data.resolve()
+    published = json.loads((data / "results/results-jobload/pollux-1.0/summary.json").read_text())["avgs"]
+    print("| workload | published, s | mean of the seeds, s | least to most, s | error | CPU s a run "
+          "| decision, ms: median | 99 % | longest |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for workload in WORKLOADS:
+        means, cpu, decisions = [], [], []
+        for seed in range(1, arguments.seeds + 1):
+            with tempfile.TemporaryDirectory() as folder:
+                summary, seconds = run(arguments.orrery, data, workload, seed, folder)
+            means.append(summary["jct_avg_s"])
+            cpu.append(seconds)
+            decisions.append([summary["measured"][f"decision_{of}_us"] / 1000 for of in ("p50", "p99", "max")])
+        mean = sum(means) / len(means)
+        slowest = " | ".join(f"{max(each):.1f}" for each in zip(*decisions))
+        truth = published[f"workload-{workload}"]
+        print(f"| {workload} | {truth:,.0f} | {mean:,.0f} | {min(means):,.0f} to {max(means):,.0f} "
+              f"| {100 * (mean / truth - 1):+.1f} % | {sum(cpu) / len(cpu):.1f} | {slowest} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
