@@ -344,7 +344,8 @@ std::optional<Accepted> accept(Step& step, const Plan& plan, const Grant& grant,
                 std::span(plan.nodes).subspan(grant.first_node, grant.node_count),
                 {}};
   // Seats are the job's own, whatever nodes a plan names.
-  if (step.state.settings.rules >= 4 && job->spec->roles[job->row.elastic.index()].is_seated())
+  if (step.state.settings.rules >= 4 && !job->row.elastic.is_none() &&
+      job->spec->roles[job->row.elastic.index()].is_seated())
     each.nodes = {};
   const bool unchanged = job->row.holds && grant.replicas == job->row.replicas &&
                          (each.nodes.empty() || same_nodes(*job, each.nodes));

@@ -415,15 +415,15 @@ void DecisionCheck::check_stand_ins(const FoldedRecord& record) {
     }
   }
   if (model_.settings().rules < 4) return;
-  for (const StandIn& each : stand_ins_) {
+  std::erase_if(stand_ins_, [&](const StandIn& each) {
     const std::size_t group = model_.nodes()[each.node.index()].group;
-    if (!groups_[group].is_simple || groups_[group].troubled != 0) continue;
-    for (const NodeId node : {each.node, each.spare})
-      if (!someone_on(node))
-        add(ViolationKind::DecisionWrong,
-            "node " + std::to_string(node.value) +
-                " is empty, its group well, and no spare is there again");
-  }
+    if (!groups_[group].is_simple || groups_[group].troubled != 0) return false;
+    if (someone_on(each.node) && someone_on(each.spare)) return false;
+    add(ViolationKind::DecisionWrong,
+        "node " + std::to_string(each.node.value) + " is well again, or node " +
+            std::to_string(each.spare.value) + " in its place, without work, and none is a spare");
+    return true;
+  });
 }
 
 bool DecisionCheck::someone_on(NodeId node) {

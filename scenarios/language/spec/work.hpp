@@ -38,11 +38,11 @@ struct WorkSpec {
   double base_rate = 1;  ///< Units per second with `base_replicas`, above 0.
   std::int32_t base_replicas = 1;
   ScalingKind scaling = ScalingKind::Linear;
+  /// Said for one model of device, so on others it goes on by `DeviceModel::speed`.
+  bool follows_model = false;
   double serial = 0;                           ///< Amdahl: the serial part, 0 to 1.
   std::vector<ScalingPoint> table;             ///< Table: at least one point.
   std::shared_ptr<const TrafficSpec> traffic;  ///< What it sends; null: nothing.
-  /// Said for one model of device, so on others it goes on by `DeviceModel::speed`.
-  bool follows_model = false;
   /// One after the other, the last until the end of the work; null: one speed throughout.
   std::shared_ptr<const std::vector<WorkPhase>> phases;
 };
