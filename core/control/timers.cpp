@@ -71,7 +71,7 @@ void plain(Step& step, JobState& job, Instant) {
 }
 
 // In the order of the kinds.
-constexpr std::array<Act, kTimerKinds> kActs{
+constexpr auto kActs = std::to_array<Act>({
     plain<sole_reached>,     // Sole
     plain<wait_reached>,     // Wait
     plain<start_reached>,    // Start
@@ -83,8 +83,8 @@ constexpr std::array<Act, kTimerKinds> kActs{
     plain<advance>,          // Lists
     plain<answer_reached>,   // Answer
     plain<give_up_unknown>,  // Contact
-};
-static_assert(std::find(kActs.begin(), kActs.end(), nullptr) == kActs.end(), "one for each kind");
+});
+static_assert(kActs.size() == kTimerKinds, "one for each kind");
 
 // What the sole timer of the job in its phase is for.
 TimerKind kind_of_sole(const JobState& job) {

@@ -44,7 +44,7 @@ inline void take_seats(Random& random, JobBuilder& b) {
     first.placements.push_back({4, {}, random.chance(0.5) ? "2-3:0-3" : "16,18:0-3"});
   } else if (dice < 0.75) {
     b.replicas(4).devices(1).role("rider", 2, 2);
-    first.placements.push_back({4, {}, "4-7"});
+    b.raw().roles.front().placements.push_back({4, {}, "4-7"});  // `first` has moved.
     b.raw().roles.back().placements.push_back({2, {}, random.chance(0.8) ? "4-7:0-1" : "0-3:0-1"});
     b.raw().take_turns.push_back({{"worker", "rider"}});
   } else {
