@@ -22,13 +22,17 @@ bool GangTrial::place(const ClusterView& view,
 }
 
 bool GangTrial::take_there(const Demand& demand, std::span<const NodeCount> nodes) {
-  const std::size_t mark = trial_.mark();
+  return policies::take_there(demand, nodes, trial_);
+}
+
+bool take_there(const Demand& demand, std::span<const NodeCount> nodes, CapacityTrial& trial) {
+  const std::size_t mark = trial.mark();
   for (const NodeCount& n : nodes) {
-    if (replicas_that_fit(trial_.index().at(n.node), demand) < n.replicas) {
-      trial_.undo(mark);
+    if (replicas_that_fit(trial.index().at(n.node), demand) < n.replicas) {
+      trial.undo(mark);
       return false;
     }
-    trial_.take(n.node, demand, n.replicas);
+    trial.take(n.node, demand, n.replicas);
   }
   return true;
 }

@@ -28,7 +28,7 @@ class GangTrial {
              std::int32_t replicas,
              std::vector<NodeCount>& nodes);
 
-  /// Takes exactly these replicas; false, and nothing changed, where they do not fit.
+  /// As the function below.
   bool take_there(const Demand& demand, std::span<const NodeCount> nodes);
 
   /// Remembers what was tried so far, for `undo`.
@@ -40,6 +40,9 @@ class GangTrial {
  private:
   CapacityTrial trial_;
 };
+
+/// Takes exactly these replicas; false, and nothing changed, where they do not fit.
+bool take_there(const Demand& demand, std::span<const NodeCount> nodes, CapacityTrial& trial);
 
 /// Whether the job's turn is before the other's: the higher priority first, then the older one.
 bool comes_before(const JobRow& a, const JobRow& b);

@@ -37,16 +37,7 @@ bool quota_allows(const ClusterView& view, const JobView& job, std::int32_t repl
 
 /// Takes exactly what a job of one role holds; false, and nothing changed, where it does not fit.
 bool put_back(const JobView& job, CapacityTrial& trial) {
-  if (job.spec.roles.size() > 1) return false;
-  const std::size_t mark = trial.mark();
-  for (const NodeCount& n : job.nodes) {
-    if (replicas_that_fit(trial.index().at(n.node), job.row.demand) < n.replicas) {
-      trial.undo(mark);
-      return false;
-    }
-    trial.take(n.node, job.row.demand, n.replicas);
-  }
-  return true;
+  return job.spec.roles.size() == 1 && take_there(job.row.demand, job.nodes, trial);
 }
 
 }  // namespace

@@ -71,11 +71,7 @@ std::vector<JobId> RoundPlacement::losers(const ClusterView& view,
 /// Takes exactly what the job holds, where it is free.
 bool RoundPlacement::take_own(const ClusterView& view, JobId id) {
   const JobView job = view.job(id);
-  if (job.spec.roles.size() > 1) return false;
-  for (const NodeCount& n : job.nodes)
-    if (replicas_that_fit(trial_.index().at(n.node), job.row.demand) < n.replicas) return false;
-  for (const NodeCount& n : job.nodes) trial_.take(n.node, job.row.demand, n.replicas);
-  return true;
+  return job.spec.roles.size() == 1 && take_there(job.row.demand, job.nodes, trial_);
 }
 
 /// Places what is wanted; else leaves the job with what it holds; else gives it the least that it

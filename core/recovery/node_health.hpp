@@ -9,8 +9,8 @@ namespace orrery {
 /// one back, where that changes something. Notes `change`.
 void refresh_node(Step& step, NodeId node, NodeChange change);
 
-/// Nodes whose places were taken while they could not be used become spares where no job is on them
-/// any more. Once at the end of a step: cheap where no spare is in use.
+/// A node that is well again while another stands in for it: the first of the two on which nothing
+/// is held becomes the spare. Once at the end of a step: cheap where no spare is in use.
 void return_spares(Step& step);
 
 /// A node caused an incident: counted for lemon detection, which may exclude the node.

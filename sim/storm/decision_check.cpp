@@ -418,7 +418,7 @@ void DecisionCheck::check_stand_ins(const FoldedRecord& record) {
   std::erase_if(stand_ins_, [&](const StandIn& each) {
     const std::size_t group = model_.nodes()[each.node.index()].group;
     if (!groups_[group].is_simple || groups_[group].troubled != 0) return false;
-    if (someone_on(each.node) && someone_on(each.spare)) return false;
+    if (may_have_work(each.node) && may_have_work(each.spare)) return false;
     add(ViolationKind::DecisionWrong,
         "node " + std::to_string(each.node.value) + " is well again, or node " +
             std::to_string(each.spare.value) + " in its place, without work, and none is a spare");
@@ -426,7 +426,7 @@ void DecisionCheck::check_stand_ins(const FoldedRecord& record) {
   });
 }
 
-bool DecisionCheck::someone_on(NodeId node) {
+bool DecisionCheck::may_have_work(NodeId node) {
   for (const FoldedJob& job : model_.jobs()) {
     // Where it was promised places, no order has told yet.
     const bool is_promised = job.granted > 0 && (!job.is_told() || job.phase == JobPhase::Pending ||
@@ -444,7 +444,7 @@ bool DecisionCheck::someone_on_returned(const FoldedRecord& record) {
     if (notice.kind != NoticeKind::NodeChanged) continue;
     // The workers of a job start again on a node that was replaced, so their job has stayed on it.
     if (model_.nodes()[notice.node.index()].was_relaunched) return true;
-    if (someone_on(notice.node)) return true;
+    if (may_have_work(notice.node)) return true;
     if (const auto* returned = std::get_if<NodeReturned>(&record.event.body))
       if (!returned->workers.empty()) return true;
   }

@@ -67,7 +67,7 @@ class DecisionCheck {
   void check_lost_devices(const FoldedRecord& record);
   void check_spares(const FoldedRecord& record);
   void check_stand_ins(const FoldedRecord& record);
-  bool someone_on(NodeId node);
+  bool may_have_work(NodeId node);
   bool someone_on_returned(const FoldedRecord& record);
   void check_running(const FoldedRecord& record);
   void check_overdue(const FoldedRecord& record);
