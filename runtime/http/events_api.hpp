@@ -8,6 +8,10 @@
 
 namespace orrery::http {
 
-void add_events_api(Router& router, const std::shared_ptr<EventFeed>& feed);
+/// Where another controller leads the call is redirected to it: this one has the lines of its own
+/// terms alone.
+void add_events_api(Router& router,
+                    const ControlClient& client,
+                    const std::shared_ptr<EventFeed>& feed);
 
 }  // namespace orrery::http

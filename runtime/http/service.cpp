@@ -68,7 +68,7 @@ Service::Service(runtime::ControlApi& control,
   add_jobs_api(router_, client, feed_, texts_);
   polls_ = std::make_shared<MembershipPolls>(client);
   add_members_api(router_, client, polls_);
-  add_events_api(router_, feed_);
+  add_events_api(router_, client, feed_);
   add_logs_api(router_, client);
   add_nodes_api(router_, client);
   add_di_api(router_, client);

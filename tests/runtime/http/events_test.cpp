@@ -38,6 +38,20 @@ TEST_F(EventsTest, TheLatestAreListed) {
   EXPECT_EQ(of_b[1]["severity"], "Normal");
 }
 
+// It once answered with the lines of its own last term, or none.
+TEST_F(EventsTest, WhereAnotherLeadsTheCallGoesThere) {
+  run("a");
+  control.set_facts([](auto& facts) {
+    facts.admission = runtime::Admission::Following;
+    facts.leader_url = "http://there:1";
+  });
+  const Answer answer = get("/api/v1/events?job=a");
+  EXPECT_EQ(answer.status, 307);
+  EXPECT_EQ(answer.header("Location"), "http://there:1/api/v1/events?job=a");
+  control.set_facts([](auto& facts) { facts.leader_url.clear(); });
+  EXPECT_EQ(get("/api/v1/events?follow=1").status, 503);
+}
+
 TEST_F(EventsTest, AFollowerGetsWhatWasAndWhatComes) {
   run("a");
   HttpClient client = follow("follow=1&job=a");
