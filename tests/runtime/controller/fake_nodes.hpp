@@ -161,6 +161,11 @@ class FakeNode {
     return agent_ != nullptr && agent_->holds_lease();
   }
 
+  std::size_t refusals() const {
+    const std::lock_guard lock(mutex_);
+    return refusals_;
+  }
+
   std::string last_refusal() const {
     const std::lock_guard lock(mutex_);
     return refusal_;
@@ -240,6 +245,7 @@ class FakeNode {
       step(Connected{});
     } else if (const auto* refused = std::get_if<Refusal>(&message)) {
       refusal_ = refused->reason;
+      ++refusals_;
     } else if (const auto* order = std::get_if<Order>(&message)) {
       step(CommandReceived{{order->sequence, order->index, order->epoch, order->body}});
     } else if (const auto* renewal = std::get_if<Renewal>(&message)) {
@@ -304,6 +310,7 @@ class FakeNode {
   std::size_t starts_ = 0;
   std::size_t renewals_ = 0;
   std::string refusal_;
+  std::size_t refusals_ = 0;
   bool slow_ = false;
   bool broken_ = false;
   std::size_t peers_ = 0;
