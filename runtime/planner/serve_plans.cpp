@@ -25,6 +25,13 @@ enum ExitCodes : int { kEnd = 0, kBadWord = 2, kPolicyFailed = 3 };
 
 constexpr std::size_t kToldMax = 400;
 
+// A sanitizer reserves terabytes of addresses for its shadow, and can then reserve no more.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kAddressesAreMemory = false;
+#else
+constexpr bool kAddressesAreMemory = true;
+#endif
+
 bool read_all(int fd, std::span<std::byte> to) {
   while (!to.empty()) {
     const ssize_t got = ::recv(fd, to.data(), to.size(), 0);
@@ -59,7 +66,7 @@ void settle_in() {
 }
 
 void limit_memory(Bytes memory) {
-  if (memory.count <= 0) return;
+  if (memory.count <= 0 || !kAddressesAreMemory) return;
   const auto most = static_cast<rlim_t>(memory.count);
   const rlimit limit{most, most};
   ::setrlimit(RLIMIT_AS, &limit);

@@ -98,7 +98,10 @@ class PlantedPolicy final : public Policy {
       while (true) spin_ = spin_ + static_cast<std::uint64_t>(view.devices_usable());
     if (what == "sleeps") std::this_thread::sleep_for(std::chrono::hours(24));
     if (what == "exits") ::_exit(5);
-    if (what == "crashes") ::raise(SIGSEGV);
+    if (what == "crashes") {
+      ::signal(SIGSEGV, SIG_DFL);  // A sanitizer's handler would end it with an exit code.
+      ::raise(SIGSEGV);
+    }
     if (what == "leaks") leak();
     if (what == "garbage") say("this is no frame, and it is long enough for the head of one");
     if (what == "too long") say(std::string("\xff\xff\xff\xff\x04", 5));

@@ -42,7 +42,19 @@ set(ORRERY_LABELS unit property scenario gpu)
 # and the compiler's cache serves every checkout.
 set(ORRERY_ROOT_DEFINITION ORRERY_SOURCE_ROOT=".")
 # What is tested is optimised, what tests it is compiled fast: that is half of a test's compile time.
-set(ORRERY_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
+set(ORRERY_TEST_OPTIONS $<$<OR:$<CONFIG:RelWithDebInfo>,$<BOOL:${ORRERY_SANITIZE}>>:-O0>)
+
+# Sets `variable` to the time limit `seconds`, or to 300 s where that is empty. Under a sanitizer
+# programs take several times as long.
+function(orrery_time_limit variable seconds)
+  if(NOT seconds)
+    set(seconds 300)
+  endif()
+  if(ORRERY_SANITIZE)
+    math(EXPR seconds "${seconds} * 4")
+  endif()
+  set(${variable} ${seconds} PARENT_SCOPE)
+endfunction()
 
 # GoogleTest and what it includes, read once: two thirds of what a small test takes to compile.
 # tools/checks/standalone.py compiles without it and so finds a missing include.
@@ -59,9 +71,7 @@ endif()
 
 function(orrery_python_test name script)
   cmake_parse_arguments(PARSE_ARGV 2 arg "MAY_SKIP" "TIMEOUT" "")
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
-  endif()
+  orrery_time_limit(arg_TIMEOUT "${arg_TIMEOUT}")
   add_test(NAME ${name}
     COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
             ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS})
@@ -88,9 +98,7 @@ function(orrery_test name)
   if(NOT arg_SLOW AND NOT "scenario" IN_LIST arg_LABELS)
     list(APPEND arg_LABELS fast)
   endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 300)
-  endif()
+  orrery_time_limit(arg_TIMEOUT "${arg_TIMEOUT}")
   add_executable(test_${name} ${arg_SOURCES})
   orrery_unity(test_${name} EXCEPT ${arg_ALONE})
   if(NOT arg_OPTIMISED)

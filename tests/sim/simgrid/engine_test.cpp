@@ -142,7 +142,7 @@ TEST(SimGridEngine, LatencyWeighsFlowsUnlessItIsTakenOff) {
   for (simgrid::s4u::Link* link : pair.engine.simgrid().get_all_links()) link->set_latency(0);
   const auto far_too = pair.engine.start(pair.a, pair.c, 1000, kAny, 3);
   const auto near_too = pair.engine.start(pair.b, pair.c, 1000, kAny, 4);
-  pair.engine.run_until(101);
+  pair.engine.run_until(pair.engine.clock() + 1);
   EXPECT_NEAR(far_too.action->get_rate(), 50, 1e-6);
   EXPECT_NEAR(near_too.action->get_rate(), 50, 1e-6);
   pair.engine.run_until(200);
