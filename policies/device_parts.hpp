@@ -37,4 +37,13 @@ inline bool holds_several_models(const ClusterView& view, const std::vector<Devi
   });
 }
 
+/// The same of all that the job holds.
+inline bool holds_several_models(const ClusterView& view, const JobView& job) {
+  if (job.spec.roles.size() > 1) return holds_several_models(view, device_parts(view, job));
+  if (job.row.demand.thousandths() == 0) return false;
+  return std::any_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+    return view.capacity().at(n.node).model != view.capacity().at(job.nodes.front().node).model;
+  });
+}
+
 }  // namespace orrery::policies
