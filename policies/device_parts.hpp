@@ -18,6 +18,13 @@ struct DevicePart {
 /// All that the job holds.
 inline std::vector<DevicePart> device_parts(const ClusterView& view, const JobView& job) {
   std::vector<DevicePart> parts;
+  if (job.spec.roles.size() == 1) {
+    const std::int64_t each = job.row.demand.thousandths();
+    if (each == 0) return parts;
+    parts.reserve(job.nodes.size());
+    for (const NodeCount& n : job.nodes) parts.push_back({n.node, each * n.replicas});
+    return parts;
+  }
   std::vector<NodeCount> nodes;
   for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};

@@ -335,14 +335,16 @@ void Gavel::place(const ClusterView& view, const std::vector<RoundChoice>& chose
 /// What needs no device waits for no round, and what no type holds has none to wait for.
 void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   std::vector<NodeCount> nodes;
-  for (const JobId id : jobs_in_order(view)) {
-    const JobView job = view.job(id);
-    if (!waits(job.row) || (has_devices(job.row) && !stands_outside(view, job))) continue;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    const JobView job = view.job(entry.job);
+    if (!waits(job.row) || (has_devices(job.row) && !stands_outside(view, job))) return true;
     const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
-    if (!view.quota_allows(id, devices)) continue;
+    if (!view.quota_allows(entry.job, devices)) return true;
     nodes.clear();
-    if (try_start(view, job, size_of(job), trial_, &nodes)) grant_on(id, size_of(job), nodes, plan);
-  }
+    if (try_start(view, job, size_of(job), trial_, &nodes))
+      grant_on(entry.job, size_of(job), nodes, plan);
+    return true;
+  });
 }
 
 Plan Gavel::optimize(const ClusterView& view) {
