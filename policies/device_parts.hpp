@@ -18,6 +18,13 @@ struct DevicePart {
 /// All that the job holds.
 inline std::vector<DevicePart> device_parts(const ClusterView& view, const JobView& job) {
   std::vector<DevicePart> parts;
+  if (job.spec.roles.size() == 1) {
+    const std::int64_t each = job.row.demand.thousandths();
+    if (each == 0) return parts;
+    parts.reserve(job.nodes.size());
+    for (const NodeCount& n : job.nodes) parts.push_back({n.node, each * n.replicas});
+    return parts;
+  }
   std::vector<NodeCount> nodes;
   for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
@@ -34,6 +41,15 @@ inline std::vector<DevicePart> device_parts(const ClusterView& view, const JobVi
 inline bool holds_several_models(const ClusterView& view, const std::vector<DevicePart>& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](const DevicePart& part) {
     return view.capacity().at(part.node).model != view.capacity().at(parts.front().node).model;
+  });
+}
+
+/// The same of all that the job holds.
+inline bool holds_several_models(const ClusterView& view, const JobView& job) {
+  if (job.spec.roles.size() > 1) return holds_several_models(view, device_parts(view, job));
+  if (job.row.demand.thousandths() == 0) return false;
+  return std::any_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+    return view.capacity().at(n.node).model != view.capacity().at(job.nodes.front().node).model;
   });
 }
 

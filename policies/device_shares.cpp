@@ -102,6 +102,7 @@ std::vector<double> isolated_row(const Sharing& sharing, std::size_t job) {
 enum class Rest : std::uint8_t {
   Anywhere,  ///< What nobody needs goes wherever the solver ends.
   ToSpeed,   ///< It makes the sum of k_i speed_i(x) / C_i as large as can be.
+  ToNobody,  ///< The sum of all shares is as small as can be.
 };
 
 /// Whether every job can be done with what it has left at the speeds `needed`, and how.
@@ -114,9 +115,10 @@ std::optional<Shares> shares_for(const Sharing& sharing,
     shares.program().add_row(needed[i], kInfinity, shares.speed_of(i, 1));
     const double mean = mean_speed(job, sharing.devices);
     if (rest == Rest::Anywhere || mean <= 0) continue;
-    for (std::size_t j = 0; j < job.speed.size(); ++j)
-      shares.program().set_column(shares.share(i, j),
-                                  {.upper = 1, .objective = job.devices * job.speed[j] / mean});
+    for (std::size_t j = 0; j < job.speed.size(); ++j) {
+      const double worth = rest == Rest::ToNobody ? -1 : job.devices * job.speed[j] / mean;
+      shares.program().set_column(shares.share(i, j), {.upper = 1, .objective = worth});
+    }
   }
   const auto found = shares.solve();
   if (!found) return std::nullopt;
@@ -124,13 +126,13 @@ std::optional<Shares> shares_for(const Sharing& sharing,
 }
 
 /// The same where each job has to be done within `makespan_s`.
-std::optional<Shares> shares_within(const Sharing& sharing, double makespan_s) {
+std::optional<Shares> shares_within(const Sharing& sharing, double makespan_s, Rest rest) {
   std::vector<double> needed;
   for (const SharingJob& job : sharing.jobs) needed.push_back(job.left / makespan_s);
-  return shares_for(sharing, needed, Rest::Anywhere);
+  return shares_for(sharing, needed, rest);
 }
 
-/// The artifact's bisection: the last makespan that can be held, and the shares that hold it.
+/// The artifact's bisection: the last makespan that can be held, and some shares that hold it.
 std::pair<MakespanSearch, std::optional<Shares>> bisect_makespan(const Sharing& sharing) {
   constexpr double kFirst = 100;
   constexpr double kLast = 1'000'000;
@@ -146,7 +148,7 @@ std::pair<MakespanSearch, std::optional<Shares>> bisect_makespan(const Sharing& 
     while (kNear * low < high) {
       const double middle = (low + high) / 2;
       ++search.probes;
-      if (auto shares = shares_within(sharing, middle)) {
+      if (auto shares = shares_within(sharing, middle, Rest::Anywhere)) {
         best = std::move(shares);
         search.makespan_s = middle;
         high = middle;
@@ -225,8 +227,9 @@ Shares max_sum_shares(const Sharing& sharing) {
 MakespanSearch search_makespan(const Sharing& sharing) { return bisect_makespan(sharing).first; }
 
 Shares makespan_shares(const Sharing& sharing) {
-  auto found = bisect_makespan(sharing).second;
-  return found ? std::move(*found) : isolated_shares(sharing);
+  const auto [search, some] = bisect_makespan(sharing);
+  if (!some) return isolated_shares(sharing);
+  return shares_within(sharing, search.makespan_s, Rest::ToNobody).value_or(*some);
 }
 
 Shares finish_time_fair_shares(const Sharing& sharing) {

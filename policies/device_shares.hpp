@@ -49,7 +49,8 @@ Shares max_min_shares(const Sharing& sharing, bool type_aware);
 /// The sum of all speeds is greatest.
 Shares max_sum_shares(const Sharing& sharing);
 
-/// All jobs end by the same, earliest time, found by bisection to 5 %.
+/// All jobs end by the same, earliest time, found by bisection to 5 %. Of all shares that hold it,
+/// those of the least sum: the artifact's program has no objective, so that its answer is any.
 Shares makespan_shares(const Sharing& sharing);
 
 /// The number of times that `makespan_shares` asks whether a makespan can be held, and the last one

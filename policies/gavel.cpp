@@ -32,7 +32,7 @@ bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_
 /// Whether rounds leave a job that holds devices alone: those are of several types, or its seats
 /// say which they are.
 bool is_kept(const ClusterView& view, const JobView& job) {
-  return view.is_seated(job.row.id) || holds_several_models(view, device_parts(view, job));
+  return view.is_seated(job.row.id) || holds_several_models(view, job);
 }
 
 bool tells_types_apart(SharingRule rule) {
@@ -44,7 +44,10 @@ bool tells_types_apart(SharingRule rule) {
 Gavel::Gavel(Options options)
     : options_(std::move(options)),
       accounts_(options_.rounds),
-      random_(Random::stream(options_.seed, "gavel")) {}
+      random_(Random::stream(options_.seed, "gavel")) {
+  if (options_.speeds == nullptr) return;
+  for (const auto& [name, entries] : options_.speeds->sizes()) table_models_.push_back(name);
+}
 
 Triggers Gavel::triggers() const { return {.submission = true, .period = options_.rounds.round}; }
 
@@ -106,11 +109,22 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
   }
   std::sort(
       types.begin(), types.end(), [](const Type& a, const Type& b) { return a.model < b.model; });
-  if (options_.speeds != nullptr)
-    for (const auto& [name, entries] : options_.speeds->sizes())
-      for (Type& type : types)
-        if (view.model_named(name) == type.model) type.name = name;
+  for (const std::string& name : table_models_)
+    for (Type& type : types)
+      if (view.model_named(name) == type.model) type.name = name;
   return types;
+}
+
+void Gavel::find_types(const ClusterView& view) {
+  std::vector<Type> types = types_of(view);
+  const auto is_same = [](const Type& a, const Type& b) {
+    return a.model == b.model && a.name == b.name;
+  };
+  if (!std::equal(types.begin(), types.end(), types_.begin(), types_.end(), is_same))
+    known_.clear();
+  types_ = std::move(types);
+  devices_.clear();
+  for (const Type& type : types_) devices_.push_back(static_cast<double>(type.thousandths) / 1000);
 }
 
 /// Whether a job that waits takes part in no round: it has seats, or needs more than any type has.
@@ -118,41 +132,81 @@ bool Gavel::stands_outside(const ClusterView& view, const JobView& job) {
   return view.is_seated(job.row.id) || !empty_kinds_.one_holds(job, size_of(job));
 }
 
-std::vector<JobId> Gavel::candidates(const ClusterView& view) {
-  std::vector<JobId> jobs;
-  for (const JobId id : jobs_in_order(view)) {
-    const JobView job = view.job(id);
-    if (!has_devices(job.row) || (job.row.holds && job.row.is_fixed())) continue;
-    if (job.row.holds ? is_kept(view, job) : stands_outside(view, job)) continue;
-    jobs.push_back(id);
-  }
-  std::sort(jobs.begin(), jobs.end());
-  return jobs;
+bool Gavel::takes_part(const ClusterView& view, const JobView& job) {
+  if (!has_devices(job.row) || (job.row.holds && job.row.is_fixed())) return false;
+  return job.row.holds ? !is_kept(view, job) : !stands_outside(view, job);
 }
 
-double Gavel::speed_on(const JobView& job, const Type& type) const {
+void Gavel::find_jobs(const ClusterView& view) {
+  ids_.assign(view.holding().begin(), view.holding().end());
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    ids_.push_back(entry.job);
+    return true;
+  });
+  std::sort(ids_.begin(), ids_.end());
+  std::erase_if(ids_, [&](JobId id) { return !takes_part(view, view.job(id)); });
+  jobs_.resize(ids_.size());
+  for (std::size_t i = 0; i < ids_.size(); ++i) fill_in(view, ids_[i], jobs_[i]);
+}
+
+void Gavel::fill_in(const ClusterView& view, JobId id, RoundJob& out) {
+  const JobView job = view.job(id);
+  out.id = id;
+  out.devices = static_cast<double>(thousandths_of(job)) / 1000;
+  out.priority = job.row.priority;
+  // One that is on its way has its share all the same: nothing would tell that it may run again.
+  out.may_run = is_shared(job.row);
+  const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
+  if (job.row.holds || view.quota_allows(id, devices))
+    out.speed = known(job).on_type;
+  else
+    out.speed.assign(types_.size(), 0);
+}
+
+// --- speeds ---
+
+const Gavel::KnownSpeeds& Gavel::known(const JobView& job) {
   const Demand& demand = job.row.demand;
-  if (!demand.model.is_none() && demand.model != type.model) return 0;
-  if (options_.speeds == nullptr || !options_.speeds->has_kind(*job.spec.profile)) return 1;
-  return options_.speeds
-      ->steps_per_second(type.name, *job.spec.profile, size_of(job) * demand.devices)
-      .value_or(0);
+  const std::int32_t devices = size_of(job) * demand.devices;
+  const auto [entry, is_new] = known_.try_emplace(job.row.id);
+  KnownSpeeds& speeds = entry->second;
+  if (is_new || speeds.devices != devices || speeds.model != demand.model ||
+      speeds.kind != *job.spec.profile) {
+    speeds.kind = *job.spec.profile;
+    speeds.devices = devices;
+    speeds.model = demand.model;
+    look_up(speeds);
+  }
+  return speeds;
 }
 
-double Gavel::steps_left(const JobView& job, Instant now) const {
-  const ProgressView& progress = job.row.progress;
-  if (options_.speeds != nullptr && options_.speeds->has_kind(*job.spec.profile)) {
+void Gavel::look_up(KnownSpeeds& out) const {
+  const DeviceSpeeds* const table = options_.speeds.get();
+  out.in_table = table != nullptr && table->has_kind(out.kind);
+  out.stated.reset();
+  if (out.in_table) out.stated = table->steps_per_second(options_.speeds_of, out.kind, out.devices);
+  out.on_type.clear();
+  for (const Type& type : types_) {
+    const bool may_run = out.model.is_none() || out.model == type.model;
+    double speed = may_run ? 1 : 0;
+    if (may_run && out.in_table)
+      speed = table->steps_per_second(type.name, out.kind, out.devices).value_or(0);
+    out.on_type.push_back(speed);
+  }
+}
+
+double Gavel::steps_left(const JobView& job, Instant now) {
+  const KnownSpeeds& speeds = known(job);
+  if (speeds.stated && job.spec.estimate_source != EstimateSource::None) {
+    const ProgressView& progress = job.row.progress;
     const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
-    const auto speed = options_.speeds->steps_per_second(
-        options_.speeds_of, *job.spec.profile, size_of(job) * job.row.demand.devices);
-    if (speed && job.spec.estimate_source != EstimateSource::None)
-      return std::max(job.spec.estimate.in_seconds() * *speed - done, 1.0);
+    return std::max(job.spec.estimate.in_seconds() * *speeds.stated - done, 1.0);
   }
   return LinearEstimates().iterations_left(job.spec, job.row) / size_of(job);
 }
 
 /// Whole steps where the world's rounds are made of them, else all of the round.
-double Gavel::lease_s(const JobView& job, const Type& type, Instant now) const {
+double Gavel::lease_s(const JobView& job, std::size_t type, Instant now) {
   const double round_s = options_.rounds.round.in_seconds();
   const double speed = speed_on(job, type);
   if (!epochs_end_rounds_ || speed <= 0) return round_s;
@@ -160,26 +214,12 @@ double Gavel::lease_s(const JobView& job, const Type& type, Instant now) const {
   return std::min(steps, std::round(steps_left(job, now))) / speed;
 }
 
-RoundJob Gavel::round_job(const ClusterView& view, JobId id, const std::vector<Type>& types) const {
-  const JobView job = view.job(id);
-  RoundJob out{id, static_cast<double>(thousandths_of(job)) / 1000, {}, job.row.priority};
-  const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
-  // One that is on its way has its share all the same: nothing would tell that it may run again.
-  out.may_run = is_shared(job.row);
-  const bool allowed = job.row.holds || view.quota_allows(id, devices);
-  for (const Type& type : types) out.speed.push_back(allowed ? speed_on(job, type) : 0);
-  return out;
-}
-
 // --- shares ---
 
-Shares Gavel::compute_shares(const ClusterView& view,
-                             const std::vector<RoundJob>& jobs,
-                             const std::vector<Type>& types) {
+Shares Gavel::compute_shares(const ClusterView& view) {
   Sharing sharing;
-  for (const Type& type : types)
-    sharing.devices.push_back(static_cast<double>(type.thousandths) / 1000);
-  for (const RoundJob& each : jobs) {
+  sharing.devices = devices_;
+  for (const RoundJob& each : jobs_) {
     const JobView job = view.job(each.id);
     SharingJob shared;
     shared.devices = each.devices;
@@ -193,8 +233,8 @@ Shares Gavel::compute_shares(const ClusterView& view,
     sharing.jobs.push_back(std::move(shared));
   }
   const Shares isolated = isolated_shares(sharing);
-  for (std::size_t i = 0; i < jobs.size(); ++i)
-    isolated_[jobs[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    isolated_[jobs_[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
   switch (options_.rule) {
     case SharingRule::Fifo:
       return fifo_shares(sharing);
@@ -214,11 +254,12 @@ Shares Gavel::compute_shares(const ClusterView& view,
   return isolated;
 }
 
-std::vector<std::size_t> Gavel::type_order(std::size_t types) {
+std::vector<std::size_t> Gavel::type_order() {
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < types; ++i) order.push_back(i);
+  for (std::size_t i = 0; i < types_.size(); ++i) order.push_back(i);
   if (!tells_types_apart(options_.rule))
-    for (std::size_t i = types; i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+    for (std::size_t i = types_.size(); i > 1; --i)
+      std::swap(order[i - 1], order[random_.below(i)]);
   return order;
 }
 
@@ -240,23 +281,25 @@ bool Gavel::place_one(const ClusterView& view, JobId id, const Type& type, Plan&
 }
 
 /// By count a type may hold a job that its nodes, cores or memory do not.
-bool Gavel::place_elsewhere(const ClusterView& view,
-                            RoundChoice& choice,
-                            const std::vector<Type>& types,
-                            Plan& plan) {
-  for (std::size_t type = 0; type < types.size(); ++type) {
-    if (type == choice.type || speed_on(view.job(choice.job), types[type]) <= 0) continue;
-    if (!place_one(view, choice.job, types[type], plan)) continue;
+bool Gavel::place_elsewhere(const ClusterView& view, RoundChoice& choice, Plan& plan) {
+  for (std::size_t type = 0; type < types_.size(); ++type) {
+    if (type == choice.type || speed_on(view.job(choice.job), type) <= 0) continue;
+    if (!place_one(view, choice.job, types_[type], plan)) continue;
     choice.type = type;
     return true;
   }
   return false;
 }
 
-void Gavel::place(const ClusterView& view,
-                  const std::vector<RoundChoice>& chosen,
-                  const std::vector<Type>& types,
-                  Plan& plan) {
+double Gavel::devices_of(JobId id) const {
+  return std::lower_bound(jobs_.begin(),
+                          jobs_.end(),
+                          id,
+                          [](const RoundJob& job, JobId other) { return job.id < other; })
+      ->devices;
+}
+
+void Gavel::place(const ClusterView& view, const std::vector<RoundChoice>& chosen, Plan& plan) {
   trial_.sync(view.capacity());
   std::vector<RoundChoice> staying;
   std::vector<RoundChoice> moving;
@@ -264,7 +307,7 @@ void Gavel::place(const ClusterView& view,
     const JobView job = view.job(each.job);
     const bool stays =
         job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
-          return model_of(view, n.node) == types[each.type].model;
+          return model_of(view, n.node) == types_[each.type].model;
         });
     (stays ? staying : moving).push_back(each);
   }
@@ -277,31 +320,31 @@ void Gavel::place(const ClusterView& view,
     if (std::none_of(moving.begin(), moving.end(), is_it)) plan.preempt(id);
   }
   std::stable_sort(moving.begin(), moving.end(), [&](const RoundChoice& a, const RoundChoice& b) {
-    return thousandths_of(view.job(a.job)) > thousandths_of(view.job(b.job));
+    return devices_of(a.job) > devices_of(b.job);
   });
   for (RoundChoice& each : moving) {
-    if (place_one(view, each.job, types[each.type], plan) ||
-        place_elsewhere(view, each, types, plan))
+    if (place_one(view, each.job, types_[each.type], plan) || place_elsewhere(view, each, plan))
       staying.push_back(each);
     else if (view.row(each.job).holds)
       plan.preempt(each.job);
   }
   for (const RoundChoice& each : staying)
-    leases_.push_back(
-        {each.job, each.type, lease_s(view.job(each.job), types[each.type], view.now())});
+    leases_.push_back({each.job, each.type, lease_s(view.job(each.job), each.type, view.now())});
 }
 
 /// What needs no device waits for no round, and what no type holds has none to wait for.
 void Gavel::start_outside_rounds(const ClusterView& view, Plan& plan) {
   std::vector<NodeCount> nodes;
-  for (const JobId id : jobs_in_order(view)) {
-    const JobView job = view.job(id);
-    if (!waits(job.row) || (has_devices(job.row) && !stands_outside(view, job))) continue;
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    const JobView job = view.job(entry.job);
+    if (!waits(job.row) || (has_devices(job.row) && !stands_outside(view, job))) return true;
     const std::int32_t devices = size_of(job) * job.row.demand.devices + job.row.rest_devices;
-    if (!view.quota_allows(id, devices)) continue;
+    if (!view.quota_allows(entry.job, devices)) return true;
     nodes.clear();
-    if (try_start(view, job, size_of(job), trial_, &nodes)) grant_on(id, size_of(job), nodes, plan);
-  }
+    if (try_start(view, job, size_of(job), trial_, &nodes))
+      grant_on(entry.job, size_of(job), nodes, plan);
+    return true;
+  });
 }
 
 Plan Gavel::optimize(const ClusterView& view) {
@@ -311,15 +354,13 @@ Plan Gavel::optimize(const ClusterView& view) {
   close_round(view);
   round_start_ = view.now();
   empty_kinds_.begin(view);
-  const std::vector<Type> types = types_of(view);
-  std::vector<RoundJob> jobs;
-  for (const JobId id : candidates(view)) jobs.push_back(round_job(view, id, types));
+  find_types(view);
+  find_jobs(view);
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
-  std::vector<double> devices;
-  for (const Type& type : types) devices.push_back(static_cast<double>(type.thousandths) / 1000);
-  if (accounts_.update(view.now(), jobs, devices) || (idle && accounts_.changed()))
-    accounts_.set_shares(view.now(), jobs, compute_shares(view, jobs, types));
-  place(view, accounts_.choose(jobs, devices, type_order(types.size())), types, plan);
+  std::erase_if(known_, [&](const auto& each) { return !view.is_live(each.first); });
+  if (accounts_.update(view.now(), jobs_, devices_) || (idle && accounts_.changed()))
+    accounts_.set_shares(view.now(), jobs_, compute_shares(view));
+  place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
   start_outside_rounds(view, plan);
   return plan;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,16 @@ class Gavel : public Policy {
     std::int64_t thousandths = 0;  ///< That may be shared.
   };
 
+  /// What the table says of a job.
+  struct KnownSpeeds {
+    std::string kind;  ///< `JobSpec::profile`.
+    std::int32_t devices = 0;
+    DeviceModelId model;          ///< That it asks for.
+    bool in_table = false;        ///< Its kind is there.
+    std::vector<double> on_type;  ///< Steps a second on each of `types_`; 0: it does not run there.
+    std::optional<double> stated;  ///< On the model that stated run times are of.
+  };
+
   /// Of a job that runs in the present round.
   struct Lease {
     JobId job;
@@ -91,25 +102,24 @@ class Gavel : public Policy {
   bool epoch_has_ended(const ClusterView& view) const;
   void close_round(const ClusterView& view);
   std::vector<Type> types_of(const ClusterView& view) const;
-  std::vector<JobId> candidates(const ClusterView& view);
+  void find_types(const ClusterView& view);
+  void find_jobs(const ClusterView& view);
+  bool takes_part(const ClusterView& view, const JobView& job);
   bool stands_outside(const ClusterView& view, const JobView& job);
-  RoundJob round_job(const ClusterView& view, JobId id, const std::vector<Type>& types) const;
-  double speed_on(const JobView& job, const Type& type) const;
-  double steps_left(const JobView& job, Instant now) const;
-  double lease_s(const JobView& job, const Type& type, Instant now) const;
-  Shares compute_shares(const ClusterView& view,
-                        const std::vector<RoundJob>& jobs,
-                        const std::vector<Type>& types);
-  std::vector<std::size_t> type_order(std::size_t types);
-  void place(const ClusterView& view,
-             const std::vector<RoundChoice>& chosen,
-             const std::vector<Type>& types,
-             Plan& plan);
+  void fill_in(const ClusterView& view, JobId id, RoundJob& out);
+  const KnownSpeeds& known(const JobView& job);
+  void look_up(KnownSpeeds& out) const;
+
+  double speed_on(const JobView& job, std::size_t type) { return known(job).on_type[type]; }
+
+  double steps_left(const JobView& job, Instant now);
+  double lease_s(const JobView& job, std::size_t type, Instant now);
+  Shares compute_shares(const ClusterView& view);
+  std::vector<std::size_t> type_order();
+  double devices_of(JobId id) const;
+  void place(const ClusterView& view, const std::vector<RoundChoice>& chosen, Plan& plan);
   bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
-  bool place_elsewhere(const ClusterView& view,
-                       RoundChoice& choice,
-                       const std::vector<Type>& types,
-                       Plan& plan);
+  bool place_elsewhere(const ClusterView& view, RoundChoice& choice, Plan& plan);
   void start_outside_rounds(const ClusterView& view, Plan& plan);
 
   Options options_;
@@ -119,6 +129,15 @@ class Gavel : public Policy {
   bool epochs_end_rounds_ = false;
   std::vector<Lease> leases_;  ///< Of the present round.
   std::map<JobId, Isolated> isolated_;
+
+  // Of the present view; kept for their memory.
+  std::vector<Type> types_;
+  std::vector<double> devices_;  ///< Of each type, that may be shared.
+  std::vector<RoundJob> jobs_;   ///< Ascending by id.
+  std::vector<JobId> ids_;
+  // Of the jobs there are, while `types_` are the same.
+  std::map<JobId, KnownSpeeds> known_;
+  std::vector<std::string> table_models_;  ///< Those that the table has.
   CapacityTrial trial_;
   EmptyKinds empty_kinds_;
 };

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace orrery::policies {
 namespace {
 
 void save_list(ByteWriter& out, const std::vector<double>& list) {
   out.varint(list.size());
-  for (const double value : list) out.f64(value);
+  out.f64s(list);
 }
 
 std::vector<double> load_list(ByteReader& in) {
@@ -76,8 +77,13 @@ void RoundAccounts::set_shares(Instant now,
 }
 
 double RoundAccounts::priority(const RoundJob& job, std::size_t type) const {
+  return priority(job, accounts_.at(job.id), type);
+}
+
+double RoundAccounts::priority(const RoundJob& job,
+                               const Account& account,
+                               std::size_t type) const {
   constexpr double kNever = 1e9;
-  const Account& account = accounts_.at(job.id);
   if (account.shares.empty() || account.shares[type] <= 0 || job.speed[type] <= 0) return 0;
   const double share = account.shares[type];
   if (account.time_s[type] <= 0 || time_s_[type] <= 0) return kNever * share;
@@ -93,7 +99,10 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
                                                std::span<const std::size_t> order) const {
   constexpr double kRounding = 1e-9;  // Parts of devices are sums of thousandths.
   std::vector<RoundChoice> chosen;
-  std::vector<bool> taken(jobs.size(), false);
+  std::vector<const Account*> accounts;  // Of each job; null: it is taken, or may not run.
+  accounts.reserve(jobs.size());
+  for (const RoundJob& job : jobs)
+    accounts.push_back(job.may_run ? &accounts_.at(job.id) : nullptr);
 
   struct Ranked {
     std::int32_t user_priority;
@@ -104,12 +113,13 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   };
 
   std::vector<Ranked> ranked;
+  ranked.reserve(jobs.size());
   for (const std::size_t type : order) {
     ranked.clear();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (taken[i] || !jobs[i].may_run || jobs[i].speed[type] <= 0) continue;
-      const Account& account = accounts_.at(jobs[i].id);
-      const double rank = priority(jobs[i], type);
+      if (accounts[i] == nullptr || jobs[i].speed[type] <= 0) continue;
+      const Account& account = *accounts[i];
+      const double rank = priority(jobs[i], account, type);
       if (settings_.only_shared && rank <= 0) continue;
       ranked.push_back({jobs[i].priority,
                         rank,
@@ -117,15 +127,15 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
                         account.shares.empty() ? 0 : account.shares[type],
                         i});
     }
-    std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
-      return std::tie(b.user_priority, b.priority, b.deficit, b.share) <
-             std::tie(a.user_priority, a.priority, a.deficit, a.share);
+    std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+      return std::tie(b.user_priority, b.priority, b.deficit, b.share, a.job) <
+             std::tie(a.user_priority, a.priority, a.deficit, a.share, b.job);
     });
     for (const Ranked& each : ranked) {
       if (jobs[each.job].devices > devices[type] + kRounding) continue;
       devices[type] -= jobs[each.job].devices;
-      taken[each.job] = true;
-      if (!settings_.newcomers_run && accounts_.at(jobs[each.job].id).shares.empty()) continue;
+      const bool is_new = std::exchange(accounts[each.job], nullptr)->shares.empty();
+      if (is_new && !settings_.newcomers_run) continue;
       chosen.push_back({jobs[each.job].id, type});
     }
   }

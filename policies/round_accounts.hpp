@@ -88,6 +88,8 @@ class RoundAccounts {
     std::vector<double> shares;  ///< Empty: it came after they were computed.
   };
 
+  double priority(const RoundJob& job, const Account& account, std::size_t type) const;
+
   double half_round_s() const { return settings_.round.in_seconds() / 2; }
 
   Settings settings_;

@@ -80,6 +80,15 @@ class ByteWriter {
   /// The bits of the number: NaNs and the sign of zero survive.
   void f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
 
+  /// One after the other, without their number.
+  void f64s(std::span<const double> values) {
+    std::byte* to = grow(values.size() * sizeof(double));
+    for (const double value : values) {
+      store_little_endian(to, std::bit_cast<std::uint64_t>(value));
+      to += sizeof(double);
+    }
+  }
+
   /// 1 to 10 bytes, 7 bits each, lowest first; the high bit says that more follow.
   void varint(std::uint64_t value) {
     std::byte* const start = grow(kVarintBytesMax);

@@ -43,6 +43,11 @@ void SavedPolicy::answered(std::optional<std::vector<std::byte>> state) {
   if (state) state_ = std::move(*state);
 }
 
+void SavedPolicy::answered(std::span<const std::byte> state) {
+  lost_ = 0;
+  state_.assign(state.begin(), state.end());
+}
+
 bool SavedPolicy::lost() {
   if (++lost_ < kLostBeforeAnew) return false;
   state_.clear();
@@ -73,8 +78,13 @@ void InlinePlanner::ask(const PlanRequest& request, Controller& controller) {
     if (const std::string why = too_large(answer.plan, state.job_count()); !why.empty())
       return lost(request, PlanLoss::TooLarge, why);
     if (timer_ != nullptr) timer_->end(answer.plan);
-    const bool saves = request.trigger != PlanTrigger::Submission;
-    saved_.answered(saves ? std::optional(saved_by(*policy_)) : std::nullopt);
+    if (request.trigger != PlanTrigger::Submission) {
+      saving_.clear();
+      policy_->save(saving_);
+      saved_.answered(saving_.bytes());
+    } else {
+      saved_.answered(std::nullopt);
+    }
     answer_ = std::move(answer);
   } catch (const OutOfSteps&) {
     lost(request, PlanLoss::OutOfSteps, "after " + std::to_string(options_.steps_max) + " steps");

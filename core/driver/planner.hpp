@@ -64,6 +64,9 @@ class SavedPolicy {
   /// thousand times more often, nothing.
   void answered(std::optional<std::vector<std::byte>> state);
 
+  /// The same with a state that is elsewhere, and copied.
+  void answered(std::span<const std::byte> state);
+
   /// A plan was lost. Whether the policy goes on from its beginning, as PlanLost says.
   bool lost();
 
@@ -122,6 +125,7 @@ class InlinePlanner final : public Planner {
   InlineOptions options_;
   std::vector<std::byte> beginning_;  ///< What the first policy saved before it was asked.
   SavedPolicy saved_;
+  ByteWriter saving_;
   bool is_new_ = false;  ///< The policy has not seen what was touched before it.
   std::optional<PlanAnswer> answer_;
   Instant ready_at_;

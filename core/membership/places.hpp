@@ -45,13 +45,16 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
 class LedgerTrial {
  public:
   explicit LedgerTrial(Step& step)
-      : step_(step), before_(step.state.ledger), woken_(step.woken.size()) {}
+      : step_(step), before_(std::move(step.state.scratch.ledger())), woken_(step.woken.size()) {
+    before_ = step.state.ledger;
+  }
 
   LedgerTrial(const LedgerTrial&) = delete;
   LedgerTrial& operator=(const LedgerTrial&) = delete;
 
   ~LedgerTrial() {
-    step_.state.ledger = std::move(before_);
+    std::swap(step_.state.ledger, before_);
+    step_.state.scratch.ledger() = std::move(before_);
     step_.state.scratch.forget();
     step_.woken.resize(woken_);
   }

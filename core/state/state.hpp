@@ -128,8 +128,12 @@ class ScratchTrial {
   /// For a base that went back to an earlier version.
   void forget() { trial_.forget(); }
 
+  /// Anything, for what tries on the ledger itself: a copy needs no new memory there.
+  Ledger& ledger() { return ledger_; }
+
  private:
   CapacityTrial trial_;
+  Ledger ledger_;
 };
 
 /// The state. Copyable: a planner on another thread works on a copy.

@@ -106,6 +106,22 @@ TEST_F(WithSolver, MakespanIsTheOneOfTheBisection) {
   EXPECT_DOUBLE_EQ(search.makespan_s, 3029.39453125);
 }
 
+TEST_F(WithSolver, MakespanLeavesFreeWhatNobodyNeeds) {
+  Sharing sharing{{}, {1, 1}};
+  sharing.jobs = {{.devices = 1, .speed = {4, 1}, .left = 1000},
+                  {.devices = 1, .speed = {4, 1}, .left = 3000}};
+  const double makespan_s = search_makespan(sharing).makespan_s;
+  const Shares shares = makespan_shares(sharing);
+  double sum = 0;
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    const double needed = sharing.jobs[i].left / makespan_s;
+    EXPECT_THAT(speed_of(sharing, shares, i), DoubleNear(needed, 1e-6)) << "job " << i;
+    sum += shares[i][0] + shares[i][1];
+  }
+  EXPECT_THAT(shares[0][0] + shares[1][0], DoubleNear(1, 1e-6)) << "the fast one is used up first";
+  EXPECT_THAT(sum, DoubleNear(1 + (4000 / makespan_s - 4), 1e-6));
+}
+
 TEST_F(WithSolver, FinishTimesAreFair) {
   const Shares even = finish_time_fair_shares(equal_jobs(1, {100, 100}));
   EXPECT_THAT(even[0], ElementsAre(DoubleNear(0.5, 1e-6)));

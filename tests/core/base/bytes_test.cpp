@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "core/base/random.hpp"
 
@@ -128,6 +129,15 @@ TEST(Bytes, NotANumberKeepsItsBits) {
   ByteReader reader(writer.bytes());
   EXPECT_TRUE(std::isnan(reader.f64()));
   EXPECT_TRUE(std::signbit(reader.f64()));
+}
+
+TEST(Bytes, ARowOfNumbersIsWrittenAsEachOfThem) {
+  ByteWriter row;
+  row.f64s(std::vector<double>{1.5, -0.0, 1e300});
+  row.f64s({});
+  ByteWriter each;
+  for (const double value : {1.5, -0.0, 1e300}) each.f64(value);
+  EXPECT_EQ(row.text(), each.text());
 }
 
 TEST(Bytes, MalformedValuesFail) {
