@@ -19,6 +19,10 @@ endif()
 # has the names of functions. invariant() does not depend on NDEBUG: it is on in every build.
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
+if(ORRERY_SANITIZE)
+  # A sanitizer's report wants lines; the suite under it has time limits, which -Og does not keep.
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -D_GLIBCXX_ASSERTIONS")
+endif()
 
 set(ORRERY_COMPILE_OPTIONS
   -ffp-contract=off -fno-omit-frame-pointer

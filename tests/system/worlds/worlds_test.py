@@ -5,7 +5,7 @@ model does.
 
 three_worlds.txt beside this file lists them; those marked `quick` are run here, all with --all.
 
-Usage: worlds_test.py PROGRAM ROOT [--all] [--world W]
+Usage: worlds_test.py PROGRAM ROOT [--all] [--world W] [--time-scale N]
 """
 
 import argparse
@@ -58,6 +58,7 @@ def main():
     parser.add_argument("root")
     parser.add_argument("--all", action="store_true", help="not the quick ones alone")
     parser.add_argument("--world", choices=["model", "sim", "cluster"], help="this one alone")
+    parser.add_argument("--time-scale", help="how many times faster world cluster is, for all")
     arguments = parser.parse_args()
     files = listed(arguments.all)
     program = str(pathlib.Path(arguments.program).resolve())
@@ -69,6 +70,8 @@ def main():
     well = True
     for world in [arguments.world] if arguments.world else ["model", "sim", "cluster"]:
         more = ["--same-decisions"] if world == "sim" else []
+        if world == "cluster" and arguments.time_scale:
+            more = ["--set", "time_scale=" + arguments.time_scale]
         document, seconds = run(program, arguments.root, world, files, more)
         if any("SimGrid" in finding for each in document["scenarios"]
                for finding in each["unmet"]):
