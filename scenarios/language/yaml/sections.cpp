@@ -78,7 +78,8 @@ constexpr SectionKeys kSections[]{
     {"jobs.manifest.spec.engineFields", {"topology parallelWorkers"}},
     {"jobs.manifest.spec.tasks", {"name type replicas template"}},
     {"workload",
-     {"format file profiles limit duplicates zero_gpus censored estimates preemptible "
+     {"format file profiles profiles_by_model limit duplicates zero_gpus censored estimates "
+      "preemptible "
       "host_resources throughputs speeds_of generator batsim elastisim"}},
     {"workload.batsim", {"file events strict host_flops limit"}},
     {"workload.elastisim", {"file root host_flops gpu_flops burst_buffer limit"}},
