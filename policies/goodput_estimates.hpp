@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/models/device_profiles.hpp"
 #include "core/models/pollux_application.hpp"
 #include "core/plan/cluster_view.hpp"
 
@@ -22,8 +23,8 @@ class GoodputEstimates {
  public:
   virtual ~GoodputEstimates() = default;
 
-  /// Work per second in a unit of the job's own, above 0; nothing where the job is unknown, or
-  /// nothing is known of it on devices of this kind.
+  /// Work per second in a unit of the job's own, the same on all kinds, above 0; nothing where the
+  /// job is unknown, or nothing is known of it on devices of this kind.
   virtual std::optional<double> goodput(const ClusterView& view,
                                         const JobView& job,
                                         const KindAndSize& where) = 0;
@@ -52,6 +53,21 @@ class ProfileGoodput : public GoodputEstimates {
  private:
   std::shared_ptr<const PolluxProfiles> profiles_;
   int gpus_per_node_;
+};
+
+/// From profiles of each model of device, by `JobSpec::profile`, at the job's own total batch:
+/// iterations a second on devices of that kind, packed as evenly as the nodes allow.
+class DeviceGoodput : public GoodputEstimates {
+ public:
+  explicit DeviceGoodput(std::shared_ptr<const DeviceProfiles> profiles)
+      : profiles_(std::move(profiles)) {}
+
+  std::optional<double> goodput(const ClusterView& view,
+                                const JobView& job,
+                                const KindAndSize& where) override;
+
+ private:
+  std::shared_ptr<const DeviceProfiles> profiles_;
 };
 
 }  // namespace orrery::policies

@@ -269,6 +269,8 @@ constexpr ParameterRow kSiaParameters[] = {
 };
 
 std::unique_ptr<GoodputEstimates> goodput_from(const PolicyArguments& arguments) {
+  if (arguments.models.device_profiles != nullptr)
+    return std::make_unique<DeviceGoodput>(arguments.models.device_profiles);
   if (arguments.models.profiles == nullptr) return std::make_unique<NoEstimates>();
   return std::make_unique<ProfileGoodput>(arguments.models.profiles, arguments.devices_per_node);
 }

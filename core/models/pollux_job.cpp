@@ -55,6 +55,22 @@ std::optional<BatchSplit> PolluxJob::split_for(ReplicaSpread spread) const {
   return split;
 }
 
+void PolluxJob::measured_as(const PolluxApplication& application) {
+  if (&application == application_) return;
+  invariant(application.epochs_max() == application_->epochs_max() &&
+                application.limits().initial_total == application_->limits().initial_total &&
+                application.limits().total_max == application_->limits().total_max,
+            "an application trains alike on all models of device");
+  const auto profile_of = [this](const PolluxApplication* of) -> ThroughputProfile& {
+    for (auto& [known, profile] : elsewhere_)
+      if (known == of) return profile;
+    return elsewhere_.emplace_back(of, ThroughputProfile{}).second;
+  };
+  profile_of(application_) = std::move(profile_);
+  profile_ = std::move(profile_of(&application));
+  application_ = &application;
+}
+
 bool PolluxJob::reallocate(std::span<const int> gpus_per_node) {
   if (gpus_per_node.empty()) {
     placement_.clear();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.hpp"
@@ -45,6 +46,11 @@ class PolluxJob {
   /// A job without GPUs at `now`. `application` outlives it; `total_batch` lies within its limits,
   /// or is `kTuned`.
   PolluxJob(const PolluxApplication& application, int total_batch, Instant now);
+
+  /// What the job is like on the devices that it is moved to next: the same application, measured
+  /// on another model. `application` outlives the job. What it has measured itself is remembered
+  /// model by model.
+  void measured_as(const PolluxApplication& application);
 
   /// Moves the job to `gpus_per_node` (in rank order; empty: all taken away) and starts the delay.
   /// False, and nothing changed, where the application's profile does not reach that placement.
@@ -112,6 +118,8 @@ class PolluxJob {
   std::optional<TrainingReport> taken_;
   bool measured_here_ = false;  ///< The report is of the present placement.
   ThroughputProfile profile_;   ///< Of a job that chooses its batch.
+  /// The profiles of other models that it was on, in the order in which it left them first.
+  std::vector<std::pair<const PolluxApplication*, ThroughputProfile>> elsewhere_;
 };
 
 }  // namespace orrery

@@ -99,6 +99,9 @@ void read_checkpoint(const MapReader& work, CheckpointSpec& checkpoint);
 /// `loop` of some work.
 void read_loop(const MapReader& work, const JobSpec& spec, LoopSpec& loop);
 
+/// `stream` of a loop whose other parts are read.
+void read_stream(const MapReader& loop_reader, const JobSpec& spec, LoopSpec& loop);
+
 /// `rank`, or `role` with `local`, of an entry that names a worker.
 void read_worker_ref(const MapReader& entry, WorkerRef& worker);
 

@@ -9,6 +9,7 @@
 #include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
 #include "core/job/spec.hpp"
+#include "core/models/device_profiles.hpp"
 #include "core/models/device_speeds.hpp"
 #include "core/models/pollux_application.hpp"
 #include "scenarios/language/spec/scenario.hpp"
@@ -23,8 +24,8 @@ struct ModelJob {
       label;  ///< The name in the workload's file where the job's own had to differ.
   scenarios::WorkSpec work;
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
-  RarePart<std::optional<Duration>> ready_after;   ///< In place of the world's start time.
-  const PolluxApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
+  RarePart<std::optional<Duration>> ready_after;     ///< In place of the world's start time.
+  const ProfiledApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
   bool reports_training = false;  ///< With timing `pollux`: step times and gradients, each tick.
   /// Of work that counts steps: how fast it is on each model of device, by the specification's
   /// profile. Null: as fast on all as `work` says. Outlives the world.

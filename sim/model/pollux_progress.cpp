@@ -12,20 +12,45 @@ void PolluxProgress::schedule() {
   scheduled_ = true;
 }
 
+// The job's application as it is on the slowest device that it holds; null where all are alike.
+const PolluxApplication* PolluxProgress::slowest_on(const LiveJob& job,
+                                                    const std::vector<NodeId>& nodes,
+                                                    const std::vector<int>& gpus_per_node) const {
+  const DeviceProfiles* by_model = job.job.application->by_model;
+  if (by_model == nullptr) return nullptr;
+  const PolluxApplication* slowest = nullptr;
+  double longest_s = 0;
+  for (const NodeId node : nodes) {
+    const PolluxApplication* here =
+        find_application(*by_model, cluster_.nodes.device_model(node), *job.job.spec->profile);
+    if (here == nullptr || here == slowest) continue;
+    const auto time = here->step_time(gpus_per_node, here->limits().atomic_min);
+    const double step_s = time ? time->step_s : 0;
+    if (slowest != nullptr && step_s <= longest_s) continue;
+    slowest = here;
+    longest_s = step_s;
+  }
+  return slowest;
+}
+
 void PolluxProgress::place(LiveJob& job) {
   if (job.job.application == nullptr) return;
   if (!job.pollux)
-    job.pollux =
-        std::make_unique<PolluxJob>(*job.job.application, job.job.spec->batch_size, cluster_.now);
+    job.pollux = std::make_unique<PolluxJob>(
+        *job.job.application->first, job.job.spec->batch_size, cluster_.now);
   job.pollux->step(cluster_.now - job.pollux->now());
   std::vector<int> gpus_per_node;
-  NodeId last;
+  std::vector<NodeId> nodes;
   for (const ModelWorker& worker : job.workers) {
     if (worker.stopping) continue;
-    if (worker.node != last) gpus_per_node.push_back(0);
-    last = worker.node;
+    if (nodes.empty() || worker.node != nodes.back()) {
+      gpus_per_node.push_back(0);
+      nodes.push_back(worker.node);
+    }
     gpus_per_node.back() += job.job.spec->roles[0].bundle.devices;
   }
+  if (const PolluxApplication* slowest = slowest_on(job, nodes, gpus_per_node))
+    job.pollux->measured_as(*slowest);
   if (!job.pollux->reallocate(gpus_per_node))
     cluster_.warnings.push_back(job.job.spec->name +
                                 ": its profile does not reach this placement, so it makes no "

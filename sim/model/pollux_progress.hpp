@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "sim/model/cluster_state.hpp"
 
@@ -31,6 +32,9 @@ class PolluxProgress {
   }
 
  private:
+  const PolluxApplication* slowest_on(const LiveJob& job,
+                                      const std::vector<NodeId>& nodes,
+                                      const std::vector<int>& gpus_per_node) const;
   void schedule();
   std::optional<Instant> advance(LiveJob& job);
   void report(LiveJob& job);

@@ -231,14 +231,16 @@ int fewest_epochs(const std::vector<TrainingRun>& runs) {
 
 /// Limits from the files and by hand; an error where both disagree.
 void set_limits(const StepTimes& times,
+                ProfiledOn device,
                 PolluxTables& tables,
                 const fs::path& folder,
                 Errors& errors) {
   const ManualLimits manual = manual_limits(tables.name);
+  const bool batch_by_hand = manual.atomic_max > 0 && device == ProfiledOn::ArtifactT4;
   tables.limits = {tables.runs.front().total_batch,
                    tables.runs.back().total_batch,
                    times.batch_min,
-                   manual.atomic_max > 0 ? manual.atomic_max : times.batch_max};
+                   batch_by_hand ? manual.atomic_max : times.batch_max};
   const int epochs = fewest_epochs(tables.runs);
   tables.epochs_max = manual.epochs_max > 0 ? manual.epochs_max : epochs;
   tables.replicas_max = manual.replicas_max;
@@ -261,7 +263,7 @@ void set_limits(const StepTimes& times,
 
 }  // namespace
 
-Result<PolluxApplication> read_pollux_application(const fs::path& folder) {
+Result<PolluxApplication> read_pollux_application(const fs::path& folder, ProfiledOn device) {
   Errors errors;
   StepTimes times;
   PolluxTables tables;
@@ -269,7 +271,7 @@ Result<PolluxApplication> read_pollux_application(const fs::path& folder) {
   read_placements(folder / "placements.csv", times, errors);
   read_scalability(folder / "scalability.csv", times, errors);
   tables.runs = read_runs(folder, errors);
-  if (errors.empty()) set_limits(times, tables, folder, errors);
+  if (errors.empty()) set_limits(times, device, tables, folder, errors);
   if (!errors.empty()) return by_line(std::move(errors));
   Result<SimplexMesh> mesh = delaunay(std::move(times.points));
   if (!mesh) {
@@ -284,7 +286,7 @@ Result<PolluxApplication> read_pollux_application(const fs::path& folder) {
   return PolluxApplication(std::move(tables));
 }
 
-Result<PolluxProfiles> read_pollux_profiles(const fs::path& folder) {
+Result<PolluxProfiles> read_pollux_profiles(const fs::path& folder, ProfiledOn device) {
   std::vector<fs::path> folders;
   std::error_code unreadable;
   for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
@@ -294,7 +296,7 @@ Result<PolluxProfiles> read_pollux_profiles(const fs::path& folder) {
   PolluxProfiles profiles;
   Errors errors;
   for (const fs::path& path : folders) {
-    Result<PolluxApplication> application = read_pollux_application(path);
+    Result<PolluxApplication> application = read_pollux_application(path, device);
     if (application) {
       profiles.emplace(path.filename().string(), std::move(*application));
     } else {

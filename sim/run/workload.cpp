@@ -5,6 +5,7 @@
 #include "scenarios/language/spec/approximated.hpp"
 #include "sim/faults/component_failures.hpp"
 #include "sim/faults/lanl_replay.hpp"
+#include "sim/pollux/device_profiles.hpp"
 #include "sim/pollux/profiles.hpp"
 #include "sim/run/adaptive_source.hpp"
 #include "sim/run/job_parts.hpp"
@@ -51,16 +52,17 @@ class PolluxSource final : public JobSource {
  public:
   PolluxSource(const Scenario& scenario,
                const std::vector<PolluxSubmission>& jobs,
-               const PolluxProfiles& profiles,
+               const ProfiledApplications& applications,
                bool tunes_batches)
-      : jobs_(jobs), profiles_(profiles), tunes_batches_(tunes_batches) {
+      : jobs_(jobs), applications_(applications), tunes_batches_(tunes_batches) {
     for (const NodeGroup& group : scenario.groups) devices_ += group.count * group.devices;
   }
 
   std::optional<ModelJob> next() override {
     if (at_ == jobs_.size()) return std::nullopt;
     const PolluxSubmission& job = jobs_[at_++];
-    const PolluxApplication& application = profiles_.find(job.application)->second;
+    const ProfiledApplication& profiled = applications_.find(job.application)->second;
+    const PolluxApplication& application = *profiled.first;
     ModelJob out;
     std::string label;
     auto spec = training_job(job_name(job.name, label));
@@ -80,14 +82,14 @@ class PolluxSource final : public JobSource {
     spec->roles = roles_.of(std::move(role));
     out.spec = std::move(spec);
     out.submit = job.submitted_at;
-    out.application = &application;
+    out.application = &profiled;
     out.reports_training = tunes_batches_;
     return out;
   }
 
  private:
   const std::vector<PolluxSubmission>& jobs_;
-  const PolluxProfiles& profiles_;
+  const ProfiledApplications& applications_;
   bool tunes_batches_;
   std::int64_t devices_ = 0;
   std::size_t at_ = 0;
@@ -163,9 +165,7 @@ class MergedSource final : public JobSource {
 Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
   LoadedWorkload out;
   if (const auto* pollux = std::get_if<PolluxWorkload>(&scenario.workload)) {
-    Result<PolluxProfiles> profiles = read_pollux_profiles(pollux->profiles);
-    if (!profiles) return profiles.errors();
-    out.models_.profiles = std::make_shared<const PolluxProfiles>(std::move(*profiles));
+    if (Errors errors = out.load_profiles(*pollux); !errors.empty()) return errors;
     Result<std::vector<PolluxSubmission>> jobs =
         read_pollux_workload(pollux->file, *out.models_.profiles);
     if (!jobs) return jobs.errors();
@@ -207,6 +207,24 @@ Result<LoadedWorkload> LoadedWorkload::load(const Scenario& scenario) {
   return out;
 }
 
+Errors LoadedWorkload::load_profiles(const PolluxWorkload& pollux) {
+  if (pollux.profiles_by_model.empty()) {
+    Result<PolluxProfiles> profiles = read_pollux_profiles(pollux.profiles);
+    if (!profiles) return profiles.errors();
+    models_.profiles = std::make_shared<const PolluxProfiles>(std::move(*profiles));
+  } else {
+    Result<DeviceProfiles> profiles =
+        read_device_profiles({pollux.profiles_by_model.begin(), pollux.profiles_by_model.end()});
+    if (!profiles) return profiles.errors();
+    models_.device_profiles = std::make_shared<const DeviceProfiles>(std::move(*profiles));
+    // Who knows of one kind only takes all for the first by name.
+    models_.profiles = {models_.device_profiles, &models_.device_profiles->begin()->second};
+  }
+  for (const auto& [name, application] : *models_.profiles)
+    applications_.emplace(name, ProfiledApplication{&application, models_.device_profiles.get()});
+  return {};
+}
+
 bool LoadedWorkload::sends(const Scenario& scenario) const {
   if (const auto* made = std::get_if<GeneratorWorkload>(&scenario.workload))
     if (made->traffic != nullptr) return true;
@@ -233,8 +251,7 @@ std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario,
   auto written = std::make_unique<InlineSource>(scenario);
   std::unique_ptr<JobSource> other;
   if (std::holds_alternative<PolluxWorkload>(scenario.workload)) {
-    other =
-        std::make_unique<PolluxSource>(scenario, submissions_, *models_.profiles, tunes_batches);
+    other = std::make_unique<PolluxSource>(scenario, submissions_, applications_, tunes_batches);
   } else if (const auto* shockwave = std::get_if<ShockwaveWorkload>(&scenario.workload)) {
     other = play_adaptive(*shockwave, *adaptive_);
   } else if (const auto* from = std::get_if<TraceWorkload>(&scenario.workload)) {

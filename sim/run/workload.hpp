@@ -54,7 +54,10 @@ class LoadedWorkload {
   const JobModels& models() const { return models_; }
 
  private:
+  Errors load_profiles(const scenarios::PolluxWorkload& pollux);
+
   JobModels models_;
+  ProfiledApplications applications_;
   std::vector<PolluxSubmission> submissions_;
   std::shared_ptr<const AdaptiveWorkload> adaptive_;
   Trace trace_;

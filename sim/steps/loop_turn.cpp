@@ -8,6 +8,7 @@
 
 #include "core/base/math.hpp"
 #include "sim/steps/gang.hpp"
+#include "sim/steps/streamed_turn.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -98,22 +99,34 @@ Stage weights_stage(const LoopSpec& loop, const RoleShare& trainers, const RoleS
   return stage;
 }
 
-}  // namespace
-
-double generate_seconds(const LoopSpec& loop, std::int32_t replicas, Random& random) {
-  std::vector<Replica> all(static_cast<std::size_t>(std::max(1, replicas)),
-                           Replica(loop.concurrent));
-  double end = 0;
-  for (std::int32_t i = 0; i < loop.sequences; ++i) {
-    const double drawn = loop.length_median * math::exp(loop.length_sigma * random.normal());
-    Replica& replica = all[static_cast<std::size_t>(i) % all.size()];
-    replica.generate(std::min(drawn, loop.length_max) / loop.tokens_per_second);
-    end = std::max(end, replica.end());
-  }
-  return end;
+// All replicas of a role, and what it holds for each.
+placement::ComponentSize size_of(const CycleInputs& inputs, const RoleShare& share) {
+  placement::ComponentSize size;
+  size.instances = static_cast<std::int32_t>(share.members.size());
+  if (!share.members.empty())
+    size.width = std::max(1, inputs.spec.roles[share.members.front().role.index()].bundle.devices);
+  return size;
 }
 
-double mean_generate_seconds(const LoopSpec& loop, std::int32_t replicas) {
+StreamedRoles streamed_roles(const CycleInputs& inputs,
+                             const LoopSpec& loop,
+                             const RoleShare& trainers,
+                             const RoleShare& generators) {
+  const RoleShare inference = role_of(inputs, loop.inference_role);
+  StreamedRoles roles;
+  roles.actor = size_of(inputs, trainers);
+  roles.rollout = size_of(inputs, generators);
+  roles.inference = size_of(inputs, inference);
+  for (placement::ComponentSize* needed : {&roles.actor, &roles.rollout})
+    needed->instances = std::max(1, needed->instances);
+  roles.train_s = loop.train.in_seconds() / trainers.speed;
+  roles.inference_s = loop.inference.in_seconds() / inference.speed;
+  return roles;
+}
+
+// The mean of what `seconds` finds for a fixed set of turns.
+template <class Seconds>
+double mean_of_turns(const LoopSpec& loop, Seconds seconds) {
   const std::int64_t turns =
       loop.length_sigma == 0
           ? 1
@@ -121,31 +134,60 @@ double mean_generate_seconds(const LoopSpec& loop, std::int32_t replicas) {
   double sum = 0;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     Random random = lengths_of_turn(kMeanSeed, static_cast<std::uint64_t>(turn));
-    sum += generate_seconds(loop, replicas, random);
+    sum += seconds(random);
   }
   return sum / static_cast<double>(turns);
+}
+
+}  // namespace
+
+double sequence_seconds(const LoopSpec& loop, Random& random) {
+  const double drawn = loop.length_median * math::exp(loop.length_sigma * random.normal());
+  return std::min(drawn, loop.length_max) / loop.tokens_per_second;
+}
+
+double generate_seconds(const LoopSpec& loop, std::int32_t replicas, Random& random) {
+  std::vector<Replica> all(static_cast<std::size_t>(std::max(1, replicas)),
+                           Replica(loop.concurrent));
+  double end = 0;
+  for (std::int32_t i = 0; i < loop.sequences; ++i) {
+    Replica& replica = all[static_cast<std::size_t>(i) % all.size()];
+    replica.generate(sequence_seconds(loop, random));
+    end = std::max(end, replica.end());
+  }
+  return end;
+}
+
+double mean_generate_seconds(const LoopSpec& loop, std::int32_t replicas) {
+  return mean_of_turns(loop,
+                       [&](Random& random) { return generate_seconds(loop, replicas, random); });
 }
 
 Cycle loop_turn(const CycleInputs& inputs, std::uint64_t seed, std::optional<std::uint64_t> turn) {
   const LoopSpec& loop = inputs.work.traffic->loop;
   const RoleShare generators = role_of(inputs, loop.generate_role);
   const RoleShare trainers = role_of(inputs, loop.train_role);
-  const auto replicas = static_cast<std::int32_t>(generators.members.size());
-
+  std::optional<Random> drawn;
+  if (turn) drawn = lengths_of_turn(seed, *turn);
   Cycle cycle;
-  if (turn) {
-    Random random = lengths_of_turn(seed, *turn);
-    cycle.stages.push_back(compute_stage(generate_seconds(loop, replicas, random)));
-  } else {
-    cycle.stages.push_back(compute_stage(mean_generate_seconds(loop, replicas)));
-  }
-  if (loop.reward > Duration::zero())
-    cycle.stages.push_back(
-        compute_stage(loop.reward.in_seconds() / role_of(inputs, loop.reward_role).speed));
-  for (Stage& stage : std::vector<Stage>{train_stage(inputs, loop, trainers),
-                                         weights_stage(loop, trainers, generators)})
+  const auto add = [&cycle](Stage stage) {
     if (stage.compute_s > 0 || stage.local_exchange_s > 0 || !stage.exchanges.empty())
       cycle.stages.push_back(std::move(stage));
+  };
+  Stage train = train_stage(inputs, loop, trainers);
+  if (loop.stream) {
+    const StreamedRoles roles = streamed_roles(inputs, loop, trainers, generators);
+    const auto seconds = [&](Random& random) { return streamed_turn(loop, roles, random).seconds; };
+    train.compute_s = drawn ? seconds(*drawn) : mean_of_turns(loop, seconds);
+  } else {
+    const auto replicas = static_cast<std::int32_t>(generators.members.size());
+    cycle.stages.push_back(compute_stage(drawn ? generate_seconds(loop, replicas, *drawn)
+                                               : mean_generate_seconds(loop, replicas)));
+    add(compute_stage(loop.reward.in_seconds() / role_of(inputs, loop.reward_role).speed));
+    add(compute_stage(loop.inference.in_seconds() / role_of(inputs, loop.inference_role).speed));
+  }
+  add(std::move(train));
+  add(weights_stage(loop, trainers, generators));
   return cycle;
 }
 

@@ -315,6 +315,66 @@ TEST(Sia, AnotherKindIsKnownByTheRatioOfSingleReplicas) {
   EXPECT_EQ(devices_on(cluster, id, "new"), 2) << "three times what was measured on the old ones";
 }
 
+/// An application of one epoch whose iteration of 40 examples takes `one_s` on one device, and as
+/// much less on more.
+PolluxApplication measured_application(double one_s) {
+  PolluxTables tables;
+  tables.name = "toy";
+  tables.limits = {.initial_total = 10, .total_max = 40, .atomic_min = 10, .atomic_max = 40};
+  tables.epochs_max = 1;
+  for (int gpus = 1; gpus <= 4; ++gpus)
+    tables.placements.emplace(std::vector<int>{gpus},
+                              StepCurve({{10, {one_s / 4, 0}}, {40, {one_s, 0}}}));
+  tables.runs = {{10, {{240, 240, {1, 0}}}}, {40, {{240, 240, {1, 0}}}}};
+  return PolluxApplication(std::move(tables));
+}
+
+TEST(Sia, ProfilesOfEachKindTellWhereAJobIsFast) {
+  DeviceProfiles profiles;
+  profiles["old"].emplace("wide", measured_application(8));
+  profiles["new"].emplace("wide", measured_application(2));
+  profiles["old"].emplace("narrow", measured_application(2.5));
+  profiles["new"].emplace("narrow", measured_application(2));
+  FakeCluster cluster;
+  cluster.add_nodes(1, 1, 1000, "old");
+  cluster.add_nodes(1, 1, 1000, "new");
+  policies::Sia policy({},
+                       std::make_unique<policies::DeviceGoodput>(
+                           std::make_shared<const DeviceProfiles>(std::move(profiles))));
+  const auto submit = [&](const char* application) {
+    JobSpec spec = *job().preemptible().replicas(1).estimate(100'000).spec();
+    spec.profile = application;
+    spec.batch_size = 40;
+    return cluster.submit(std::make_shared<const JobSpec>(spec), 100'000);
+  };
+  const JobId narrow = submit("narrow");
+  const JobId wide = submit("wide");
+  sia_cycle(cluster, policy);
+  EXPECT_EQ(devices_on(cluster, wide, "new"), 1) << "four times as fast there";
+  EXPECT_EQ(devices_on(cluster, narrow, "old"), 1);
+}
+
+TEST(DeviceGoodput, IsNothingBeyondTheProfiles) {
+  DeviceProfiles profiles;
+  profiles["old"].emplace("toy", measured_application(8));
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4, 1000, "old");
+  cluster.add_nodes(1, 4, 1000, "other");
+  policies::DeviceGoodput goodput(std::make_shared<const DeviceProfiles>(std::move(profiles)));
+  JobSpec spec = *job().preemptible().replicas(1, 8).spec();
+  spec.profile = "toy";
+  spec.batch_size = 40;
+  const JobId id = cluster.submit(std::make_shared<const JobSpec>(spec), 100);
+  const auto at = [&](const char* model, std::int32_t nodes, std::int32_t replicas) {
+    return goodput.goodput(cluster, cluster.job(id), {cluster.model_named(model), nodes, replicas});
+  };
+  EXPECT_DOUBLE_EQ(*at("old", 1, 4), 1 / 2.0);
+  EXPECT_FALSE(at("other", 1, 4).has_value());
+  spec.profile = "unknown";
+  const JobId unknown = cluster.submit(std::make_shared<const JobSpec>(spec), 100);
+  EXPECT_FALSE(goodput.goodput(cluster, cluster.job(unknown), {cluster.model_named("old"), 1, 1}));
+}
+
 // Devices for more are there, cores are not. Such a job once gave back what it had for what no
 // placer could find, or never began.
 TEST(Sia, WhatCannotBePlacedLeavesTheJobWithWhatItHas) {

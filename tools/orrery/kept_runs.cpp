@@ -21,6 +21,8 @@ std::vector<std::string> paths_of(const scenarios::Scenario& scenario) {
   if (scenario.failures.lanl) paths.push_back(scenario.failures.lanl->file);
   if (const auto* w = std::get_if<scenarios::PolluxWorkload>(&scenario.workload))
     paths.insert(paths.end(), {w->file, w->profiles});
+  if (const auto* w = std::get_if<scenarios::PolluxWorkload>(&scenario.workload))
+    for (const auto& [model, folder] : w->profiles_by_model) paths.push_back(folder);
   if (const auto* w = std::get_if<scenarios::TraceWorkload>(&scenario.workload))
     paths.insert(paths.end(), {w->file, w->throughputs});
   if (const auto* w = std::get_if<scenarios::ShockwaveWorkload>(&scenario.workload))

@@ -104,6 +104,10 @@ void read_loop(const MapReader& work, const JobSpec& spec, LoopSpec& loop) {
     reward.read_role(loop.reward_role);
     reward.read_time(loop.reward);
   }
+  if (const Part inference(reader, "inference", spec); inference) {
+    inference.read_role(loop.inference_role);
+    inference.read_time(loop.inference);
+  }
   if (const Part train(reader, "train", spec); train) {
     train.read_role(loop.train_role);
     train.read_time(loop.train);
@@ -113,6 +117,7 @@ void read_loop(const MapReader& work, const JobSpec& spec, LoopSpec& loop) {
     reader.missing("train", "train: {role: learner, time: 60s, gradient: 14GB}");
   }
   reader.read_size("weights", loop.weights);
+  read_stream(reader, spec, loop);
 }
 
 }  // namespace orrery::scenarios

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,25 @@ struct CheckpointSpec {
   bool blocking = true;                  ///< Whether the work waits until it is written.
 };
 
-/// One turn of a reinforcement learning loop: generate, reward, train, send the weights.
+/// What moves devices between the roles of a loop while a turn goes on.
+enum class StreamScheduler : std::uint8_t {
+  Static,   ///< Nothing: each role keeps its own.
+  Dynamic,  ///< core/placement/dynamic_scheduler.hpp.
+};
+
+/// A turn whose parts go on at once: groups of sequences go on from one to the next as they are
+/// done, and the training takes them in minibatches.
+struct StreamSpec {
+  StreamScheduler scheduler = StreamScheduler::Static;
+  std::int32_t group = 1;        ///< Sequences of one prompt, which go on together.
+  std::int32_t minibatches = 1;  ///< Of a turn.
+  bool pre_process = false;      ///< Dynamic: rollout begins on the train role's devices as well.
+  bool wait_before_last = true;  ///< Dynamic: the last minibatch has all devices.
+  Duration resize = Duration::zero();   ///< Training stands while its size changes.
+  Duration migrate = Duration::zero();  ///< A sequence that moves is so much later.
+};
+
+/// One turn of a reinforcement learning loop: generate, reward, infer, train, send the weights.
 /// Roles are named; one role may do several parts. Times are of all replicas of the role together
 /// with the fewest replicas, and shrink as replicas are added.
 struct LoopSpec {
@@ -51,12 +70,15 @@ struct LoopSpec {
   double length_max = 0;         ///< cut here; above 0.
   std::string reward_role;       ///< Empty: no reward part.
   Duration reward;               ///< Time of the reward part.
+  std::string inference_role;    ///< Empty: no inference part.
+  Duration inference;            ///< Time of the inference part.
   std::string train_role;
-  Duration train;      ///< Compute time of the train part, its exchange aside.
-  Bytes gradient;      ///< All-reduced between the train role's nodes in one turn.
-  double overlap = 0;  ///< As in StepSpec.
-  Bytes weights;       ///< Sent from the train role's first node to the nodes of the
-                       ///< generate role that have no part in the training.
+  Duration train;                    ///< Compute time of the train part, its exchange aside.
+  Bytes gradient;                    ///< All-reduced between the train role's nodes in one turn.
+  double overlap = 0;                ///< As in StepSpec.
+  Bytes weights;                     ///< Sent from the train role's first node to the nodes of the
+                                     ///< generate role that have no part in the training.
+  std::optional<StreamSpec> stream;  ///< None: one part after the other.
 };
 
 /// A transfer between ranks; -1 is the cluster's storage.
@@ -102,6 +124,11 @@ namespace orrery {
 template <>
 struct EnumNames<scenarios::AllReduce> {
   static constexpr std::array kNames{"ring", "tree"};
+};
+
+template <>
+struct EnumNames<scenarios::StreamScheduler> {
+  static constexpr std::array kNames{"static", "dynamic"};
 };
 
 }  // namespace orrery

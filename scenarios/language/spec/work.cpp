@@ -74,7 +74,7 @@ double rough_turn_s(const LoopSpec& loop, const JobSpec& spec) {
   const double mean = loop.length_median * math::exp(loop.length_sigma * loop.length_sigma / 2);
   const double length = std::min(mean, loop.length_max);
   return length / loop.tokens_per_second * std::max(1.0, loop.sequences / slots) +
-         loop.reward.in_seconds() + loop.train.in_seconds();
+         loop.reward.in_seconds() + loop.inference.in_seconds() + loop.train.in_seconds();
 }
 
 Duration run_time(const WorkSpec& work, std::int32_t replicas) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -17,8 +18,10 @@ namespace orrery::scenarios {
 
 /// Workloads of the Pollux artifact: a job list and the measured profiles of its applications.
 struct PolluxWorkload {
-  std::string file;        ///< The job list (CSV), as a path that can be opened.
-  std::string profiles;    ///< Directory with one folder per application.
+  std::string file;      ///< The job list (CSV), as a path that can be opened.
+  std::string profiles;  ///< Directory with one folder per application; empty: by model.
+  /// The same for each device model of the cluster, by its name.
+  std::map<std::string, std::string> profiles_by_model;
   std::int64_t limit = 0;  ///< Only the first so many jobs; 0: all.
 };
 

@@ -26,10 +26,53 @@ void refuse_trace_keys(const MapReader& reader, const std::string& format) {
   for (std::string_view key : kTraceKeys) refuse(reader, {key}, format);
 }
 
-PolluxWorkload read_pollux(const MapReader& reader, const std::string& directory) {
+/// A path as it can be opened: what the file says is relative to `directory`.
+std::string path_from(const YamlNode& node, const std::string& directory) {
+  const bool from_file = node.origin.source == 0;
+  return from_file && node.scalar.front() != '/' ? directory + node.scalar : node.scalar;
+}
+
+/// A folder of profiles for each device model of the cluster.
+void read_profiles_by_model(const MapReader& reader,
+                            const std::string& directory,
+                            const Scenario& scenario,
+                            PolluxWorkload& pollux) {
+  constexpr std::string_view kKey = "profiles_by_model";
+  const YamlNode* node = reader.find(kKey);
+  if (node == nullptr) return;
+  if (reader.has("profiles"))
+    reader.fail("profiles", "stands beside 'profiles_by_model', which says it for each; keep one");
+  if (!node->is_map() || node->entries.empty())
+    return reader.fail(kKey,
+                       found_instead(*node,
+                                     "a map from device models to folders",
+                                     "write for example {t4: profiles/t4, a100: profiles/a100}"));
+  for (const YamlEntry& entry : node->entries) {
+    const std::string& folder = entry.value.scalar;
+    if (!entry.value.is_scalar() || folder.empty())
+      reader.reading().fail(entry.value.origin,
+                            reader.subject_of(kKey) + "." + entry.key,
+                            found_instead(entry.value, "a folder", "write the path of one"));
+    else if (!pollux.profiles_by_model.emplace(entry.key, path_from(entry.value, directory)).second)
+      reader.reading().fail(entry.key_origin,
+                            reader.subject_of(kKey) + "." + entry.key,
+                            "stands twice, each device model has one folder; remove one");
+  }
+  for (const NodeGroup& group : scenario.groups)
+    if (group.devices > 0 && !pollux.profiles_by_model.contains(group.device_model))
+      reader.fail(kKey,
+                  "has no profiles of device model '" + group.device_model +
+                      "', of which the cluster has nodes; add its folder");
+}
+
+PolluxWorkload read_pollux(const MapReader& reader,
+                           const std::string& directory,
+                           const Scenario& scenario) {
   PolluxWorkload pollux;
   read_path(reader, "file", "file: jobs.csv", directory, pollux.file);
-  read_path(reader, "profiles", "profiles: profiles", directory, pollux.profiles);
+  read_profiles_by_model(reader, directory, scenario, pollux);
+  if (!reader.has("profiles_by_model"))
+    read_path(reader, "profiles", "profiles: profiles", directory, pollux.profiles);
   reader.read_integer("limit", pollux.limit, 0, INT64_MAX);
   refuse_trace_keys(reader, "format pollux");
   refuse(reader, {"estimates"}, "format pollux");
@@ -45,7 +88,7 @@ ShockwaveWorkload read_shockwave(const MapReader& reader, const std::string& dir
   reader.read_enum("estimates", shockwave.estimates);
   reader.read_bool("preemptible", shockwave.preemptible);
   refuse(reader,
-         {"profiles", "duplicates", "zero_gpus", "censored", "host_resources"},
+         {"profiles", "profiles_by_model", "duplicates", "zero_gpus", "censored", "host_resources"},
          "format shockwave");
   return shockwave;
 }
@@ -71,7 +114,7 @@ TraceWorkload read_trace(const MapReader& reader,
   } else {
     refuse(reader, {"throughputs", "speeds_of"}, "a trace that counts no steps");
   }
-  refuse(reader, {"profiles"}, "a trace");
+  refuse(reader, {"profiles", "profiles_by_model"}, "a trace");
   return trace;
 }
 
@@ -140,8 +183,7 @@ void read_path(const MapReader& reader,
   std::string path;
   reader.read_text(key, path);
   if (path.empty()) return reader.missing(key, example);
-  const bool from_file = reader.find(key)->origin.source == 0;
-  to = from_file && path.front() != '/' ? directory + path : path;
+  to = path_from(*reader.find(key), directory);
 }
 
 void read_workload(const MapReader& top, const std::string& directory, Scenario& scenario) {
@@ -151,7 +193,7 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
   if (!node->is_map()) return;
   if (read_imported(reader, directory, scenario)) return;
   if (const YamlNode* generator = reader.find("generator")) {
-    refuse(reader, {"format", "file", "profiles", "limit"}, "a generator");
+    refuse(reader, {"format", "file", "profiles", "profiles_by_model", "limit"}, "a generator");
     refuse_trace_keys(reader, "a generator");
     GeneratorWorkload workload;
     reader.read_enum("estimates", workload.estimates);
@@ -163,7 +205,7 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
   if (format == nullptr) {
     reader.missing("format", "format: philly, or a generator");
   } else if (format->scalar == "pollux") {
-    scenario.workload = read_pollux(reader, directory);
+    scenario.workload = read_pollux(reader, directory, scenario);
   } else if (format->scalar == "shockwave") {
     scenario.workload = read_shockwave(reader, directory);
   } else if (const TraceFormat* known = trace_format_named(format->scalar)) {

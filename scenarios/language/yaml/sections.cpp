@@ -61,11 +61,14 @@ constexpr SectionKeys kSections[]{
     {"jobs.work.step",
      {"units gradient all_reduce overlap tensor_parallel tensor pipeline_parallel activation "
       "microbatches"}},
-    {"jobs.work.loop", {"generate reward train weights"}},
+    {"jobs.work.loop", {"generate reward inference train weights stream"}},
     {"jobs.work.loop.generate", {"role sequences tokens_per_second concurrent length"}},
     {"jobs.work.loop.generate.length", {"median sigma max"}},
     {"jobs.work.loop.reward", {"role time"}},
+    {"jobs.work.loop.inference", {"role time"}},
     {"jobs.work.loop.train", {"role time gradient overlap"}},
+    {"jobs.work.loop.stream",
+     {"scheduler group minibatches pre_process wait_before_last resize migrate"}},
     {"jobs.work.checkpoint", {"size interval blocking"}},
     {"jobs.workers", {"rank role local kind after exit times"}},
     {"jobs.manifest", {"apiVersion kind metadata spec status"}},
@@ -75,7 +78,8 @@ constexpr SectionKeys kSections[]{
     {"jobs.manifest.spec.engineFields", {"topology parallelWorkers"}},
     {"jobs.manifest.spec.tasks", {"name type replicas template"}},
     {"workload",
-     {"format file profiles limit duplicates zero_gpus censored estimates preemptible "
+     {"format file profiles profiles_by_model limit duplicates zero_gpus censored estimates "
+      "preemptible "
       "host_resources throughputs speeds_of generator batsim elastisim"}},
     {"workload.batsim", {"file events strict host_flops limit"}},
     {"workload.elastisim", {"file root host_flops gpu_flops burst_buffer limit"}},

@@ -73,6 +73,42 @@ TEST(Loop, IsReadWhole) {
   EXPECT_NEAR(1 / work.base_rate, 4 * 800 * 1.6487212707 / 50 + 45, 1e-6);
 }
 
+/// Roles of 2, 5 and 1 replicas of 4 devices, whose loop has 64 groups of 8 sequences.
+std::string streamed(const std::string& stream, const std::string& more = "") {
+  return "roles: {actor: {replicas: 2, gpus: 4}, rollout: {replicas: 5, gpus: 4}, inference: "
+         "{gpus: 4}}, work: {units: 10, loop: {generate: {role: rollout, sequences: 512, "
+         "tokens_per_second: 50, length: {median: 800, max: 800}}, inference: {role: inference, "
+         "time: 20s}, train: {role: actor, time: 40s}, " +
+         more + "stream: {" + stream + "}}}";
+}
+
+TEST(Stream, IsReadWhole) {
+  const LoopSpec loop =
+      work_of(streamed("scheduler: dynamic, group: 8, minibatches: 4, pre_process: true, "
+                       "wait_before_last: false, resize: 5s, migrate: 2s"),
+              "nodes: 8")
+          .traffic->loop;
+  EXPECT_EQ(loop.inference_role, "inference");
+  EXPECT_EQ(loop.inference, Duration::seconds(20));
+  ASSERT_TRUE(loop.stream.has_value());
+  EXPECT_EQ(loop.stream->scheduler, StreamScheduler::Dynamic);
+  EXPECT_EQ(loop.stream->group, 8);
+  EXPECT_EQ(loop.stream->minibatches, 4);
+  EXPECT_TRUE(loop.stream->pre_process);
+  EXPECT_FALSE(loop.stream->wait_before_last);
+  EXPECT_EQ(loop.stream->resize, Duration::seconds(5));
+  EXPECT_EQ(loop.stream->migrate, Duration::seconds(2));
+}
+
+TEST(Stream, MovesNothingUnlessItSaysSo) {
+  const auto stream = work_of(streamed("group: 8"), "nodes: 8").traffic->loop.stream;
+  ASSERT_TRUE(stream.has_value());
+  EXPECT_EQ(stream->scheduler, StreamScheduler::Static);
+  EXPECT_EQ(stream->minibatches, 1);
+  EXPECT_FALSE(stream->pre_process);
+  EXPECT_TRUE(stream->wait_before_last);
+}
+
 TEST(Loop, AJobOfOneRoleNeedNotNameIt) {
   const WorkSpec work = work_of(
       "replicas: 2, work: {units: 10, loop: {generate: {sequences: 8, tokens_per_second: 50, "

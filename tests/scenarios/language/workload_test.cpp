@@ -24,6 +24,21 @@ TEST(Workloads, PathsOfTheFileAreRelativeToItAndThoseOfOverridesAreNot) {
   EXPECT_EQ(pollux.profiles, "q");
 }
 
+TEST(Workloads, ProfilesMayBeOfEachDeviceModel) {
+  const auto scenario = parse_scenario(
+      "cluster: {groups: [{nodes: 1, gpu: old}, {nodes: 1, gpus_per_node: 0}, {nodes: 1, gpu: "
+      "new}]}\nworkload: {format: pollux, file: w.csv, profiles_by_model: {old: p/old, new: "
+      "/p/new, none: p}}\n",
+      "some/dir/w.yaml",
+      {});
+  ASSERT_TRUE(scenario.has_value()) << scenario.errors()[0].text();
+  const auto& pollux = std::get<PolluxWorkload>(scenario->workload);
+  EXPECT_EQ(pollux.profiles, "");
+  EXPECT_EQ(pollux.profiles_by_model,
+            (std::map<std::string, std::string>{
+                {"new", "/p/new"}, {"none", "some/dir/p"}, {"old", "some/dir/p/old"}}));
+}
+
 TEST(Workloads, PhillyHasItsSwitches) {
   const Scenario scenario = load_workload(
       "{format: philly-json, file: /w.json, limit: 5, duplicates: drop, estimates: none, "

@@ -87,5 +87,19 @@ TEST(Library, Loops) {
   EXPECT_NEAR(apart[3], 2 * 16.0 / 50, kLatencies);
 }
 
+// docs/workloads.md has these turns.
+TEST(Library, LoopsWhoseRolesPassTheirDevicesOn) {
+  std::vector<double> turns;
+  for (const std::size_t job : {0, 1, 2})
+    turns.push_back(LibraryJob("rl_loop_dynamic", job)
+                        .on(0, {0, 0})
+                        .on(1, {1, 1, 2, 2, 3})
+                        .on(2, {3})
+                        .turn_s());
+  EXPECT_NEAR(turns[0], 844.9, 0.1);
+  EXPECT_NEAR(turns[1], 444.3, 0.1);
+  EXPECT_NEAR(turns[2], 372.0, 0.1);
+}
+
 }  // namespace
 }  // namespace orrery::sim

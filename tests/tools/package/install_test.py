@@ -102,7 +102,8 @@ class InstallTest(unittest.TestCase):
 
     def test_the_library_of_scenarios_is_whole(self):
         source = SOURCE / "scenarios"
-        wanted = {str(f.relative_to(source)) for f in source.rglob("*.yaml")}
+        wanted = {str(f.relative_to(source)) for f in source.rglob("*")
+                  if f.suffix in {".yaml", ".csv"}}
         installed = self.prefix / "share/orrery/scenarios"
         self.assertEqual({str(f.relative_to(installed)) for f in installed.rglob("*") if f.is_file()},
                          wanted)
