@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/coverage_mark.hpp"
 #include "core/job/turns.hpp"
 #include "core/membership/places.hpp"
 
@@ -90,6 +91,7 @@ bool find_places_beside(Step& step,
     ++found;
   }
   if (found != replicas || !fits_together(step, job, places)) return false;
+  reached(Mark::PutBeside);
   out.insert(out.end(), places.begin(), places.end());
   return true;
 }
