@@ -89,14 +89,19 @@ double mean_speed(const SharingJob& job, const std::vector<double>& devices) {
   return all > 0 ? total / all : 0;
 }
 
-std::vector<double> isolated_row(const Sharing& sharing, std::size_t job) {
+/// Of one among `all`.
+std::vector<double> isolated_row(const Sharing& sharing, std::size_t job, std::size_t all) {
   std::vector<double> row;
   for (const double devices : sharing.devices)
-    row.push_back(devices / (static_cast<double>(sharing.jobs.size()) * sharing.jobs[job].devices));
+    row.push_back(devices / (static_cast<double>(all) * sharing.jobs[job].devices));
   const double total = sum(row);
   if (total > 1)
     for (double& share : row) share /= total;
   return row;
+}
+
+std::vector<double> isolated_row(const Sharing& sharing, std::size_t job) {
+  return isolated_row(sharing, job, sharing.jobs.size());
 }
 
 enum class Rest : std::uint8_t {
@@ -212,6 +217,77 @@ Shares max_min_shares(const Sharing& sharing, bool type_aware) {
   }
   const auto found = shares.solve();
   return found ? shares.shares_in(*found) : isolated_shares(sharing);
+}
+
+Shares packed_shares(const Sharing& sharing) {
+  const std::size_t types = sharing.devices.size();
+  const std::size_t jobs = sharing.jobs.size();
+  Program program(Sense::Maximise);
+  const auto share = [&](std::size_t row, std::size_t type) {
+    return static_cast<std::int32_t>(row * types + type);
+  };
+  std::vector<std::vector<Entry>> time(jobs);    // Of each job,
+  std::vector<std::vector<Entry>> speed(jobs);   // k speed(x) / (w C) of each,
+  std::vector<std::vector<Entry>> taken(types);  // and devices of each type.
+  std::vector<double> worth;
+  for (const SharingJob& job : sharing.jobs) {
+    const double mean = mean_speed(job, sharing.devices);
+    worth.push_back(mean > 0 ? job.devices / (job.weight * mean) : 0);
+  }
+  const auto add = [&](std::size_t job, std::int32_t column, double steps_per_second) {
+    time[job].push_back({column, 1});
+    if (steps_per_second > 0) speed[job].push_back({column, steps_per_second * worth[job]});
+  };
+  for (std::size_t i = 0; i < jobs; ++i)
+    for (std::size_t j = 0; j < types; ++j) {
+      program.add_column({.upper = 1});
+      add(i, share(i, j), sharing.jobs[i].speed[j]);
+      taken[j].push_back({share(i, j), sharing.jobs[i].devices});
+    }
+  for (std::size_t p = 0; p < sharing.pairs.size(); ++p)
+    for (std::size_t j = 0; j < types; ++j) {
+      const SharingPair& pair = sharing.pairs[p];
+      const bool fits = pair.first_speed[j] > 0 && pair.second_speed[j] > 0;
+      program.add_column({.upper = fits ? 1.0 : 0.0});
+      if (!fits) continue;
+      add(pair.first, share(jobs + p, j), pair.first_speed[j]);
+      add(pair.second, share(jobs + p, j), pair.second_speed[j]);
+      taken[j].push_back({share(jobs + p, j), sharing.jobs[pair.first].devices});
+    }
+  const std::int32_t least = program.add_column({.lower = -kInfinity, .objective = 1});
+  for (const auto& row : time) program.add_row(-kInfinity, 1, row);
+  for (std::size_t j = 0; j < types; ++j) program.add_row(-kInfinity, sharing.devices[j], taken[j]);
+  for (std::size_t i = 0; i < jobs; ++i) {
+    if (worth[i] <= 0) continue;  // It runs nowhere.
+    speed[i].push_back({least, -1});
+    program.add_row(0, kInfinity, speed[i]);
+  }
+  const Solution found = solver::solve(program);
+  if (!found.has_values()) {
+    Shares alone = isolated_shares(sharing);
+    alone.resize(jobs + sharing.pairs.size(), std::vector<double>(types));
+    return alone;
+  }
+  Shares out(jobs + sharing.pairs.size(), std::vector<double>(types));
+  for (std::size_t r = 0; r < out.size(); ++r)
+    for (std::size_t j = 0; j < types; ++j)
+      out[r][j] = std::clamp(found.values[static_cast<std::size_t>(share(r, j))], 0.0, 1.0);
+  return out;
+}
+
+Shares paired_shares(const Sharing& sharing) {
+  const std::size_t jobs = sharing.jobs.size();
+  const std::size_t all = jobs - sharing.pairs.size();
+  Shares out(jobs + sharing.pairs.size(), std::vector<double>(sharing.devices.size()));
+  std::vector<bool> in_pair(jobs);
+  for (std::size_t p = 0; p < sharing.pairs.size(); ++p) {
+    const SharingPair& pair = sharing.pairs[p];
+    in_pair[pair.first] = in_pair[pair.second] = true;
+    out[jobs + p] = isolated_row(sharing, pair.first, all);
+  }
+  for (std::size_t i = 0; i < jobs; ++i)
+    if (!in_pair[i]) out[i] = isolated_row(sharing, i, all);
+  return out;
 }
 
 Shares max_sum_shares(const Sharing& sharing) {

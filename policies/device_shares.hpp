@@ -1,6 +1,7 @@
 // How much time each job gets on each type of device: Gavel's allocation policies.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,10 +19,20 @@ struct SharingJob {
   double speed_under(const std::vector<double>& shares) const;
 };
 
+/// Two jobs of a sharing, of equal `devices`, on the same devices.
+struct SharingPair {
+  std::size_t first = 0;  ///< Places in `Sharing::jobs`.
+  std::size_t second = 0;
+  std::vector<double> first_speed;   ///< Steps per second on each type, beside the other,
+  std::vector<double> second_speed;  ///< and those of the other; 0 of both: not there.
+};
+
 /// Jobs in order of age, and how many devices of each type there are.
 struct Sharing {
   std::vector<SharingJob> jobs;
   std::vector<double> devices;
+  std::vector<SharingPair> pairs;  ///< Of jobs that may share devices; only `packed_shares` and
+                                   ///< `paired_shares` look.
 };
 
 /// [job][type]: the part of its time that the job shall have so many devices of the type. All are 0
@@ -45,6 +56,16 @@ Shares fifo_shares(const Sharing& sharing);
 /// Max-min fairness (LAS): the least k_i speed_i(x) / (w_i C_i) is greatest, where C_i is the
 /// job's mean speed over all devices. `type_aware` false: as if all types were equally fast.
 Shares max_min_shares(const Sharing& sharing, bool type_aware);
+
+/// The same with pairs of jobs on the same devices (the paper's space sharing): rows of the pairs
+/// follow those of the jobs, a job's speed is the sum over its rows, and so is its time:
+///
+///     sum of x_rj over types j and rows r that have the job <= 1
+Shares packed_shares(const Sharing& sharing);
+
+/// `isolated_shares` of jobs in no pair and of pairs, in which each job is once at most; rows of
+/// the pairs follow those of the jobs.
+Shares paired_shares(const Sharing& sharing);
 
 /// The sum of all speeds is greatest.
 Shares max_sum_shares(const Sharing& sharing);

@@ -43,7 +43,7 @@ bool EmptyKinds::look(const JobView& job, std::int32_t replicas) {
 
 void EmptyKinds::clear_cluster() {
   trial_.sync(view_->capacity());
-  for (const JobId id : view_->holding()) give_back(*view_, view_->job(id), trial_);
+  give_back_all(*view_, trial_);
   cleared_ = true;
 }
 

@@ -8,15 +8,10 @@
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
 namespace {
-
-/// The rigid size within what the job's user has asked for since.
-std::int32_t size_of(const JobView& job) {
-  if (job.row.holds) return job.row.replicas;
-  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
-}
 
 std::int64_t thousandths_of(const JobView& job) { return job.row.thousandths_at(size_of(job)); }
 
@@ -37,6 +32,10 @@ bool is_kept(const ClusterView& view, const JobView& job) {
 
 bool tells_types_apart(SharingRule rule) {
   return rule != SharingRule::MaxMinTypeBlind && rule != SharingRule::Isolated;
+}
+
+bool puts_together(SharingRule rule) {
+  return rule == SharingRule::MaxMinPacked || rule == SharingRule::Gandiva;
 }
 
 }  // namespace
@@ -65,7 +64,8 @@ bool Gavel::epoch_has_ended(const ClusterView& view) const {
 
 bool Gavel::is_idle(const ClusterView& view) const {
   return std::none_of(leases_.begin(), leases_.end(), [&](const Lease& each) {
-    return view.is_live(each.job) && view.row(each.job).holds;
+    const auto runs = [&](JobId id) { return view.is_live(id) && view.row(id).holds; };
+    return runs(each.key.job) || (each.key.is_pair() && runs(each.key.other));
   });
 }
 
@@ -80,7 +80,7 @@ void Gavel::close_round(const ClusterView& view) {
   epochs_end_rounds_ = epochs_end_rounds_ || epoch_has_ended(view);
   const double round_s = (view.now() - round_start_).in_seconds();
   for (const Lease& each : leases_)
-    accounts_.add_time(each.job, each.type, std::min(round_s, each.seconds));
+    accounts_.add_time(each.key, each.type, std::min(round_s, each.seconds));
   leases_.clear();
 }
 
@@ -101,7 +101,7 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
   }
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
-    if (!is_shared(job.row) || is_kept(view, job)) continue;
+    if (!is_shared(job.row) || is_kept(view, job) || !counts_devices(view, job)) continue;
     for (const DevicePart& part : device_parts(view, job)) {
       const NodeFree& node = capacity.at(part.node);
       if (node.usable && !node.model.is_none()) type_of(node.model).thousandths += part.thousandths;
@@ -115,13 +115,21 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
   return types;
 }
 
+/// What two jobs hold together is counted with the older one, where both may be taken from.
+bool Gavel::counts_devices(const ClusterView& view, const JobView& job) const {
+  const JobId partner = view.partner(job.row.id);
+  if (partner.is_none()) return true;
+  const JobView other = view.job(partner);
+  return job.row.id < partner && is_shared(other.row) && !is_kept(view, other);
+}
+
 void Gavel::find_types(const ClusterView& view) {
   std::vector<Type> types = types_of(view);
   const auto is_same = [](const Type& a, const Type& b) {
     return a.model == b.model && a.name == b.name;
   };
   if (!std::equal(types.begin(), types.end(), types_.begin(), types_.end(), is_same))
-    known_.clear();
+    forget_speeds();
   types_ = std::move(types);
   devices_.clear();
   for (const Type& type : types_) devices_.push_back(static_cast<double>(type.thousandths) / 1000);
@@ -147,11 +155,13 @@ void Gavel::find_jobs(const ClusterView& view) {
   std::erase_if(ids_, [&](JobId id) { return !takes_part(view, view.job(id)); });
   jobs_.resize(ids_.size());
   for (std::size_t i = 0; i < ids_.size(); ++i) fill_in(view, ids_[i], jobs_[i]);
+  if (puts_together(options_.rule)) find_pairs(view);
 }
 
 void Gavel::fill_in(const ClusterView& view, JobId id, RoundJob& out) {
   const JobView job = view.job(id);
   out.id = id;
+  out.other = JobId::none();
   out.devices = static_cast<double>(thousandths_of(job)) / 1000;
   out.priority = job.row.priority;
   // One that is on its way has its share all the same: nothing would tell that it may run again.
@@ -170,6 +180,10 @@ const Gavel::KnownSpeeds& Gavel::known(const JobView& job) {
   const std::int32_t devices = size_of(job) * demand.devices;
   const auto [entry, is_new] = known_.try_emplace(job.row.id);
   KnownSpeeds& speeds = entry->second;
+  if (!is_new && speeds.devices != devices)
+    std::erase_if(known_pairs_, [&](const auto& each) {
+      return each.first.first == job.row.id || each.first.second == job.row.id;
+    });
   if (is_new || speeds.devices != devices || speeds.model != demand.model ||
       speeds.kind != *job.spec.profile) {
     speeds.kind = *job.spec.profile;
@@ -206,12 +220,20 @@ double Gavel::steps_left(const JobView& job, Instant now) {
 }
 
 /// Whole steps where the world's rounds are made of them, else all of the round.
-double Gavel::lease_s(const JobView& job, std::size_t type, Instant now) {
+double Gavel::lease_s(const JobView& job, double speed, Instant now) {
   const double round_s = options_.rounds.round.in_seconds();
-  const double speed = speed_on(job, type);
   if (!epochs_end_rounds_ || speed <= 0) return round_s;
   const double steps = std::max(std::floor(speed * round_s), 1.0);
   return std::min(steps, std::round(steps_left(job, now))) / speed;
+}
+
+/// A pair is done when the slower of the two is.
+double Gavel::lease_s(const ClusterView& view, const RoundChoice& choice) {
+  const JobView job = view.job(choice.job);
+  const Pair* const pair = pair_of(choice.key());
+  if (pair == nullptr) return lease_s(job, speed_on(job, choice.type), view.now());
+  return std::max(lease_s(job, pair->speeds.first[choice.type], view.now()),
+                  lease_s(view.job(choice.other), pair->speeds.second[choice.type], view.now()));
 }
 
 // --- shares ---
@@ -219,7 +241,8 @@ double Gavel::lease_s(const JobView& job, std::size_t type, Instant now) {
 Shares Gavel::compute_shares(const ClusterView& view) {
   Sharing sharing;
   sharing.devices = devices_;
-  for (const RoundJob& each : jobs_) {
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    const RoundJob& each = jobs_[i];
     const JobView job = view.job(each.id);
     SharingJob shared;
     shared.devices = each.devices;
@@ -232,8 +255,10 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     shared.isolated_s = alone.seconds;
     sharing.jobs.push_back(std::move(shared));
   }
+  for (const Pair& pair : pairs_)
+    sharing.pairs.push_back({pair.first, pair.second, pair.speeds.first, pair.speeds.second});
   const Shares isolated = isolated_shares(sharing);
-  for (std::size_t i = 0; i < jobs_.size(); ++i)
+  for (std::size_t i = 0; i < ids_.size(); ++i)
     isolated_[jobs_[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
   switch (options_.rule) {
     case SharingRule::Fifo:
@@ -242,6 +267,10 @@ Shares Gavel::compute_shares(const ClusterView& view) {
       return max_min_shares(sharing, true);
     case SharingRule::MaxMinTypeBlind:
       return max_min_shares(sharing, false);
+    case SharingRule::MaxMinPacked:
+      return packed_shares(sharing);
+    case SharingRule::Gandiva:
+      return paired_shares(sharing);
     case SharingRule::MaxSum:
       return max_sum_shares(sharing);
     case SharingRule::Makespan:
@@ -280,10 +309,31 @@ bool Gavel::place_one(const ClusterView& view, JobId id, const Type& type, Plan&
   return true;
 }
 
+/// Grants the job its size on the devices of the host, which has them already, or by this plan.
+bool Gavel::place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan) {
+  const auto granted = std::find_if(plan.grants.begin(),
+                                    plan.grants.end(),
+                                    [&](const Grant& grant) { return grant.job == host; });
+  std::vector<NodeCount> nodes;
+  if (granted == plan.grants.end()) {
+    const JobView job = view.job(host);
+    nodes.assign(job.nodes.begin(), job.nodes.end());
+  } else {
+    const auto first = plan.nodes.begin() + granted->first_node;
+    nodes.assign(first, first + granted->node_count);
+  }
+  Demand demand = view.row(id).demand;
+  demand.devices = 0;  // The host's.
+  if (!take_there(demand, nodes, trial_)) return false;
+  plan.grant_beside(id, size_of(view.job(id)), host);
+  return true;
+}
+
 /// By count a type may hold a job that its nodes, cores or memory do not.
-bool Gavel::place_elsewhere(const ClusterView& view, RoundChoice& choice, Plan& plan) {
+bool Gavel::place_somewhere(const ClusterView& view, RoundChoice& choice, Plan& plan) {
+  if (place_one(view, choice.job, types_[choice.type], plan)) return true;
   for (std::size_t type = 0; type < types_.size(); ++type) {
-    if (type == choice.type || speed_on(view.job(choice.job), type) <= 0) continue;
+    if (type == choice.type || speed_of(view, choice, type) <= 0) continue;
     if (!place_one(view, choice.job, types_[type], plan)) continue;
     choice.type = type;
     return true;
@@ -291,45 +341,123 @@ bool Gavel::place_elsewhere(const ClusterView& view, RoundChoice& choice, Plan& 
   return false;
 }
 
-double Gavel::devices_of(JobId id) const {
-  return std::lower_bound(jobs_.begin(),
-                          jobs_.end(),
-                          id,
-                          [](const RoundJob& job, JobId other) { return job.id < other; })
-      ->devices;
+/// In `ids_`.
+std::size_t Gavel::place_of(JobId id) const {
+  return static_cast<std::size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
 }
 
-void Gavel::place(const ClusterView& view, const std::vector<RoundChoice>& chosen, Plan& plan) {
-  trial_.sync(view.capacity());
-  std::vector<RoundChoice> staying;
-  std::vector<RoundChoice> moving;
-  for (const RoundChoice& each : chosen) {
-    const JobView job = view.job(each.job);
-    const bool stays =
-        job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
-          return model_of(view, n.node) == types_[each.type].model;
-        });
-    (stays ? staying : moving).push_back(each);
+/// Null for a job by itself.
+const Gavel::Pair* Gavel::pair_of(const RoundKey& key) const {
+  if (!key.is_pair()) return nullptr;
+  const std::pair<std::size_t, std::size_t> wanted(place_of(key.job), place_of(key.other));
+  return &*std::lower_bound(
+      pairs_.begin(), pairs_.end(), wanted, [](const Pair& pair, const auto& other) {
+        return std::pair(pair.first, pair.second) < other;
+      });
+}
+
+/// Of the job, beside the other where there is one.
+double Gavel::speed_of(const ClusterView& view, const RoundChoice& choice, std::size_t type) {
+  const Pair* const pair = pair_of(choice.key());
+  return pair == nullptr ? speed_on(view.job(choice.job), type) : pair->speeds.first[type];
+}
+
+bool Gavel::is_on(const ClusterView& view, JobId id, std::size_t type) const {
+  const JobView job = view.job(id);
+  return job.row.holds && std::all_of(job.nodes.begin(), job.nodes.end(), [&](const NodeCount& n) {
+           return model_of(view, n.node) == types_[type].model;
+         });
+}
+
+bool Gavel::is_staying(JobId id) const {
+  return std::find(staying_.begin(), staying_.end(), id) != staying_.end();
+}
+
+/// Whether the job, or one of the two, has its devices already, and no one stays there that it was
+/// not chosen with. The one that stays comes first in `choice` then.
+bool Gavel::settle_in_place(const ClusterView& view, RoundChoice& choice) {
+  const auto stays = [&](JobId id) {
+    if (!is_on(view, id, choice.type)) return false;
+    const JobId partner = view.partner(id);
+    return partner.is_none() || partner == choice.other || partner == choice.job ||
+           !is_staying(partner);
+  };
+  if (stays(choice.job)) {
+    staying_.push_back(choice.job);
+    if (!choice.other.is_none() && view.partner(choice.job) == choice.other)
+      staying_.push_back(choice.other);
+    return true;
   }
+  if (choice.other.is_none() || !stays(choice.other)) return false;
+  staying_.push_back(choice.other);
+  std::swap(choice.job, choice.other);
+  return true;
+}
+
+/// Jobs that do not stay give back what they hold; what two of them hold together once.
+void Gavel::free_what_goes(const ClusterView& view) {
+  const auto goes = [&](const JobView& job) {
+    return is_shared(job.row) && has_devices(job.row) && !is_kept(view, job) &&
+           !is_staying(job.row.id);
+  };
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    if (!goes(job)) continue;
+    orrery::give_back(view, job, trial_);
+    const JobId partner = view.partner(id);
+    if (!partner.is_none() && id < partner && goes(view.job(partner)))
+      give_back_shared(job, trial_);
+  }
+}
+
+void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan) {
+  trial_.sync(view.capacity());
+  staying_.clear();
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    if (!is_shared(job.row) || is_kept(view, job)) staying_.push_back(id);
+  }
+  std::vector<RoundChoice> placed;
+  std::vector<RoundChoice> moving;
+  for (RoundChoice& each : chosen) {
+    const bool stays = settle_in_place(view, each);
+    (stays ? placed : moving).push_back(each);
+  }
+  free_what_goes(view);
+  const auto is_chosen = [&](JobId id) {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const RoundChoice& each) {
+      return each.job == id || each.other == id;
+    });
+  };
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
     if (!is_shared(job.row) || !has_devices(job.row) || is_kept(view, job)) continue;
-    const auto is_it = [&](const RoundChoice& each) { return each.job == id; };
-    if (std::any_of(staying.begin(), staying.end(), is_it)) continue;
-    orrery::give_back(view, job, trial_);
-    if (std::none_of(moving.begin(), moving.end(), is_it)) plan.preempt(id);
+    if (!is_chosen(id)) plan.preempt(id);
   }
   std::stable_sort(moving.begin(), moving.end(), [&](const RoundChoice& a, const RoundChoice& b) {
-    return devices_of(a.job) > devices_of(b.job);
+    return jobs_[place_of(a.job)].devices > jobs_[place_of(b.job)].devices;
   });
+  const auto give_up = [&](JobId id) {
+    if (view.row(id).holds) plan.preempt(id);
+  };
   for (RoundChoice& each : moving) {
-    if (place_one(view, each.job, types_[each.type], plan) || place_elsewhere(view, each, plan))
-      staying.push_back(each);
-    else if (view.row(each.job).holds)
-      plan.preempt(each.job);
+    if (place_somewhere(view, each, plan)) {
+      placed.push_back(each);
+      continue;
+    }
+    give_up(each.job);
+    if (!each.other.is_none()) give_up(each.other);
   }
-  for (const RoundChoice& each : staying)
-    leases_.push_back({each.job, each.type, lease_s(view.job(each.job), each.type, view.now())});
+  for (RoundChoice& each : placed) {
+    if (each.other.is_none() || is_staying(each.other)) continue;
+    if (place_beside(view, each.other, each.job, plan)) continue;
+    give_up(each.other);
+    each.other = JobId::none();  // The first one has the devices to itself.
+  }
+  for (RoundChoice& each : placed) {
+    if (each.other < each.job) std::swap(each.job, each.other);
+    leases_.push_back({each.key(), each.type, lease_s(view, each)});
+  }
 }
 
 /// What needs no device waits for no round, and what no type holds has none to wait for.
@@ -358,8 +486,17 @@ Plan Gavel::optimize(const ClusterView& view) {
   find_jobs(view);
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
   std::erase_if(known_, [&](const auto& each) { return !view.is_live(each.first); });
-  if (accounts_.update(view.now(), jobs_, devices_) || (idle && accounts_.changed()))
+  std::erase_if(known_pairs_, [&](const auto& each) {
+    return !view.is_live(each.first.first) || !view.is_live(each.first.second);
+  });
+  if (accounts_.update(view.now(), jobs_, devices_) || (idle && accounts_.changed())) {
+    if (options_.rule == SharingRule::Gandiva) {
+      draw_pairs(view);
+      find_pairs(view);
+      accounts_.update(view.now(), jobs_, devices_);
+    }
     accounts_.set_shares(view.now(), jobs_, compute_shares(view));
+  }
   place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
   start_outside_rounds(view, plan);
   return plan;
@@ -374,9 +511,15 @@ void Gavel::save(ByteWriter& out) const {
   out.boolean(epochs_end_rounds_);
   out.varint(leases_.size());
   for (const Lease& each : leases_) {
-    out.u32(each.job.value);
+    out.u32(each.key.job.value);
+    out.u32(each.key.other.value);
     out.varint(each.type);
     out.f64(each.seconds);
+  }
+  out.varint(together_.size());
+  for (const auto& [first, second] : together_) {
+    out.u32(first.value);
+    out.u32(second.value);
   }
   out.varint(isolated_.size());
   for (const auto& [job, alone] : isolated_) {
@@ -397,8 +540,14 @@ void Gavel::load(ByteReader& in) {
   leases_.clear();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
     const JobId job{in.u32()};
+    const JobId other{in.u32()};
     const auto type = static_cast<std::size_t>(in.varint());
-    leases_.push_back({job, type, in.f64()});
+    leases_.push_back({{job, other}, type, in.f64()});
+  }
+  together_.clear();
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    const JobId first{in.u32()};
+    together_.emplace_back(first, JobId{in.u32()});
   }
   isolated_.clear();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/random.hpp"
@@ -23,10 +24,12 @@ enum class SharingRule : std::uint8_t {
   Fifo,
   MaxMin,
   MaxMinTypeBlind,
+  MaxMinPacked,
   MaxSum,
   Makespan,
   FinishTimeFair,
   Isolated,
+  Gandiva,
 };
 
 /// Gavel (D. Narayanan et al., OSDI 2020): a rule says what part of its time each job shall have on
@@ -35,6 +38,11 @@ enum class SharingRule : std::uint8_t {
 ///
 /// A round is over when a new multiple of its length has come, when nothing runs, or when a job
 /// that runs has just ended an epoch: under timing `gavel` the world's rounds end so.
+///
+/// With packing two jobs may be put on the same devices: each pair of jobs of equal size that does
+/// more there than the two would in turn has shares of its own. Under Gandiva's rule pairs are
+/// drawn where not all jobs have devices, and kept as long as they do well. Fixed jobs are in no
+/// pair.
 ///
 /// Speeds come from the table by `JobSpec::profile`; jobs that it does not have are as fast on all
 /// types. Fixed jobs keep what they hold; what is left is shared. A job that no type holds by
@@ -48,6 +56,9 @@ class Gavel : public Policy {
     std::shared_ptr<const DeviceSpeeds> speeds;  ///< Null: none are known.
     std::string speeds_of;   ///< The model in the table that stated run times are of.
     std::uint64_t seed = 0;  ///< Of the order of types under rules that do not tell them apart.
+    double beside = 0;  ///< What each of two jobs on the same devices keeps of its speed where the
+                        ///< table does not know the two; 0: they are in no pair.
+    std::size_t pairs_most = 0;  ///< Pairs that are looked at: those that gain most.
   };
 
   explicit Gavel(Options options);
@@ -82,9 +93,9 @@ class Gavel : public Policy {
     std::optional<double> stated;  ///< On the model that stated run times are of.
   };
 
-  /// Of a job that runs in the present round.
+  /// Of a job, or of a pair, that runs in the present round.
   struct Lease {
-    JobId job;
+    RoundKey key;
     std::size_t type = 0;
     double seconds =
         0;  ///< That its steps take: it may be done with them before the round is over.
@@ -97,6 +108,24 @@ class Gavel : public Policy {
     double speed = 0;  ///< and its isolated speed then.
   };
 
+  /// How many steps a second two jobs make on the same devices, on each of `types_`.
+  struct PairSpeeds {
+    std::vector<double> first;
+    std::vector<double> second;
+    double gain =
+        0;  ///< The most that the sum of both, each as part of its speed alone, is above 1.
+    double sum = 0;  ///< Of both and of all types, each as part of its speed alone; 0 where they do
+                     ///< not fit together on one of them.
+    bool fits_somewhere = false;
+  };
+
+  /// A pair that has a row of its own, after those of `ids_`.
+  struct Pair {
+    std::size_t first = 0;  ///< Places in `ids_`.
+    std::size_t second = 0;
+    PairSpeeds speeds;
+  };
+
   bool is_idle(const ClusterView& view) const;
   bool round_is_over(const ClusterView& view) const;
   bool epoch_has_ended(const ClusterView& view) const;
@@ -104,22 +133,41 @@ class Gavel : public Policy {
   std::vector<Type> types_of(const ClusterView& view) const;
   void find_types(const ClusterView& view);
   void find_jobs(const ClusterView& view);
+  void find_pairs(const ClusterView& view);
+  std::vector<std::size_t> find_sharers(const ClusterView& view) const;
+  void find_all_pairs(const ClusterView& view, const std::vector<std::size_t>& sharers);
+  void keep_pairs(const ClusterView& view, const std::vector<std::size_t>& sharers);
+  void draw_pairs(const ClusterView& view);
+  bool are_equal(const ClusterView& view, JobId a, JobId b) const;
+  const PairSpeeds& known_pair(const ClusterView& view, JobId first, JobId second);
+  bool may_share(const ClusterView& view, std::size_t job) const;
+  PairSpeeds pair_speeds(const ClusterView& view, JobId first, JobId second);
+  bool counts_devices(const ClusterView& view, const JobView& job) const;
   bool takes_part(const ClusterView& view, const JobView& job);
   bool stands_outside(const ClusterView& view, const JobView& job);
   void fill_in(const ClusterView& view, JobId id, RoundJob& out);
   const KnownSpeeds& known(const JobView& job);
+  void forget_speeds();
   void look_up(KnownSpeeds& out) const;
 
   double speed_on(const JobView& job, std::size_t type) { return known(job).on_type[type]; }
 
   double steps_left(const JobView& job, Instant now);
-  double lease_s(const JobView& job, std::size_t type, Instant now);
+  double lease_s(const JobView& job, double speed, Instant now);
+  double lease_s(const ClusterView& view, const RoundChoice& choice);
   Shares compute_shares(const ClusterView& view);
   std::vector<std::size_t> type_order();
-  double devices_of(JobId id) const;
-  void place(const ClusterView& view, const std::vector<RoundChoice>& chosen, Plan& plan);
+  std::size_t place_of(JobId id) const;
+  const Pair* pair_of(const RoundKey& key) const;
+  double speed_of(const ClusterView& view, const RoundChoice& choice, std::size_t type);
+  bool is_on(const ClusterView& view, JobId id, std::size_t type) const;
+  bool settle_in_place(const ClusterView& view, RoundChoice& choice);
+  bool is_staying(JobId id) const;
+  void free_what_goes(const ClusterView& view);
+  void place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan);
   bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
-  bool place_elsewhere(const ClusterView& view, RoundChoice& choice, Plan& plan);
+  bool place_somewhere(const ClusterView& view, RoundChoice& choice, Plan& plan);
+  bool place_beside(const ClusterView& view, JobId id, JobId host, Plan& plan);
   void start_outside_rounds(const ClusterView& view, Plan& plan);
 
   Options options_;
@@ -129,14 +177,18 @@ class Gavel : public Policy {
   bool epochs_end_rounds_ = false;
   std::vector<Lease> leases_;  ///< Of the present round.
   std::map<JobId, Isolated> isolated_;
+  std::vector<std::pair<JobId, JobId>> together_;  ///< Of Gandiva's rule; ascending.
 
   // Of the present view; kept for their memory.
   std::vector<Type> types_;
   std::vector<double> devices_;  ///< Of each type, that may be shared.
-  std::vector<RoundJob> jobs_;   ///< Ascending by id.
-  std::vector<JobId> ids_;
+  std::vector<RoundJob> jobs_;   ///< Those of `ids_`, then those of `pairs_`; ascending by key.
+  std::vector<JobId> ids_;       ///< Ascending.
+  std::vector<Pair> pairs_;
+  std::vector<JobId> staying_;  ///< Jobs that keep their devices.
   // Of the jobs there are, while `types_` are the same.
   std::map<JobId, KnownSpeeds> known_;
+  std::map<std::pair<JobId, JobId>, PairSpeeds> known_pairs_;
   std::vector<std::string> table_models_;  ///< Those that the table has.
   CapacityTrial trial_;
   EmptyKinds empty_kinds_;

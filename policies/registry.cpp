@@ -367,21 +367,67 @@ constexpr ParameterRow kGavelLasParameters[] = {
      "whether it is known how fast a job is on each type of device"},
 };
 
-/// A row's policy; its version stands in `name`.
+constexpr ParameterRow kBeside = {
+    "beside",
+    ParameterType::Number,
+    "of the speed alone",
+    "0",
+    "0",
+    "1",
+    "what two jobs keep on the same devices where that was not measured"};
+
+constexpr ParameterRow kGavelPackingParameters[] = {
+    kRoundLength,
+    kShareReset,
+    kNewcomers,
+    kBeside,
+    {"pairs_most",
+     ParameterType::Integer,
+     "pairs",
+     "2000",
+     "0",
+     "100000",
+     "how many pairs of jobs are looked at, those that gain most"},
+};
+
+constexpr ParameterRow kGandivaParameters[] = {kRoundLength, kShareReset, kNewcomers, kBeside};
+
+/// What the rules of Gavel have in common; its version stands in `name`.
+Gavel::Options gavel_options(std::string_view name,
+                             SharingRule rule,
+                             const ParameterValues& values,
+                             const PolicyArguments& arguments) {
+  return {.name = name,
+          .rule = rule,
+          .rounds = {.round = values.duration("round"),
+                     .reset = values.duration("reset"),
+                     .only_shared = rule == SharingRule::Fifo,
+                     .newcomers_run = rule == SharingRule::Fifo || values.flag("newcomers")},
+          .speeds = arguments.models.speeds,
+          .speeds_of = arguments.models.speeds_of,
+          .seed = arguments.seed};
+}
+
+/// A row's policy.
 Made made_gavel(std::string_view name,
                 SharingRule rule,
                 const ParameterValues& values,
                 const PolicyArguments& arguments) {
-  return made<Gavel>(Gavel::Options{
-      .name = name,
-      .rule = rule,
-      .rounds = {.round = values.duration("round"),
-                 .reset = values.duration("reset"),
-                 .only_shared = rule == SharingRule::Fifo,
-                 .newcomers_run = rule == SharingRule::Fifo || values.flag("newcomers")},
-      .speeds = arguments.models.speeds,
-      .speeds_of = arguments.models.speeds_of,
-      .seed = arguments.seed});
+  return made<Gavel>(gavel_options(name, rule, values, arguments));
+}
+
+Made made_gavel_packing(const ParameterValues& values, const PolicyArguments& arguments) {
+  Gavel::Options options =
+      gavel_options("gavel_packing/1", SharingRule::MaxMinPacked, values, arguments);
+  options.beside = values.number("beside");
+  options.pairs_most = static_cast<std::size_t>(values.integer("pairs_most"));
+  return made<Gavel>(std::move(options));
+}
+
+Made made_gandiva(const ParameterValues& values, const PolicyArguments& arguments) {
+  Gavel::Options options = gavel_options("gandiva/1", SharingRule::Gandiva, values, arguments);
+  options.beside = values.number("beside");
+  return made<Gavel>(std::move(options));
 }
 
 /// The list as whole numbers, which must rise; empty where they do not.
@@ -523,6 +569,13 @@ constexpr PolicyRow kRows[] = {
                          arguments);
      },
      true},
+    {"gavel_packing",
+     "rounds of leases; as gavel_las, and two jobs may be put on the same devices",
+     kGavelPackingParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gavel_packing(values, arguments);
+     },
+     true},
     {"gavel_sum",
      "rounds of leases; the sum of all speeds is greatest",
      kGavelParameters,
@@ -542,6 +595,12 @@ constexpr PolicyRow kRows[] = {
      kGavelParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return made_gavel("gavel_isolated/1", SharingRule::Isolated, values, arguments);
+     }},
+    {"gandiva",
+     "rounds of leases; where devices are short, jobs share them in pairs that are drawn",
+     kGandivaParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return made_gandiva(values, arguments);
      }},
     {"themis",
      "rounds of leases; the worst ratio of a job's finish time to that in its own part is least",
@@ -572,6 +631,7 @@ std::string brief_value(const ParameterRow& parameter) {
                                                                      {"reset", "120s"},
                                                                      {"threshold", "600,3000"},
                                                                      {"promote_after", "1"},
+                                                                     {"beside", "0.7"},
                                                                      {"deadline_factor", "0.5,4"}};
   for (const auto& [name, value] : kBrief)
     if (parameter.name == name) return value;

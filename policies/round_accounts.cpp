@@ -20,10 +20,10 @@ std::vector<double> load_list(ByteReader& in) {
 
 }  // namespace
 
-void RoundAccounts::add_time(JobId job, std::size_t type, double seconds) {
+void RoundAccounts::add_time(RoundKey key, std::size_t type, double seconds) {
   if (type >= time_s_.size()) return;
   time_s_[type] += seconds;
-  const auto found = accounts_.find(job);
+  const auto found = accounts_.find(key);
   if (found != accounts_.end()) found->second.time_s[type] += seconds;
 }
 
@@ -40,15 +40,16 @@ bool RoundAccounts::update(Instant now,
   devices_ = devices;
   changed_ = std::erase_if(accounts_,
                            [&](const auto& account) {
-                             return !std::binary_search(
+                             const auto at = std::lower_bound(
                                  jobs.begin(),
                                  jobs.end(),
-                                 RoundJob{account.first, 0, {}},
-                                 [](const RoundJob& a, const RoundJob& b) { return a.id < b.id; });
+                                 account.first,
+                                 [](const RoundJob& a, const RoundKey& b) { return a.key() < b; });
+                             return at == jobs.end() || !(at->key() == account.first);
                            }) > 0 ||
              changed_;
   for (const RoundJob& job : jobs) {
-    const auto [account, is_new] = accounts_.try_emplace(job.id);
+    const auto [account, is_new] = accounts_.try_emplace(job.key());
     if (!is_new) continue;
     account->second.time_s.assign(types, half_round_s());
     account->second.deficit_s.assign(types, 0);
@@ -63,7 +64,7 @@ void RoundAccounts::set_shares(Instant now,
   const double elapsed_s = (now - last_reset_).in_seconds();
   std::fill(time_s_.begin(), time_s_.end(), 0);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Account& account = accounts_.at(jobs[i].id);
+    Account& account = accounts_.at(jobs[i].key());
     for (std::size_t j = 0; j < time_s_.size(); ++j) {
       const double owed_s = account.shares.empty() ? 0 : account.shares[j] * elapsed_s;
       account.deficit_s[j] += owed_s - (account.time_s[j] - half_round_s());
@@ -77,7 +78,7 @@ void RoundAccounts::set_shares(Instant now,
 }
 
 double RoundAccounts::priority(const RoundJob& job, std::size_t type) const {
-  return priority(job, accounts_.at(job.id), type);
+  return priority(job, accounts_.at(job.key()), type);
 }
 
 double RoundAccounts::priority(const RoundJob& job,
@@ -91,7 +92,7 @@ double RoundAccounts::priority(const RoundJob& job,
 }
 
 double RoundAccounts::deficit(JobId job, std::size_t type) const {
-  return accounts_.at(job).deficit_s[type];
+  return accounts_.at({job, JobId::none()}).deficit_s[type];
 }
 
 std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
@@ -99,10 +100,19 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
                                                std::span<const std::size_t> order) const {
   constexpr double kRounding = 1e-9;  // Parts of devices are sums of thousandths.
   std::vector<RoundChoice> chosen;
-  std::vector<const Account*> accounts;  // Of each job; null: it is taken, or may not run.
+  std::vector<const Account*> accounts;  // Of each job or pair; null: it is taken, or may not run.
   accounts.reserve(jobs.size());
   for (const RoundJob& job : jobs)
-    accounts.push_back(job.may_run ? &accounts_.at(job.id) : nullptr);
+    accounts.push_back(job.may_run ? &accounts_.at(job.key()) : nullptr);
+  // Of those by themselves, who come first.
+  const auto account_of = [&](JobId id) -> const Account*& {
+    const auto at =
+        std::lower_bound(jobs.begin(),
+                         jobs.end(),
+                         RoundKey{id, JobId::none()},
+                         [](const RoundJob& a, const RoundKey& b) { return a.key() < b; });
+    return accounts[static_cast<std::size_t>(at - jobs.begin())];
+  };
 
   struct Ranked {
     std::int32_t user_priority;
@@ -120,7 +130,7 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
       if (accounts[i] == nullptr || jobs[i].speed[type] <= 0) continue;
       const Account& account = *accounts[i];
       const double rank = priority(jobs[i], account, type);
-      if (settings_.only_shared && rank <= 0) continue;
+      if ((settings_.only_shared || jobs[i].key().is_pair()) && rank <= 0) continue;
       ranked.push_back({jobs[i].priority,
                         rank,
                         account.deficit_s[type],
@@ -132,11 +142,15 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
              std::tie(a.user_priority, a.priority, a.deficit, a.share, b.job);
     });
     for (const Ranked& each : ranked) {
-      if (jobs[each.job].devices > devices[type] + kRounding) continue;
-      devices[type] -= jobs[each.job].devices;
-      const bool is_new = std::exchange(accounts[each.job], nullptr)->shares.empty();
+      const RoundJob& job = jobs[each.job];
+      if (job.devices > devices[type] + kRounding) continue;
+      const Account*& own = job.key().is_pair() ? account_of(job.id) : accounts[each.job];
+      if (own == nullptr) continue;
+      if (job.key().is_pair() && std::exchange(account_of(job.other), nullptr) == nullptr) continue;
+      devices[type] -= job.devices;
+      const bool is_new = std::exchange(own, nullptr)->shares.empty();
       if (is_new && !settings_.newcomers_run) continue;
-      chosen.push_back({jobs[each.job].id, type});
+      chosen.push_back({job.id, type, job.other});
     }
   }
   return chosen;
@@ -144,8 +158,9 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
 
 void RoundAccounts::save(ByteWriter& out) const {
   out.varint(accounts_.size());
-  for (const auto& [job, account] : accounts_) {
-    out.u32(job.value);
+  for (const auto& [key, account] : accounts_) {
+    out.u32(key.job.value);
+    out.u32(key.other.value);
     save_list(out, account.time_s);
     save_list(out, account.deficit_s);
     save_list(out, account.shares);
@@ -159,7 +174,8 @@ void RoundAccounts::save(ByteWriter& out) const {
 void RoundAccounts::load(ByteReader& in) {
   accounts_.clear();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    Account& account = accounts_[JobId{in.u32()}];
+    const JobId job{in.u32()};
+    Account& account = accounts_[{job, JobId{in.u32()}}];
     account.time_s = load_list(in);
     account.deficit_s = load_list(in);
     account.shares = load_list(in);

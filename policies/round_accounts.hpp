@@ -1,6 +1,7 @@
 // Rounds of leases: who runs next, so that over time each job gets its share of each type.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,19 +14,40 @@
 
 namespace orrery::policies {
 
-/// What a round knows of a job. Types are numbered from 0.
+/// A job, or two jobs on the same devices: first all jobs, then all pairs, by their ids.
+struct RoundKey {
+  JobId job;
+  JobId other;  ///< The younger one of a pair; none: the job by itself.
+
+  bool is_pair() const { return !other.is_none(); }
+
+  friend bool operator==(const RoundKey&, const RoundKey&) = default;
+
+  friend bool operator<(const RoundKey& a, const RoundKey& b) {
+    if (a.is_pair() != b.is_pair()) return b.is_pair();
+    return a.job != b.job ? a.job < b.job : a.other < b.other;
+  }
+};
+
+/// What a round knows of a job, or of two jobs on the same devices. Types are numbered from 0.
 struct RoundJob {
   JobId id;
   double devices = 1;         ///< It holds while it runs.
   std::vector<double> speed;  ///< On each type; 0: it does not run there.
   std::int32_t priority = 0;  ///< The user's: higher ones go first.
   bool may_run = true;        ///< In this round; false while its workers are on their way.
+  JobId other;                ///< As in `RoundKey`.
+
+  RoundKey key() const { return {id, other}; }
 };
 
 /// Who runs on which type in a round.
 struct RoundChoice {
   JobId job;
   std::size_t type = 0;
+  JobId other;  ///< As in `RoundKey`.
+
+  RoundKey key() const { return {job, other}; }
 };
 
 /// Gavel's round mechanism (OSDI 2020, section 5, and its artifact where the paper is open).
@@ -38,7 +60,8 @@ struct RoundChoice {
 ///
 /// (0 where the share is 0, or the job came after the shares were computed). On one type after the
 /// other jobs are taken by descending priority, then deficit, then share, then age; one that does
-/// not fit is passed over.
+/// not fit is passed over. A pair has shares, time and deficits of its own; it runs where it has a
+/// share and neither of the two runs already.
 class RoundAccounts {
  public:
   struct Settings {
@@ -52,11 +75,15 @@ class RoundAccounts {
 
   explicit RoundAccounts(Settings settings) : settings_(settings) {}
 
-  /// The job ran so long on the type in the round that has ended.
-  void add_time(JobId job, std::size_t type, double seconds);
+  /// The job, or the pair, ran so long on the type in the round that has ended.
+  void add_time(RoundKey key, std::size_t type, double seconds);
 
-  /// Takes note of the jobs there are, ascending by id, and of how many devices of each type they
-  /// share. Whether shares shall be computed anew now.
+  void add_time(JobId job, std::size_t type, double seconds) {
+    add_time(RoundKey{job, JobId::none()}, type, seconds);
+  }
+
+  /// Takes note of the jobs and pairs there are, ascending by key, and of how many devices of each
+  /// type they share. Whether shares shall be computed anew now.
   bool update(Instant now, std::span<const RoundJob> jobs, const std::vector<double>& devices);
 
   /// Whether jobs or devices have come or gone since shares were computed: where nothing runs,
@@ -75,13 +102,13 @@ class RoundAccounts {
                                   std::span<const std::size_t> order) const;
 
   double priority(const RoundJob& job, std::size_t type) const;
-  double deficit(JobId job, std::size_t type) const;
+  double deficit(JobId job, std::size_t type) const;  ///< By itself.
 
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
 
  private:
-  /// Of one job, by type.
+  /// Of one job or pair, by type.
   struct Account {
     std::vector<double> time_s;  ///< Since the last reset, and half a round.
     std::vector<double> deficit_s;
@@ -93,7 +120,7 @@ class RoundAccounts {
   double half_round_s() const { return settings_.round.in_seconds() / 2; }
 
   Settings settings_;
-  std::map<JobId, Account> accounts_;
+  std::map<RoundKey, Account> accounts_;
   std::vector<double> time_s_;   ///< Of all jobs, by type.
   std::vector<double> devices_;  ///< That were last there, by type.
   Instant last_reset_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/changes.hpp"
+#include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
 
@@ -13,16 +14,6 @@ namespace {
 constexpr std::int64_t kMicrosecondsPerSecond = 1'000'000;
 constexpr std::uint32_t kWithoutQuota = std::numeric_limits<std::uint32_t>::max();
 constexpr std::int64_t kUnreached = std::numeric_limits<std::int64_t>::max();
-
-/// The rigid size within what the job's user has asked for since.
-std::int32_t rigid_size(const JobView& job) {
-  return std::clamp(rigid_replicas(job.spec), job.row.min_replicas, job.row.max_replicas);
-}
-
-/// Replicas of the elastic role that the job has, or starts with.
-std::int32_t size_of(const JobView& job) {
-  return job.row.holds ? job.row.replicas : rigid_size(job);
-}
 
 /// Devices of the whole job at its rigid size, as quotas count them.
 std::int32_t devices_wanted(const JobView& job) {

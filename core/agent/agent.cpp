@@ -59,7 +59,8 @@ SpawnWorker spawn_of(const AgentWorker& worker) {
           worker.devices,
           worker.share,
           worker.hardware,
-          worker.first_port};
+          worker.first_port,
+          worker.beside};
 }
 
 /// Part of a container. Not std::ranges::subrange: clang 14, which tidy and the fuzz targets use,
@@ -273,6 +274,7 @@ void Agent::obey(const StartWorkers& order, Instant now, AgentOutput& out) {
     wanted.share = start_of.share;
     wanted.hardware = start_of.hardware;
     wanted.first_port = start_of.first_port;
+    wanted.beside = start_of.beside;
     start(wanted, now, out);
   }
 }

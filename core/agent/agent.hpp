@@ -80,6 +80,7 @@ struct AgentWorker {
   Share share;
   std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
   std::int32_t first_port = 0;  ///< Of its block of ports; 0: it has none.
+  JobId beside;                 ///< The job on whose devices it was put; none: on its own.
   Generation environment;  ///< It has said no hello: whose membership its environment has. 0: it is
                            ///< told of memberships, or is not up.
   AgentWorkerState state = AgentWorkerState::Starting;
@@ -100,6 +101,7 @@ struct AgentWorker {
     v.field("share", self.share);
     v.field("hardware", self.hardware);
     v.field("first_port", self.first_port);
+    v.field_since(5, "beside", self.beside);
     v.field("environment", self.environment);
     v.field("state", self.state);
     v.field("fenced", self.fenced);
@@ -237,6 +239,7 @@ struct SpawnWorker {
   Share share;
   std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
   std::int32_t first_port = 0;  ///< Of its block of ports; 0: it has none.
+  JobId beside;                 ///< The job on whose devices it is put; none: on its own.
 };
 
 /// How a process is told to end.

@@ -51,6 +51,7 @@ enum class Mark : std::uint8_t {
   WaitsForLists,    ///< A membership on nodes that the new leader has not heard.
   KilledLate,       ///< A worker that did not stop within its grace.
   StuckGivenUp,     ///< A worker that did not end after it was killed.
+  PutBeside,        ///< A job got places on the devices of another.
   ChangeLate,       ///< A change whose places did not come free in time.
   // The driver.
   OrdersKeptBack,    ///< Orders that wait for the store.
@@ -75,8 +76,9 @@ struct EnumNames<Mark> {
       "orphan_stopped",      "unknown_given_up",     "contact_regained",
       "backoff_limit",       "failure_limit",        "backoff_waited",
       "waits_for_lists",     "killed_late",          "stuck_given_up",
-      "change_late",         "orders_kept_back",     "snapshot_taken",
-      "snapshot_replayed",   "store_tail_lost",      "store_torn_record"};
+      "put_beside",          "change_late",          "orders_kept_back",
+      "snapshot_taken",      "snapshot_replayed",    "store_tail_lost",
+      "store_torn_record"};
 };
 
 inline constexpr std::size_t kMarks = EnumNames<Mark>::kNames.size();

@@ -30,7 +30,9 @@ std::int32_t amount_of(const Lease& lease, int unit) {
 }
 
 // Whether what the index has for the node follows from the demand alone.
-bool is_plain(const Lease& lease) { return !takes_share(lease.demand) && lease.turns.group == 0; }
+bool is_plain(const LedgerNode& node, const Lease& lease) {
+  return !takes_share(lease.demand) && lease.turns.group == 0 && node.beside == 0;
+}
 
 // What leases that take turns use of one unit: members of a group one at a time.
 class TurnSums {
@@ -68,6 +70,38 @@ class TurnSums {
   }
 
   std::vector<Sum> sums_;
+};
+
+// What leases use of one unit where some sit beside another job's: two that do count once, a third
+// beside either of them counts anew.
+class BesideSums {
+ public:
+  void add(const Lease& lease, std::int32_t amount) {
+    const auto pairs_with = [&](const Seated& other) {
+      return !other.is_joined && other.owner != lease.owner && other.amount == amount &&
+             (lease.turns.beside == other.owner || other.beside == lease.owner);
+    };
+    const auto other = std::find_if(seated_.begin(), seated_.end(), pairs_with);
+    if (other != seated_.end()) {
+      other->is_joined = true;
+      return;
+    }
+    seated_.push_back({lease.owner, lease.turns.beside, amount, false});
+    total_ += amount;
+  }
+
+  std::int32_t total() const { return total_; }
+
+ private:
+  struct Seated {
+    JobId owner;
+    JobId beside;
+    std::int32_t amount = 0;
+    bool is_joined = false;
+  };
+
+  std::vector<Seated> seated_;
+  std::int32_t total_ = 0;
 };
 
 }  // namespace
@@ -108,15 +142,20 @@ bool Ledger::could_ever_fit(const Demand& demand, std::int64_t replicas) const {
 std::int32_t Ledger::thousandths_taken(
     NodeId node, int unit, Count count, const Lease* joining, JobId except) const {
   const LeaseStage uncounted = count == Count::Used ? LeaseStage::Claimed : LeaseStage::Releasing;
+  const bool shares =
+      nodes_[node.index()].beside > 0 || (joining != nullptr && !joining->turns.beside.is_none());
   std::int32_t sum = 0;
   TurnSums turns;
+  BesideSums beside;
   const auto add = [&](const Lease& lease) {
     const std::int32_t amount = amount_of(lease, unit);
     if (amount == 0) return;
-    if (lease.turns.group == 0) {
-      sum += amount;
-    } else {
+    if (lease.turns.group != 0) {
       turns.add(lease, amount);
+    } else if (shares) {
+      beside.add(lease, amount);
+    } else {
+      sum += amount;
     }
   };
   for (LeaseId id = nodes_[node.index()].first; !id.is_none(); id = leases_[id.index()].next) {
@@ -126,7 +165,7 @@ std::int32_t Ledger::thousandths_taken(
       add(lease);
   }
   if (joining != nullptr) add(*joining);
-  return sum + turns.total();
+  return sum + turns.total() + beside.total();
 }
 
 // Whether everything the lease names has room for it.
@@ -188,7 +227,8 @@ NodeDevices Ledger::devices_of(NodeId id, const Demand& demand) const {
 bool Ledger::can_hold(const Lease& lease) const {
   const LedgerNode& node = nodes_[lease.node.index()];
   if (lease.demand.cpu > node.cpu_unused || lease.demand.memory > node.memory_unused) return false;
-  if (is_plain(lease) && lease.hardware == 0) return (lease.devices & ~node.whole_unused) == 0;
+  if (is_plain(node, lease) && lease.hardware == 0)
+    return (lease.devices & ~node.whole_unused) == 0;
   return units_allow(lease, Count::Used);
 }
 
@@ -198,6 +238,12 @@ void Ledger::hold(Lease& lease) {
   node.cpu_unused = node.cpu_unused - lease.demand.cpu;
   node.memory_unused = node.memory_unused - lease.demand.memory;
   node.whole_unused &= ~lease.devices;
+}
+
+void Ledger::count_beside(const Lease& lease, int one) {
+  if (lease.turns.beside.is_none()) return;
+  nodes_[lease.node.index()].beside += static_cast<std::uint32_t>(one);
+  beside_ += static_cast<std::size_t>(one);
 }
 
 // Enters a lease that fits, at the end of its node's list.
@@ -217,6 +263,7 @@ LeaseId Ledger::add_lease(const Lease& added) {
   (node.last.is_none() ? node.first : leases_[node.last.index()].next) = id;
   node.last = id;
   node.whole_unclaimed &= ~lease.devices;
+  count_beside(lease, 1);
   if (can_hold(lease)) {
     hold(lease);
   } else {
@@ -326,10 +373,15 @@ void Ledger::begin_release(LeaseId id, std::vector<JobId>& ready) {
   }
   lease.stage = LeaseStage::Releasing;
   recompute_masks(lease.node, lease.devices);
-  if (is_plain(lease)) {
-    free_.give(lease.node, lease.demand, 1);
+  make_free(lease.node, lease);
+}
+
+// The index counts what the lease took as free.
+void Ledger::make_free(NodeId id, const Lease& lease) {
+  if (is_plain(nodes_[id.index()], lease)) {
+    free_.give(id, lease.demand, 1);
   } else {
-    free_.set(lease.node, free_of(lease.node));
+    free_.set(id, free_of(id));
   }
 }
 
@@ -355,11 +407,8 @@ void Ledger::release(LeaseId id, std::vector<JobId>& ready) {
     node.memory_unused = node.memory_unused + lease.demand.memory;
   }
   recompute_masks(lease.node, lease.devices);
-  if (!is_plain(lease)) {
-    free_.set(lease.node, free_of(lease.node));
-  } else if (lease.stage != LeaseStage::Releasing) {
-    free_.give(lease.node, lease.demand, 1);
-  }
+  if (!is_plain(node, lease) || lease.stage != LeaseStage::Releasing) make_free(lease.node, lease);
+  count_beside(lease, -1);
   if (node.claimed > 0) promote(lease.node, ready);
 }
 
@@ -436,6 +485,10 @@ void Ledger::rebuild() {
   free_ = FreeIndex{};
   kinds_.clear();
   devices_usable_ = devices_total_ = 0;
+  beside_ = 0;
+  for (LedgerNode& node : nodes_) node.beside = 0;
+  for (const Lease& lease : leases_)
+    if (!lease.owner.is_none()) count_beside(lease, 1);
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     count_kind(nodes_[n]);
     devices_total_ += nodes_[n].devices;

@@ -69,6 +69,7 @@ struct LedgerNode {
   LeaseId last;
   std::uint32_t claimed = 0;  ///< Leases that are Claimed, not yet Held.
   std::int32_t hardware = 0;  ///< Pieces of custom hardware, 0 to 64.
+  std::uint32_t beside = 0;   ///< Leases beside another job's. Derived from them.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -90,7 +91,8 @@ struct LedgerNode {
 
 /// Leases on nodes. Conservation is an invariant: what is taken plus what is free is what the node
 /// has, for devices and custom hardware in thousandths, CPU, memory and ports alike (`check`).
-/// Leases that take turns count once: the most that any one of them takes (ADR 0014).
+/// Leases that take turns count once: the most that any one of them takes (ADR 0014). So do two
+/// whole devices' leases of which one sits beside the other (ADR 0022).
 class Ledger {
  public:
   /// Appends a node with all of it free.
@@ -148,6 +150,9 @@ class Ledger {
 
   std::size_t node_count() const { return nodes_.size(); }
 
+  /// Leases that sit beside another job's.
+  std::size_t beside() const { return beside_; }
+
   /// Free for new claims.
   const FreeIndex& free() const { return free_; }
 
@@ -202,11 +207,14 @@ class Ledger {
   bool can_hold(const Lease& lease) const;
   void hold(Lease& lease);
   void unlink(LeaseId id);
+  void make_free(NodeId node, const Lease& lease);
+  void count_beside(const Lease& lease, int one);
   void promote(NodeId node, std::vector<JobId>& ready);
   void check_ports(NodeId node) const;
   void recompute_masks(NodeId node, std::uint64_t devices);
 
   bool counts_parts_ = true;
+  std::size_t beside_ = 0;
   std::vector<LedgerNode> nodes_;
   std::vector<Lease> leases_;
   std::vector<LeaseId> free_leases_;

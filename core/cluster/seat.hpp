@@ -28,10 +28,12 @@ struct Seat {
 };
 
 /// Which leases may share devices: leases of one owner with the same `group` and different
-/// `member` take turns. Group 0: none.
+/// `member` take turns. Group 0: none. A lease may also sit beside one of another job, which each
+/// of the two does with one lease at most on a device (ADR 0022).
 struct TurnKey {
   std::uint16_t group = 0;
   std::uint16_t member = 0;
+  JobId beside;  ///< Whose whole devices it was put on; none: on its own.
 
   friend bool operator==(const TurnKey&, const TurnKey&) = default;
 
@@ -39,6 +41,7 @@ struct TurnKey {
   static void fields(Self& self, Visitor& v) {
     v.field("group", self.group);
     v.field("member", self.member);
+    v.field_since(5, "beside", self.beside);
   }
 };
 

@@ -10,6 +10,7 @@
 #include "core/job/phase.hpp"
 #include "core/job/turns.hpp"
 #include "core/membership/advancing.hpp"
+#include "core/membership/beside.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
 #include "core/membership/placing.hpp"
@@ -30,7 +31,9 @@ struct Accepted {
   JobId job;
   std::int32_t replicas = 0;
   std::span<const NodeCount> nodes;
-  MembershipChange change;  ///< For a job that holds something.
+  MembershipChange change;       ///< For a job that holds something.
+  JobId beside = JobId::none();  ///< The job on whose devices it goes.
+  bool leaves_partner = false;   ///< It shares devices, and shall have others.
 };
 
 void drop(Step& step, const JobState& job, Ignored why) {
@@ -70,6 +73,7 @@ bool is_well_formed(const Grant& grant, const std::vector<NodeCount>& nodes) {
   if (grant.replicas < 0 || grant.first_node > nodes.size() ||
       grant.node_count > nodes.size() - grant.first_node)
     return false;
+  if (!grant.beside.is_none() && (grant.node_count > 0 || grant.replicas == 0)) return false;
   std::int64_t sum = 0;
   for (std::uint32_t i = 0; i < grant.node_count; ++i) {
     if (nodes[grant.first_node + i].replicas < 1) return false;
@@ -166,7 +170,8 @@ void keep_survivors(const JobState& job, Accepted& grant) {
 // Who stays, and who of them starts anew in place.
 void choose_survivors(const JobState& job, Accepted& grant) {
   grant.change.replace.assign(job.workers.size(), 0);
-  if (job.spec->rescale == RescaleMode::Restart) {
+  if (job.spec->rescale == RescaleMode::Restart || !grant.beside.is_none() ||
+      grant.leaves_partner) {
     grant.change.keep.assign(job.workers.size(), 0);
     return;
   }
@@ -247,6 +252,8 @@ bool place_others_again(Step& step, const JobState& job, Accepted& grant) {
 // Where the new workers of a changed job go; false where the plan's places are gone.
 bool place_change(Step& step, const JobState& job, Accepted& grant) {
   MembershipChange& change = grant.change;
+  if (!grant.beside.is_none())
+    return find_places_beside(step, job, grant.replicas, grant.beside, change.added);
   if (job.spec->rescale == RescaleMode::Restart)
     return place_others_again(step, job, grant) ||
            find_places(step, job, grant.replicas, grant.nodes, change.added);
@@ -277,6 +284,8 @@ bool place_new(Step& step,
                const Accepted& grant,
                std::vector<Placed>& places,
                bool& clipped) {
+  if (!grant.beside.is_none())
+    return find_places_beside(step, job, grant.replicas, grant.beside, places);
   if (find_places(step, job, grant.replicas, grant.nodes, places)) return true;
   if (!grant.nodes.empty()) return false;
   places.clear();
@@ -326,7 +335,11 @@ void drop_repeated(Step& step, std::vector<Accepted>& accepted) {
 }
 
 // The grant where it is to be carried out; otherwise the reason was told.
-std::optional<Accepted> accept(Step& step, const Plan& plan, const Grant& grant, Promised& more) {
+std::optional<Accepted> accept(Step& step,
+                               const Plan& plan,
+                               const Grant& grant,
+                               std::span<const Accepted> before,
+                               Promised& more) {
   const JobState* job = step.state.find(grant.job);
   if (job == nullptr || !is_well_formed(grant, plan.nodes)) {
     ignore(step,
@@ -342,13 +355,23 @@ std::optional<Accepted> accept(Step& step, const Plan& plan, const Grant& grant,
   Accepted each{grant.job,
                 grant.replicas,
                 std::span(plan.nodes).subspan(grant.first_node, grant.node_count),
-                {}};
+                {},
+                grant.beside};
   // Seats are the job's own, whatever nodes a plan names.
   if (step.state.settings.rules >= 4 && !job->row.elastic.is_none() &&
       job->spec->roles[job->row.elastic.index()].is_seated())
     each.nodes = {};
-  const bool unchanged = job->row.holds && grant.replicas == job->row.replicas &&
-                         (each.nodes.empty() || same_nodes(*job, each.nodes));
+  const bool says_where = !each.beside.is_none() || !each.nodes.empty();
+  const JobId partner = job->row.holds && says_where ? partner_of(step.state, *job) : JobId::none();
+  each.leaves_partner = !partner.is_none() && each.beside.is_none();
+  const auto moves = [&](JobId id) {
+    return std::any_of(
+        before.begin(), before.end(), [&](const Accepted& other) { return other.job == id; });
+  };
+  const bool stays = each.beside.is_none() ? !each.leaves_partner && same_nodes(*job, each.nodes)
+                                           : each.beside == partner && !moves(partner);
+  const bool unchanged =
+      job->row.holds && grant.replicas == job->row.replicas && (!says_where || stays);
   if (unchanged) return std::nullopt;
   if (const std::optional<Ignored> why = refuse(step, *job, each, more)) {
     drop(step, *job, *why);
@@ -383,9 +406,10 @@ void drop_unseatable(Step& step, std::vector<Accepted>& accepted) {
 }
 
 // A job that its new size would cost its places: its seats are named, or all of it starts anew. It
-// would be drained before it is known whether it fits.
+// would be drained before it is known whether it fits. Where another job will sit is not known
+// before that one has its places.
 bool must_be_tried(const JobState& job, const Accepted& grant) {
-  return job.row.holds && grant.replicas > 0 &&
+  return job.row.holds && grant.replicas > 0 && grant.beside.is_none() &&
          (is_seated(*job.spec) || job.spec->rescale == RescaleMode::Restart);
 }
 
@@ -401,7 +425,7 @@ RankFlags try_out(Step& step, std::span<const Accepted> accepted) {
     trial.give_up(job, grant.replicas > 0 ? present_after(grant.change) : RankFlags{});
   }
   for (std::size_t i = 0; i < grants.size(); ++i) {
-    if (grants[i].replicas == 0) continue;
+    if (grants[i].replicas == 0 || !grants[i].beside.is_none()) continue;
     const JobState& job = step.state.job(grants[i].job);
     std::vector<Placed> places;
     bool clipped = false;
@@ -491,7 +515,7 @@ void on_event(Step& step, const PlanProposed& event) {
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());
   for (const Grant& grant : event.plan.grants)
-    if (std::optional<Accepted> each = accept(step, event.plan, grant, more))
+    if (std::optional<Accepted> each = accept(step, event.plan, grant, accepted, more))
       accepted.push_back(std::move(*each));
   drop_repeated(step, accepted);
   if (state.settings.rules >= 1) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/membership/beside.hpp"
 #include "core/membership/placing.hpp"
 #include "core/membership/seat_trial.hpp"
 
@@ -33,6 +34,8 @@ const Placer& StateView::placer() const { return placer_of(counted()); }
 PlacementRequest StateView::placement(JobId id, const Demand& demand, std::int32_t replicas) const {
   return placement_of(counted(), state_.job(id), demand, replicas);
 }
+
+JobId StateView::partner(JobId id) const { return partner_of(counted(), state_.job(id)); }
 
 bool StateView::try_seats(JobId id,
                           std::int32_t replicas,

@@ -73,6 +73,8 @@ class StateView final : public ClusterView {
                  CapacityTrial& trial,
                  std::vector<NodeCount>& elastic) const override;
 
+  JobId partner(JobId id) const override;
+
   std::span<const JobId> touched() const override {
     take_step();
     return touched_;

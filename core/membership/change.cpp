@@ -22,7 +22,8 @@ WorkerStart start_of(const JobState& job, std::uint32_t rank) {
           worker.share,
           Rank::none(),
           worker.hardware,
-          worker.first_port};
+          worker.first_port,
+          worker.beside};
 }
 
 WorkerStop stop_of(const Worker& worker, std::uint32_t rank) {

@@ -14,6 +14,7 @@ struct Placed {
   RoleIndex role;
   NodeCount at;
   std::optional<Seat> seat = std::nullopt;  ///< Exactly where the one worker sits; else anywhere.
+  JobId beside = JobId::none();             ///< With a seat: the job whose devices it has.
 };
 
 /// A change of membership: workers with `keep[rank] == 0` are stopped, `replace[rank] != 0`

@@ -28,6 +28,7 @@ Worker claim_worker(Step& step, JobState& job, const Placed& placed) {
   worker.devices = lease.devices;
   worker.hardware = lease.hardware;
   worker.first_port = lease.ports.first;
+  worker.beside = placed.beside;
   worker.share = placed.seat ? placed.seat->share : lease.demand.share;
   if (lease.stage == LeaseStage::Claimed) ++job.blocked;
   return worker;

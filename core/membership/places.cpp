@@ -53,11 +53,21 @@ std::vector<std::size_t> claim_order(const State& state,
   return order;
 }
 
+namespace {
+
+// With whom the worker that is placed may share devices.
+TurnKey turns_of(const JobState& job, const Placed& placed) {
+  if (placed.beside.is_none()) return turns_of(*job.spec, placed.role);
+  return {0, 0, placed.beside};
+}
+
+}  // namespace
+
 LeaseId claim(Step& step, const JobState& job, const Placed& placed) {
   const Demand demand = demand_of(step, job, placed.role);
   Ledger& ledger = step.state.ledger;
   if (!placed.seat) return claim_on(step, job, placed.at.node, demand);
-  return ledger.claim_seat(job.row.id, demand, *placed.seat, turns_of(*job.spec, placed.role));
+  return ledger.claim_seat(job.row.id, demand, *placed.seat, turns_of(job, placed));
 }
 
 namespace {
@@ -82,8 +92,7 @@ bool fits_together(Step& step, const JobState& job, const std::vector<Placed>& a
     const Placed& placed = added[next];
     const Demand demand = demand_of(step, job, placed.role);
     for (std::int32_t i = 0; i < placed.at.replicas && fits; ++i) {
-      fits = placed.seat ? ledger.seat_fits(
-                               *placed.seat, demand, job.row.id, turns_of(*job.spec, placed.role))
+      fits = placed.seat ? ledger.seat_fits(*placed.seat, demand, job.row.id, turns_of(job, placed))
                          : replicas_that_fit(ledger.free().at(placed.at.node), demand) >= 1;
       if (fits) held.push_back(claim(step, job, placed));
     }

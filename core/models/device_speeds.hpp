@@ -1,7 +1,9 @@
 // Measured speeds of jobs on each model of device.
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -23,6 +25,13 @@ class DeviceSpeeds {
                                          std::string_view kind,
                                          int devices) const;
 
+  /// Steps a second of one job of each kind, both on the same `devices` devices: 0 where the two do
+  /// not fit together. Nothing where that is unknown.
+  std::optional<std::pair<double, double>> beside(std::string_view model,
+                                                  std::string_view kind,
+                                                  std::string_view other,
+                                                  int devices) const;
+
   bool has_model(std::string_view model) const { return models_.contains(model); }
 
   /// Whether any model has an entry of this kind.
@@ -38,8 +47,16 @@ class DeviceSpeeds {
 
   /// `steps_per_second` is finite and at least 0; 0: does not fit.
   void add(const std::string& model, std::string kind, int devices, double steps_per_second) {
-    models_[model][{std::move(kind), devices}] = steps_per_second;
+    models_[model].alone[{std::move(kind), devices}] = steps_per_second;
   }
+
+  /// Both as in `add`; of one order of the two kinds, the other is known with it.
+  void add_beside(const std::string& model,
+                  const std::string& kind,
+                  const std::string& other,
+                  int devices,
+                  double steps_per_second,
+                  double others);
 
  private:
   /// Kind and number of devices.
@@ -63,7 +80,22 @@ class DeviceSpeeds {
     }
   };
 
-  std::map<std::string, std::map<Job, double, Before>, std::less<>> models_;
+  /// Numbers of two kinds, the smaller one first, and how many devices they share.
+  struct Pair {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    int devices = 0;
+
+    friend auto operator<=>(const Pair&, const Pair&) = default;
+  };
+
+  struct Model {
+    std::map<Job, double, Before> alone;
+    std::map<Pair, std::pair<double, double>> beside;
+  };
+
+  std::map<std::string, Model, std::less<>> models_;
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;  ///< Of kinds that stand in pairs.
 };
 
 }  // namespace orrery

@@ -71,7 +71,9 @@ bool try_start(const ClusterView& view,
 }
 
 void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial) {
-  for (const NodeCount& n : job.nodes) trial.give(n.node, job.row.demand, n.replicas);
+  Demand elastic = job.row.demand;
+  if (!view.partner(job.row.id).is_none()) elastic.devices = 0;
+  for (const NodeCount& n : job.nodes) trial.give(n.node, elastic, n.replicas);
   if (job.spec.roles.size() == 1) return;
   std::vector<NodeCount> nodes;
   for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
@@ -81,6 +83,22 @@ void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial
     view.append_nodes(job.row.id, role, nodes);
     const Demand demand = view.demand_of(job.spec, role);
     for (const NodeCount& n : nodes) trial.give(n.node, demand, n.replicas);
+  }
+}
+
+void give_back_shared(const JobView& job, CapacityTrial& trial) {
+  Demand devices = job.row.demand;
+  devices.cpu = {};
+  devices.memory = {};
+  for (const NodeCount& n : job.nodes) trial.give(n.node, devices, n.replicas);
+}
+
+void give_back_all(const ClusterView& view, CapacityTrial& trial) {
+  for (const JobId id : view.holding()) {
+    const JobView job = view.job(id);
+    give_back(view, job, trial);
+    const JobId partner = view.partner(id);
+    if (!partner.is_none() && id < partner) give_back_shared(job, trial);
   }
 }
 

@@ -90,6 +90,10 @@ class ClusterView {
   /// taking turns are counted with that one only.
   Demand demand_of(const JobSpec& spec, RoleIndex role) const;
 
+  /// The job that has some device together with this one, by a plan that put one beside the other;
+  /// none: all its devices are its own.
+  virtual JobId partner(JobId) const { return JobId::none(); }
+
   /// Jobs that were submitted, started, changed or ended since this planner's last view, in order,
   /// possibly repeated. Where `touched_complete` is false, anything may have changed.
   virtual std::span<const JobId> touched() const = 0;
@@ -125,7 +129,14 @@ bool try_start(const ClusterView& view,
                CapacityTrial& trial,
                std::vector<NodeCount>* nodes = nullptr);
 
-/// Gives back to the trial all that the job holds, of every role.
+/// Gives back to the trial all that the job holds, of every role. Of a job that has a partner only
+/// CPU and memory: its devices come free when both have gone.
 void give_back(const ClusterView& view, const JobView& job, CapacityTrial& trial);
+
+/// Gives back to the trial the devices of a job and its partner, of whom neither stays.
+void give_back_shared(const JobView& job, CapacityTrial& trial);
+
+/// Gives back to the trial all that any job holds.
+void give_back_all(const ClusterView& view, CapacityTrial& trial);
 
 }  // namespace orrery

@@ -27,6 +27,7 @@ struct WorkerStart {
                     ///< None: `rank` itself, as in every StartWorkers.
   std::uint64_t hardware = 0;   ///< Bit i: piece i of the node's custom hardware.
   std::int32_t first_port = 0;  ///< Of its block in the node's port ledger; 0: it has none.
+  JobId beside;                 ///< The job on whose devices it is put; none: on its own.
 
   friend bool operator==(const WorkerStart&, const WorkerStart&) = default;
 
@@ -42,6 +43,7 @@ struct WorkerStart {
     v.field("birth_rank", self.birth_rank);
     v.field("hardware", self.hardware);
     v.field("first_port", self.first_port);
+    v.field_since(5, "beside", self.beside);
   }
 };
 

@@ -50,6 +50,8 @@ struct Grant {
   std::uint32_t first_node = 0;  ///< Where this grant's nodes begin in `Plan::nodes`.
   std::uint32_t node_count = 0;  ///< 0: the placer chooses. Else they sum to `replicas`, and
                                  ///< ranks are given in their order, which need not be ascending.
+  JobId beside;  ///< Each replica sits on the devices of this job's replica of the same rank, with
+                 ///< it; none: on devices of its own. Where it is set, no nodes are named.
 
   friend bool operator==(const Grant&, const Grant&) = default;
 
@@ -60,6 +62,7 @@ struct Grant {
     v.field("replicas", self.replicas);
     v.field("first_node", self.first_node);
     v.field("node_count", self.node_count);
+    v.field_since(5, "beside", self.beside);
   }
 };
 
@@ -74,7 +77,12 @@ struct Plan {
 
   /// Asks for `replicas` wherever they fit.
   void grant(JobId job, std::int32_t replicas) {
-    grants.push_back({job, RoleIndex::none(), replicas, 0, 0});
+    grants.push_back({job, RoleIndex::none(), replicas, 0, 0, JobId::none()});
+  }
+
+  /// Asks for `replicas` on the devices that `host` holds, or that the plan gives it before.
+  void grant_beside(JobId job, std::int32_t replicas, JobId host) {
+    grants.push_back({job, RoleIndex::none(), replicas, 0, 0, host});
   }
 
   /// Takes everything back from a job; it waits again.

@@ -41,6 +41,7 @@ struct Worker {
   Generation environment;  ///< It cannot be told of changes: of the membership that its environment
                            ///< has. 0: it can be told, or nothing is known yet.
   Generation placed;       ///< Since when its rank, the size and the first rank's place are these.
+  JobId beside;            ///< The job on whose devices it was put; none: on its own.
 
   /// It works by a membership that is over, and cannot be told of another.
   bool is_outdated() const { return environment.value != 0 && environment < placed; }
@@ -71,6 +72,7 @@ struct Worker {
     v.field_since(3, "first_port", self.first_port);
     v.field_since(4, "environment", self.environment);
     v.field_since(4, "placed", self.placed);
+    v.field_since(5, "beside", self.beside);
   }
 };
 

@@ -20,6 +20,7 @@ WorkerRecord record_of(const SpawnWorker& order) {
   out.share = order.share;
   out.hardware = order.hardware;
   out.first_port = order.first_port;
+  out.beside = order.beside;
   out.environment = order.generation;
   return out;
 }
@@ -36,6 +37,7 @@ AgentWorker worker_of(const WorkerRecord& record, AgentWorkerState state) {
   out.share = record.share;
   out.hardware = record.hardware;
   out.first_port = record.first_port;
+  out.beside = record.beside;
   if (!record.said_hello) out.environment = record.environment;
   out.state = state;
   return out;

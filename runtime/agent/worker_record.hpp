@@ -31,6 +31,7 @@ struct WorkerRecord {
   Share share;
   std::uint64_t hardware = 0;
   std::int32_t first_port = 0;
+  JobId beside;
   Generation environment;   ///< Whose membership the worker's environment has.
   bool said_hello = false;  ///< On the agent's socket; it is told of memberships since.
   std::string token;        ///< By which the controller's HTTP server knows it.
@@ -55,6 +56,7 @@ struct WorkerRecord {
     v.field_since(4, "environment", self.environment);
     v.field_since(4, "said_hello", self.said_hello);
     v.field_since(4, "token", self.token);
+    v.field_since(5, "beside", self.beside);
   }
 };
 

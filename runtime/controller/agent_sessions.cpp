@@ -101,6 +101,7 @@ Members AgentSessions::members_of(const JobState& job) const {
     member.birth_rank = worker.birth_rank;
     member.hardware = worker.hardware;
     member.first_port = worker.first_port;
+    member.beside = worker.beside;
     if (!worker.node.is_none()) nodes.insert(worker.node);
   }
   for (const NodeId node : nodes) {

@@ -80,6 +80,7 @@ void NodeHost::spawned(const SpawnWorker& order) {
   worker.share = order.share;
   worker.hardware = order.hardware;
   worker.first_port = order.first_port;
+  worker.beside = order.beside;
   // The end of an older start of the slot is of no use any more.
   std::erase_if(ended_, [&](const auto& entry) {
     return entry.first.job == order.worker.job && entry.second.slot == order.slot;
@@ -137,7 +138,8 @@ WorldProcess NodeHost::truth_of(const AgentWorker& worker) const {
           worker.slot.local_rank,
           node_,
           worker.devices,
-          worker.share};
+          worker.share,
+          worker.beside};
 }
 
 void NodeHost::save(ByteWriter& out) const {

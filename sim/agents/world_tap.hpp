@@ -24,6 +24,7 @@ struct WorldProcess {
   NodeId node;
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;                ///< Of the one device.
+  JobId beside;               ///< The job on whose devices it was put; none: on its own.
 };
 
 /// Told what truly happens, in its order, at the world's time; must not call back into the world.

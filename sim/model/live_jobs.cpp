@@ -12,6 +12,16 @@ std::uint32_t take_last(std::vector<std::uint32_t>& list) {
   return last;
 }
 
+// Whether some living process of each is on the same device.
+bool share_devices(const LiveJob& a, const LiveJob& b) {
+  return std::any_of(a.workers.begin(), a.workers.end(), [&](const ModelWorker& mine) {
+    return mine.alive &&
+           std::any_of(b.workers.begin(), b.workers.end(), [&](const ModelWorker& other) {
+             return other.alive && other.node == mine.node && (other.devices & mine.devices) != 0;
+           });
+  });
+}
+
 }  // namespace
 
 void LiveJobs::insert(JobId id, ModelJob job) {
@@ -52,6 +62,7 @@ void LiveJobs::erase(JobId id) {
 
 void LiveJobs::drop(LiveJob& job) {
   unplace(job);
+  company_.erase(job.id);
   JobPlace& place = places_[job.id.index()];
   live_[place.at()].reset();
   free_live_.push_back(place.at());
@@ -90,6 +101,35 @@ void LiveJobs::unplace(LiveJob& job) {
   if (!std::exchange(job.placed, false)) return;
   placed_.erase(job.id);
   --placed_count_;
+}
+
+void LiveJobs::put_beside(JobId job, JobId host) {
+  company_[job].host = host;
+  JobId& guest = company_[host].guest;
+  const LiveJob* const of_host = find(host);
+  const LiveJob* const before = guest.is_none() ? nullptr : find(guest);
+  if (of_host == nullptr || before == nullptr || !share_devices(*before, *of_host)) guest = job;
+}
+
+LiveJob* LiveJobs::partner_of(const LiveJob& job) const {
+  const auto company = company_.find(job.id);
+  if (company == company_.end()) return nullptr;
+  for (const JobId id : {company->second.host, company->second.guest}) {
+    LiveJob* const other = id.is_none() ? nullptr : find(id);
+    if (other != nullptr && other != &job && share_devices(job, *other)) return other;
+  }
+  return nullptr;
+}
+
+std::vector<LiveJob*> LiveJobs::put_together_with(JobId job) const {
+  std::vector<LiveJob*> out;
+  const auto company = company_.find(job);
+  if (company == company_.end()) return out;
+  for (const JobId id : {company->second.host, company->second.guest}) {
+    LiveJob* const other = id.is_none() ? nullptr : find(id);
+    if (other != nullptr && other->placed && other->id != job) out.push_back(other);
+  }
+  return out;
 }
 
 }  // namespace orrery::sim

@@ -72,6 +72,19 @@ class LiveJobs {
   /// The job of this full name, also after its end; none where it was not remembered.
   JobId named(const std::string& name) const;
 
+  /// An order has put the job on devices of `host`.
+  void put_beside(JobId job, JobId host);
+
+  /// The job with which this one shares devices, by an order that put one beside the other; null
+  /// where there is none.
+  LiveJob* partner_of(const LiveJob& job) const;
+
+  /// Placed jobs that it was put beside, or that were put beside it; none where that is long ago.
+  std::vector<LiveJob*> put_together_with(JobId job) const;
+
+  /// Whether the job was ever put beside another, or another beside it.
+  bool was_put_together(JobId job) const { return company_.contains(job); }
+
   /// Jobs that `erase` has removed.
   std::uint64_t erased() const { return erased_; }
 
@@ -106,6 +119,12 @@ class LiveJobs {
     JobId job;
   };
 
+  /// Jobs with which one may share devices: whether they do, their workers tell.
+  struct Company {
+    JobId host;   ///< It was put beside this one,
+    JobId guest;  ///< and this one beside it.
+  };
+
   LiveJob* begin(JobId id) const;
   void drop(LiveJob& job);
 
@@ -124,6 +143,7 @@ class LiveJobs {
   // in the cache.
   std::vector<Presence> presences_;
   std::size_t tidy_at_ = 1024;  // Presences.
+  std::map<JobId, Company> company_;
   std::map<std::string, JobId> names_;
   std::uint64_t erased_ = 0;
 };

@@ -25,6 +25,15 @@ void Processes::create(LiveJob& job, ModelWorker worker) {
   cluster_.jobs.note_on(job, worker.node);
 }
 
+void Processes::tell_partner(LiveJob& job) {
+  if (LiveJob* const partner = cluster_.jobs.partner_of(job)) share_anew(*partner);
+}
+
+void Processes::share_anew(LiveJob& job) {
+  if (rounds_.runs(job)) rounds_.partner_changed(job);
+  progress_.pace(job, true);
+}
+
 void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
   const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
@@ -208,6 +217,7 @@ void Processes::release(LiveJob& job) {
   progress_.release(job);
   pollux_.release(job);
   rounds_.release(job);
+  for (LiveJob* const other : cluster_.jobs.put_together_with(job.id)) share_anew(*other);
 }
 
 void Processes::job_over(LiveJob& job) {

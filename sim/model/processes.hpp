@@ -62,6 +62,10 @@ class Processes {
   /// must be new.
   void create(LiveJob& job, ModelWorker worker);
 
+  /// The job with which this one shares devices, if any, goes at another speed from now on: this
+  /// one's processes came, or will be gone.
+  void tell_partner(LiveJob& job);
+
   /// Processes of this start come up after the time that a start takes, if they ever do: all, or
   /// the one of this rank at its start.
   void expect_ready(LiveJob& job, Incarnation incarnation, Rank only = Rank::none());
@@ -139,6 +143,7 @@ class Processes {
             Instant occurred_at);
   void remove(LiveJob& job, const ModelWorker& worker);
   void release(LiveJob& job);
+  void share_anew(LiveJob& job);
   bool drop_if_over(LiveJob& job);
 
   ClusterState& cluster_;

@@ -20,6 +20,18 @@ void RoundProgress::place(LiveJob& job) {
   tell(job, lease, lease.speed);
 }
 
+void RoundProgress::partner_changed(LiveJob& job) {
+  const auto found = leases_.find(job.id);
+  if (found == leases_.end()) return;
+  Lease& lease = found->second;
+  if (!lease.runs || lease.begin != cluster_.now) return;
+  --running_;
+  lease.runs = false;
+  lease.speed = speeds_.measured(job);
+  if (lease.speed > 0) begin(job, lease);
+  tell(job, lease, lease.speed);
+}
+
 void RoundProgress::begin(LiveJob& job, Lease& lease) {
   const double round_s = cluster_.scenario.timing.tick.in_seconds();
   const double left = job.job.work.units - job.done;
@@ -69,6 +81,8 @@ void RoundProgress::end_if_done() {
   for (auto& [id, lease] : leases_) {
     if (lease.speed <= 0) continue;
     LiveJob& job = *cluster_.jobs.find(id);
+    if (cluster_.jobs.was_put_together(id)) lease.speed = speeds_.measured(job);
+    if (lease.speed <= 0) continue;
     if (!told) {
       tell(job, lease, 0);
       tell(job, lease, lease.speed);

@@ -39,6 +39,11 @@ class RoundProgress {
   /// The job's workers are where the plan put them.
   void place(LiveJob& job);
 
+  /// The job that it shares devices with has come, or is gone. A lease that has just begun begins
+  /// anew at the speed of now; of one that is under way the rest goes at the speed of its
+  /// beginning.
+  void partner_changed(LiveJob& job);
+
   /// The job has no workers any more. What it did of its lease counts.
   void release(LiveJob& job);
 

@@ -44,6 +44,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
     worker.share = start.share;
     incarnation = start.incarnation;
     processes_.create(*job, worker);
+    if (!start.beside.is_none()) cluster_.jobs.put_beside(job->id, start.beside);
   }
   job->newest = std::max(job->newest, incarnation);
   job->world_size = 0;
@@ -53,6 +54,7 @@ void WorkerOrders::obey(const StartWorkers& order) {
   }
   if (is_pollux(cluster_)) pollux_.place(*job);
   if (rounds_.runs(*job)) rounds_.place(*job);
+  processes_.tell_partner(*job);
   processes_.expect_ready(*job, incarnation);
 }
 
@@ -70,12 +72,14 @@ void WorkerOrders::act(NodeId node, const SpawnWorker& action) {
         action.worker.job, {&worker, 1}, WorkerFact::LaunchFailed, 1, cluster_.now);
   if (job->find(worker.incarnation, worker.birth_rank) != nullptr) return;
   processes_.create(*job, worker);
+  if (!action.beside.is_none()) cluster_.jobs.put_beside(job->id, action.beside);
   job->newest = std::max(job->newest, worker.incarnation);
   // A part that was done is to be done again.
   if (std::erase(job->parts_done, slot_of(worker.role, worker.local_rank)) > 0 &&
       action.generation <= job->generation)
     ++job->world_size;
   hear_of(*job, action.generation, action.world_size);
+  processes_.tell_partner(*job);
   processes_.expect_ready(*job, worker.incarnation, worker.birth_rank);
   progress_.pace(*job, true);
 }

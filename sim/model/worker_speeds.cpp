@@ -9,6 +9,13 @@
 #include "core/agent/suspicion.hpp"
 
 namespace orrery::sim {
+namespace {
+
+// Of what each of two jobs on the same devices would do alone, where nothing was measured: the
+// devices are theirs in turn.
+constexpr double kBesideUnknown = 0.5;
+
+}  // namespace
 
 double WorkerSpeeds::slowness(const ModelWorker& worker) const {
   return std::max(worker.slow, cluster_.nodes[worker.node].slow);
@@ -38,6 +45,20 @@ double WorkerSpeeds::hampered_factor(LiveJob& job) {
   return stands ? 0 : 1 / slowest;
 }
 
+std::optional<double> WorkerSpeeds::measured_on(const LiveJob& job,
+                                                const LiveJob* partner,
+                                                const std::string& model,
+                                                std::int32_t devices) const {
+  const DeviceSpeeds& table = *job.job.speeds;
+  const std::string& kind = *job.job.spec->profile;
+  if (partner != nullptr)
+    if (const auto pair = table.beside(model, kind, *partner->job.spec->profile, devices))
+      return pair->first;
+  const std::optional<double> alone = table.steps_per_second(model, kind, devices);
+  if (partner == nullptr || !alone) return alone;
+  return *alone * kBesideUnknown;
+}
+
 double WorkerSpeeds::measured(const LiveJob& job) const {
   const JobSpec& spec = *job.job.spec;
   const RoleIndex elastic = elastic_role(spec);
@@ -48,15 +69,15 @@ double WorkerSpeeds::measured(const LiveJob& job) const {
     devices += spec.roles[elastic.index()].bundle.devices;
     if (nodes.empty() || nodes.back() != worker.node) nodes.push_back(worker.node);
   }
+  const LiveJob* const partner = cluster_.jobs.partner_of(job);
   const bool apart = nodes.size() > 1;
   double slowest = 0;
   for (const NodeId node : nodes) {
     const std::string& model = cluster_.nodes.device_model(node);
     std::optional<double> speed;
-    if (apart)
-      speed = job.job.speeds->steps_per_second(model + "_unconsolidated", *spec.profile, devices);
-    if (!speed) speed = job.job.speeds->steps_per_second(model, *spec.profile, devices);
-    if (!speed) return 0;
+    if (apart) speed = measured_on(job, partner, model + "_unconsolidated", devices);
+    if (!speed) speed = measured_on(job, partner, model, devices);
+    if (!speed || *speed <= 0) return 0;
     slowest = slowest > 0 ? std::min(slowest, *speed) : *speed;
   }
   return slowest;
@@ -68,7 +89,8 @@ double WorkerSpeeds::device_speed(const LiveJob& job) const {
     const double usual = scenarios::rate_of(job.job.work, job.ready_elastic());
     return usual > 0 ? measured(job) / usual : 0;
   }
-  if (!cluster_.nodes.speeds_differ() || !job.job.work.follows_model) return 1;
+  const double part = cluster_.jobs.partner_of(job) == nullptr ? 1 : kBesideUnknown;
+  if (!cluster_.nodes.speeds_differ() || !job.job.work.follows_model) return part;
   const RoleIndex elastic = elastic_role(*job.job.spec);
   double slowest = 0;
   for (const ModelWorker& worker : job.workers) {
@@ -76,7 +98,7 @@ double WorkerSpeeds::device_speed(const LiveJob& job) const {
     const double speed = cluster_.nodes[worker.node].speed;
     slowest = slowest > 0 ? std::min(slowest, speed) : speed;
   }
-  return slowest > 0 ? slowest : 1;
+  return (slowest > 0 ? slowest : 1) * part;
 }
 
 void WorkerSpeeds::suspect(const LiveJob& job, const ModelWorker& worker, Suspicion suspicion) {

@@ -1,6 +1,10 @@
 // How fast the workers of a job are: those that hang or are slow, and the models of their devices.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "sim/model/cluster_state.hpp"
 
 namespace orrery::sim {
@@ -19,7 +23,9 @@ class WorkerSpeeds {
 
   /// Steps a second that the job was measured to make on the devices its elastic role holds: on
   /// the slowest of their models, and apart from each other where it is on several nodes and the
-  /// table knows that. 0 where it does not run on them. For jobs with `ModelJob::speeds`.
+  /// table knows that; beside the job that it shares them with, if any, or at half its speed where
+  /// the table does not know the two. 0 where it does not run on them. For jobs with
+  /// `ModelJob::speeds`.
   double measured(const LiveJob& job) const;
 
   /// Tells the listener, unless nothing is heard of the worker's node.
@@ -28,6 +34,10 @@ class WorkerSpeeds {
  private:
   double hampered_factor(LiveJob& job);
   double device_speed(const LiveJob& job) const;
+  std::optional<double> measured_on(const LiveJob& job,
+                                    const LiveJob* partner,
+                                    const std::string& model,
+                                    std::int32_t devices) const;
   void look_for_stragglers(LiveJob& job);
 
   ClusterState& cluster_;

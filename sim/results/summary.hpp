@@ -83,7 +83,8 @@ struct Summary {
   double queue_p99_s = 0;
   std::uint64_t queue_max = 0;  ///< Most jobs that waited at the end of one instant.
   double makespan_s = 0;  ///< First submission to last end; to the run's end if a job still runs.
-  double gpu_utilization = 0;  ///< gpu_seconds_allocated / (devices * makespan_s), 0 to 1.
+  double gpu_utilization = 0;  ///< gpu_seconds_allocated / (devices * makespan_s), 0 to 1; more
+                               ///< where two jobs have the same devices.
   double gpu_seconds_allocated = 0;
   std::uint64_t restarts = 0;       ///< Charged to failures.
   std::uint64_t reallocations = 0;  ///< Changes of membership by decision.

@@ -55,7 +55,8 @@ void BookingCheck::ordered(Instant now,
         std::any_of(booked.begin(), booked.end(), [&](const Booking& b) { return b.name == name; });
     if (again) continue;
     const bool known = spec != nullptr && start.role.index() < spec->roles.size();
-    const TurnKey turns = known ? turns_of(*spec, start.role) : TurnKey{};
+    TurnKey turns = known ? turns_of(*spec, start.role) : TurnKey{};
+    turns.beside = start.beside;
     std::int32_t taken = start.share.thousandths;
     for (const Booking& other : booked) {
       if (start.first_port != 0 && other.first_port == start.first_port)

@@ -42,7 +42,9 @@ void Checker::compared(Instant now, Sequence at, Digest of_leader, Digest of_jou
 
 void Checker::process_began(Instant now, TrueProcess process) {
   process.bundle = jobs_.bundle_of(process.name.job, process.role);
+  const JobId beside = process.turns.beside;
   process.turns = jobs_.turns_of_role(process.name.job, process.role);
+  process.turns.beside = beside;
   processes_.began(now, process);
 }
 

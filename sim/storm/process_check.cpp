@@ -12,7 +12,8 @@ std::string describe(const TrueProcess& process) {
 }
 
 bool take_turns(JobId a, TurnKey of_a, JobId b, TurnKey of_b) {
-  return a == b && of_a.group != 0 && of_a.group == of_b.group && of_a.member != of_b.member;
+  if (a != b) return of_a.beside == b || of_b.beside == a;
+  return of_a.group != 0 && of_a.group == of_b.group && of_a.member != of_b.member;
 }
 
 ProcessCheck::ProcessCheck(const std::vector<NodeGroup>& groups,

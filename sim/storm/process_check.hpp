@@ -33,10 +33,11 @@ struct TrueProcess {
   std::uint64_t devices = 0;  ///< Bit i: device i of the node.
   Share share;                ///< Of the one device.
   Bundle bundle;              ///< What its role takes.
-  TurnKey turns;              ///< The roles that its role shares devices with by declaration.
+  TurnKey turns;              ///< Whom it shares devices with.
 };
 
-/// Whether the two may live on the same devices because their roles take turns.
+/// Whether the two may live on the same devices because their roles take turns, or one job was put
+/// beside the other.
 bool take_turns(JobId a, TurnKey of_a, JobId b, TurnKey of_b);
 
 /// "job 3, role 0[1], incarnation 2 on node 4".

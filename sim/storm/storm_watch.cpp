@@ -120,7 +120,8 @@ void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
                           p.node,
                           p.devices,
                           p.share,
-                          {}});
+                          {},
+                          {0, 0, p.beside}});
 }
 
 void StormWatch::on_process_ended(Instant at, const WorldProcess& p) {

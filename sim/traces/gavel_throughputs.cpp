@@ -1,6 +1,10 @@
 #include "sim/traces/gavel_throughputs.hpp"
 
 #include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/traces/fields.hpp"
 #include "sim/traces/json_lines.hpp"
@@ -61,11 +65,20 @@ class TableHandler : public TraceJsonHandler {
   bool start_array(std::size_t) override {
     if (depth_ < kDepth || arrays_ > 0) return other("a list");
     ++arrays_;
+    pair_.clear();
     return true;
   }
 
   bool end_array() override {
     --arrays_;
+    if (!job_ || !other_ || job_->second != other_->second) return true;
+    if (pair_.size() == 2)
+      table_.add_beside(model_, job_->first, other_->first, job_->second, pair_[0], pair_[1]);
+    else
+      errors_.add(line_,
+                  "throughputs",
+                  "found " + std::to_string(pair_.size()) +
+                      " speeds of a pair, but 2 are needed, of the first and of the other");
     return true;
   }
 
@@ -83,6 +96,7 @@ class TableHandler : public TraceJsonHandler {
                         "(batch size 16)', 1)");
     }
     alone_ = depth_ == kDepth && name == "null";
+    other_ = depth_ == kDepth && !alone_ ? job_in(name) : std::nullopt;
     return true;
   }
 
@@ -108,6 +122,8 @@ class TableHandler : public TraceJsonHandler {
                       ", but 0 to 1000000000 steps a second are needed; correct the number");
     } else if (alone_ && arrays_ == 0 && job_) {
       table_.add(model_, job_->first, job_->second, steps_per_second);
+    } else if (arrays_ > 0) {
+      pair_.push_back(steps_per_second);
     }
     return true;
   }
@@ -118,6 +134,8 @@ class TableHandler : public TraceJsonHandler {
   bool alone_ = false;
   std::string model_;
   std::optional<std::pair<std::string, int>> job_;
+  std::optional<std::pair<std::string, int>> other_;  ///< Of a pair, the second.
+  std::vector<double> pair_;
 };
 
 }  // namespace

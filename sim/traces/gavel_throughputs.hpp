@@ -12,8 +12,8 @@ namespace orrery::sim {
 bool looks_like_gavel_throughputs(std::string_view text);
 
 /// Reads `{"v100": {"('ResNet-18 (batch size 16)', 1)": {"null": 4.7, "(...)": [2.5, 3.1]}}}`:
-/// model, job type and number of GPUs, then steps a second alone ("null") and in pairs,
-/// which are read over.
+/// model, job type and number of GPUs, then steps a second alone ("null") and beside another job on
+/// the same GPUs: of the first and of the other. Pairs of different numbers of GPUs are left out.
 Result<DeviceSpeeds> parse_gavel_throughputs(std::string_view text, std::string_view file_name);
 
 }  // namespace orrery::sim

@@ -25,15 +25,17 @@ class Contract : public ::testing::TestWithParam<std::string_view> {};
 // once.
 testing::ContractScope scope_of(std::string_view name) {
   const bool narrow = name == "tiresias" || name == "optimus" || name == "shockwave" ||
-                      name == "sia" || name == "themis" || name.starts_with("gavel_");
+                      name == "sia" || name == "themis" || name == "gandiva" ||
+                      name.starts_with("gavel_");
   return {.several_roles = !narrow, .quotas = !narrow && name != "pollux"};
 }
 
-// Pollux: a search of thousands of allocations for each plan promises the same as one of hundreds.
-// Shockwave solves two programs nearly each round: longer rounds and a shorter window keep that
-// within seconds.
+// Gavel's packing, Gandiva: no pair is known by measurement. Pollux: a search of thousands of
+// allocations for each plan promises the same as one of hundreds. Shockwave solves two programs
+// nearly each round: longer rounds and a shorter window keep that within seconds.
 std::map<std::string, std::string> parameters_of(std::string_view name) {
   if (name == "pollux") return {{"population", "12"}, {"generations", "8"}};
+  if (name == "gavel_packing" || name == "gandiva") return {{"beside", "0.7"}};
   if (name != "shockwave") return {};
   return {{"round", "1800s"}, {"window", "4"}, {"nodes_most", "20"}};
 }

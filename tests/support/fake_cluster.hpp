@@ -28,6 +28,7 @@ struct FakeProcess {
   std::uint64_t devices = 0;
   Share share;
   std::int32_t first_port = 0;
+  JobId beside;  ///< On whose devices it was put.
   bool ready = false;
   bool stopping = false;
 };
@@ -109,7 +110,8 @@ class FakeCluster {
                     start.node,
                     start.devices,
                     start.share,
-                    start.first_port};
+                    start.first_port,
+                    start.beside};
       if (exclusive) check_alone(p);
       processes.push_back(p);
     }
@@ -123,7 +125,10 @@ class FakeCluster {
       if (p.node != fresh.node || (p.devices & fresh.devices) == 0) continue;
       // Roles of one job sit on the same devices where they take turns.
       const bool turns = p.job == fresh.job && p.role != fresh.role;
-      const bool shared = (!p.share.is_whole() && !fresh.share.is_whole()) || turns;
+      // Two jobs do where one was put beside the other, a third does not.
+      const bool together = p.job != fresh.job && (p.beside == fresh.job || fresh.beside == p.job);
+      const bool parts = !p.share.is_whole() && !fresh.share.is_whole();
+      const bool shared = parts || turns || together;
       EXPECT_TRUE(shared) << "jobs " << p.job.value << " (start " << p.incarnation.value << ") and "
                           << fresh.job.value << " (start " << fresh.incarnation.value
                           << ") are both on devices " << (p.devices & fresh.devices) << " of node "

@@ -40,6 +40,8 @@ class FreshView : public ClusterView {
 
   const JobRow& row(JobId id) const override { return cluster_.row(id); }
 
+  JobId partner(JobId id) const override { return cluster_.partner(id); }
+
   bool is_live(JobId id) const override { return cluster_.is_live(id); }
 
   const FreeIndex& capacity() const override { return cluster_.capacity(); }

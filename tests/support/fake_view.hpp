@@ -229,7 +229,8 @@ class FakeCluster : public ClusterView {
       const Job& j = jobs_[id.index()];
       for (std::size_t r = 0; r < j.spec->roles.size(); ++r) {
         const RoleIndex role{static_cast<std::uint16_t>(r)};
-        const Demand d = demand_of(*j.spec, role);
+        Demand d = demand_of(*j.spec, role);
+        if (role == j.row.elastic && !j.partner.is_none() && j.partner < id) d.devices = 0;
         for (const NodeCount& n : role == j.row.elastic ? j.nodes : j.rest[r]) {
           NodeFree& u = used[n.node.index()];
           u.cpu = u.cpu + MilliCpu{d.cpu.count * n.replicas};
@@ -298,6 +299,8 @@ class FakeCluster : public ClusterView {
     return found == models_.end() ? DeviceModelId{65000} : found->second;
   }
 
+  JobId partner(JobId id) const override { return jobs_[id.index()].partner; }
+
   std::span<const JobId> touched() const override { return shown_; }
 
   bool touched_complete() const override { return touched_complete_; }
@@ -309,6 +312,7 @@ class FakeCluster : public ClusterView {
     std::vector<NodeCount> nodes;
     std::vector<NodeCount> before;             ///< What a plan that is being carried out moves.
     std::vector<std::vector<NodeCount>> rest;  ///< [role]; empty where there is only one.
+    JobId partner;                             ///< On the same devices.
     RateCurve curve;
     double left = 0;  ///< Work, as of `since`.
     Instant since;
@@ -362,7 +366,7 @@ class FakeCluster : public ClusterView {
     if (grant.replicas < row.min_replicas || grant.replicas > row.max_replicas)
       return blame(grant, "out of bounds");
     j.before = j.nodes;
-    for (const NodeCount& n : j.before) free_.give(n.node, row.demand, n.replicas);
+    give_nodes(j, j.before);
     return true;
   }
 
@@ -374,8 +378,9 @@ class FakeCluster : public ClusterView {
       return put_back(j, before);
     }
     std::vector<NodeCount> nodes;
-    bool fits = grant.node_count > 0 ? take_named(plan, grant, j.row.demand, nodes)
-                                     : take_near(before, grant.replicas, j.row.demand, nodes);
+    bool fits = !grant.beside.is_none() ? take_beside(grant, j, nodes)
+                : grant.node_count > 0  ? take_named(plan, grant, j.row.demand, nodes)
+                                        : take_near(before, grant.replicas, j.row.demand, nodes);
     if (fits && !j.row.holds && !(fits = take_rest(j)))
       for (const NodeCount& n : nodes) free_.give(n.node, j.row.demand, n.replicas);
     if (!fits) {
@@ -397,6 +402,35 @@ class FakeCluster : public ClusterView {
     set_end(j, now_ + Duration::from_seconds(std::max(j.left, 0.0) / rate_of(j, grant.replicas)));
     report(j);
     touch(j.row.id);
+  }
+
+  // What is held together with a partner stays the partner's.
+  void give_nodes(Job& j, const std::vector<NodeCount>& nodes) {
+    Demand demand = j.row.demand;
+    if (!j.partner.is_none()) {
+      demand.devices = 0;
+      jobs_[j.partner.index()].partner = JobId::none();
+      j.partner = JobId::none();
+    }
+    for (const NodeCount& n : nodes) free_.give(n.node, demand, n.replicas);
+  }
+
+  // The devices of the host, which is alone on them.
+  bool take_beside(const Grant& grant, Job& j, std::vector<NodeCount>& nodes) {
+    Job& host = jobs_[grant.beside.index()];
+    Demand demand = j.row.demand;
+    if (!host.row.holds || !host.before.empty() || !host.partner.is_none() ||
+        host.row.replicas != grant.replicas || host.row.demand.devices != demand.devices ||
+        !demand.share.is_whole() || !host.row.demand.share.is_whole())
+      return false;
+    demand.devices = 0;
+    for (const NodeCount& n : host.nodes)
+      if (replicas_that_fit(free_.at(n.node), demand) < n.replicas) return false;
+    for (const NodeCount& n : host.nodes) free_.take(n.node, demand, n.replicas);
+    nodes = host.nodes;
+    host.partner = j.row.id;
+    j.partner = grant.beside;
+    return true;
   }
 
   // Where it was, or where that is taken already, nowhere.
@@ -510,7 +544,7 @@ class FakeCluster : public ClusterView {
 
   void drop(Job& j) {
     settle(j);
-    for (const NodeCount& n : j.nodes) free_.give(n.node, j.row.demand, n.replicas);
+    give_nodes(j, j.nodes);
     give_rest(j);
     j.nodes.clear();
     j.row.holds = false;

@@ -434,8 +434,18 @@ class History {
           preempt ? 0
                   : static_cast<std::int32_t>(random_.between(row.min_replicas, row.max_replicas));
       out = std::move(out) + grant(id, replicas, random_nodes(row, replicas));
+      if (replicas > 0 && random_.chance(0.15)) put_beside(out);
     }
     return out;
+  }
+
+  // The last grant's job goes beside another one, if there is one of its size.
+  void put_beside(Plan& plan) {
+    Grant& grant = plan.grants.back();
+    for (const JobId host : controller_.state().holding())
+      if (host != grant.job && controller_.state().job(host).row.replicas == grant.replicas)
+        grant.beside = host;
+    if (!grant.beside.is_none()) grant.node_count = 0;
   }
 
   // Half of the time none, else places that may or may not have room.
@@ -517,7 +527,8 @@ class History {
                             random_.chance(0.8) ? RoleIndex::none() : RoleIndex{1},
                             static_cast<std::int32_t>(random_.between(-2, 9)),
                             static_cast<std::uint32_t>(random_.below(7)),
-                            static_cast<std::uint32_t>(random_.below(4))});
+                            static_cast<std::uint32_t>(random_.below(4)),
+                            random_.chance(0.2) ? some_job() : JobId::none()});
     return out;
   }
 

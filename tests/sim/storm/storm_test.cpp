@@ -1,6 +1,9 @@
 // Storms as every build runs them: some hundred seeds, clean, and the rare branches reached.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include "core/base/coverage_mark.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/shrink.hpp"
@@ -37,6 +40,31 @@ TEST(Storm, SomeHundredSeedsAreCleanAndReachEveryMark) {
     if (is_beyond_storms(Mark{static_cast<std::uint8_t>(i)})) continue;
     EXPECT_GT(mark_counts[i], 0U) << EnumNames<Mark>::kNames[i];
   }
+}
+
+// Storms of jobs that may be put on the same devices, under the policies that do so.
+TEST(Storm, JobsAreBesideEachOtherThroughTrouble) {
+  mark_counts.fill(0);
+  for (const scenarios::PolicyChoice& policy : tests::storm_policies()) {
+    const auto is_beside = [](const auto& parameter) { return parameter.key == "beside"; };
+    if (std::none_of(policy.parameters.begin(), policy.parameters.end(), is_beside)) continue;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+      scenarios::Scenario plan = plan_storm(seed, {});
+      plan.policy = policy;
+      for (scenarios::ScenarioJob& job : plan.jobs) {
+        RoleSpec& role = job.spec.roles[0];
+        if (job.spec.roles.size() > 1 || role.is_seated()) continue;
+        job.spec.preemptible = true;
+        role.bundle.devices = std::max(role.bundle.devices, 1);
+        role.bundle.share = {};
+      }
+      const StormReport report = tests::storm_once(plan);
+      ASSERT_TRUE(report.violations.empty())
+          << policy.name << ", seed " << seed << ": " << to_string(report.violations.front().kind)
+          << ": " << report.violations.front().text;
+    }
+  }
+  EXPECT_GT(mark_counts[static_cast<std::size_t>(Mark::PutBeside)], 50U);
 }
 
 // Instants that fall exactly on a period once hid that no cycle ever came on a real clock.

@@ -14,7 +14,8 @@ using testing::SizeIs;
 constexpr std::string_view kTable = R"json({
   "v100": {"('A (batch size 2)', 1)": {"null": 4, "('A (batch size 2)', 1)": [2.5, 2.5]},
            "('A (batch size 2)', 2)": {"null": 8.0},
-           "('B', 1)": {"null": 0}},
+           "('B', 1)": {"null": 0, "('A (batch size 2)', 1)": [0.5, 3],
+                        "('A (batch size 2)', 2)": [7, 7], "('C', 1)": [0, 0]}},
   "k80": {"('A (batch size 2)', 1)": {"null": 0.5}}
 })json";
 
@@ -33,6 +34,17 @@ TEST(DeviceSpeeds, SpeedsAloneAreFoundByModelTypeAndSize) {
   EXPECT_EQ(speeds.model_names(), "k80, v100");
 }
 
+TEST(DeviceSpeeds, PairsAreKnownInBothOrders) {
+  using Pair = std::pair<double, double>;
+  const DeviceSpeeds speeds = table();
+  EXPECT_EQ(speeds.beside("v100", "A (batch size 2)", "A (batch size 2)", 1), Pair(2.5, 2.5));
+  EXPECT_EQ(speeds.beside("v100", "B", "A (batch size 2)", 1), Pair(0.5, 3));
+  EXPECT_EQ(speeds.beside("v100", "A (batch size 2)", "B", 1), Pair(3, 0.5));
+  EXPECT_EQ(speeds.beside("v100", "B", "C", 1), Pair(0, 0)) << "does not fit";
+  EXPECT_FALSE(speeds.beside("v100", "B", "A (batch size 2)", 2).has_value());
+  EXPECT_FALSE(speeds.beside("k80", "A (batch size 2)", "B", 1).has_value());
+}
+
 TEST(DeviceSpeeds, OtherShapesAreErrorsWithTheirLine) {
   const auto errors = [](std::string_view text) {
     const auto table = parse_gavel_throughputs(text, "t.json");
@@ -41,6 +53,8 @@ TEST(DeviceSpeeds, OtherShapesAreErrorsWithTheirLine) {
   EXPECT_THAT(errors("{\n\"v100\": 3}"), HasSubstr("t.json:2: throughputs: found a number"));
   EXPECT_THAT(errors("{\"v100\": {\n\n\"A, 1\": {}}}"), HasSubstr("t.json:3: throughputs: found"));
   EXPECT_THAT(errors("{\"v100\": {\"('A', 1)\": {\"null\": -1}}}"), HasSubstr("0 to 1000000000"));
+  EXPECT_THAT(errors("{\"v100\": {\"('A', 1)\": {\"('A', 1)\": [1]}}}"),
+              HasSubstr("found 1 speeds of a pair"));
   EXPECT_THAT(errors("{\"v100\""), HasSubstr("t.json:1: JSON: found"));
   EXPECT_THAT(errors("[]"), HasSubstr("found a list"));
 }
