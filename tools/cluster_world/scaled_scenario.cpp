@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "policies/elasticflow.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/yaml/quantities.hpp"
 
@@ -98,18 +99,20 @@ void scale_expectation(scenarios::Expectation& expected, const Divider& by) {
   if (expected.recovered_within) expected.recovered_within = limit(*expected.recovered_within);
 }
 
+/// A duration as users write it; one that cannot be read stays as it is.
+std::string divided_time(const std::string& text, const Divider& by) {
+  const auto time = scenarios::parse_duration(text);
+  return time ? std::to_string(by.of(*time).ns) + "ns" : text;
+}
+
 void scale_job(scenarios::ScenarioJob& job, double faster, Divider& by) {
   by.divide(job.spec);
   job.submit = by.of(job.submit);
   job.work.base_rate *= faster;
   for (scenarios::WorkerScript& script : job.workers) script.after = by.of(script.after);
   if (job.ready_after) *job.ready_after = by.of(*job.ready_after);
-}
-
-/// A duration as users write it; one that cannot be read stays as it is.
-std::string divided_time(const std::string& text, const Divider& by) {
-  const auto time = scenarios::parse_duration(text);
-  return time ? std::to_string(by.of(*time).ns) + "ns" : text;
+  for (KeyValue& label : job.spec.labels.items())
+    if (label.key == policies::kDeadlineLabel) label.value = divided_time(label.value, by);
 }
 
 /// Whole seconds of service, one number or several joined by ",", each at least 1.

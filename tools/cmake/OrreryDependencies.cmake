@@ -92,11 +92,6 @@ if(ORRERY_SIMGRID)
 endif()
 if(ORRERY_HAS_SIMGRID)
   message(STATUS "SimGrid ${simgrid_VERSION}: fidelity L2 and L3 are built")
-  if(ORRERY_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Its headers have a fence in a counter of references, which the compiler says it cannot follow;
-    # what uses them has one thread.
-    target_compile_options(PkgConfig::simgrid INTERFACE -Wno-tsan)
-  endif()
 elseif(ORRERY_SIMGRID)
   message(STATUS "SimGrid: none, fidelity L2 and L3 are left out (libsimgrid-dev brings them)")
 else()
