@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "policies/solver/program.hpp"
@@ -19,34 +20,58 @@ using solver::Sense;
 using solver::Solution;
 using solver::Status;
 
-/// A program over the shares of a sharing: column i * types + j is x_ij, and further columns
-/// follow.
+/// A program over the shares of a sharing. Rows r of shares are jobs, then `pairs`; column
+/// r * types + j is x_rj, and further columns follow.
 class ShareProgram {
  public:
-  ShareProgram(const Sharing& sharing, Sense sense)
-      : sharing_(sharing), types_(sharing.devices.size()), program_(sense) {
+  ShareProgram(const Sharing& sharing, Sense sense, std::span<const SharingPair> pairs = {})
+      : sharing_(sharing), pairs_(pairs), types_(sharing.devices.size()), program_(sense) {
     const std::size_t jobs = sharing.jobs.size();
-    for (std::size_t i = 0; i < jobs * types_; ++i) program_.add_column({.upper = 1});
-    std::vector<Entry> row;
-    for (std::size_t i = 0; i < jobs; ++i) {
-      row.clear();
-      for (std::size_t j = 0; j < types_; ++j) row.push_back({share(i, j), 1});
-      program_.add_row(-kInfinity, 1, row);
-    }
-    for (std::size_t j = 0; j < types_; ++j) {
-      row.clear();
-      for (std::size_t i = 0; i < jobs; ++i) row.push_back({share(i, j), sharing.jobs[i].devices});
-      program_.add_row(-kInfinity, sharing.devices[j], row);
-    }
+    std::vector<std::vector<Entry>> time(jobs);     // Of each job,
+    std::vector<std::vector<Entry>> taken(types_);  // and devices of each type.
+    for (std::size_t i = 0; i < jobs; ++i)
+      for (std::size_t j = 0; j < types_; ++j) {
+        program_.add_column({.upper = 1});
+        time[i].push_back({share(i, j), 1});
+        taken[j].push_back({share(i, j), sharing.jobs[i].devices});
+      }
+    for (std::size_t p = 0; p < pairs.size(); ++p)
+      for (std::size_t j = 0; j < types_; ++j) {
+        const SharingPair& pair = pairs[p];
+        program_.add_column({.upper = fits(pair, j) ? 1.0 : 0.0});
+        if (!fits(pair, j)) continue;
+        for (const std::size_t i : {pair.first, pair.second})
+          time[i].push_back({share(jobs + p, j), 1});
+        taken[j].push_back({share(jobs + p, j), sharing.jobs[pair.first].devices});
+      }
+    for (const auto& row : time) program_.add_row(-kInfinity, 1, row);
+    for (std::size_t j = 0; j < types_; ++j)
+      program_.add_row(-kInfinity, sharing.devices[j], taken[j]);
   }
 
-  std::int32_t share(std::size_t job, std::size_t type) const {
-    return static_cast<std::int32_t>(job * types_ + type);
+  std::int32_t share(std::size_t row, std::size_t type) const {
+    return static_cast<std::int32_t>(row * types_ + type);
   }
 
   Program& program() { return program_; }
 
-  /// The job's speed times `factor`, as entries of a row.
+  /// The speeds of all jobs, each times its factor, as entries of a row for each.
+  std::vector<std::vector<Entry>> speeds_of_all(const std::vector<double>& factors) const {
+    const std::size_t jobs = sharing_.jobs.size();
+    std::vector<std::vector<Entry>> rows(jobs);
+    for (std::size_t i = 0; i < jobs; ++i) rows[i] = speed_of(i, factors[i]);
+    for (std::size_t p = 0; p < pairs_.size(); ++p)
+      for (std::size_t j = 0; j < types_; ++j) {
+        const SharingPair& pair = pairs_[p];
+        if (!fits(pair, j)) continue;
+        const std::int32_t column = share(jobs + p, j);
+        rows[pair.first].push_back({column, pair.first_speed[j] * factors[pair.first]});
+        rows[pair.second].push_back({column, pair.second_speed[j] * factors[pair.second]});
+      }
+    return rows;
+  }
+
+  /// The job's speed by itself times `factor`, as entries of a row.
   std::vector<Entry> speed_of(std::size_t job, double factor) const {
     std::vector<Entry> entries;
     for (std::size_t j = 0; j < types_; ++j)
@@ -62,15 +87,20 @@ class ShareProgram {
   }
 
   Shares shares_in(const Solution& found) const {
-    Shares out(sharing_.jobs.size(), std::vector<double>(types_));
-    for (std::size_t i = 0; i < out.size(); ++i)
+    Shares out(sharing_.jobs.size() + pairs_.size(), std::vector<double>(types_));
+    for (std::size_t r = 0; r < out.size(); ++r)
       for (std::size_t j = 0; j < types_; ++j)
-        out[i][j] = std::clamp(found.values[static_cast<std::size_t>(share(i, j))], 0.0, 1.0);
+        out[r][j] = std::clamp(found.values[static_cast<std::size_t>(share(r, j))], 0.0, 1.0);
     return out;
   }
 
  private:
+  static bool fits(const SharingPair& pair, std::size_t type) {
+    return pair.first_speed[type] > 0 && pair.second_speed[type] > 0;
+  }
+
   const Sharing& sharing_;
+  std::span<const SharingPair> pairs_;
   std::size_t types_;
   Program program_;
 };
@@ -201,79 +231,35 @@ Shares fifo_shares(const Sharing& sharing) {
   return out;
 }
 
-Shares max_min_shares(const Sharing& sharing, bool type_aware) {
-  ShareProgram shares(sharing, Sense::Maximise);
+/// The least k speed(x) / (w C) of all jobs is greatest.
+static Shares max_min(const Sharing& sharing, std::span<const SharingPair> pairs) {
+  ShareProgram shares(sharing, Sense::Maximise, pairs);
   const std::int32_t least = shares.program().add_column({.lower = -kInfinity, .objective = 1});
-  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
-    SharingJob job = sharing.jobs[i];
-    if (!type_aware) std::fill(job.speed.begin(), job.speed.end(), 1);
-    const double mean = mean_speed(job, sharing.devices);
-    if (mean <= 0) continue;  // It runs nowhere.
-    std::vector<Entry> entries;
-    for (std::size_t j = 0; j < job.speed.size(); ++j)
-      entries.push_back({shares.share(i, j), job.devices * job.speed[j] / (job.weight * mean)});
-    entries.push_back({least, -1});
-    shares.program().add_row(0, kInfinity, entries);
-  }
-  const auto found = shares.solve();
-  return found ? shares.shares_in(*found) : isolated_shares(sharing);
-}
-
-Shares packed_shares(const Sharing& sharing) {
-  const std::size_t types = sharing.devices.size();
-  const std::size_t jobs = sharing.jobs.size();
-  Program program(Sense::Maximise);
-  const auto share = [&](std::size_t row, std::size_t type) {
-    return static_cast<std::int32_t>(row * types + type);
-  };
-  std::vector<std::vector<Entry>> time(jobs);    // Of each job,
-  std::vector<std::vector<Entry>> speed(jobs);   // k speed(x) / (w C) of each,
-  std::vector<std::vector<Entry>> taken(types);  // and devices of each type.
   std::vector<double> worth;
   for (const SharingJob& job : sharing.jobs) {
     const double mean = mean_speed(job, sharing.devices);
     worth.push_back(mean > 0 ? job.devices / (job.weight * mean) : 0);
   }
-  const auto add = [&](std::size_t job, std::int32_t column, double steps_per_second) {
-    time[job].push_back({column, 1});
-    if (steps_per_second > 0) speed[job].push_back({column, steps_per_second * worth[job]});
-  };
-  for (std::size_t i = 0; i < jobs; ++i)
-    for (std::size_t j = 0; j < types; ++j) {
-      program.add_column({.upper = 1});
-      add(i, share(i, j), sharing.jobs[i].speed[j]);
-      taken[j].push_back({share(i, j), sharing.jobs[i].devices});
-    }
-  for (std::size_t p = 0; p < sharing.pairs.size(); ++p)
-    for (std::size_t j = 0; j < types; ++j) {
-      const SharingPair& pair = sharing.pairs[p];
-      const bool fits = pair.first_speed[j] > 0 && pair.second_speed[j] > 0;
-      program.add_column({.upper = fits ? 1.0 : 0.0});
-      if (!fits) continue;
-      add(pair.first, share(jobs + p, j), pair.first_speed[j]);
-      add(pair.second, share(jobs + p, j), pair.second_speed[j]);
-      taken[j].push_back({share(jobs + p, j), sharing.jobs[pair.first].devices});
-    }
-  const std::int32_t least = program.add_column({.lower = -kInfinity, .objective = 1});
-  for (const auto& row : time) program.add_row(-kInfinity, 1, row);
-  for (std::size_t j = 0; j < types; ++j) program.add_row(-kInfinity, sharing.devices[j], taken[j]);
-  for (std::size_t i = 0; i < jobs; ++i) {
+  std::vector<std::vector<Entry>> speeds = shares.speeds_of_all(worth);
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
     if (worth[i] <= 0) continue;  // It runs nowhere.
-    speed[i].push_back({least, -1});
-    program.add_row(0, kInfinity, speed[i]);
+    speeds[i].push_back({least, -1});
+    shares.program().add_row(0, kInfinity, speeds[i]);
   }
-  const Solution found = solver::solve(program);
-  if (!found.has_values()) {
-    Shares alone = isolated_shares(sharing);
-    alone.resize(jobs + sharing.pairs.size(), std::vector<double>(types));
-    return alone;
-  }
-  Shares out(jobs + sharing.pairs.size(), std::vector<double>(types));
-  for (std::size_t r = 0; r < out.size(); ++r)
-    for (std::size_t j = 0; j < types; ++j)
-      out[r][j] = std::clamp(found.values[static_cast<std::size_t>(share(r, j))], 0.0, 1.0);
-  return out;
+  if (const auto found = shares.solve()) return shares.shares_in(*found);
+  Shares alone = isolated_shares(sharing);
+  alone.resize(sharing.jobs.size() + pairs.size(), std::vector<double>(sharing.devices.size()));
+  return alone;
 }
+
+Shares max_min_shares(const Sharing& sharing, bool type_aware) {
+  if (type_aware) return max_min(sharing, {});
+  Sharing blind = sharing;
+  for (SharingJob& job : blind.jobs) std::fill(job.speed.begin(), job.speed.end(), 1);
+  return max_min(blind, {});
+}
+
+Shares packed_shares(const Sharing& sharing) { return max_min(sharing, sharing.pairs); }
 
 Shares paired_shares(const Sharing& sharing) {
   const std::size_t jobs = sharing.jobs.size();

@@ -7,7 +7,7 @@
 #include "policies/elasticflow.hpp"
 #include "policies/fifo.hpp"
 #include "policies/fit.hpp"
-#include "policies/gavel.hpp"
+#include "policies/gavel_making.hpp"
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
@@ -323,113 +323,6 @@ constexpr ParameterRow kElasticFlowParameters[] = {
      "deadline of jobs without the label deadline: one number, or least and most; empty: none"},
 };
 
-constexpr ParameterRow kRoundLength = {
-    "round",
-    ParameterType::Duration,
-    "",
-    "360s",
-    "1s",
-    "",
-    "how long a job holds its devices before others may get them"};
-
-constexpr ParameterRow kShareReset = {
-    "reset",
-    ParameterType::Duration,
-    "",
-    "1920s",
-    "0s",
-    "",
-    "least time between two computations of the shares, after jobs have come or gone"};
-
-constexpr ParameterRow kNewcomers = {
-    "newcomers",
-    ParameterType::Flag,
-    "",
-    "true",
-    "",
-    "",
-    "whether jobs that came since the shares were computed use devices that are left"};
-
-constexpr ParameterRow kGavelFifoParameters[] = {kRoundLength, kShareReset};
-
-constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers};
-
-constexpr ParameterRow kGavelLasParameters[] = {
-    kRoundLength,
-    kShareReset,
-    kNewcomers,
-    {"type_aware",
-     ParameterType::Flag,
-     "",
-     "true",
-     "",
-     "",
-     "whether it is known how fast a job is on each type of device"},
-};
-
-constexpr ParameterRow kBeside = {
-    "beside",
-    ParameterType::Number,
-    "of the speed alone",
-    "0",
-    "0",
-    "1",
-    "what two jobs keep on the same devices where that was not measured"};
-
-constexpr ParameterRow kGavelPackingParameters[] = {
-    kRoundLength,
-    kShareReset,
-    kNewcomers,
-    kBeside,
-    {"pairs_most",
-     ParameterType::Integer,
-     "pairs",
-     "2000",
-     "0",
-     "100000",
-     "how many pairs of jobs are looked at, those that gain most"},
-};
-
-constexpr ParameterRow kGandivaParameters[] = {kRoundLength, kShareReset, kNewcomers, kBeside};
-
-/// What the rules of Gavel have in common; its version stands in `name`.
-Gavel::Options gavel_options(std::string_view name,
-                             SharingRule rule,
-                             const ParameterValues& values,
-                             const PolicyArguments& arguments) {
-  return {.name = name,
-          .rule = rule,
-          .rounds = {.round = values.duration("round"),
-                     .reset = values.duration("reset"),
-                     .only_shared = rule == SharingRule::Fifo,
-                     .newcomers_run = rule == SharingRule::Fifo || values.flag("newcomers")},
-          .speeds = arguments.models.speeds,
-          .speeds_of = arguments.models.speeds_of,
-          .seed = arguments.seed};
-}
-
-/// A row's policy.
-Made made_gavel(std::string_view name,
-                SharingRule rule,
-                const ParameterValues& values,
-                const PolicyArguments& arguments) {
-  return made<Gavel>(gavel_options(name, rule, values, arguments));
-}
-
-Made made_gavel_packing(const ParameterValues& values, const PolicyArguments& arguments) {
-  Gavel::Options options =
-      gavel_options("gavel_packing/1", SharingRule::MaxMinPacked, values, arguments);
-  options.beside = values.number("beside");
-  options.pairs_most = static_cast<std::size_t>(values.integer("pairs_most"));
-  return made<Gavel>(std::move(options));
-}
-
-Made made_gandiva(const ParameterValues& values, const PolicyArguments& arguments) {
-  Gavel::Options options = gavel_options("gandiva/1", SharingRule::Gandiva, values, arguments);
-  options.beside = values.number("beside");
-  return made<Gavel>(std::move(options));
-}
-
 /// The list as whole numbers, which must rise; empty where they do not.
 std::vector<std::int64_t> rising(const std::vector<double>& list) {
   std::vector<std::int64_t> whole;
@@ -556,14 +449,14 @@ constexpr PolicyRow kRows[] = {
      "rounds of leases; in queue order each on the type of device on which it is fastest",
      kGavelFifoParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel("gavel_fifo/1", SharingRule::Fifo, values, arguments);
+       return make_gavel("gavel_fifo/1", SharingRule::Fifo, values, arguments);
      }},
     {"gavel_las",
      "rounds of leases; every job gets the same part of what it would have of all devices",
      kGavelLasParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        const bool aware = values.flag("type_aware");
-       return made_gavel("gavel_las/1",
+       return make_gavel("gavel_las/1",
                          aware ? SharingRule::MaxMin : SharingRule::MaxMinTypeBlind,
                          values,
                          arguments);
@@ -573,40 +466,40 @@ constexpr PolicyRow kRows[] = {
      "rounds of leases; as gavel_las, and two jobs may be put on the same devices",
      kGavelPackingParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel_packing(values, arguments);
+       return make_gavel("gavel_packing/1", SharingRule::MaxMinPacked, values, arguments);
      },
      true},
     {"gavel_sum",
      "rounds of leases; the sum of all speeds is greatest",
      kGavelParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel("gavel_sum/1", SharingRule::MaxSum, values, arguments);
+       return make_gavel("gavel_sum/1", SharingRule::MaxSum, values, arguments);
      },
      true},
     {"gavel_makespan",
      "rounds of leases; the last job ends as early as possible",
      kGavelParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel("gavel_makespan/1", SharingRule::Makespan, values, arguments);
+       return make_gavel("gavel_makespan/1", SharingRule::Makespan, values, arguments);
      },
      true},
     {"gavel_isolated",
      "rounds of leases; every job gets its part of every type of device",
      kGavelParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel("gavel_isolated/1", SharingRule::Isolated, values, arguments);
+       return make_gavel("gavel_isolated/1", SharingRule::Isolated, values, arguments);
      }},
     {"gandiva",
      "rounds of leases; where devices are short, jobs share them in pairs that are drawn",
      kGandivaParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gandiva(values, arguments);
+       return make_gavel("gandiva/1", SharingRule::Gandiva, values, arguments);
      }},
     {"themis",
      "rounds of leases; the worst ratio of a job's finish time to that in its own part is least",
      kGavelParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
-       return made_gavel("themis/1", SharingRule::FinishTimeFair, values, arguments);
+       return make_gavel("themis/1", SharingRule::FinishTimeFair, values, arguments);
      },
      true},
 };

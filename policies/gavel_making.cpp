@@ -1,0 +1,29 @@
+#include "policies/gavel_making.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace orrery::policies {
+
+Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
+                                           SharingRule rule,
+                                           const ParameterValues& values,
+                                           const PolicyArguments& arguments) {
+  const bool is_fifo = rule == SharingRule::Fifo;
+  Gavel::Options options{.name = name,
+                         .rule = rule,
+                         .rounds = {.round = values.duration("round"),
+                                    .reset = values.duration("reset"),
+                                    .only_shared = is_fifo,
+                                    .newcomers_run = is_fifo || values.flag("newcomers")},
+                         .speeds = arguments.models.speeds,
+                         .speeds_of = arguments.models.speeds_of,
+                         .seed = arguments.seed};
+  if (rule == SharingRule::MaxMinPacked || rule == SharingRule::Gandiva)
+    options.beside = values.number("beside");
+  if (rule == SharingRule::MaxMinPacked)
+    options.pairs_most = static_cast<std::size_t>(values.integer("pairs_most"));
+  return std::unique_ptr<Policy>(std::make_unique<Gavel>(std::move(options)));
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,91 @@
+// The rules of Gavel as users choose them: their parameters, and how a policy is made from them.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "core/base/result.hpp"
+#include "core/plan/policy.hpp"
+#include "policies/gavel.hpp"
+#include "policies/registry.hpp"
+
+namespace orrery::policies {
+
+inline constexpr ParameterRow kRoundLength = {
+    "round",
+    ParameterType::Duration,
+    "",
+    "360s",
+    "1s",
+    "",
+    "how long a job holds its devices before others may get them"};
+
+inline constexpr ParameterRow kShareReset = {
+    "reset",
+    ParameterType::Duration,
+    "",
+    "1920s",
+    "0s",
+    "",
+    "least time between two computations of the shares, after jobs have come or gone"};
+
+inline constexpr ParameterRow kNewcomers = {
+    "newcomers",
+    ParameterType::Flag,
+    "",
+    "true",
+    "",
+    "",
+    "whether jobs that came since the shares were computed use devices that are left"};
+
+inline constexpr ParameterRow kGavelFifoParameters[] = {kRoundLength, kShareReset};
+
+inline constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers};
+
+inline constexpr ParameterRow kGavelLasParameters[] = {
+    kRoundLength,
+    kShareReset,
+    kNewcomers,
+    {"type_aware",
+     ParameterType::Flag,
+     "",
+     "true",
+     "",
+     "",
+     "whether it is known how fast a job is on each type of device"},
+};
+
+inline constexpr ParameterRow kBeside = {
+    "beside",
+    ParameterType::Number,
+    "of the speed alone",
+    "0",
+    "0",
+    "1",
+    "what two jobs keep on the same devices where that was not measured"};
+
+inline constexpr ParameterRow kGavelPackingParameters[] = {
+    kRoundLength,
+    kShareReset,
+    kNewcomers,
+    kBeside,
+    {"pairs_most",
+     ParameterType::Integer,
+     "pairs",
+     "2000",
+     "0",
+     "100000",
+     "how many pairs of jobs are looked at, those that gain most"},
+};
+
+inline constexpr ParameterRow kGandivaParameters[] = {
+    kRoundLength, kShareReset, kNewcomers, kBeside};
+
+/// The policy of a rule. `name` is static and has its version; the values are those of the rule's
+/// parameters above.
+Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
+                                           SharingRule rule,
+                                           const ParameterValues& values,
+                                           const PolicyArguments& arguments);
+
+}  // namespace orrery::policies
