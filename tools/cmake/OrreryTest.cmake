@@ -42,7 +42,10 @@ set(ORRERY_LABELS unit property scenario gpu)
 # and the compiler's cache serves every checkout.
 set(ORRERY_ROOT_DEFINITION ORRERY_SOURCE_ROOT=".")
 # What is tested is optimised, what tests it is compiled fast: that is half of a test's compile time.
-set(ORRERY_TEST_OPTIONS $<$<OR:$<CONFIG:RelWithDebInfo>,$<BOOL:${ORRERY_SANITIZE}>>:-O0>)
+set(ORRERY_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O0>)
+if(ORRERY_SANITIZE)
+  set(ORRERY_TEST_OPTIONS -O0)
+endif()
 
 # Sets `variable` to the time limit `seconds`, or to 300 s where that is empty. Under a sanitizer
 # programs take several times as long.
