@@ -84,11 +84,15 @@ Result<std::unique_ptr<DeviceReader>> open_devices(const std::string& library) {
   return program.empty() ? open_nvml(library) : open_helper(program, library);
 }
 
-Status find_devices(const InventoryConfig& config, FoundInventory& found) {
+Status find_devices(const InventoryConfig& config, LossFile loss, FoundInventory& found) {
   if (config.devices) {
-    FoundDevice pretended;
-    pretended.model = config.device_model.empty() ? "gpu" : config.device_model;
-    found.inventory.devices.assign(static_cast<std::size_t>(*config.devices), pretended);
+    if (*config.devices == 0) return Done{};
+    found.pretended = true;
+    found.reader = std::make_unique<PretendedDevices>(
+        static_cast<std::size_t>(*config.devices),
+        config.device_model.empty() ? "gpu" : config.device_model,
+        std::move(loss));
+    found.inventory.devices = found.reader->devices();
     return Done{};
   }
   auto reader = open_devices(config.nvml_library);
@@ -111,7 +115,9 @@ Status find_devices(const InventoryConfig& config, FoundInventory& found) {
 
 }  // namespace
 
-Result<FoundInventory> find_inventory(const InventoryConfig& config, const Topology& topology) {
+Result<FoundInventory> find_inventory(const InventoryConfig& config,
+                                      const Topology& topology,
+                                      LossFile loss) {
   FoundInventory found;
   const HostResources host = read_host(topology);
   found.inventory.cpu = config.cpu.value_or(host.cpu);
@@ -126,7 +132,7 @@ Result<FoundInventory> find_inventory(const InventoryConfig& config, const Topol
     else
       errors = hardware.errors();
   }
-  const Status devices = find_devices(config, found);
+  const Status devices = find_devices(config, std::move(loss), found);
   if (!devices) errors.insert(errors.end(), devices.errors().begin(), devices.errors().end());
   if (!errors.empty()) return errors;
   return found;

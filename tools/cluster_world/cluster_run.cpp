@@ -57,6 +57,7 @@ bool can_strike(const Fault& fault) {
     case FaultKind::ControllerPause:
     case FaultKind::LinkCut:
     case FaultKind::PreemptionNotice:
+    case FaultKind::DeviceLost:
     case FaultKind::StoreFail:
     case FaultKind::SubMasterCrash:
       return true;

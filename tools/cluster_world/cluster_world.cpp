@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -18,6 +19,10 @@ using scenarios::FaultKind;
 
 /// By then what was ordered of workers has reached them.
 constexpr Duration kOrdersArrive = Duration::milliseconds(100);
+
+/// A driver tells of a device that is gone before the programs on it have noticed; by then also
+/// where its agent is away.
+constexpr Duration kLossIsKnown = Duration::seconds(1);
 
 WorkerName name_of(JobId job, const sim::ModelWorker& worker) {
   return {job, worker.incarnation, worker.birth_rank};
@@ -196,7 +201,14 @@ void ClusterWorld::on_workers(JobId job,
         ::kill(process->shim, SIGKILL);
         break;
       default:
-        workers_.end(name, exit_code);
+        if ((worker.devices & cluster_.lost_devices(worker.node)) == 0)
+          workers_.end(name, exit_code);
+        else
+          acts_.push_back({.at = cluster_.now() + kLossIsKnown,
+                           .kind = Act::Kind::EndWorker,
+                           .node = worker.node,
+                           .worker = name,
+                           .exit_code = exit_code});
     }
   }
 }
@@ -263,6 +275,17 @@ void ClusterWorld::on_fault(const Fault& fault) {
     default:  // Refused by unfit_for_cluster.
       return;
   }
+}
+
+// The node's agent reads there which of its pretended devices are lost.
+Status ClusterWorld::name_lost(NodeId node, std::uint64_t devices) const {
+  const std::string path = folder_ + "/" + node_name(node) + "/lost_devices";
+  std::ofstream file(path, std::ios::trunc);
+  for (unsigned device = 0; device < 64; ++device)
+    if ((devices >> device & 1U) != 0) file << device << "\n";
+  file.close();
+  if (file) return Done{};
+  return Error{.file = path, .message = "cannot be written; check the disk and its rights"};
 }
 
 void ClusterWorld::cut_links(const Fault& fault) {
@@ -448,10 +471,17 @@ void ClusterWorld::answered(std::deque<Submission> asked, const RequestAnswer& a
   }
 }
 
+// Whether the act is the end of a worker whose device is lost, and the controller knows that.
+bool ClusterWorld::is_loss_known(const Act& act) const {
+  const auto& nodes = journal_.state().nodes;
+  return act.kind == Act::Kind::EndWorker && act.node.index() < nodes.size() &&
+         nodes[act.node.index()].lost_device;
+}
+
 void ClusterWorld::act_on_daemons() {
   const Instant now = cluster_.now();
   for (std::size_t i = acts_.size(); i-- > 0;) {
-    if (acts_[i].at > now) continue;
+    if (acts_[i].at > now && !is_loss_known(acts_[i])) continue;
     const Act act = acts_[i];
     acts_.erase(acts_.begin() + static_cast<std::ptrdiff_t>(i));
     switch (act.kind) {
@@ -470,6 +500,9 @@ void ClusterWorld::act_on_daemons() {
         break;
       case Act::Kind::MendLink:
         note(links_->mend(act.node, act.direction));
+        break;
+      case Act::Kind::EndWorker:
+        workers_.end(act.worker, act.exit_code);
         break;
       case Act::Kind::ClearDisk:
         note(disk_.clear());

@@ -88,12 +88,15 @@ class ClusterWorld final : private sim::ClusterListener {
       Clean,
       MendLink,
       ClearDisk,
+      EndWorker,
     };
     Instant at;
     Kind kind = Kind::StartAgent;
     NodeId node;
     JobId job;
     scenarios::LinkDirection direction = scenarios::LinkDirection::Both;
+    WorkerName worker = {};
+    std::int32_t exit_code = 0;
   };
 
   struct Submission {
@@ -117,9 +120,9 @@ class ClusterWorld final : private sim::ClusterListener {
   void on_node_down(NodeId node) override;
   void on_node_up(NodeId node) override;
 
-  void on_devices_lost(DevicesLost) override {}
+  void on_devices_lost(DevicesLost lost) override { note(name_lost(lost.node, lost.devices)); }
 
-  void on_devices_back(NodeId) override {}
+  void on_devices_back(NodeId node) override { note(name_lost(node, 0)); }
 
   void on_node_leaving(NodeLeaving leaving) override {
     daemons_.signal_agent(leaving.node, SIGUSR1);
@@ -127,6 +130,7 @@ class ClusterWorld final : private sim::ClusterListener {
 
   void on_fault(const scenarios::Fault& fault) override;
   void cut_links(const scenarios::Fault& fault);
+  Status name_lost(NodeId node, std::uint64_t devices) const;
 
   void on_struck(std::uint32_t index) override { struck_.push_back(index); }
 
@@ -144,6 +148,7 @@ class ClusterWorld final : private sim::ClusterListener {
   void post(const std::string& target, std::string body);
   void measure();
   void act_on_daemons();
+  bool is_loss_known(const Act& act) const;
   void note(const Status& done);
 
   const scenarios::Scenario& scenario_;

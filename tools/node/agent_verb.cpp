@@ -47,6 +47,15 @@ void check_on_a_thread(const runtime::CheckRequest& request,
   std::thread([request, done] { done(runtime::check_node_with_peers(request)); }).detach();
 }
 
+// A pretended device works again as soon as it is said to.
+runtime::DeviceWatcherSettings watch_settings(bool pretended) {
+  runtime::DeviceWatcherSettings out;
+  if (!pretended) return out;
+  out.period = Duration::milliseconds(100);
+  out.health.rest = Duration::zero();
+  return out;
+}
+
 }  // namespace
 
 ExitCode run_agent(const Arguments& arguments, Console& console) {
@@ -69,7 +78,9 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
   const AgentConfig& config = agent->config;
   const auto shim = shim_program();
   if (!shim) return fail(shim.errors());
-  auto found = runtime::find_inventory(config.inventory, runtime::read_topology());
+  const auto say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  auto found = runtime::find_inventory(
+      config.inventory, runtime::read_topology(), {config.state + "/lost_devices", say});
   if (!found) return fail(found.errors());
   if (agent->slurm)
     if (const Status fits = check_granted(*agent->slurm, found->inventory.devices.size()); !fits)
@@ -85,12 +96,12 @@ ExitCode run_agent(const Arguments& arguments, Console& console) {
   host.version = this_version().number;
   host.notice = notice_of(*agent);
   host.check = check_on_a_thread;
-  host.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  host.say = say;
   if (found->reader)
     host.watch_devices = [&](std::function<void(std::uint64_t)> lost) {
       watcher = std::make_unique<runtime::DeviceWatcher>(
           std::move(found->reader),
-          runtime::DeviceWatcherSettings{},
+          watch_settings(found->pretended),
           [](std::size_t) { return true; },
           [lost = std::move(lost), &console](const runtime::DeviceFacts& facts) {
             for (const std::string& reason : facts.reasons) console.err(reason + "\n");

@@ -4,41 +4,15 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 
 #include "tests/runtime/devices/fake_machine.hpp"
+#include "tests/runtime/devices/told.hpp"
 
 namespace orrery::runtime {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-/// Keeps what the watcher tells, for a test that waits for it.
-class Told {
- public:
-  void take(const DeviceFacts& facts) {
-    const std::lock_guard lock(mutex_);
-    facts_ = facts;
-    changed_.notify_all();
-  }
-
-  /// Waits until these devices are the broken ones; the facts then.
-  DeviceFacts wait_for(std::uint64_t broken) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(
-        changed_.wait_for(lock, std::chrono::seconds(60), [&] { return facts_.broken == broken; }))
-        << "told last: " << facts_.broken;
-    return facts_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  DeviceFacts facts_{.broken = ~std::uint64_t{0}, .reasons = {}};
-};
 
 DeviceWatcherSettings quick() {
   DeviceWatcherSettings settings;

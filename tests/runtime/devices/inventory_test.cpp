@@ -58,7 +58,9 @@ TEST(Inventory, SettingsGoBeforeWhatIsFound) {
   EXPECT_EQ(found->inventory.memory, Bytes{1000});
   ASSERT_EQ(found->inventory.devices.size(), 3U);
   EXPECT_EQ(found->inventory.devices[0].model, "pretended");
-  EXPECT_EQ(found->reader, nullptr) << "nothing is there to be watched";
+  EXPECT_TRUE(found->pretended);
+  ASSERT_NE(found->reader, nullptr);
+  EXPECT_TRUE(found->reader->read()[2].answers) << "nobody has said that one is lost";
   EXPECT_THAT(found->inventory.hardware, ElementsAre(HardwareCount{"franka", 2}));
 }
 
