@@ -4,10 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/models/batch_adaptation.hpp"
 #include "core/models/speed_estimates.hpp"
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/present_progress.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -191,13 +193,33 @@ const Gavel::KnownSpeeds& Gavel::known(const JobView& job) {
     speeds.model = demand.model;
     look_up(speeds);
   }
+  if (options_.epochs != nullptr) look_up_epoch(job, speeds);
   return speeds;
+}
+
+/// As the artifact's scheduler: a batch that changes is no reason to compute shares anew.
+void Gavel::look_up_epoch(const JobView& job, KnownSpeeds& out) const {
+  const auto found = options_.epochs->find(*job.spec.profile);
+  if (found == options_.epochs->end()) return;
+  const EpochProfile& profile = found->second;
+  const int last = profile.epochs() - 1;
+  const int epoch =
+      std::min(epochs_done(present_progress(job.row), round_start_, profile.epochs()), last);
+  const int batch = profile.batches[static_cast<std::size_t>(epoch)];
+  out.profile = &profile;
+  if (out.batch == batch) return;
+  out.batch = batch;
+  out.steps_of_epoch = steps_of_epoch(profile.examples, batch);
+  for (std::size_t j = 0; j < types_.size(); ++j)
+    if (out.model.is_none() || out.model == types_[j].model)
+      out.on_type[j] = profile.steps_per_second(epoch);
 }
 
 void Gavel::look_up(KnownSpeeds& out) const {
   const DeviceSpeeds* const table = options_.speeds.get();
   out.in_table = table != nullptr && table->has_kind(out.kind);
   out.stated.reset();
+  out.batch = 0;
   if (out.in_table) out.stated = table->steps_per_second(options_.speeds_of, out.kind, out.devices);
   out.on_type.clear();
   for (const Type& type : types_) {
@@ -211,6 +233,11 @@ void Gavel::look_up(KnownSpeeds& out) const {
 
 double Gavel::steps_left(const JobView& job, Instant now) {
   const KnownSpeeds& speeds = known(job);
+  if (speeds.profile != nullptr) {
+    const ProgressView progress = present_progress(job.row);
+    const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
+    return std::max((speeds.profile->epochs() - done) * speeds.steps_of_epoch, 1.0);
+  }
   if (speeds.stated && job.spec.estimate_source != EstimateSource::None) {
     const ProgressView& progress = job.row.progress;
     const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
@@ -250,8 +277,9 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     shared.left = steps_left(job, view.now());
     shared.age_s = (view.now() - job.row.submitted).in_seconds();
     Isolated& alone = isolated_[each.id];
-    if (alone.speed > 0) alone.seconds += std::max(alone.left - shared.left, 0.0) / alone.speed;
-    alone.left = shared.left;
+    const double left = shared.left / known(job).steps_of_epoch;
+    if (alone.speed > 0) alone.seconds += std::max(alone.left - left, 0.0) / alone.speed;
+    alone.left = left;
     shared.isolated_s = alone.seconds;
     sharing.jobs.push_back(std::move(shared));
   }
@@ -259,7 +287,8 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     sharing.pairs.push_back({pair.first, pair.second, pair.speeds.first, pair.speeds.second});
   const Shares isolated = isolated_shares(sharing);
   for (std::size_t i = 0; i < ids_.size(); ++i)
-    isolated_[jobs_[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
+    isolated_[jobs_[i].id].speed =
+        sharing.jobs[i].speed_under(isolated[i]) / known(view.job(jobs_[i].id)).steps_of_epoch;
   switch (options_.rule) {
     case SharingRule::Fifo:
       return fifo_shares(sharing);
@@ -274,11 +303,16 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     case SharingRule::MaxSum:
       return max_sum_shares(sharing);
     case SharingRule::Makespan:
-      return makespan_shares(sharing);
+      return makespan_shares(sharing, options_.centred ? SpareShares::Centred : SpareShares::Least);
     case SharingRule::FinishTimeFair:
       return finish_time_fair_shares(sharing);
     case SharingRule::Isolated:
       return isolated;
+    case SharingRule::AlloX: {
+      Shares before;
+      for (const JobId id : ids_) before.push_back(accounts_.shares(id));
+      return allox_shares(sharing, before, options_.allox);
+    }
   }
   return isolated;
 }
@@ -496,6 +530,7 @@ Plan Gavel::optimize(const ClusterView& view) {
       accounts_.update(view.now(), jobs_, devices_);
     }
     accounts_.set_shares(view.now(), jobs_, compute_shares(view));
+    if (has_bad_pair(view)) accounts_.want_shares();
   }
   place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
   start_outside_rounds(view, plan);

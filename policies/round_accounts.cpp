@@ -55,25 +55,34 @@ bool RoundAccounts::update(Instant now,
     account->second.deficit_s.assign(types, 0);
     changed_ = true;
   }
-  return changed_ && (last_reset_ == Instant{} || now - last_reset_ >= settings_.reset);
+  if (settings_.at_once && unsettled_ && !changed_ && reset_is_due(now)) begin_accounts(now);
+  return changed_ && (settings_.at_once || reset_is_due(now));
 }
 
-void RoundAccounts::set_shares(Instant now,
-                               std::span<const RoundJob> jobs,
-                               const std::vector<std::vector<double>>& shares) {
+bool RoundAccounts::reset_is_due(Instant now) const {
+  return last_reset_ == Instant{} || now - last_reset_ >= settings_.reset;
+}
+
+void RoundAccounts::begin_accounts(Instant now) {
   const double elapsed_s = (now - last_reset_).in_seconds();
   std::fill(time_s_.begin(), time_s_.end(), 0);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Account& account = accounts_.at(jobs[i].key());
+  for (auto& [key, account] : accounts_)
     for (std::size_t j = 0; j < time_s_.size(); ++j) {
       const double owed_s = account.shares.empty() ? 0 : account.shares[j] * elapsed_s;
       account.deficit_s[j] += owed_s - (account.time_s[j] - half_round_s());
       account.time_s[j] = half_round_s();
       time_s_[j] += half_round_s();
     }
-    account.shares = shares[i];
-  }
   last_reset_ = now;
+  unsettled_ = false;
+}
+
+void RoundAccounts::set_shares(Instant now,
+                               std::span<const RoundJob> jobs,
+                               const std::vector<std::vector<double>>& shares) {
+  unsettled_ = true;
+  if (!settings_.at_once || reset_is_due(now)) begin_accounts(now);
+  for (std::size_t i = 0; i < jobs.size(); ++i) accounts_.at(jobs[i].key()).shares = shares[i];
   changed_ = false;
 }
 
@@ -93,6 +102,10 @@ double RoundAccounts::priority(const RoundJob& job,
 
 double RoundAccounts::deficit(JobId job, std::size_t type) const {
   return accounts_.at({job, JobId::none()}).deficit_s[type];
+}
+
+const std::vector<double>& RoundAccounts::shares(JobId job) const {
+  return accounts_.at({job, JobId::none()}).shares;
 }
 
 std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
@@ -169,6 +182,7 @@ void RoundAccounts::save(ByteWriter& out) const {
   save_list(out, devices_);
   out.i64(last_reset_.ns);
   out.boolean(changed_);
+  out.boolean(unsettled_);
 }
 
 void RoundAccounts::load(ByteReader& in) {
@@ -184,6 +198,7 @@ void RoundAccounts::load(ByteReader& in) {
   devices_ = load_list(in);
   last_reset_.ns = in.i64();
   changed_ = in.boolean();
+  unsettled_ = in.boolean();
 }
 
 }  // namespace orrery::policies
