@@ -167,7 +167,8 @@ Shares allox_shares(const Sharing& sharing, const Shares& before, const AlloXSet
   std::reverse(matched.begin(), matched.end());
   for (const std::size_t each : first_ones(matched, types)) {
     const std::size_t i = jobs[each];
-    if (runs_on(i, matched[each].type)) out[i][matched[each].type] = 1 / sharing.jobs[i].devices;
+    if (runs_on(i, matched[each].type))
+      out[i][matched[each].type] = std::min(1 / sharing.jobs[i].devices, 1.0);
   }
   return out;
 }

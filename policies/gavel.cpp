@@ -26,12 +26,6 @@ bool is_shared(const JobRow& row) { return row.holds ? may_be_taken_from(row) : 
 
 bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_devices > 0; }
 
-/// Whether rounds leave a job that holds devices alone: those are of several types, or its seats
-/// say which they are.
-bool is_kept(const ClusterView& view, const JobView& job) {
-  return view.is_seated(job.row.id) || holds_several_models(view, job);
-}
-
 bool tells_types_apart(SharingRule rule) {
   return rule != SharingRule::MaxMinTypeBlind && rule != SharingRule::Isolated;
 }
@@ -103,17 +97,24 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
   }
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
-    if (!is_shared(job.row) || is_kept(view, job) || !counts_devices(view, job)) continue;
-    for (const DevicePart& part : device_parts(view, job)) {
-      const NodeFree& node = capacity.at(part.node);
-      if (node.usable && !node.model.is_none()) type_of(node.model).thousandths += part.thousandths;
+    if (!is_shared(job.row) || is_kept(id) || !counts_devices(view, job)) continue;
+    const auto add = [&](NodeId at, std::int64_t thousandths) {
+      const NodeFree& node = capacity.at(at);
+      if (node.usable && !node.model.is_none()) type_of(node.model).thousandths += thousandths;
+    };
+    if (job.spec.roles.size() > 1) {
+      for (const DevicePart& part : device_parts(view, job)) add(part.node, part.thousandths);
+    } else if (const std::int64_t each = job.row.demand.thousandths(); each > 0) {
+      for (const NodeCount& at : job.nodes) add(at.node, each * at.replicas);
     }
   }
   std::sort(
       types.begin(), types.end(), [](const Type& a, const Type& b) { return a.model < b.model; });
-  for (const std::string& name : table_models_)
+  for (const std::string& name : table_models_) {
+    const DeviceModelId named = view.model_named(name);
     for (Type& type : types)
-      if (view.model_named(name) == type.model) type.name = name;
+      if (named == type.model) type.name = name;
+  }
   return types;
 }
 
@@ -122,8 +123,18 @@ bool Gavel::counts_devices(const ClusterView& view, const JobView& job) const {
   const JobId partner = view.partner(job.row.id);
   if (partner.is_none()) return true;
   const JobView other = view.job(partner);
-  return job.row.id < partner && is_shared(other.row) && !is_kept(view, other);
+  return job.row.id < partner && is_shared(other.row) && !is_kept(partner);
 }
+
+/// Jobs that hold devices and that rounds leave alone: those are of several types, or its seats say
+/// which they are.
+void Gavel::find_kept(const ClusterView& view) {
+  kept_.clear();
+  for (const JobId id : view.holding())
+    if (view.is_seated(id) || holds_several_models(view, view.job(id))) kept_.push_back(id);
+}
+
+bool Gavel::is_kept(JobId id) const { return std::binary_search(kept_.begin(), kept_.end(), id); }
 
 void Gavel::find_types(const ClusterView& view) {
   std::vector<Type> types = types_of(view);
@@ -144,7 +155,7 @@ bool Gavel::stands_outside(const ClusterView& view, const JobView& job) {
 
 bool Gavel::takes_part(const ClusterView& view, const JobView& job) {
   if (!has_devices(job.row) || (job.row.holds && job.row.is_fixed())) return false;
-  return job.row.holds ? !is_kept(view, job) : !stands_outside(view, job);
+  return job.row.holds ? !is_kept(job.row.id) : !stands_outside(view, job);
 }
 
 void Gavel::find_jobs(const ClusterView& view) {
@@ -404,7 +415,11 @@ bool Gavel::is_on(const ClusterView& view, JobId id, std::size_t type) const {
 }
 
 bool Gavel::is_staying(JobId id) const {
-  return std::find(staying_.begin(), staying_.end(), id) != staying_.end();
+  return std::binary_search(staying_.begin(), staying_.end(), id);
+}
+
+void Gavel::let_stay(JobId id) {
+  staying_.insert(std::upper_bound(staying_.begin(), staying_.end(), id), id);
 }
 
 /// Whether the job, or one of the two, has its devices already, and no one stays there that it was
@@ -417,13 +432,12 @@ bool Gavel::settle_in_place(const ClusterView& view, RoundChoice& choice) {
            !is_staying(partner);
   };
   if (stays(choice.job)) {
-    staying_.push_back(choice.job);
-    if (!choice.other.is_none() && view.partner(choice.job) == choice.other)
-      staying_.push_back(choice.other);
+    let_stay(choice.job);
+    if (!choice.other.is_none() && view.partner(choice.job) == choice.other) let_stay(choice.other);
     return true;
   }
   if (choice.other.is_none() || !stays(choice.other)) return false;
-  staying_.push_back(choice.other);
+  let_stay(choice.other);
   std::swap(choice.job, choice.other);
   return true;
 }
@@ -431,8 +445,8 @@ bool Gavel::settle_in_place(const ClusterView& view, RoundChoice& choice) {
 /// Jobs that do not stay give back what they hold; what two of them hold together once.
 void Gavel::free_what_goes(const ClusterView& view) {
   const auto goes = [&](const JobView& job) {
-    return is_shared(job.row) && has_devices(job.row) && !is_kept(view, job) &&
-           !is_staying(job.row.id);
+    return !is_staying(job.row.id) && is_shared(job.row) && has_devices(job.row) &&
+           !is_kept(job.row.id);
   };
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
@@ -448,8 +462,7 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
   trial_.sync(view.capacity());
   staying_.clear();
   for (const JobId id : view.holding()) {
-    const JobView job = view.job(id);
-    if (!is_shared(job.row) || is_kept(view, job)) staying_.push_back(id);
+    if (!is_shared(view.row(id)) || is_kept(id)) staying_.push_back(id);
   }
   std::vector<RoundChoice> placed;
   std::vector<RoundChoice> moving;
@@ -458,18 +471,19 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
     (stays ? placed : moving).push_back(each);
   }
   free_what_goes(view);
-  const auto is_chosen = [&](JobId id) {
-    return std::any_of(chosen.begin(), chosen.end(), [&](const RoundChoice& each) {
-      return each.job == id || each.other == id;
-    });
-  };
-  for (const JobId id : view.holding()) {
-    const JobView job = view.job(id);
-    if (!is_shared(job.row) || !has_devices(job.row) || is_kept(view, job)) continue;
-    if (!is_chosen(id)) plan.preempt(id);
+  chosen_.clear();
+  for (const RoundChoice& each : chosen) {
+    chosen_.push_back(each.job);
+    if (!each.other.is_none()) chosen_.push_back(each.other);
   }
-  std::stable_sort(moving.begin(), moving.end(), [&](const RoundChoice& a, const RoundChoice& b) {
-    return jobs_[place_of(a.job)].devices > jobs_[place_of(b.job)].devices;
+  std::sort(chosen_.begin(), chosen_.end());
+  for (const JobId id : view.holding()) {
+    if (std::binary_search(chosen_.begin(), chosen_.end(), id)) continue;
+    const JobRow& row = view.row(id);
+    if (is_shared(row) && has_devices(row) && !is_kept(id)) plan.preempt(id);
+  }
+  std::stable_sort(moving.begin(), moving.end(), [](const RoundChoice& a, const RoundChoice& b) {
+    return a.devices > b.devices;
   });
   const auto give_up = [&](JobId id) {
     if (view.row(id).holds) plan.preempt(id);
@@ -516,6 +530,7 @@ Plan Gavel::optimize(const ClusterView& view) {
   close_round(view);
   round_start_ = view.now();
   empty_kinds_.begin(view);
+  find_kept(view);
   find_types(view);
   find_jobs(view);
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });

@@ -141,6 +141,8 @@ class Gavel : public Policy {
   bool epoch_has_ended(const ClusterView& view) const;
   void close_round(const ClusterView& view);
   std::vector<Type> types_of(const ClusterView& view) const;
+  void find_kept(const ClusterView& view);
+  bool is_kept(JobId id) const;
   void find_types(const ClusterView& view);
   void find_jobs(const ClusterView& view);
   void find_pairs(const ClusterView& view);
@@ -175,6 +177,7 @@ class Gavel : public Policy {
   bool is_on(const ClusterView& view, JobId id, std::size_t type) const;
   bool settle_in_place(const ClusterView& view, RoundChoice& choice);
   bool is_staying(JobId id) const;
+  void let_stay(JobId id);
   void free_what_goes(const ClusterView& view);
   void place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan);
   bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
@@ -197,7 +200,9 @@ class Gavel : public Policy {
   std::vector<RoundJob> jobs_;   ///< Those of `ids_`, then those of `pairs_`; ascending by key.
   std::vector<JobId> ids_;       ///< Ascending.
   std::vector<Pair> pairs_;
-  std::vector<JobId> staying_;  ///< Jobs that keep their devices.
+  std::vector<JobId> kept_;     ///< Jobs that rounds leave alone; ascending.
+  std::vector<JobId> staying_;  ///< Jobs that keep their devices; ascending.
+  std::vector<JobId> chosen_;   ///< Jobs that run in this round; ascending.
   // Of the jobs there are, while `types_` are the same.
   std::map<JobId, KnownSpeeds> known_;
   std::map<std::pair<JobId, JobId>, PairSpeeds> known_pairs_;

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/invariant.hpp"
+
 namespace orrery::policies {
 namespace {
 
@@ -38,23 +40,26 @@ bool RoundAccounts::update(Instant now,
   }
   changed_ = changed_ || devices_ != devices;
   devices_ = devices;
-  changed_ = std::erase_if(accounts_,
-                           [&](const auto& account) {
-                             const auto at = std::lower_bound(
-                                 jobs.begin(),
-                                 jobs.end(),
-                                 account.first,
-                                 [](const RoundJob& a, const RoundKey& b) { return a.key() < b; });
-                             return at == jobs.end() || !(at->key() == account.first);
-                           }) > 0 ||
-             changed_;
+  // Both ascend.
+  auto account = accounts_.begin();
+  const auto drop_before = [&](const RoundKey* key) {
+    while (account != accounts_.end() && (key == nullptr || account->first < *key)) {
+      account = accounts_.erase(account);
+      changed_ = true;
+    }
+  };
   for (const RoundJob& job : jobs) {
-    const auto [account, is_new] = accounts_.try_emplace(job.key());
-    if (!is_new) continue;
-    account->second.time_s.assign(types, half_round_s());
-    account->second.deficit_s.assign(types, 0);
-    changed_ = true;
+    const RoundKey key = job.key();
+    drop_before(&key);
+    if (account == accounts_.end() || !(account->first == key)) {
+      account = accounts_.emplace_hint(account, key, Account{});
+      account->second.time_s.assign(types, half_round_s());
+      account->second.deficit_s.assign(types, 0);
+      changed_ = true;
+    }
+    ++account;
   }
+  drop_before(nullptr);
   if (settings_.at_once && unsettled_ && !changed_ && reset_is_due(now)) begin_accounts(now);
   return changed_ && (settings_.at_once || reset_is_due(now));
 }
@@ -115,8 +120,13 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   std::vector<RoundChoice> chosen;
   std::vector<const Account*> accounts;  // Of each job or pair; null: it is taken, or may not run.
   accounts.reserve(jobs.size());
-  for (const RoundJob& job : jobs)
-    accounts.push_back(job.may_run ? &accounts_.at(job.key()) : nullptr);
+  auto its = accounts_.begin();  // Of these jobs, in their order.
+  for (const RoundJob& job : jobs) {
+    invariant(its != accounts_.end() && its->first == job.key(),
+              "a round is of the jobs that its accounts were told of");
+    accounts.push_back(job.may_run ? &its->second : nullptr);
+    ++its;
+  }
   // Of those by themselves, who come first.
   const auto account_of = [&](JobId id) -> const Account*& {
     const auto at =
@@ -163,7 +173,7 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
       devices[type] -= job.devices;
       const bool is_new = std::exchange(own, nullptr)->shares.empty();
       if (is_new && !settings_.newcomers_run) continue;
-      chosen.push_back({job.id, type, job.other});
+      chosen.push_back({job.id, type, job.other, job.devices});
     }
   }
   return chosen;

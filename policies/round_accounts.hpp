@@ -45,7 +45,8 @@ struct RoundJob {
 struct RoundChoice {
   JobId job;
   std::size_t type = 0;
-  JobId other;  ///< As in `RoundKey`.
+  JobId other;         ///< As in `RoundKey`.
+  double devices = 1;  ///< As in `RoundJob`.
 
   RoundKey key() const { return {job, other}; }
 };

@@ -113,6 +113,10 @@ TEST(AlloXShares, AGangHasItsPart) {
   sharing.jobs[1].devices = 2;
   EXPECT_THAT(allox_shares(sharing, no_shares(sharing), {}),
               ElementsAre(ElementsAre(1), ElementsAre(0.5)));
+  sharing.jobs[1].devices = 0.5;
+  EXPECT_THAT(allox_shares(sharing, no_shares(sharing), {}),
+              ElementsAre(ElementsAre(1), ElementsAre(1)))
+      << "no more than all its time";
 }
 
 /// The sum of all completion times where each device runs its jobs one after the other.
