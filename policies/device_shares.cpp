@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "policies/share_centre.hpp"
 #include "policies/solver/program.hpp"
 
 namespace orrery::policies {
@@ -160,11 +161,50 @@ std::optional<Shares> shares_for(const Sharing& sharing,
   return shares.shares_in(*found);
 }
 
-/// The same where each job has to be done within `makespan_s`.
-std::optional<Shares> shares_within(const Sharing& sharing, double makespan_s, Rest rest) {
+/// Speeds with which each job is done within `makespan_s`.
+std::vector<double> speeds_within(const Sharing& sharing, double makespan_s) {
   std::vector<double> needed;
   for (const SharingJob& job : sharing.jobs) needed.push_back(job.left / makespan_s);
-  return shares_for(sharing, needed, rest);
+  return needed;
+}
+
+std::optional<Shares> shares_within(const Sharing& sharing, double makespan_s, Rest rest) {
+  return shares_for(sharing, speeds_within(sharing, makespan_s), rest);
+}
+
+/// Shares that keep all bounds with as much to spare as can be, each bound in parts of its size;
+/// nothing where they have to touch one.
+std::optional<Shares> shares_inside(const Sharing& sharing, const std::vector<double>& needed) {
+  constexpr double kRoom = 1e-9;
+  ShareProgram shares(sharing, Sense::Maximise);
+  Program& program = shares.program();
+  const std::int32_t room = program.add_column({.lower = -1, .upper = 1, .objective = 1});
+  std::vector<std::vector<Entry>> taken(sharing.devices.size());
+  for (std::size_t i = 0; i < sharing.jobs.size(); ++i) {
+    const SharingJob& job = sharing.jobs[i];
+    std::vector<Entry> time{{room, 1}};
+    for (std::size_t j = 0; j < sharing.devices.size(); ++j) {
+      const std::int32_t share = shares.share(i, j);
+      time.push_back({share, 1});
+      if (sharing.devices[j] <= 0) continue;
+      program.add_row(0, kInfinity, std::vector<Entry>{{share, 1}, {room, -1}});
+      taken[j].push_back({share, job.devices / sharing.devices[j]});
+    }
+    program.add_row(-kInfinity, 1, time);
+    const double mean = mean_speed(job, sharing.devices);
+    if (mean <= 0) return std::nullopt;
+    std::vector<Entry> speed = shares.speed_of(i, 1 / mean);
+    speed.push_back({room, -1});
+    program.add_row(needed[i] / mean, kInfinity, speed);
+  }
+  for (std::size_t j = 0; j < taken.size(); ++j) {
+    if (sharing.devices[j] <= 0) continue;
+    taken[j].push_back({room, 1});
+    program.add_row(-kInfinity, 1, taken[j]);
+  }
+  const auto found = shares.solve();
+  if (!found || found->objective <= kRoom) return std::nullopt;
+  return shares.shares_in(*found);
 }
 
 /// The artifact's bisection: the last makespan that can be held, and some shares that hold it.
@@ -288,9 +328,14 @@ Shares max_sum_shares(const Sharing& sharing) {
 
 MakespanSearch search_makespan(const Sharing& sharing) { return bisect_makespan(sharing).first; }
 
-Shares makespan_shares(const Sharing& sharing) {
+Shares makespan_shares(const Sharing& sharing, SpareShares spare) {
   const auto [search, some] = bisect_makespan(sharing);
   if (!some) return isolated_shares(sharing);
+  if (spare == SpareShares::Centred) {
+    const std::vector<double> needed = speeds_within(sharing, search.makespan_s);
+    if (auto inside = shares_inside(sharing, needed))
+      return centre_of(sharing, needed, std::move(*inside));
+  }
   return shares_within(sharing, search.makespan_s, Rest::ToNobody).value_or(*some);
 }
 

@@ -70,9 +70,15 @@ Shares paired_shares(const Sharing& sharing);
 /// The sum of all speeds is greatest.
 Shares max_sum_shares(const Sharing& sharing);
 
-/// All jobs end by the same, earliest time, found by bisection to 5 %. Of all shares that hold it,
-/// those of the least sum: the artifact's program has no objective, so that its answer is any.
-Shares makespan_shares(const Sharing& sharing);
+/// Which of all shares that hold the makespan: the artifact's program has no objective, so that its
+/// answer is any, and depends on its solver.
+enum class SpareShares : std::uint8_t {
+  Least,    ///< Those of the least sum, near a vertex as the simplex method finds one.
+  Centred,  ///< Those in the middle (`centre_of`), where an interior-point method ends.
+};
+
+/// All jobs end by the same, earliest time, found by bisection to 5 %.
+Shares makespan_shares(const Sharing& sharing, SpareShares spare = SpareShares::Least);
 
 /// The number of times that `makespan_shares` asks whether a makespan can be held, and the last one
 /// that can, in seconds; for tests.

@@ -394,6 +394,20 @@ void ElasticFlow::grow(const ClusterView& view, Cycle& cycle) {
   }
 }
 
+/// Who is not admitted and still waits is told so, once for each time that it waits.
+void ElasticFlow::tell_best_effort(const ClusterView& view, Plan& plan) {
+  std::vector<JobId> starting;
+  for (const Grant& grant : plan.grants)
+    if (grant.replicas > 0) starting.push_back(grant.job);
+  std::sort(starting.begin(), starting.end());
+  for (auto& [id, claim] : claims_) {
+    const bool tells = claim.verdict == Verdict::BestEffort && waits(view.row(id)) &&
+                       !std::binary_search(starting.begin(), starting.end(), id);
+    if (tells && !claim.told) plan.remark(id, PlanRemark::NotAdmitted);
+    claim.told = tells;
+  }
+}
+
 Plan ElasticFlow::allocate(const JobView& /*job*/, const ClusterView& view) {
   note_changes(view);
   return {};
@@ -413,7 +427,9 @@ Plan ElasticFlow::optimize(const ClusterView& view) {
   for (const Candidate& job : cycle.candidates)
     sized.push_back(
         {job.id, job.column < 0 ? 0 : job.replicas[static_cast<std::size_t>(job.column)]});
-  return placer_.place(view, std::move(sized));
+  Plan plan = placer_.place(view, std::move(sized));
+  tell_best_effort(view, plan);
+  return plan;
 }
 
 void ElasticFlow::save(ByteWriter& out) const {
@@ -423,6 +439,7 @@ void ElasticFlow::save(ByteWriter& out) const {
     out.u32(job.value);
     out.u8(static_cast<std::uint8_t>(claim.verdict));
     out.i64(claim.deadline.ns);
+    out.boolean(claim.told);
   }
 }
 
@@ -435,6 +452,7 @@ void ElasticFlow::load(ByteReader& in) {
     Claim& claim = claims_[JobId{in.u32()}];
     claim.verdict = static_cast<Verdict>(in.u8());
     claim.deadline.ns = in.i64();
+    claim.told = in.boolean();
   }
 }
 

@@ -31,7 +31,8 @@ struct ElasticFlowParameters {
 inline constexpr std::string_view kDeadlineLabel = "deadline";
 
 /// A job with a deadline is admitted at the cycle after its submission if it and all that were
-/// admitted before it can end in time; others are best effort. Each cycle plans every admitted job
+/// admitted before it can end in time; others are best effort, and are told so where they wait.
+/// Each cycle plans every admitted job
 /// by its deadline with its minimum satisfactory share (see deadline_plan.hpp). What is left goes
 /// to admitted jobs that need nothing yet, then starts best-effort jobs in queue order, and then
 /// makes jobs larger, step by step: a step to a size that the job has already comes first, so that
@@ -65,6 +66,7 @@ class ElasticFlow : public Policy {
   struct Claim {
     Verdict verdict = Verdict::New;
     Instant deadline;
+    bool told = false;  ///< Its user, that it is best effort, since it waits.
   };
 
   /// A job that takes part in this cycle.
@@ -107,6 +109,7 @@ class ElasticFlow : public Policy {
   SharePlan planned(const FreeProfile& free, const Candidate& job) const;
   std::vector<JobId> late_among(FreeProfile free, std::span<const Candidate> jobs) const;
   void admit(const ClusterView& view, const FreeProfile& free, std::vector<Candidate>& admitted);
+  void tell_best_effort(const ClusterView& view, Plan& plan);
   void serve_admitted(const ClusterView& view, std::int32_t above, Cycle& cycle);
   bool grant(const ClusterView& view, Candidate& job, std::int32_t column, Cycle& cycle) const;
   void serve_best_effort(const ClusterView& view, Cycle& cycle);

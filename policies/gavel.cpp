@@ -4,10 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "core/models/batch_adaptation.hpp"
 #include "core/models/speed_estimates.hpp"
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/present_progress.hpp"
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
@@ -23,12 +25,6 @@ DeviceModelId model_of(const ClusterView& view, NodeId node) {
 bool is_shared(const JobRow& row) { return row.holds ? may_be_taken_from(row) : waits(row); }
 
 bool has_devices(const JobRow& row) { return row.demand.devices > 0 || row.rest_devices > 0; }
-
-/// Whether rounds leave a job that holds devices alone: those are of several types, or its seats
-/// say which they are.
-bool is_kept(const ClusterView& view, const JobView& job) {
-  return view.is_seated(job.row.id) || holds_several_models(view, job);
-}
 
 bool tells_types_apart(SharingRule rule) {
   return rule != SharingRule::MaxMinTypeBlind && rule != SharingRule::Isolated;
@@ -101,17 +97,24 @@ std::vector<Gavel::Type> Gavel::types_of(const ClusterView& view) const {
   }
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
-    if (!is_shared(job.row) || is_kept(view, job) || !counts_devices(view, job)) continue;
-    for (const DevicePart& part : device_parts(view, job)) {
-      const NodeFree& node = capacity.at(part.node);
-      if (node.usable && !node.model.is_none()) type_of(node.model).thousandths += part.thousandths;
+    if (!is_shared(job.row) || is_kept(id) || !counts_devices(view, job)) continue;
+    const auto add = [&](NodeId at, std::int64_t thousandths) {
+      const NodeFree& node = capacity.at(at);
+      if (node.usable && !node.model.is_none()) type_of(node.model).thousandths += thousandths;
+    };
+    if (job.spec.roles.size() > 1) {
+      for (const DevicePart& part : device_parts(view, job)) add(part.node, part.thousandths);
+    } else if (const std::int64_t each = job.row.demand.thousandths(); each > 0) {
+      for (const NodeCount& at : job.nodes) add(at.node, each * at.replicas);
     }
   }
   std::sort(
       types.begin(), types.end(), [](const Type& a, const Type& b) { return a.model < b.model; });
-  for (const std::string& name : table_models_)
+  for (const std::string& name : table_models_) {
+    const DeviceModelId named = view.model_named(name);
     for (Type& type : types)
-      if (view.model_named(name) == type.model) type.name = name;
+      if (named == type.model) type.name = name;
+  }
   return types;
 }
 
@@ -120,8 +123,18 @@ bool Gavel::counts_devices(const ClusterView& view, const JobView& job) const {
   const JobId partner = view.partner(job.row.id);
   if (partner.is_none()) return true;
   const JobView other = view.job(partner);
-  return job.row.id < partner && is_shared(other.row) && !is_kept(view, other);
+  return job.row.id < partner && is_shared(other.row) && !is_kept(partner);
 }
+
+/// Jobs that hold devices and that rounds leave alone: those are of several types, or its seats say
+/// which they are.
+void Gavel::find_kept(const ClusterView& view) {
+  kept_.clear();
+  for (const JobId id : view.holding())
+    if (view.is_seated(id) || holds_several_models(view, view.job(id))) kept_.push_back(id);
+}
+
+bool Gavel::is_kept(JobId id) const { return std::binary_search(kept_.begin(), kept_.end(), id); }
 
 void Gavel::find_types(const ClusterView& view) {
   std::vector<Type> types = types_of(view);
@@ -142,7 +155,7 @@ bool Gavel::stands_outside(const ClusterView& view, const JobView& job) {
 
 bool Gavel::takes_part(const ClusterView& view, const JobView& job) {
   if (!has_devices(job.row) || (job.row.holds && job.row.is_fixed())) return false;
-  return job.row.holds ? !is_kept(view, job) : !stands_outside(view, job);
+  return job.row.holds ? !is_kept(job.row.id) : !stands_outside(view, job);
 }
 
 void Gavel::find_jobs(const ClusterView& view) {
@@ -191,13 +204,33 @@ const Gavel::KnownSpeeds& Gavel::known(const JobView& job) {
     speeds.model = demand.model;
     look_up(speeds);
   }
+  if (options_.epochs != nullptr) look_up_epoch(job, speeds);
   return speeds;
+}
+
+/// As the artifact's scheduler: a batch that changes is no reason to compute shares anew.
+void Gavel::look_up_epoch(const JobView& job, KnownSpeeds& out) const {
+  const auto found = options_.epochs->find(*job.spec.profile);
+  if (found == options_.epochs->end()) return;
+  const EpochProfile& profile = found->second;
+  const int last = profile.epochs() - 1;
+  const int epoch =
+      std::min(epochs_done(present_progress(job.row), round_start_, profile.epochs()), last);
+  const int batch = profile.batches[static_cast<std::size_t>(epoch)];
+  out.profile = &profile;
+  if (out.batch == batch) return;
+  out.batch = batch;
+  out.steps_of_epoch = steps_of_epoch(profile.examples, batch);
+  for (std::size_t j = 0; j < types_.size(); ++j)
+    if (out.model.is_none() || out.model == types_[j].model)
+      out.on_type[j] = profile.steps_per_second(epoch);
 }
 
 void Gavel::look_up(KnownSpeeds& out) const {
   const DeviceSpeeds* const table = options_.speeds.get();
   out.in_table = table != nullptr && table->has_kind(out.kind);
   out.stated.reset();
+  out.batch = 0;
   if (out.in_table) out.stated = table->steps_per_second(options_.speeds_of, out.kind, out.devices);
   out.on_type.clear();
   for (const Type& type : types_) {
@@ -211,6 +244,11 @@ void Gavel::look_up(KnownSpeeds& out) const {
 
 double Gavel::steps_left(const JobView& job, Instant now) {
   const KnownSpeeds& speeds = known(job);
+  if (speeds.profile != nullptr) {
+    const ProgressView progress = present_progress(job.row);
+    const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
+    return std::max((speeds.profile->epochs() - done) * speeds.steps_of_epoch, 1.0);
+  }
   if (speeds.stated && job.spec.estimate_source != EstimateSource::None) {
     const ProgressView& progress = job.row.progress;
     const double done = progress.done + progress.rate * (now - progress.as_of).in_seconds();
@@ -250,8 +288,9 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     shared.left = steps_left(job, view.now());
     shared.age_s = (view.now() - job.row.submitted).in_seconds();
     Isolated& alone = isolated_[each.id];
-    if (alone.speed > 0) alone.seconds += std::max(alone.left - shared.left, 0.0) / alone.speed;
-    alone.left = shared.left;
+    const double left = shared.left / known(job).steps_of_epoch;
+    if (alone.speed > 0) alone.seconds += std::max(alone.left - left, 0.0) / alone.speed;
+    alone.left = left;
     shared.isolated_s = alone.seconds;
     sharing.jobs.push_back(std::move(shared));
   }
@@ -259,7 +298,8 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     sharing.pairs.push_back({pair.first, pair.second, pair.speeds.first, pair.speeds.second});
   const Shares isolated = isolated_shares(sharing);
   for (std::size_t i = 0; i < ids_.size(); ++i)
-    isolated_[jobs_[i].id].speed = sharing.jobs[i].speed_under(isolated[i]);
+    isolated_[jobs_[i].id].speed =
+        sharing.jobs[i].speed_under(isolated[i]) / known(view.job(jobs_[i].id)).steps_of_epoch;
   switch (options_.rule) {
     case SharingRule::Fifo:
       return fifo_shares(sharing);
@@ -274,11 +314,16 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     case SharingRule::MaxSum:
       return max_sum_shares(sharing);
     case SharingRule::Makespan:
-      return makespan_shares(sharing);
+      return makespan_shares(sharing, options_.centred ? SpareShares::Centred : SpareShares::Least);
     case SharingRule::FinishTimeFair:
       return finish_time_fair_shares(sharing);
     case SharingRule::Isolated:
       return isolated;
+    case SharingRule::AlloX: {
+      Shares before;
+      for (const JobId id : ids_) before.push_back(accounts_.shares(id));
+      return allox_shares(sharing, before, options_.allox);
+    }
   }
   return isolated;
 }
@@ -370,7 +415,11 @@ bool Gavel::is_on(const ClusterView& view, JobId id, std::size_t type) const {
 }
 
 bool Gavel::is_staying(JobId id) const {
-  return std::find(staying_.begin(), staying_.end(), id) != staying_.end();
+  return std::binary_search(staying_.begin(), staying_.end(), id);
+}
+
+void Gavel::let_stay(JobId id) {
+  staying_.insert(std::upper_bound(staying_.begin(), staying_.end(), id), id);
 }
 
 /// Whether the job, or one of the two, has its devices already, and no one stays there that it was
@@ -383,13 +432,12 @@ bool Gavel::settle_in_place(const ClusterView& view, RoundChoice& choice) {
            !is_staying(partner);
   };
   if (stays(choice.job)) {
-    staying_.push_back(choice.job);
-    if (!choice.other.is_none() && view.partner(choice.job) == choice.other)
-      staying_.push_back(choice.other);
+    let_stay(choice.job);
+    if (!choice.other.is_none() && view.partner(choice.job) == choice.other) let_stay(choice.other);
     return true;
   }
   if (choice.other.is_none() || !stays(choice.other)) return false;
-  staying_.push_back(choice.other);
+  let_stay(choice.other);
   std::swap(choice.job, choice.other);
   return true;
 }
@@ -397,8 +445,8 @@ bool Gavel::settle_in_place(const ClusterView& view, RoundChoice& choice) {
 /// Jobs that do not stay give back what they hold; what two of them hold together once.
 void Gavel::free_what_goes(const ClusterView& view) {
   const auto goes = [&](const JobView& job) {
-    return is_shared(job.row) && has_devices(job.row) && !is_kept(view, job) &&
-           !is_staying(job.row.id);
+    return !is_staying(job.row.id) && is_shared(job.row) && has_devices(job.row) &&
+           !is_kept(job.row.id);
   };
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
@@ -414,8 +462,7 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
   trial_.sync(view.capacity());
   staying_.clear();
   for (const JobId id : view.holding()) {
-    const JobView job = view.job(id);
-    if (!is_shared(job.row) || is_kept(view, job)) staying_.push_back(id);
+    if (!is_shared(view.row(id)) || is_kept(id)) staying_.push_back(id);
   }
   std::vector<RoundChoice> placed;
   std::vector<RoundChoice> moving;
@@ -424,18 +471,19 @@ void Gavel::place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan
     (stays ? placed : moving).push_back(each);
   }
   free_what_goes(view);
-  const auto is_chosen = [&](JobId id) {
-    return std::any_of(chosen.begin(), chosen.end(), [&](const RoundChoice& each) {
-      return each.job == id || each.other == id;
-    });
-  };
-  for (const JobId id : view.holding()) {
-    const JobView job = view.job(id);
-    if (!is_shared(job.row) || !has_devices(job.row) || is_kept(view, job)) continue;
-    if (!is_chosen(id)) plan.preempt(id);
+  chosen_.clear();
+  for (const RoundChoice& each : chosen) {
+    chosen_.push_back(each.job);
+    if (!each.other.is_none()) chosen_.push_back(each.other);
   }
-  std::stable_sort(moving.begin(), moving.end(), [&](const RoundChoice& a, const RoundChoice& b) {
-    return jobs_[place_of(a.job)].devices > jobs_[place_of(b.job)].devices;
+  std::sort(chosen_.begin(), chosen_.end());
+  for (const JobId id : view.holding()) {
+    if (std::binary_search(chosen_.begin(), chosen_.end(), id)) continue;
+    const JobRow& row = view.row(id);
+    if (is_shared(row) && has_devices(row) && !is_kept(id)) plan.preempt(id);
+  }
+  std::stable_sort(moving.begin(), moving.end(), [](const RoundChoice& a, const RoundChoice& b) {
+    return a.devices > b.devices;
   });
   const auto give_up = [&](JobId id) {
     if (view.row(id).holds) plan.preempt(id);
@@ -482,6 +530,7 @@ Plan Gavel::optimize(const ClusterView& view) {
   close_round(view);
   round_start_ = view.now();
   empty_kinds_.begin(view);
+  find_kept(view);
   find_types(view);
   find_jobs(view);
   std::erase_if(isolated_, [&](const auto& each) { return !view.is_live(each.first); });
@@ -496,6 +545,7 @@ Plan Gavel::optimize(const ClusterView& view) {
       accounts_.update(view.now(), jobs_, devices_);
     }
     accounts_.set_shares(view.now(), jobs_, compute_shares(view));
+    if (has_bad_pair(view)) accounts_.want_shares();
   }
   place(view, accounts_.choose(jobs_, devices_, type_order()), plan);
   start_outside_rounds(view, plan);

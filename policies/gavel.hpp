@@ -12,14 +12,16 @@
 
 #include "core/base/random.hpp"
 #include "core/models/device_speeds.hpp"
+#include "core/models/epoch_profile.hpp"
 #include "core/plan/policy.hpp"
+#include "policies/allox.hpp"
 #include "policies/device_shares.hpp"
 #include "policies/empty_kinds.hpp"
 #include "policies/round_accounts.hpp"
 
 namespace orrery::policies {
 
-/// How the shares of a round are computed: the functions of device_shares.hpp.
+/// How the shares of a round are computed: the functions of device_shares.hpp and allox.hpp.
 enum class SharingRule : std::uint8_t {
   Fifo,
   MaxMin,
@@ -30,6 +32,7 @@ enum class SharingRule : std::uint8_t {
   FinishTimeFair,
   Isolated,
   Gandiva,
+  AlloX,
 };
 
 /// Gavel (D. Narayanan et al., OSDI 2020): a rule says what part of its time each job shall have on
@@ -44,8 +47,9 @@ enum class SharingRule : std::uint8_t {
 /// drawn where not all jobs have devices, and kept as long as they do well. Fixed jobs are in no
 /// pair.
 ///
-/// Speeds come from the table by `JobSpec::profile`; jobs that it does not have are as fast on all
-/// types. Fixed jobs keep what they hold; what is left is shared. A job that no type holds by
+/// Speeds come from the table by `JobSpec::profile`, those of jobs whose batch changes from their
+/// epochs' profile, at the batch of the epoch in progress; all other jobs are as fast on all types.
+/// Fixed jobs keep what they hold; what is left is shared. A job that no type holds by
 /// itself starts on what a round leaves, and keeps it.
 class Gavel : public Policy {
  public:
@@ -54,7 +58,10 @@ class Gavel : public Policy {
     SharingRule rule = SharingRule::MaxMin;
     RoundAccounts::Settings rounds;
     std::shared_ptr<const DeviceSpeeds> speeds;  ///< Null: none are known.
-    std::string speeds_of;   ///< The model in the table that stated run times are of.
+    std::string speeds_of;  ///< The model in the table that stated run times are of.
+    std::shared_ptr<const EpochProfiles> epochs;  ///< Null: there are none.
+    AlloXSettings allox;
+    bool centred = false;    ///< Makespan: shares in the middle of those that hold it.
     std::uint64_t seed = 0;  ///< Of the order of types under rules that do not tell them apart.
     double beside = 0;  ///< What each of two jobs on the same devices keeps of its speed where the
                         ///< table does not know the two; 0: they are in no pair.
@@ -90,7 +97,10 @@ class Gavel : public Policy {
     DeviceModelId model;          ///< That it asks for.
     bool in_table = false;        ///< Its kind is there.
     std::vector<double> on_type;  ///< Steps a second on each of `types_`; 0: it does not run there.
-    std::optional<double> stated;  ///< On the model that stated run times are of.
+    std::optional<double> stated;           ///< On the model that stated run times are of.
+    const EpochProfile* profile = nullptr;  ///< Of a job that has one;
+    int batch = 0;                          ///< in its present epoch,
+    double steps_of_epoch = 1;              ///< which has so many steps.
   };
 
   /// Of a job, or of a pair, that runs in the present round.
@@ -104,7 +114,7 @@ class Gavel : public Policy {
   /// Of finish-time fairness: what a job's finished part would have taken in its isolated share.
   struct Isolated {
     double seconds = 0;
-    double left = 0;   ///< Steps, when it was last reckoned,
+    double left = 0;   ///< Steps, or epochs of a job that has a profile, when last reckoned,
     double speed = 0;  ///< and its isolated speed then.
   };
 
@@ -116,7 +126,7 @@ class Gavel : public Policy {
         0;  ///< The most that the sum of both, each as part of its speed alone, is above 1.
     double sum = 0;  ///< Of both and of all types, each as part of its speed alone; 0 where they do
                      ///< not fit together on one of them.
-    bool fits_somewhere = false;
+    bool may_be_tried = false;  ///< Measured, or taken to be as `Options::beside` says.
   };
 
   /// A pair that has a row of its own, after those of `ids_`.
@@ -131,6 +141,8 @@ class Gavel : public Policy {
   bool epoch_has_ended(const ClusterView& view) const;
   void close_round(const ClusterView& view);
   std::vector<Type> types_of(const ClusterView& view) const;
+  void find_kept(const ClusterView& view);
+  bool is_kept(JobId id) const;
   void find_types(const ClusterView& view);
   void find_jobs(const ClusterView& view);
   void find_pairs(const ClusterView& view);
@@ -138,6 +150,7 @@ class Gavel : public Policy {
   void find_all_pairs(const ClusterView& view, const std::vector<std::size_t>& sharers);
   void keep_pairs(const ClusterView& view, const std::vector<std::size_t>& sharers);
   void draw_pairs(const ClusterView& view);
+  bool has_bad_pair(const ClusterView& view);
   bool are_equal(const ClusterView& view, JobId a, JobId b) const;
   const PairSpeeds& known_pair(const ClusterView& view, JobId first, JobId second);
   bool may_share(const ClusterView& view, std::size_t job) const;
@@ -149,6 +162,7 @@ class Gavel : public Policy {
   const KnownSpeeds& known(const JobView& job);
   void forget_speeds();
   void look_up(KnownSpeeds& out) const;
+  void look_up_epoch(const JobView& job, KnownSpeeds& out) const;
 
   double speed_on(const JobView& job, std::size_t type) { return known(job).on_type[type]; }
 
@@ -163,6 +177,7 @@ class Gavel : public Policy {
   bool is_on(const ClusterView& view, JobId id, std::size_t type) const;
   bool settle_in_place(const ClusterView& view, RoundChoice& choice);
   bool is_staying(JobId id) const;
+  void let_stay(JobId id);
   void free_what_goes(const ClusterView& view);
   void place(const ClusterView& view, std::vector<RoundChoice> chosen, Plan& plan);
   bool place_one(const ClusterView& view, JobId id, const Type& type, Plan& plan);
@@ -185,7 +200,9 @@ class Gavel : public Policy {
   std::vector<RoundJob> jobs_;   ///< Those of `ids_`, then those of `pairs_`; ascending by key.
   std::vector<JobId> ids_;       ///< Ascending.
   std::vector<Pair> pairs_;
-  std::vector<JobId> staying_;  ///< Jobs that keep their devices.
+  std::vector<JobId> kept_;     ///< Jobs that rounds leave alone; ascending.
+  std::vector<JobId> staying_;  ///< Jobs that keep their devices; ascending.
+  std::vector<JobId> chosen_;   ///< Jobs that run in this round; ascending.
   // Of the jobs there are, while `types_` are the same.
   std::map<JobId, KnownSpeeds> known_;
   std::map<std::pair<JobId, JobId>, PairSpeeds> known_pairs_;

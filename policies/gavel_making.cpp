@@ -15,14 +15,20 @@ Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
                          .rounds = {.round = values.duration("round"),
                                     .reset = values.duration("reset"),
                                     .only_shared = is_fifo,
-                                    .newcomers_run = is_fifo || values.flag("newcomers")},
+                                    .newcomers_run = is_fifo || values.flag("newcomers"),
+                                    .at_once = !is_fifo && values.flag("at_once")},
                          .speeds = arguments.models.speeds,
                          .speeds_of = arguments.models.speeds_of,
+                         .epochs = arguments.models.epochs,
+                         .centred = rule == SharingRule::Makespan && values.flag("centred"),
                          .seed = arguments.seed};
   if (rule == SharingRule::MaxMinPacked || rule == SharingRule::Gandiva)
     options.beside = values.number("beside");
   if (rule == SharingRule::MaxMinPacked)
     options.pairs_most = static_cast<std::size_t>(values.integer("pairs_most"));
+  if (rule == SharingRule::AlloX)
+    options.allox = {.considered = values.number("considered"),
+                     .depth = static_cast<std::size_t>(values.integer("depth"))};
   return std::unique_ptr<Policy>(std::make_unique<Gavel>(std::move(options)));
 }
 

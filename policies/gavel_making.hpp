@@ -38,14 +38,38 @@ inline constexpr ParameterRow kNewcomers = {
     "",
     "whether jobs that came since the shares were computed use devices that are left"};
 
+inline constexpr ParameterRow kAtOnce = {
+    "at_once",
+    ParameterType::Flag,
+    "",
+    "false",
+    "",
+    "",
+    "whether shares follow in the next round after a change, and only accounts wait for reset"};
+
 inline constexpr ParameterRow kGavelFifoParameters[] = {kRoundLength, kShareReset};
 
-inline constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers};
+inline constexpr ParameterRow kGavelParameters[] = {kRoundLength, kShareReset, kNewcomers, kAtOnce};
+
+inline constexpr ParameterRow kGavelMakespanParameters[] = {
+    kRoundLength,
+    kShareReset,
+    kNewcomers,
+    kAtOnce,
+    {"centred",
+     ParameterType::Flag,
+     "",
+     "false",
+     "",
+     "",
+     "of all shares that hold the makespan those in the middle; false: those of the least sum"},
+};
 
 inline constexpr ParameterRow kGavelLasParameters[] = {
     kRoundLength,
     kShareReset,
     kNewcomers,
+    kAtOnce,
     {"type_aware",
      ParameterType::Flag,
      "",
@@ -68,6 +92,7 @@ inline constexpr ParameterRow kGavelPackingParameters[] = {
     kRoundLength,
     kShareReset,
     kNewcomers,
+    kAtOnce,
     kBeside,
     {"pairs_most",
      ParameterType::Integer,
@@ -78,8 +103,23 @@ inline constexpr ParameterRow kGavelPackingParameters[] = {
      "how many pairs of jobs are looked at, those that gain most"},
 };
 
+inline constexpr ParameterRow kAlloXParameters[] = {
+    kRoundLength,
+    kShareReset,
+    kNewcomers,
+    kAtOnce,
+    {"considered",
+     ParameterType::Number,
+     "of the waiting jobs",
+     "1",
+     "0",
+     "1",
+     "which part of them is matched to devices, the oldest; at least as many as devices are free"},
+    {"depth", ParameterType::Integer, "jobs", "400", "1", "2000", "how many are matched at most"},
+};
+
 inline constexpr ParameterRow kGandivaParameters[] = {
-    kRoundLength, kShareReset, kNewcomers, kBeside};
+    kRoundLength, kShareReset, kNewcomers, kAtOnce, kBeside};
 
 /// The policy of a rule. `name` is static and has its version; the values are those of the rule's
 /// parameters above.

@@ -9,6 +9,12 @@
 #include "policies/rigid_size.hpp"
 
 namespace orrery::policies {
+namespace {
+
+/// A pair whose speeds on all types, each as part of the speed alone, sum to less does badly.
+constexpr double kGoodSum = 1;
+
+}  // namespace
 
 /// Whether the job may be in a pair: all its devices are whole and of one role, and it can be moved
 /// away from them again.
@@ -69,7 +75,9 @@ void Gavel::keep_pairs(const ClusterView& view, const std::vector<std::size_t>& 
 }
 
 /// Where not all jobs have devices, those that are in no pair are drawn two by two; a draw of two
-/// that differ in size, or fit together nowhere, is lost. Pairs that do badly part first.
+/// that differ in size, or of whom nothing is known, is lost. Pairs that do badly part first. That
+/// two do not fit together is only found out by trying: they are a pair until shares are computed
+/// next, hold no devices as such, and each by itself gets what others leave.
 void Gavel::draw_pairs(const ClusterView& view) {
   double wanted = 0;
   double devices = 0;
@@ -77,7 +85,7 @@ void Gavel::draw_pairs(const ClusterView& view) {
   for (const double each : devices_) devices += each;
   if (wanted <= devices) return together_.clear();
   std::erase_if(together_, [&](const auto& pair) {
-    return known_pair(view, pair.first, pair.second).sum < 1;
+    return known_pair(view, pair.first, pair.second).sum < kGoodSum;
   });
   std::vector<JobId> single;
   for (const std::size_t i : find_sharers(view)) {
@@ -92,12 +100,20 @@ void Gavel::draw_pairs(const ClusterView& view) {
     if (b >= a) ++b;
     const std::pair<JobId, JobId> both = std::minmax(single[a], single[b]);
     if (!are_equal(view, both.first, both.second)) continue;
-    if (!known_pair(view, both.first, both.second).fits_somewhere) continue;
+    if (!known_pair(view, both.first, both.second).may_be_tried) continue;
     together_.push_back(both);
     single.erase(single.begin() + static_cast<std::ptrdiff_t>(std::max(a, b)));
     single.erase(single.begin() + static_cast<std::ptrdiff_t>(std::min(a, b)));
   }
   std::sort(together_.begin(), together_.end());
+}
+
+/// It parts when shares are computed next, also where nobody comes or goes: jobs that have no share
+/// of their own and fit together nowhere would wait for as long as the others run.
+bool Gavel::has_bad_pair(const ClusterView& view) {
+  return std::any_of(together_.begin(), together_.end(), [&](const auto& pair) {
+    return known_pair(view, pair.first, pair.second).sum < kGoodSum;
+  });
 }
 
 /// Rows of pairs, after those of single jobs.
@@ -150,9 +166,9 @@ Gavel::PairSpeeds Gavel::pair_speeds(const ClusterView& view, JobId first, JobId
     std::optional<std::pair<double, double>> speeds;
     if (a.in_table && b.in_table)
       speeds = options_.speeds->beside(types_[j].name, a.kind, b.kind, a.devices);
+    out.may_be_tried = out.may_be_tried || speeds || options_.beside > 0;
     if (!speeds) speeds = {a.on_type[j] * options_.beside, b.on_type[j] * options_.beside};
     const bool fits = speeds->first > 0 && speeds->second > 0;
-    out.fits_somewhere = out.fits_somewhere || fits;
     fits_everywhere = fits_everywhere && fits;
     if (!fits) continue;
     const double gain = speeds->first / a.on_type[j] + speeds->second / b.on_type[j] - 1;

@@ -478,7 +478,7 @@ constexpr PolicyRow kRows[] = {
      true},
     {"gavel_makespan",
      "rounds of leases; the last job ends as early as possible",
-     kGavelParameters,
+     kGavelMakespanParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return make_gavel("gavel_makespan/1", SharingRule::Makespan, values, arguments);
      },
@@ -494,6 +494,12 @@ constexpr PolicyRow kRows[] = {
      kGandivaParameters,
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return make_gavel("gandiva/1", SharingRule::Gandiva, values, arguments);
+     }},
+    {"allox",
+     "rounds of leases; jobs are matched to devices, so that completion times are least",
+     kAlloXParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return make_gavel("allox/1", SharingRule::AlloX, values, arguments);
      }},
     {"themis",
      "rounds of leases; the worst ratio of a job's finish time to that in its own part is least",

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/invariant.hpp"
+
 namespace orrery::policies {
 namespace {
 
@@ -38,42 +40,54 @@ bool RoundAccounts::update(Instant now,
   }
   changed_ = changed_ || devices_ != devices;
   devices_ = devices;
-  changed_ = std::erase_if(accounts_,
-                           [&](const auto& account) {
-                             const auto at = std::lower_bound(
-                                 jobs.begin(),
-                                 jobs.end(),
-                                 account.first,
-                                 [](const RoundJob& a, const RoundKey& b) { return a.key() < b; });
-                             return at == jobs.end() || !(at->key() == account.first);
-                           }) > 0 ||
-             changed_;
+  // Both ascend.
+  auto account = accounts_.begin();
+  const auto drop_before = [&](const RoundKey* key) {
+    while (account != accounts_.end() && (key == nullptr || account->first < *key)) {
+      account = accounts_.erase(account);
+      changed_ = true;
+    }
+  };
   for (const RoundJob& job : jobs) {
-    const auto [account, is_new] = accounts_.try_emplace(job.key());
-    if (!is_new) continue;
-    account->second.time_s.assign(types, half_round_s());
-    account->second.deficit_s.assign(types, 0);
-    changed_ = true;
+    const RoundKey key = job.key();
+    drop_before(&key);
+    if (account == accounts_.end() || !(account->first == key)) {
+      account = accounts_.emplace_hint(account, key, Account{});
+      account->second.time_s.assign(types, half_round_s());
+      account->second.deficit_s.assign(types, 0);
+      changed_ = true;
+    }
+    ++account;
   }
-  return changed_ && (last_reset_ == Instant{} || now - last_reset_ >= settings_.reset);
+  drop_before(nullptr);
+  if (settings_.at_once && unsettled_ && !changed_ && reset_is_due(now)) begin_accounts(now);
+  return changed_ && (settings_.at_once || reset_is_due(now));
 }
 
-void RoundAccounts::set_shares(Instant now,
-                               std::span<const RoundJob> jobs,
-                               const std::vector<std::vector<double>>& shares) {
+bool RoundAccounts::reset_is_due(Instant now) const {
+  return last_reset_ == Instant{} || now - last_reset_ >= settings_.reset;
+}
+
+void RoundAccounts::begin_accounts(Instant now) {
   const double elapsed_s = (now - last_reset_).in_seconds();
   std::fill(time_s_.begin(), time_s_.end(), 0);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    Account& account = accounts_.at(jobs[i].key());
+  for (auto& [key, account] : accounts_)
     for (std::size_t j = 0; j < time_s_.size(); ++j) {
       const double owed_s = account.shares.empty() ? 0 : account.shares[j] * elapsed_s;
       account.deficit_s[j] += owed_s - (account.time_s[j] - half_round_s());
       account.time_s[j] = half_round_s();
       time_s_[j] += half_round_s();
     }
-    account.shares = shares[i];
-  }
   last_reset_ = now;
+  unsettled_ = false;
+}
+
+void RoundAccounts::set_shares(Instant now,
+                               std::span<const RoundJob> jobs,
+                               const std::vector<std::vector<double>>& shares) {
+  unsettled_ = true;
+  if (!settings_.at_once || reset_is_due(now)) begin_accounts(now);
+  for (std::size_t i = 0; i < jobs.size(); ++i) accounts_.at(jobs[i].key()).shares = shares[i];
   changed_ = false;
 }
 
@@ -95,6 +109,10 @@ double RoundAccounts::deficit(JobId job, std::size_t type) const {
   return accounts_.at({job, JobId::none()}).deficit_s[type];
 }
 
+const std::vector<double>& RoundAccounts::shares(JobId job) const {
+  return accounts_.at({job, JobId::none()}).shares;
+}
+
 std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
                                                std::vector<double> devices,
                                                std::span<const std::size_t> order) const {
@@ -102,8 +120,13 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
   std::vector<RoundChoice> chosen;
   std::vector<const Account*> accounts;  // Of each job or pair; null: it is taken, or may not run.
   accounts.reserve(jobs.size());
-  for (const RoundJob& job : jobs)
-    accounts.push_back(job.may_run ? &accounts_.at(job.key()) : nullptr);
+  auto its = accounts_.begin();  // Of these jobs, in their order.
+  for (const RoundJob& job : jobs) {
+    invariant(its != accounts_.end() && its->first == job.key(),
+              "a round is of the jobs that its accounts were told of");
+    accounts.push_back(job.may_run ? &its->second : nullptr);
+    ++its;
+  }
   // Of those by themselves, who come first.
   const auto account_of = [&](JobId id) -> const Account*& {
     const auto at =
@@ -150,7 +173,7 @@ std::vector<RoundChoice> RoundAccounts::choose(std::span<const RoundJob> jobs,
       devices[type] -= job.devices;
       const bool is_new = std::exchange(own, nullptr)->shares.empty();
       if (is_new && !settings_.newcomers_run) continue;
-      chosen.push_back({job.id, type, job.other});
+      chosen.push_back({job.id, type, job.other, job.devices});
     }
   }
   return chosen;
@@ -169,6 +192,7 @@ void RoundAccounts::save(ByteWriter& out) const {
   save_list(out, devices_);
   out.i64(last_reset_.ns);
   out.boolean(changed_);
+  out.boolean(unsettled_);
 }
 
 void RoundAccounts::load(ByteReader& in) {
@@ -184,6 +208,7 @@ void RoundAccounts::load(ByteReader& in) {
   devices_ = load_list(in);
   last_reset_.ns = in.i64();
   changed_ = in.boolean();
+  unsettled_ = in.boolean();
 }
 
 }  // namespace orrery::policies

@@ -45,7 +45,8 @@ struct RoundJob {
 struct RoundChoice {
   JobId job;
   std::size_t type = 0;
-  JobId other;  ///< As in `RoundKey`.
+  JobId other;         ///< As in `RoundKey`.
+  double devices = 1;  ///< As in `RoundJob`.
 
   RoundKey key() const { return {job, other}; }
 };
@@ -54,7 +55,8 @@ struct RoundChoice {
 ///
 /// Shares are computed anew when jobs or devices have come or gone, but at most once in `reset`;
 /// then the accounts of received time begin anew, each with half a round, and what a job was owed
-/// and did not get becomes its deficit. In each round the priority of job i on type j is
+/// and did not get becomes its deficit. With `at_once` shares follow in the next round, and
+/// accounts alone wait for `reset`. In each round the priority of job i on type j is
 ///
 ///     share_ij / (time that i had on j / time that all had on j)
 ///
@@ -71,6 +73,7 @@ class RoundAccounts {
     /// Jobs that came after the shares were computed run where devices are left; false: they take
     /// these devices and do not use them, as in the artifact's simulator.
     bool newcomers_run = true;
+    bool at_once = false;  ///< As Gavel on a real cluster; false: as its simulator.
   };
 
   explicit RoundAccounts(Settings settings) : settings_(settings) {}
@@ -90,6 +93,9 @@ class RoundAccounts {
   /// nobody need wait for `reset`.
   bool changed() const { return changed_; }
 
+  /// Shares shall be computed anew as if jobs had come or gone: they depend on what has changed.
+  void want_shares() { changed_ = true; }
+
   /// The shares that `update` asked for, of the same jobs: [job][type].
   void set_shares(Instant now,
                   std::span<const RoundJob> jobs,
@@ -104,6 +110,9 @@ class RoundAccounts {
   double priority(const RoundJob& job, std::size_t type) const;
   double deficit(JobId job, std::size_t type) const;  ///< By itself.
 
+  /// Of a job by itself, by type; empty: it came after shares were computed.
+  const std::vector<double>& shares(JobId job) const;
+
   void save(ByteWriter& out) const;
   void load(ByteReader& in);
 
@@ -116,6 +125,8 @@ class RoundAccounts {
   };
 
   double priority(const RoundJob& job, const Account& account, std::size_t type) const;
+  bool reset_is_due(Instant now) const;
+  void begin_accounts(Instant now);
 
   double half_round_s() const { return settings_.round.in_seconds() / 2; }
 
@@ -124,7 +135,8 @@ class RoundAccounts {
   std::vector<double> time_s_;   ///< Of all jobs, by type.
   std::vector<double> devices_;  ///< That were last there, by type.
   Instant last_reset_;
-  bool changed_ = false;  ///< Jobs or devices have come or gone since the shares were computed.
+  bool changed_ = false;    ///< Jobs or devices have come or gone since the shares were computed.
+  bool unsettled_ = false;  ///< Shares are newer than the accounts.
 };
 
 }  // namespace orrery::policies

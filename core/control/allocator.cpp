@@ -505,6 +505,27 @@ void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
   }
 }
 
+// What the plan says of a job that waits is why it does; what has become of any other is not told
+// by its policy.
+void note(Step& step, const Grant& said) {
+  JobState* job = step.state.find(said.job);
+  const bool waits = job != nullptr && job->row.phase == JobPhase::Pending && !job->row.holds &&
+                     !job->row.infeasible;
+  const bool is_known = said.first_node == static_cast<std::uint32_t>(PlanRemark::NotAdmitted);
+  if (!waits || !is_known) {
+    const Ignored why = job == nullptr ? Ignored::UnknownJob
+                        : is_known     ? Ignored::NotInThisPhase
+                                       : Ignored::BadSpecification;
+    ignore(step, job, why, EventBody(std::in_place_type<PlanProposed>).index());
+    return;
+  }
+  Notice notice = step.notice(NoticeKind::PhaseChanged, *job);
+  notice.from = notice.to = JobPhase::Pending;
+  notice.reason = Reason::NotAdmitted;
+  step.out.notices.push_back(notice);
+  set_phase(step, *job, JobPhase::Pending, Reason::NotAdmitted);
+}
+
 }  // namespace
 
 void on_event(Step& step, const PlanProposed& event) {
@@ -515,7 +536,9 @@ void on_event(Step& step, const PlanProposed& event) {
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());
   for (const Grant& grant : event.plan.grants)
-    if (std::optional<Accepted> each = accept(step, event.plan, grant, accepted, more))
+    if (grant.is_remark())
+      note(step, grant);
+    else if (std::optional<Accepted> each = accept(step, event.plan, grant, accepted, more))
       accepted.push_back(std::move(*each));
   drop_repeated(step, accepted);
   if (state.settings.rules >= 1) {

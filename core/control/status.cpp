@@ -26,11 +26,18 @@ std::string lost_plans_message(const State& state) {
          "; it is asked again";
 }
 
+// What comes before that which a job waits for.
+std::string before_waiting(const JobState& job) {
+  if (job.reason == Reason::Preempted) return "preempted; ";
+  if (job.reason == Reason::NotAdmitted) return std::string(in_words(job.reason)) + "; ";
+  return "";
+}
+
 std::string waiting_message(const State& state, const JobState& job) {
   const JobRow& row = job.row;
   if (is_seated(*job.spec) && (row.infeasible || state.quota_allows(job, row.gang_devices()))) {
     const std::string why = why_not_seated(state, job);
-    if (!why.empty()) return job.reason == Reason::Preempted ? "preempted; " + why : why;
+    if (!why.empty()) return before_waiting(job) + why;
   }
   std::string text;
   if (const std::string quota = why_over_quota(state, job, row.gang_devices());
@@ -48,7 +55,7 @@ std::string waiting_message(const State& state, const JobState& job) {
            (state.lost_plans.count > 0
                 ? lost_plans_message(state)
                 : "it waits for its turn under policy " + state.settings.policy);
-  return job.reason == Reason::Preempted ? "preempted; " + text : text;
+  return before_waiting(job) + text;
 }
 
 std::string_view counted_by(Limit limit) {

@@ -87,6 +87,8 @@ std::string_view in_words(Reason reason) {
       return "a port of a worker is in use by something else on its host; it starts with others";
     case Reason::WorkerStuck:
       return "a worker was killed and does not end; its node is excluded";
+    case Reason::NotAdmitted:
+      return "its deadline cannot be guaranteed; it runs as best effort, on what others leave";
     case Reason::CannotStart:
       return "a worker cannot be started, and no other try can help";
   }

@@ -97,6 +97,7 @@ enum class Reason : std::uint8_t {
   CannotStart,  ///< A worker's program or folder is not there or cannot be used: no retry helps.
   PortInUse,    ///< Something else on the host listens at a port of a worker: it gets others.
   WorkerStuck,  ///< A worker was killed and does not end: its node is excluded.
+  NotAdmitted,  ///< Its policy cannot guarantee what it asks for: it gets what others leave.
 };
 
 /// What one worker is doing, as last reported.
@@ -206,7 +207,8 @@ struct EnumNames<Reason> {
                                      "RunDeadline",
                                      "CannotStart",
                                      "PortInUse",
-                                     "WorkerStuck"};
+                                     "WorkerStuck",
+                                     "NotAdmitted"};
 };
 
 template <>

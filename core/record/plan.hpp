@@ -42,7 +42,18 @@ struct EnumNames<PlanLoss> {
       "late", "ended", "failed", "unreadable", "too_large", "not_started", "out_of_steps"};
 };
 
-/// One change: `job` shall have `replicas` of `role`.
+/// What a policy tells the user of a job that it lets wait.
+enum class PlanRemark : std::uint8_t {
+  NotAdmitted,  ///< What the job asks for cannot be guaranteed: it gets what others leave.
+};
+
+template <>
+struct EnumNames<PlanRemark> {
+  static constexpr std::array kNames{"not_admitted"};
+};
+
+/// One change: `job` shall have `replicas` of `role`. Or a remark, which changes nothing: no
+/// replicas, `beside` the job itself, and the PlanRemark in `first_node`.
 struct Grant {
   JobId job;
   RoleIndex role;             ///< None: the job's elastic role; its other roles get their target.
@@ -52,6 +63,8 @@ struct Grant {
                                  ///< ranks are given in their order, which need not be ascending.
   JobId beside;  ///< Each replica sits on the devices of this job's replica of the same rank, with
                  ///< it; none: on devices of its own. Where it is set, no nodes are named.
+
+  bool is_remark() const { return replicas == 0 && !beside.is_none() && beside == job; }
 
   friend bool operator==(const Grant&, const Grant&) = default;
 
@@ -83,6 +96,12 @@ struct Plan {
   /// Asks for `replicas` on the devices that `host` holds, or that the plan gives it before.
   void grant_beside(JobId job, std::int32_t replicas, JobId host) {
     grants.push_back({job, RoleIndex::none(), replicas, 0, 0, host});
+  }
+
+  /// Tells the job's user something, which is why it waits until something else is. Said once: it
+  /// is not forgotten while the job waits.
+  void remark(JobId job, PlanRemark what) {
+    grants.push_back({job, RoleIndex::none(), 0, static_cast<std::uint32_t>(what), 0, job});
   }
 
   /// Takes everything back from a job; it waits again.

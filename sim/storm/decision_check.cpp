@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 namespace orrery::sim {
 namespace {
@@ -107,7 +108,24 @@ void DecisionCheck::check_notice(const FoldedRecord& record, const Notice& notic
     check_charge(record, *job, notice);
 }
 
+namespace {
+
+/// Whether the plan tells the job's user why it waits.
+bool is_remarked(const FoldedRecord& record, const Notice& notice) {
+  const auto* proposed = std::get_if<PlanProposed>(&record.event.body);
+  return proposed != nullptr && notice.reason == Reason::NotAdmitted &&
+         std::any_of(
+             proposed->plan.grants.begin(), proposed->plan.grants.end(), [&](const Grant& grant) {
+               return grant.is_remark() && grant.job == notice.job;
+             });
+}
+
+}  // namespace
+
 void DecisionCheck::check_phase(const FoldedRecord& record, FoldedJob& job, const Notice& notice) {
+  if (notice.from == job.phase && notice.to == job.phase && job.phase == JobPhase::Pending &&
+      is_remarked(record, notice))
+    return;
   if (notice.from != job.phase || !may_follow(notice.from, notice.to))
     add(ViolationKind::DecisionWrong,
         name_of(job) + "went from " + std::string(to_string(notice.from)) + " to " +

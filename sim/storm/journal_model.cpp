@@ -141,9 +141,9 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
     if (job->phase == JobPhase::Unknown && notice.reason != Reason::RunDeadline &&
         std::holds_alternative<TimeReached>(record.event.body))
       give_up_unheard(*job);
+    if (job->phase != notice.to) job->since = at;  // Not where its policy says why it waits.
     job->phase = notice.to;
     job->reason = notice.reason;
-    job->since = at;
     if (is_final(notice.to)) job->completed = record.event.occurred_at;
   } else if (notice.kind == NoticeKind::Allocated) {
     if (FoldedJob* job = find(notice.job)) job->granted = notice.count;

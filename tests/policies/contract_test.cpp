@@ -25,7 +25,7 @@ class Contract : public ::testing::TestWithParam<std::string_view> {};
 // once.
 testing::ContractScope scope_of(std::string_view name) {
   const bool narrow = name == "tiresias" || name == "optimus" || name == "shockwave" ||
-                      name == "sia" || name == "themis" || name == "gandiva" ||
+                      name == "sia" || name == "themis" || name == "gandiva" || name == "allox" ||
                       name.starts_with("gavel_");
   return {.several_roles = !narrow, .quotas = !narrow && name != "pollux"};
 }

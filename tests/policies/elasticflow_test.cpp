@@ -69,6 +69,34 @@ TEST(ElasticFlow, DoesNotAdmitWhatWouldBeLateOrMakeOthersLate) {
   EXPECT_GT(cluster.replicas(too_long), 0) << "as best effort";
 }
 
+TEST(ElasticFlow, TellsWhoIsNotAdmittedEachTimeThatItWaits) {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 4);
+  const auto elasticflow = without_overhead();
+  const JobId admitted = cluster.submit(with_deadline(2000, "510s"), 2000);
+  JobSpec spec = *job().replicas(4).preemptible().estimate(4000).spec();
+  spec.labels.push_back({"deadline", "600s"});
+  const JobId late = cluster.submit(std::make_shared<const JobSpec>(spec), 4000);
+  const auto cycle = [&] {
+    const Plan plan = cluster.ask_optimize(*elasticflow);
+    cluster.carry_out(plan);
+    cluster.advance(60);
+    std::vector<JobId> told;
+    for (const Grant& each : plan.grants)
+      if (each.is_remark()) told.push_back(each.job);
+    return told;
+  };
+  EXPECT_THAT(cycle(), ElementsAre(late));
+  EXPECT_THAT(cycle(), IsEmpty()) << "it knows";
+  for (int i = 0; i < 8; ++i) EXPECT_THAT(cycle(), IsEmpty());
+  EXPECT_FALSE(cluster.is_live(admitted));
+  EXPECT_EQ(cluster.replicas(late), 4);
+  cluster.submit(with_deadline(1200, "310s"), 1200);
+  EXPECT_THAT(cycle(), IsEmpty()) << "it gives its devices back";
+  EXPECT_THAT(cycle(), ElementsAre(late)) << "it waits again";
+  EXPECT_EQ(cluster.replicas(late), 0);
+}
+
 TEST(ElasticFlow, LetsAJobWaitThatNeedsNothingYet) {
   FakeCluster cluster;
   cluster.add_nodes(1, 1);

@@ -2,11 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "core/models/epoch_profile.hpp"
 #include "policies/device_shares.hpp"
+#include "policies/registry.hpp"
 #include "policies/round_accounts.hpp"
+#include "policies/share_centre.hpp"
 #include "policies/solver/program.hpp"
+#include "tests/support/fake_view.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -120,6 +126,89 @@ TEST_F(WithSolver, MakespanLeavesFreeWhatNobodyNeeds) {
   }
   EXPECT_THAT(shares[0][0] + shares[1][0], DoubleNear(1, 1e-6)) << "the fast one is used up first";
   EXPECT_THAT(sum, DoubleNear(1 + (4000 / makespan_s - 4), 1e-6));
+}
+
+/// The slacks of one job's bounds multiplied.
+double slack_of(const Sharing& sharing,
+                std::size_t job,
+                double needed,
+                const std::vector<double>& shares) {
+  double product = sharing.jobs[job].speed_under(shares) - needed;
+  double time = 1;
+  for (const double share : shares) {
+    product *= share;
+    time -= share;
+  }
+  return product * time;
+}
+
+/// Of all bounds; 0 or less: one is broken or touched. Slacks of types are large where many jobs
+/// share them, and no product of two broken bounds may pass for a good one.
+double slacks(const Sharing& sharing, const std::vector<double>& needed, const Shares& shares) {
+  double product = 1;
+  for (std::size_t j = 0; j < sharing.devices.size(); ++j) {
+    double left = sharing.devices[j];
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i][j] <= 0) return 0;
+      left -= sharing.jobs[i].devices * shares[i][j];
+    }
+    if (left <= 0) return 0;
+    product *= left;
+  }
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    double time = 1;
+    for (const double share : shares[i]) time -= share;
+    if (time <= 0 || sharing.jobs[i].speed_under(shares[i]) <= needed[i]) return 0;
+    product *= slack_of(sharing, i, needed[i], shares[i]);
+  }
+  return product;
+}
+
+TEST(ShareCentre, IsWhereItsConditionSays) {
+  // Two equal jobs on one device: 1/x - 1/(1 - x) + 1/(x - r) = 1/(1 - 2 x).
+  for (const auto& [needed, share] : {std::pair(0.0, 0.369398062518), {0.25, 0.422346399001}}) {
+    const Shares shares = centre_of(equal_jobs(1, {1, 1}), {needed, needed}, {{0.45}, {0.48}});
+    EXPECT_THAT(shares[0], ElementsAre(DoubleNear(share, kExact)));
+    EXPECT_THAT(shares[1], ElementsAre(DoubleNear(share, kExact)));
+  }
+}
+
+TEST(ShareCentre, NoOtherSharesHaveAGreaterProductOfSlacks) {
+  Sharing sharing{{}, {2, 0, 3}};
+  sharing.jobs = {{.devices = 1, .speed = {4, 1, 2}},
+                  {.devices = 2, .speed = {1, 1, 0}},
+                  {.devices = 1, .speed = {3, 9, 3}}};
+  const std::vector<double> needed{1, 0.2, 0.5};
+  const Shares centre = centre_of(sharing, needed, {{0.3, 0, 0.1}, {0.4, 0, 0.1}, {0.2, 0, 0.1}});
+  for (const std::vector<double>& row : centre) EXPECT_EQ(row[1], 0) << "there are no such devices";
+  sharing.devices = {2, 3};
+  for (SharingJob& each : sharing.jobs) each.speed.erase(each.speed.begin() + 1);
+  Shares without = centre;
+  for (std::vector<double>& row : without) row.erase(row.begin() + 1);
+  const double greatest = slacks(sharing, needed, without);
+  ASSERT_GT(greatest, 0);
+  for (std::size_t i = 0; i < without.size(); ++i)
+    for (std::size_t j = 0; j < 2; ++j)
+      for (const double change : {-0.05, -0.001, 0.001, 0.05}) {
+        Shares other = without;
+        other[i][j] += change;
+        EXPECT_LT(slacks(sharing, needed, other), greatest) << i << ' ' << j << ' ' << change;
+      }
+}
+
+TEST_F(WithSolver, MakespanSharesMayStandInTheMiddle) {
+  const Sharing sharing = equal_jobs(2, {1000, 3000, 500});
+  const double makespan_s = search_makespan(sharing).makespan_s;
+  const std::vector<double> needed{1000 / makespan_s, 3000 / makespan_s, 500 / makespan_s};
+  const Shares centred = makespan_shares(sharing, SpareShares::Centred);
+  const double greatest = slacks(sharing, needed, centred);
+  ASSERT_GT(greatest, 0) << "it holds the makespan, with something to spare everywhere";
+  for (std::size_t i = 0; i < 3; ++i)
+    for (const double change : {-1e-4, 1e-4}) {
+      Shares other = centred;
+      other[i][0] += change;
+      EXPECT_LT(slacks(sharing, needed, other), greatest) << "job " << i;
+    }
 }
 
 TEST_F(WithSolver, FinishTimesAreFair) {
@@ -240,6 +329,25 @@ TEST(RoundAccounts, WhatDoesNotFitIsPassedOver) {
   EXPECT_THAT(ids(accounts.choose(jobs, {3}, kOneType)), ElementsAre(1, 3));
 }
 
+TEST(RoundAccounts, SharesFollowAtOnceWhereAccountsWait) {
+  RoundAccounts accounts({.at_once = true});
+  std::vector<RoundJob> jobs{round_job(1)};
+  const auto at = [](std::int64_t seconds) { return Instant{} + Duration::seconds(seconds); };
+  ASSERT_TRUE(accounts.update(at(360), jobs, {1}));
+  accounts.set_shares(at(360), jobs, {{1}});
+  accounts.add_time(JobId{1}, 0, 360);
+  EXPECT_FALSE(accounts.update(at(720), jobs, {1})) << "nobody has come";
+  jobs.push_back(round_job(2));
+  ASSERT_TRUE(accounts.update(at(720), jobs, {1})) << "long before reset";
+  accounts.set_shares(at(720), jobs, {{0.5}, {0.5}});
+  // Of 180 + 360 s that all have had, the first has 540 and the second is taken to have 180.
+  EXPECT_THAT(accounts.priority(jobs[0], 0), DoubleNear(0.5 / (540.0 / 540), kExact));
+  EXPECT_THAT(accounts.priority(jobs[1], 0), DoubleNear(0.5 / (180.0 / 540), kExact));
+  EXPECT_FALSE(accounts.update(at(360 + 1920), jobs, {1})) << "shares are as they were";
+  EXPECT_THAT(accounts.priority(jobs[0], 0), DoubleNear(0.5 / (180.0 / 360), kExact)) << "anew";
+  EXPECT_THAT(accounts.deficit(JobId{1}, 0), DoubleNear(0.5 * 1920 - 360, kExact));
+}
+
 TEST(RoundAccounts, GoOnAsTheyWereSaved) {
   RoundAccounts accounts({});
   std::vector<RoundJob> jobs{round_job(1), round_job(2)};
@@ -256,6 +364,51 @@ TEST(RoundAccounts, GoOnAsTheyWereSaved) {
   EXPECT_EQ(loaded.priority(jobs[0], 0), accounts.priority(jobs[0], 0));
   EXPECT_EQ(loaded.priority(jobs[2], 0), 0);
   EXPECT_TRUE(loaded.update(Instant{} + Duration::seconds(1920), jobs, {1})) << "a job has come";
+}
+
+// ---- speeds ----
+
+/// 4,000 epochs of 1,000 examples: at a batch of 10 until epoch 1,000, then of 100.
+EpochProfile slowing(double seconds_first, double seconds_then) {
+  EpochProfile profile{"toy", 1000, {}, {}};
+  for (int epoch = 0; epoch < 4000; ++epoch) {
+    profile.batches.push_back(epoch < 1000 ? 10 : 100);
+    profile.seconds.push_back(epoch < 1000 ? seconds_first : seconds_then);
+  }
+  return profile;
+}
+
+TEST_F(WithSolver, AJobIsAsFastAsItsPresentBatch) {
+  // 100 steps in 20 s, then 10 in 10 s; the other makes 100 in 40 s, then the same.
+  auto profiles = std::make_shared<EpochProfiles>();
+  profiles->emplace("first", slowing(20, 10));
+  profiles->emplace("second", slowing(40, 10));
+  profiles->emplace("third", slowing(80, 10));
+  PolicyArguments arguments;
+  arguments.models.epochs = profiles;
+  const std::unique_ptr<Policy> policy = make_policy("gavel_sum", arguments).value();
+  testing::FakeCluster cluster;
+  cluster.add_nodes(1, 1);
+  const auto submit = [&](const char* profile) {
+    JobSpec spec = *testing::job().preemptible().spec();
+    spec.profile = profile;
+    return cluster.submit(std::make_shared<const JobSpec>(spec), 4000);
+  };
+  const JobId first = submit("first");
+  const JobId second = submit("second");
+  const auto round = [&](std::int64_t seconds) {
+    cluster.carry_out(cluster.ask_optimize(*policy));
+    cluster.advance(seconds);
+  };
+  round(360);
+  EXPECT_GT(cluster.replicas(first), 0) << "5 steps a second are more than 2.5";
+  for (int i = 0; i < 5; ++i) round(360);  // An epoch a second.
+  EXPECT_GT(cluster.replicas(first), 0) << "1 is less, but nobody has come or gone";
+  submit("third");
+  round(360);
+  EXPECT_EQ(cluster.replicas(first), 0);
+  EXPECT_GT(cluster.replicas(second), 0);
+  EXPECT_THAT(cluster.violations(), IsEmpty());
 }
 
 }  // namespace

@@ -189,7 +189,7 @@ class FakeCluster : public ClusterView {
   /// that cannot be carried out is noted and skipped.
   void carry_out(const Plan& plan) {
     std::vector<bool> good;
-    for (const Grant& grant : plan.grants) good.push_back(give_up(grant));
+    for (const Grant& grant : plan.grants) good.push_back(!grant.is_remark() && give_up(grant));
     for (std::size_t i = 0; i < good.size(); ++i)
       if (good[i] && plan.grants[i].replicas > 0)
         place(plan, plan.grants[i], jobs_[plan.grants[i].job.index()]);

@@ -20,16 +20,17 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 # The artifact's name of a policy, and the candidates for it here: name and parameters.
-# As in the artifact, whose rounds are Gavel's.
-ROUND = {"round": "120s", "newcomers": "false"}
+# Its rounds are Gavel's; this fork of it computes shares at most every 1,000 s, Gavel every 1,920.
+ROUND = {"round": "120s", "reset": "1000s", "newcomers": "false"}
 POLICIES = {
     "shockwave": [("shockwave", {})],
     "finish_time_fairness": [("themis", ROUND)],
     "max_min_fairness": [("gavel_las", ROUND)],
-    # Wants steps a second of every job, which policies are not told for this workload.
-    "max_sum_throughput_perf": [],
-    "min_total_duration": [("gavel_makespan", ROUND)],
-    "allox": [],
+    "max_sum_throughput_perf": [("gavel_sum", ROUND)],
+    # Its solver was an interior-point method (ECOS), and this program has no objective.
+    "min_total_duration": [("gavel_makespan", {**ROUND, "centred": "true"})],
+    # The fork matches 0.2 of the waiting jobs.
+    "allox": [("allox", {**ROUND, "considered": "0.2"})],
 }
 
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "core/base/random.hpp"
 #include "core/control/state_view.hpp"
+#include "core/control/status.hpp"
 #include "core/record/version.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -275,6 +277,39 @@ TEST(Plans, AMalformedGrantIsIgnoredWhole) {
   EXPECT_FALSE(h.row(id).holds);
   h.plan(grant(JobId{9}, 1));
   EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
+}
+
+TEST(Plans, ARemarkIsWhyAJobWaits) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId waits = h.submit(job("waits").replicas(4));
+  const JobId runs = h.running(job("runs").replicas(2), 2);
+  const auto message = [&](JobId id) { return status_of(h.controller.state(), h.job(id)).message; };
+  Plan plan;
+  for (const JobId id : {waits, runs, JobId{9}}) plan.remark(id, PlanRemark::NotAdmitted);
+  plan.grants.push_back({waits, RoleIndex::none(), 0, 77, 0, waits});
+  h.forget();
+  h.plan(plan);
+  EXPECT_EQ(h.job(waits).reason, Reason::NotAdmitted);
+  EXPECT_EQ(h.job(waits).conditions.front().reason, Reason::NotAdmitted);
+  EXPECT_THAT(message(waits),
+              testing::StartsWith("its deadline cannot be guaranteed; it runs as best effort, on "
+                                  "what others leave; needs 4 devices"));
+  EXPECT_EQ(std::count_if(h.notices.begin(),
+                          h.notices.end(),
+                          [&](const Notice& notice) {
+                            return notice.kind == NoticeKind::PhaseChanged && notice.job == waits &&
+                                   notice.reason == Reason::NotAdmitted;
+                          }),
+            1)
+      << "for orrery events";
+  EXPECT_EQ(h.job(runs).reason, Reason::AllReady);
+  EXPECT_EQ(h.reports_ignored(Ignored::NotInThisPhase), 1u);
+  EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
+  EXPECT_EQ(h.reports_ignored(Ignored::BadSpecification), 1u) << "no such remark";
+  h.succeed(runs, 0);
+  h.succeed(runs, 1);
+  h.plan(grant(waits, 4));
+  EXPECT_EQ(h.job(waits).reason, Reason::Granted);
 }
 
 TEST(Plans, ANodeMayStandTwiceButIsNotFilledTwice) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shockwave's 120 jobs against the real cluster of 32 GPUs that ran them.
+"""Shockwave's 120 jobs against the real cluster of 32 GPUs that ran them, and the artifact's simulator.
 
 Usage: shockwave_test.py ORRERY ROOT
 """
@@ -12,7 +12,41 @@ import sys
 
 SKIPPED = 77
 # docs/papers.md has the errors of now; the artifact's own simulator is 5.4 % and 7.4 % off.
-NEAR = 0.08
+NEAR_CLUSTER = 0.08
+# Policies that run in Gavel's rounds, by the artifact's names: as its simulator has them. Who runs
+# first follows from who ran before, so that means of equal rules differ by some percent.
+NEAR_SIMULATOR = 0.05
+ROUNDS = "round: 120s, reset: 1000s, newcomers: false"
+SIMULATED = {
+    "finish_time_fairness": f"{{name: themis, {ROUNDS}}}",
+    "max_min_fairness": f"{{name: gavel_las, {ROUNDS}}}",
+    "max_sum_throughput_perf": f"{{name: gavel_sum, {ROUNDS}}}",
+    "min_total_duration": f"{{name: gavel_makespan, centred: true, {ROUNDS}}}",
+    "allox": f"{{name: allox, considered: 0.2, {ROUNDS}}}",
+}
+
+
+def run(program, root, policy=None):
+    """The summary of a run, None where the solver is missing."""
+    chosen = [] if policy is None else ["--set", f"policy={policy}"]
+    done = subprocess.run([program, "sim", root / "scenarios/shockwave.yaml", "--json"] + chosen,
+                          capture_output=True, text=True, check=False)
+    if "solver of linear programs" in done.stderr:
+        return None
+    if done.returncode != 0:
+        raise RuntimeError(f"{policy}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def off(summary, published, near, title):
+    """What is further off than `near`, or unfinished, in words."""
+    wrong = [] if summary["jobs_finished"] == 120 else [f"{title}: not all jobs have finished"]
+    for ours, theirs in (("jct_avg_s", "avg_jct_s"), ("makespan_s", "makespan_s")):
+        error = summary[ours] / float(published[theirs]) - 1
+        print(f"{title}: {ours} {summary[ours]:.0f} s, published {float(published[theirs]):.0f} s, {error:+.1%}")
+        if abs(error) > near:
+            wrong.append(f"{title}: {ours} is {error:+.1%} off")
+    return wrong
 
 
 def main():
@@ -21,23 +55,17 @@ def main():
     if not (data / "summary.csv").is_file():
         print("skipped: the artifact's results are not at ../shared/traces/gavel")
         return SKIPPED
-    done = subprocess.run([program, "sim", root / "scenarios/shockwave.yaml", "--json"],
-                          capture_output=True, text=True, check=False)
-    if "solver of linear programs" in done.stderr:
+    with open(data / "summary.csv", newline="", encoding="utf-8") as file:
+        published = {(row["policy"], row["mode"]): row for row in csv.DictReader(file)}
+    shockwave = run(program, root)
+    if shockwave is None:
         print("skipped: built without the solver")
         return SKIPPED
-    if done.returncode != 0:
-        print(done.stderr)
-        return 1
-    summary = json.loads(done.stdout)
-    with open(data / "summary.csv", newline="", encoding="utf-8") as file:
-        real = next(row for row in csv.DictReader(file)
-                    if (row["policy"], row["mode"]) == ("shockwave", "physical"))
-    wrong = summary["jobs_finished"] != 120
-    for ours, theirs in (("jct_avg_s", "avg_jct_s"), ("makespan_s", "makespan_s")):
-        error = summary[ours] / float(real[theirs]) - 1
-        print(f"{ours}: {summary[ours]:.0f} s, real cluster {float(real[theirs]):.0f} s, {error:+.1%}")
-        wrong = wrong or abs(error) > NEAR
+    wrong = off(shockwave, published["shockwave", "physical"], NEAR_CLUSTER, "shockwave, real cluster")
+    for name, policy in SIMULATED.items():
+        summary = run(program, root, policy)
+        wrong += off(summary, published[name, "simulation"], NEAR_SIMULATOR, f"{name}, its simulator")
+    print("\n".join(wrong) or "all as published")
     return 1 if wrong else 0
 
 
