@@ -3,7 +3,8 @@
 
 `orrery up` with two GPUs that a stand-in for NVML tells of; orrery-devices opens it by the usual name.
 A job runs on both of them. One fails: its worker is recovered, and since there is no third GPU the job
-waits for it, uncharged.
+waits for it, uncharged. The same with two pretended devices, one of which is lost by the file that takes
+it away, and comes back.
 
 Usage: lost_device_test.py ORRERY_NODE FAKE_NVML
 """
@@ -37,6 +38,8 @@ command: 'echo "device $CUDA_VISIBLE_DEVICES"; exec sleep 600'
 
 
 class LostDeviceTest(unittest.TestCase):
+    OPTIONS = ()
+
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery_lost_device_"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -46,7 +49,8 @@ class LostDeviceTest(unittest.TestCase):
                                 LD_LIBRARY_PATH=str(self.folder))
         with (self.folder / "up.log").open("w", encoding="utf-8") as log:
             self.up = subprocess.Popen(
-                [PROGRAM, "up", "--http", "127.0.0.1:0", "--ports", own_ports(), "--state", str(self.folder / "state")],
+                [PROGRAM, "up", "--http", "127.0.0.1:0", "--ports", own_ports(), "--state", str(self.folder / "state"),
+                 *self.OPTIONS],
                 stdout=log, stderr=log, env=self.environment)
         self.addCleanup(self.end_up)
         self.wait_until(lambda: "ready in" in self.log(), "orrery up is ready")
@@ -69,6 +73,9 @@ class LostDeviceTest(unittest.TestCase):
         after.write_text(machine + "\n", encoding="utf-8")
         after.rename(self.folder / "machine")
 
+    def lose_one(self):
+        self.tell("gpus 2\nxid 1 1 79\nlost 1")
+
     def orrery(self, *words):
         return subprocess.run([PROGRAM, *words], env=self.environment, capture_output=True,
                               text=True, timeout=PATIENCE_S, check=False)
@@ -90,12 +97,27 @@ class LostDeviceTest(unittest.TestCase):
         done = self.orrery("submit", str(job))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.wait_until(lambda: self.job().get("phase") == "Running", "the job runs on both GPUs")
-        self.tell("gpus 2\nxid 1 1 79\nlost 1")
+        self.lose_one()
         self.wait_until(lambda: "a device was lost under a worker" in json.dumps(self.job()),
                         "the incident of the lost device")
         # Nothing is left for two workers: the job waits for the GPU, and nothing is charged.
         self.wait_until(lambda: self.job().get("phase") == "Pending", "the job waits")
         self.assertNotIn("backoff limit is used up", json.dumps(self.job()))
+
+
+class PretendedDeviceTest(LostDeviceTest):
+    OPTIONS = ("--devices", "2")
+
+    def lost_devices(self):
+        return self.folder / "state" / "node-1" / "lost_devices"
+
+    def lose_one(self):
+        self.lost_devices().write_text("1\n", encoding="utf-8")
+
+    def test_the_job_goes_on_when_the_device_is_back(self):
+        self.test_the_workers_of_a_lost_gpu_are_recovered()
+        self.lost_devices().unlink()
+        self.wait_until(lambda: self.job().get("phase") == "Running", "the job runs on both again")
 
 
 if __name__ == "__main__":
