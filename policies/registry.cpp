@@ -300,6 +300,13 @@ constexpr ParameterRow kSiaParameters[] = {
      "0",
      "100000",
      "nodes of branch and bound in one program"},
+    {"tune_batch",
+     ParameterType::Flag,
+     "",
+     "false",
+     "",
+     "",
+     "goodputs are those of the best batch, by a model fitted to reports; jobs choose theirs"},
 };
 
 std::unique_ptr<GoodputEstimates> goodput_from(const PolicyArguments& arguments) {
@@ -327,6 +334,7 @@ Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
   parameters.period = values.duration("period");
   parameters.restart_delay = values.duration("restart_delay");
   parameters.devices_most = static_cast<std::int32_t>(values.integer("devices_most"));
+  parameters.tune_batch = values.flag("tune_batch");
   parameters.program.power = values.number("power");
   parameters.program.unallocated = values.number("unallocated");
   parameters.program.limits.nodes = static_cast<std::int32_t>(values.integer("nodes_most"));
