@@ -1,12 +1,14 @@
 #include "policies/pollux.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "policies/changes.hpp"
 #include "policies/gang_trial.hpp"
-#include "policies/pollux_reports.hpp"
 
 namespace orrery::policies {
 
@@ -14,73 +16,16 @@ namespace {
 
 // Of one node: a cell of the search is a byte.
 constexpr std::int32_t kReplicasOnNodeMax = 255;
-// Cycles between two searches where nothing changes, at most.
+// Cycles between two searches where nothing changes: at most, and the first time after an update.
 constexpr std::int64_t kPauseMax = 64;
+constexpr std::int64_t kUpdatePause = 4;
 
 /// How often the job was started anew after its first start, for whatever reason.
 double restarts_of(const JobRow& row) {
   return row.generation.value > 0 ? static_cast<double>(row.generation.value - 1) : 0;
 }
 
-/// What a search depends on, but for models and the age of the jobs.
-Digest digest_of(const std::vector<JobId>& rows, const SearchProblem& problem) {
-  Digester digester;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const SearchRow& each = problem.rows[row];
-    digester.update(std::uint64_t{rows[row].value});
-    for (const std::int32_t part : {each.replicas_min, each.replicas_max, each.devices_each})
-      digester.update(static_cast<std::uint64_t>(part));
-    digester.update(std::as_bytes(std::span(each.room)));
-  }
-  for (const std::int32_t devices : problem.devices)
-    digester.update(static_cast<std::uint64_t>(devices));
-  digester.update(std::as_bytes(std::span(problem.current)));
-  return digester.finish();
-}
-
 }  // namespace
-
-/// Speedups of the rows of one search against a fair share of the cluster.
-class Pollux::ModelSpeedups final : public Speedups {
- public:
-  ModelSpeedups(std::map<JobId, Model>& models,
-                const std::vector<JobId>& rows,
-                const SearchProblem& problem) {
-    const std::int64_t devices = problem.devices_in_all();
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      const std::int64_t each = problem.rows[row].devices_each;
-      const std::int64_t parts = each * static_cast<std::int64_t>(rows.size());
-      const std::int64_t fair = (devices + parts - 1) / parts;
-      const auto known = models.find(rows[row]);
-      if (known == models.end() || known->second.profile.empty()) {
-        rows_.push_back({nullptr, static_cast<double>(fair)});
-        continue;
-      }
-      Model& model = known->second;
-      if (std::exchange(model.stale, false))
-        model.table = GoodputTable(model.profile.parameters(), model.limits);
-      model.table.set_stats(model.stats);
-      const std::int64_t nodes =
-          (static_cast<std::int64_t>(problem.nodes()) * each + devices - 1) / devices;
-      const double base =
-          model.table.at({static_cast<int>(nodes), static_cast<int>(std::max(fair, nodes))});
-      rows_.push_back({&model.table, base});
-    }
-  }
-
-  double at(std::size_t row, ReplicaSpread spread) override {
-    const Row& r = rows_[row];
-    return (r.table == nullptr ? spread.replicas : r.table->at(spread)) / r.base;
-  }
-
- private:
-  struct Row {
-    GoodputTable* table = nullptr;  ///< Null: in proportion to the replicas.
-    double base = 1;                ///< Goodput on a fair share.
-  };
-
-  std::vector<Row> rows_;
-};
 
 Pollux::Pollux(const PolluxParameters& parameters, std::uint64_t seed)
     : parameters_(parameters),
@@ -93,35 +38,13 @@ Triggers Pollux::triggers() const {
 }
 
 Plan Pollux::allocate(const JobView& /*job*/, const ClusterView& view) {
-  jobs_.absorb(view);
+  absorb(view);
   return {};
 }
 
-// --- models ---
-
-/// Whether the model is another one now.
-bool Pollux::learn_from(const ClusterView& view, const JobView& job, Model& model) {
-  const JobRow& row = job.row;
-  model.replicas_most = std::max(model.replicas_most, row.replicas);
-  const GoodputReport report =
-      read_report(view.profilings(row.id), row, static_cast<int>(job.nodes.size()));
-  bool learned = report.observed && model.profile.add(*report.observed);
-  learned |= report.limits != model.limits;
-  model.stale |= learned;
-  learned |= report.stats != model.stats;
-  model.stats = report.stats;
-  model.limits = report.limits;
-  return learned;
-}
-
-/// Whether any model is another one now.
-bool Pollux::learn(const ClusterView& view) {
-  std::erase_if(models_, [&](const auto& entry) { return !view.is_live(entry.first); });
-  bool learned = false;
-  for (const JobId id : view.holding())
-    if (view.row(id).phase == JobPhase::Running && jobs_.sized().contains(id))
-      learned |= learn_from(view, view.job(id), models_[id]);
-  return learned;
+void Pollux::absorb(const ClusterView& view) {
+  changed_ = changed_ || !view.touched_complete() || !view.touched().empty();
+  jobs_.absorb(view);
 }
 
 // --- the search's problem ---
@@ -155,14 +78,7 @@ SearchRow Pollux::row_for(const ClusterView& view, const JobView& job) const {
   SearchRow out;
   out.replicas_min = row.min_replicas;
   out.devices_each = row.demand.devices;
-  std::int32_t most = 1;
-  if (const auto known = models_.find(row.id); known != models_.end()) {
-    const Model& model = known->second;
-    most = std::max(most, 2 * std::max(model.replicas_most, model.profile.replicas_most()));
-    if (!model.profile.empty())
-      most = std::min(most, model.limits.total_max / model.limits.atomic_min);
-  }
-  out.replicas_max = std::clamp(most, row.min_replicas, row.max_replicas);
+  out.replicas_max = std::clamp(models_.replicas_most(row.id), row.min_replicas, row.max_replicas);
   const auto allowed = [&](std::int32_t replicas) {
     return view.quota_allows(row.id, replicas * row.demand.devices + row.rest_devices);
   };
@@ -173,30 +89,78 @@ SearchRow Pollux::row_for(const ClusterView& view, const JobView& job) const {
   return out;
 }
 
-SearchProblem Pollux::problem_for(const ClusterView& view, const std::vector<JobId>& rows) const {
+/// `trial_` has free what they may share.
+Pollux::Rows Pollux::rows_of(const ClusterView& view) const {
   const FreeIndex& free = trial_.index();
-  SearchProblem problem;
-  problem.devices.assign(free.size(), 0);
-  problem.current.assign(rows.size() * free.size(), 0);
+  Rows rows;
+  rows.jobs = rows_in_order(view);
+  rows.devices.assign(free.size(), 0);
   for (std::size_t node = 0; node < free.size(); ++node) {
     const NodeFree& at = free.at(NodeId{static_cast<std::uint32_t>(node)});
-    if (at.usable) problem.devices[node] = at.devices;
+    if (at.usable) rows.devices[node] = at.devices;
   }
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const JobView job = view.job(rows[r]);
-    SearchRow row = row_for(view, job);
-    row.room.resize(free.size());
-    for (std::size_t node = 0; node < free.size(); ++node)
-      row.room[node] = static_cast<std::uint8_t>(std::min(
-          replicas_that_fit(free.at(NodeId{static_cast<std::uint32_t>(node)}), job.row.demand),
-          kReplicasOnNodeMax));
-    for (const NodeCount& node : job.nodes) {
-      const auto replicas = static_cast<std::uint8_t>(node.replicas);
-      problem.current[r * free.size() + node.node.index()] = replicas;
-      row.room[node.node.index()] = std::max(row.room[node.node.index()], replicas);
-      // A node that takes nothing new: what is there may stay.
-      if (!free.at(node.node).usable)
-        problem.devices[node.node.index()] += replicas * job.row.demand.devices;
+  for (const JobId id : rows.jobs) {
+    const JobView job = view.job(id);
+    rows.limits.push_back(row_for(view, job));
+    // A node that takes nothing new: what is there may stay.
+    for (const NodeCount& at : job.nodes)
+      if (!free.at(at.node).usable)
+        rows.devices[at.node.index()] += at.replicas * job.row.demand.devices;
+  }
+  rows.devices_in_all = std::accumulate(rows.devices.begin(), rows.devices.end(), std::int64_t{0});
+  return rows;
+}
+
+/// What a search depends on, but for models and the age and order of the jobs.
+Digest Pollux::digest_of(const ClusterView& view, const Rows& rows) const {
+  std::vector<std::uint32_t> by_id(rows.jobs.size());
+  std::iota(by_id.begin(), by_id.end(), 0u);
+  std::sort(
+      by_id.begin(), by_id.end(), [&](auto a, auto b) { return rows.jobs[a] < rows.jobs[b]; });
+  Digester digester;
+  const auto add = [&](std::int64_t part) { digester.update(static_cast<std::uint64_t>(part)); };
+  for (const std::uint32_t row : by_id) {
+    const SearchRow& limits = rows.limits[row];
+    for (const std::int64_t part : {std::int64_t{rows.jobs[row].value},
+                                    std::int64_t{limits.replicas_min},
+                                    std::int64_t{limits.replicas_max}})
+      add(part);
+    const std::span<const NodeCount> nodes = view.job(rows.jobs[row]).nodes;
+    add(static_cast<std::int64_t>(nodes.size()));
+    for (const NodeCount& at : nodes) add((std::int64_t{at.node.value} << 32) + at.replicas);
+  }
+  for (std::size_t node = 0; node < rows.devices.size(); ++node) {
+    const NodeFree& at = trial_.index().at(NodeId{static_cast<std::uint32_t>(node)});
+    for (const std::int64_t part :
+         {std::int64_t{rows.devices[node]}, at.cpu.count, at.memory.count})
+      add(part);
+  }
+  return digester.finish();
+}
+
+/// The search's problem on a part of the cluster.
+SearchProblem Pollux::problem_for(const ClusterView& view,
+                                  const Rows& rows,
+                                  const Block& part) const {
+  const FreeIndex& free = trial_.index();
+  const std::size_t nodes = part.nodes.size();
+  SearchProblem problem;
+  problem.devices = part.devices;
+  problem.current.assign(part.rows.size() * nodes, 0);
+  for (const std::uint32_t r : part.rows) {
+    const JobView job = view.job(rows.jobs[r]);
+    SearchRow row = rows.limits[r];
+    row.room.resize(nodes);
+    for (std::size_t column = 0; column < nodes; ++column)
+      row.room[column] = static_cast<std::uint8_t>(
+          std::min(replicas_that_fit(free.at(NodeId{part.nodes[column]}), job.row.demand),
+                   kReplicasOnNodeMax));
+    std::size_t column = 0;
+    for (const NodeCount& at : job.nodes) {
+      while (part.nodes[column] != at.node.value) ++column;
+      const auto replicas = static_cast<std::uint8_t>(at.replicas);
+      problem.current[problem.rows.size() * nodes + column] = replicas;
+      row.room[column] = std::max(row.room[column], replicas);
     }
     problem.rows.push_back(std::move(row));
   }
@@ -226,18 +190,23 @@ std::vector<AllocationMatrix> Pollux::remembered(const std::vector<JobId>& rows,
 }
 
 /// Whether to search now; notes the search, or its pause.
-bool Pollux::may_find_more(const std::vector<JobId>& rows,
-                           const SearchProblem& problem,
-                           bool learned) {
-  const Digest digest = digest_of(rows, problem);
-  if (learned || pace_.moved || digest != pace_.problem) {
-    pace_ = {.problem = digest};
+bool Pollux::may_find_more(Digest problem, bool always) {
+  if (always || pace_.learned || pace_.moved || problem != pace_.problem) {
+    pace_ = {.problem = problem, .left = -1};
     return true;
   }
+  if (pace_.left != 0) return true;
   if (++pace_.passed < pace_.pause) return false;
   pace_.pause = std::min(2 * pace_.pause, kPauseMax);
   pace_.passed = 0;
+  pace_.left = -1;
   return true;
+}
+
+/// Whether this cycle asks what the last one asked, and a search is not due yet.
+bool Pollux::is_quiet(const ClusterView& view) const {
+  return settled_ && !changed_ && view.capacity().version() == capacity_version_ &&
+         !pace_.learned && !pace_.moved && pace_.left == 0 && pace_.passed + 1 < pace_.pause;
 }
 
 // --- the plan ---
@@ -279,43 +248,71 @@ void Pollux::add_packed(const SearchProblem& problem, std::vector<AllocationMatr
   }
 }
 
-/// Grants what the search found where it differs from what is. What CPU or memory do not allow on
-/// a node, which the search counts for each job alone, is left out.
+/// Appends what `best` has otherwise than it is.
+void Pollux::add_moves(const SearchProblem& problem,
+                       const AllocationMatrix& best,
+                       const Block& part,
+                       std::vector<Move>& moves) {
+  const std::size_t nodes = problem.nodes();
+  for (std::size_t row = 0; row < part.rows.size(); ++row) {
+    const auto from = static_cast<std::ptrdiff_t>(row * nodes);
+    const auto to = from + static_cast<std::ptrdiff_t>(nodes);
+    if (std::equal(best.begin() + from, best.begin() + to, problem.current.begin() + from))
+      continue;
+    Move& move = moves.emplace_back(Move{part.rows[row], {}});
+    for (std::size_t column = 0; column < nodes; ++column)
+      if (const std::int32_t replicas = best[row * nodes + column]; replicas > 0)
+        move.nodes.push_back({NodeId{part.nodes[column]}, replicas});
+  }
+}
+
+/// Takes what the job holds, also where nodes take nothing new; false, and nothing changed, where a
+/// job of a fixed size has taken a part of it.
+bool Pollux::keep(const JobView& job) {
+  const std::size_t mark = trial_.mark();
+  for (const NodeCount& at : job.nodes) {
+    NodeFree free = trial_.index().at(at.node);
+    free.usable = true;
+    if (replicas_that_fit(free, job.row.demand) < at.replicas) {
+      trial_.undo(mark);
+      return false;
+    }
+    trial_.take(at.node, job.row.demand, at.replicas);
+  }
+  return true;
+}
+
+/// Grants what the search found. What CPU or memory do not allow on a node, which the search counts
+/// for each job alone, is left out; so is what jobs of a fixed size have taken in a block that was
+/// not searched.
 void Pollux::propose(const ClusterView& view,
                      const std::vector<JobId>& rows,
-                     const SearchProblem& problem,
-                     const AllocationMatrix& best,
+                     std::vector<Move> moves,
                      Plan& plan) {
-  const std::size_t nodes = problem.nodes();
-  const auto stays = [&](std::size_t row) {
-    const auto from = static_cast<std::ptrdiff_t>(row * nodes);
-    return std::equal(best.begin() + from,
-                      best.begin() + from + static_cast<std::ptrdiff_t>(nodes),
-                      problem.current.begin() + from);
-  };
+  std::vector<bool> stays(rows.size(), true);
+  for (const Move& move : moves) stays[move.row] = false;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (!stays(row)) continue;
-    for (const NodeCount& node : view.job(rows[row]).nodes)
-      trial_.take(node.node, view.row(rows[row]).demand, node.replicas);
+    if (!stays[row]) continue;
+    const JobView job = view.job(rows[row]);
+    if (!keep(job)) moves.push_back({row, {job.nodes.begin(), job.nodes.end()}});
   }
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (stays(row)) continue;
-    const JobRow& job = view.row(rows[row]);
+  std::sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.row < b.row; });
+  for (const Move& move : moves) {
+    const JobRow& job = view.row(rows[move.row]);
     std::vector<NodeCount> chosen;
     std::int32_t replicas = 0;
-    for (std::size_t n = 0; n < nodes; ++n) {
-      const NodeId node{static_cast<std::uint32_t>(n)};
-      const std::int32_t fits = std::min<std::int32_t>(
-          best[row * nodes + n], replicas_that_fit(trial_.index().at(node), job.demand));
+    for (const NodeCount& at : move.nodes) {
+      const std::int32_t fits =
+          std::min(at.replicas, replicas_that_fit(trial_.index().at(at.node), job.demand));
       if (fits <= 0) continue;
-      chosen.push_back({node, fits});
+      chosen.push_back({at.node, fits});
       replicas += fits;
     }
     if (replicas >= job.min_replicas && replicas > 0) {
       for (const NodeCount& node : chosen) trial_.take(node.node, job.demand, node.replicas);
-      grant_on(rows[row], replicas, chosen, plan);
+      grant_on(job.id, replicas, chosen, plan);
     } else if (job.holds) {
-      plan.preempt(rows[row]);
+      plan.preempt(job.id);
     }
   }
 }
@@ -339,24 +336,31 @@ SearchProblem on_first_nodes(SearchProblem problem, std::int32_t nodes) {
   return problem;
 }
 
+ClusterShare share_of(const SearchProblem& problem) {
+  return {.devices = problem.devices_in_all(),
+          .nodes = static_cast<std::int64_t>(problem.nodes()),
+          .jobs = static_cast<std::int64_t>(problem.rows.size())};
+}
+
 }  // namespace
 
 SearchResult Pollux::search_within(const std::vector<JobId>& rows,
                                    const SearchProblem& whole,
                                    std::int32_t nodes,
+                                   const SearchOptions& options,
                                    SearchProblem& problem) {
   problem = on_first_nodes(whole, nodes);
-  ModelSpeedups speedups(models_, rows, problem);
+  ModelSpeedups speedups(models_, rows, problem, share_of(problem));
   std::vector<AllocationMatrix> starts = remembered(rows, problem.nodes());
   add_packed(problem, starts);
-  return search_allocations(problem, speedups, parameters_.search, starts, random_);
+  return search_allocations(problem, speedups, options, starts, random_);
 }
 
 /// The sum of speedups against one device each, over the devices of the problem.
 double Pollux::utility_of(const std::vector<JobId>& rows,
                           const SearchProblem& problem,
                           const AllocationMatrix& state) {
-  ModelSpeedups speedups(models_, rows, problem);
+  ModelSpeedups speedups(models_, rows, problem, share_of(problem));
   double sum = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     ReplicaSpread spread{0, 0};
@@ -373,7 +377,9 @@ double Pollux::utility_of(const std::vector<JobId>& rows,
 }
 
 /// Sets how many nodes are used from now on.
-void Pollux::choose_nodes(const std::vector<JobId>& rows, const SearchProblem& whole) {
+void Pollux::choose_nodes(const std::vector<JobId>& rows,
+                          const SearchProblem& whole,
+                          const SearchOptions& options) {
   const std::int32_t all = usable_nodes(whole);
   if (!autoscaler_.is_on(all)) {
     nodes_used_ = 0;
@@ -383,10 +389,12 @@ void Pollux::choose_nodes(const std::vector<JobId>& rows, const SearchProblem& w
   const double utility = utility_of(rows, on_first_nodes(whole, used), whole.current);
   nodes_used_ = autoscaler_.next(utility, used, all, [&](std::int32_t nodes) {
     SearchProblem problem;
-    const SearchResult found = search_within(rows, whole, nodes, problem);
+    const SearchResult found = search_within(rows, whole, nodes, options, problem);
     return utility_of(rows, problem, found.best);
   });
 }
+
+// --- the search ---
 
 void Pollux::start_alone(const ClusterView& view, const PolluxJobs::Gangs& gangs, Plan& plan) {
   std::vector<JobId> victims = rows_in_order(view);
@@ -394,36 +402,169 @@ void Pollux::start_alone(const ClusterView& view, const PolluxJobs::Gangs& gangs
   PolluxJobs::start_alone(view, gangs, victims, trial_, plan);
 }
 
+std::vector<Pollux::Move> Pollux::search_whole(const ClusterView& view,
+                                               const Rows& rows,
+                                               const SearchOptions& options) {
+  Block all{.rows = std::vector<std::uint32_t>(rows.jobs.size()),
+            .nodes = std::vector<std::uint32_t>(rows.devices.size()),
+            .devices = rows.devices};
+  std::iota(all.rows.begin(), all.rows.end(), 0u);
+  std::iota(all.nodes.begin(), all.nodes.end(), 0u);
+  const SearchProblem whole = problem_for(view, rows, all);
+  choose_nodes(rows.jobs, whole, options);
+  const std::int32_t nodes = nodes_used_ > 0 ? nodes_used_ : usable_nodes(whole);
+  SearchProblem problem;
+  SearchResult found = search_within(rows.jobs, whole, nodes, options, problem);
+  front_rows_ = rows.jobs;
+  front_nodes_ = problem.nodes();
+  front_ = std::move(found.front);
+  pace_.left = 0;
+  std::vector<Move> moves;
+  add_moves(problem, found.best, all, moves);
+  return moves;
+}
+
+/// Jobs that a search may give more, or fewer nodes: first those of whose devices a job of a fixed
+/// size has taken some, then those that may grow; each from the one after the last that had its
+/// turn.
+std::vector<std::uint32_t> Pollux::seeds_in_turn(const Rows& rows,
+                                                 const std::vector<BlockRow>& parts) const {
+  std::vector<std::int32_t> left = rows.devices;
+  for (const BlockRow& part : parts)
+    for (const NodeCount& at : part.nodes) left[at.node.index()] -= at.replicas * part.devices_each;
+  enum class Need { Room, Growth, FewerNodes };
+  using Seed = std::tuple<Need, bool, JobId, std::uint32_t>;
+  std::vector<Seed> seeds;
+  for (std::uint32_t row = 0; row < parts.size(); ++row) {
+    const BlockRow& part = parts[row];
+    if (part.replicas == 0) continue;
+    const bool is_robbed = std::ranges::any_of(
+        part.nodes, [&](const NodeCount& at) { return left[at.node.index()] < 0; });
+    const bool may_grow = part.replicas < part.replicas_max;
+    if (!is_robbed && !may_grow && part.nodes.size() == 1) continue;
+    const Need need = is_robbed ? Need::Room : may_grow ? Need::Growth : Need::FewerNodes;
+    const JobId job = rows.jobs[row];
+    seeds.emplace_back(need, !turn_.is_none() && job <= turn_, job, row);
+  }
+  std::sort(seeds.begin(), seeds.end());
+  std::vector<std::uint32_t> in_turn;
+  for (const Seed& seed : seeds) in_turn.push_back(std::get<std::uint32_t>(seed));
+  return in_turn;
+}
+
+std::vector<Pollux::Move> Pollux::search_blocks(const ClusterView& view,
+                                                const Rows& rows,
+                                                std::int32_t nodes,
+                                                const SearchOptions& options) {
+  front_.clear();
+  std::vector<BlockRow> parts;
+  for (std::size_t row = 0; row < rows.jobs.size(); ++row) {
+    const JobView job = view.job(rows.jobs[row]);
+    const SearchRow& limits = rows.limits[row];
+    parts.push_back({.replicas_min = limits.replicas_min,
+                     .replicas_max = limits.replicas_max,
+                     .devices_each = limits.devices_each,
+                     .replicas = job.row.holds ? job.row.replicas : 0,
+                     .nodes = job.nodes});
+  }
+  const std::vector<std::uint32_t> seeds = seeds_in_turn(rows, parts);
+  if (pace_.left < 0)
+    pace_.left = std::max<std::int64_t>(1, static_cast<std::int64_t>(seeds.size()));
+  BlockMaker blocks(parts,
+                    rows.devices,
+                    seeds,
+                    {.nodes = nodes, .whole_jobs = options.avoid_interference},
+                    random_);
+  const ClusterShare share{
+      .devices = rows.devices_in_all,
+      .nodes = std::count_if(
+          rows.devices.begin(), rows.devices.end(), [](std::int32_t d) { return d > 0; }),
+      .jobs = static_cast<std::int64_t>(rows.jobs.size())};
+  std::vector<Move> moves;
+  std::int64_t cells = 0;
+  std::optional<Block> block;
+  while ((options.budget == 0 || cells < options.budget) && (block = blocks.next())) {
+    const SearchProblem problem = problem_for(view, rows, *block);
+    if (problem.devices_in_all() == 0) continue;
+    std::vector<JobId> jobs;
+    for (const std::uint32_t row : block->rows) jobs.push_back(rows.jobs[row]);
+    ModelSpeedups speedups(models_, jobs, problem, share);
+    std::vector<AllocationMatrix> starts;
+    add_packed(problem, starts);
+    const SearchResult found = search_allocations(problem, speedups, options, starts, random_);
+    cells += found.cells;
+    add_moves(problem, found.best, *block, moves);
+  }
+  const auto passed = static_cast<std::int64_t>(blocks.seeds_passed());
+  // Where all had their turn, another one is first next time, and finds the most that is free.
+  if (passed > 0)
+    turn_ = rows.jobs[block ? seeds[static_cast<std::size_t>(passed - 1)] : seeds.front()];
+  pace_.left =
+      block ? std::max<std::int64_t>(0, pace_.left - std::max<std::int64_t>(1, passed)) : 0;
+  return moves;
+}
+
+/// Leaves of the rows that wait few more than could start beside those that hold devices.
+void Pollux::drop_hopeless(const ClusterView& view, Rows& rows) {
+  std::int64_t may_start = rows.devices_in_all + kWaitingMore;
+  for (const JobId id : rows.jobs) may_start -= view.row(id).holds ? 1 : 0;
+  std::size_t kept = 0;
+  for (std::size_t row = 0; row < rows.jobs.size(); ++row) {
+    if (!view.row(rows.jobs[row]).holds && --may_start < 0) continue;
+    rows.jobs[kept] = rows.jobs[row];
+    rows.limits[kept++] = rows.limits[row];
+  }
+  rows.jobs.resize(kept);
+  rows.limits.resize(kept);
+}
+
 /// Shares out what the trial has free.
-void Pollux::search(const ClusterView& view, bool learned, Plan& plan) {
-  const std::vector<JobId> rows = rows_in_order(view);
-  if (rows.empty()) return;
-  const SearchProblem whole = problem_for(view, rows);
-  if (whole.devices_in_all() == 0) {
+void Pollux::search(const ClusterView& view, Plan& plan) {
+  Rows rows = rows_of(view);
+  if (rows.jobs.empty()) return;
+  if (rows.devices_in_all == 0) {
     // The gangs take all: what runs gives way.
-    for (const JobId id : rows)
+    for (const JobId id : rows.jobs)
       if (view.row(id).holds) plan.preempt(id);
     return;
   }
-  const std::int32_t all = usable_nodes(whole);
+  const auto usable = static_cast<std::int32_t>(
+      std::count_if(rows.devices.begin(), rows.devices.end(), [](auto d) { return d > 0; }));
   // Samples of the utility are taken each cycle.
-  if (!may_find_more(rows, whole, learned || autoscaler_.is_on(all))) return;
-  choose_nodes(rows, whole);
-  SearchProblem problem;
-  SearchResult found = search_within(rows, whole, nodes_used_ > 0 ? nodes_used_ : all, problem);
-  front_rows_ = rows;
-  front_nodes_ = problem.nodes();
-  front_ = std::move(found.front);
-  pace_.moved = found.best != problem.current;
-  propose(view, rows, problem, found.best, plan);
+  const bool autoscales = autoscaler_.is_on(usable);
+  const bool is_update = unlearned_ >= parameters_.update_after && !autoscales;
+  settled_ = !autoscales && plan.empty();
+  if (!may_find_more(digest_of(view, rows), autoscales)) return;
+  if (is_update) pace_.pause = std::max(pace_.pause, kUpdatePause);
+  SearchOptions options = parameters_.search;
+  if (is_update) {
+    options.population = std::min(options.population, parameters_.update_population);
+    options.patience = std::min(options.patience, parameters_.update_patience);
+    drop_hopeless(view, rows);
+  }
+  const std::int32_t nodes = parameters_.block_nodes;
+  std::vector<Move> moves = nodes > 0 && usable > nodes && !autoscales
+                                ? search_blocks(view, rows, nodes, options)
+                                : search_whole(view, rows, options);
+  pace_.moved = !moves.empty();
+  propose(view, rows.jobs, std::move(moves), plan);
 }
 
 Plan Pollux::optimize(const ClusterView& view) {
-  jobs_.absorb(view);
+  absorb(view);
   const std::int64_t cycle = view.now().ns / parameters_.period.ns;
   if (cycle == cycle_) return {};
   cycle_ = cycle;
-  const bool learned = learn(view);
+  const bool learned = models_.learn(view, jobs_.sized());
+  pace_.learned |= learned;
+  unlearned_ = learned ? 0 : unlearned_ + 1;
+  if (is_quiet(view)) {
+    ++pace_.passed;
+    return {};
+  }
+  settled_ = false;
+  changed_ = false;
+  capacity_version_ = view.capacity().version();
   Plan plan;
   const PolluxJobs::Gangs gangs = jobs_.gangs_to_start(view, trial_);
   if (gangs.starting.empty() && jobs_.sized().empty()) return plan;
@@ -436,38 +577,16 @@ Plan Pollux::optimize(const ClusterView& view) {
     return plan;
   }
   jobs_.start(view, gangs, trial_, plan);
-  search(view, learned, plan);
+  search(view, plan);
   return plan;
 }
 
 // --- state ---
 
-void Pollux::save_models(ByteWriter& out) const {
-  out.varint(models_.size());
-  for (const auto& [job, model] : models_) {
-    out.u32(job.value);
-    out.varint(static_cast<std::uint64_t>(model.replicas_most));
-    out.varint(model.profile.observations().size());
-    for (const ThroughputObservation& each : model.profile.observations()) {
-      for (const int whole : {each.spread.nodes, each.spread.replicas, each.atomic_batch})
-        out.varint(static_cast<std::uint64_t>(whole));
-      out.f64(each.compute_s);
-      out.f64(each.step_s);
-    }
-    out.f64(model.stats.sqr);
-    out.f64(model.stats.var);
-    for (const int limit : {model.limits.initial_total,
-                            model.limits.total_max,
-                            model.limits.atomic_min,
-                            model.limits.atomic_max})
-      out.varint(static_cast<std::uint64_t>(limit));
-  }
-}
-
 void Pollux::save(ByteWriter& out) const {
   for (const std::uint64_t word : random_.state()) out.u64(word);
   out.i64(cycle_);
-  save_models(out);
+  models_.save(out);
   out.varint(front_rows_.size());
   for (const JobId job : front_rows_) out.u32(job.value);
   out.varint(front_nodes_);
@@ -478,29 +597,12 @@ void Pollux::save(ByteWriter& out) const {
   out.u64(pace_.problem.high);
   out.u64(pace_.problem.low);
   out.boolean(pace_.moved);
+  out.boolean(pace_.learned);
   out.i64(pace_.pause);
   out.i64(pace_.passed);
-}
-
-void Pollux::load_model(ByteReader& in) {
-  const auto whole = [&] { return static_cast<int>(in.varint()); };
-  Model& model = models_[JobId{in.u32()}];
-  model.replicas_most = whole();
-  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
-    ThroughputObservation each;
-    each.spread.nodes = whole();
-    each.spread.replicas = whole();
-    each.atomic_batch = whole();
-    each.compute_s = in.f64();
-    each.step_s = in.f64();
-    if (in.ok()) model.profile.add(each);
-  }
-  model.stats.sqr = in.f64();
-  model.stats.var = in.f64();
-  model.limits.initial_total = whole();
-  model.limits.total_max = whole();
-  model.limits.atomic_min = whole();
-  model.limits.atomic_max = whole();
+  out.i64(pace_.left);
+  out.i64(unlearned_);
+  out.u32(turn_.value);
 }
 
 void Pollux::load(ByteReader& in) {
@@ -508,8 +610,7 @@ void Pollux::load(ByteReader& in) {
   for (std::uint64_t& word : words) word = in.u64();
   if (in.ok()) random_ = Random::from_state(words);
   cycle_ = in.i64();
-  models_.clear();
-  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) load_model(in);
+  models_.load(in);
   front_rows_.clear();
   front_.clear();
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left)
@@ -525,8 +626,12 @@ void Pollux::load(ByteReader& in) {
   pace_.problem.high = in.u64();
   pace_.problem.low = in.u64();
   pace_.moved = in.boolean();
+  pace_.learned = in.boolean();
   pace_.pause = in.i64();
   pace_.passed = in.i64();
+  pace_.left = in.i64();
+  unlearned_ = in.i64();
+  turn_ = JobId{in.u32()};
   if (!in.ok()) front_.clear();
 }
 

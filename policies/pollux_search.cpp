@@ -410,8 +410,11 @@ void Search::breed() {
   second.rows.resize(rows_);
   for (std::int32_t bred = 0; bred < kBreedingMax * options_.population && members_.size() < wanted;
        bred += 2) {
-    Member* const first = &fresh();
-    cross(tournament(), tournament(), *first, second);
+    Member& first = fresh();
+    // The second parent is drawn first: decisions of recorded runs depend on it.
+    const Member& b = tournament();
+    const Member& a = tournament();
+    cross(a, b, first, second);
     for (int each = 0; each < 2 && members_.size() < wanted; ++each) {
       Member& child = fresh();
       if (each == 1) child.cells = second.cells;
@@ -520,7 +523,12 @@ SearchResult Search::run(const std::vector<AllocationMatrix>& starts) {
     return pool_[*best].fitness;
   };
   double best = fittest();
-  for (std::int32_t idle = 0; result.generations < options_.generations && idle < options_.patience;
+  const auto generation_cells =
+      static_cast<std::int64_t>(rows_ * nodes_) * std::int64_t{options_.population};
+  std::int64_t generations = options_.generations;
+  if (options_.budget > 0)
+    generations = std::clamp<std::int64_t>(options_.budget / generation_cells, 1, generations);
+  for (std::int32_t idle = 0; result.generations < generations && idle < options_.patience;
        ++result.generations) {
     breed();
     survive();
@@ -528,6 +536,7 @@ SearchResult Search::run(const std::vector<AllocationMatrix>& starts) {
     idle = reached > best ? 0 : idle + 1;
     best = reached;
   }
+  result.cells = result.generations * generation_cells;
   rank();
   result.best = unpadded(pool_[members_.front()].cells);
   result.fitness = pool_[members_.front()].fitness;

@@ -47,6 +47,8 @@ struct SearchOptions {
   std::int32_t patience = 20;      ///< Ends after so many without a better best.
   double fairness = -1;            ///< p of the generalised mean.
   bool avoid_interference = true;  ///< Jobs on several nodes share none of them.
+  /// Population x generations x rows x nodes at most; one generation is bred at the least. 0: any.
+  std::int64_t budget = 0;
 };
 
 /// What the search found.
@@ -56,6 +58,7 @@ struct SearchResult {
   double fitness = 0;                   ///< Of the best.
   double speedups = 0;                  ///< Sum over its rows.
   std::int32_t generations = 0;         ///< That were bred.
+  std::int64_t cells = 0;               ///< Population x generations x rows x nodes.
 };
 
 /// Seeks the allocation with the greatest generalised mean of speedups by a multi-objective genetic

@@ -143,6 +143,35 @@ constexpr ParameterRow kPolluxParameters[] = {
      "1",
      "10000",
      "without a better allocation end the search"},
+    {"update_after",
+     ParameterType::Integer,
+     "cycles",
+     "16",
+     "1",
+     "",
+     "without a new report of any job, after which a search is an update"},
+    {"update_population", ParameterType::Integer, "", "16", "2", "1000", "of an update, at most"},
+    {"update_patience",
+     ParameterType::Integer,
+     "generations",
+     "4",
+     "1",
+     "10000",
+     "of an update, at most"},
+    {"block_nodes",
+     ParameterType::Integer,
+     "nodes",
+     "16",
+     "0",
+     "1000000",
+     "a larger cluster is searched in blocks of so many; 0: none is"},
+    {"budget",
+     ParameterType::Integer,
+     "cells",
+     "10000000",
+     "0",
+     "",
+     "population x generations x jobs x nodes of one cycle, at most; 0: any"},
     {"nodes_min",
      ParameterType::Integer,
      "nodes",
@@ -169,6 +198,11 @@ PolluxParameters pollux_parameters(const ParameterValues& values) {
   out.search.population = static_cast<std::int32_t>(values.integer("population"));
   out.search.generations = static_cast<std::int32_t>(values.integer("generations"));
   out.search.patience = static_cast<std::int32_t>(values.integer("patience"));
+  out.update_after = values.integer("update_after");
+  out.update_population = static_cast<std::int32_t>(values.integer("update_population"));
+  out.update_patience = static_cast<std::int32_t>(values.integer("update_patience"));
+  out.block_nodes = static_cast<std::int32_t>(values.integer("block_nodes"));
+  out.search.budget = values.integer("budget");
   out.autoscale.nodes_min =
       static_cast<std::int32_t>(std::min<std::int64_t>(values.integer("nodes_min"), 1'000'000'000));
   out.autoscale.utility_low = values.number("utility_low");
@@ -266,6 +300,13 @@ constexpr ParameterRow kSiaParameters[] = {
      "0",
      "100000",
      "nodes of branch and bound in one program"},
+    {"tune_batch",
+     ParameterType::Flag,
+     "",
+     "false",
+     "",
+     "",
+     "goodputs are those of the best batch, by a model fitted to reports; jobs choose theirs"},
 };
 
 std::unique_ptr<GoodputEstimates> goodput_from(const PolicyArguments& arguments) {
@@ -293,6 +334,7 @@ Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
   parameters.period = values.duration("period");
   parameters.restart_delay = values.duration("restart_delay");
   parameters.devices_most = static_cast<std::int32_t>(values.integer("devices_most"));
+  parameters.tune_batch = values.flag("tune_batch");
   parameters.program.power = values.number("power");
   parameters.program.unallocated = values.number("unallocated");
   parameters.program.limits.nodes = static_cast<std::int32_t>(values.integer("nodes_most"));

@@ -1,12 +1,14 @@
 #include "policies/sia.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/base/invariant.hpp"
 #include "policies/changes.hpp"
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
+#include "policies/pollux_reports.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -51,12 +53,22 @@ void Sia::learn(const ClusterView& view) {
     const JobView job = view.job(id);
     Remembered& remembered = jobs_[id];
     remembered.replicas_most = std::max(remembered.replicas_most, job.row.replicas);
+    if (parameters_.tune_batch) learn_batches(view, job, remembered);
     const ProgressView& progress = job.row.progress;
     // A report from before the present allocation speaks of another one.
     if (progress.rate <= 0 || progress.as_of < job.row.allocated_at || job.row.replicas == 0)
       continue;
     remembered.by_kind[kind_of(view, job)][job.row.replicas] = progress.rate;
   }
+}
+
+void Sia::learn_batches(const ClusterView& view, const JobView& job, Remembered& remembered) const {
+  const std::span<const ProfilingSeries> profilings = view.profilings(job.row.id);
+  if (job.row.phase != JobPhase::Running || profilings.empty()) return;
+  const GoodputReport report = read_report(profilings, job.row, static_cast<int>(job.nodes.size()));
+  remembered.stats = report.stats;
+  remembered.limits = report.limits;
+  if (report.observed) remembered.fitted[kind_of(view, job)].add(*report.observed);
 }
 
 /// The kinds by id, with what is free of them or held by jobs that may be changed.
@@ -99,8 +111,13 @@ std::int32_t Sia::replicas_limit(const JobView& job) const {
   const auto remembered = jobs_.find(row.id);
   const std::int32_t had = remembered == jobs_.end() ? 0 : remembered->second.replicas_most;
   const std::int32_t each = std::max(row.demand.devices, 1);
+  std::int32_t shared_out = row.max_replicas;
+  // More replicas than that would have less than the smallest batch each.
+  if (remembered != jobs_.end() && !remembered->second.fitted.empty())
+    shared_out = remembered->second.limits.total_max / remembered->second.limits.atomic_min;
   const std::int32_t most = std::min({2 * std::max(had, row.min_replicas),
                                       row.max_replicas,
+                                      shared_out,
                                       std::max(parameters_.devices_most / each, 1)});
   return std::max(most, row.min_replicas);
 }
@@ -156,9 +173,24 @@ double Sia::speed_ratio(const ClusterView& view,
   return here && there && *there > 0 ? *here / *there : 1;
 }
 
+/// Of the best batch; nothing where no model was fitted.
+std::optional<double> Sia::tuned(const ClusterView& view,
+                                 const JobView& job,
+                                 const KindAndSize& where) {
+  const auto known = jobs_.find(job.row.id);
+  if (known == jobs_.end() || known->second.fitted.empty()) return std::nullopt;
+  Remembered& remembered = known->second;
+  const auto own = remembered.fitted.find(where.kind);
+  const auto of = own == remembered.fitted.end() ? remembered.fitted.begin() : own;
+  GoodputTable& goodputs = of->second.goodputs(remembered.limits, remembered.stats);
+  const double goodput = goodputs.at({where.nodes, where.replicas});
+  return of == own ? goodput : goodput * speed_ratio(view, job, where.kind, of->first);
+}
+
 std::optional<double> Sia::goodput(const ClusterView& view,
                                    const JobView& job,
                                    const KindAndSize& where) {
+  if (const auto best = tuned(view, job, where)) return best;
   if (const auto known = estimates_->goodput(view, job, where)) return known;
   const JobId id = job.row.id;
   if (const auto own = measured(id, where.kind, where.replicas)) return own;
@@ -271,6 +303,18 @@ void Sia::save(ByteWriter& out) const {
         out.f64(rate);
       }
     }
+    out.varint(remembered.fitted.size());
+    for (const auto& [kind, speed] : remembered.fitted) {
+      out.u32(kind.value);
+      speed.save(out);
+    }
+    out.f64(remembered.stats.sqr);
+    out.f64(remembered.stats.var);
+    for (const int limit : {remembered.limits.initial_total,
+                            remembered.limits.total_max,
+                            remembered.limits.atomic_min,
+                            remembered.limits.atomic_max})
+      out.signed_varint(limit);
   }
 }
 
@@ -288,6 +332,17 @@ void Sia::load(ByteReader& in) {
         speeds[replicas] = in.f64();
       }
     }
+    for (std::uint64_t kinds = in.varint(); kinds > 0 && in.ok(); --kinds) {
+      const DeviceModelId kind{static_cast<decltype(DeviceModelId::value)>(in.u32())};
+      remembered.fitted[kind].load(in);
+    }
+    remembered.stats.sqr = in.f64();
+    remembered.stats.var = in.f64();
+    for (int* limit : {&remembered.limits.initial_total,
+                       &remembered.limits.total_max,
+                       &remembered.limits.atomic_min,
+                       &remembered.limits.atomic_max})
+      *limit = static_cast<int>(in.signed_varint());
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/plan/policy.hpp"
 #include "policies/empty_kinds.hpp"
+#include "policies/fitted_speed.hpp"
 #include "policies/goodput_estimates.hpp"
 #include "policies/measured_speeds.hpp"
 #include "policies/round_placement.hpp"
@@ -21,6 +22,7 @@ struct SiaParameters {
   Duration restart_delay = Duration::seconds(30);  ///< What a change of a job costs it, 0 or more.
   SiaSettings program;
   std::int32_t devices_most = 64;  ///< Most devices of an elastic job beyond its minimum.
+  bool tune_batch = false;         ///< Goodputs are those of the best batch, by a fitted model.
 };
 
 /// Each cycle gives every job one configuration (a kind of device, a number of nodes, a number of
@@ -32,10 +34,15 @@ struct SiaParameters {
 /// else what they measured on the first other kind, times the ratio of the speeds of one replica
 /// where both are known. A job of which nothing is known may have its minimum, on any kind.
 ///
+/// With `tune_batch` the goodput of a job whose workers report steps and gradients is that of the
+/// best batch at each configuration, by a model fitted to what they reported on this kind, as
+/// Pollux has it; else by that of the first other kind, times the same ratio. The job is taken to
+/// choose its batch by the same model.
+///
 /// (Jayaram Subramanya et al., SOSP 2023.) Beside it: a higher priority chooses first; a job that
 /// keeps kind and size keeps its nodes; one whose membership is changing keeps all it has, and so
 /// do fixed jobs. A job that no kind holds by itself gets its minimum of whatever is left, and
-/// keeps it. The batch is the job's own affair.
+/// keeps it.
 class Sia : public Policy {
  public:
   Sia(const SiaParameters& parameters, std::unique_ptr<GoodputEstimates> estimates);
@@ -45,6 +52,8 @@ class Sia : public Policy {
   Triggers triggers() const override;
 
   bool sizes_jobs() const override { return true; }
+
+  bool tunes_batches() const override { return parameters_.tune_batch; }
 
   /// Nothing: a job starts at a cycle.
   Plan allocate(const JobView& job, const ClusterView& view) override;
@@ -67,6 +76,9 @@ class Sia : public Policy {
   struct Remembered {
     std::int32_t replicas_most = 0;                   ///< That it ever had.
     std::map<DeviceModelId, MeasuredSpeeds> by_kind;  ///< From reports.
+    std::map<DeviceModelId, FittedSpeed> fitted;      ///< The same; empty without `tune_batch`.
+    GradientStats stats;
+    BatchLimits limits;
   };
 
   using Options = std::vector<KindAndSize>;
@@ -77,6 +89,10 @@ class Sia : public Policy {
   std::optional<double> goodput(const ClusterView& view,
                                 const JobView& job,
                                 const KindAndSize& where);
+  void learn_batches(const ClusterView& view, const JobView& job, Remembered& remembered) const;
+  std::optional<double> tuned(const ClusterView& view,
+                              const JobView& job,
+                              const KindAndSize& where);
   std::optional<double> measured(JobId job, DeviceModelId kind, std::int32_t replicas) const;
   double speed_ratio(const ClusterView& view,
                      const JobView& job,

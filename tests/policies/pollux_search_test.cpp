@@ -102,6 +102,18 @@ TEST(PolluxSearch, EqualSeedsFindTheSame) {
   EXPECT_EQ(a.front, b.front);
 }
 
+TEST(PolluxSearch, BreedsNoMoreThanItsBudget) {
+  const SearchProblem of = problem(6, 4, 4);
+  constexpr std::int64_t generation = 100 * 6 * 4;
+  const SearchResult free = search(of, {.patience = 100}, 3);
+  EXPECT_EQ(free.generations, 100);
+  EXPECT_EQ(free.cells, 100 * generation);
+  const SearchResult bound = search(of, {.patience = 100, .budget = 7 * generation + 1}, 3);
+  EXPECT_EQ(bound.generations, 7);
+  EXPECT_EQ(bound.cells, 7 * generation);
+  EXPECT_EQ(search(of, {.budget = 1}, 3).generations, 1) << "less would be no search";
+}
+
 // policies_in_detail.md, section 7: samples of .3 with low .35 act on the 16th, not the 15th.
 TEST(PolluxAutoscaling, ActsOnTheSixteenthSample) {
   policies::UtilityAutoscaler autoscaler(

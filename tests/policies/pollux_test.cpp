@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/policies/ask.hpp"
+#include "tests/policies/contract.hpp"
 
 namespace orrery::testing {
 namespace {
@@ -118,6 +119,102 @@ TEST(Pollux, WithoutElasticJobsNothingIsSearched) {
     EXPECT_FALSE(searches(cluster, *pollux));
   }
 }
+
+/// Cycles until this many run at this size each; `most` where they do not.
+int cycles_until(FakeCluster& cluster,
+                 Policy& pollux,
+                 const std::vector<JobId>& jobs,
+                 std::int32_t replicas,
+                 int most) {
+  for (int cycle = 0; cycle < most; ++cycle) {
+    if (std::ranges::all_of(jobs, [&](JobId j) { return cluster.replicas(j) == replicas; }))
+      return cycle;
+    next_cycle(cluster, pollux);
+  }
+  return most;
+}
+
+TEST(Pollux, InBlocksJobsStartAndGrowAsFarAsTheyMay) {
+  FakeCluster cluster;
+  cluster.add_nodes(64, 4);
+  const auto pollux = policy("pollux", {{"block_nodes", "4"}});
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 24; ++i)
+    jobs.push_back(
+        submit_and_ask(cluster, *pollux, job().replicas(1, 8).preemptible(), 100 * kLong));
+  // Moves cost young jobs much, and searches that find nothing pause for up to 64 cycles.
+  EXPECT_LT(cycles_until(cluster, *pollux, jobs, 8, 400), 400) << "192 of 256 devices";
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+TEST(Pollux, InBlocksAJobWiderThanABlockStarts) {
+  FakeCluster cluster;
+  cluster.add_nodes(64, 4);
+  const auto pollux = policy("pollux", {{"block_nodes", "4"}});
+  const JobId wide =
+      submit_and_ask(cluster, *pollux, job().replicas(150, 160).preemptible(), 100 * kLong);
+  EXPECT_THAT(next_cycle(cluster, *pollux), ElementsAre(wide));
+}
+
+// Gangs take what elastic jobs hold; in blocks that the budget did not reach these must give way.
+TEST(Pollux, InBlocksElasticJobsGiveWayToJobsOfAFixedSize) {
+  FakeCluster cluster;
+  cluster.add_nodes(32, 4);
+  const auto pollux = policy("pollux", {{"block_nodes", "2"}, {"budget", "1"}});
+  for (int i = 0; i < 32; ++i)
+    submit_and_ask(cluster, *pollux, job().replicas(1, 4).preemptible(), 100 * kLong);
+  for (int cycle = 0; cycle < 300; ++cycle) next_cycle(cluster, *pollux);
+  std::vector<JobId> fixed;
+  for (int i = 0; i < 20; ++i)
+    fixed.push_back(submit_and_ask(cluster, *pollux, job().devices(4), 100 * kLong));
+  next_cycle(cluster, *pollux);
+  int running = 0;
+  for (const JobId id : fixed) running += runs(cluster, id);
+  EXPECT_GE(running, 12) << "twelve nodes hold 32 jobs with room to spare";
+  EXPECT_THAT(cluster.violations(), IsEmpty());
+}
+
+// A cycle without a report counts towards `update_after`; an update draws less often.
+TEST(Pollux, WhereNothingIsReportedSearchesBecomeUpdates) {
+  const auto stream_after = [](const std::map<std::string, std::string>& parameters, int cycles) {
+    FakeCluster cluster;
+    cluster.add_nodes(4, 4);
+    const auto pollux = policy("pollux", parameters);
+    for (int cycle = 0; cycle < cycles; ++cycle) {
+      submit_and_ask(cluster, *pollux, job().replicas(1, 2).preemptible(), kLong);
+      next_cycle(cluster, *pollux);
+    }
+    ByteWriter out;
+    pollux->save(out);
+    const auto words = std::span(out.bytes()).first(sizeof(Random::State));
+    return std::vector<std::byte>(words.begin(), words.end());
+  };
+  const std::map<std::string, std::string> late{{"update_after", "3"}};
+  const std::map<std::string, std::string> never{{"update_after", "1000"}};
+  EXPECT_EQ(stream_after(late, 2), stream_after(never, 2));
+  EXPECT_NE(stream_after(late, 3), stream_after(never, 3));
+  const std::map<std::string, std::string> as_before{
+      {"update_after", "3"}, {"update_population", "100"}, {"update_patience", "20"}};
+  EXPECT_EQ(stream_after(as_before, 8), stream_after(never, 8));
+}
+
+class PolluxContract : public ::testing::TestWithParam<int> {};
+
+// The turn of jobs, cycles without reports and what is left of a round are saved state.
+TEST_P(PolluxContract, IsKeptWithEveryParameter) {
+  const std::map<std::string, std::string> parameters[]{
+      {{"block_nodes", "1"}, {"update_after", "3"}},
+      {{"block_nodes", "2"}, {"budget", "500"}},
+      {{"block_nodes", "2"},
+       {"budget", "1"},
+       {"avoid_interference", "false"},
+       {"update_after", "9"}}};
+  const PolicyMaker make = [&] { return policy("pollux", parameters[GetParam()]); };
+  for (std::uint64_t seed = 1; seed <= 10; ++seed)
+    EXPECT_THAT(broken_promises(make, seed, {.quotas = false}), IsEmpty()) << "seed " << seed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Parameters, PolluxContract, ::testing::Range(0, 3));
 
 }  // namespace
 }  // namespace orrery::testing

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/math.hpp"
@@ -405,6 +407,89 @@ TEST(Sia, AJobThatNoKindHoldsByItselfStartsAcrossKinds) {
     for (int i = 0; i < 12; ++i) sia_cycle(cluster, *policy);
     EXPECT_EQ(cluster.replicas(id), 4) << name;
   }
+}
+
+/// Workers that report steps of which each takes 10 ms and 1 ms an example, and synchronise in 200
+/// ms where there are several, at the smallest batch that their job may have; it may be up to
+/// `batch_max`, with at least 16 examples each.
+class ReportingCluster : public FakeCluster {
+ public:
+  ReportingCluster(double grad_var, int batch_max) : grad_var_(grad_var), batch_max_(batch_max) {}
+
+  std::span<const ProfilingSeries> profilings(JobId id) const override {
+    const JobRow& of = row(id);
+    if (of.replicas == 0) return {};
+    const int batch = std::max(64, 16 * of.replicas);
+    const double compute_s = 0.01 + 0.001 * batch / of.replicas;
+    series_.clear();
+    const auto say = [&](const char* key, double value) {
+      series_.push_back({key, {{now(), of.generation, Rank{0}, value}}});
+    };
+    say("step_time_s", of.replicas > 1 ? compute_s + 0.2 : compute_s);
+    say("compute_time_s", compute_s);
+    say("batch_size", batch);
+    say("accum_steps", 0);
+    say("grad_sqr", 1);
+    say("grad_var", grad_var_);
+    say("batch_size_initial", 64);
+    say("batch_size_max", batch_max_);
+    say("local_batch_min", 16);
+    say("local_batch_max", 512);
+    return series_;
+  }
+
+ private:
+  double grad_var_;
+  int batch_max_;
+  mutable std::vector<ProfilingSeries> series_;
+};
+
+std::unique_ptr<Policy> sia_that_tunes() {
+  policies::SiaParameters parameters;
+  parameters.tune_batch = true;
+  return std::make_unique<policies::Sia>(parameters, std::make_unique<policies::NoEstimates>());
+}
+
+/// Devices, of eight on one node, that a lone elastic job has after some cycles.
+std::int32_t devices_with(Policy& policy, double grad_var, int batch_max) {
+  ReportingCluster cluster(grad_var, batch_max);
+  cluster.add_nodes(1, 8);
+  const JobId id = cluster.submit(job().preemptible().replicas(1, 8).estimate(1'000'000), 1e6);
+  for (int i = 0; i < 30; ++i) sia_cycle(cluster, policy);
+  EXPECT_THAT(cluster.violations(), ::testing::IsEmpty());
+  return cluster.replicas(id);
+}
+
+TEST(Sia, WithTunedBatchesAJobGrowsWhereALargerBatchIsWorthIt) {
+  EXPECT_EQ(devices_with(*sia_that_tunes(), 1e6, 4096), 8) << "larger batches count in full";
+  EXPECT_EQ(devices_with(*sia_that_tunes(), 1e-6, 4096), 1)
+      << "they count for nothing, and two devices synchronise longer than they save";
+  EXPECT_EQ(devices_with(*sia_that_tunes(), 1e6, 64), 1) << "there are none";
+  policies::Sia untuned({}, std::make_unique<policies::NoEstimates>());
+  EXPECT_FALSE(untuned.tunes_batches());
+  EXPECT_TRUE(sia_that_tunes()->tunes_batches());
+  EXPECT_EQ(devices_with(untuned, 1e-6, 4096), 8) << "reports of gradients tell it nothing";
+}
+
+TEST(Sia, FittedModelsAreSavedAndLoaded) {
+  ReportingCluster cluster(1e6, 4096);
+  cluster.add_nodes(1, 8);
+  const JobId id = cluster.submit(job().preemptible().replicas(1, 8).estimate(1'000'000), 1e6);
+  const auto policy = sia_that_tunes();
+  for (int i = 0; i < 3; ++i) sia_cycle(cluster, *policy);
+  ASSERT_EQ(cluster.replicas(id), 4);
+  ByteWriter out;
+  policy->save(out);
+  const auto loaded = sia_that_tunes();
+  ByteReader in(out.bytes());
+  loaded->load(in);
+  EXPECT_TRUE(in.finished());
+  ByteWriter again;
+  loaded->save(again);
+  EXPECT_TRUE(std::ranges::equal(out.bytes(), again.bytes()));
+  cluster.everything_changed();
+  sia_cycle(cluster, *loaded);
+  EXPECT_EQ(cluster.replicas(id), 8);
 }
 
 TEST(Sia, HigherPrioritiesChooseFirst) {

@@ -6,8 +6,8 @@
 
 ORRERY is the program; policies are those of `orrery policies`. Each runs the same generated jobs
 (a quarter of them elastic, offered load 1.15) on nodes of 8 GPUs in world model. Prints Markdown:
-the median and the 99th percentile of a decision in microseconds, and both as multiples of those of
-fifo at the same size in the same call. A run longer than the limit is told as such, and larger
+the complexity of a decision, its median and 99th percentile in microseconds, and both as multiples of
+those of fifo at the same size in the same call. A run longer than the limit is told as such, and larger
 clusters are left out for that policy. --svg draws the 99th percentiles, --json keeps all figures.
 """
 
@@ -37,6 +37,32 @@ workload:
     estimate: {{lognormal: {{median: 1.5, sigma: 0.7}}}}
 timing: {{start: 10s, stop: 5s, restore: 20s}}
 """
+# Of one decision, as docs/policies.md has it: c what changed since the last one, s what it starts, g
+# groups of waiting jobs that ask for the same, J live jobs, R those that run, W those that wait, N nodes,
+# K types of device.
+COMPLEXITY = {
+    "fifo": "c + s",
+    "easy": "c + s + `backfill_depth`",
+    "srtf": "(c + s + g) log J",
+    "las": "(c + s + g) log J; once a quantum R log R",
+    "fit": "replicas x log J + W",
+    "tiresias": "c + R + g + s",
+    "optimus": "replicas x log J",
+    "pollux": "R + W + N, and a search of `budget` cells at most",
+    "shockwave": "R + W; program of `depth` jobs",
+    "sia": "N + program of J x configurations",
+    "srsf": "(c + s + g) log J",
+    "sjf": "(c + s + g) log J",
+    "elasticflow": "admitted x steps x sizes + R + W; with new jobs admitted² x sizes",
+    "gavel_fifo": "N + J K log J",
+    "gavel_las": "N + J K log J; program of J x K",
+    "gavel_packing": "N + J²; program of (J + `pairs_most`) x K",
+    "gavel_sum": "N + J K log J; program of J x K",
+    "gavel_makespan": "N + J K log J; programs of J x K",
+    "gavel_isolated": "N + J K log J",
+    "gandiva": "N + J²",
+    "themis": "N + J K log J; programs of J x K",
+}
 # Okabe and Ito: told apart by the colour-blind; with dashes for more than eight.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7f00", "#7f7f7f"]
 DASHES = ["", "7 4", "2 3"]
@@ -82,11 +108,11 @@ def cell(figures, base):
 
 
 def table(results, sizes):
-    lines = ["| policy | " + " | ".join(f"{gpus:,} GPUs" for gpus in sizes) + " |",
-             "| --- |" + " --- |" * len(sizes)]
+    lines = ["| policy | complexity | " + " | ".join(f"{gpus:,} GPUs" for gpus in sizes) + " |",
+             "| --- | --- |" + " --- |" * len(sizes)]
     for policy, by_size in results.items():
         cells = [cell(by_size.get(gpus), results.get(BASE, {}).get(gpus)) for gpus in sizes]
-        lines.append(f"| `{policy}` | " + " | ".join(cells) + " |")
+        lines.append(f"| `{policy}` | {COMPLEXITY.get(policy, 'not stated')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -275,7 +275,7 @@ NOT_HERE = {
     "ORRERY_MUTANT=1041 build-mutation/build/bin/test_control": "needs what the first makes",
     "build/bin/bench_bare_loop scenarios/scale/million_easy.yaml build/bin/orrery": "a benchmark",
     "build/bin/bench_fabric": "a benchmark",
-    "tools/bench/policies.py build/bin/orrery --jobs 4000 --limit 60 --svg "
+    "tools/bench/policies.py build/bin/orrery --jobs 4000 --limit 180 --svg "
     "docs/images/policy_decisions.svg": "measures for minutes",
     "build/bin/bench_messages": "a benchmark",
     "ORRERY_BLESS=1 ctest --preset release -R 'scenario|bad_input'": "rewrites files of the tree",

@@ -1,0 +1,30 @@
+#include "policies/fitted_speed.hpp"
+
+#include <cstdint>
+
+namespace orrery::policies {
+
+void FittedSpeed::save(ByteWriter& out) const {
+  out.varint(profile_.observations().size());
+  for (const ThroughputObservation& each : profile_.observations()) {
+    for (const int whole : {each.spread.nodes, each.spread.replicas, each.atomic_batch})
+      out.varint(static_cast<std::uint64_t>(whole));
+    out.f64(each.compute_s);
+    out.f64(each.step_s);
+  }
+}
+
+void FittedSpeed::load(ByteReader& in) {
+  const auto whole = [&] { return static_cast<int>(in.varint()); };
+  for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
+    ThroughputObservation each;
+    each.spread.nodes = whole();
+    each.spread.replicas = whole();
+    each.atomic_batch = whole();
+    each.compute_s = in.f64();
+    each.step_s = in.f64();
+    if (in.ok()) add(each);
+  }
+}
+
+}  // namespace orrery::policies
