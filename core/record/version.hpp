@@ -26,7 +26,9 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// where they were.
 /// Rules since 4: an Unknown job that loses a device recovers without what it has on silent nodes;
 /// a plan that names nodes for a job with seats does not move it; a node on
-/// which jobs stayed while a spare stood in for it becomes a spare when it is empty.
+/// which jobs stayed while a spare stood in for it becomes a spare when it is empty, and what stood
+/// in for a spare that failed in use goes on for the node whose place that one had; who starts when
+/// a sub-master is done has the time of a start.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

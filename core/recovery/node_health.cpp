@@ -93,7 +93,15 @@ void send_back(Step& step, NodeId node) {
   NodeId spare = can_stand_by(state, node) ? node : NodeId::none();
   if (spare.is_none() && waits && can_stand_by(state, stand_in)) spare = stand_in;
   if (spare.is_none() && waits) return;
-  set_stand_in(state, stand_in, NodeId::none());
+  // What stood in for another node and is a spare now leaves that one's place to its own stand-in.
+  // As a spare it may be called for a third node, and the first would not be missed any more.
+  NodeId goes_on_for;
+  if (waits && spare == node) {
+    goes_on_for = state.nodes[node.index()].stands_in_for;
+    set_stand_in(state, node, NodeId::none());
+    if (goes_on_for == node || goes_on_for == stand_in) goes_on_for = NodeId::none();
+  }
+  set_stand_in(state, stand_in, goes_on_for);
   if (spare.is_none() || planted(Bug::SpareNeverReturned)) return;
   state.nodes[spare.index()].spare = true;
   set_usable(step, spare);

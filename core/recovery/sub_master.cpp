@@ -160,6 +160,10 @@ JobState* hear_sub_master(Step& step, const SubMasterSaid& event) {
              job->row.phase == JobPhase::Starting && job->after_drain == AfterDrain::Nothing) {
     failover.led = LedRecovery::None;
     step.state.clear_timer(*job, TimerKind::Answer);
+    // Some may be starting anew, lost since its role was up: from now on they have the time of a
+    // start. Only the word was awaited so far.
+    if (step.state.settings.rules >= 4 && !job->timers.is_set(TimerKind::Start))
+      step.state.set_timer(*job, TimerKind::Start, step.at + job->spec->start_deadline);
     return job;
   } else {
     return stale(job, Ignored::NotInThisPhase);

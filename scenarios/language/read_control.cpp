@@ -112,6 +112,8 @@ void read_jitter(const MapReader& top, Scenario& scenario) {
   reader.read_duration("planner", jitter.planner);
   reader.read_integer("clocks_ppm", jitter.clocks_ppm, 0, 100'000);
   reader.read_number("plans_lost", jitter.plans_lost, 0, 1);
+  reader.read_number("plans_garbled", jitter.plans_garbled, 0, 1);
+  reader.read_instant("plans_garbled_until", jitter.plans_garbled_until);
   const Settings& settings = scenario.settings;
   const double drift_s =
       settings.node_lease.in_seconds() * 2 * static_cast<double>(jitter.clocks_ppm) / 1e6;

@@ -169,6 +169,7 @@ class AgentWorld final : public LeaderPorts, private ClusterListener, private Po
   void send_announcement(LeaderPort& port, NodeId node) override;
   void send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order) override;
   void break_connection(LeaderPort& port, NodeId node) override;
+  void tell_order_sent(LeaderPort& port, NodeId node, const Command& order);
   Message* compose(LeaderPort& port, NodeId node, MessageKind kind);
   Message* compose_to_leader(NodeId node, MessageKind kind);
   void send(bool as_stream);

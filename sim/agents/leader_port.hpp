@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,8 @@ struct PortLink {
   std::uint64_t session = 0;     ///< The life of the agent that has it.
   MessageStream to_node;
   MessageStream from_node;
+  /// Jobs that the node has been told of, with the generation whose members it knows; 0: none.
+  std::map<JobId, Generation> told;
 };
 
 /// The world as one leader has it. Soft state: a successor begins with an empty port.
@@ -44,7 +47,8 @@ struct PortLink {
 /// The leader reads the wall clock once, when it begins, never takes less than the journal's last
 /// time, and goes by a monotonic clock from then on; so no step of a clock moves its deadlines.
 ///
-/// Agents of the simulation know of each job what the cluster knows: nothing needs to be sent.
+/// Agents of the simulation know of each job what the cluster knows: nothing needs to be sent, and
+/// what would be is only noted.
 class LeaderPort final : public World, private NodeStreams {
  public:
   /// `owner` and `state` outlive the port; `ahead`: the leader's clock less the world's.
@@ -112,9 +116,13 @@ class LeaderPort final : public World, private NodeStreams {
 
   void announce(NodeId node) override { owner_.send_announcement(*this, node); }
 
-  void tell_job(NodeId, const JobState&) override {}
+  void tell_job(NodeId node, const JobState& job) override {
+    links_[node.index()].told[job.row.id] = Generation{};
+  }
 
-  void tell_members(NodeId, const JobState&) override {}
+  void tell_members(NodeId node, const JobState& job) override {
+    links_[node.index()].told[job.row.id] = job.row.generation;
+  }
 
   void order(NodeId node, const std::shared_ptr<const Command>& command) override {
     owner_.send_order(*this, node, command);

@@ -1,6 +1,7 @@
 // Between agents and leaders: connections, messages, and the requests of clients.
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/invariant.hpp"
@@ -33,9 +34,23 @@ void AgentWorld::issue_from(LeaderPort& port, const Command& command) {
 }
 
 void AgentWorld::send_order(LeaderPort& port, NodeId node, std::shared_ptr<const Command> order) {
+  if (tap_ != nullptr) tell_order_sent(port, node, *order);
   Message* message = compose(port, node, MessageKind::Order);
   message->order = std::move(order);
   send(true);
+}
+
+void AgentWorld::tell_order_sent(LeaderPort& port, NodeId node, const Command& order) {
+  JobId job;
+  if (const auto* start = std::get_if<StartWorkers>(&order.body)) job = start->job;
+  if (const auto* update = std::get_if<UpdateMembership>(&order.body)) job = update->job;
+  if (const auto* word = std::get_if<TellSubMaster>(&order.body)) job = word->job;
+  const JobState* known = job.is_none() ? nullptr : port.state().find(job);
+  if (known == nullptr) return tap_->on_order_sent(now(), node, order, true, true);
+  const std::map<JobId, Generation>& told = port.link(node).told;
+  const auto found = told.find(job);
+  const bool knows = found != told.end();
+  tap_->on_order_sent(now(), node, order, knows, knows && found->second == known->row.generation);
 }
 
 void AgentWorld::send_renewal(LeaderPort& port, NodeId node, Instant heard_of, bool registers) {
@@ -198,6 +213,7 @@ void AgentWorld::connect(NodeId id, LeaderNumber leader) {
   ++link.connection;
   link.session = node.session();
   link.to_node = link.from_node = MessageStream{};
+  link.told.clear();
   following.leader = leader;
   following.connection = link.connection;
   port->leader().connected(id);

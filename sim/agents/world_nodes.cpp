@@ -36,6 +36,10 @@ void AgentWorld::on_outside(EventBody body) {
     asked.repeats = scale->mode == ScaleMode::Set || scale->mode == ScaleMode::Clear;
   } else if (auto* stop = std::get_if<StopRequested>(&body)) {
     stop->request = request;
+  } else if (auto* deletion = std::get_if<DeleteRequested>(&body)) {
+    deletion->request = request;
+  } else if (auto* change = std::get_if<JobChanged>(&body)) {
+    change->request = request;
   } else if (auto* exclusion = std::get_if<ExclusionRequested>(&body)) {
     exclusion->request = request;
   } else {
@@ -240,6 +244,9 @@ void AgentWorld::act(NodeHost& node, const AgentAction& action) {
 
 // What is killed and does not end is held by the kernel.
 void AgentWorld::pass_signal(NodeHost& node, const SignalWorker& signal) {
+  const auto known = node.processes().find(signal.worker);
+  if (tap_ != nullptr && known != node.processes().end())
+    tap_->on_signal(now(), node.truth_of(known->second), signal.signal == WorkerSignal::Kill);
   cluster_.act(node.id(), signal);
   if (signal.signal != WorkerSignal::Kill) return;
   const auto held = node.processes().find(signal.worker);

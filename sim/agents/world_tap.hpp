@@ -42,6 +42,18 @@ class WorldTap {
   /// holds it: it does nothing more. Then it is told again when it is gone.
   virtual void on_process_ended(Instant, const WorldProcess&) {}
 
+  /// A process is asked to stop, or killed, by its agent or the shim. A killed one is told to have
+  /// ended next.
+  virtual void on_signal(Instant, const WorldProcess&, bool kill) { static_cast<void>(kill); }
+
+  /// An order goes out to a node's agent; `knows_job` and `knows_members`: it was told what the job
+  /// is, and who the members of its present generation are, on this connection. True where the
+  /// leader has forgotten the job.
+  virtual void on_order_sent(Instant, NodeId, const Command&, bool knows_job, bool knows_members) {
+    static_cast<void>(knows_job);
+    static_cast<void>(knows_members);
+  }
+
   /// An order arrived at the agent of a node, which may still refuse it.
   virtual void on_order_heard(Instant, NodeId, const Command&) {}
 

@@ -1,9 +1,23 @@
 #include "sim/model/submissions.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace orrery::sim {
+namespace {
+
+// As its user writes it anew, after the specification that it was submitted with.
+std::shared_ptr<const JobSpec> changed(const JobSpec& was, const scenarios::ChangeCall& change) {
+  auto spec = std::make_shared<JobSpec>(was);
+  spec->priority = change.priority.value_or(spec->priority);
+  spec->wait_deadline = change.wait_deadline.value_or(spec->wait_deadline);
+  spec->run_deadline = change.run_deadline.value_or(spec->run_deadline);
+  spec->backoff_limit = change.backoff_limit.value_or(spec->backoff_limit);
+  return spec;
+}
+
+}  // namespace
 
 Submissions::Submissions(ClusterState& cluster, JobSource& source)
     : cluster_(cluster), source_(source) {
@@ -53,9 +67,16 @@ void Submissions::answer(const AnswerRequest& order) {
 
 void Submissions::request(const scenarios::TimedRequest& request) {
   const JobId id = cluster_.jobs.named(request.job);
+  const LiveJob* job = id.is_none() ? nullptr : cluster_.jobs.find(id);
+  if (request.forgets) return cluster_.listener.on_outside(DeleteRequested{0, id});
+  if (request.change) {
+    // Who does not know the job has nothing to write anew.
+    if (job != nullptr)
+      cluster_.listener.on_outside(JobChanged{0, id, changed(*job->job.spec, *request.change)});
+    return;
+  }
   if (!request.scale) return cluster_.listener.on_outside(StopRequested{0, id});
   RoleIndex role;
-  const LiveJob* job = id.is_none() ? nullptr : cluster_.jobs.find(id);
   if (job != nullptr && !request.scale->role.empty())
     for (std::size_t r = 0; r < job->job.spec->roles.size(); ++r)
       if (job->job.spec->roles[r].name == request.scale->role)

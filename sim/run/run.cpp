@@ -95,7 +95,12 @@ Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy)
 }
 
 PlannerFaults planner_faults(const scenarios::Scenario& scenario) {
-  return {scenario.jitter.planner, scenario.jitter.plans_lost, scenario.planner_deadline};
+  const scenarios::Jitter& jitter = scenario.jitter;
+  return {jitter.planner,
+          jitter.plans_lost,
+          scenario.planner_deadline,
+          jitter.plans_garbled,
+          jitter.plans_garbled_until};
 }
 
 std::vector<Event> opening_events(const scenarios::Scenario& scenario,

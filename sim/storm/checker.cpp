@@ -1,12 +1,26 @@
 #include "sim/storm/checker.hpp"
 
+#include "sim/storm/cluster_audit.hpp"
+
 namespace orrery::sim {
+namespace {
+
+std::size_t nodes_in(const std::vector<NodeGroup>& groups) {
+  std::size_t nodes = 0;
+  for (const NodeGroup& group : groups) nodes += static_cast<std::size_t>(group.count);
+  return nodes;
+}
+
+}  // namespace
 
 Checker::Checker(const CheckerFacts& facts)
     : journal_(found_),
       processes_(facts.groups, facts.stale_after, found_),
       jobs_(facts.work, processes_, found_),
-      decisions_(facts.late_max, found_) {}
+      decisions_(facts.late_max, found_),
+      orders_(found_),
+      plans_(found_),
+      agents_(nodes_in(facts.groups), facts.agents, found_) {}
 
 void Checker::appended(Instant now, Epoch writer, const JournalBytes& record) {
   processes_.time_reached(now);
@@ -30,6 +44,28 @@ void Checker::released(Instant now, const Command& order) {
 
 void Checker::leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs) {
   jobs_.leader_has(now, at, jobs);
+}
+
+void Checker::folded(Instant now,
+                     const FoldedRecord& record,
+                     const StatusReader& reader,
+                     const State& after) {
+  decisions_.folded(now, record, reader);
+  orders_.folded(now, record, after);
+  plans_.folded(now, record, after);
+  if (const auto* measured = std::get_if<ProfilingChanged>(&record.event.body))
+    if (const JobState* job = after.find(measured->job))
+      for (const std::string& wrong : false_in_job(after, *job))
+        found_.add(ViolationKind::StateWrong,
+                   now,
+                   "after record " + std::to_string(record.sequence.value) + " " + wrong);
+  // A look at everything costs as much as several steps.
+  constexpr std::uint64_t kEvery = 16;
+  if (record.sequence.value % kEvery != 0) return;
+  for (const std::string& wrong : false_in_cluster(after))
+    found_.add(ViolationKind::StateWrong,
+               now,
+               "after record " + std::to_string(record.sequence.value) + " " + wrong);
 }
 
 void Checker::compared(Instant now, Sequence at, Digest of_leader, Digest of_journal) {

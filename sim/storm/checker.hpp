@@ -1,6 +1,7 @@
 // The storm's checker: what must hold of a run, from the journal's bytes, the orders, the notices
-// and the truth of the world. It includes nothing of the core but ids, units, resources and the
-// records, so that a mistake in the core cannot hide in it.
+// and the truth of the world. Of the core it includes ids, units, resources and the records, and
+// the state, which it reads for what must agree; nothing that decides is called, so that a mistake
+// in the core cannot hide in it.
 #pragma once
 
 #include <map>
@@ -13,9 +14,12 @@
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/record/command.hpp"
+#include "sim/storm/agent_check.hpp"
 #include "sim/storm/decision_check.hpp"
 #include "sim/storm/job_check.hpp"
 #include "sim/storm/journal_check.hpp"
+#include "sim/storm/order_check.hpp"
+#include "sim/storm/plan_check.hpp"
 #include "sim/storm/process_check.hpp"
 #include "sim/storm/violation.hpp"
 
@@ -27,6 +31,7 @@ struct CheckerFacts {
   Duration stale_after;  ///< So long may a process outlive its successor's order.
   Duration late_max;     ///< So much later than due may a leader that runs do something.
   std::map<std::string, TrueWork> work;  ///< By the job's full name.
+  AgentFacts agents = {};
 };
 
 /// Fed with everything that happens, in its order; `now` is the world's clock and never steps back.
@@ -48,11 +53,22 @@ class Checker {
   void leader_has(Instant now, Sequence at, std::span<const JobCounts> jobs);
 
   // The journal as it is folded anew, once from its first record on.
-  void fold_begins_again() { decisions_.begin_again(); }
-
-  void folded(Instant now, const FoldedRecord& record, const StatusReader& reader) {
-    decisions_.folded(now, record, reader);
+  void fold_begins_again() {
+    decisions_.begin_again();
+    orders_.begin_again();
   }
+
+  /// The next record, and the folded state before it.
+  void comes(const Event& event, const State& before) {
+    orders_.comes(event, before);
+    plans_.comes(event, before);
+  }
+
+  /// What came of it, what a user reads of it, and the folded state after it.
+  void folded(Instant now,
+              const FoldedRecord& record,
+              const StatusReader& reader,
+              const State& after);
 
   /// A leader's state after record `at` had one digest, the fold of the journal has another.
   void compared(Instant now, Sequence at, Digest of_leader, Digest of_journal);
@@ -73,12 +89,18 @@ class Checker {
 
   std::size_t living() const { return processes_.living(); }
 
+  /// What agents hear and do.
+  AgentCheck& agents() { return agents_; }
+
  private:
   Violations found_;
   JournalCheck journal_;
   ProcessCheck processes_;
   JobCheck jobs_;
   DecisionCheck decisions_;
+  OrderCheck orders_;
+  PlanCheck plans_;
+  AgentCheck agents_;
 };
 
 }  // namespace orrery::sim

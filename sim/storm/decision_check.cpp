@@ -77,6 +77,9 @@ void DecisionCheck::folded(Instant now, const FoldedRecord& record, const Status
   check_spares(record);
   check_stand_ins(record);
   check_running(record);
+  check_lemons(record);
+  if (const auto* suspected = std::get_if<WorkerSuspected>(&record.event.body))
+    check_suspicion(*suspected);
   // Only then has the leader looked at all that was due: one that stood still comes to it last.
   if (std::holds_alternative<TimeReached>(record.event.body)) check_overdue(record);
   check_retention(record, reader);
@@ -484,6 +487,37 @@ void DecisionCheck::check_running(const FoldedRecord& record) {
   }
 }
 
+// A node with enough incidents within the window is not left in use.
+void DecisionCheck::check_lemons(const FoldedRecord& record) {
+  const Settings& settings = model_.settings();
+  if (settings.lemon_incidents <= 0) return;
+  for (std::size_t n = 0; n < model_.nodes().size(); ++n) {
+    const FoldedNode& node = model_.nodes()[n];
+    if (node.excluded || node.certain.empty() || node.certain.back() != record.event.at) continue;
+    const auto recent =
+        std::count_if(node.certain.begin(), node.certain.end(), [&](Instant incident) {
+          return record.event.at - incident < settings.lemon_window;
+        });
+    if (recent >= settings.lemon_incidents)
+      add(ViolationKind::DecisionWrong,
+          "node " + std::to_string(n) + " goes on after " + std::to_string(recent) +
+              " incidents within " + std::to_string(settings.lemon_window.in_seconds()) + " s, " +
+              std::to_string(settings.lemon_incidents) + " exclude it");
+  }
+}
+
+// Leaders look for what the job asks them to look for.
+void DecisionCheck::check_suspicion(const WorkerSuspected& event) {
+  const FoldedJob* job = model_.find(event.job);
+  if (job == nullptr) return;
+  const FailoverSpec& asked = *job->spec->failover;
+  const bool looks = event.suspicion == Suspicion::Hung ? !asked.hang_after.is_forever()
+                                                        : asked.straggler_factor > 0;
+  if (!looks)
+    add(ViolationKind::DecisionWrong,
+        name_of(*job) + "a worker is suspected of what nobody asked to look for");
+}
+
 void DecisionCheck::check_overdue(const FoldedRecord& record) {
   const auto overdue = [&](Instant deadline) {
     return !deadline.is_never() &&
@@ -509,9 +543,16 @@ void DecisionCheck::check_overdue(const FoldedRecord& record) {
   }
 }
 
-// Jobs that are over stay as long as the settings say, and no longer.
+// Jobs that are over stay as long as the settings say, and no longer; no more of them than the
+// settings say, but for those that were cleared by this record.
 void DecisionCheck::check_retention(const FoldedRecord& record, const StatusReader& reader) {
   const Duration keep = model_.settings().retain_finished;
+  const auto most = static_cast<std::size_t>(model_.settings().retain_finished_max);
+  const auto is_kept = [&](const FoldedJob& job) {
+    return job.is_known() && !job.cleared.is_never() && job.cleared_in < record.sequence;
+  };
+  std::size_t kept = 0;
+  std::vector<FoldedJob*> gone;
   for (std::size_t j = 0; j < model_.jobs().size(); ++j) {
     FoldedJob& job = model_.jobs()[j];
     if (!job.is_known() || job.cleared.is_never()) continue;
@@ -521,12 +562,24 @@ void DecisionCheck::check_retention(const FoldedRecord& record, const StatusRead
       if (other.is_known() && other.cleared <= job.cleared) last = std::max(last, other.completed);
     const Instant until = after(last, keep);
     const bool is_there = reader.knows(JobId{static_cast<std::uint32_t>(j)});
+    if (is_there && is_kept(job)) ++kept;
+    const bool deleted = job.deleted_in > Sequence{} && job.deleted_in < record.sequence;
+    if (is_there && is_kept(job) && deleted)
+      add(ViolationKind::DecisionWrong, name_of(job) + "was deleted and is kept");
+    std::size_t younger = 0;
+    for (const FoldedJob& other : model_.jobs())
+      if (!is_there && is_kept(other) && other.cleared_in >= job.cleared_in) ++younger;
     if (is_there && before_ > until)
       add(ViolationKind::DecisionWrong, name_of(job) + "is over and was not forgotten");
-    if (!is_there && record.event.at < after(job.completed, keep))
+    if (!is_there && !deleted && younger <= most && record.event.at < after(job.completed, keep))
       add(ViolationKind::JobVanished, name_of(job) + "was forgotten too early");
-    if (!is_there) job = FoldedJob{};
+    if (!is_there) gone.push_back(&job);
   }
+  if (kept > most)
+    add(ViolationKind::DecisionWrong,
+        std::to_string(kept) + " jobs that are over are kept, " + std::to_string(most) +
+            " are to be");
+  for (FoldedJob* job : gone) *job = FoldedJob{};
 }
 
 }  // namespace orrery::sim

@@ -70,6 +70,8 @@ class DecisionCheck {
   bool may_have_work(NodeId node);
   bool someone_on_returned(const FoldedRecord& record);
   void check_running(const FoldedRecord& record);
+  void check_lemons(const FoldedRecord& record);
+  void check_suspicion(const WorkerSuspected& event);
   void check_overdue(const FoldedRecord& record);
   void check_retention(const FoldedRecord& record, const StatusReader& reader);
 

@@ -62,6 +62,8 @@ void JobCheck::appended(Sequence sequence, const Event& event) {
       job->safe = std::max(job->safe, progress->done);
   } else if (const auto* scale = std::get_if<ScaleRequested>(&event.body)) {
     if (Job* job = find(scale->job)) job->scaled = true;
+  } else if (const auto* change = std::get_if<JobChanged>(&event.body)) {
+    if (Job* job = find(change->job)) job->changed = true;
   } else if (std::vector<ProcessName> failed = failed_in(event); !failed.empty()) {
     failures_[sequence] = std::move(failed);
   }
@@ -117,7 +119,7 @@ void JobCheck::counted(Instant now, Sequence sequence, Job& job, const Notice& n
   if (twice)
     found_.add(ViolationKind::ChargedTwice, now, name + " was counted twice for one report");
   charged(now, sequence, notice);
-  if (limits_never_reset(*job.spec) && notice.count > job.spec->backoff_limit)
+  if (!job.changed && limits_never_reset(*job.spec) && notice.count > job.spec->backoff_limit)
     found_.add(ViolationKind::BackoffLimit,
                now,
                name + " is " + std::to_string(value) + ", the limit is " +
@@ -143,8 +145,8 @@ void JobCheck::ended(Instant now, Sequence sequence, Job& job, const Notice& not
   job.final = sequence;
   const auto& restarts = job.counts[static_cast<std::size_t>(Counter::Restarts)];
   const auto used = restarts.empty() ? 0 : static_cast<std::int32_t>(restarts.back().value);
-  if (notice.reason == Reason::BackoffLimitReached && limits_never_reset(*job.spec) &&
-      used != job.spec->backoff_limit)
+  if (notice.reason == Reason::BackoffLimitReached && !job.changed &&
+      limits_never_reset(*job.spec) && used != job.spec->backoff_limit)
     found_.add(ViolationKind::BackoffLimit,
                now,
                job.spec->name + " failed at its backoff limit of " +

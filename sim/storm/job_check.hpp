@@ -84,6 +84,7 @@ class JobCheck {
     std::array<std::vector<Count>, EnumNames<Counter>::kNames.size()> counts;
     Generation generation;  ///< Of the last membership that was ordered.
     bool scaled = false;    ///< A user has asked for another number of replicas.
+    bool changed = false;   ///< A user has submitted it anew: its limits may be others.
     double done = 0;
     double safe = 0;  ///< Last checkpoint that the journal tells of.
     Instant as_of;

@@ -37,6 +37,7 @@ const State* JournalFold::state_at(Sequence at) {
     Event event;
     if (!decode(in, kRecordVersion, event)) return nullptr;
     told.clear();
+    if (listener_ != nullptr) listener_->comes(event, controller_->state());
     controller_->step(event, told);
     for (const Notice& notice : told.notices)
       if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to))

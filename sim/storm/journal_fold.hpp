@@ -21,6 +21,9 @@ class FoldListener {
   /// The next record is the first one again.
   virtual void begin_again() = 0;
 
+  /// The next record, and the state before it.
+  virtual void comes(const Event& event, const State& before) = 0;
+
   virtual void folded(Sequence sequence,
                       const Event& event,
                       const Commands& decided,

@@ -61,13 +61,17 @@ void JournalModel::facts(const FoldedRecord& record) {
     if (silent->node.index() < nodes_.size() && !nodes_[silent->node.index()].silent) {
       nodes_[silent->node.index()].silent = true;
       nodes_[silent->node.index()].incidents.push_back(record.event.at);
+      nodes_[silent->node.index()].certain.push_back(record.event.at);
     }
   } else if (const auto* returned_event = std::get_if<NodeReturned>(&body)) {
     returned(*returned_event);
   } else if (const auto* lost = std::get_if<DevicesLost>(&body)) {
     if (lost->node.index() < nodes_.size()) {
       nodes_[lost->node.index()].lost_device = lost->devices != 0;
-      if (lost->devices != 0) nodes_[lost->node.index()].incidents.push_back(record.event.at);
+      if (lost->devices != 0) {
+        nodes_[lost->node.index()].incidents.push_back(record.event.at);
+        nodes_[lost->node.index()].certain.push_back(record.event.at);
+      }
     }
   } else if (const auto* leaving = std::get_if<NodeLeaving>(&body)) {
     if (leaving->node.index() < nodes_.size()) nodes_[leaving->node.index()].leaving = true;
@@ -158,6 +162,17 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
     }
     if (!notice.role.is_none() && notice.node.index() < nodes_.size())
       nodes_[notice.node.index()].incidents.push_back(at);
+    // One that a worker has brought about, unless its job has ended by it.
+    const bool by_worker =
+        notice.reason == Reason::WorkerFailed || notice.reason == Reason::WorkerHung ||
+        notice.reason == Reason::StartDeadline || notice.reason == Reason::WorkerStraggling;
+    const bool ends = std::any_of(
+        record.decided.notices.begin(), record.decided.notices.end(), [&](const Notice& other) {
+          return other.job == notice.job && other.kind == NoticeKind::PhaseChanged &&
+                 is_final(other.to);
+        });
+    if (by_worker && !ends && !notice.role.is_none() && notice.node.index() < nodes_.size())
+      nodes_[notice.node.index()].certain.push_back(at);
   } else if (notice.kind == NoticeKind::IncidentClosed) {
     if (FoldedJob* job = find(notice.job)) job->incident_open = false;
   } else if (notice.kind == NoticeKind::NodeChanged && notice.node.index() < nodes_.size()) {
@@ -170,6 +185,7 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
       case NodeChange::Included:
         node.excluded = false;
         node.incidents.clear();
+        node.certain.clear();
         break;
       case NodeChange::Returned:
         if (!std::holds_alternative<DevicesLost>(record.event.body)) node.leaving = false;
@@ -213,6 +229,19 @@ void JournalModel::lose_silent() {
 }
 
 void JournalModel::ordered(const FoldedRecord& record) {
+  const bool accepted = std::any_of(
+      record.decided.orders.begin(), record.decided.orders.end(), [](const CommandBody& body) {
+        const auto* answer = std::get_if<AnswerRequest>(&body);
+        return answer != nullptr && answer->accepted;
+      });
+  if (const auto* change = std::get_if<JobChanged>(&record.event.body); change && accepted)
+    if (FoldedJob* job = find(change->job)) {
+      job->spec = change->spec;
+      job->changed = true;
+    }
+  if (const auto* deletion = std::get_if<DeleteRequested>(&record.event.body))
+    if (FoldedJob* job = find(deletion->job); job != nullptr && job->deleted_in == Sequence{})
+      job->deleted_in = record.sequence;
   for (const CommandBody& body : record.decided.orders) {
     if (const auto* stopped = std::get_if<StopWorkers>(&body)) stop(record, *stopped);
     if (const auto* started = std::get_if<StartWorkers>(&body)) {
@@ -244,6 +273,7 @@ void JournalModel::ordered(const FoldedRecord& record) {
     });
     if (!is_final(job.phase) || !job.cleared.is_never() || runs) continue;
     job.cleared = record.event.at;
+    job.cleared_in = record.sequence;
   }
 }
 

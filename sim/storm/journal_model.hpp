@@ -56,6 +56,7 @@ struct FoldedJob {
   Instant first_start = Instant::never();
   Instant completed = Instant::never();
   Instant cleared = Instant::never();  ///< Final, and its last worker is gone.
+  Sequence cleared_in;                 ///< The record of that.
   Instant stop_ordered;                ///< Workers were last told to stop with a grace, and
   Duration stop_grace;                 ///< with this one.
   Generation generation;
@@ -69,6 +70,8 @@ struct FoldedJob {
   std::vector<FoldedFailure> failures;
   std::uint32_t incidents = 0;  ///< Opened so far.
   bool incident_open = false;
+  bool changed = false;     ///< Its user has submitted it anew.
+  Sequence deleted_in;      ///< The record by which its user wants nothing left of it; 0: none.
   Instant not_before;       ///< The next membership must not start before, for the backoff.
   Instant next_not_before;  ///< The same from the next record on.
 
@@ -89,7 +92,8 @@ struct FoldedNode {
   bool was_relaunched = false;
   Instant excluded_since;
   bool for_a_while = false;        ///< The exclusion ends by itself.
-  std::vector<Instant> incidents;  ///< Since it was last let in.
+  std::vector<Instant> incidents;  ///< Since it was last let in: all that may count,
+  std::vector<Instant> certain;    ///< and those that count for sure.
 
   bool is_healthy() const { return !silent && !excluded && !lost_device && !leaving; }
 };

@@ -317,4 +317,46 @@ void plan_jobs(Random& random, Instant calm_from, Scenario& scenario) {
   plan_seats(random, scenario);
 }
 
+void plan_changes(Random random, Instant calm_from, Scenario& scenario) {
+  if (!random.chance(0.2)) return;
+  for (std::uint64_t left = random.between(1, 5); left > 0; --left) {
+    const ScenarioJob& job = scenario.jobs[random.below(scenario.jobs.size())];
+    scenarios::TimedRequest request;
+    request.job = job.spec.name;
+    request.at = Instant::zero() + ms(random, 0, (calm_from - Instant::zero()).ns / 1'000'000);
+    if (random.chance(0.15)) {
+      request.forgets = true;
+    } else {
+      request.change.emplace();
+      if (random.chance(0.5))
+        request.change->priority = static_cast<std::int32_t>(random.between(-5, 5));
+      if (random.chance(0.3)) request.change->run_deadline = ms(random, 30'000, 900'000);
+      if (random.chance(0.2)) request.change->wait_deadline = ms(random, 30'000, 600'000);
+      if (random.chance(0.2))
+        request.change->backoff_limit = static_cast<std::int32_t>(random.between(0, 12));
+      if (!request.change->run_deadline && !request.change->wait_deadline)
+        request.change->priority = 1;
+    }
+    scenario.requests.push_back(request);
+  }
+}
+
+void plan_profilings(Random random, Instant calm_from, Scenario& scenario) {
+  if (!random.chance(0.1)) return;
+  for (std::uint64_t left = random.between(5, 60); left > 0; --left) {
+    const ScenarioJob& job = scenario.jobs[random.below(scenario.jobs.size())];
+    std::int32_t workers = 0;
+    for (const RoleSpec& role : job.spec.roles) workers += role.min_replicas;
+    scenarios::TimedProfiling profiling;
+    profiling.job = job.spec.name;
+    profiling.at = Instant::zero() + ms(random, 0, (calm_from - Instant::zero()).ns / 1'000'000);
+    profiling.rank =
+        static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(std::max(workers, 1))));
+    const auto rate = static_cast<double>(random.between(1, 400)) / 4;
+    profiling.values.push_back({random.chance(0.8) ? "throughput" : "progress", rate});
+    if (random.chance(0.3)) profiling.values.push_back({"batch_size", 32});
+    scenario.profilings.push_back(std::move(profiling));
+  }
+}
+
 }  // namespace orrery::sim

@@ -15,6 +15,12 @@ namespace orrery::sim {
 /// requests come before `calm_from`. Each job could run alone on the nodes that are no spares.
 void plan_jobs(Random& random, Instant calm_from, scenarios::Scenario& scenario);
 
+/// In two storms of ten users submit jobs anew while they live, or delete them, until `calm_from`.
+void plan_changes(Random random, Instant calm_from, scenarios::Scenario& scenario);
+
+/// In one storm of ten workers report what they measure, until `calm_from`.
+void plan_profilings(Random random, Instant calm_from, scenarios::Scenario& scenario);
+
 /// Whether `counts[r]` replicas of each role fit on the empty cluster without its spares, and
 /// without the nodes of `excluded`.
 bool fits_alone(const scenarios::Scenario& scenario,

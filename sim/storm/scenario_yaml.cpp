@@ -74,6 +74,9 @@ void write_jitter(const scenarios::Jitter& jitter, std::string& out) {
   map.unless(none, "timers", jitter.timers).unless(none, "batches", jitter.batches);
   map.unless(none, "planner", jitter.planner).unless(0, "clocks_ppm", jitter.clocks_ppm);
   map.unless(0.0, "plans_lost", jitter.plans_lost);
+  map.unless(0.0, "plans_garbled", jitter.plans_garbled);
+  if (!jitter.plans_garbled_until.is_never())
+    map.duration("plans_garbled_until", jitter.plans_garbled_until - Instant::zero());
   out += "jitter: " + map.text() + "\n";
 }
 
@@ -293,6 +296,18 @@ std::string request_of(const scenarios::TimedRequest& request) {
   FlowMap map;
   map.duration("at", request.at - Instant::zero());
   map.put("job", yaml_string(plain_name(request.job)));
+  if (request.forgets) return map.put("delete", "true").text();
+  if (request.change) {
+    FlowMap change;
+    if (request.change->priority) change.integer("priority", *request.change->priority);
+    if (request.change->wait_deadline)
+      change.duration("wait_deadline", *request.change->wait_deadline);
+    if (request.change->run_deadline)
+      change.duration("run_deadline", *request.change->run_deadline);
+    if (request.change->backoff_limit)
+      change.integer("backoff_limit", *request.change->backoff_limit);
+    return map.put("change", change.text()).text();
+  }
   if (!request.scale) return map.put("stop", "true").text();
   FlowMap scale;
   scale.unless(std::string{}, "role", request.scale->role);
@@ -301,6 +316,17 @@ std::string request_of(const scenarios::TimedRequest& request) {
   else
     scale.integer(to_string(request.scale->mode), request.scale->replicas);
   return map.put("scale", scale.text()).text();
+}
+
+std::string profiling_of(const scenarios::TimedProfiling& profiling) {
+  FlowMap map;
+  map.duration("at", profiling.at - Instant::zero());
+  map.put("job", yaml_string(plain_name(profiling.job)));
+  map.integer("rank", profiling.rank);
+  FlowMap values;
+  for (const ProfilingValue& value : profiling.values)
+    values.put(value.key, yaml_number(value.value));
+  return map.put("values", values.text()).text();
 }
 
 std::string list_of(const std::vector<NodeId>& nodes) {
@@ -441,6 +467,7 @@ std::string to_yaml(const Scenario& scenario) {
   if (!scenario.jobs.empty()) out += "jobs:\n";
   for (const ScenarioJob& job : scenario.jobs) write_job(job, out);
   write_list(out, "requests", scenario.requests, request_of);
+  write_list(out, "profilings", scenario.profilings, profiling_of);
   write_list(out, "faults", scenario.faults, fault_of);
   return out;
 }

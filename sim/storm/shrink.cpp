@@ -25,6 +25,7 @@ void drop_dangling(Scenario& scenario) {
   };
   const auto nodes = static_cast<std::size_t>(scenario.node_count());
   std::erase_if(scenario.requests, [&](const auto& request) { return lacks(request.job); });
+  std::erase_if(scenario.profilings, [&](const auto& each) { return lacks(each.job); });
   std::erase_if(scenario.faults, [&](Fault& fault) {
     if (lacks(fault.job) || (fault.after && lacks(fault.after->job))) return true;
     if (fault.nodes.empty()) return false;
@@ -54,6 +55,9 @@ class Shrinker {
                 smaller;
       smaller = drop_from(
                     [](Scenario & s) -> auto& { return s.requests; }, 0) ||
+                smaller;
+      smaller = drop_from(
+                    [](Scenario & s) -> auto& { return s.profilings; }, 0) ||
                 smaller;
       smaller = drop_from(
                     [](Scenario & s) -> auto& { return s.quotas; }, 0) ||
@@ -260,6 +264,7 @@ class Shrinker {
     any = change([](Scenario& s) { s.jitter.planner = {}; }) || any;
     any = change([](Scenario& s) { s.jitter.clocks_ppm = 0; }) || any;
     any = change([](Scenario& s) { s.jitter.plans_lost = 0; }) || any;
+    any = change([](Scenario& s) { s.jitter.plans_garbled = 0; }) || any;
     any = change([](Scenario& s) { s.timing.start = {}; }) || any;
     any = change([](Scenario& s) { s.timing.stop = {}; }) || any;
     any = change([](Scenario& s) { s.timing.restore = {}; }) || any;

@@ -174,7 +174,7 @@ class StatusJudge {
       if (!has(text, counted)) say("does not say " + counted + ": " + text);
     }
     if (job_.phase != JobPhase::Failed) return;
-    if (job_.reason == Reason::BackoffLimitReached &&
+    if (job_.reason == Reason::BackoffLimitReached && !job_.changed &&
         !has(text,
              "is passed: " + std::to_string(job_.spec->backoff_limit + 1) + " failures, " +
                  std::to_string(job_.spec->backoff_limit) + " are allowed"))

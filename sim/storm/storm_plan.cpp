@@ -114,6 +114,20 @@ void plan_planner(Random random, Scenario& scenario) {
       scenario.planner_latency + std::max(drawn, Duration{scenario.jitter.planner.ns / 2});
 }
 
+// In some storms plans have grants that no policy has proposed, as long as there are faults.
+void plan_garbled(Random random, Scenario& scenario) {
+  if (!random.chance(0.15)) return;
+  constexpr std::array kGarbled{0.02, 0.1, 0.3};
+  scenario.jitter.plans_garbled = kGarbled[random.below(kGarbled.size())];
+  scenario.jitter.plans_garbled_until = kStormCalmFrom;
+}
+
+// In some storms few jobs that are over are kept.
+void plan_kept(Random random, Settings& settings) {
+  if (random.chance(0.2))
+    settings.retain_finished_max = static_cast<std::int32_t>(random.between(0, 3));
+}
+
 // Most storms have the placer of their policy.
 void plan_placer(Random random, std::span<const std::string> placers, Settings& settings) {
   if (random.chance(0.3)) settings.placer = placers[random.below(placers.size())];
@@ -167,10 +181,14 @@ Scenario plan_storm(std::uint64_t seed,
   if (!policies.empty()) scenario.policy = policies[random.below(policies.size())];
   plan_planner(Random::stream(seed, "storm/planner"), scenario);
   plan_placer(Random::stream(seed, "storm/placer"), placers, scenario.settings);
+  plan_garbled(Random::stream(seed, "storm/garbled"), scenario);
+  plan_kept(Random::stream(seed, "storm/kept"), scenario.settings);
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
   plan_families(Random::stream(seed, "storm/families"), scenario);
   plan_never(Random::stream(seed, "storm/never"), kStormCalmFrom, scenario);
+  plan_changes(Random::stream(seed, "storm/changes"), kStormCalmFrom, scenario);
+  plan_profilings(Random::stream(seed, "storm/profilings"), kStormCalmFrom, scenario);
   Random faults = Random::stream(seed, "storm/faults");
   plan_faults(faults, kStormCalmFrom, scenario);
   plan_stuck(Random::stream(seed, "storm/stuck"), kStormCalmFrom, scenario);

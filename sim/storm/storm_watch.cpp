@@ -49,6 +49,10 @@ CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
     facts.work[job.spec.name] = {job.work.units, rate_max(scenario, job)};
   }
   facts.stale_after = scenario.settings.node_lease + scenario.settings.takeover_grace + grace;
+  // Clocks of nodes drift by a twentieth at most.
+  const Duration lease = scenario.settings.node_lease - scenario.settings.fence_margin;
+  facts.agents.lease = lease + Duration{lease.ns / 20};
+  facts.agents.late_max = scenario.jitter.timers + Duration::milliseconds(100);
   // As late as its timers, and as the batches that it takes before them.
   facts.late_max = scenario.jitter.timers + scenario.jitter.batches + Duration::seconds(2);
   return facts;
@@ -68,11 +72,12 @@ void StormWatch::folded(Sequence sequence,
                         const Event& event,
                         const Commands& decided,
                         const State& state) {
-  checker_.folded(now(), {sequence, event, decided}, StateReader(state));
+  checker_.folded(now(), {sequence, event, decided}, StateReader(state), state);
 }
 
-void StormWatch::on_started(LeaderNumber leader, Epoch, Sequence replayed, Digest state) {
+void StormWatch::on_started(LeaderNumber leader, Epoch epoch, Sequence replayed, Digest state) {
   ++leaders_;
+  checker_.agents().leader(epoch);
   youngest_ = leader;
   if (recorder_) recorder_->state_was(state);
   const State* folded = fold_.state_at(replayed);
@@ -112,6 +117,7 @@ void StormWatch::on_ended(LeaderNumber leader, LeaderEnd how, Sequence stepped, 
 
 void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
   if (recorder_) recorder_->process(at, p, true);
+  checker_.agents().began(at, p);
   checker_.process_began(at,
                          {{p.job, p.incarnation, p.birth_rank},
                           p.born,
@@ -126,6 +132,7 @@ void StormWatch::on_process_started(Instant at, const WorldProcess& p) {
 
 void StormWatch::on_process_ended(Instant at, const WorldProcess& p) {
   if (recorder_) recorder_->process(at, p, false);
+  checker_.agents().ended(at, p.node, {p.job, p.incarnation, p.birth_rank});
   checker_.process_gone(at, p.node, {p.job, p.incarnation, p.birth_rank});
 }
 

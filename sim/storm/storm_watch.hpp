@@ -63,8 +63,38 @@ class StormWatch final : public HostWatch,
   void on_process_started(Instant at, const WorldProcess& process) override;
   void on_process_ended(Instant at, const WorldProcess& process) override;
 
+  void on_process_moved(Instant at, const WorldProcess& process) override {
+    checker_.agents().moved(at, process);
+  }
+
+  void on_signal(Instant at, const WorldProcess& process, bool kill) override {
+    checker_.agents().signalled(
+        at, process.node, {process.job, process.incarnation, process.birth_rank}, kill);
+  }
+
+  void on_order_sent(
+      Instant at, NodeId node, const Command& order, bool knows_job, bool knows_members) override {
+    checker_.agents().sent(at, node, order, knows_job, knows_members);
+  }
+
+  void on_order_heard(Instant at, NodeId node, const Command& order) override {
+    checker_.agents().heard(at, node, order);
+  }
+
+  void on_lease(Instant at, NodeId node, Epoch, Instant until) override {
+    checker_.agents().lease(at, node, until);
+  }
+
+  void on_node(Instant at, NodeId node, bool) override { checker_.agents().machine(at, node); }
+
+  void on_agent(Instant at, NodeId node, bool up) override {
+    checker_.agents().agent(at, node, up);
+  }
+
   // Of the journal, folded anew.
   void begin_again() override { checker_.fold_begins_again(); }
+
+  void comes(const Event& event, const State& before) override { checker_.comes(event, before); }
 
   void folded(Sequence sequence,
               const Event& event,

@@ -43,6 +43,9 @@ enum class ViolationKind : std::uint8_t {
   DeadlineMissed,    ///< Something was done before its time, or not when its time had come.
   DecisionChanged,   ///< A pinned storm decides otherwise than its golden file says.
   LostPlanActed,     ///< A job changed because the policy gave no plan.
+  StateWrong,        ///< A part of the state that follows from others is not as it follows.
+  OrderWrong,        ///< An order or answer that is not so, not needed, or missing.
+  AgentWrong,        ///< An agent did what was not ordered, or not what was.
 };
 
 /// One finding.
@@ -80,14 +83,15 @@ namespace orrery {
 template <>
 struct EnumNames<sim::ViolationKind> {
   static constexpr std::array kNames{
-      "journal_broken",     "journal_lost",   "epoch_not_raised", "deposed_wrote",
-      "act_before_durable", "wrong_epoch",    "job_vanished",     "accepted_twice",
-      "beyond_bounds",      "bad_membership", "ordered_twice",    "double_booked",
-      "two_entitled",       "stale_alive",    "counter_lost",     "charged_twice",
-      "backoff_limit",      "work_invented",  "work_forgotten",   "replay_differs",
-      "invariant",          "no_progress",    "liveness",         "timer_missed",
-      "process_ended",      "status_wrong",   "decision_wrong",   "deadline_missed",
-      "decision_changed",   "lost_plan_acted"};
+      "journal_broken",     "journal_lost",    "epoch_not_raised", "deposed_wrote",
+      "act_before_durable", "wrong_epoch",     "job_vanished",     "accepted_twice",
+      "beyond_bounds",      "bad_membership",  "ordered_twice",    "double_booked",
+      "two_entitled",       "stale_alive",     "counter_lost",     "charged_twice",
+      "backoff_limit",      "work_invented",   "work_forgotten",   "replay_differs",
+      "invariant",          "no_progress",     "liveness",         "timer_missed",
+      "process_ended",      "status_wrong",    "decision_wrong",   "deadline_missed",
+      "decision_changed",   "lost_plan_acted", "state_wrong",      "order_wrong",
+      "agent_wrong"};
 };
 
 }  // namespace orrery

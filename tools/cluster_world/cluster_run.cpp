@@ -429,6 +429,9 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedW
         unfit(job.line,
               "job " + job.spec.name,
               "has workers that their node refuses, which world cluster cannot; use world model");
+  for (const scenarios::TimedRequest& request : scenario.requests)
+    if (request.change || request.forgets)
+      unfit(0, "requests", "world cluster has no change and no delete; use world model");
   if (!may_make_networks())
     unfit(
         0,

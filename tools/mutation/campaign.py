@@ -97,16 +97,19 @@ def run_step(tree, step, number: int, processor_s: float, wall_s: float) -> tupl
     return kill, usage.ru_utime + usage.ru_stime
 
 
-def measure(tree) -> dict:
+def measure(tree, *, storm_only: bool, pins: bool) -> dict:
     """What each step takes without a mutant, s of processor time; all of them must pass."""
     path = tree.folder / "measured.json"
-    binaries = sum((tree.build / "bin" / name).stat().st_mtime_ns for name in nets.TARGETS)
+    programs = [tree.build / "bin" / name for name in nets.TARGETS]
+    binaries = sum(program.stat().st_mtime_ns for program in programs if program.exists())
+    took = {}
     if path.exists():
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["binaries"] == binaries:
-            return nets.with_last_storms(kept["steps"])
-    took = {}
-    for step in nets.every_step():
+            took = kept["steps"]
+    for step in nets.every_step(storm_only=storm_only, pins=pins):
+        if step.name in took:
+            continue
         kill, took[step.name] = run_step(tree, step, 0, 3600, 7200)
         if kill:
             sys.exit(f"mutation.py: {step.name}: fails without a mutant: {kill.detail}; mend it "
@@ -134,7 +137,7 @@ def judge(tree, mutant: dict, took: dict, kinds: dict) -> dict:
 
 def run(tree, results: Results, numbers: list, parallel: int, kinds: dict) -> None:
     """Judges the mutants of `numbers`, and prints a line for each."""
-    took = measure(tree)
+    took = measure(tree, storm_only=kinds["storm_only"], pins=kinds["pins"])
     by_number = {mutant["number"]: mutant for mutant in tree.mutants()}
 
     def one(number: int) -> None:

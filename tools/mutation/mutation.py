@@ -54,7 +54,7 @@ def arguments() -> argparse.Namespace:
                         help="run: without the slow steps at the end; the next run without it goes "
                              "through them with what is left")
     parser.add_argument("--storm-only", action="store_true",
-                        help="no tests and no scenarios: what storms alone kill")
+                        help="no tests and no scenarios: what storms alone kill; make: builds no tests")
     parser.add_argument("--no-pins", action="store_true",
                         help="run: without the pinned storms, which judge nothing and see any change")
     parser.add_argument("--results", type=pathlib.Path,
@@ -81,7 +81,8 @@ def main() -> int:
             print("mutation.py: Python has no module clang.cindex; run tools/packages --mutation",
                   file=sys.stderr)
             return 2
-        tree.make(chosen.of.split(","), chosen.parallel, nets.TARGETS)
+        targets = nets.STORM_TARGETS if chosen.storm_only else nets.TARGETS
+        tree.make(chosen.of.split(","), chosen.parallel, targets)
         return 0
     if not tree.list.exists():
         print(f"mutation.py: {tree.list}: is not there; run mutation.py make", file=sys.stderr)

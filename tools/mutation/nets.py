@@ -26,6 +26,7 @@ FIRST_SEEDS = ((1, 100), (101, 1000), (1001, 3000))
 LAST_SEEDS = ((3001, 8000), (8001, 14000), (14001, 20000))
 
 TARGETS = ("orrery", "test_scenario") + UNIT + LATE
+STORM_TARGETS = ("orrery",)
 
 FAILED_CASE = re.compile(r"^\[  FAILED  \] ([^\s,]+)", re.MULTILINE)
 INVARIANT = re.compile(r"^.*\binvariant\b.*$", re.MULTILINE)
@@ -97,8 +98,10 @@ def steps(path: str, *, storm_only: bool = False, quick: bool = False, pins: boo
     return [*map(unit, first), *SCENARIO_STEPS, *pinned, *STORMS, *last]
 
 
-def every_step() -> list:
+def every_step(*, storm_only: bool = False, pins: bool = True) -> list:
     """Each step that is measured by a run without a mutant."""
+    if storm_only:
+        return [*([PINS] if pins else []), *STORMS]
     return [*map(unit, UNIT), *SCENARIO_STEPS, PINS, *STORMS, *map(unit, LATE)]
 
 

@@ -49,6 +49,23 @@ ScaleCall read_scale(const MapReader& request, const YamlNode& node, const Scena
   return call;
 }
 
+ChangeCall read_change(const MapReader& request, const YamlNode& node) {
+  const MapReader reader(
+      request.reading(), node, section("requests.change"), request.subject_of("change"));
+  ChangeCall call;
+  const auto read_time = [&](std::string_view key, std::optional<Duration>& to) {
+    if (reader.has(key)) reader.read_duration(key, to.emplace(Duration::forever()));
+  };
+  if (reader.has("priority")) reader.read_integer("priority", call.priority.emplace(), -1000, 1000);
+  read_time("wait_deadline", call.wait_deadline);
+  read_time("run_deadline", call.run_deadline);
+  if (reader.has("backoff_limit"))
+    reader.read_integer("backoff_limit", call.backoff_limit.emplace(), 0, INT32_MAX);
+  if (!call.priority && !call.wait_deadline && !call.run_deadline && !call.backoff_limit)
+    request.fail("change", "changes nothing; write for example {priority: 5}");
+  return call;
+}
+
 TimedRequest read_request(const MapReader& reader, const Scenario& scenario) {
   TimedRequest request;
   need_at(reader, request.at);
@@ -57,11 +74,16 @@ TimedRequest read_request(const MapReader& reader, const Scenario& scenario) {
   bool stop = false;
   reader.read_bool("stop", stop);
   if (const YamlNode* scale = reader.find("scale")) request.scale = read_scale(reader, *scale, job);
-  if (stop == request.scale.has_value())
+  if (const YamlNode* change = reader.find("change")) request.change = read_change(reader, *change);
+  reader.read_bool("delete", request.forgets);
+  const int asked = int{stop} + int{request.forgets} + int{request.scale.has_value()} +
+                    int{request.change.has_value()};
+  if (asked != 1)
     reader.reading().fail(reader.origin(),
                           reader.subject(),
-                          "asks for neither or both of scale and stop, one is needed; write for "
-                          "example scale: {add: 1}");
+                          "asks for " + std::to_string(asked) +
+                              " of scale, change, stop and delete, one is needed; write for "
+                              "example scale: {add: 1}");
   return request;
 }
 

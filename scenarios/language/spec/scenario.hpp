@@ -104,11 +104,21 @@ struct ScaleCall {
   std::int32_t replicas = 0;
 };
 
-/// Something a user asks at a time. Without `scale` it stops the job.
+/// What of a job a user changes: it is submitted anew under its name. Empty: stays as it was.
+struct ChangeCall {
+  std::optional<std::int32_t> priority;
+  std::optional<Duration> wait_deadline;
+  std::optional<Duration> run_deadline;
+  std::optional<std::int32_t> backoff_limit;
+};
+
+/// Something a user asks at a time. Without `scale` and `change` it ends the job.
 struct TimedRequest {
   Instant at;
   std::string job;  ///< Full name.
   std::optional<ScaleCall> scale;
+  std::optional<ChangeCall> change;
+  bool forgets = false;  ///< Ends the job and leaves nothing of it.
 };
 
 /// What a worker reports at a time.
@@ -153,9 +163,12 @@ struct Jitter {
   Duration planner;             ///< By this a plan comes later than `planner_latency`.
   std::int32_t clocks_ppm = 0;  ///< A node's clock runs faster or slower than the controller's.
   double plans_lost = 0;        ///< The part of all plans that is lost on the way, 0 to 1.
+  double plans_garbled = 0;     ///< The part of all plans with grants that nobody proposed, 0 to 1.
+  Instant plans_garbled_until = Instant::never();  ///< Later plans have none.
 
   bool any() const {
-    return timers.ns > 0 || batches.ns > 0 || planner.ns > 0 || clocks_ppm > 0 || plans_lost > 0;
+    return timers.ns > 0 || batches.ns > 0 || planner.ns > 0 || clocks_ppm > 0 || plans_lost > 0 ||
+           plans_garbled > 0;
   }
 
   friend bool operator==(const Jitter&, const Jitter&) = default;

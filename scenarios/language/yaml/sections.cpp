@@ -27,7 +27,7 @@ constexpr SectionKeys kSections[]{
       "dragonfly platform device_bandwidth storage_bandwidth wiring stage"}},
     {"cluster.network.dragonfly", {"groups chassis routers nodes_per_router"}},
     {"planner", {"latency deadline steps"}},
-    {"jitter", {"timers batches planner clocks_ppm plans_lost"}},
+    {"jitter", {"timers batches planner clocks_ppm plans_lost plans_garbled plans_garbled_until"}},
     {"controller",
      {"node_lease fence_margin takeover_grace retain_finished retain_finished_max "
       "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},
@@ -92,7 +92,8 @@ constexpr SectionKeys kSections[]{
      {"fixed exponential lognormal weibull pareto mixture weight shortest longest"}},
     {"workload.generator.law", {"mean median sigma shape scale low high"}},
     {"workload.generator.estimate", {"uniform lognormal"}},
-    {"requests", {"at job scale stop"}},
+    {"requests", {"at job scale change stop delete"}},
+    {"requests.change", {"priority wait_deadline run_deadline backoff_limit"}},
     {"requests.scale", {"role add remove set clear"}},
     {"profilings", {"at job rank values"}},
     {"faults",

@@ -259,6 +259,25 @@ TEST(Spares, OfTwoNodesInUseTheFirstThatIsEmptyBecomesOne) {
   }
 }
 
+// Storms found a group with a spare less: who is called for a third node was still booked for the
+// first, whose return then gave no spare back.
+TEST(Spares, WhoStoodInForASpareThatFailedGoesOnForItsNode) {
+  ControllerHarness h({with_spares(4, 2)});
+  h.node_down(0);
+  EXPECT_TRUE(usable(h, 2)) << "for node 0";
+  h.node_down(2);
+  EXPECT_TRUE(usable(h, 3)) << "for node 2";
+  h.node_up(2);
+  EXPECT_FALSE(usable(h, 2)) << "a spare again";
+  h.node_down(1);
+  EXPECT_TRUE(usable(h, 2)) << "for node 1";
+  h.node_up(0);
+  h.node_up(1);
+  int spares = 0;
+  for (const NodeState& node : h.controller.state().nodes) spares += node.spare ? 1 : 0;
+  EXPECT_EQ(spares, 2);
+}
+
 TEST(Leaving, WorkersMoveDrainedWithoutACharge) {
   ControllerHarness h({nodes_of(2, 2)});
   const JobId id = h.running(job("a").replicas(2).limit(0), 2, {on(0, 1), on(1, 1)});

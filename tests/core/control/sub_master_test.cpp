@@ -200,6 +200,21 @@ TEST(SubMaster, IsOneWhateverAUserAsksFor) {
   EXPECT_EQ(led.h.job(led.id).workers.size(), 6u) << "3 led, 2 others, one sub-master";
 }
 
+// Storms found a job in Starting that nothing would have ended.
+TEST(SubMaster, WhoStartsWhenItIsDoneHasTheTimeOfAStart) {
+  Led led;
+  led.h.fail(led.id, 1);
+  led.say(SubMasterMessage::AskRestart);
+  led.bring_up();
+  led.h.lose(led.id, 3);
+  led.h.pass(Duration::seconds(5));
+  ASSERT_EQ(led.h.phase(led.id), JobPhase::Starting);
+  led.say(SubMasterMessage::Done);
+  ASSERT_EQ(led.h.phase(led.id), JobPhase::Starting) << "one of another role is not up";
+  led.h.pass(led.h.job(led.id).spec->start_deadline);
+  EXPECT_EQ(led.h.row(led.id).restarts, 2u) << "its start was late";
+}
+
 TEST(SubMaster, IsAskedAgainByTheNextLeader) {
   Led led;
   led.h.fail(led.id, 0);

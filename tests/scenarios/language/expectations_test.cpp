@@ -67,17 +67,27 @@ requests:
   - {at: 30s, job: a, scale: {add: 1}}
   - {at: 40s, job: a, scale: {role: worker, clear: true}}
   - {at: 60s, job: b, stop: true}
+  - {at: 70s, job: b, delete: true}
+  - {at: 80s, job: a, change: {priority: 5, run_deadline: 90s}}
 profilings: [{at: 5s, job: a, rank: 0, values: {throughput: 120}}]
 )");
   EXPECT_EQ(scenario.requests[0].scale->mode, ScaleMode::Add);
   EXPECT_EQ(scenario.requests[1].scale->mode, ScaleMode::Clear);
   EXPECT_FALSE(scenario.requests[2].scale.has_value());
+  EXPECT_TRUE(scenario.requests[3].forgets);
+  EXPECT_EQ(scenario.requests[4].change->priority, 5);
+  EXPECT_EQ(scenario.requests[4].change->run_deadline, Duration::seconds(90));
+  EXPECT_FALSE(scenario.requests[4].change->wait_deadline.has_value()) << "stays as it was";
   EXPECT_EQ(scenario.profilings[0].values[0].value, 120);
   EXPECT_THAT(errors_of(kBase + "requests: [{at: 1s, job: a}, {at: 1s, job: a, scale: {add: 1, "
-                                "set: 2}}, {at: 1s, job: a, scale: {role: x, set: 2}}]\n"),
-              ElementsAre(HasSubstr("asks for neither or both"),
+                                "set: 2}}, {at: 1s, job: a, scale: {role: x, set: 2}}, "
+                                "{at: 1s, job: a, stop: true, delete: true}, {at: 1s, job: a, "
+                                "change: {}}]\n"),
+              ElementsAre(HasSubstr("asks for 0 of scale, change, stop and delete"),
                           HasSubstr("has 2 of add, remove, set and clear"),
-                          HasSubstr("does not have")));
+                          HasSubstr("does not have"),
+                          HasSubstr("asks for 2 of scale"),
+                          HasSubstr("changes nothing")));
 }
 
 }  // namespace
