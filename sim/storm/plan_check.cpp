@@ -184,8 +184,16 @@ void PlanCheck::folded(Instant now, const FoldedRecord& record, const State& aft
           event->plan.grants.begin(), event->plan.grants.end(), [&](const Grant& grant) {
             return !is_sound(grant, event->plan);
           });
+      // Why it waits is told only of a job that does.
+      const bool remarked_in_vain = std::any_of(
+          event->plan.grants.begin(), event->plan.grants.end(), [&](const Grant& grant) {
+            const Named* job = find(grant.job);
+            return grant.is_remark() && job != nullptr &&
+                   (job->phase != JobPhase::Pending || job->holds || job->infeasible);
+          });
       const bool so = notice.ignored == Ignored::UnknownJob         ? unknown
                       : notice.ignored == Ignored::BadSpecification ? unsound
+                      : notice.ignored == Ignored::NotInThisPhase   ? remarked_in_vain
                                                                     : false;
       if (!so)
         say("a grant is ignored as " + std::string(to_string(notice.ignored)) +
