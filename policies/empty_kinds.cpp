@@ -1,5 +1,7 @@
 #include "policies/empty_kinds.hpp"
 
+#include <algorithm>
+
 #include "policies/changes.hpp"
 
 namespace orrery::policies {
@@ -10,15 +12,20 @@ void EmptyKinds::begin(const ClusterView& view) {
   known_.clear();
 }
 
-bool EmptyKinds::one_holds(const JobView& job, std::int32_t replicas) {
+bool EmptyKinds::holds(const JobView& job, std::int32_t replicas, DeviceModelId model) {
+  const std::vector<DeviceModelId>& models = that_hold(job, replicas);
+  return std::binary_search(models.begin(), models.end(), model);
+}
+
+const std::vector<DeviceModelId>& EmptyKinds::that_hold(const JobView& job, std::int32_t replicas) {
   GangShape shape = shape_of(job);
   shape.replicas = replicas;
-  const auto [entry, is_new] = known_.try_emplace(shape, false);
+  const auto [entry, is_new] = known_.try_emplace(shape);
   if (is_new) entry->second = look(job, replicas);
   return entry->second;
 }
 
-bool EmptyKinds::look(const JobView& job, std::int32_t replicas) {
+std::vector<DeviceModelId> EmptyKinds::look(const JobView& job, std::int32_t replicas) {
   if (!cleared_) clear_cluster();
 
   struct Room {
@@ -36,9 +43,11 @@ bool EmptyKinds::look(const JobView& job, std::int32_t replicas) {
   }
   const std::int64_t wanted = job.row.thousandths_at(replicas);
   const bool is_sole_role = job.spec.roles.size() == 1;
+  std::vector<DeviceModelId> out;
   for (const auto& [model, room] : kinds)
-    if (wanted <= room.thousandths && (!is_sole_role || replicas <= room.replicas)) return true;
-  return false;
+    if (wanted <= room.thousandths && (!is_sole_role || replicas <= room.replicas))
+      out.push_back(model);
+  return out;
 }
 
 void EmptyKinds::clear_cluster() {

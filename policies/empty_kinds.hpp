@@ -20,16 +20,22 @@ class EmptyKinds {
 
   /// Whether the usable nodes of some model hold so many replicas beside the job's other roles. One
   /// of several roles is judged by its devices alone. O(nodes) for each shape of job in a view.
-  bool one_holds(const JobView& job, std::int32_t replicas);
+  bool one_holds(const JobView& job, std::int32_t replicas) {
+    return !that_hold(job, replicas).empty();
+  }
+
+  /// Whether those of this model do; likewise.
+  bool holds(const JobView& job, std::int32_t replicas, DeviceModelId model);
 
  private:
-  bool look(const JobView& job, std::int32_t replicas);
+  const std::vector<DeviceModelId>& that_hold(const JobView& job, std::int32_t replicas);
+  std::vector<DeviceModelId> look(const JobView& job, std::int32_t replicas);
   void clear_cluster();
 
   const ClusterView* view_ = nullptr;
   bool cleared_ = false;  ///< `trial_` is the cluster without jobs.
   CapacityTrial trial_;
-  std::map<GangShape, bool> known_;
+  std::map<GangShape, std::vector<DeviceModelId>> known_;  ///< The models, ascending.
 };
 
 }  // namespace orrery::policies

@@ -27,4 +27,20 @@ void FittedSpeed::load(ByteReader& in) {
   }
 }
 
+void save_batches(const BatchLimits& limits, const GradientStats& stats, ByteWriter& out) {
+  out.f64(stats.sqr);
+  out.f64(stats.var);
+  for (const int limit :
+       {limits.initial_total, limits.total_max, limits.atomic_min, limits.atomic_max})
+    out.varint(static_cast<std::uint64_t>(limit));
+}
+
+void load_batches(BatchLimits& limits, GradientStats& stats, ByteReader& in) {
+  stats.sqr = in.f64();
+  stats.var = in.f64();
+  for (int* limit :
+       {&limits.initial_total, &limits.total_max, &limits.atomic_min, &limits.atomic_max})
+    *limit = static_cast<int>(in.varint());
+}
+
 }  // namespace orrery::policies

@@ -47,4 +47,8 @@ class FittedSpeed {
   bool stale_ = true;   ///< The table is.
 };
 
+/// What a job's reports say of its batches, whatever it runs on.
+void save_batches(const BatchLimits& limits, const GradientStats& stats, ByteWriter& out);
+void load_batches(BatchLimits& limits, GradientStats& stats, ByteReader& in);
+
 }  // namespace orrery::policies

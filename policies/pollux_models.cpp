@@ -67,27 +67,15 @@ void PolluxModels::save(ByteWriter& out) const {
     out.u32(job.value);
     out.varint(static_cast<std::uint64_t>(model.replicas_most));
     model.speed.save(out);
-    out.f64(model.stats.sqr);
-    out.f64(model.stats.var);
-    for (const int limit : {model.limits.initial_total,
-                            model.limits.total_max,
-                            model.limits.atomic_min,
-                            model.limits.atomic_max})
-      out.varint(static_cast<std::uint64_t>(limit));
+    save_batches(model.limits, model.stats, out);
   }
 }
 
 void PolluxModels::load_model(ByteReader& in) {
-  const auto whole = [&] { return static_cast<int>(in.varint()); };
   Model& model = models_[JobId{in.u32()}];
-  model.replicas_most = whole();
+  model.replicas_most = static_cast<int>(in.varint());
   model.speed.load(in);
-  model.stats.sqr = in.f64();
-  model.stats.var = in.f64();
-  model.limits.initial_total = whole();
-  model.limits.total_max = whole();
-  model.limits.atomic_min = whole();
-  model.limits.atomic_max = whole();
+  load_batches(model.limits, model.stats, in);
 }
 
 void PolluxModels::load(ByteReader& in) {

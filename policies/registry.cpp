@@ -12,6 +12,7 @@
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
 #include "policies/pollux.hpp"
+#include "policies/pollux_making.hpp"
 #include "policies/shockwave.hpp"
 #include "policies/sia.hpp"
 #include "policies/sjf.hpp"
@@ -110,105 +111,6 @@ constexpr ParameterRow kTiresiasParameters[] = {
 constexpr ParameterRow kOptimusParameters[] = {
     {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
 };
-
-constexpr ParameterRow kPolluxParameters[] = {
-    {"period", ParameterType::Duration, "", "60s", "1s", "", "time between two cycles"},
-    {"restart",
-     ParameterType::Duration,
-     "",
-     "30s",
-     "0s",
-     "",
-     "what a change of its allocation costs a job"},
-    {"fairness",
-     ParameterType::Number,
-     "",
-     "-1",
-     "-10",
-     "1",
-     "power of the mean of speedups: 1 the sum, 0 the geometric mean, below that fairer"},
-    {"avoid_interference",
-     ParameterType::Flag,
-     "",
-     "true",
-     "",
-     "",
-     "two jobs that are on several nodes each share no node"},
-    {"population", ParameterType::Integer, "", "100", "2", "1000", "allocations bred at a time"},
-    {"generations", ParameterType::Integer, "", "100", "1", "10000", "how often, at most"},
-    {"patience",
-     ParameterType::Integer,
-     "generations",
-     "20",
-     "1",
-     "10000",
-     "without a better allocation end the search"},
-    {"update_after",
-     ParameterType::Integer,
-     "cycles",
-     "16",
-     "1",
-     "",
-     "without a new report of any job, after which a search is an update"},
-    {"update_population", ParameterType::Integer, "", "16", "2", "1000", "of an update, at most"},
-    {"update_patience",
-     ParameterType::Integer,
-     "generations",
-     "4",
-     "1",
-     "10000",
-     "of an update, at most"},
-    {"block_nodes",
-     ParameterType::Integer,
-     "nodes",
-     "16",
-     "0",
-     "1000000",
-     "a larger cluster is searched in blocks of so many; 0: none is"},
-    {"budget",
-     ParameterType::Integer,
-     "cells",
-     "10000000",
-     "0",
-     "",
-     "population x generations x jobs x nodes of one cycle, at most; 0: any"},
-    {"nodes_min",
-     ParameterType::Integer,
-     "nodes",
-     "0",
-     "0",
-     "",
-     "least that are used where the utility varies their number; 0: all are, always"},
-    {"utility_low",
-     ParameterType::Number,
-     "",
-     "0.35",
-     "0",
-     "1",
-     "mean utility below which nodes are left unused"},
-    {"utility_high", ParameterType::Number, "", "0.65", "0", "1", "above which more are used"},
-};
-
-PolluxParameters pollux_parameters(const ParameterValues& values) {
-  PolluxParameters out;
-  out.period = values.duration("period");
-  out.restart = values.duration("restart");
-  out.search.fairness = values.number("fairness");
-  out.search.avoid_interference = values.flag("avoid_interference");
-  out.search.population = static_cast<std::int32_t>(values.integer("population"));
-  out.search.generations = static_cast<std::int32_t>(values.integer("generations"));
-  out.search.patience = static_cast<std::int32_t>(values.integer("patience"));
-  out.update_after = values.integer("update_after");
-  out.update_population = static_cast<std::int32_t>(values.integer("update_population"));
-  out.update_patience = static_cast<std::int32_t>(values.integer("update_patience"));
-  out.block_nodes = static_cast<std::int32_t>(values.integer("block_nodes"));
-  out.search.budget = values.integer("budget");
-  out.autoscale.nodes_min =
-      static_cast<std::int32_t>(std::min<std::int64_t>(values.integer("nodes_min"), 1'000'000'000));
-  out.autoscale.utility_low = values.number("utility_low");
-  out.autoscale.utility_high = values.number("utility_high");
-  return out;
-}
 
 constexpr ParameterRow kShockwaveParameters[] = {
     {"round",

@@ -125,7 +125,7 @@ std::int32_t Sia::replicas_limit(const JobView& job) const {
 /// Configurations that the job may have, whatever they bring.
 Sia::Options Sia::options_of(const ClusterView& view,
                              const JobView& job,
-                             const std::vector<Kind>& kinds) const {
+                             const std::vector<Kind>& kinds) {
   const JobRow& row = job.row;
   const std::int32_t each = row.demand.devices;
   const std::int32_t least = row.min_replicas;
@@ -134,6 +134,8 @@ Sia::Options Sia::options_of(const ClusterView& view,
   for (const Kind& kind : kinds) {
     if (each > kind.node_size) continue;
     if (!row.demand.model.is_none() && row.demand.model != kind.model) continue;
+    // What fits by count may not node by node, and would be chosen in each cycle again.
+    if (!row.holds && !empty_kinds_.holds(job, least, kind.model)) continue;
     const std::int32_t size = std::max(kind.node_size, 1);
     const auto offer = [&](std::int32_t nodes, std::int32_t devices) {
       if (each == 0 || devices % each != 0) return;
@@ -308,13 +310,7 @@ void Sia::save(ByteWriter& out) const {
       out.u32(kind.value);
       speed.save(out);
     }
-    out.f64(remembered.stats.sqr);
-    out.f64(remembered.stats.var);
-    for (const int limit : {remembered.limits.initial_total,
-                            remembered.limits.total_max,
-                            remembered.limits.atomic_min,
-                            remembered.limits.atomic_max})
-      out.signed_varint(limit);
+    save_batches(remembered.limits, remembered.stats, out);
   }
 }
 
@@ -336,13 +332,7 @@ void Sia::load(ByteReader& in) {
       const DeviceModelId kind{static_cast<decltype(DeviceModelId::value)>(in.u32())};
       remembered.fitted[kind].load(in);
     }
-    remembered.stats.sqr = in.f64();
-    remembered.stats.var = in.f64();
-    for (int* limit : {&remembered.limits.initial_total,
-                       &remembered.limits.total_max,
-                       &remembered.limits.atomic_min,
-                       &remembered.limits.atomic_max})
-      *limit = static_cast<int>(in.signed_varint());
+    load_batches(remembered.limits, remembered.stats, in);
   }
 }
 

@@ -99,9 +99,7 @@ class Sia : public Policy {
                      DeviceModelId kind,
                      DeviceModelId other);
   std::int32_t replicas_limit(const JobView& job) const;
-  Options options_of(const ClusterView& view,
-                     const JobView& job,
-                     const std::vector<Kind>& kinds) const;
+  Options options_of(const ClusterView& view, const JobView& job, const std::vector<Kind>& kinds);
   SiaJob program_job(const ClusterView& view,
                      const JobView& job,
                      const std::vector<Kind>& kinds,

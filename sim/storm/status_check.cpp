@@ -173,7 +173,8 @@ class StatusJudge {
                                   " of " + std::to_string(job_.spec->backoff_limit);
       if (!has(text, counted)) say("does not say " + counted + ": " + text);
     }
-    if (job_.phase != JobPhase::Failed) return;
+    // One that its user has deleted says that.
+    if (job_.phase != JobPhase::Failed || job_.deleted_in != Sequence{}) return;
     if (job_.reason == Reason::BackoffLimitReached && !job_.changed &&
         !has(text,
              "is passed: " + std::to_string(job_.spec->backoff_limit + 1) + " failures, " +

@@ -409,6 +409,18 @@ TEST(Sia, AJobThatNoKindHoldsByItselfStartsAcrossKinds) {
   }
 }
 
+// By count the first kind holds it, node by node only the second one does: found by a storm.
+TEST(Sia, AJobGoesToAKindThatHoldsItNodeByNode) {
+  if (!solver::is_available()) GTEST_SKIP() << "built without the solver";
+  FakeCluster cluster;
+  cluster.add_nodes(3, 4, 1000, "old");
+  cluster.add_nodes(2, 8, 1000, "new");
+  const auto policy = testing::policy("sia");
+  const JobId id = cluster.submit(job().replicas(4).devices(3).estimate(100'000));
+  sia_cycle(cluster, *policy);
+  EXPECT_EQ(cluster.replicas(id), 4);
+}
+
 /// Workers that report steps of which each takes 10 ms and 1 ms an example, and synchronise in 200
 /// ms where there are several, at the smallest batch that their job may have; it may be up to
 /// `batch_max`, with at least 16 examples each.

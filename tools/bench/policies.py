@@ -61,6 +61,7 @@ COMPLEXITY = {
     "gavel_makespan": "N + J K log J; programs of J x K",
     "gavel_isolated": "N + J K log J",
     "gandiva": "N + J²",
+    "allox": "N + J K log J; matching of `depth` jobs, `depth`³ K at most",
     "themis": "N + J K log J; programs of J x K",
 }
 # Okabe and Ito: told apart by the colour-blind; with dashes for more than eight.
