@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "core/base/number_text.hpp"
+#include "core/base/stream_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -97,15 +97,14 @@ Result<std::vector<HardwareCount>> parse_hardware(std::string_view text, const s
 
 Result<std::vector<HardwareCount>> load_hardware(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  if (!in)
+  const std::optional<std::string> text = rest_of(in);
+  if (!text)
     return Error{ErrorCode::NotFound,
                  path,
                  0,
                  "hardware",
                  "cannot be read, a readable file is needed; check inventory.hardware_file"};
-  return parse_hardware(text, path);
+  return parse_hardware(*text, path);
 }
 
 }  // namespace orrery::runtime

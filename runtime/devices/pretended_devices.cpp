@@ -8,9 +8,10 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <utility>
+
+#include "core/base/stream_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -92,7 +93,7 @@ std::vector<DeviceXid> PretendedDevices::wait_for_xids(Duration longest) {
 
 void PretendedDevices::read_file() {
   std::ifstream file(file_.path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text = rest_of(file).value_or("");
   if (text == text_) return;
   text_ = std::move(text);
   std::string unknown;

@@ -7,10 +7,10 @@
 
 #include <cstddef>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
+#include "core/base/stream_text.hpp"
 #include "runtime/config/key_rights.hpp"
 
 namespace orrery::runtime {
@@ -52,11 +52,12 @@ class Reading {
       return {};
     }
     std::ifstream in(path, std::ios::binary);
-    if (!in) {
+    std::optional<std::string> text = rest_of(in);
+    if (!text) {
       refuse(path, "cannot be read, needed the " + which + " in PEM form; mend path or rights");
       return {};
     }
-    return {std::istreambuf_iterator<char>(in), {}};
+    return *std::move(text);
   }
 
   void refuse(const std::string& subject, const std::string& message) {

@@ -8,8 +8,9 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <string_view>
+
+#include "core/base/stream_text.hpp"
 
 namespace orrery::runtime {
 namespace {
@@ -114,15 +115,14 @@ Status write_files(const std::vector<NewFile>& files, Existing existing) {
 
 Result<std::string> read_whole_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  if (!in)
+  std::optional<std::string> text = rest_of(in);
+  if (!text)
     return Error{ErrorCode::NotFound,
                  path,
                  0,
                  "",
                  "cannot be read, a readable file is needed; check path and rights"};
-  return text;
+  return *std::move(text);
 }
 
 }  // namespace orrery::runtime

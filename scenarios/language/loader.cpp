@@ -1,10 +1,10 @@
 #include "scenarios/language/loader.hpp"
 
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 
+#include "core/base/stream_text.hpp"
 #include "scenarios/language/readers.hpp"
 #include "scenarios/language/yaml/overrides.hpp"
 
@@ -118,15 +118,14 @@ Result<Scenario> parse_scenario(std::string_view text,
 
 Result<Scenario> load_scenario(const std::string& path, const std::vector<Override>& overrides) {
   std::ifstream in(path, std::ios::binary);
-  std::string text;
-  if (in) text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  if (!in)
+  const std::optional<std::string> text = rest_of(in);
+  if (!text)
     return Error{ErrorCode::NotFound,
                  path,
                  0,
                  "scenario",
                  "cannot be read, a readable file is needed; check the path"};
-  return parse_scenario(text, path, overrides);
+  return parse_scenario(*text, path, overrides);
 }
 
 }  // namespace orrery::scenarios

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <iterator>
 
 #include "core/base/number_text.hpp"
+#include "core/base/stream_text.hpp"
 
 namespace orrery::sim {
 
@@ -43,12 +43,13 @@ Errors read_table(const std::filesystem::path& file,
                   Table& table) {
   table.file = file.string();
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
+  std::optional<std::string> read = rest_of(stream);
+  if (!read) {
     return {Error{.code = ErrorCode::NotFound,
                   .file = table.file,
                   .message = "cannot be read, a readable file is needed; check the path"}};
   }
-  table.text.assign(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  table.text = *std::move(read);
   Errors errors;
   const std::string_view text = table.text;
   int line_number = 0;

@@ -68,6 +68,10 @@ BANS = [
     Ban(re.compile(r"(?<!\w)assert\s*\("),
         "use invariant(), which is on in every build", ("core", "policies", "scenarios", "sim",
                                                         "runtime", "tools")),
+    Ban(re.compile(r"\bistreambuf_iterator\b"),
+        "it throws where reading fails (a folder, a process that ended); use rest_of() of "
+        "core/base/stream_text.hpp",
+        ("core", "policies", "scenarios", "sim", "runtime", "tools"), ("core/base/stream_text.hpp",)),
     Ban(re.compile(r"\busing namespace\b(?!\s+\w*::?literals)(?!\s+std::\w*literals)"),
         "name what is used", ("core", "policies", "scenarios", "sim", "runtime", "tools")),
 ]

@@ -2,8 +2,6 @@
 
 #include <sys/random.h>
 
-#include <iostream>
-#include <iterator>
 #include <map>
 
 #include "scenarios/language/jobs/job_file.hpp"
@@ -11,11 +9,6 @@
 
 namespace orrery::cli {
 namespace {
-
-Result<std::string> text_of_source(const std::string& path) {
-  if (path != "-") return read_input(path);
-  return std::string{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-}
 
 /// A number that no other request has.
 std::uint64_t fresh_number() {
@@ -48,7 +41,7 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
   }
   for (const std::string& path : paths) {
     const std::string file = path == "-" ? "standard input" : path;
-    Result<std::string> text = text_of_source(path);
+    Result<std::string> text = read_input_or_stdin(path);
     if (!text) {
       errors.insert(errors.end(), text.errors().begin(), text.errors().end());
       continue;

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <iostream>
+
+#include "core/base/stream_text.hpp"
 
 namespace orrery::cli {
 
@@ -18,10 +20,18 @@ Result<std::string> read_input(const std::string& path) {
         .code = ErrorCode::NotFound,
         .file = path,
         .message = "cannot be opened: " + std::string(std::strerror(errno)) + "; check the path"};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad())
-    return Error{.file = path, .message = "cannot be read to the end; check the disk"};
-  return text;
+  std::optional<std::string> text = rest_of(file);
+  if (!text) return Error{.file = path, .message = "cannot be read to the end; check the disk"};
+  return *std::move(text);
+}
+
+Result<std::string> read_input_or_stdin(const std::string& path) {
+  if (path != "-") return read_input(path);
+  std::optional<std::string> text = rest_of(std::cin);
+  if (!text)
+    return Error{.file = "standard input",
+                 .message = "cannot be read to the end; name a file in place of -"};
+  return *std::move(text);
 }
 
 }  // namespace orrery::cli

@@ -11,4 +11,7 @@ namespace orrery::cli {
 /// folder or cannot be read to the end.
 Result<std::string> read_input(const std::string& path);
 
+/// The same, or what is left of the standard input where `path` is "-".
+Result<std::string> read_input_or_stdin(const std::string& path);
+
 }  // namespace orrery::cli

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <variant>
 
 #include "core/base/bytes.hpp"
+#include "core/base/stream_text.hpp"
 #include "tools/console/version.hpp"
 #include "tools/orrery/output_folder.hpp"
 
@@ -61,7 +61,7 @@ void add_program(ByteWriter& bytes) {
 
 std::string content_of(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return rest_of(in).value_or("");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // nothing.
 #include <algorithm>
 #include <iostream>
-#include <iterator>
 #include <string>
 
 #include "core/base/json_text.hpp"
@@ -18,11 +17,6 @@ namespace orrery::cli {
 namespace {
 
 using scenarios::PlacementFinding;
-
-Result<std::string> read_document(const std::string& path) {
-  if (path != "-") return read_input(path);
-  return std::string{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-}
 
 scenarios::PlacementMode mode_of(const Arguments& arguments) {
   const std::string mode = arguments.value("--mode").value_or("");
@@ -119,7 +113,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
   const std::string& path = arguments.operands().front();
   const std::string file = path == "-" ? "standard input" : path;
   const bool as_json = arguments.has("--json");
-  const auto text = read_document(path);
+  const auto text = read_input_or_stdin(path);
   if (!text) {
     if (!as_json) {
       console.errors(text.errors());

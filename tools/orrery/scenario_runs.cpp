@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/base/stream_text.hpp"
 #include "core/record/codec.hpp"
 #include "policies/registry.hpp"
 #include "sim/expectations/expectations.hpp"
@@ -274,7 +274,7 @@ namespace {
 std::optional<std::string> scenario_around(const std::string& path) {
   if (!path.ends_with(".json")) return std::nullopt;
   std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::string text = rest_of(in).value_or("");
   if (text.find("\"nb_res\"") == text.npos || text.find("\"profiles\"") == text.npos)
     return std::nullopt;
   JsonText json;

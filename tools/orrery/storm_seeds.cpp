@@ -6,12 +6,12 @@
 #include <chrono>
 #include <deque>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <system_error>
 #include <utility>
 
 #include "core/base/bytes.hpp"
+#include "core/base/stream_text.hpp"
 #include "core/record/codec.hpp"
 #include "tools/console/interrupt.hpp"
 #include "tools/orrery/child_pool.hpp"
@@ -244,7 +244,7 @@ class StormSeeds {
   void take_up() {
     if (work_.progress_file.empty()) return;
     std::ifstream in(work_.progress_file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    const std::string text = rest_of(in).value_or("");
     ByteReader bytes{std::string_view(text)};
     if (bytes.string() != work_.program.to_hex()) return;
     DoneSeeds done;

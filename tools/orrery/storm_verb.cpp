@@ -3,13 +3,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/coverage_mark.hpp"
 #include "core/base/json_text.hpp"
+#include "core/base/stream_text.hpp"
 #include "sim/storm/pins.hpp"
 #include "sim/storm/scenario_yaml.hpp"
 #include "sim/storm/shrink.hpp"
@@ -228,11 +228,11 @@ struct Wanted {
 // null.
 Result<sim::Pins> pins_of(const std::string& path, const SeedRange* seeds) {
   std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in)
+  const std::optional<std::string> text = rest_of(in);
+  if (!text)
     return Error{.subject = "--pins",
                  .message = path + " cannot be read; name the file of pinned storms"};
-  auto pins = sim::read_pins(text, path);
+  auto pins = sim::read_pins(*text, path);
   if (!pins) return pins;
   if (const auto plan = sim::plan_pinned(*pins, pins->seeds.front(), storm_policies()); !plan)
     return plan.errors();

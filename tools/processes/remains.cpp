@@ -6,16 +6,18 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
+
+#include "core/base/stream_text.hpp"
 
 namespace orrery::cli {
 namespace {
 
-/// A file of /proc as strings that end with a zero byte; empty where it cannot be read.
+/// A file of /proc as strings that end with a zero byte; empty where it cannot be read, also
+/// because its process ended after the file was opened.
 std::vector<std::string> strings_in(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string text = rest_of(file).value_or("");
   std::vector<std::string> out;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\0', at), text.size());

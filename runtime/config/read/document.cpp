@@ -4,9 +4,9 @@
 
 #include <array>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
+#include "core/base/stream_text.hpp"
 #include "runtime/config/address.hpp"
 #include "runtime/config/read/config_sections.hpp"
 #include "scenarios/language/yaml/yaml_tree.hpp"
@@ -22,13 +22,14 @@ Result<ConfigText> open_config(const std::string& path,
   if (gethostname(host.data(), host.size() - 1) == 0) source.host = host.data();
   if (path.empty()) return source;
   std::ifstream in(path, std::ios::binary);
-  if (in) source.text.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  if (!in)
+  std::optional<std::string> text = rest_of(in);
+  if (!text)
     return Error{ErrorCode::NotFound,
                  path,
                  0,
                  "settings",
                  "cannot be read, a readable file is needed; check the path"};
+  source.text = *std::move(text);
   return source;
 }
 

@@ -63,6 +63,7 @@ STYLE_OFFENCES = [
     ("core/job/a.cpp", 'std::getenv("HOME");\n', "configuration is passed in"),
     ("sim/model/a.cpp", "std::normal_distribution<double> d;\n", "random.hpp"),
     ("policies/a.cpp", "if (rand() % 2) grow();\n", "seeded stream"),
+    ("tools/orrery/a.cpp", "std::string text{std::istreambuf_iterator<char>(in), {}};\n", "rest_of"),
     ("sim/model/a.cpp", "std::random_device device;\n", "seeded stream"),
     ("core/models/a.cpp", "double y = std::exp(x);\n", "core/base/math.hpp"),
     ("sim/model/a.cpp", "double y = pow(x, 2);\n", "core/base/math.hpp"),
