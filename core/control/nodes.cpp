@@ -63,7 +63,7 @@ void move_off(Step& step, JobState& job, NodeId node) {
   }
 }
 
-// A new machine under an old name: whatever ran there is gone for good.
+// A new machine under an old name.
 void replace_node(Step& step, NodeId node) {
   NodeState& state = step.state.nodes[node.index()];
   state.silent = true;
@@ -79,6 +79,10 @@ void replace_node(Step& step, NodeId node) {
       if (record.node == node) record.node_failures = 0;
   });
   refresh_node(step, node, NodeChange::Relaunched);
+}
+
+// Whatever ran there is gone for good.
+void lose_replaced(Step& step, NodeId node) {
   for (const JobId id : owners_on(step.state.ledger, node))
     lose_node(step, step.state.job(id), node, Reason::NodeRelaunched);
 }
@@ -114,19 +118,25 @@ void on_event(Step& step, const NodesRelaunched& event) {
   if (failover.relaunching.empty() || failover.open.number != event.incident ||
       !awaits_answer(*job))
     return ignore(step, job, Ignored::StaleIncident, kKind);
-  std::uint32_t replaced = 0;
+  // What leaves one of them neither moves to another nor is asked to stop there: none has been
+  // heard of yet. Before rules 4 they were replaced one after the other.
+  const bool together = step.state.settings.rules >= 4;
+  std::vector<NodeId> replaced;
   // The job itself recovers once, after all of it: while it waits, losses change no counter.
   for (const NodeId node : event.replaced) {
     const std::vector<NodeId>& asked = failover.relaunching;
     if (std::find(asked.begin(), asked.end(), node) == asked.end()) continue;
-    ++replaced;
+    replaced.push_back(node);
     replace_node(step, node);
+    if (!together) lose_replaced(step, node);
   }
+  if (together)
+    for (const NodeId node : replaced) lose_replaced(step, node);
   if (is_final(job->row.phase)) return;
   failover.relaunching.clear();
-  failover.nodes_relaunched += replaced;
-  if (replaced > 0) count(step, *job, Counter::NodesRelaunched);
-  end_relaunch(step, *job, replaced > 0 ? Reason::NodeRelaunched : Reason::NodeRelaunchFailed);
+  failover.nodes_relaunched += static_cast<std::uint32_t>(replaced.size());
+  if (!replaced.empty()) count(step, *job, Counter::NodesRelaunched);
+  end_relaunch(step, *job, replaced.empty() ? Reason::NodeRelaunchFailed : Reason::NodeRelaunched);
 }
 
 void on_event(Step& step, const ExclusionRequested& event) {

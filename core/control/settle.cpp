@@ -5,8 +5,8 @@
 
 #include "core/job/phase.hpp"
 #include "core/membership/advancing.hpp"
+#include "core/membership/forming.hpp"
 #include "core/membership/outdated.hpp"
-#include "core/membership/releasing.hpp"
 #include "core/membership/target.hpp"
 #include "core/recovery/ending.hpp"
 #include "core/recovery/recovery.hpp"
@@ -22,7 +22,7 @@ void settle(Step& step, JobState& job) {
   }
   if (job.row.phase == JobPhase::Unknown) return;
   if (outgrows_recovery(job)) {
-    abandon_next(step, job);
+    drop_next(step, job);
     return settle_failures(step, job);
   }
   if (job.after_drain != AfterDrain::Nothing) {

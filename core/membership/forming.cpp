@@ -131,9 +131,9 @@ bool moves_a_role(const JobState& job) {
          places_of(job.next) != places_of(job.workers);
 }
 
-}  // namespace
-
-void note_allocation(Step& step, JobState& job) {
+// Keeps the counts of the row, and tells what the job holds where that is something else than was
+// told, or where a role other than the elastic one has `moved`.
+void note_held(Step& step, JobState& job, bool moved) {
   const std::vector<Worker>& members =
       job.after_drain == AfterDrain::Start ? job.next : job.workers;
   std::int32_t devices = 0;
@@ -152,8 +152,7 @@ void note_allocation(Step& step, JobState& job) {
     }
   }
   merge(nodes);
-  const bool changed =
-      nodes != job.elastic_nodes || devices != job.row.devices_held || moves_a_role(job);
+  const bool changed = nodes != job.elastic_nodes || devices != job.row.devices_held || moved;
   job.elastic_nodes = std::move(nodes);
   job.row.replicas = replicas;
   step.state.set_held(job, !members.empty(), devices);
@@ -163,6 +162,16 @@ void note_allocation(Step& step, JobState& job) {
   notice.count = static_cast<std::int32_t>(members.size());
   notice.devices = devices;
   step.out.notices.push_back(notice);
+}
+
+}  // namespace
+
+void note_allocation(Step& step, JobState& job) { note_held(step, job, moves_a_role(job)); }
+
+void drop_next(Step& step, JobState& job) {
+  const bool moved = moves_a_role(job);
+  abandon_next(step, job);
+  if (step.state.settings.rules >= 4) note_held(step, job, moved);
 }
 
 void tell_membership(Step& step, JobState& job) {

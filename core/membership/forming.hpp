@@ -9,6 +9,9 @@ namespace orrery {
 /// can.
 void form_next(Step& step, JobState& job, const MembershipChange& change);
 
+/// Drops a membership that has not started: the job holds its present one again, which is told.
+void drop_next(Step& step, JobState& job);
+
 /// Sends the workers of a job the list of all its members, and their ranks.
 void tell_membership(Step& step, JobState& job);
 

@@ -319,7 +319,8 @@ void check_worker_ref(const MapReader& entry, const ScenarioJob& job, const Work
                    " does not have; name one of "
                    "its roles");
   else if (worker.index >= workers)
-    entry.fail(entry.has("local") ? "local" : "rank",
+    // A list without roles has no key `local` either.
+    entry.fail(!worker.role.empty() && entry.has("local") ? "local" : "rank",
                "is " + std::to_string(worker.index) + ", but there are at most " +
                    std::to_string(workers) + " such workers; count from 0");
 }

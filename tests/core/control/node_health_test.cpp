@@ -142,6 +142,19 @@ TEST(Relaunch, TakesTheGroupAlongWhereItMay) {
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
 }
 
+// Storms found workers that were asked to stop on machines that the same answer had replaced.
+TEST(Relaunch, OfAGroupAsksNoWorkerToStopOnAMachineThatIsGone) {
+  Relaunch r(true);
+  const JobId other = r.h.running(
+      job("b").replicas(2).no_unknown().rescale(RescaleMode::Restart), 2, {on(1, 1), on(2, 1)});
+  r.h.pass(Duration::seconds(900));
+  r.answer({NodeId{0}, NodeId{1}, NodeId{2}});
+  EXPECT_EQ(r.h.job(r.id).failover->nodes_relaunched, 3u);
+  EXPECT_EQ(r.h.order<StopWorkers>(), nullptr);
+  EXPECT_EQ(r.h.row(other).node_losses, 1u) << "one loss, of two machines";
+  EXPECT_EQ(r.h.phase(other), JobPhase::Pending);
+}
+
 TEST(Relaunch, HasALimit) {
   Relaunch r(false, 0);
   EXPECT_EQ(r.h.phase(r.id), JobPhase::Failed);

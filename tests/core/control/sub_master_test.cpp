@@ -15,10 +15,11 @@ struct Led {
   ControllerHarness h{{nodes_of(2, 8)}};
   JobId id;
 
-  explicit Led(std::int32_t limit = 3) {
+  explicit Led(std::int32_t limit = 3, std::int32_t node_failures = 100) {
     JobBuilder builder =
         job("a").replicas(2).follower("master", 1, 0).role("other", 1).limit(limit);
     builder.raw().roles[1].master_of = kLed;
+    builder.raw().failover.edit().worker_node_failures_max = node_failures;
     id = h.running(builder, 2);
     h.forget();
   }
@@ -213,6 +214,30 @@ TEST(SubMaster, WhoStartsWhenItIsDoneHasTheTimeOfAStart) {
   ASSERT_EQ(led.h.phase(led.id), JobPhase::Starting) << "one of another role is not up";
   led.h.pass(led.h.job(led.id).spec->start_deadline);
   EXPECT_EQ(led.h.row(led.id).restarts, 2u) << "its start was late";
+}
+
+// Storms found a job that went back to its old places, of which nothing was told.
+TEST(SubMaster, WhatItsRecoveryWouldHaveMovedIsToldToBeBackWhereAnotherTakesItsPlace) {
+  Led led(3, 1);
+  led.h.fail(led.id, 0);
+  led.say(SubMasterMessage::AskRestart);
+  led.bring_up();
+  led.say(SubMasterMessage::Done);
+  ASSERT_EQ(led.h.phase(led.id), JobPhase::Running);
+  const NodeId before = led.h.job(led.id).workers[2].node;
+  led.h.step(ExclusionRequested{0, before, true});
+  led.h.fail(led.id, 2);
+  const auto allocated = [&] {
+    return std::count_if(led.h.notices.begin(), led.h.notices.end(), [](const Notice& n) {
+      return n.kind == NoticeKind::Allocated;
+    });
+  };
+  ASSERT_EQ(allocated(), 1) << "the sub-master is to move";
+  ASSERT_EQ(led.h.job(led.id).after_drain, AfterDrain::Start);
+  led.h.fail(led.id, 0);
+  ASSERT_NE(led.h.order<RelaunchNodes>(), nullptr);
+  EXPECT_EQ(led.h.job(led.id).workers[2].node, before);
+  EXPECT_EQ(allocated(), 2) << "it moves no more";
 }
 
 TEST(SubMaster, IsAskedAgainByTheNextLeader) {
