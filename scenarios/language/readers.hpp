@@ -72,6 +72,9 @@ std::string job_subject(const YamlNode& node, std::size_t index);
 /// roles sit was read in full.
 bool read_job_spec(const MapReader& job, JobUse use, PlacementGround& ground, JobSpec& spec);
 
+/// `replicas` of a role: a number, or `min` and `max`. What is not written stays as it is.
+void read_replicas(const MapReader& reader, RoleSpec& role);
+
 /// Reports what only the whole specification shows. In a scenario manifests of the tasks form are
 /// judged at run time.
 void check_job(const MapReader& job, const JobSpec& spec, JobUse use, bool places_sound);

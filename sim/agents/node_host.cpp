@@ -99,9 +99,11 @@ void NodeHost::told(const TellMembership& order) {
   if (known != agent_->workers().end()) found->second.slot = known->second.slot;
 }
 
-void NodeHost::became_ready(const WorkerName& name) {
+void NodeHost::became_ready(const WorkerName& name, Generation environment) {
   const auto found = processes_.find(name);
-  if (found != processes_.end()) found->second.state = AgentWorkerState::Ready;
+  if (found == processes_.end()) return;
+  found->second.state = AgentWorkerState::Ready;
+  found->second.environment = environment;
 }
 
 std::optional<AgentWorker> NodeHost::ended(const WorkerName& name,

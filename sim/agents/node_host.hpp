@@ -73,7 +73,8 @@ class NodeHost {
   void told(const TellMembership& order);
 
   /// A process is able to work.
-  void became_ready(const WorkerName& name);
+  /// `environment`: whose membership a process has that has said no hello; 0: it has.
+  void became_ready(const WorkerName& name, Generation environment);
 
   /// A process is gone. Its end is remembered until its job is cleaned; `by_fence`: for lack of a
   /// lease. Returns what it was; nothing where it was not known.

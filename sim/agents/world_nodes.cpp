@@ -58,9 +58,13 @@ void AgentWorld::on_workers(JobId job,
   for (const ModelWorker& worker : workers) {
     NodeHost& node = nodes_[worker.node.index()];
     const WorkerName name = name_of(job, worker);
-    if (fact == WorkerFact::Ready) {
-      node.became_ready(name);
-      pending_.emplace_back(worker.node, WorkerReady{name});
+    if (fact == WorkerFact::Ready || fact == WorkerFact::Running) {
+      const bool is_told = fact == WorkerFact::Ready;
+      node.became_ready(name, is_told ? Generation{0} : worker.environment);
+      if (is_told)
+        pending_.emplace_back(worker.node, WorkerReady{name});
+      else
+        pending_.emplace_back(worker.node, WorkerRuns{name, worker.environment});
       continue;
     }
     bool by_fence = !node.agent_is_up() && node.shims_must_kill(now());
@@ -74,6 +78,8 @@ void AgentWorld::on_workers(JobId job,
       pending_.emplace_back(worker.node, WorkerExited{name, exit_code});
     else if (fact == WorkerFact::Lost)
       pending_.emplace_back(worker.node, WorkerVanished{name});
+    else if (exit_code == kPortInUse)
+      pending_.emplace_back(worker.node, SpawnFailed{name, 0, {}, worker.first_port});
     else
       pending_.emplace_back(worker.node, SpawnFailed{name});
   }

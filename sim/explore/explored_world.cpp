@@ -175,7 +175,7 @@ void ExploredWorld::take_of_node(const Choice& choice) {
     }
     case ChoiceKind::Ready: {
       const WorkerName name = process(n, choice.b);
-      nodes_[n].edit().host.became_ready(name);
+      nodes_[n].edit().host.became_ready(name, Generation{0});
       if (node(n).host.agent_is_up()) step(n, WorkerReady{name});
       return;
     }

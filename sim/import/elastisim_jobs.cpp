@@ -208,7 +208,7 @@ ModelJob ElastisimPlan::make(std::size_t place, std::int32_t devices) const {
     if (nodes == job.nodes_min) {
       out.work.units = here.units;
       out.work.base_rate = here.units / here.alone_s;
-      if (here.start_s > 0) out.ready_after.edit() = Duration::from_seconds(here.start_s);
+      if (here.start_s > 0) out.times.edit().ready_after = Duration::from_seconds(here.start_s);
     }
     out.work.table.push_back({nodes, here.units / here.alone_s});
     traffic->programs.push_back(std::move(here.program));

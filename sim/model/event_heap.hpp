@@ -30,6 +30,7 @@ enum class FutureKind : std::uint8_t {
   Relaunched,   ///< The extension that replaces nodes answers.
   Stopped,      ///< Workers that were told to stop are gone.
   Ready,        ///< Started workers are up.
+  Hello,        ///< A worker's program says hello to its agent.
   Request,      ///< A user's request.
   Profiling,    ///< A worker reports measurements.
   Arrival,      ///< The next submission.
@@ -46,6 +47,7 @@ constexpr bool is_of_job(FutureKind kind) {
     case FutureKind::HangOver:
     case FutureKind::SlowOver:
     case FutureKind::Suspect:
+    case FutureKind::Hello:
     case FutureKind::Stopped:
     case FutureKind::Ready:
       return true;

@@ -23,11 +23,13 @@ struct ModelWorker {
   std::int32_t local_rank = 0;
   NodeId node;
   Incarnation incarnation;
-  Generation born;        ///< Generation and
-  Rank birth_rank;        ///< rank at its start: how it is reported.
-  Rank rank;              ///< Its present one: how orders name it.
-  Generation generation;  ///< The membership that it knows.
-  double slow = 1;        ///< Each unit of its work takes so many times as long.
+  Generation born;         ///< Generation and
+  Rank birth_rank;         ///< rank at its start: how it is reported.
+  Rank rank;               ///< Its present one: how orders name it.
+  Generation generation;   ///< The membership that it knows.
+  Generation environment;  ///< And the one that its environment has; 0: its program has said hello.
+  std::int32_t first_port = 0;  ///< Of its ports; 0: it has none.
+  double slow = 1;              ///< Each unit of its work takes so many times as long.
   bool ready = false;
   bool stopping = false;
   bool alive = true;          ///< False: dead, and not reported yet.

@@ -16,6 +16,12 @@
 
 namespace orrery::sim {
 
+/// What a job's workers take to come up, where it is their own.
+struct StartTimes {
+  std::optional<Duration> ready_after;  ///< In place of the world's start time.
+  std::optional<Duration> hello_after;  ///< As `ScenarioJob::hello_after`.
+};
+
 /// The truth about one job. The core sees only `spec`.
 struct ModelJob {
   std::shared_ptr<const JobSpec> spec;
@@ -24,7 +30,7 @@ struct ModelJob {
       label;  ///< The name in the workload's file where the job's own had to differ.
   scenarios::WorkSpec work;
   RarePart<std::vector<scenarios::WorkerScript>> scripts;
-  RarePart<std::optional<Duration>> ready_after;     ///< In place of the world's start time.
+  RarePart<StartTimes> times;
   const ProfiledApplication* application = nullptr;  ///< With timing `pollux`; outlives the world.
   bool reports_training = false;  ///< With timing `pollux`: step times and gradients, each tick.
   /// Of work that counts steps: how fast it is on each model of device, by the specification's

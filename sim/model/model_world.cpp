@@ -46,23 +46,27 @@ void ModelWorld::on_workers(JobId job,
                             WorkerFact fact,
                             std::int32_t exit_code,
                             Instant occurred_at) {
+  const bool by_port = fact == WorkerFact::LaunchFailed && exit_code == kPortInUse;
   std::size_t begin = 0;
   while (begin < workers.size()) {
     const ModelWorker& first = workers[begin];
     std::size_t end = begin + 1;
-    while (end < workers.size() && workers[end].incarnation == first.incarnation &&
+    // Each has a port, and an environment, of its own.
+    const bool alone = by_port || fact == WorkerFact::Running;
+    while (!alone && end < workers.size() && workers[end].incarnation == first.incarnation &&
            workers[end].born == first.born &&
            workers[end].birth_rank.value == first.birth_rank.value + (end - begin))
       ++end;
-    emit(Origin::Reaction,
-         occurred_at,
-         WorkersChanged{job,
-                        first.born,
-                        first.incarnation,
-                        fact,
-                        first.birth_rank,
-                        static_cast<std::uint32_t>(end - begin),
-                        exit_code});
+    WorkersChanged report{job,
+                          first.born,
+                          first.incarnation,
+                          fact,
+                          first.birth_rank,
+                          static_cast<std::uint32_t>(end - begin),
+                          by_port ? 0 : exit_code};
+    if (fact == WorkerFact::Running) report.environment = first.environment;
+    if (by_port) report.busy_port = first.first_port;
+    emit(Origin::Reaction, occurred_at, std::move(report));
     begin = end;
   }
 }

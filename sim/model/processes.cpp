@@ -38,7 +38,7 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
   const scenarios::Timing& timing = cluster_.scenario.timing;
   Duration delay;
   if (timing.mode != scenarios::TimingMode::Pollux) {
-    delay = job.job.ready_after->value_or(timing.start);
+    delay = job.job.times->ready_after.value_or(timing.start);
     if (job.safe > 0 && !delay.is_forever()) delay += timing.restore;
   }
   if (delay.is_forever()) return;
@@ -52,6 +52,7 @@ void Processes::expect_ready(LiveJob& job, Incarnation incarnation, Rank only) {
 void Processes::come_up(LiveJob& job, const Future& future) {
   std::vector<ModelWorker> up;
   std::vector<ModelWorker> refused;
+  std::vector<ModelWorker> without_port;
   up.reserve(job.workers.size());
   for (ModelWorker& worker : job.workers) {
     if (worker.incarnation.value != future.stamp || worker.ready || !worker.alive ||
@@ -60,17 +61,31 @@ void Processes::come_up(LiveJob& job, const Future& future) {
     if (future.detail != 0 && worker.birth_rank.value + 1 != future.detail) continue;
     if (is_refused(job, worker)) {
       refused.push_back(worker);
+    } else if (scripts_.finds_port_in_use(job, worker)) {
+      without_port.push_back(worker);
     } else {
       worker.ready = true;
       up.push_back(worker);
     }
   }
-  tell(job, up, WorkerFact::Ready, 0, cluster_.now);
+  const std::optional<Duration>& hello = job.job.times->hello_after;
+  tell(job, up, hello ? WorkerFact::Running : WorkerFact::Ready, 0, cluster_.now);
   tell(job, refused, WorkerFact::LaunchFailed, 1, cluster_.now);
+  tell(job, without_port, WorkerFact::LaunchFailed, kPortInUse, cluster_.now);
   for (const ModelWorker& worker : refused) remove(job, worker);
+  for (const ModelWorker& worker : without_port) remove(job, worker);
+  if (hello)
+    for (const ModelWorker& worker : up) expect(FutureKind::Hello, *hello, job, worker);
   for (const ModelWorker& worker : up) scripts_.schedule_exit(job, worker);
   if (job.hampered) suspect_again(job);
   progress_.pace(job, true);
+}
+
+// One that hangs, or ends, says nothing.
+void Processes::say_hello(LiveJob& job, ModelWorker& worker) {
+  if (!worker.ready || worker.hung || worker.stopping) return;
+  worker.environment = Generation{0};
+  tell(job, {&worker, 1}, WorkerFact::Ready, 0, cluster_.now);
 }
 
 bool Processes::is_refused(LiveJob& job, const ModelWorker& worker) {

@@ -105,6 +105,7 @@ class Processes {
   /// Futures of kinds HangOver and SlowOver.
   void hang_over(LiveJob& job, ModelWorker& worker);
   void slow_over(LiveJob& job, ModelWorker& worker);
+  void say_hello(LiveJob& job, ModelWorker& worker);
 
   /// The job's work is done: every required process exits 0.
   void complete(LiveJob& job);

@@ -143,6 +143,7 @@ void SimulatedCluster::happen(const Future& future) {
     case FutureKind::HangOver:
     case FutureKind::SlowOver:
     case FutureKind::Suspect:
+    case FutureKind::Hello:
     case FutureKind::Stopped:
     case FutureKind::Ready:
       if (LiveJob* job = state_.jobs.find(JobId{future.subject})) happen_to_job(*job, future);
@@ -179,6 +180,7 @@ void SimulatedCluster::happen_to_job(LiveJob& job, const Future& future) {
 void SimulatedCluster::happen_to_worker(LiveJob& job, ModelWorker& worker, FutureKind kind) {
   if (kind == FutureKind::HangOver) return processes_.hang_over(job, worker);
   if (kind == FutureKind::SlowOver) return processes_.slow_over(job, worker);
+  if (kind == FutureKind::Hello) return processes_.say_hello(job, worker);
   if (worker.hung && !worker.stopping &&
       state_.now >= worker.hung_at + job.job.spec->failover->hang_after)
     speeds_.suspect(job, worker, Suspicion::Hung);

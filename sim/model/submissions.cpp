@@ -14,6 +14,12 @@ std::shared_ptr<const JobSpec> changed(const JobSpec& was, const scenarios::Chan
   spec->wait_deadline = change.wait_deadline.value_or(spec->wait_deadline);
   spec->run_deadline = change.run_deadline.value_or(spec->run_deadline);
   spec->backoff_limit = change.backoff_limit.value_or(spec->backoff_limit);
+  if (!change.replicas) return spec;
+  for (std::size_t r = 0; r < spec->roles.size(); ++r) {
+    if (!change.replicas->role.empty() && spec->roles[r].name != change.replicas->role) continue;
+    spec->roles[r].min_replicas = change.replicas->min;
+    spec->roles[r].max_replicas = change.replicas->max;
+  }
   return spec;
 }
 

@@ -42,6 +42,8 @@ void WorkerOrders::obey(const StartWorkers& order) {
     worker.birth_rank = worker.rank = start.rank;
     worker.devices = start.devices;
     worker.share = start.share;
+    worker.first_port = start.first_port;
+    if (job->job.times->hello_after) worker.environment = order.generation;
     incarnation = start.incarnation;
     processes_.create(*job, worker);
     if (!start.beside.is_none()) cluster_.jobs.put_beside(job->id, start.beside);
@@ -65,12 +67,14 @@ void WorkerOrders::act(NodeId node, const SpawnWorker& action) {
   worker.rank = action.rank;
   worker.devices = action.devices;
   worker.share = action.share;
+  worker.first_port = action.first_port;
   worker.since = cluster_.now;
   LiveJob* job = cluster_.jobs.find(action.worker.job);
   if (job == nullptr || job->over)  // Nothing needs it any more.
     return cluster_.listener.on_workers(
         action.worker.job, {&worker, 1}, WorkerFact::LaunchFailed, 1, cluster_.now);
   if (job->find(worker.incarnation, worker.birth_rank) != nullptr) return;
+  if (job->job.times->hello_after) worker.environment = action.generation;
   processes_.create(*job, worker);
   if (!action.beside.is_none()) cluster_.jobs.put_beside(job->id, action.beside);
   job->newest = std::max(job->newest, worker.incarnation);

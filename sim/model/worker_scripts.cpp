@@ -32,6 +32,11 @@ bool WorkerScripts::refuses(LiveJob& job, const ModelWorker& worker) {
   return use(job, worker, scenarios::ScriptKind::Refuse) < job.job.scripts->size();
 }
 
+bool WorkerScripts::finds_port_in_use(LiveJob& job, const ModelWorker& worker) {
+  return worker.first_port != 0 &&
+         use(job, worker, scenarios::ScriptKind::PortInUse) < job.job.scripts->size();
+}
+
 void WorkerScripts::schedule_exit(LiveJob& job, const ModelWorker& worker) {
   const std::size_t s = use(job, worker, scenarios::ScriptKind::Exit);
   if (s == job.job.scripts->size()) return;

@@ -13,6 +13,9 @@ class WorkerScripts {
   /// Whether a script refuses this start; the refusal is counted.
   bool refuses(LiveJob& job, const ModelWorker& worker);
 
+  /// Whether by a script something else listens at a port of this start; counted as well.
+  bool finds_port_in_use(LiveJob& job, const ModelWorker& worker);
+
   /// The worker is up: its exit is put into the future where a script has one for it.
   void schedule_exit(LiveJob& job, const ModelWorker& worker);
 

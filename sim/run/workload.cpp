@@ -39,7 +39,7 @@ class InlineSource final : public JobSource {
     out.submit = job.submit;
     out.work = job.work;
     if (!job.workers.empty()) out.scripts = job.workers;
-    out.ready_after = job.ready_after;
+    if (job.ready_after || job.hello_after) out.times.edit() = {job.ready_after, job.hello_after};
     return out;
   }
 

@@ -63,7 +63,7 @@ void JobCheck::appended(Sequence sequence, const Event& event) {
   } else if (const auto* scale = std::get_if<ScaleRequested>(&event.body)) {
     if (Job* job = find(scale->job)) job->scaled = true;
   } else if (const auto* change = std::get_if<JobChanged>(&event.body)) {
-    if (Job* job = find(change->job)) job->changed = true;
+    if (Job* job = find(change->job)) job->anew.push_back(change->spec);
   } else if (std::vector<ProcessName> failed = failed_in(event); !failed.empty()) {
     failures_[sequence] = std::move(failed);
   }
@@ -119,7 +119,7 @@ void JobCheck::counted(Instant now, Sequence sequence, Job& job, const Notice& n
   if (twice)
     found_.add(ViolationKind::ChargedTwice, now, name + " was counted twice for one report");
   charged(now, sequence, notice);
-  if (!job.changed && limits_never_reset(*job.spec) && notice.count > job.spec->backoff_limit)
+  if (job.anew.empty() && limits_never_reset(*job.spec) && notice.count > job.spec->backoff_limit)
     found_.add(ViolationKind::BackoffLimit,
                now,
                name + " is " + std::to_string(value) + ", the limit is " +
@@ -145,7 +145,7 @@ void JobCheck::ended(Instant now, Sequence sequence, Job& job, const Notice& not
   job.final = sequence;
   const auto& restarts = job.counts[static_cast<std::size_t>(Counter::Restarts)];
   const auto used = restarts.empty() ? 0 : static_cast<std::int32_t>(restarts.back().value);
-  if (notice.reason == Reason::BackoffLimitReached && !job.changed &&
+  if (notice.reason == Reason::BackoffLimitReached && job.anew.empty() &&
       limits_never_reset(*job.spec) && used != job.spec->backoff_limit)
     found_.add(ViolationKind::BackoffLimit,
                now,
@@ -232,15 +232,22 @@ void JobCheck::check_membership(Instant now,
                        std::to_string(member.local_rank) + "] or one rank");
   }
   for (std::size_t r = 0; r < roles.size(); ++r) {
-    const std::int32_t least = job->spec->preemptible ? roles[r].min_replicas : 1;
+    // What runs when its bounds change goes on within those of before until it is resized.
+    std::int32_t least = roles[r].min_replicas;
+    std::int32_t most = roles[r].max_replicas;
+    for (const std::shared_ptr<const JobSpec>& anew : job->anew) {
+      if (r >= anew->roles.size()) continue;
+      least = std::min(least, anew->roles[r].min_replicas);
+      most = std::max(most, anew->roles[r].max_replicas);
+    }
+    if (!job->spec->preemptible) least = 1;
     // The number of a fixed role is its user's; a sub-master is always one.
     const bool open = job->scaled && !roles[r].is_elastic() && roles[r].master_of.is_none();
-    if (counts[r] < (open ? 1 : least) || (counts[r] > roles[r].max_replicas && !open))
+    if (counts[r] < (open ? 1 : least) || (counts[r] > most && !open))
       found_.add(ViolationKind::BeyondBounds,
                  now,
                  where + std::to_string(counts[r]) + " workers of " + roles[r].name + ", " +
-                     std::to_string(least) + " to " + std::to_string(roles[r].max_replicas) +
-                     " are allowed");
+                     std::to_string(least) + " to " + std::to_string(most) + " are allowed");
   }
   if (!next) return;
   std::vector<ProcessName> names;

@@ -84,7 +84,8 @@ class JobCheck {
     std::array<std::vector<Count>, EnumNames<Counter>::kNames.size()> counts;
     Generation generation;  ///< Of the last membership that was ordered.
     bool scaled = false;    ///< A user has asked for another number of replicas.
-    bool changed = false;   ///< A user has submitted it anew: its limits may be others.
+    /// What users have submitted anew in its place: its limits may be of these.
+    std::vector<std::shared_ptr<const JobSpec>> anew;
     double done = 0;
     double safe = 0;  ///< Last checkpoint that the journal tells of.
     Instant as_of;

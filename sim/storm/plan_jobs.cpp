@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/job/turns.hpp"
 #include "sim/storm/drawn_time.hpp"
 #include "sim/storm/plan_seats.hpp"
 
@@ -338,6 +339,31 @@ void plan_changes(Random random, Instant calm_from, Scenario& scenario) {
         request.change->priority = 1;
     }
     scenario.requests.push_back(request);
+  }
+}
+
+void plan_replicas(Random random, Instant calm_from, Scenario& scenario) {
+  if (!random.chance(0.1)) return;
+  for (std::uint64_t left = random.between(1, 4); left > 0; --left) {
+    const ScenarioJob& job = scenario.jobs[random.below(scenario.jobs.size())];
+    const std::size_t r = random.below(job.spec.roles.size());
+    scenarios::ReplicasChange bounds{job.spec.roles[r].name};
+    bounds.min = static_cast<std::int32_t>(random.between(1, 4));
+    bounds.max = bounds.min;
+    if (random.chance(0.5)) bounds.max += static_cast<std::int32_t>(random.between(1, 4));
+    const Instant at =
+        Instant::zero() + ms(random, 0, (calm_from - Instant::zero()).ns / 1'000'000);
+    // Seats are for the replicas that they were given to.
+    if (is_seated(job.spec) || !job.spec.roles[r].master_of.is_none()) continue;
+    std::vector<std::int32_t> most;
+    for (const RoleSpec& role : job.spec.roles) most.push_back(role.max_replicas);
+    most[r] = bounds.max;
+    if (!fits_alone(scenario, job.spec, most)) continue;
+    scenarios::TimedRequest request;
+    request.at = at;
+    request.job = job.spec.name;
+    request.change.emplace().replicas = std::move(bounds);
+    scenario.requests.push_back(std::move(request));
   }
 }
 

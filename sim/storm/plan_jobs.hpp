@@ -18,6 +18,10 @@ void plan_jobs(Random& random, Instant calm_from, scenarios::Scenario& scenario)
 /// In two storms of ten users submit jobs anew while they live, or delete them, until `calm_from`.
 void plan_changes(Random random, Instant calm_from, scenarios::Scenario& scenario);
 
+/// In one storm of ten users submit jobs anew with other bounds of a role's replicas, until
+/// `calm_from`. Each job could still run alone.
+void plan_replicas(Random random, Instant calm_from, scenarios::Scenario& scenario);
+
 /// In one storm of ten workers report what they measure, until `calm_from`.
 void plan_profilings(Random random, Instant calm_from, scenarios::Scenario& scenario);
 

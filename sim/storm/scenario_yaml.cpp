@@ -112,15 +112,25 @@ std::string devices_of(const Bundle& bundle) {
   return yaml_number(static_cast<double>(bundle.share.thousandths) / 1000);
 }
 
+void put_replicas(FlowMap& map, std::int32_t least, std::int32_t most) {
+  if (least == most) {
+    map.integer("replicas", least);
+    return;
+  }
+  FlowMap range;
+  range.integer("min", least).integer("max", most);
+  map.put("replicas", range.text());
+}
+
+std::string texts_of(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + yaml_string(text);
+  return "[" + out + "]";
+}
+
 std::string role_of(const JobSpec& spec, const RoleSpec& role) {
   FlowMap map;
-  if (role.is_elastic()) {
-    FlowMap range;
-    range.integer("min", role.min_replicas).integer("max", role.max_replicas);
-    map.put("replicas", range.text());
-  } else {
-    map.integer("replicas", role.min_replicas);
-  }
+  put_replicas(map, role.min_replicas, role.max_replicas);
   map.unless(TaskType::None, "type", role.type);
   map.unless(Completion::Required, "completion", role.completion);
   map.put("devices", devices_of(role.bundle));
@@ -128,6 +138,7 @@ std::string role_of(const JobSpec& spec, const RoleSpec& role) {
   map.put("cpu", millicores(role.bundle.cpu)).put("memory", bytes(role.bundle.memory));
   const auto here = static_cast<std::uint16_t>(&role - spec.roles.data());
   if (!sub_master_of(spec, RoleIndex{here}).is_none()) map.put("sub_master", "true");
+  if (!role.command.empty()) map.put("command", texts_of(role.command));
   put_place(map, role);
   return map.text();
 }
@@ -280,10 +291,11 @@ void write_job(const ScenarioJob& job, std::string& out) {
   if (const std::string failover = failover_of(*spec.failover); !failover.empty())
     line(out, "failover", failover);
   if (job.work.units > 0) line(out, "work", work_of(job.work));
-  if (job.ready_after)
-    line(out,
-         "ready_after",
-         job.ready_after->is_forever() ? "never" : yaml_duration(*job.ready_after));
+  const auto time_or_never = [&](std::string_view key, const std::optional<Duration>& value) {
+    if (value) line(out, key, value->is_forever() ? "never" : yaml_duration(*value));
+  };
+  time_or_never("ready_after", job.ready_after);
+  time_or_never("hello_after", job.hello_after);
   if (job.workers.empty()) return;
   out += "    workers:\n";
   for (const scenarios::WorkerScript& script : job.workers)
@@ -306,6 +318,10 @@ std::string request_of(const scenarios::TimedRequest& request) {
       change.duration("run_deadline", *request.change->run_deadline);
     if (request.change->backoff_limit)
       change.integer("backoff_limit", *request.change->backoff_limit);
+    if (const auto& replicas = request.change->replicas) {
+      change.unless(std::string{}, "role", replicas->role);
+      put_replicas(change, replicas->min, replicas->max);
+    }
     return map.put("change", change.text()).text();
   }
   if (!request.scale) return map.put("stop", "true").text();

@@ -167,8 +167,8 @@ class Shrinker {
       const ScenarioJob& a = candidate.jobs[i];
       const ScenarioJob& b = now.jobs[i];
       if (!(a.spec == b.spec) || a.submit != b.submit || a.workers.size() != b.workers.size() ||
-          a.ready_after != b.ready_after || a.work.units != b.work.units ||
-          a.work.scaling != b.work.scaling)
+          a.ready_after != b.ready_after || a.hello_after != b.hello_after ||
+          a.work.units != b.work.units || a.work.scaling != b.work.scaling)
         return false;
     }
     for (std::size_t i = 0; i < now.faults.size(); ++i) {
@@ -199,6 +199,7 @@ class Shrinker {
             any;
       any = change([&](Scenario& s) { s.jobs[i].workers.clear(); }) || any;
       any = change([&](Scenario& s) { s.jobs[i].ready_after.reset(); }) || any;
+      any = change([&](Scenario& s) { s.jobs[i].hello_after.reset(); }) || any;
       any = change([&](Scenario& s) { spec(s).failover = {}; }) || any;
       any = change([&](Scenario& s) { spec(s).priority = 0; }) || any;
       any = change([&](Scenario& s) { spec(s).group.clear(); }) || any;

@@ -8,6 +8,7 @@
 #include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_faults.hpp"
 #include "sim/storm/plan_jobs.hpp"
+#include "sim/storm/plan_programs.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -186,8 +187,10 @@ Scenario plan_storm(std::uint64_t seed,
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
   plan_families(Random::stream(seed, "storm/families"), scenario);
+  plan_programs(Random::stream(seed, "storm/programs"), scenario);
   plan_never(Random::stream(seed, "storm/never"), kStormCalmFrom, scenario);
   plan_changes(Random::stream(seed, "storm/changes"), kStormCalmFrom, scenario);
+  plan_replicas(Random::stream(seed, "storm/replicas"), kStormCalmFrom, scenario);
   plan_profilings(Random::stream(seed, "storm/profilings"), kStormCalmFrom, scenario);
   Random faults = Random::stream(seed, "storm/faults");
   plan_faults(faults, kStormCalmFrom, scenario);

@@ -5,6 +5,7 @@
 
 #include "core/base/invariant.hpp"
 #include "core/control/status.hpp"
+#include "core/driver/replay.hpp"
 #include "core/job/turns.hpp"
 #include "sim/agents/agent_world.hpp"
 #include "sim/control/controller_host.hpp"
@@ -51,11 +52,15 @@ HostOptions host_options(const scenarios::Scenario& scenario, const StormOptions
   return host;
 }
 
+// It costs another fold of the journal and each plan of the first leader.
+constexpr std::uint64_t kRecomputedOf = 4;
+
 /// Leaders, their world and the checker.
 class Storm {
  public:
   Storm(const scenarios::Scenario& scenario, JobSource& source, const StormOptions& options)
       : scenario_(scenario),
+        policy_(options.policy),
         watch_(scenario),
         ports_(scenario, source, &watch_),
         host_(host_options(scenario, options), ports_, &watch_, &watch_),
@@ -165,7 +170,22 @@ class Storm {
     const bool had_time = scenario_.until > kStormCalmFrom;
     if (!report.all_over && had_time && found().empty()) tell_unfinished();
     if (report.all_over && found().empty()) check_those_that_wait();
+    if (found().empty() && scenario_.seed % kRecomputedOf == 0) check_plans();
     tell(report);
+  }
+
+  // A fresh policy says the same of what the first leader's was asked. Garbled plans are nobody's.
+  void check_plans() {
+    if (scenario_.jitter.plans_garbled > 0) return;
+    FaultyStore store(host_.journal(), LeaderNumber{});
+    const std::unique_ptr<Policy> policy = policy_();
+    const auto again = recompute(store, *policy);
+    if (!again)
+      return watch_.checker().add(
+          ViolationKind::ReplayDiffers, ports_.now(), again.errors().front().text());
+    for (const std::string& difference : again->first_differences)
+      watch_.checker().add(
+          ViolationKind::ReplayDiffers, ports_.now(), "a plan computed anew: " + difference);
   }
 
   /// Why a job need not have ended.
@@ -257,6 +277,7 @@ class Storm {
   }
 
   const scenarios::Scenario& scenario_;
+  std::function<std::unique_ptr<Policy>()> policy_;  ///< A fresh one.
   StormWatch watch_;
   AgentWorld ports_;
   ControllerHost host_;

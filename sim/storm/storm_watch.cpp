@@ -11,6 +11,9 @@ namespace {
 
 double rate_max(const scenarios::Scenario& scenario, const scenarios::ScenarioJob& job) {
   std::int32_t replicas = job.spec.roles[elastic_role(job.spec).index()].max_replicas;
+  for (const scenarios::TimedRequest& request : scenario.requests)
+    if (request.job == job.spec.name && request.change && request.change->replicas)
+      replicas = std::max(replicas, request.change->replicas->max);
   // The number of a fixed role is its user's.
   for (const scenarios::TimedRequest& request : scenario.requests)
     if (request.job == job.spec.name && request.scale) replicas += request.scale->replicas;

@@ -425,10 +425,15 @@ Errors unfit_for_cluster(const scenarios::Scenario& scenario, const sim::LoadedW
             "is unsound, and no HTTP server takes it; use world model");
   for (const scenarios::ScenarioJob& job : scenario.jobs)
     for (const scenarios::WorkerScript& script : job.workers)
-      if (script.kind == scenarios::ScriptKind::Refuse)
+      if (script.kind != scenarios::ScriptKind::Exit)
         unfit(job.line,
               "job " + job.spec.name,
               "has workers that their node refuses, which world cluster cannot; use world model");
+  for (const scenarios::ScenarioJob& job : scenario.jobs)
+    if (job.hello_after)
+      unfit(job.line,
+            "job " + job.spec.name,
+            "has hello_after, and the workers of world cluster say hello at once; use world model");
   for (const scenarios::TimedRequest& request : scenario.requests)
     if (request.change || request.forgets)
       unfit(0, "requests", "world cluster has no change and no delete; use world model");

@@ -20,7 +20,8 @@ const Section kKubernetesList{"list", kKubernetesListKeys};
 constexpr std::pair<std::string_view, std::string_view> kSimulatorsOnly[]{
     {"work", "a controller runs real programs, which work as long as they do; remove it"},
     {"at", "a job is submitted when it is submitted; remove it"},
-    {"ready_after", "a real program is ready when it has started; remove it"}};
+    {"ready_after", "a real program is ready when it has started; remove it"},
+    {"hello_after", "a real program says hello when it does; remove it"}};
 
 bool is_manifest(const YamlNode& node) {
   return node.find("apiVersion") != nullptr || node.find("kind") != nullptr;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/discovery/port_demand.hpp"
 #include "scenarios/language/jobs/job_places.hpp"
 #include "scenarios/language/readers.hpp"
 
@@ -66,22 +67,6 @@ void read_bundle(const MapReader& reader, Bundle& bundle) {
   reader.read_text(reader.has("gpu") ? "gpu" : "device_model", bundle.device_model);
   reader.read_cpu("cpu", bundle.cpu);
   reader.read_size("memory", bundle.memory);
-}
-
-void read_replicas(const MapReader& reader, RoleSpec& role) {
-  const YamlNode* node = reader.find("replicas");
-  if (node == nullptr) return;
-  if (!node->is_map()) {
-    reader.read_integer("replicas", role.min_replicas, 1, kReplicasMax);
-    role.max_replicas = role.min_replicas;
-    return;
-  }
-  const MapReader range(
-      reader.reading(), *node, section("jobs.replicas"), reader.subject_of("replicas"));
-  range.read_integer("min", role.min_replicas, 1, kReplicasMax);
-  role.max_replicas = role.min_replicas;
-  range.read_integer("max", role.max_replicas, 1, kReplicasMax);
-  if (!range.has("max")) range.missing("max", "replicas: {min: 1, max: 4}");
 }
 
 /// What the role's sub-master runs, where it is to have one.
@@ -207,12 +192,18 @@ void read_estimate(const MapReader& job, const WorkSpec& work, JobSpec& spec) {
   spec.estimate_source = EstimateSource::Declared;
 }
 
-void read_ready_after(const MapReader& job, std::optional<Duration>& ready_after) {
-  const YamlNode* node = job.find("ready_after");
+void read_time_or_never(const MapReader& job, std::string_view key, std::optional<Duration>& to) {
+  const YamlNode* node = job.find(key);
   if (node == nullptr) return;
-  ready_after = Duration::forever();
+  to = Duration::forever();
   if (node->is_scalar() && node->scalar == "never") return;
-  job.read_duration("ready_after", *ready_after);
+  job.read_duration(key, *to);
+}
+
+bool has_ports(const JobSpec& spec) {
+  for (std::size_t r = 0; r < spec.roles.size(); ++r)
+    if (ports_of(spec, RoleIndex{static_cast<std::uint16_t>(r)}) > 0) return true;
+  return false;
 }
 
 void read_workers(const MapReader& job, ScenarioJob& to) {
@@ -232,8 +223,14 @@ void read_workers(const MapReader& job, ScenarioJob& to) {
     reader.read_duration("after", script.after);
     reader.read_integer("exit", script.exit_code, 0, 255);
     reader.read_integer("times", script.times, 1, INT32_MAX);
-    if (script.kind == ScriptKind::Refuse && reader.has("exit"))
-      reader.fail("exit", "stands with kind refuse, such a worker never ran; remove it");
+    if (script.kind != ScriptKind::Exit && reader.has("exit"))
+      reader.fail("exit",
+                  "stands with kind " + std::string(to_string(script.kind)) +
+                      ", such a worker never ran; remove it");
+    if (script.kind == ScriptKind::PortInUse && !has_ports(to.spec))
+      reader.fail("kind",
+                  "is port_in_use, and no worker of this job has ports; write the command that "
+                  "they run, which gives them one");
     to.workers.push_back(std::move(script));
   }
 }
@@ -256,7 +253,8 @@ ScenarioJob read_job(const MapReader& top,
   const bool places_sound = read_job_spec(job, JobUse::Simulated, ground, read.spec);
   read_work(job, read.spec, scenario, read.work);
   read_estimate(job, read.work, read.spec);
-  read_ready_after(job, read.ready_after);
+  read_time_or_never(job, "ready_after", read.ready_after);
+  read_time_or_never(job, "hello_after", read.hello_after);
   read_workers(job, read);
   check_job(job, read.spec, JobUse::Simulated, places_sound);
   return read;
@@ -288,6 +286,22 @@ bool read_job_spec(const MapReader& job, JobUse use, PlacementGround& ground, Jo
   }
   read_common(job, spec);
   return places_sound;
+}
+
+void read_replicas(const MapReader& reader, RoleSpec& role) {
+  const YamlNode* node = reader.find("replicas");
+  if (node == nullptr) return;
+  if (!node->is_map()) {
+    reader.read_integer("replicas", role.min_replicas, 1, kReplicasMax);
+    role.max_replicas = role.min_replicas;
+    return;
+  }
+  const MapReader range(
+      reader.reading(), *node, section("jobs.replicas"), reader.subject_of("replicas"));
+  range.read_integer("min", role.min_replicas, 1, kReplicasMax);
+  role.max_replicas = role.min_replicas;
+  range.read_integer("max", role.max_replicas, 1, kReplicasMax);
+  if (!range.has("max")) range.missing("max", "replicas: {min: 1, max: 4}");
 }
 
 std::string full_job_name(std::string_view name) {

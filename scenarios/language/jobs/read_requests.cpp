@@ -13,19 +13,26 @@ void need_at(const MapReader& reader, Instant& at) {
   reader.read_instant("at", at);
 }
 
+bool has_role(const ScenarioJob* job, const std::string& name) {
+  return job == nullptr || name.empty() ||
+         std::any_of(job->spec.roles.begin(), job->spec.roles.end(), [&](const RoleSpec& role) {
+           return role.name == name;
+         });
+}
+
+void check_role(const MapReader& reader, const ScenarioJob* job, const std::string& name) {
+  if (!has_role(job, name))
+    reader.fail(
+        "role",
+        "is '" + name + "', which " + job->spec.name + " does not have; name one of its roles");
+}
+
 ScaleCall read_scale(const MapReader& request, const YamlNode& node, const ScenarioJob* job) {
   const MapReader reader(
       request.reading(), node, section("requests.scale"), request.subject_of("scale"));
   ScaleCall call;
   reader.read_text("role", call.role);
-  const bool known = job == nullptr || call.role.empty() ||
-                     std::any_of(job->spec.roles.begin(),
-                                 job->spec.roles.end(),
-                                 [&](const RoleSpec& role) { return role.name == call.role; });
-  if (!known)
-    reader.fail("role",
-                "is '" + call.role + "', which " + job->spec.name +
-                    " does not have; name one of its roles");
+  check_role(reader, job, call.role);
   int modes = 0;
   for (const auto& [key, mode] :
        {std::pair{"add", ScaleMode::Add}, {"remove", ScaleMode::Remove}, {"set", ScaleMode::Set}}) {
@@ -49,7 +56,28 @@ ScaleCall read_scale(const MapReader& request, const YamlNode& node, const Scena
   return call;
 }
 
-ChangeCall read_change(const MapReader& request, const YamlNode& node) {
+// The role whose bounds change: the one that is named, or the only one.
+void read_other_replicas(const MapReader& reader,
+                         const ScenarioJob* job,
+                         std::optional<ReplicasChange>& to) {
+  std::string role;
+  reader.read_text("role", role);
+  check_role(reader, job, role);
+  if (!reader.has("replicas")) {
+    if (reader.has("role"))
+      reader.fail("role", "stands without replicas, whose role it is; add replicas or remove it");
+    return;
+  }
+  if (role.empty() && job != nullptr && job->spec.roles.size() > 1)
+    reader.missing("role", "role: " + job->spec.roles.front().name);
+  RoleSpec bounds;
+  read_replicas(reader, bounds);
+  if (bounds.max_replicas < bounds.min_replicas)
+    reader.fail("replicas", "has a max below its min; exchange them");
+  to = ReplicasChange{std::move(role), bounds.min_replicas, bounds.max_replicas};
+}
+
+ChangeCall read_change(const MapReader& request, const YamlNode& node, const ScenarioJob* job) {
   const MapReader reader(
       request.reading(), node, section("requests.change"), request.subject_of("change"));
   ChangeCall call;
@@ -61,7 +89,9 @@ ChangeCall read_change(const MapReader& request, const YamlNode& node) {
   read_time("run_deadline", call.run_deadline);
   if (reader.has("backoff_limit"))
     reader.read_integer("backoff_limit", call.backoff_limit.emplace(), 0, INT32_MAX);
-  if (!call.priority && !call.wait_deadline && !call.run_deadline && !call.backoff_limit)
+  read_other_replicas(reader, job, call.replicas);
+  if (!call.priority && !call.wait_deadline && !call.run_deadline && !call.backoff_limit &&
+      !call.replicas)
     request.fail("change", "changes nothing; write for example {priority: 5}");
   return call;
 }
@@ -74,7 +104,8 @@ TimedRequest read_request(const MapReader& reader, const Scenario& scenario) {
   bool stop = false;
   reader.read_bool("stop", stop);
   if (const YamlNode* scale = reader.find("scale")) request.scale = read_scale(reader, *scale, job);
-  if (const YamlNode* change = reader.find("change")) request.change = read_change(reader, *change);
+  if (const YamlNode* change = reader.find("change"))
+    request.change = read_change(reader, *change, job);
   reader.read_bool("delete", request.forgets);
   const int asked = int{stop} + int{request.forgets} + int{request.scale.has_value()} +
                     int{request.change.has_value()};

@@ -72,15 +72,16 @@ struct PolicyChoice {
 
 /// What a modelled worker does instead of working to the end.
 enum class ScriptKind : std::uint8_t {
-  Exit,    ///< Ends by itself.
-  Refuse,  ///< Never comes up: its node refuses to launch it.
+  Exit,       ///< Ends by itself.
+  Refuse,     ///< Never comes up: its node refuses to launch it.
+  PortInUse,  ///< The same, for something else listens at the first of its ports.
 };
 
 /// A worker's own story: so long after it became ready it ends.
 struct WorkerScript {
   WorkerRef worker;
   ScriptKind kind = ScriptKind::Exit;
-  Duration after;              ///< Time since the worker became ready (Refuse: since the start).
+  Duration after;              ///< Exit: time since the worker became ready.
   std::int32_t exit_code = 1;  ///< 0 is a success.
   std::int32_t times = 1;      ///< Its first so many lives end this way; then it works normally.
 
@@ -94,6 +95,9 @@ struct ScenarioJob {
   WorkSpec work;
   std::vector<WorkerScript> workers;
   std::optional<Duration> ready_after;  ///< In place of `Timing::start`; `forever`: never ready.
+  /// From ready until a worker's program says hello to its agent, which can tell it nothing before;
+  /// `forever`: it never does. Nothing: it says so by being ready.
+  std::optional<Duration> hello_after;
   int line = 0;
 };
 
@@ -104,12 +108,20 @@ struct ScaleCall {
   std::int32_t replicas = 0;
 };
 
+/// Other bounds of one role's replicas.
+struct ReplicasChange {
+  std::string role;  ///< Empty: the only role.
+  std::int32_t min = 1;
+  std::int32_t max = 1;
+};
+
 /// What of a job a user changes: it is submitted anew under its name. Empty: stays as it was.
 struct ChangeCall {
   std::optional<std::int32_t> priority;
   std::optional<Duration> wait_deadline;
   std::optional<Duration> run_deadline;
   std::optional<std::int32_t> backoff_limit;
+  std::optional<ReplicasChange> replicas;
 };
 
 /// Something a user asks at a time. Without `scale` and `change` it ends the job.
@@ -252,7 +264,7 @@ struct EnumNames<scenarios::TimingMode> {
 
 template <>
 struct EnumNames<scenarios::ScriptKind> {
-  static constexpr std::array kNames{"exit", "refuse"};
+  static constexpr std::array kNames{"exit", "refuse", "port_in_use"};
 };
 
 template <>

@@ -88,7 +88,7 @@ TEST(ElastisimReader, ARigidJobIsOneProgramWithItsInitialisation) {
   ASSERT_EQ(job.work.traffic->programs.size(), 1U);
   EXPECT_EQ(job.work.traffic->programs[0].stages.size(), 4U);
   EXPECT_DOUBLE_EQ(job.work.units / job.work.base_rate, 22);
-  EXPECT_FALSE(*job.ready_after);
+  EXPECT_FALSE(job.times->ready_after);
 }
 
 TEST(ElastisimReader, AMalleableJobCountsIterationsAndHasAProgramForEachSize) {
@@ -108,7 +108,7 @@ TEST(ElastisimReader, AMalleableJobCountsIterationsAndHasAProgramForEachSize) {
   EXPECT_EQ(job.work.traffic->programs[1].stages[0].seconds, 4);
   EXPECT_EQ(job.work.traffic->programs[2].stages[0].seconds, 3);
   EXPECT_DOUBLE_EQ(scenarios::rate_of(job.work, 4), 1.0 / 3);
-  EXPECT_EQ(*job.ready_after, Duration::seconds(6)) << "6 GB at 1 GB/s before it goes on";
+  EXPECT_EQ(job.times->ready_after, Duration::seconds(6)) << "6 GB at 1 GB/s before it goes on";
   EXPECT_THAT(plan.notes, testing::Contains("reconfiguration-as-start-time"));
 }
 

@@ -21,6 +21,8 @@ TEST(ScenarioYaml, RandomPlansAreReadAsTheyWereWritten) {
     EXPECT_EQ(read->settings, plan.settings);
     ASSERT_EQ(read->jobs.size(), plan.jobs.size());
     for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+      EXPECT_EQ(read->jobs[i].hello_after, plan.jobs[i].hello_after);
+      EXPECT_EQ(read->jobs[i].workers.size(), plan.jobs[i].workers.size());
       EXPECT_EQ(read->jobs[i].spec, plan.jobs[i].spec) << text;
       EXPECT_EQ(read->jobs[i].submit, plan.jobs[i].submit);
       EXPECT_EQ(read->jobs[i].work.units, plan.jobs[i].work.units);
