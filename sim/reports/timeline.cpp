@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/invariant.hpp"
+#include "core/membership/change.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -97,14 +98,27 @@ void Timeline::observe(std::span<const Notice> notices, const State& state) {
     refresh_node(node, state);
     add_holders(node);  // Whose workers are gone with it, though no notice may name them.
   }
+  // A worker that a node's list shows to have ended is named by no notice.
+  changed_.insert(changed_.end(), draining_.begin(), draining_.end());
   // Jobs that give up come before jobs that take over.
   for (const JobId job : changed_) end_if_changed(job, state);
   for (std::size_t i = 0; i < changed_.size(); ++i) begin_if_holding(changed_[i], state);
+  note_draining(state);
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) {
       at_last_end_ = device_time_;
       break;
     }
+}
+
+void Timeline::note_draining(const State& state) {
+  draining_.clear();
+  for (const JobId id : changed_)
+    if (const JobState* job = state.find(id); job != nullptr && job->draining > 0)
+      draining_.push_back(id);
+  std::ranges::sort(draining_);
+  const auto twice = std::ranges::unique(draining_);
+  draining_.erase(twice.begin(), twice.end());
 }
 
 void Timeline::note(const Notice& notice) {
@@ -191,10 +205,13 @@ void Timeline::gather(JobId id, const State& state) {
   const JobState* job = state.find(id);
   if (job == nullptr || is_final(job->row.phase)) return;
   // While the present members drain, the devices are already those of the coming ones.
-  const std::vector<Worker>& members =
-      job->after_drain == AfterDrain::Start ? job->next : job->workers;
+  const bool changes = job->after_drain == AfterDrain::Start;
+  const std::vector<Worker>& members = changes ? job->next : job->workers;
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
-    const Worker& worker = members[rank];
+    // What has become of one that stays, its present entry knows: the lease of one that has ended
+    // meanwhile may be somebody else's.
+    const bool stays = changes && job->next_from[rank] != kNew;
+    const Worker& worker = stays ? job->workers[job->next_from[rank]] : members[rank];
     if (worker.devices == 0 || worker.lease.is_none()) continue;
     const Lease& lease = state.ledger.lease(worker.lease);
     if (lease.stage == LeaseStage::Releasing) continue;

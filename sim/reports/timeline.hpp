@@ -169,6 +169,7 @@ class Timeline {
   };
 
   void advance(Instant at);
+  void note_draining(const State& state);
   void note(const Notice& notice);
   void phase_changed(const Notice& notice);
   void incident_opened(const Notice& notice);
@@ -212,6 +213,7 @@ class Timeline {
   std::vector<JobId> holder_;           // [device of the cluster]: the last job that held it.
   bool has_shares_ = false;             // Some device was held in part; others hold it then too.
   std::vector<JobId> changed_;          // In the step at hand.
+  std::vector<JobId> draining_;         // With workers that stop, at the last look; ascending.
   std::vector<NodeId> changed_nodes_;
   std::vector<DevicePart> scratch_;
 

@@ -154,6 +154,10 @@ TEST_P(TimelineStorm, SaysWhatTheLedgerSaid) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TimelineStorm, testing::Range<std::uint64_t>(1, 401));
+// Two leases that were read when they belonged to another job, and ends that no notice names.
+INSTANTIATE_TEST_SUITE_P(Found,
+                         TimelineStorm,
+                         testing::Values<std::uint64_t>(925, 1417, 1430, 2074, 3666));
 
 }  // namespace
 }  // namespace orrery::sim
