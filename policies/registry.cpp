@@ -159,10 +159,10 @@ constexpr ParameterRow kShockwaveParameters[] = {
     {"nodes_most",
      ParameterType::Integer,
      "nodes",
-     "200",
+     "20000",
      "0",
      "100000",
-     "nodes of branch and bound in one program"},
+     "nodes of branch and bound in one schedule"},
 };
 
 constexpr ParameterRow kSiaParameters[] = {
@@ -227,7 +227,7 @@ Made make_shockwave(const ParameterValues& values, const PolicyArguments& argume
   parameters.window.makespan_weight = values.number("makespan_weight");
   parameters.window.rho_max = values.number("rho_max");
   parameters.window.weight_power = values.number("weight_power");
-  parameters.window.limits.nodes = static_cast<std::int32_t>(values.integer("nodes_most"));
+  parameters.window.steps = values.integer("nodes_most");
   return made<Shockwave>(parameters, arguments.models.epochs);
 }
 
@@ -368,8 +368,7 @@ constexpr PolicyRow kRows[] = {
     {"shockwave",
      "rounds planned ahead, by progress and fair finish times, for jobs whose speed changes",
      kShockwaveParameters,
-     make_shockwave,
-     true},
+     make_shockwave},
     {"sia",
      "kinds of devices and sizes for all jobs together, by goodput",
      kSiaParameters,

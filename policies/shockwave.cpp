@@ -133,7 +133,7 @@ void Shockwave::estimate_finishes(const ClusterView& view, const Jobs& jobs) {
     const int done = epochs_of(view, id);
     const double solo_s = predictor.elapsed_s(done) + predictor.remaining_s(done);
     const double submitted_s = (view.row(id).submitted - Instant::zero()).in_seconds();
-    jobs_.at(id).finishes.emplace_back(round, submitted_s + solo_s / part);
+    jobs_.at(id).finish.add(round, submitted_s + solo_s / part);
   }
 }
 
@@ -147,9 +147,9 @@ WindowJob Shockwave::window_job(const ClusterView& view, JobId id) const {
   out.mean_s = predictor.mean_s(done);
   out.remaining_s = predictor.remaining_s(done);
   // A job that came back from draining has no estimate yet: its predicted end alone.
-  const auto& finishes = jobs_.at(id).finishes;
+  const FairFinish& finish = jobs_.at(id).finish;
   const double alone = view.now().ns / 1e9 + out.remaining_s;
-  out.fair_finish_s = finishes.empty() ? alone : fair_finish(finishes, round_of(view.now()));
+  out.fair_finish_s = finish.since < 0 ? alone : finish.at(round_of(view.now()));
   out.fair_finish_s = std::max(out.fair_finish_s, 1.0);
   return out;
 }
@@ -263,11 +263,10 @@ void Shockwave::save(ByteWriter& out) const {
     out.f64(remembered.factor);
     out.f64(remembered.measured.sum);
     out.signed_varint(remembered.measured.round);
-    out.varint(remembered.finishes.size());
-    for (const auto& [round, finish] : remembered.finishes) {
-      out.signed_varint(round);
-      out.f64(finish);
-    }
+    out.signed_varint(remembered.finish.since);
+    out.f64(remembered.finish.last_s);
+    out.f64(remembered.finish.sum);
+    out.f64(remembered.finish.rounds);
   }
   out.varint(schedule_.size());
   for (const auto& [job, runs] : schedule_) {
@@ -288,10 +287,10 @@ void Shockwave::load(ByteReader& in) {
     remembered.factor = in.f64();
     remembered.measured.sum = in.f64();
     remembered.measured.round = in.signed_varint();
-    for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
-      const std::int64_t round = in.signed_varint();
-      remembered.finishes.emplace_back(round, in.f64());
-    }
+    remembered.finish.since = in.signed_varint();
+    remembered.finish.last_s = in.f64();
+    remembered.finish.sum = in.f64();
+    remembered.finish.rounds = in.f64();
   }
   for (std::uint64_t left = in.varint(); left > 0 && in.ok(); --left) {
     std::vector<std::uint8_t>& runs = schedule_[JobId{in.u32()}];

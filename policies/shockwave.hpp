@@ -49,7 +49,7 @@ class Shockwave : public Policy {
  private:
   /// What is remembered of a job.
   struct Remembered {
-    std::vector<std::pair<std::int64_t, double>> finishes;  ///< (round, estimate in seconds).
+    FairFinish finish;
     MeasuredExamples measured;
     double factor = 1;  ///< Of its predictor.
   };

@@ -1,21 +1,18 @@
 #include "policies/shockwave_window.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 
 #include "core/base/invariant.hpp"
 #include "core/base/math.hpp"
+#include "policies/concave_knapsack.hpp"
+#include "policies/shockwave_counts.hpp"
 
 namespace orrery::policies {
 namespace {
-
-using solver::Column;
-using solver::Entry;
-using solver::Program;
-using solver::Sense;
-using solver::Solution;
-using solver::Status;
 
 constexpr std::array<double, 6> kProgress{0, 0.2, 0.4, 0.6, 0.8, 1};
 constexpr double kLeastProgress = 1e-6;
@@ -47,102 +44,6 @@ std::vector<double> weights_of(const std::vector<WindowJob>& jobs,
   }
   return out;
 }
-
-/// Seconds that may remain of the job after the window for it to keep its finish time.
-double rest_allowed(const WindowJob& job,
-                    const WindowPlace& place,
-                    const WindowSettings& settings) {
-  const double end_s = settings.round_s * static_cast<double>(place.round + settings.rounds);
-  return (settings.rho_max * job.fair_finish_s - end_s) * place.share;
-}
-
-/// The first program. Weights empty: finish times are kept.
-class RoundCounts {
- public:
-  RoundCounts(const std::vector<WindowJob>& jobs,
-              const WindowPlace& place,
-              const WindowSettings& settings,
-              const std::vector<double>& weights)
-      : jobs_(jobs), place_(place), settings_(settings), weights_(weights) {
-    const double worst = -settings.makespan_weight;
-    worst_ = program_.add_column({.objective = worst});
-    for (std::size_t i = 0; i < jobs.size(); ++i) add(i);
-    add_room();
-  }
-
-  Solution solve() const { return solver::solve(program_, settings_.limits); }
-
-  /// Rounds of each job in a solution with values.
-  std::vector<int> counts(const Solution& solution) const {
-    std::vector<int> out;
-    for (const std::int32_t column : counts_)
-      out.push_back(static_cast<int>(solution.values[static_cast<std::size_t>(column)] + 0.5));
-    return out;
-  }
-
- private:
-  void add(std::size_t index) {
-    const WindowJob& job = jobs_[index];
-    const double weight = weights_.empty() ? 1 : weights_[index];
-    const double scale =
-        weight / (static_cast<double>(jobs_.size()) * static_cast<double>(settings_.rounds));
-    const double left = job.epochs - job.done;
-    const double allowed =
-        weights_.empty() ? rest_allowed(job, place_, settings_) : solver::kInfinity;
-    const std::int32_t rounds =
-        program_.add_column({.upper = static_cast<double>(settings_.rounds), .integer = true});
-    counts_.push_back(rounds);
-    // Epochs advanced; no more than the rounds hold.
-    const std::int32_t epochs = program_.add_column({.upper = left});
-    add_row(-solver::kInfinity, 0, {{epochs, job.mean_s}, {rounds, -settings_.round_s}});
-    // What is left after the window, which the worst job counts for.
-    const std::int32_t rest = program_.add_column({.upper = std::max(allowed, 0.0)});
-    add_row(job.remaining_s, solver::kInfinity, {{rest, 1}, {epochs, job.mean_s}});
-    add_row(0, solver::kInfinity, {{worst_, 1}, {rest, -1}});
-    add_utility(job, scale, epochs);
-  }
-
-  void add_utility(const WindowJob& job, double scale, std::int32_t epochs) {
-    static const std::array<double, kProgress.size()> values = utilities();
-    std::vector<Entry> one;
-    std::vector<Entry> progress;
-    for (std::size_t b = 0; b < kProgress.size(); ++b) {
-      const std::int32_t point = program_.add_column({.objective = scale * values[b]});
-      one.push_back({point, 1});
-      if (kProgress[b] != 0) progress.push_back({point, kProgress[b] * job.epochs});
-    }
-    progress.push_back({epochs, -1});
-    program_.add_row(1, 1, one);
-    program_.add_row(job.done, job.done, progress);
-  }
-
-  void add_room() {
-    std::vector<Entry> entries;
-    const double room = static_cast<double>(
-        std::accumulate(place_.rooms.begin(), place_.rooms.end(), std::int64_t{0}));
-    for (std::size_t i = 0; i < jobs_.size(); ++i)
-      entries.push_back({counts_[i], static_cast<double>(jobs_[i].room) / 1000});
-    program_.add_row(-solver::kInfinity, room / 1000, entries);
-    // Two jobs of more than half a round cannot share one.
-    std::vector<Entry> large;
-    const std::int64_t widest = *std::max_element(place_.rooms.begin(), place_.rooms.end());
-    for (std::size_t i = 0; i < jobs_.size(); ++i)
-      if (2 * jobs_[i].room > widest) large.push_back({counts_[i], 1});
-    if (large.size() > 1) program_.add_row(-solver::kInfinity, settings_.rounds, large);
-  }
-
-  void add_row(double lower, double upper, std::initializer_list<Entry> entries) {
-    program_.add_row(lower, upper, std::vector<Entry>(entries));
-  }
-
-  const std::vector<WindowJob>& jobs_;
-  const WindowPlace& place_;
-  const WindowSettings& settings_;
-  const std::vector<double>& weights_;
-  Program program_{Sense::Maximise};
-  std::int32_t worst_ = 0;
-  std::vector<std::int32_t> counts_;
-};
 
 std::vector<std::size_t> indices(std::size_t count) {
   std::vector<std::size_t> out(count);
@@ -214,112 +115,139 @@ double lateness(const Runs& runs, const std::vector<double>& weights) {
   return sum;
 }
 
-/// The second program: the same numbers of rounds, weighted jobs as early as can be.
-class RoundOrder {
+/// Which of two rounds jobs run in that run in one of them: those that weigh most in the earlier
+/// one, as far as both hold what they get.
+class TwoRounds {
  public:
-  RoundOrder(const std::vector<WindowJob>& jobs,
-             const WindowPlace& place,
-             const std::vector<double>& weights,
-             const Runs& runs)
-      : jobs_(jobs), columns_(jobs.size()) {
-    const std::size_t rounds = place.rooms.size();
-    std::vector<std::vector<Entry>> held(rounds);
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
-      const int count = count_of(runs[job]);
-      if (count == 0) continue;
-      std::vector<Entry> all;
-      for (std::size_t round = 0; round < rounds; ++round) {
-        const double cost = weights[job] * static_cast<double>(round) / count;
-        const std::int32_t column =
-            program_.add_column({.upper = 1, .objective = cost, .integer = true});
-        columns_[job].push_back(column);
-        all.push_back({column, 1});
-        held[round].push_back({column, static_cast<double>(jobs[job].room) / 1000});
-      }
-      program_.add_row(count, count, all);
-    }
-    for (std::size_t round = 0; round < rounds; ++round)
-      if (!held[round].empty())
-        program_.add_row(
-            -solver::kInfinity, static_cast<double>(place.rooms[round]) / 1000, held[round]);
+  TwoRounds(const std::vector<WindowJob>& jobs,
+            const std::vector<std::int64_t>& rooms,
+            const std::vector<double>& urgencies,
+            std::int64_t steps)
+      : jobs_(jobs),
+        rooms_(rooms),
+        urgencies_(urgencies),
+        order_(indices(jobs.size())),
+        steps_(steps) {
+    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+      return urgencies[a] > urgencies[b];
+    });
   }
 
-  std::optional<Runs> solve(const solver::Limits& limits, std::size_t rounds) const {
-    const Solution solution = solver::solve(program_, limits);
-    if (!solution.has_values()) return std::nullopt;
-    Runs runs(jobs_.size(), std::vector<std::uint8_t>(rounds, 0));
-    for (std::size_t job = 0; job < jobs_.size(); ++job)
-      for (std::size_t round = 0; round < columns_[job].size(); ++round)
-        runs[job][round] =
-            solution.values[static_cast<std::size_t>(columns_[job][round])] > 0.5 ? 1 : 0;
-    return runs;
+  /// Whether that changed anything.
+  bool improve(Runs& runs, std::size_t early, std::size_t late) const {
+    Knapsack knapsack;
+    knapsack.capacity = rooms_[early];
+    std::int64_t late_room = rooms_[late];
+    std::map<std::int64_t, std::vector<std::size_t>, std::greater<>> by_size;
+    double present = 0;
+    bool moves = false;
+    for (const std::size_t job : order_) {
+      const bool in_early = runs[job][early] != 0;
+      const bool in_late = runs[job][late] != 0;
+      if (in_early && in_late) {
+        knapsack.capacity -= jobs_[job].room;
+        late_room -= jobs_[job].room;
+      } else if (in_early || in_late) {
+        by_size[jobs_[job].room].push_back(job);
+        knapsack.least += jobs_[job].room;
+        present += in_early ? urgencies_[job] : 0;
+        moves = moves || in_late;
+      }
+    }
+    if (!moves) return false;
+    knapsack.least -= late_room;
+    for (const auto& [room, each] : by_size) {
+      KnapsackSize size{room, {}};
+      for (const std::size_t job : each) size.gains.push_back(urgencies_[job]);
+      knapsack.sizes.push_back(std::move(size));
+    }
+    std::int64_t steps = steps_;
+    const auto answer = policies::solve(knapsack, present, steps);
+    if (!answer.has_value()) return false;
+    std::size_t size = 0;
+    for (const auto& [room, each] : by_size) {
+      const auto taken = static_cast<std::size_t>(answer->counts[size++]);
+      for (std::size_t i = 0; i < each.size(); ++i) {
+        runs[each[i]][early] = i < taken ? 1 : 0;
+        runs[each[i]][late] = i < taken ? 0 : 1;
+      }
+    }
+    return true;
   }
 
  private:
   const std::vector<WindowJob>& jobs_;
-  Program program_{Sense::Minimise};
-  std::vector<std::vector<std::int32_t>> columns_;
+  const std::vector<std::int64_t>& rooms_;
+  const std::vector<double>& urgencies_;
+  std::vector<std::size_t> order_;  ///< Of jobs, the most urgent first.
+  std::int64_t steps_;
 };
 
-/// The jobs that gain most by being early first, each in the earliest rounds.
-bool order_greedily(const std::vector<WindowJob>& jobs,
+/// Improves two rounds at a time until no two can be improved.
+void improve_by_two(const std::vector<WindowJob>& jobs,
                     const WindowPlace& place,
-                    const std::vector<double>& weights,
-                    const std::vector<int>& counts,
+                    const WindowSettings& settings,
+                    const std::vector<double>& urgencies,
                     Runs& runs) {
-  const auto gain = [&](std::size_t job) {
-    return weights[job] / (std::max(counts[job], 1) * static_cast<double>(jobs[job].room));
-  };
-  std::vector<std::size_t> order = indices(jobs.size());
-  std::stable_sort(
-      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gain(a) > gain(b); });
-  return give_rounds(
-      jobs, counts, order, place.rooms, [](std::int64_t, std::int64_t) { return false; }, runs);
+  constexpr int kSweepsMost = 20;
+  constexpr std::int64_t kSteps = 1000;
+  const TwoRounds two(jobs, place.rooms, urgencies, std::min(settings.steps, kSteps));
+  bool changed = true;
+  for (int sweep = 0; changed && sweep < kSweepsMost; ++sweep) {
+    changed = false;
+    for (std::size_t early = 0; early < place.rooms.size(); ++early)
+      for (std::size_t late = early + 1; late < place.rooms.size(); ++late)
+        changed = two.improve(runs, early, late) || changed;
+  }
 }
 
-/// Keeps the best of what is at hand: the schedule as it is, a greedy order, the program's.
+/// The most urgent for its size first, each in the earliest rounds; those that then find too few
+/// rounds come before all others in another try. Whether that gave all their rounds to all.
+bool order_greedily(const std::vector<WindowJob>& jobs,
+                    const WindowPlace& place,
+                    const std::vector<double>& urgencies,
+                    const std::vector<int>& counts,
+                    Runs& runs) {
+  constexpr int kTries = 10;
+  const auto density = [&](std::size_t job) {
+    return urgencies[job] / static_cast<double>(jobs[job].room);
+  };
+  std::vector<std::size_t> order = indices(jobs.size());
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return density(a) > density(b);
+  });
+  const auto in_turn = [](std::int64_t, std::int64_t) { return false; };
+  for (int tried = 0; tried < kTries; ++tried) {
+    if (give_rounds(jobs, counts, order, place.rooms, in_turn, runs)) return true;
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t job) {
+      return count_of(runs[job]) < counts[job];
+    });
+  }
+  return false;
+}
+
+/// The same numbers of rounds, weighted jobs as early as can be: the better of the schedule as it
+/// is and of a greedy order, each improved two rounds at a time.
 void order_rounds(const std::vector<WindowJob>& jobs,
                   const WindowPlace& place,
                   const WindowSettings& settings,
                   const std::vector<double>& weights,
                   WindowSchedule& schedule) {
   std::vector<int> counts;
-  for (const auto& runs : schedule.runs) counts.push_back(count_of(runs));
-  const auto keep_better = [&](Runs runs) {
-    if (lateness(runs, weights) < lateness(schedule.runs, weights)) schedule.runs = std::move(runs);
-  };
-  const Runs spread_runs = schedule.runs;
-  Runs greedy;
-  if (order_greedily(jobs, place, weights, counts, greedy)) keep_better(std::move(greedy));
-  if (!solver::is_available()) return;
-  const RoundOrder order(jobs, place, weights, spread_runs);
-  if (auto runs = order.solve(settings.limits, place.rooms.size())) keep_better(std::move(*runs));
-}
-
-/// Rounds without a program: in turn, the most late job first, as many as finish it.
-WindowSchedule greedy_schedule(const std::vector<WindowJob>& jobs,
-                               const WindowPlace& place,
-                               const WindowSettings& settings) {
-  WindowSchedule out;
-  out.path = WindowPath::Greedy;
-  std::vector<std::size_t> order = indices(jobs.size());
-  std::vector<double> late;
-  for (const WindowJob& job : jobs) {
-    late.push_back(late_ratio(job, place, settings));
-    const double rounds = job.remaining_s / settings.round_s + 1;
-    out.rounds.push_back(
-        static_cast<int>(std::clamp(rounds, 1.0, static_cast<double>(settings.rounds))));
+  std::vector<double> urgencies;
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    counts.push_back(count_of(schedule.runs[job]));
+    urgencies.push_back(weights[job] / std::max(counts.back(), 1));
   }
-  std::stable_sort(
-      order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return late[a] > late[b]; });
-  give_rounds(
-      jobs,
-      out.rounds,
-      order,
-      place.rooms,
-      [](std::int64_t, std::int64_t) { return false; },
-      out.runs);
-  return out;
+  Runs greedy;
+  if (order_greedily(jobs, place, urgencies, counts, greedy)) {
+    improve_by_two(jobs, place, settings, urgencies, greedy);
+  } else {
+    greedy.clear();
+  }
+  improve_by_two(jobs, place, settings, urgencies, schedule.runs);
+  if (!greedy.empty() && lateness(greedy, weights) < lateness(schedule.runs, weights))
+    schedule.runs = std::move(greedy);
 }
 
 /// Every job in every round, where they all fit; nothing else can be better for any of them.
@@ -335,18 +263,17 @@ std::optional<WindowSchedule> all_fit(const std::vector<WindowJob>& jobs,
   return out;
 }
 
-/// The first program solved; nothing where it has no values.
+/// The first program solved; nothing where its finish times cannot be kept.
 std::optional<WindowSchedule> solve_counts(const std::vector<WindowJob>& jobs,
                                            const WindowPlace& place,
                                            const WindowSettings& settings,
                                            const std::vector<double>& weights) {
-  const RoundCounts program(jobs, place, settings, weights);
-  const Solution solution = program.solve();
-  if (!solution.has_values()) return std::nullopt;
+  auto counts = best_counts(jobs, place, settings, weights);
+  if (!counts.has_value()) return std::nullopt;
   WindowSchedule out;
   out.path = weights.empty() ? WindowPath::Fair : WindowPath::Relaxed;
-  out.rounds = program.counts(solution);
-  out.objective = solution.objective;
+  out.rounds = std::move(counts->rounds);
+  out.objective = counts->objective;
   spread(jobs, place, out);
   return out;
 }
@@ -354,7 +281,7 @@ std::optional<WindowSchedule> solve_counts(const std::vector<WindowJob>& jobs,
 }  // namespace
 
 double log_utility(double progress) {
-  const std::array<double, kProgress.size()> values = utilities();
+  static const std::array<double, kProgress.size()> values = utilities();
   for (std::size_t i = 1; i < kProgress.size(); ++i) {
     if (progress > kProgress[i]) continue;
     const double part = (progress - kProgress[i - 1]) / (kProgress[i] - kProgress[i - 1]);
@@ -363,20 +290,30 @@ double log_utility(double progress) {
   return values.back();
 }
 
-double fair_finish(std::span<const std::pair<std::int64_t, double>> series, std::int64_t round) {
-  invariant(!series.empty(), "a job has an estimate before it is asked for");
-  constexpr double momentum = 0.9;
-  double sum = 0;
-  double passed = 0;
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const std::int64_t until = i + 1 < series.size() ? series[i + 1].first : round;
-    const auto span = static_cast<double>(until - series[i].first);
-    sum += span * series[i].second;
-    passed += span;
+double rest_allowed(const WindowJob& job,
+                    const WindowPlace& place,
+                    const WindowSettings& settings) {
+  const double end_s = settings.round_s * static_cast<double>(place.round + settings.rounds);
+  return (settings.rho_max * job.fair_finish_s - end_s) * place.share;
+}
+
+void FairFinish::add(std::int64_t round, double estimate_s) {
+  if (since >= 0) {
+    const auto span = static_cast<double>(round - since);
+    sum += span * last_s;
+    rounds += span;
   }
-  const double last = series.back().second;
-  const double mean = passed > 0 ? sum / passed : last;
-  return momentum * mean + (1 - momentum) * last;
+  since = round;
+  last_s = estimate_s;
+}
+
+double FairFinish::at(std::int64_t round) const {
+  invariant(since >= 0, "a job has an estimate before it is asked for");
+  constexpr double momentum = 0.9;
+  const auto span = static_cast<double>(round - since);
+  const double passed = rounds + span;
+  const double mean = passed > 0 ? (sum + span * last_s) / passed : last_s;
+  return momentum * mean + (1 - momentum) * last_s;
 }
 
 double late_weight(double rho, bool ends_within_round, double rho_max, double power) {
@@ -391,15 +328,10 @@ WindowSchedule solve_window(const std::vector<WindowJob>& jobs,
   invariant(!jobs.empty() && place.rooms.size() == static_cast<std::size_t>(settings.rounds),
             "a window has jobs and a room for each round");
   if (auto all = all_fit(jobs, place)) return std::move(*all);
-  if (!solver::is_available()) return greedy_schedule(jobs, place, settings);
-  const bool possible = std::all_of(jobs.begin(), jobs.end(), [&](const WindowJob& job) {
-    return rest_allowed(job, place, settings) >= 0;
-  });
-  if (possible)
-    if (auto fair = solve_counts(jobs, place, settings, {})) return std::move(*fair);
+  if (auto fair = solve_counts(jobs, place, settings, {})) return std::move(*fair);
   const std::vector<double> weights = weights_of(jobs, place, settings);
   auto relaxed = solve_counts(jobs, place, settings, weights);
-  if (!relaxed) return greedy_schedule(jobs, place, settings);
+  invariant(relaxed.has_value(), "a window without finish times has a schedule");
   order_rounds(jobs, place, settings, weights, *relaxed);
   return std::move(*relaxed);
 }

@@ -6,11 +6,7 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <utility>
 #include <vector>
-
-#include "policies/solver/program.hpp"
 
 namespace orrery::policies {
 
@@ -31,7 +27,7 @@ struct WindowSettings {
   double makespan_weight = 1e-3;  ///< k, per second.
   double rho_max = 1;             ///< Bound of finish over fair finish time, above 0.
   double weight_power = 12;       ///< lambda: how steeply jobs that are late weigh more.
-  solver::Limits limits{.iterations = 200'000, .nodes = 200, .relative_gap = 1e-3};
+  std::int64_t steps = 20'000;    ///< Of branch and bound in one schedule.
 };
 
 /// Where in time and in what cluster the window lies.
@@ -46,7 +42,6 @@ enum class WindowPath : std::uint8_t {
   AllFit,   ///< All jobs run in all rounds: there is nothing to choose.
   Fair,     ///< All jobs keep their finish times.
   Relaxed,  ///< They cannot; jobs that are late weigh more instead.
-  Greedy,   ///< No program had values within its limits: the most late first.
 };
 
 /// Which jobs run in which rounds.
@@ -54,17 +49,30 @@ struct WindowSchedule {
   WindowPath path = WindowPath::Fair;
   std::vector<std::vector<std::uint8_t>> runs;  ///< [job][round], 0 or 1.
   std::vector<int> rounds;                      ///< Of each job, as the program chose.
-  double objective = 0;                         ///< Of the program; 0 of AllFit and Greedy.
+  double objective = 0;                         ///< Of the program; 0 of AllFit.
 };
 
 /// ln of the progress (0 to 1) by straight lines between 0, 0.2, ..., 1, with ln 1e-6 at 0.
 double log_utility(double progress);
 
-/// Fair finish time at `round` from a series of (round, estimate), ascending by round: 0.9 x their
-/// mean, each weighted by the rounds that it was in force, + 0.1 x the last. Where no round has
-/// passed yet, the last alone. The artifact's weights collapse to one value then, which its sum
-/// pairs with the first estimate of a series; that is this one wherever a series has one entry.
-double fair_finish(std::span<const std::pair<std::int64_t, double>> series, std::int64_t round);
+/// Seconds that may remain of the job after the window for it to keep its finish time.
+double rest_allowed(const WindowJob& job, const WindowPlace& place, const WindowSettings& settings);
+
+/// Estimates of a job's fair finish time, each of them in force until the next one.
+struct FairFinish {
+  std::int64_t since = -1;  ///< Round of the last estimate; -1: there is none.
+  double last_s = 0;        ///< That one.
+  double sum = 0;           ///< Of the ones before it, each times the rounds that it was in force.
+  double rounds = 0;        ///< These rounds together.
+
+  /// `estimate_s` is in force from `round` on, which is not before that of the last one.
+  void add(std::int64_t round, double estimate_s);
+
+  /// At `round`, not before that of the last one: 0.9 x the mean over time + 0.1 x the last one.
+  /// Where no round has passed yet, the last alone. The artifact's weights collapse to one value
+  /// then, which its sum pairs with the first of several estimates. Some estimate must be there.
+  double at(std::int64_t round) const;
+};
 
 /// q: 1 up to `rho_max`; beyond it rho^power, and rho^100 for a job that ends within a round.
 double late_weight(double rho, bool ends_within_round, double rho_max, double power);
@@ -72,15 +80,16 @@ double late_weight(double rho, bool ends_within_round, double rho_max, double po
 /// Maximises (1 / (J W)) sum of utilities - k x the largest predicted rest, so that no round holds
 /// more than its room and no job ends later than rho_max x its fair finish time; where that cannot
 /// be, without the last, with utilities weighted by `late_weight`, and then with the weighted jobs
-/// as early in the window as they can be, by a second program. `jobs` not empty.
+/// as early in the window as they can be. `jobs` not empty.
 ///
-/// The programs differ from the published ones in form, not in what they choose. A job's utility
-/// depends on how many rounds it gets and not on which, so the first program has one whole number
-/// for each job in place of a binary for each round, under the room of all rounds together; the
-/// utility is concave and maximised, so it needs no binaries that keep its points adjacent. Rounds
-/// are given out afterwards, the largest jobs first, each the emptiest rounds: where sizes are such
-/// that this misses a round that some packing would have held, the job has one round less.
-/// Weights above 10^7 are cut there: solvers count in 16 digits.
+/// A job's utility depends on how many rounds it gets and not on which. So the first program has
+/// one whole number for each job in place of the published binary for each round, under the room of
+/// all rounds together (`best_counts`, exact). Rounds are given out afterwards, the largest jobs
+/// first, each the emptiest rounds: where sizes are such that this misses a round that some packing
+/// would have held, the job has one round less. The second program, which minimises the sum of
+/// weight x mean round, is not solved but searched: from two schedules, any two rounds exchange
+/// jobs for the best (exact for these two) until no two can be improved. Weights above 10^7 are cut
+/// there.
 WindowSchedule solve_window(const std::vector<WindowJob>& jobs,
                             const WindowPlace& place,
                             const WindowSettings& settings);

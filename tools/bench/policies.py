@@ -49,7 +49,7 @@ COMPLEXITY = {
     "tiresias": "c + R + g + s",
     "optimus": "replicas x log J",
     "pollux": "R + W + N, and a search of `budget` cells at most",
-    "shockwave": "R + W; program of `depth` jobs",
+    "shockwave": "R + W; schedule of `depth` jobs",
     "sia": "N + program of J x configurations",
     "srsf": "(c + s + g) log J",
     "sjf": "(c + s + g) log J",
