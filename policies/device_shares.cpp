@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "policies/share_centre.hpp"
+#include "policies/share_program.hpp"
 #include "policies/solver/program.hpp"
 
 namespace orrery::policies {
@@ -18,106 +19,11 @@ using solver::Entry;
 using solver::kInfinity;
 using solver::Program;
 using solver::Sense;
-using solver::Solution;
-using solver::Status;
-
-/// A program over the shares of a sharing. Rows r of shares are jobs, then `pairs`; column
-/// r * types + j is x_rj, and further columns follow.
-class ShareProgram {
- public:
-  ShareProgram(const Sharing& sharing, Sense sense, std::span<const SharingPair> pairs = {})
-      : sharing_(sharing), pairs_(pairs), types_(sharing.devices.size()), program_(sense) {
-    const std::size_t jobs = sharing.jobs.size();
-    std::vector<std::vector<Entry>> time(jobs);     // Of each job,
-    std::vector<std::vector<Entry>> taken(types_);  // and devices of each type.
-    for (std::size_t i = 0; i < jobs; ++i)
-      for (std::size_t j = 0; j < types_; ++j) {
-        program_.add_column({.upper = 1});
-        time[i].push_back({share(i, j), 1});
-        taken[j].push_back({share(i, j), sharing.jobs[i].devices});
-      }
-    for (std::size_t p = 0; p < pairs.size(); ++p)
-      for (std::size_t j = 0; j < types_; ++j) {
-        const SharingPair& pair = pairs[p];
-        program_.add_column({.upper = fits(pair, j) ? 1.0 : 0.0});
-        if (!fits(pair, j)) continue;
-        for (const std::size_t i : {pair.first, pair.second})
-          time[i].push_back({share(jobs + p, j), 1});
-        taken[j].push_back({share(jobs + p, j), sharing.jobs[pair.first].devices});
-      }
-    for (const auto& row : time) program_.add_row(-kInfinity, 1, row);
-    for (std::size_t j = 0; j < types_; ++j)
-      program_.add_row(-kInfinity, sharing.devices[j], taken[j]);
-  }
-
-  std::int32_t share(std::size_t row, std::size_t type) const {
-    return static_cast<std::int32_t>(row * types_ + type);
-  }
-
-  Program& program() { return program_; }
-
-  /// The speeds of all jobs, each times its factor, as entries of a row for each.
-  std::vector<std::vector<Entry>> speeds_of_all(const std::vector<double>& factors) const {
-    const std::size_t jobs = sharing_.jobs.size();
-    std::vector<std::vector<Entry>> rows(jobs);
-    for (std::size_t i = 0; i < jobs; ++i) rows[i] = speed_of(i, factors[i]);
-    for (std::size_t p = 0; p < pairs_.size(); ++p)
-      for (std::size_t j = 0; j < types_; ++j) {
-        const SharingPair& pair = pairs_[p];
-        if (!fits(pair, j)) continue;
-        const std::int32_t column = share(jobs + p, j);
-        rows[pair.first].push_back({column, pair.first_speed[j] * factors[pair.first]});
-        rows[pair.second].push_back({column, pair.second_speed[j] * factors[pair.second]});
-      }
-    return rows;
-  }
-
-  /// The job's speed by itself times `factor`, as entries of a row.
-  std::vector<Entry> speed_of(std::size_t job, double factor) const {
-    std::vector<Entry> entries;
-    for (std::size_t j = 0; j < types_; ++j)
-      entries.push_back({share(job, j), sharing_.jobs[job].speed[j] * factor});
-    return entries;
-  }
-
-  /// Nothing where the program has no answer.
-  std::optional<Solution> solve() const {
-    Solution found = solver::solve(program_);
-    if (!found.has_values()) return std::nullopt;
-    return found;
-  }
-
-  Shares shares_in(const Solution& found) const {
-    Shares out(sharing_.jobs.size() + pairs_.size(), std::vector<double>(types_));
-    for (std::size_t r = 0; r < out.size(); ++r)
-      for (std::size_t j = 0; j < types_; ++j)
-        out[r][j] = std::clamp(found.values[static_cast<std::size_t>(share(r, j))], 0.0, 1.0);
-    return out;
-  }
-
- private:
-  static bool fits(const SharingPair& pair, std::size_t type) {
-    return pair.first_speed[type] > 0 && pair.second_speed[type] > 0;
-  }
-
-  const Sharing& sharing_;
-  std::span<const SharingPair> pairs_;
-  std::size_t types_;
-  Program program_;
-};
 
 double sum(const std::vector<double>& values) {
   double total = 0;
   for (const double value : values) total += value;
   return total;
-}
-
-/// C_i: the job's mean speed over all devices.
-double mean_speed(const SharingJob& job, const std::vector<double>& devices) {
-  double total = 0;
-  for (std::size_t j = 0; j < devices.size(); ++j) total += job.speed[j] * devices[j];
-  const double all = sum(devices);
-  return all > 0 ? total / all : 0;
 }
 
 /// Of one among `all`.
@@ -292,12 +198,12 @@ static Shares max_min(const Sharing& sharing, std::span<const SharingPair> pairs
   return alone;
 }
 
-Shares max_min_shares(const Sharing& sharing, bool type_aware) {
-  if (type_aware) return max_min(sharing, {});
-  Sharing blind = sharing;
-  for (SharingJob& job : blind.jobs) std::fill(job.speed.begin(), job.speed.end(), 1);
-  return max_min(blind, {});
+Sharing without_types(Sharing sharing) {
+  for (SharingJob& job : sharing.jobs) std::fill(job.speed.begin(), job.speed.end(), 1);
+  return sharing;
 }
+
+Shares max_min_shares(const Sharing& sharing) { return max_min(sharing, {}); }
 
 Shares packed_shares(const Sharing& sharing) { return max_min(sharing, sharing.pairs); }
 

@@ -53,9 +53,12 @@ Shares isolated_shares(const Sharing& sharing);
 /// first that fits nowhere ends it.
 Shares fifo_shares(const Sharing& sharing);
 
+/// As if all types were equally fast.
+Sharing without_types(Sharing sharing);
+
 /// Max-min fairness (LAS): the least k_i speed_i(x) / (w_i C_i) is greatest, where C_i is the
-/// job's mean speed over all devices. `type_aware` false: as if all types were equally fast.
-Shares max_min_shares(const Sharing& sharing, bool type_aware);
+/// job's mean speed over all devices.
+Shares max_min_shares(const Sharing& sharing);
 
 /// The same with pairs of jobs on the same devices (the paper's space sharing): rows of the pairs
 /// follow those of the jobs, a job's speed is the sum over its rows, and so is its time:

@@ -8,6 +8,7 @@
 #include "policies/device_parts.hpp"
 #include "policies/gang_trial.hpp"
 #include "policies/rigid_size.hpp"
+#include "policies/water_filling.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -185,6 +186,10 @@ void Gavel::fill_in(const ClusterView& view, JobId id, RoundJob& out) {
 
 // --- shares ---
 
+Shares Gavel::max_min(const Sharing& sharing) const {
+  return options_.water_filling ? water_filled_shares(sharing) : max_min_shares(sharing);
+}
+
 Shares Gavel::compute_shares(const ClusterView& view) {
   Sharing sharing;
   sharing.devices = devices_;
@@ -213,9 +218,9 @@ Shares Gavel::compute_shares(const ClusterView& view) {
     case SharingRule::Fifo:
       return fifo_shares(sharing);
     case SharingRule::MaxMin:
-      return max_min_shares(sharing, true);
+      return max_min(sharing);
     case SharingRule::MaxMinTypeBlind:
-      return max_min_shares(sharing, false);
+      return max_min(without_types(std::move(sharing)));
     case SharingRule::MaxMinPacked:
       return packed_shares(sharing);
     case SharingRule::Gandiva:

@@ -61,8 +61,9 @@ class Gavel : public Policy {
     std::string speeds_of;  ///< The model in the table that stated run times are of.
     std::shared_ptr<const EpochProfiles> epochs;  ///< Null: there are none.
     AlloXSettings allox;
-    bool centred = false;    ///< Makespan: shares in the middle of those that hold it.
-    std::uint64_t seed = 0;  ///< Of the order of types under rules that do not tell them apart.
+    bool water_filling = false;  ///< Max-min: also what is left beyond the least.
+    bool centred = false;        ///< Makespan: shares in the middle of those that hold it.
+    std::uint64_t seed = 0;      ///< Of the order of types under rules that do not tell them apart.
     double beside = 0;  ///< What each of two jobs on the same devices keeps of its speed where the
                         ///< table does not know the two; 0: they are in no pair.
     std::size_t pairs_most = 0;  ///< Pairs that are looked at: those that gain most.
@@ -170,6 +171,7 @@ class Gavel : public Policy {
   double lease_s(const JobView& job, double speed, Instant now);
   double lease_s(const ClusterView& view, const RoundChoice& choice);
   Shares compute_shares(const ClusterView& view);
+  Shares max_min(const Sharing& sharing) const;
   std::vector<std::size_t> type_order();
   std::size_t place_of(JobId id) const;
   const Pair* pair_of(const RoundKey& key) const;

@@ -22,6 +22,8 @@ Result<std::unique_ptr<Policy>> make_gavel(std::string_view name,
                          .epochs = arguments.models.epochs,
                          .centred = rule == SharingRule::Makespan && values.flag("centred"),
                          .seed = arguments.seed};
+  if (rule == SharingRule::MaxMin || rule == SharingRule::MaxMinTypeBlind)
+    options.water_filling = values.flag("water_filling");
   if (rule == SharingRule::MaxMinPacked || rule == SharingRule::Gandiva)
     options.beside = values.number("beside");
   if (rule == SharingRule::MaxMinPacked)

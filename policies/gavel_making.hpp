@@ -77,6 +77,13 @@ inline constexpr ParameterRow kGavelLasParameters[] = {
      "",
      "",
      "whether it is known how fast a job is on each type of device"},
+    {"water_filling",
+     ParameterType::Flag,
+     "",
+     "false",
+     "",
+     "",
+     "whether what is left when the least job has no more to gain is shared in the same way"},
 };
 
 inline constexpr ParameterRow kBeside = {

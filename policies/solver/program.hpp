@@ -98,6 +98,9 @@ struct Solution {
   /// Infeasible, Unbounded, and Limit before a first one that keeps all bounds was found.
   std::vector<double> values;
   double objective = 0;  ///< Of `values`.
+  /// How much the objective changes with one more of each row's binding bound; 0 where none binds.
+  /// Empty without values and of programs with integers.
+  std::vector<double> duals;
 
   bool has_values() const { return !values.empty(); }
 };

@@ -130,7 +130,10 @@ Solution solve_linear(const Program& program, const Limits& limits, Silence& sil
   // primal method finds out.
   if (simplex.status() != 0) simplex.primal();
   if (simplex.status() != 0) return without_values(status_of(simplex));
-  return with_values(program, Status::Optimal, simplex.primalColumnSolution());
+  Solution out = with_values(program, Status::Optimal, simplex.primalColumnSolution());
+  for (std::int32_t row = 0; row < program.rows(); ++row)
+    out.duals.push_back(matrix.sign * simplex.dualRowSolution()[row] + 0.0);
+  return out;
 }
 
 void add_cuts(CbcModel& model) {

@@ -77,7 +77,7 @@ TEST(DeviceShares, FifoTakesTheFastestTypeThatIsLeft) {
 TEST_F(WithSolver, MaxMinGivesTheLeastAsMuchAsPossible) {
   Sharing sharing{{}, {1, 1}};
   sharing.jobs = {{.devices = 1, .speed = {4, 1}}, {.devices = 1, .speed = {1, 2}}};
-  const Shares shares = max_min_shares(sharing, true);
+  const Shares shares = max_min_shares(sharing);
   EXPECT_GE(speed_of(sharing, shares, 0) / 2.5, 4.0 / 3 - 1e-6);
   EXPECT_THAT(speed_of(sharing, shares, 1) / 1.5, DoubleNear(4.0 / 3, 1e-6));
   EXPECT_THAT(shares[1], ElementsAre(DoubleNear(0, 1e-6), DoubleNear(1, 1e-6)));
@@ -86,14 +86,14 @@ TEST_F(WithSolver, MaxMinGivesTheLeastAsMuchAsPossible) {
 TEST_F(WithSolver, MaxMinWithoutTypesGivesEqualTime) {
   Sharing sharing{{}, {1, 1}};
   for (int i = 0; i < 4; ++i) sharing.jobs.push_back({.devices = 1, .speed = {4, 1}});
-  const Shares shares = max_min_shares(sharing, false);
+  const Shares shares = max_min_shares(without_types(sharing));
   for (const std::vector<double>& row : shares) EXPECT_THAT(row[0] + row[1], DoubleNear(0.5, 1e-6));
 }
 
 TEST_F(WithSolver, MaxMinHonoursWeights) {
   Sharing sharing = equal_jobs(1, {1, 1});
   sharing.jobs[0].weight = 3;
-  const Shares shares = max_min_shares(sharing, true);
+  const Shares shares = max_min_shares(sharing);
   EXPECT_THAT(shares[0], ElementsAre(DoubleNear(0.75, 1e-6)));
   EXPECT_THAT(shares[1], ElementsAre(DoubleNear(0.25, 1e-6)));
 }

@@ -127,6 +127,22 @@ TEST_F(Solver, MinimisesAndKeepsLowerBoundsAndEqualities) {
   EXPECT_THAT(found.objective, DoubleNear(2, 1e-9));
 }
 
+TEST_F(Solver, TellsWhatOneMoreOfABindingBoundIsWorth) {
+  Program most(Sense::Maximise);
+  const std::int32_t x = most.add_column({.upper = 3, .objective = 3});
+  const std::int32_t y = most.add_column({.objective = 2});
+  most.add_row(-kInfinity, 4, std::vector<Entry>{{x, 1}, {y, 1}});
+  most.add_row(-kInfinity, 9, std::vector<Entry>{{x, 1}, {y, 3}});
+  EXPECT_EQ(solve(most).duals, (std::vector<double>{2, 0})) << "y = 1 more; the other has room";
+  Program least(Sense::Minimise);
+  const std::int32_t z = least.add_column({.objective = 5});
+  least.add_row(3, kInfinity, std::vector<Entry>{{z, 1}});
+  EXPECT_EQ(solve(least).duals, (std::vector<double>{5}));
+  Program whole(Sense::Minimise);
+  whole.add_column({.lower = 1, .objective = 1, .integer = true});
+  EXPECT_TRUE(solve(whole).duals.empty());
+}
+
 TEST_F(Solver, SaysInfeasible) {
   for (const bool integer : {false, true}) {
     Program program(Sense::Minimise);
