@@ -56,10 +56,13 @@ void OrderCheck::begin_again() {
   accepted_.clear();
   stopped_.clear();
   allocated_.clear();
+  hit_.clear();
 }
 
 void OrderCheck::comes(const Event& event, const State& before) {
   expected_.reset();
+  hit_.clear();
+  if (const auto* lost = std::get_if<DevicesLost>(&event.body)) note_hit(*lost, before);
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
     expect(*submitted, before);
   } else if (const auto* scale = std::get_if<ScaleRequested>(&event.body)) {
@@ -83,6 +86,14 @@ void OrderCheck::comes(const Event& event, const State& before) {
       expected_->words = {"no such node"};
     }
   }
+}
+
+void OrderCheck::note_hit(const DevicesLost& event, const State& before) {
+  before.for_each_job([&](const JobState& job) {
+    for (const Worker& worker : job.workers)
+      if (worker.node == event.node && (worker.devices & event.devices) != 0)
+        hit_.insert(job.row.id);
+  });
 }
 
 // Nothing can be asked of a job that is not there any more, or over.
@@ -521,6 +532,12 @@ void OrderCheck::check_failure(const FoldedRecord& record,
 
 // The last notice of a kind says what is so.
 void OrderCheck::check_notices(const FoldedRecord& record, const State& after) {
+  if (std::holds_alternative<DevicesLost>(record.event.body))
+    for (const Notice& notice : record.decided.notices)
+      if (notice.kind == NoticeKind::IncidentOpened && notice.reason == Reason::DeviceLost &&
+          !notice.job.is_none() && !hit_.contains(notice.job))
+        say("job " + std::to_string(notice.job.value) +
+            ": it recovers from the loss of a device on which it has no worker");
   const std::vector<Notice>& notices = record.decided.notices;
   for (std::size_t i = 0; i < notices.size(); ++i) {
     const Notice& notice = notices[i];

@@ -7,7 +7,7 @@
     tools/mutation/mutation.py survivors                place and text of each
     tools/mutation/mutation.py run --again              the survivors once more, after a new test
     tools/mutation/mutation.py run --storm-only --sample 50
-    tools/mutation/mutation.py run --storm-only --no-pins --sample 50 --results judged.jsonl
+    tools/mutation/mutation.py run --storm-only --no-pins --sample 50 --results build-mutation/judged.jsonl
     tools/mutation/mutation.py show 1041 2200           what these mutants change
 
 Mutants: relations, connectives, conditions, arithmetic and constants changed; statements, returns

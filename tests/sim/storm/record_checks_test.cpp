@@ -255,6 +255,25 @@ TEST_F(SpoiltRecord, ANodeIsToldToStopWhatItShouldNotRun) {
   expect("is not told to stop it");
 }
 
+TEST_F(SpoiltRecord, ALostDeviceIsALossOfThoseWhoHaveIt) {
+  submit(7, JobBuilder("a"));
+  grant(0, 1);
+  ready(0, 1);
+  const NodeId held = controller_.state().job(JobId{0}).workers[0].node;
+  const NodeId other{1 - held.value};
+  const auto open_incident = [](Commands& out) {
+    Notice notice;
+    notice.kind = NoticeKind::IncidentOpened;
+    notice.job = JobId{0};
+    notice.reason = Reason::DeviceLost;
+    out.notices.push_back(notice);
+  };
+  step(DevicesLost{held, 15});
+  EXPECT_TRUE(found_.empty()) << found_.kept().front().text;
+  step(DevicesLost{other, 15}, open_incident);
+  expect("on which it has no worker");
+}
+
 TEST_F(SpoiltRecord, AGrantIsDroppedForAReasonThatIsSo) {
   submit(7, JobBuilder("a").elastic(1, 4));
   grant(0, 0, [](Commands& out) {

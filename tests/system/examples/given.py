@@ -270,7 +270,7 @@ NOT_HERE = {
     "tools/mutation/mutation.py survivors": "needs what the first makes",
     "tools/mutation/mutation.py run --again": "needs what the first makes",
     "tools/mutation/mutation.py run --storm-only --sample 50": "needs what the first makes",
-    "tools/mutation/mutation.py run --storm-only --no-pins --sample 50 --results judged.jsonl":
+    "tools/mutation/mutation.py run --storm-only --no-pins --sample 50 --results build-mutation/judged.jsonl":
         "needs what the first makes",
     "ORRERY_BLESS=1 build/bin/test_storm --gtest_filter='Pins.*'": "rewrites a file of the tree",
     "ORRERY_MUTANT=1041 build-mutation/build/bin/test_control": "needs what the first makes",
