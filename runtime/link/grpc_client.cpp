@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "runtime/config/address.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
+#include "runtime/link/handoff.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/link/tls_contents.hpp"
 #include "runtime/proto/agent_link.grpc.pb.h"
@@ -24,6 +26,9 @@ namespace orrery::runtime {
 namespace {
 
 using Clock = std::chrono::system_clock;  // What gRPC's deadlines are in.
+
+/// From the setting of a time limit to its call.
+Handoff limits_set;
 
 /// How many streams gRPC still holds. The dialer waits for them, so that none outlives it.
 class StreamCount {
@@ -79,6 +84,8 @@ class ClientStream final : public grpc::ClientBidiReactor<link::Batch, link::Bat
   /// Why this stream is of no use; empty: it is.
   std::string wrong_greeting() const;
 
+  Handoff begun_;    ///< From `begin` to all that gRPC calls.
+  Handoff reading_;  ///< From the start of a read to its end.
   const std::string address_;
   StreamCount& count_;  ///< Until `OnDone`.
   const LinkLimits limits_;
@@ -107,15 +114,19 @@ void ClientStream::begin(const std::shared_ptr<grpc::Channel>& channel, Duration
   context_->AddMetadata(kRecordVersionKey, std::to_string(kRecordVersion));
   link::AgentLink::Stub(channel).async()->Attach(&*context_, this);
   AddHold();
-  if (!timeout.is_forever())
-    late_.Set(Clock::now() + std::chrono::microseconds(timeout.ns / 1000),
-              [weak = weak_from_this(), timeout](bool on_time) {
-                const std::shared_ptr<ClientStream> self = on_time ? weak.lock() : nullptr;
-                if (!self) return;
-                const std::lock_guard lock(self->mutex_);
-                if (!self->opened_)
-                  self->give_up("no answer in " + std::to_string(timeout.in_seconds()) + " s");
-              });
+  if (!timeout.is_forever()) {
+    std::function<void(bool)> give_up_late = [weak = weak_from_this(), timeout](bool on_time) {
+      limits_set.take();
+      const std::shared_ptr<ClientStream> self = on_time ? weak.lock() : nullptr;
+      if (!self) return;
+      const std::lock_guard lock(self->mutex_);
+      if (!self->opened_)
+        self->give_up("no answer in " + std::to_string(timeout.in_seconds()) + " s");
+    };
+    limits_set.pass();
+    late_.Set(Clock::now() + std::chrono::microseconds(timeout.ns / 1000), std::move(give_up_late));
+  }
+  begun_.pass();
   StartCall();
 }
 
@@ -176,6 +187,7 @@ std::string ClientStream::wrong_greeting() const {
 }
 
 void ClientStream::OnReadInitialMetadataDone(bool ok) {
+  begun_.take();
   if (!ok) return end();
   const std::string wrong = wrong_greeting();
   const bool greeted = context_->GetServerInitialMetadata().contains(kRecordVersionKey);
@@ -189,10 +201,13 @@ void ClientStream::OnReadInitialMetadataDone(bool ok) {
     const std::lock_guard calling(calling_);
     if (listener_ != nullptr) listener_->on_open();
   }
+  reading_.pass();
   StartRead(&incoming_);  // Fails at once where the stream is over.
 }
 
 void ClientStream::OnReadDone(bool ok) {
+  begun_.take();
+  reading_.take();
   if (!ok) return end();
   std::vector<ControllerMessage> messages;
   const std::string wrong = unpack(incoming_, limits_.message_bytes_max, messages);
@@ -204,10 +219,12 @@ void ClientStream::OnReadDone(bool ok) {
     const std::lock_guard calling(calling_);
     if (listener_ != nullptr) listener_->on_messages(std::move(messages));
   }
+  reading_.pass();
   StartRead(&incoming_);
 }
 
 void ClientStream::OnWriteDone(bool ok) {
+  begun_.take();
   const std::lock_guard lock(mutex_);
   writing_ = false;
   recycle(outgoing_);
@@ -218,6 +235,7 @@ void ClientStream::OnWriteDone(bool ok) {
 }
 
 void ClientStream::OnDone(const grpc::Status& status) {
+  begun_.take();
   std::shared_ptr<ClientStream> self;  // Destroyed last.
   std::string why;
   {

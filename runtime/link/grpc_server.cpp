@@ -9,6 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "core/record/version.hpp"
 #include "runtime/link/batch.hpp"
 #include "runtime/link/grpc_bounds.hpp"
+#include "runtime/link/handoff.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/link/listening.hpp"
 #include "runtime/link/tls_contents.hpp"
@@ -37,6 +39,9 @@ using ServerClock = std::chrono::system_clock;  // What gRPC's deadlines are in.
 
 /// How long a closing stream may take to tell its agent why.
 constexpr std::chrono::seconds kClosingTime{2};
+
+/// From the setting of an alarm to its call.
+Handoff alarms;
 
 class GrpcServer;
 
@@ -67,6 +72,8 @@ class Stream final : public grpc::ServerBidiReactor<link::Batch, link::Batch>,
   void advance();
   void close_late();
 
+  Handoff begun_;    ///< From `begin` to all that gRPC calls.
+  Handoff reading_;  ///< From the start of a read to its end.
   GrpcServer& server_;
   const LinkId id_;
   const std::string name_;
@@ -86,9 +93,18 @@ class Stream final : public grpc::ServerBidiReactor<link::Batch, link::Batch>,
 /// Answers a stream that is not wanted.
 class Rejected final : public grpc::ServerBidiReactor<link::Batch, link::Batch> {
  public:
-  explicit Rejected(grpc::Status status) { Finish(std::move(status)); }
+  explicit Rejected(grpc::Status status) {
+    Finish(std::move(status));
+    begun_.pass();  // Nothing is called before it is given to gRPC.
+  }
 
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    begun_.take();
+    delete this;
+  }
+
+ private:
+  Handoff begun_;
 };
 
 class GrpcServer final : public LinkServer, private link::AgentLink::CallbackService {
@@ -149,7 +165,9 @@ Stream::Stream(GrpcServer& server,
       outbox_(server.limits().outbound_bytes_max) {}
 
 void Stream::begin() {
+  begun_.pass();
   StartSendInitialMetadata();
+  reading_.pass();
   StartRead(&incoming_);
 }
 
@@ -183,9 +201,12 @@ void Stream::begin_closing(grpc::StatusCode code, const std::string& why, Queued
   status_ = grpc::Status(code, why);
   if (queued == Queued::Dropped) outbox_.clear();
   // An agent that reads nothing would never let the last word pass.
-  late_.Set(ServerClock::now() + kClosingTime, [weak = weak_from_this()](bool on_time) {
+  std::function<void(bool)> cut_off = [weak = weak_from_this()](bool on_time) {
+    alarms.take();
     if (const std::shared_ptr<Stream> self = on_time ? weak.lock() : nullptr) self->close_late();
-  });
+  };
+  alarms.pass();
+  late_.Set(ServerClock::now() + kClosingTime, std::move(cut_off));
 }
 
 void Stream::close_late() {
@@ -206,6 +227,8 @@ void Stream::advance() {
 }
 
 void Stream::OnReadDone(bool ok) {
+  begun_.take();
+  reading_.take();
   if (!ok) {
     const std::lock_guard lock(mutex_);
     begin_closing(grpc::StatusCode::OK, "the agent or its connection went away", Queued::Dropped);
@@ -225,10 +248,12 @@ void Stream::OnReadDone(bool ok) {
     }
   }
   if (!messages.empty()) server_.listener().on_messages(id_, std::move(messages));
+  reading_.pass();
   StartRead(&incoming_);
 }
 
 void Stream::OnWriteDone(bool ok) {
+  begun_.take();
   const std::lock_guard lock(mutex_);
   writing_ = false;
   recycle(outgoing_);
@@ -238,6 +263,7 @@ void Stream::OnWriteDone(bool ok) {
 }
 
 void Stream::OnCancel() {
+  begun_.take();
   const std::lock_guard lock(mutex_);
   begin_closing(
       grpc::StatusCode::CANCELLED, "the agent or its connection went away", Queued::Dropped);
@@ -245,6 +271,7 @@ void Stream::OnCancel() {
 }
 
 void Stream::OnDone() {
+  begun_.take();
   std::string why;
   {
     const std::lock_guard lock(mutex_);

@@ -71,7 +71,7 @@ struct Linked {
   }
 
   std::string why_closed() {
-    const LinkId link = at_server.last;
+    const LinkId link = at_server.last();
     EXPECT_TRUE(at_server.wait([&] { return at_server.heard[link].closed; }));
     return at_server.heard[link].why;
   }
@@ -89,7 +89,7 @@ TEST(LinkBounds, AnAgentThatDoesNotReadIsCutOff) {
   StuckClient stuck;
   linked.client = linked.dialer->open(linked.server->address(), kOpenTimeout, stuck);
   ASSERT_TRUE(linked.at_server.wait([&] { return !linked.at_server.heard.empty(); }));
-  const LinkId link = linked.at_server.last;
+  const LinkId link = linked.at_server.last();
   // What gRPC and the system hold beyond our own queue is bounded too: less than this.
   for (int i = 0; i < 400; ++i) linked.server->send(link, large(kMessage));
   EXPECT_THAT(linked.why_closed(), HasSubstr("the agent reads too slowly"));
@@ -101,7 +101,7 @@ TEST(LinkBounds, AnAgentThatDoesNotReadIsCutOff) {
 TEST(LinkBounds, AControllerThatDoesNotReadIsGivenUp) {
   Linked linked({});
   Gate gate;
-  linked.at_server.answer = [&](LinkId, const std::vector<AgentMessage>&) { gate.pass(); };
+  linked.at_server.answer([&](LinkId, const std::vector<AgentMessage>&) { gate.pass(); });
   linked.open();
   const AgentMessage message = LogChunk{.data = std::string(256 << 10, 'x')};
   for (int i = 0; i < 200; ++i) linked.client->send(message);
@@ -118,7 +118,7 @@ TEST(LinkBounds, AMessageThatIsTooLargeBreaksTheStream) {
     Linked linked({.message_bytes_max = kMost});
     linked.open();
     linked.client->send(LogChunk{.data = std::string(kMost - 100, 'x')});
-    const LinkId link = linked.at_server.last;
+    const LinkId link = linked.at_server.last();
     ASSERT_TRUE(
         linked.at_server.wait([&] { return !linked.at_server.heard[link].messages.empty(); }));
     linked.client->send(LogChunk{.data = std::string(size, 'x')});
@@ -137,7 +137,7 @@ TEST(LinkBounds, AMessageThatIsTooLargeBreaksTheStream) {
 TEST(LinkBounds, AServerDoesNotSendWhatIsTooLarge) {
   Linked linked({.message_bytes_max = 1000});
   linked.open();
-  linked.server->send(linked.at_server.last, large(2000));
+  linked.server->send(linked.at_server.last(), large(2000));
   ASSERT_TRUE(linked.at_client.wait_closed());
   EXPECT_THAT(linked.at_client.heard.why, HasSubstr("at most 1000 are allowed"));
   EXPECT_TRUE(linked.at_client.heard.messages.empty());

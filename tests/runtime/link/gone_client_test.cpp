@@ -42,8 +42,8 @@ TEST(GoneClient, IsSeen) {
   unsetenv(kAddress);
   EXPECT_TRUE(at_server.wait([&] { return !at_server.heard.empty(); }));
   kill(child, SIGKILL);
-  EXPECT_TRUE(at_server.wait([&] { return at_server.heard[at_server.last].closed; }));
-  EXPECT_EQ(at_server.heard[at_server.last].why, "the agent or its connection went away");
+  EXPECT_TRUE(at_server.wait([&] { return at_server.heard[at_server.last()].closed; }));
+  EXPECT_EQ(at_server.heard[at_server.last()].why, "the agent or its connection went away");
   int status = 0;
   waitpid(child, &status, 0);
 }

@@ -39,10 +39,10 @@ TEST(Link, CarriesThousandsOfMessagesBothWaysInOrderAndOnce) {
   constexpr std::uint64_t kMessages = 5000;
   ServerSide at_server;
   const auto server = serve(at_server);
-  at_server.answer = [&](LinkId link, const std::vector<AgentMessage>& messages) {
+  at_server.answer([&](LinkId link, const std::vector<AgentMessage>& messages) {
     for (const AgentMessage& message : messages)
       server->send(link, Renewal{.sent_at = {static_cast<std::int64_t>(number_of(message))}});
-  };
+  });
   const auto dialing = dialer();
   ClientSide at_client;
   const auto client = dialing->open(server->address(), kOpenTimeout, at_client);
@@ -53,7 +53,7 @@ TEST(Link, CarriesThousandsOfMessagesBothWaysInOrderAndOnce) {
   for (std::uint64_t i = 0; i < kMessages; ++i)
     ASSERT_EQ(std::get<Renewal>(at_client.heard.messages[i]).sent_at.ns,
               static_cast<std::int64_t>(i));
-  const auto& heard = at_server.heard[at_server.last];
+  const auto& heard = at_server.heard[at_server.last()];
   ASSERT_TRUE(at_server.wait([&] { return heard.messages.size() >= kMessages; }));
   ASSERT_EQ(heard.messages.size(), kMessages);
   for (std::uint64_t i = 0; i < kMessages; ++i) ASSERT_EQ(number_of(heard.messages[i]), i);
@@ -64,14 +64,14 @@ TEST(Link, CarriesThousandsOfMessagesBothWaysInOrderAndOnce) {
 TEST(Link, WhatIsSentBeforeItIsOpenArrivesToo) {
   ServerSide at_server;
   const auto server = serve(at_server);
-  at_server.opened = [&](LinkId link) { server->send(link, Announcement{.epoch = Epoch{7}}); };
+  at_server.when_open([&](LinkId link) { server->send(link, Announcement{.epoch = Epoch{7}}); });
   const auto dialing = dialer();
   ClientSide at_client;
   const auto client = dialing->open(server->address(), kOpenTimeout, at_client);
   client->send(numbered(1));
   EXPECT_TRUE(at_client.wait([&] { return !at_client.heard.messages.empty(); }));
   EXPECT_TRUE(at_client.heard.open);
-  EXPECT_TRUE(at_server.wait([&] { return !at_server.heard[at_server.last].messages.empty(); }));
+  EXPECT_TRUE(at_server.wait([&] { return !at_server.heard[at_server.last()].messages.empty(); }));
 }
 
 TEST(Link, ServesAUnixSocketThatOnlyItsOwnerMayUse) {
@@ -143,14 +143,14 @@ TEST(Link, TheServerClosesAndSaysWhyAfterWhatItSent) {
   ClientSide at_client;
   const auto client = dialing->open(server->address(), kOpenTimeout, at_client);
   ASSERT_TRUE(at_client.wait_open());
-  for (int i = 0; i < 100; ++i) server->send(at_server.last, Announcement{.epoch = Epoch{7}});
-  server->close(at_server.last, "node n7 is not in the cluster");
-  server->send(at_server.last, Announcement{.epoch = Epoch{8}});
+  for (int i = 0; i < 100; ++i) server->send(at_server.last(), Announcement{.epoch = Epoch{7}});
+  server->close(at_server.last(), "node n7 is not in the cluster");
+  server->send(at_server.last(), Announcement{.epoch = Epoch{8}});
   ASSERT_TRUE(at_client.wait_closed());
   EXPECT_THAT(at_client.heard.why, HasSubstr("node n7 is not in the cluster"));
   EXPECT_EQ(at_client.heard.messages.size(), 100U);
-  ASSERT_TRUE(at_server.wait([&] { return at_server.heard[at_server.last].closed; }));
-  EXPECT_EQ(at_server.heard[at_server.last].why, "node n7 is not in the cluster");
+  ASSERT_TRUE(at_server.wait([&] { return at_server.heard[at_server.last()].closed; }));
+  EXPECT_EQ(at_server.heard[at_server.last()].why, "node n7 is not in the cluster");
 }
 
 TEST(Link, TheServerLearnsThatAClientIsGone) {
@@ -161,7 +161,7 @@ TEST(Link, TheServerLearnsThatAClientIsGone) {
   auto client = dialing->open(server->address(), kOpenTimeout, at_client);
   ASSERT_TRUE(at_client.wait_open());
   client.reset();
-  ASSERT_TRUE(at_server.wait([&] { return at_server.heard[at_server.last].closed; }));
+  ASSERT_TRUE(at_server.wait([&] { return at_server.heard[at_server.last()].closed; }));
   EXPECT_FALSE(at_client.heard.closed) << "a listener was called after its client was destroyed";
 }
 
@@ -184,7 +184,7 @@ TEST(Link, AnEndingServerTellsItsClientsAndTheNextOneTakesThemOn) {
     server.reset();
     ASSERT_TRUE(at_client.wait_closed());
     EXPECT_THAT(at_client.heard.why, HasSubstr("the controller ends"));
-    EXPECT_TRUE(at_server.heard[at_server.last].closed);
+    EXPECT_TRUE(at_server.heard[at_server.last()].closed);
   }
 }
 
@@ -192,10 +192,10 @@ TEST(Link, ManyStreamsShareFewConnections) {
   constexpr std::size_t kStreams = 300;
   ServerSide at_server;
   const auto server = serve(at_server);
-  at_server.answer = [&](LinkId link, const std::vector<AgentMessage>& messages) {
+  at_server.answer([&](LinkId link, const std::vector<AgentMessage>& messages) {
     for (const AgentMessage& message : messages)
       server->send(link, Renewal{.sent_at = {static_cast<std::int64_t>(number_of(message))}});
-  };
+  });
   const auto dialing = dialer(3);
   std::vector<ClientSide> sides(kStreams);
   std::vector<std::unique_ptr<LinkClient>> clients;

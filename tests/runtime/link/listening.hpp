@@ -46,9 +46,15 @@ class Watched {
     changed_.notify_all();
   }
 
+  template <class T>
+  T copy_of(const T& shared) {
+    const std::lock_guard lock(mutex_);
+    return shared;
+  }
+
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  std::recursive_mutex mutex_;  // What is waited for may ask for the last stream.
+  std::condition_variable_any changed_;
 };
 
 /// The controller's side.
@@ -56,15 +62,15 @@ class ServerSide final : public LinkListener, public Watched {
  public:
   void on_open(LinkId link, const Peer& peer) override {
     change([&] {
-      last = link;
+      last_ = link;
       heard[link].open = true;
       heard[link].peer = peer;
     });
-    if (opened) opened(link);
+    if (const auto call = copy_of(when_open_)) call(link);
   }
 
   void on_messages(LinkId link, std::vector<AgentMessage> messages) override {
-    if (answer) answer(link, messages);
+    if (const auto call = copy_of(answer_)) call(link, messages);
     change([&] {
       auto& to = heard[link].messages;
       for (AgentMessage& message : messages) to.push_back(std::move(message));
@@ -78,10 +84,28 @@ class ServerSide final : public LinkListener, public Watched {
     });
   }
 
+  using WhenOpen = std::function<void(LinkId)>;
+  using Answer = std::function<void(LinkId, const std::vector<AgentMessage>&)>;
+
+  /// Called for each stream that opens from now on, on the transport's threads.
+  void when_open(WhenOpen call) {
+    change([&] { when_open_ = std::move(call); });
+  }
+
+  /// Called with what arrives from now on, before it is kept.
+  void answer(Answer call) {
+    change([&] { answer_ = std::move(call); });
+  }
+
+  /// The stream that was opened last.
+  LinkId last() { return copy_of(last_); }
+
   std::map<LinkId, Heard<AgentMessage>> heard;
-  LinkId last;
-  std::function<void(LinkId)> opened;
-  std::function<void(LinkId, const std::vector<AgentMessage>&)> answer;
+
+ private:
+  LinkId last_;
+  WhenOpen when_open_;
+  Answer answer_;
 };
 
 /// The agent's side of one stream.

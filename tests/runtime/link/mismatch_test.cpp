@@ -55,8 +55,8 @@ TEST(LinkMismatch, TheServerRefusesAnotherVersion) {
   link::Batch batch;
   batch.set_record_version(kRecordVersion + 1);
   EXPECT_THAT(client.talk(kOurs, batch).error_message(), names_both);
-  ASSERT_TRUE(side.wait([&] { return side.heard[side.last].closed; }));
-  EXPECT_THAT(side.heard[side.last].why, names_both);
+  ASSERT_TRUE(side.wait([&] { return side.heard[side.last()].closed; }));
+  EXPECT_THAT(side.heard[side.last()].why, names_both);
 }
 
 TEST(LinkMismatch, TheServerRefusesWhatDoesNotDecode) {
@@ -68,9 +68,9 @@ TEST(LinkMismatch, TheServerRefusesWhatDoesNotDecode) {
   batch.add_messages(encode(AgentMessage(Reports{})));
   batch.add_messages("\xff\xff\xff");
   EXPECT_THAT(client.talk(kOurs, batch).error_message(), HasSubstr("does not decode"));
-  ASSERT_TRUE(side.wait([&] { return side.heard[side.last].closed; }));
-  EXPECT_THAT(side.heard[side.last].why, HasSubstr("does not decode"));
-  EXPECT_TRUE(side.heard[side.last].messages.empty()) << "half a batch was handed on";
+  ASSERT_TRUE(side.wait([&] { return side.heard[side.last()].closed; }));
+  EXPECT_THAT(side.heard[side.last()].why, HasSubstr("does not decode"));
+  EXPECT_TRUE(side.heard[side.last()].messages.empty()) << "half a batch was handed on";
 }
 
 /// A controller that says what it likes, then waits for its agent to leave.

@@ -48,7 +48,7 @@ TEST(LinkTls, KnowsAnAgentByItsCertificate) {
   SecureServer server(authority);
   const Attempt attempt(authority.issue("n7", "agent"), server.link->address());
   ASSERT_TRUE(attempt.side.heard.open) << attempt.side.heard.why;
-  const Peer peer = server.side.heard[server.side.last].peer;
+  const Peer peer = server.side.heard[server.side.last()].peer;
   EXPECT_TRUE(peer.authenticated);
   EXPECT_EQ(peer.name, "n7");
   EXPECT_EQ(peer.role, "agent");
