@@ -15,7 +15,7 @@ struct DevicePart {
   std::int64_t thousandths = 0;  ///< Above 0.
 };
 
-/// All that the job holds.
+/// All that the job holds; of roles that take turns on seats apart, what the first one has.
 inline std::vector<DevicePart> device_parts(const ClusterView& view, const JobView& job) {
   std::vector<DevicePart> parts;
   if (job.spec.roles.size() == 1) {
@@ -35,6 +35,13 @@ inline std::vector<DevicePart> device_parts(const ClusterView& view, const JobVi
     for (const NodeCount& n : nodes) parts.push_back({n.node, each * n.replicas});
   }
   return parts;
+}
+
+/// Whether these are all devices of a job that holds some.
+inline bool is_all(const std::vector<DevicePart>& parts, const JobRow& row) {
+  std::int64_t sum = 0;
+  for (const DevicePart& part : parts) sum += part.thousandths;
+  return sum >= row.thousandths_at(row.replicas);
 }
 
 /// Whether they are of several models.

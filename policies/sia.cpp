@@ -79,7 +79,8 @@ std::vector<Sia::Kind> Sia::kinds_of(const ClusterView& view) const {
   for (const JobId id : view.holding()) {
     const JobView job = view.job(id);
     const std::vector<DevicePart> parts = device_parts(view, job);
-    const bool stays = is_pinned(job.row) || holds_several_models(view, parts);
+    const bool stays =
+        is_pinned(job.row) || holds_several_models(view, parts) || !is_all(parts, job.row);
     for (const DevicePart& part : parts) {
       held[part.node.index()] += part.thousandths;
       if (!stays) movable[part.node.index()] += part.thousandths;
@@ -102,7 +103,10 @@ std::vector<Sia::Kind> Sia::kinds_of(const ClusterView& view) const {
 
 /// Whether the program, which chooses one kind for a job, can say nothing of this one.
 bool Sia::stands_outside(const ClusterView& view, const JobView& job) {
-  if (job.row.holds) return holds_several_models(view, device_parts(view, job));
+  if (job.row.holds) {
+    const std::vector<DevicePart> parts = device_parts(view, job);
+    return holds_several_models(view, parts) || !is_all(parts, job.row);
+  }
   return !empty_kinds_.one_holds(job, job.row.min_replicas);
 }
 
