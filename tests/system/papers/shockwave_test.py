@@ -58,12 +58,12 @@ def main():
     with open(data / "summary.csv", newline="", encoding="utf-8") as file:
         published = {(row["policy"], row["mode"]): row for row in csv.DictReader(file)}
     shockwave = run(program, root)
-    if shockwave is None:
-        print("skipped: built without the solver")
-        return SKIPPED
     wrong = off(shockwave, published["shockwave", "physical"], NEAR_CLUSTER, "shockwave, real cluster")
     for name, policy in SIMULATED.items():
         summary = run(program, root, policy)
+        if summary is None:
+            print(f"{name}: left out, built without the solver")
+            continue
         wrong += off(summary, published[name, "simulation"], NEAR_SIMULATOR, f"{name}, its simulator")
     print("\n".join(wrong) or "all as published")
     return 1 if wrong else 0
