@@ -28,7 +28,8 @@ inline constexpr std::uint16_t kRecordVersion = 5;
 /// a plan that names nodes for a job with seats does not move it; a node on
 /// which jobs stayed while a spare stood in for it becomes a spare when it is empty, and what stood
 /// in for a spare that failed in use goes on for the node whose place that one had; who starts when
-/// a sub-master is done has the time of a start.
+/// a sub-master is done has the time of a start; the words of a worker that was told to stop are
+/// no failure of it.
 inline constexpr std::uint16_t kDecisionRules = 4;
 
 }  // namespace orrery

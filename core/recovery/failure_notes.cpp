@@ -103,7 +103,10 @@ void on_event(Step& step, const FailureExplained& event) {
         std::find_if(job->workers.begin(), job->workers.end(), [&](const Worker& each) {
           return each.incarnation == event.incarnation && each.birth_rank == event.birth_rank;
         });
-    if (worker == job->workers.end() || worker->is_gone())
+    // The end of one that was told to stop is no failure: it must not stand for the one that was.
+    const bool ends_as_told = worker != job->workers.end() && step.state.settings.rules >= 4 &&
+                              worker->state == WorkerState::Draining;
+    if (worker == job->workers.end() || worker->is_gone() || ends_as_told)
       return ignore(step, job, Ignored::StaleIncarnation, kind);
     note_failure(step,
                  *job,

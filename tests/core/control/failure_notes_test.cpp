@@ -104,6 +104,20 @@ TEST(FailureNotes, WordsThatComeBeforeTheReportBelongToIt) {
   EXPECT_EQ(told.failures[0].last_lines, "early");
 }
 
+TEST(FailureNotes, WordsOfAWorkerThatEndsWithItsJobAreNoFailure) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2).limit(0), 2);
+  const Worker other = h.job(id).workers[0];
+  end_with(h, id, 1, 7);
+  ASSERT_EQ(h.phase(id), JobPhase::Failed);
+  h.step(explained(id, other, "its peer is gone\n"));
+  const JobStatus told = status(h, id);
+  EXPECT_THAT(told.message, HasSubstr(" 1 on node-0 ended with exit code 7"));
+  ASSERT_THAT(told.failures, SizeIs(1));
+  EXPECT_EQ(told.failures[0].exit_code, 7);
+  EXPECT_EQ(h.reports_ignored(Ignored::StaleIncarnation), 1u);
+}
+
 TEST(FailureNotes, ExplanationsOfOtherWorkersChangeNothing) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a"), 1);
