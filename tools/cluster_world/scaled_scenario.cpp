@@ -111,6 +111,7 @@ void scale_job(scenarios::ScenarioJob& job, double faster, Divider& by) {
   job.work.base_rate *= faster;
   for (scenarios::WorkerScript& script : job.workers) script.after = by.of(script.after);
   if (job.ready_after) *job.ready_after = by.of(*job.ready_after);
+  if (job.hello_after) *job.hello_after = by.of(*job.hello_after);
   for (KeyValue& label : job.spec.labels.items())
     if (label.key == policies::kDeadlineLabel) label.value = divided_time(label.value, by);
 }
