@@ -19,6 +19,7 @@ Checker::Checker(const CheckerFacts& facts)
       jobs_(facts.work, processes_, found_),
       decisions_(facts.late_max, found_),
       orders_(found_),
+      recoveries_(found_),
       plans_(found_),
       agents_(nodes_in(facts.groups), facts.agents, found_) {}
 
@@ -52,6 +53,7 @@ void Checker::folded(Instant now,
                      const State& after) {
   decisions_.folded(now, record, reader);
   orders_.folded(now, record, after);
+  recoveries_.folded(now, record, after);
   plans_.folded(now, record, after);
   if (const auto* measured = std::get_if<ProfilingChanged>(&record.event.body))
     if (const JobState* job = after.find(measured->job))

@@ -21,6 +21,7 @@
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
 #include "sim/storm/process_check.hpp"
+#include "sim/storm/recovery_check.hpp"
 #include "sim/storm/violation.hpp"
 
 namespace orrery::sim {
@@ -61,6 +62,7 @@ class Checker {
   /// The next record, and the folded state before it.
   void comes(const Event& event, const State& before) {
     orders_.comes(event, before);
+    recoveries_.comes(event, before);
     plans_.comes(event, before);
   }
 
@@ -99,6 +101,7 @@ class Checker {
   JobCheck jobs_;
   DecisionCheck decisions_;
   OrderCheck orders_;
+  RecoveryCheck recoveries_;
   PlanCheck plans_;
   AgentCheck agents_;
 };

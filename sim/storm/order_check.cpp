@@ -56,13 +56,10 @@ void OrderCheck::begin_again() {
   accepted_.clear();
   stopped_.clear();
   allocated_.clear();
-  hit_.clear();
 }
 
 void OrderCheck::comes(const Event& event, const State& before) {
   expected_.reset();
-  hit_.clear();
-  if (const auto* lost = std::get_if<DevicesLost>(&event.body)) note_hit(*lost, before);
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.body)) {
     expect(*submitted, before);
   } else if (const auto* scale = std::get_if<ScaleRequested>(&event.body)) {
@@ -86,14 +83,6 @@ void OrderCheck::comes(const Event& event, const State& before) {
       expected_->words = {"no such node"};
     }
   }
-}
-
-void OrderCheck::note_hit(const DevicesLost& event, const State& before) {
-  before.for_each_job([&](const JobState& job) {
-    for (const Worker& worker : job.workers)
-      if (worker.node == event.node && (worker.devices & event.devices) != 0)
-        hit_.insert(job.row.id);
-  });
 }
 
 // Nothing can be asked of a job that is not there any more, or over.
@@ -199,7 +188,6 @@ void OrderCheck::folded(Instant now, const FoldedRecord& record, const State& af
   check_list(record, after);
   check_missing(record, after);
   check_cleaning(record, after);
-  check_recovery(record, after);
   check_notices(record, after);
 }
 
@@ -485,63 +473,11 @@ void OrderCheck::check_relaunch(const RelaunchNodes& order, const State& after) 
     say(name + ": more than its node is asked for");
 }
 
-// What failed takes its scope along: all of its role, or of its job, starts anew.
-void OrderCheck::check_recovery(const FoldedRecord& record, const State& after) {
-  for (const Notice& notice : record.decided.notices) {
-    if (notice.kind != NoticeKind::PhaseChanged || notice.to != JobPhase::Starting) continue;
-    const bool failed = notice.reason == Reason::WorkerFailed ||
-                        notice.reason == Reason::WorkerHung ||
-                        notice.reason == Reason::StartDeadline;
-    const JobState* job = after.find(notice.job);
-    // Its user may have asked for another size at once.
-    if (!failed || job == nullptr || job->row.phase != JobPhase::Starting ||
-        job->change_reason != notice.reason)
-      continue;
-    const Incident& open = job->failover->open;
-    const bool led = std::any_of(job->spec->roles.begin(),
-                                 job->spec->roles.end(),
-                                 [](const RoleSpec& role) { return !role.master_of.is_none(); });
-    const bool wide = open.scope == IncidentScope::Job || open.scope == IncidentScope::Role;
-    if (!open.is_open() || !wide || open.role.is_none() || led ||
-        job->spec->failover->mode == RecoveryMode::Strict)
-      continue;
-    for (const Worker& worker : job->workers)
-      if ((open.scope == IncidentScope::Job || worker.role == open.role) &&
-          worker.incarnation != job->incarnation)
-        say(job->spec->name + ": it recovers as a " + std::string(to_string(open.scope)) +
-            ", and a worker of it goes on");
-  }
-}
-
-// The failure by which an incident is opened is the last one that is kept.
-void OrderCheck::check_failure(const FoldedRecord& record,
-                               const Notice& notice,
-                               const State& after) {
-  const auto* report = std::get_if<WorkersChanged>(&record.event.body);
-  if (notice.kind != NoticeKind::IncidentOpened || notice.reason != Reason::WorkerFailed ||
-      notice.role.is_none() || report == nullptr || report->job != notice.job ||
-      report->count != 1 || is_up(report->fact))
-    return;
-  const JobState* job = after.find(notice.job);
-  if (job == nullptr || job->spec->failover->trigger != FailureTrigger::Now) return;
-  const std::vector<WorkerFailure>& kept = *job->failures;
-  if (kept.empty() || kept.back().at != record.event.at || kept.back().role != notice.role ||
-      kept.back().local_rank != notice.local_rank || kept.back().node != notice.node)
-    return say(job->spec->name + ": the failure that opened an incident is not the last one kept");
-}
-
 // The last notice of a kind says what is so.
 void OrderCheck::check_notices(const FoldedRecord& record, const State& after) {
-  if (std::holds_alternative<DevicesLost>(record.event.body))
-    for (const Notice& notice : record.decided.notices)
-      if (notice.kind == NoticeKind::IncidentOpened && notice.reason == Reason::DeviceLost &&
-          !notice.job.is_none() && !hit_.contains(notice.job))
-        say("job " + std::to_string(notice.job.value) +
-            ": it recovers from the loss of a device on which it has no worker");
   const std::vector<Notice>& notices = record.decided.notices;
   for (std::size_t i = 0; i < notices.size(); ++i) {
     const Notice& notice = notices[i];
-    check_failure(record, notice, after);
     if (notice.kind == NoticeKind::WorkLost && notice.work <= 0)
       say("job " + std::to_string(notice.job.value) + " is told to have lost no work");
     // A new machine has a new record.

@@ -71,18 +71,13 @@ class OrderCheck {
   void check_cleaning(const FoldedRecord& record, const State& after);
   void check_master(const TellSubMaster& order, const State& after);
   void check_relaunch(const RelaunchNodes& order, const State& after);
-  void check_recovery(const FoldedRecord& record, const State& after);
-  void check_failure(const FoldedRecord& record, const Notice& notice, const State& after);
   void check_notices(const FoldedRecord& record, const State& after);
   void check_allocation(const FoldedRecord& record, const JobState& job);
-
-  void note_hit(const DevicesLost& event, const State& before);
 
   Violations& found_;
   std::optional<Expected> expected_;
   std::vector<Accepted> accepted_;
   std::map<JobId, Places> allocated_;  ///< As was told last.
-  std::set<JobId> hit_;                ///< With a worker on a device that is lost.
   std::set<ProcessName> stopped_;      ///< Told to stop, and not gone as far as is known.
   Instant now_;
   Sequence at_;

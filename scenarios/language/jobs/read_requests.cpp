@@ -13,15 +13,13 @@ void need_at(const MapReader& reader, Instant& at) {
   reader.read_instant("at", at);
 }
 
-bool has_role(const ScenarioJob* job, const std::string& name) {
-  return job == nullptr || name.empty() ||
-         std::any_of(job->spec.roles.begin(), job->spec.roles.end(), [&](const RoleSpec& role) {
-           return role.name == name;
-         });
-}
-
+// Empty: no role in particular.
 void check_role(const MapReader& reader, const ScenarioJob* job, const std::string& name) {
-  if (!has_role(job, name))
+  if (job == nullptr || name.empty()) return;
+  const bool known = std::any_of(job->spec.roles.begin(),
+                                 job->spec.roles.end(),
+                                 [&](const RoleSpec& role) { return role.name == name; });
+  if (!known)
     reader.fail(
         "role",
         "is '" + name + "', which " + job->spec.name + " does not have; name one of its roles");

@@ -101,6 +101,7 @@ name: b
 work: 300s
 at: 5s
 ready_after: 1s
+hello_after: never
 workers: [{rank: 0}]
 estimate: oracle
 ---
@@ -122,18 +123,19 @@ jobs: []
                           StartsWith("jobs.yaml:6: job b: work: is for simulators"),
                           StartsWith("jobs.yaml:7: job b: at: is for simulators"),
                           StartsWith("jobs.yaml:8: job b: ready_after: is for simulators"),
-                          StartsWith("jobs.yaml:9: job b: workers: is for simulators"),
-                          StartsWith("jobs.yaml:10: job b: estimate: is oracle"),
-                          StartsWith("jobs.yaml:12: default.a: role worker: working_directory is "
+                          StartsWith("jobs.yaml:9: job b: hello_after: is for simulators"),
+                          StartsWith("jobs.yaml:10: job b: workers: is for simulators"),
+                          StartsWith("jobs.yaml:11: job b: estimate: is oracle"),
+                          StartsWith("jobs.yaml:13: default.a: role worker: working_directory is "
                                      "'../elsewhere'"),
-                          StartsWith("jobs.yaml:12: default.a: role worker: image is"),
-                          StartsWith("jobs.yaml:12: default.a: a label is called '-bad'"),
-                          StartsWith("jobs.yaml:12: default.a: label -bad is 'no spaces'"),
-                          StartsWith("jobs.yaml:12: job default.a: has the name of the job at "
+                          StartsWith("jobs.yaml:13: default.a: role worker: image is"),
+                          StartsWith("jobs.yaml:13: default.a: a label is called '-bad'"),
+                          StartsWith("jobs.yaml:13: default.a: label -bad is 'no spaces'"),
+                          StartsWith("jobs.yaml:13: job default.a: has the name of the job at "
                                      "jobs.yaml:1"),
-                          StartsWith("jobs.yaml:17: job a: isolation.key: is missing"),
-                          StartsWith("jobs.yaml:19: jobs[3]: is a list, a map"),
-                          StartsWith("jobs.yaml:21: jobs: has no job")));
+                          StartsWith("jobs.yaml:18: job a: isolation.key: is missing"),
+                          StartsWith("jobs.yaml:20: jobs[3]: is a list, a map"),
+                          StartsWith("jobs.yaml:22: jobs: has no job")));
 }
 
 TEST(JobFile, OneKeyIsPreparedInOneWay) {

@@ -10,6 +10,7 @@
 #include "sim/storm/cluster_audit.hpp"
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
+#include "sim/storm/recovery_check.hpp"
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::sim {
@@ -110,12 +111,14 @@ class SpoiltRecord : public ::testing::Test {
   void step(EventBody body, Commands& out, const std::function<void(Commands&)>& spoil = {}) {
     const Event event{now_, now_, Origin::External, std::move(body)};
     orders_.comes(event, controller_.state());
+    recoveries_.comes(event, controller_.state());
     plans_.comes(event, controller_.state());
     out.clear();
     controller_.step(event, out);
     if (spoil) spoil(out);
     const FoldedRecord record{controller_.state().sequence, event, out};
     orders_.folded(now_, record, controller_.state());
+    recoveries_.folded(now_, record, controller_.state());
     plans_.folded(now_, record, controller_.state());
   }
 
@@ -161,6 +164,7 @@ class SpoiltRecord : public ::testing::Test {
   Controller controller_;
   Violations found_;
   OrderCheck orders_{found_};
+  RecoveryCheck recoveries_{found_};
   PlanCheck plans_{found_};
   Instant now_;
 };
