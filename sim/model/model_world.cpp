@@ -51,11 +51,11 @@ void ModelWorld::on_workers(JobId job,
   while (begin < workers.size()) {
     const ModelWorker& first = workers[begin];
     std::size_t end = begin + 1;
-    // Each has a port, and an environment, of its own.
-    const bool alone = by_port || fact == WorkerFact::Running;
-    while (!alone && end < workers.size() && workers[end].incarnation == first.incarnation &&
+    // Each has a port of its own.
+    while (!by_port && end < workers.size() && workers[end].incarnation == first.incarnation &&
            workers[end].born == first.born &&
-           workers[end].birth_rank.value == first.birth_rank.value + (end - begin))
+           workers[end].birth_rank.value == first.birth_rank.value + (end - begin) &&
+           (fact != WorkerFact::Running || workers[end].environment == first.environment))
       ++end;
     WorkersChanged report{job,
                           first.born,

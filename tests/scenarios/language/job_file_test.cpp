@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "scenarios/language/yaml/reading.hpp"
 #include "tests/scenarios/language/job_files.hpp"
 #include "tests/support/text_of_file.hpp"
 
