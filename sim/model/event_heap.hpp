@@ -2,9 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "core/base/ids.hpp"
+#include "core/base/prefetch.hpp"
 #include "core/base/units.hpp"
 
 namespace orrery::sim {
@@ -69,60 +73,114 @@ struct Future {
 /// A heap of futures, the earliest first.
 class EventHeap {
  public:
-  bool empty() const { return heap_.empty(); }
+  bool empty() const { return size_ == 0; }
 
-  const Future& top() const { return heap_.front(); }
+  /// When the first one happens; never where there is none.
+  Instant next() const { return empty() ? Instant::never() : at(0).at; }
+
+  /// The job that the first one is about; none where there is none, or it is about something else.
+  JobId next_job() const { return empty() ? JobId::none() : at(0).job; }
 
   void push(Instant at,
             FutureKind kind,
             std::uint32_t subject,
             std::uint32_t stamp = 0,
             std::uint32_t detail = 0) {
-    heap_.emplace_back();
-    const Future fresh{at, pushed_++, kind, subject, stamp, detail};
-    std::size_t hole = heap_.size() - 1;
-    while (hole > 0 && before(fresh, heap_[(hole - 1) / kWays])) {
-      heap_[hole] = heap_[(hole - 1) / kWays];
+    const Key fresh{at,
+                    put({pushed_++, kind, subject, stamp, detail}),
+                    is_of_job(kind) ? JobId{subject} : JobId::none()};
+    if (size_ / kWays + 2 > lines_.size()) lines_.emplace_back();
+    std::size_t hole = size_++;
+    while (hole > 0 && before(fresh, this->at((hole - 1) / kWays))) {
+      this->at(hole) = this->at((hole - 1) / kWays);
       hole = (hole - 1) / kWays;
     }
-    heap_[hole] = fresh;
+    this->at(hole) = fresh;
   }
 
   Future pop() {
-    const Future top = heap_.front();
-    const Future last = heap_.back();
-    heap_.pop_back();
-    if (!heap_.empty()) sink(last);
+    const Key first = at(0);
+    const Entry& entry = entries_[first.entry];
+    const Future top{
+        first.at, entry.order, entry.kind, entry.subject, entry.stamp, entry.detail};
+    free_.push_back(first.entry);
+    const Key last = at(--size_);
+    if (size_ == 0) return top;
+    sink(last);
+    prefetch(&entries_[at(0).entry]);
     return top;
   }
 
  private:
-  // Four children lie beside each other: half the levels of a binary heap, and fewer cache lines.
+  // Four children share a cache line: half the levels of a binary heap, and one line a level.
   static constexpr std::size_t kWays = 4;
 
-  static bool before(const Future& a, const Future& b) {
+  // What nearly always decides which of two comes first; the rest of a future is looked at when
+  // it comes up, and where two are of one instant.
+  struct Key {
+    Instant at;
+    std::uint32_t entry = 0;
+    JobId job;  ///< See `next_job`.
+  };
+
+  struct alignas(64) Line {
+    std::array<Key, kWays> keys;
+  };
+
+  struct Entry {
+    std::uint64_t order = 0;
+    FutureKind kind = FutureKind::Arrival;
+    std::uint32_t subject = 0;
+    std::uint32_t stamp = 0;
+    std::uint32_t detail = 0;
+  };
+
+  // The root is the last of the first line, so that the children of `index` are line `index + 1`.
+  Key& at(std::size_t index) { return lines_[(index + 3) / kWays].keys[(index + 3) % kWays]; }
+
+  const Key& at(std::size_t index) const {
+    return lines_[(index + 3) / kWays].keys[(index + 3) % kWays];
+  }
+
+  std::uint32_t put(const Entry& entry) {
+    if (free_.empty()) {
+      entries_.push_back(entry);
+      return static_cast<std::uint32_t>(entries_.size() - 1);
+    }
+    const std::uint32_t place = free_.back();
+    free_.pop_back();
+    entries_[place] = entry;
+    return place;
+  }
+
+  bool before(const Key& a, const Key& b) const {
     if (a.at != b.at) [[likely]]
       return a.at < b.at;
-    return a.kind != b.kind ? a.kind < b.kind : a.order < b.order;
+    const Entry& x = entries_[a.entry];
+    const Entry& y = entries_[b.entry];
+    return x.kind != y.kind ? x.kind < y.kind : x.order < y.order;
   }
 
   // Puts `moved` into the hole at the top and lets it sink to its place.
-  void sink(const Future& moved) {
+  void sink(const Key& moved) {
     std::size_t hole = 0;
-    while (true) {
-      const std::size_t first = hole * kWays + 1;
-      if (first >= heap_.size()) break;
-      std::size_t least = first;
-      for (std::size_t child = first + 1; child < std::min(first + kWays, heap_.size()); ++child)
-        if (before(heap_[child], heap_[least])) least = child;
-      if (!before(heap_[least], moved)) break;
-      heap_[hole] = heap_[least];
-      hole = least;
+    while (hole * kWays + 1 < size_) {
+      const std::array<Key, kWays>& children = lines_[hole + 1].keys;
+      const std::size_t count = std::min(kWays, size_ - (hole * kWays + 1));
+      std::size_t least = 0;
+      for (std::size_t child = 1; child < count; ++child)
+        if (before(children[child], children[least])) least = child;
+      if (!before(children[least], moved)) break;
+      at(hole) = children[least];
+      hole = hole * kWays + 1 + least;
     }
-    heap_[hole] = moved;
+    at(hole) = moved;
   }
 
-  std::vector<Future> heap_;
+  std::vector<Line> lines_;
+  std::size_t size_ = 0;
+  std::vector<Entry> entries_;  ///< [Key::entry]
+  std::vector<std::uint32_t> free_;
   std::uint64_t pushed_ = 0;
 };
 

@@ -12,7 +12,7 @@ ModelWorld::ModelWorld(const scenarios::Scenario& scenario, JobSource& source, F
 
 bool ModelWorld::wait_events(Instant deadline, std::vector<Event>& events) {
   while (at_once_.empty()) {
-    const Instant watched = watch_.empty() ? Instant::never() : watch_.top().at;
+    const Instant watched = watch_.next();
     const Instant next = std::min(cluster_.next(std::min(watched, deadline)), watched);
     // Without jobs to come or to end, what else may happen to the nodes is of no interest.
     const bool idle = (next.is_never() && !cluster_.is_busy()) || !cluster_.work_left();
@@ -117,7 +117,7 @@ void ModelWorld::on_struck(std::uint32_t index) {
 // --- contact with nodes: silence is noticed when the lease runs out ---
 
 void ModelWorld::watch_until(Instant now) {
-  while (!watch_.empty() && watch_.top().at <= now) {
+  while (watch_.next() <= now) {
     const Future due = watch_.pop();
     const NodeId node{due.subject};
     if (due.kind == FutureKind::NodeUp)

@@ -42,7 +42,7 @@ SimulatedCluster::SimulatedCluster(const scenarios::Scenario& scenario,
 // --- time ---
 
 Instant SimulatedCluster::next(Instant limit) {
-  const Instant own = own_next();
+  const Instant own = state_.future.next();
   const Instant until = std::min(own, limit);
   if (until <= state_.now || !progress_.stages_under_way()) return own;
   const Instant stage = progress_.stages()->next(until);
@@ -51,15 +51,14 @@ Instant SimulatedCluster::next(Instant limit) {
 
 void SimulatedCluster::pass_to(Instant until) {
   while (true) {
-    const Instant own = own_next();
+    const Instant own = state_.future.next();
     const Instant limit = std::min(own, until);
     // Of one instant stages end first, as completions do.
     if (progress_.stages_under_way() && stages_to(limit)) continue;
     if (own > until) break;
     state_.now = std::max(state_.now, own);
     const Future future = state_.future.pop();
-    if (!state_.future.empty() && is_of_job(state_.future.top().kind))
-      state_.jobs.expect(JobId{state_.future.top().subject});
+    if (const JobId next = state_.future.next_job(); !next.is_none()) state_.jobs.expect(next);
     happen(future);
   }
   state_.now = std::max(state_.now, until);

@@ -174,10 +174,6 @@ class SimulatedCluster {
   JobId job_named(const std::string& name) const { return state_.jobs.named(name); }
 
  private:
-  Instant own_next() const {
-    return state_.future.empty() ? Instant::never() : state_.future.top().at;
-  }
-
   void happen(const Future& future);
   void happen_to_job(LiveJob& job, const Future& future);
   void happen_to_worker(LiveJob& job, ModelWorker& worker, FutureKind kind);
