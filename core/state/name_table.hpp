@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/prefetch.hpp"
 
@@ -81,7 +82,7 @@ class NameTable {
   }
 
   void grow() {
-    std::vector<Slot> old(std::max<std::size_t>(64, live_ * 4));
+    LargeVector<Slot> old(std::max<std::size_t>(64, live_ * 4));
     std::size_t size = 64;
     while (size < old.size()) size *= 2;
     old.assign(size, Slot{});
@@ -91,7 +92,7 @@ class NameTable {
       if (slot.is_full()) put(slot);
   }
 
-  std::vector<Slot> slots_;  ///< A power of two, at least half of it empty.
+  LargeVector<Slot> slots_;  ///< A power of two, at least half of it empty.
   std::size_t used_ = 0;     ///< Full and erased.
   std::size_t live_ = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "core/base/bytes.hpp"
 #include "core/base/digest.hpp"
+#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/paged_array.hpp"
 #include "core/base/units.hpp"
@@ -335,7 +336,7 @@ class State {
 
   PagedArray<JobState> jobs_;  ///< Slots; reused.
   std::vector<std::uint32_t> free_slots_;
-  std::vector<std::uint32_t> slot_of_;  ///< By id - first_id_.
+  LargeVector<std::uint32_t> slot_of_;  ///< By id - first_id_.
   std::uint32_t first_id_ = 0;          ///< All ids below are retired.
   std::size_t retired_prefix_ = 0;  ///< Entries of `slot_of_` known to be retired, from its begin.
   std::size_t live_ = 0;

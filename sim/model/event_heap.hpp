@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/base/units.hpp"
@@ -101,8 +102,7 @@ class EventHeap {
   Future pop() {
     const Key first = at(0);
     const Entry& entry = entries_[first.entry];
-    const Future top{
-        first.at, entry.order, entry.kind, entry.subject, entry.stamp, entry.detail};
+    const Future top{first.at, entry.order, entry.kind, entry.subject, entry.stamp, entry.detail};
     free_.push_back(first.entry);
     const Key last = at(--size_);
     if (size_ == 0) return top;
@@ -177,9 +177,9 @@ class EventHeap {
     at(hole) = moved;
   }
 
-  std::vector<Line> lines_;
+  LargeVector<Line> lines_;
   std::size_t size_ = 0;
-  std::vector<Entry> entries_;  ///< [Key::entry]
+  LargeVector<Entry> entries_;  ///< [Key::entry]
   std::vector<std::uint32_t> free_;
   std::uint64_t pushed_ = 0;
 };

@@ -29,7 +29,7 @@ void LiveJobs::insert(JobId id, ModelJob job) {
   if (LiveJob* before = find(id)) drop(*before);
   std::uint32_t at = static_cast<std::uint32_t>(waiting_.size());
   if (free_waiting_.empty()) {
-    waiting_.push_back(std::move(job));
+    waiting_.emplace_back() = std::move(job);
   } else {
     at = take_last(free_waiting_);
     waiting_[at] = std::move(job);

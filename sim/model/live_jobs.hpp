@@ -4,13 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
+#include "core/base/paged_array.hpp"
 #include "core/base/prefetch.hpp"
 #include "core/state/sorted_ids.hpp"
 #include "sim/model/live_job.hpp"
@@ -131,8 +132,8 @@ class LiveJobs {
   bool lives(JobId id) const { return id.index() < places_.size() && places_[id.index()].lives(); }
 
   // `find` turns what waits into what lives, so all of these are its to change.
-  mutable std::vector<JobPlace> places_;  // [JobId]
-  mutable std::deque<ModelJob> waiting_;
+  mutable LargeVector<JobPlace> places_;  // [JobId]
+  mutable PagedArray<ModelJob> waiting_;
   mutable std::vector<std::uint32_t> free_waiting_;
   mutable std::vector<std::unique_ptr<LiveJob>> live_;
   mutable std::vector<std::uint32_t> free_live_;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/huge_pages.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/job/job_enums.hpp"
@@ -77,7 +78,7 @@ class JobTable {
   const JobOutcome& operator[](JobId id) const { return rows_[id.index()]; }
 
   /// In the order of the ids, including those that do not exist.
-  const std::vector<JobOutcome>& rows() const { return rows_; }
+  const LargeVector<JobOutcome>& rows() const { return rows_; }
 
   /// The name given with `add`; valid until the next `add`.
   std::string_view name(JobId id) const;
@@ -90,7 +91,7 @@ class JobTable {
   std::uint16_t profile_number(std::string_view profile);
   std::uint32_t owner_number(const JobFacts& facts);
 
-  std::vector<JobOutcome> rows_;
+  LargeVector<JobOutcome> rows_;
   std::string names_;                    // All names one after the other,
   std::vector<std::uint32_t> name_end_;  // [id]: where each ends.
   std::vector<std::string> profiles_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,28 @@ TEST(PagedArray, OneThatWasMovedFromIsEmpty) {
   array.emplace_back() = "first";
   EXPECT_EQ(array[0], "first");
   EXPECT_EQ(taken[64], "element 64");
+}
+
+TEST(PagedArray, OneThatIsLargerThanAHugePageKeepsAllItHas) {
+  constexpr std::size_t kCount = 100'000;  // Of 32 bytes: blocks of both kinds.
+  PagedArray<std::string> array = filled(kCount);
+  ASSERT_EQ(array.size(), kCount);
+  for (std::size_t i = 0; i < kCount; ++i) EXPECT_EQ(array[i], "element " + std::to_string(i));
+}
+
+TEST(PagedArray, EachElementIsDestroyedOnce) {
+  const auto counted = std::make_shared<int>();
+  {
+    PagedArray<std::shared_ptr<int>> array;
+    for (int i = 0; i < 1000; ++i) array.emplace_back() = counted;
+    PagedArray<std::shared_ptr<int>> moved = std::move(array);
+    EXPECT_EQ(counted.use_count(), 1001);
+    moved = PagedArray<std::shared_ptr<int>>();
+    EXPECT_EQ(counted.use_count(), 1);
+    moved.emplace_back() = counted;
+    EXPECT_EQ(counted.use_count(), 2);
+  }
+  EXPECT_EQ(counted.use_count(), 1);
 }
 
 }  // namespace
