@@ -1,11 +1,17 @@
 // place: resolves a placement document and shows which component would get which devices; starts
 // nothing.
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/base/json_text.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
+#include "scenarios/language/rlinf/inventory_words.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/orrery/place_environment.hpp"
 #include "tools/orrery/place_json.hpp"
@@ -17,12 +23,46 @@ namespace orrery::cli {
 namespace {
 
 using scenarios::PlacementFinding;
+using scenarios::YamlNode;
 
 scenarios::PlacementMode mode_of(const Arguments& arguments) {
   const std::string mode = arguments.value("--mode").value_or("");
   if (mode == "hybrid") return scenarios::PlacementMode::Hybrid;
   if (mode == "model-parallel") return scenarios::PlacementMode::ModelParallel;
   return scenarios::PlacementMode::AsWritten;
+}
+
+/// What the document takes from outside: files that it names, the environment, changes of values,
+/// and what the nodes have.
+Result<scenarios::PlacementContext> context_of(const Arguments& arguments) {
+  scenarios::PlacementContext context;
+  const std::vector<std::string>& operands = arguments.operands();
+  if (operands.front() != "-") context.path = operands.front();
+  context.sources.read = [](const std::string& path) -> std::optional<std::string> {
+    Result<std::string> text = read_input(path);
+    if (!text) return std::nullopt;
+    return std::move(text).value();
+  };
+  context.sources.variable = [](const std::string& name) -> std::optional<std::string> {
+    const char* const value = std::getenv(name.c_str());
+    if (value == nullptr) return std::nullopt;
+    return value;
+  };
+  context.sources.search = arguments.values("--search");
+  context.sources.overrides.assign(operands.begin() + 1, operands.end());
+  const std::optional<std::string> words = arguments.value("--nodes");
+  if (!words) return context;
+  Result<YamlNode> nodes = Error{};
+  if (scenarios::are_inventory_words(*words)) {
+    nodes = scenarios::inventory_of_words(*words);
+  } else {
+    const Result<std::string> text = read_input(*words);
+    if (!text) return text.errors();
+    nodes = scenarios::inventory_of_file(*text, *words);
+  }
+  if (!nodes) return nodes.errors();
+  context.nodes = std::move(nodes).value();
+  return context;
 }
 
 std::string json_of(const std::vector<PlacementFinding>& findings) {
@@ -45,14 +85,17 @@ std::string printable(std::string text) {
 }
 
 /// `file:line:column: message`, in the order of the text.
-std::string text_of(std::vector<PlacementFinding> findings, const std::string& file) {
+std::string text_of(std::vector<PlacementFinding> findings,
+                    const std::string& file,
+                    const std::vector<std::string>& files) {
   std::stable_sort(
       findings.begin(), findings.end(), [](const PlacementFinding& a, const PlacementFinding& b) {
-        return std::tie(a.in_yaml_text, a.at) < std::tie(b.in_yaml_text, b.at);
+        return std::tie(a.in_yaml_text, a.file, a.at) < std::tie(b.in_yaml_text, b.file, b.at);
       });
   std::string text;
   for (const PlacementFinding& finding : findings) {
-    text += file + (finding.in_yaml_text ? ":yaml_text" : "");
+    text += finding.file > 0 && finding.file < files.size() ? files[finding.file] : file;
+    text += finding.in_yaml_text ? ":yaml_text" : "";
     if (finding.at.line > 0) text += ":" + std::to_string(finding.at.line);
     if (finding.at.line > 0 && finding.at.column > 0)
       text += ":" + std::to_string(finding.at.column);
@@ -63,12 +106,13 @@ std::string text_of(std::vector<PlacementFinding> findings, const std::string& f
 
 ExitCode refuse(const std::vector<PlacementFinding>& findings,
                 const std::string& file,
+                const std::vector<std::string>& files,
                 bool as_json,
                 Console& console) {
   if (as_json)
     console.out(json_of(findings));
   else
-    console.err(text_of(findings, file));
+    console.err(text_of(findings, file, files));
   return ExitCode::BadInput;
 }
 
@@ -121,13 +165,20 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
     }
     return refuse({{"document", placement::Stage::Config, {}, false, text.errors()[0].text()}},
                   file,
+                  {},
                   as_json,
                   console);
   }
+  const Result<scenarios::PlacementContext> context = context_of(arguments);
+  if (!context) {
+    console.errors(context.errors());
+    return ExitCode::BadInput;
+  }
   const scenarios::PlacementDocument document =
-      scenarios::read_placement_document(*text, mode_of(arguments));
+      scenarios::read_placement_document(*text, mode_of(arguments), *context);
   const scenarios::PlacementAnswer answer = scenarios::resolve_placement_document(document);
-  if (!answer.findings.empty()) return refuse(answer.findings, file, as_json, console);
+  if (!answer.findings.empty())
+    return refuse(answer.findings, file, document.files, as_json, console);
   if (arguments.value("--env")) return show_environments(document, answer.plan, arguments, console);
   if (as_json)
     console.out(placement_json(answer.plan, document.inventory));

@@ -138,39 +138,53 @@ Verb check_verb() {
 }
 
 Verb place_verb() {
-  return {{.name = "place",
-           .operands = "FILE",
-           .operands_min = 1,
-           .operands_max = 1,
-           .summary = "show which process would sit on which device, start nothing",
-           .details = "FILE is YAML of RLinf whose cluster.nodes says what each node has, a "
-                      "scenario whose roles have a\nplacement, or a document with cluster and "
-                      "component_placement, strategy or config; - reads\nstandard input. Prints a "
-                      "table for each component and a picture of nodes and devices.\nEverything "
-                      "that is wrong with the file is told at once, with line and column: exit "
-                      "code 2.",
-           .options = {{.name = "--mode",
-                        .value = "M",
-                        .help = "how components share the cluster (default: as the file says)",
-                        .choices = {"hybrid", "model-parallel"}},
-                       {.name = "--explicit",
-                        .help = "print the placement with all process ranks written out"},
-                       {.name = "--env",
-                        .value = "C[:RANK]",
-                        .help = "print the environment of component C's processes, or of one"},
-                       {.name = "--family",
-                        .value = "F",
-                        .help = "whose variables --env prints (default: rlinf)",
-                        .choices = {"native", "torch", "rlinf", "nemo_rl"}},
-                       {.name = "--json",
-                        .help = "print {component: [records]} or {errors: [...]}, nothing else"}},
-           .examples = {{"orrery place train.yaml", "tables and a picture of a placement"},
-                        {"orrery place train.yaml --json | jq '.actor | length'",
-                         "how many processes does the actor have?"},
-                        {"orrery place train.yaml --env actor:0",
-                         "what the first actor would find in its environment"},
-                        {"orrery place - < train.yaml", "a document from standard input"}}},
-          run_place};
+  return {
+      {.name = "place",
+       .operands = "FILE [KEY=VALUE...]",
+       .operands_min = 1,
+       .operands_max = -1,
+       .summary = "show which process would sit on which device, start nothing",
+       .details = "FILE is YAML of RLinf, a scenario whose roles have a placement, or a document "
+                  "with cluster and\ncomponent_placement, strategy or config; - reads standard "
+                  "input. A document of RLinf is composed of\nthe files that its defaults name; "
+                  "KEY=VALUE, +KEY=VALUE and ~KEY change values as on RLinf's own\ncommand line. "
+                  "Prints a table for each component and a picture of nodes and devices. "
+                  "Everything\nthat is wrong is told at once, with file, line and column: exit "
+                  "code 2.",
+       .options = {{.name = "--nodes",
+                    .value = "N",
+                    .help = "what the nodes have: DEVICESxMODEL:NODES, or a file (default: "
+                            "cluster.nodes)"},
+                   {.name = "--search",
+                    .value = "DIR",
+                    .help = "look for files of defaults there, too",
+                    .repeatable = true},
+                   {.name = "--mode",
+                    .value = "M",
+                    .help = "how components share the cluster (default: as the file says)",
+                    .choices = {"hybrid", "model-parallel"}},
+                   {.name = "--explicit",
+                    .help = "print the placement with all process ranks written out"},
+                   {.name = "--env",
+                    .value = "C[:RANK]",
+                    .help = "print the environment of component C's processes, or of one"},
+                   {.name = "--family",
+                    .value = "F",
+                    .help = "whose variables --env prints (default: rlinf)",
+                    .choices = {"native", "torch", "rlinf", "nemo_rl"}},
+                   {.name = "--json",
+                    .help = "print {component: [records]} or {errors: [...]}, nothing else"}},
+       .examples = {{"orrery place train.yaml", "tables and a picture of a placement"},
+                    {"orrery place train.yaml --json | jq '.actor | length'",
+                     "how many processes does the actor have?"},
+                    {"orrery place train.yaml --env actor:0",
+                     "what the first actor would find in its environment"},
+                    {"orrery place train.yaml --nodes 8xH100:2,4xA100",
+                     "a document of RLinf on two nodes of eight H100 and one of four A100"},
+                    {"orrery place train.yaml --nodes 8xH100 rollout.tensor_parallel_size=4",
+                     "the same on one node, with another engine"},
+                    {"orrery place - < train.yaml", "a document from standard input"}}},
+      run_place};
 }
 
 Verb explore_verb() {

@@ -47,11 +47,55 @@ YamlNode read_tree(std::string_view text, std::string_view what, DocumentReading
   return {};
 }
 
+YamlNode composed(std::string_view text,
+                  const PlacementContext& context,
+                  DocumentReading& reading,
+                  std::vector<std::string>& files) {
+  Result<Composition> composition = compose(text, context.path, context.sources);
+  if (composition) {
+    YamlNode root = std::move(composition.value().root);
+    files = std::move(composition.value().files);
+    move_into_files(root);
+    merge_keys(root);
+    return root;
+  }
+  for (const Error& error : composition.errors()) {
+    const auto known = std::find(files.begin(), files.end(), error.file);
+    const auto index = static_cast<int>(known - files.begin());
+    if (known == files.end()) files.push_back(error.file);
+    const std::string subject = error.subject.empty() ? "" : error.subject + ": ";
+    reading.add_document({index * kFileLines + error.line, error.line > 0 ? 1 : 0},
+                         subject + error.message);
+  }
+  return {};
+}
+
+/// Puts the inventory where a document of RLinf has none.
+void put_nodes(const YamlNode& nodes, YamlNode& root) {
+  YamlNode* cluster = root.find("cluster");
+  if (cluster == nullptr) {
+    root.entries.push_back({"cluster", root.origin, {}, root.start});
+    cluster = &root.entries.back().value;
+    cluster->kind = YamlNode::Kind::Map;
+  }
+  if (YamlNode* written = cluster->find("nodes"))
+    *written = nodes;
+  else if (cluster->is_map())
+    cluster->entries.push_back({"nodes", cluster->origin, nodes, cluster->start});
+}
+
 }  // namespace
 
-DocumentParts::DocumentParts(std::string_view text, DocumentReading& reading) {
+DocumentParts::DocumentParts(std::string_view text,
+                             const PlacementContext& context,
+                             DocumentReading& reading,
+                             std::vector<std::string>& files) {
   root_ = read_tree(text, "document", reading);
   if (reading.failed()) return;
+  const bool is_composed = has_defaults(root_) || !context.sources.overrides.empty();
+  if (context.sources.read && is_composed) root_ = composed(text, context, reading, files);
+  if (reading.failed()) return;
+  if (context.nodes && root_.is_map()) put_nodes(*context.nodes, root_);
   if (!root_.is_map()) {
     reading.fail({1, 1},
                  {"document",

@@ -12,8 +12,12 @@ namespace orrery::scenarios {
 /// A document and, where it has one, the YAML text in it that replaces parts of it.
 class DocumentParts {
  public:
-  /// Reads both. What cannot be read is reported, and is empty here.
-  DocumentParts(std::string_view text, DocumentReading& reading);
+  /// Reads both, the document composed where it has a list of defaults; then its files are in
+  /// `files`. What cannot be read is reported, and is empty here.
+  DocumentParts(std::string_view text,
+                const PlacementContext& context,
+                DocumentReading& reading,
+                std::vector<std::string>& files);
 
   DocumentParts(const DocumentParts&) = delete;
   DocumentParts& operator=(const DocumentParts&) = delete;

@@ -7,6 +7,7 @@
 #include "scenarios/language/placement/document_parts.hpp"
 #include "scenarios/language/placement/document_reading.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
+#include "scenarios/language/rlinf/interpolation.hpp"
 
 namespace orrery::scenarios {
 
@@ -23,10 +24,11 @@ std::vector<placement::PlacementRule> read_component_placement(DocumentReading& 
 std::optional<StrategyCall> read_strategy(DocumentReading& reading, const YamlNode& node);
 
 /// The parallel sizes that `config` holds, or that the document's own sections hold. References
-/// like ${actor.model.x} are followed inside `config`.
+/// like ${actor.model.x} are followed inside `config`, and ${oc.env:NAME} by `variable`.
 placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
                                              const YamlNode& config,
-                                             const DocumentParts& parts);
+                                             const DocumentParts& parts,
+                                             const Interpolation::Variable& variable);
 
 /// Whether RLinf runs a task of this type with model-parallel placement.
 bool is_model_parallel_task(std::string_view task_type);

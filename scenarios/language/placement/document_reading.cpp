@@ -51,6 +51,8 @@ void set_place(PlacementFinding& finding, TextPosition at) {
   finding.at = at;
   finding.in_yaml_text = at.line >= kYamlTextLines;
   if (finding.in_yaml_text) finding.at.line -= kYamlTextLines;
+  finding.file = static_cast<std::size_t>(std::max(finding.at.line, 0) / kFileLines);
+  finding.at.line %= kFileLines;
 }
 
 std::string lower(std::string text) {
@@ -123,6 +125,19 @@ void move_into_yaml_text(YamlNode& node) {
   for (YamlEntry& entry : node.entries) {
     entry.key_start.line += kYamlTextLines;
     move_into_yaml_text(entry.value);
+  }
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): a tree of at most kYamlDepthMax levels
+void move_into_files(YamlNode& node) {
+  const auto lines = [](const Origin& origin) {
+    return static_cast<int>(origin.source) * kFileLines;
+  };
+  node.start.line += lines(node.origin);
+  for (YamlNode& item : node.items) move_into_files(item);
+  for (YamlEntry& entry : node.entries) {
+    entry.key_start.line += lines(entry.key_origin);
+    move_into_files(entry.value);
   }
 }
 

@@ -75,8 +75,14 @@ class DocumentReading {
 /// Lines of a document's `yaml_text` are counted on from here while it is read.
 inline constexpr int kYamlTextLines = 1'000'000'000;
 
+/// Lines of the k-th file that a document is composed of are counted on from k times this.
+inline constexpr int kFileLines = 1'000'000;
+
 /// Moves all places of a tree into `yaml_text`.
 void move_into_yaml_text(YamlNode& node);
+
+/// Moves the places of a composed tree into their files.
+void move_into_files(YamlNode& node);
 
 /// Resolves merge keys, `<<: *defaults`, as YAML 1.1 does: keys of the maps named that a map does
 /// not have itself, of an earlier one first. What is no map stays as it is.

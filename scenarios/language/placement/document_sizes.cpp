@@ -1,6 +1,8 @@
 // Parallel sizes of a model-parallel task, as RLinf's own sections hold them.
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "scenarios/language/placement/document_placement.hpp"
 
@@ -8,7 +10,6 @@ namespace orrery::scenarios {
 namespace {
 
 constexpr std::int64_t kSizeMax = 1'048'576;
-constexpr int kReferencesMax = 16;
 
 /// The value at a path of keys like "actor.model"; null where there is none.
 const YamlNode* at_path(const YamlNode& root, std::string_view path) {
@@ -23,43 +24,28 @@ const YamlNode* at_path(const YamlNode& root, std::string_view path) {
 
 class SizesReader {
  public:
-  SizesReader(DocumentReading& reading, const YamlNode& config)
-      : reading_(reading), config_(config) {}
+  SizesReader(DocumentReading& reading,
+              const YamlNode& config,
+              const Interpolation::Variable& variable)
+      : reading_(reading), config_(config), values_(config, variable) {}
 
-  bool has(std::string_view path) const { return at_path(config_, path) != nullptr; }
-
-  /// Follows ${a.b} to what stands there.
-  const YamlNode* follow(const YamlNode* node) const {
-    for (int i = 0; i < kReferencesMax && node != nullptr && node->is_scalar(); ++i) {
-      const std::string_view text = node->scalar;
-      if (!text.starts_with("${") || !text.ends_with("}")) return node;
-      const YamlNode* next = at_path(config_, text.substr(2, text.size() - 3));
-      if (next == nullptr) return node;
-      node = next;
-    }
-    return node;
-  }
+  bool has(std::string_view path) const { return values_.has(path); }
 
   void read(std::string_view path, std::int32_t& to) const {
-    const YamlNode* node = follow(at_path(config_, path));
-    if (node == nullptr) return;
+    const std::optional<YamlNode> node = at(path);
+    if (!node) return;
     const auto value = parse_whole(*node);
     if (value && *value >= 1 && *value <= kSizeMax) {
       to = static_cast<std::int32_t>(*value);
       return;
     }
-    const bool reference = node->is_scalar() && node->scalar.starts_with("${");
     reading_.fail(place_of(*node),
-                  {std::string(path),
-                   describe(*node),
-                   "a whole number from 1",
-                   reference ? "write the number: only references inside this file are followed"
-                             : "correct it"});
+                  {std::string(path), describe(*node), "a whole number from 1", "correct it"});
   }
 
   void read(std::string_view path, bool& to) const {
-    const YamlNode* node = follow(at_path(config_, path));
-    if (node == nullptr) return;
+    const std::optional<YamlNode> node = at(path);
+    if (!node) return;
     const auto value = parse_truth(*node);
     if (value)
       to = *value;
@@ -69,8 +55,23 @@ class SizesReader {
   }
 
  private:
+  /// The value, if there is one and what it refers to can be told.
+  std::optional<YamlNode> at(std::string_view path) const {
+    Result<YamlNode> value = values_.at(path);
+    if (value) {
+      if (value.value().is_null()) return std::nullopt;
+      return std::move(value).value();
+    }
+    const YamlNode* written = at_path(config_, path);
+    const Error& error = value.errors().front();
+    reading_.add_document(place_of(written == nullptr ? config_ : *written),
+                          error.subject + ": " + error.message);
+    return std::nullopt;
+  }
+
   DocumentReading& reading_;
   const YamlNode& config_;
+  Interpolation values_;
 };
 
 }  // namespace
@@ -84,8 +85,9 @@ bool is_model_parallel_task(std::string_view task_type) {
 
 placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
                                              const YamlNode& config,
-                                             const DocumentParts& parts) {
-  const SizesReader reader(reading, config);
+                                             const DocumentParts& parts,
+                                             const Interpolation::Variable& variable) {
+  const SizesReader reader(reading, config, variable);
   placement::ParallelSizes sizes;
   reader.read("actor.model.tensor_model_parallel_size", sizes.actor_tensor);
   reader.read("actor.model.context_parallel_size", sizes.actor_context);
@@ -113,7 +115,7 @@ placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
   }
   for (const YamlNode* cluster : {value_of(parts.root(), "cluster"), value_of(config, "cluster")}) {
     if (cluster == nullptr) continue;
-    const SizesReader own(reading, *cluster);
+    const SizesReader own(reading, *cluster, variable);
     own.read("auto_scheduler", sizes.auto_scheduler);
     own.read("use_pre_process_policy", sizes.use_pre_process_policy);
     if (value_of(parts.root(), "cluster") == value_of(config, "cluster")) break;

@@ -36,6 +36,7 @@ bool is_model_parallel(const DocumentParts& parts, PlacementMode mode) {
 
 void read_components(const DocumentParts& parts,
                      PlacementMode mode,
+                     const PlacementContext& context,
                      DocumentReading& reading,
                      PlacementDocument& document) {
   if (const YamlNode* node = parts.placement())
@@ -43,12 +44,14 @@ void read_components(const DocumentParts& parts,
   if (!is_model_parallel(parts, mode)) return;
   const YamlNode* config = parts.find("config");
   const bool own = config == nullptr || !config->is_map();
-  document.sizes = read_parallel_sizes(reading, own ? parts.root() : *config, parts);
+  document.sizes =
+      read_parallel_sizes(reading, own ? parts.root() : *config, parts, context.sources.variable);
 }
 
 /// The components to be placed, in whichever form.
 void read_who(const DocumentParts& parts,
               PlacementMode mode,
+              const PlacementContext& context,
               DocumentReading& reading,
               PlacementDocument& document) {
   const YamlNode* strategy = parts.find("strategy");
@@ -60,7 +63,7 @@ void read_who(const DocumentParts& parts,
   else if (jobs != nullptr && parts.placement() == nullptr)
     read_placed_jobs(reading, *jobs, document);
   else
-    read_components(parts, mode, reading, document);
+    read_components(parts, mode, context, reading, document);
   if (reading.failed() || document.strategy || !document.rules.empty() || !document.jobs.empty())
     return;
   reading.fail(place_of(parts.root()),
@@ -93,15 +96,17 @@ void read_virtual_clusters(const DocumentParts& parts,
 
 }  // namespace
 
-PlacementDocument read_placement_document(std::string_view text, PlacementMode mode) {
+PlacementDocument read_placement_document(std::string_view text,
+                                          PlacementMode mode,
+                                          const PlacementContext& context) {
   PlacementDocument document;
   DocumentReading reading;
-  const DocumentParts parts(text, reading);
+  const DocumentParts parts(text, context, reading, document.files);
   if (parts.readable()) {
     document.has_inventory = read_document_cluster(parts, reading, document);
     if (const YamlNode* node = parts.find("isolate_accelerator"))
       document.isolate_accelerators = read_truth(reading, *node, "isolate_accelerator", true);
-    read_who(parts, mode, reading, document);
+    read_who(parts, mode, context, reading, document);
   }
   if (!reading.failed()) read_virtual_clusters(parts, text, reading, document);
   document.findings = reading.take_findings();

@@ -14,6 +14,8 @@
 #include "core/placement/inventory.hpp"
 #include "core/placement/placement_error.hpp"
 #include "core/placement/plan.hpp"
+#include "scenarios/language/rlinf/composition.hpp"
+#include "scenarios/language/yaml/yaml_tree.hpp"
 
 namespace orrery::scenarios {
 
@@ -26,6 +28,7 @@ struct PlacementFinding {
   placement::Stage stage = placement::Stage::Config;
   placement::TextPosition at;
   bool in_yaml_text = false;  ///< `at` counts inside the document's `yaml_text`.
+  std::size_t file = 0;       ///< Index into PlacementDocument::files.
   std::string message;        ///< "subject: found ..., needed ...; remedy".
 };
 
@@ -71,14 +74,24 @@ struct PlacementDocument {
   bool isolate_accelerators = true;
   std::vector<PlacedJob> jobs;
   std::shared_ptr<const Scenario> scenario;  ///< Where a job has virtual clusters.
-  std::vector<std::string> remarks;          ///< What a reader should know; sentences.
-  std::vector<PlacementFinding> findings;    ///< Of the document's shape and of its cluster.
+  std::vector<std::string> files;  ///< That it is composed of, itself first, then the words of the
+                                   ///< command line; empty: it is one text.
+  std::vector<std::string> remarks;        ///< What a reader should know; sentences.
+  std::vector<PlacementFinding> findings;  ///< Of the document's shape and of its cluster.
 };
 
-/// Reads a document; opens nothing. Whatever is wrong is in `findings`, in the order in which
-/// RLinf would find it.
+/// What a document takes from outside.
+struct PlacementContext {
+  std::string path;               ///< Of the document, for the files that it names.
+  CompositionSources sources;     ///< Without `read` a list of defaults is passed over.
+  std::optional<YamlNode> nodes;  ///< The value of `cluster.nodes`, in place of what is written.
+};
+
+/// Reads a document, composed where it has a list of defaults; opens nothing itself. Whatever is
+/// wrong is in `findings`, in the order in which RLinf would find it.
 PlacementDocument read_placement_document(std::string_view text,
-                                          PlacementMode mode = PlacementMode::AsWritten);
+                                          PlacementMode mode = PlacementMode::AsWritten,
+                                          const PlacementContext& context = {});
 
 /// The plan of a document, or all that is wrong with it.
 struct PlacementAnswer {
