@@ -15,6 +15,16 @@ enum class JobFamily : std::uint8_t {
   Tasks,   ///< DI-orchestrator v1.1: tasks, backoffLimit 3.
 };
 
+/// Whose conventions a worker's environment follows (core/workers/family_variables.hpp). All have
+/// the ORRERY_* variables and those that show devices.
+enum class WorkerFamily : std::uint8_t {
+  Native,   ///< Nothing else.
+  Torch,    ///< torch.distributed, as torchrun starts it; its peers are all workers of the job.
+  RLinf,    ///< A worker of an RLinf component; its peers are those of the role.
+  NemoRl,   ///< A worker of a NeMo-RL worker group; its peers are those of the role.
+  DLRover,  ///< A worker of a DLRover Unified elastic workload; its peers are those of the role.
+};
+
 /// DI-engine's kinds of task; `none` for everything else.
 enum class TaskType : std::uint8_t { None, Learner, Collector, Evaluator };
 
@@ -125,6 +135,11 @@ enum class WorkerFact : std::uint8_t {
 template <>
 struct EnumNames<JobFamily> {
   static constexpr std::array kNames{"native", "group", "tasks"};
+};
+
+template <>
+struct EnumNames<WorkerFamily> {
+  static constexpr std::array kNames{"native", "torch", "rlinf", "nemo_rl", "dlrover"};
 };
 
 template <>

@@ -119,6 +119,7 @@ struct RoleSpec {
 struct JobSpec {
   std::string name;  ///< "namespace.name", both DNS labels; the loader adds "default.".
   JobFamily family = JobFamily::Native;
+  WorkerFamily worker_family = WorkerFamily::Torch;  ///< Whose variables its workers find.
   RarePart<std::string> group;  ///< For listing, stopping and quota; may be empty.
   std::int32_t priority = 0;    ///< Higher goes first; "normal" is 0, "high" is 100.
   bool preemptible = false;     ///< Whether a policy may take replicas back or move them.
@@ -180,6 +181,7 @@ struct JobSpec {
     v.field_since(3, "take_turns", self.take_turns);
     v.field_since(4, "labels", self.labels);
     v.field_since(4, "files", self.files);
+    v.field_since(5, "worker_family", self.worker_family);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "core/workers/family_variables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace orrery::workers {
@@ -44,6 +45,15 @@ std::string_view accelerator_type(const Membership& worker) {
       return "CUSTOM";
   }
   return "NO_ACCEL";
+}
+
+/// PyTorch's name for the worker's first device.
+std::string torch_device(const Membership& worker) {
+  if (worker.devices.in_process.empty()) return "cpu";
+  std::string_view kind = "cuda";  // AMD's devices have this name too.
+  if (worker.vendor == DeviceVendor::Ascend) kind = "npu";
+  if (worker.vendor == DeviceVendor::Custom) kind = "privateuseone";
+  return std::string(kind) + ":" + std::to_string(worker.devices.in_process.front());
 }
 
 /// Flags that keep Ray from showing devices itself.
@@ -144,6 +154,16 @@ constexpr std::array<std::string_view, 26> kRlinfNames{
     "VISIBLE_DEVICES",
     "WORKER_NAME",
     "WORLD_SIZE"};
+
+constexpr std::array<std::string_view, 9> kDlroverNames{"ACCELERATE_TORCH_DEVICE",
+                                                        "LOCAL_RANK",
+                                                        "LOCAL_WORLD_SIZE",
+                                                        "MASTER_ADDR",
+                                                        "MASTER_PORT",
+                                                        "NAME",
+                                                        "NODE_RANK",
+                                                        "RANK",
+                                                        "WORLD_SIZE"};
 
 constexpr std::array<std::string_view, 18> kNemoRlNames{
     "AVAILABLE_ADDR_LIST",
@@ -275,6 +295,24 @@ std::vector<KeyValue> nemo_rl_variables(const Membership& worker) {
   return out;
 }
 
+std::vector<KeyValue> dlrover_variables(const Membership& worker) {
+  const PeerPlace place = among_role(worker);
+  const LocalPlace local = local_place(worker.devices, place);
+  VariableMap out;
+  add(out,
+      "NAME",
+      worker.role + "_" + std::to_string(place.size) + "-" + std::to_string(place.rank) + "_" +
+          std::to_string(place.local_size) + "-" + std::to_string(place.local_rank));
+  add(out, "RANK", place.rank);
+  add(out, "WORLD_SIZE", place.size);
+  add(out, "LOCAL_RANK", local.rank);
+  add(out, "LOCAL_WORLD_SIZE", local.size);
+  add(out, "NODE_RANK", place.node);
+  add_master(out, worker.role_master);
+  add(out, "ACCELERATE_TORCH_DEVICE", torch_device(worker));
+  return out;
+}
+
 std::vector<KeyValue> family_variables(WorkerFamily family, const Membership& worker) {
   VariableMap out = orrery_variables(worker);
   VariableMap more;
@@ -289,6 +327,9 @@ std::vector<KeyValue> family_variables(WorkerFamily family, const Membership& wo
       break;
     case WorkerFamily::NemoRl:
       more = nemo_rl_variables(worker);
+      break;
+    case WorkerFamily::DLRover:
+      more = dlrover_variables(worker);
       break;
   }
   out.insert(out.end(), more.begin(), more.end());
@@ -326,6 +367,9 @@ std::vector<std::string_view> reserved_names(WorkerFamily family) {
     case WorkerFamily::NemoRl:
       append(kNemoRlNames);
       break;
+    case WorkerFamily::DLRover:
+      append(kDlroverNames);
+      break;
   }
   std::ranges::sort(out);
   return out;
@@ -337,6 +381,7 @@ std::vector<std::string_view> kept_out_prefixes(WorkerFamily family) {
       return {};
     case WorkerFamily::Torch:
     case WorkerFamily::RLinf:
+    case WorkerFamily::DLRover:
       return {"TORCHELASTIC_"};
     case WorkerFamily::NemoRl:
       return {"MPI_", "OMPI_", "PMIX_", "PMI_", "SLURM_", "TORCHELASTIC_"};

@@ -2,36 +2,13 @@
 // and names each variable once; docs/worker_environment.md has them in tables.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/base/enum_names.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/job/spec.hpp"
 #include "core/workers/membership.hpp"
-
-namespace orrery::workers {
-
-/// Whose conventions a worker follows. All have the ORRERY_* variables and those that show devices.
-enum class WorkerFamily : std::uint8_t {
-  Native,  ///< Nothing else.
-  Torch,   ///< torch.distributed, as torchrun starts it; its peers are all workers of the job.
-  RLinf,   ///< A worker of an RLinf component; its peers are those of the role.
-  NemoRl,  ///< A worker of a NeMo-RL worker group; its peers are those of the role.
-};
-
-}  // namespace orrery::workers
-
-namespace orrery {
-
-template <>
-struct EnumNames<workers::WorkerFamily> {
-  static constexpr std::array kNames{"native", "torch", "rlinf", "nemo_rl"};
-};
-
-}  // namespace orrery
 
 namespace orrery::workers {
 
@@ -47,6 +24,9 @@ std::vector<KeyValue> rlinf_variables(const Membership& worker);
 
 /// What a NeMo-RL worker group sets for each worker.
 std::vector<KeyValue> nemo_rl_variables(const Membership& worker);
+
+/// What DLRover Unified sets for a worker of an elastic workload.
+std::vector<KeyValue> dlrover_variables(const Membership& worker);
 
 /// The lists that the family's workers have, one after the other.
 std::vector<KeyValue> family_variables(WorkerFamily family, const Membership& worker);

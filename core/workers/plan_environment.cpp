@@ -1,9 +1,11 @@
 #include "core/workers/plan_environment.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
 
-#include "core/workers/port_bands.hpp"
+#include "core/cluster/port_range.hpp"
 
 namespace orrery::workers {
 namespace {
@@ -22,6 +24,7 @@ struct Placed {
   std::int32_t nodes = 0;         ///< Of the component.
   Endpoint job_master;
   Endpoint role_master;
+  std::shared_ptr<const std::vector<Endpoint>> endpoints;  ///< Of the component, by rank.
 };
 
 Error not_found(std::string subject, const std::string& found, const std::string& needed) {
@@ -38,20 +41,27 @@ std::string address_of(const PlanSurroundings& surroundings, std::int32_t node) 
   return "node-" + std::to_string(node);
 }
 
+/// The port of each process, by rank in the job: on nodes whose ports are all free the ledger gives
+/// them in this order (core/cluster/port_ledger.hpp).
+std::vector<std::int32_t> ports_of(const std::vector<std::int32_t>& node_by_rank) {
+  std::map<std::int32_t, std::int32_t> next;
+  std::vector<std::int32_t> out;
+  for (const std::int32_t node : node_by_rank)
+    out.push_back(next.try_emplace(node, PortRange::standard().first).first->second++);
+  return out;
+}
+
 Result<Placed> find(const Plan& plan,
                     std::string_view component,
                     const PlanSurroundings& surroundings) {
-  constexpr std::int32_t kPorts = kMasterPorts.end - kMasterPorts.first;
   Placed out;
   std::string names;
   std::vector<std::int32_t> nodes;
-  for (std::size_t i = 0; i < plan.components.size(); ++i) {
-    const ComponentPlan& one = plan.components[i];
+  for (const ComponentPlan& one : plan.components) {
     names.append(names.empty() ? "" : ", ").append(one.name);
     if (one.name == component) {
       out.component = &one;
       out.first_rank = nodes.size();
-      out.role_master.port = kMasterPorts.first + static_cast<std::int32_t>(i + 1) % kPorts;
     }
     for (const Process& process : one.processes) nodes.push_back(process.node_rank);
   }
@@ -61,8 +71,14 @@ Result<Placed> find(const Plan& plan,
   if (own.empty()) return out;
   out.in_job = places_of(nodes);
   out.nodes = std::ranges::max(own, {}, &Process::placement_node_rank).placement_node_rank + 1;
-  out.job_master = {address_of(surroundings, nodes.front()), kMasterPorts.first};
-  out.role_master.address = address_of(surroundings, own.front().node_rank);
+  const std::vector<std::int32_t> ports = ports_of(nodes);
+  out.job_master = {address_of(surroundings, nodes.front()), ports.front()};
+  std::vector<Endpoint> endpoints;
+  for (const Process& process : own)
+    endpoints.push_back(
+        {address_of(surroundings, process.node_rank), ports[out.first_rank + endpoints.size()]});
+  out.role_master = endpoints.front();
+  out.endpoints = std::make_shared<const std::vector<Endpoint>>(std::move(endpoints));
   return out;
 }
 
@@ -110,6 +126,7 @@ Membership membership_of(const Inventory& inventory,
   out.role_rank = process.rank;
   out.job_master = placed.job_master;
   out.role_master = placed.role_master;
+  out.group.endpoints = placed.endpoints;
   out.cluster_node = process.node_rank;
   out.node_group = placed.component->groups[process.group];
   add_devices(inventory, plan, process, out);

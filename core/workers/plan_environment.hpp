@@ -23,8 +23,8 @@ struct PlanSurroundings {
 
 /// The processes of a component by rank, as their environments are computed from them. Their job
 /// are all processes of the plan, one component after the other; their role is the component. Each
-/// sees what the plan shows it (placement::visible_devices). Masters listen on the ports of the
-/// master band: the job on the first one, each component on the next.
+/// sees what the plan shows it (placement::visible_devices). Each has the port that it would be
+/// given as the first job on nodes whose ports are all free, and rank 0 of each listens there.
 ///
 /// Refused, code NotFound: a component that the plan does not have.
 Result<std::vector<Membership>> memberships_of(const placement::Inventory& inventory,

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -89,6 +91,31 @@ std::uint64_t add_group(const SpawnWorker& order,
   return shown;
 }
 
+/// Label of the node group on which the worker was placed. Of several the first: which of them
+/// gave the node is not known here.
+std::string node_group_of(const RoleSpec& role, const workers::Membership& worker) {
+  const std::int32_t replicas = worker.in_role ? worker.in_role->size : 0;
+  for (const RolePlacement& placement : role.placements)
+    if (placement.replicas == replicas && !placement.node_groups.empty())
+      return placement.node_groups.front();
+  return "cluster";
+}
+
+/// Where each worker of the role may listen for its peers, by index inside the role.
+std::vector<workers::Endpoint> endpoints_of(const SpawnWorker& order,
+                                            const JobSpec& job,
+                                            std::span<const WorkerStart> members,
+                                            const Surroundings& around) {
+  std::map<std::int32_t, workers::Endpoint> by_index;
+  for (const WorkerStart& member : members)
+    if (member.role == order.slot.role && member.first_port != 0)
+      by_index[member.local_rank] = {around.address_of(member.node),
+                                     master_port(job, member.first_port)};
+  std::vector<workers::Endpoint> out;
+  for (const auto& [index, endpoint] : by_index) out.push_back(endpoint);
+  return out;
+}
+
 workers::Membership membership_of(const SpawnWorker& order,
                                   const JobSpec& job,
                                   std::span<const WorkerStart> members,
@@ -100,15 +127,27 @@ workers::Membership membership_of(const SpawnWorker& order,
   out.incarnation = order.worker.incarnation;
   add_places(order, members, out);
   out.job_master = job_master(order.worker.job, job, members, around);
+  std::vector<workers::Endpoint> peers = endpoints_of(order, job, members, around);
+  if (!peers.empty()) {
+    out.role_master = peers.front();
+    out.group.endpoints = std::make_shared<const std::vector<workers::Endpoint>>(std::move(peers));
+  }
   out.vendor = around.vendor;
   out.device_model = around.device_model;
-  const std::uint64_t shown = add_group(order, job, members, out);
-  // The number of devices of the machine is not known; a worker sees no others anyway.
-  out.devices =
-      workers::device_view(workers::bit_numbers(order.devices),
-                           shown == order.devices ? workers::Sight::Own : workers::Sight::Engine,
-                           workers::bit_numbers(shown),
-                           static_cast<std::int32_t>(std::bit_width(shown)));
+  const RoleSpec& role = job.roles[order.slot.role.index()];
+  out.node_group = node_group_of(role, out);
+  std::uint64_t shown = add_group(order, job, members, out);
+  workers::Sight sight = shown == order.devices ? workers::Sight::Own : workers::Sight::Engine;
+  if (!role.placements.empty() && order.devices == 0) {
+    // It sits on its node, or on hardware of it, and sees what the node has (rules P16, P19).
+    sight = workers::Sight::Node;
+    shown = around.devices >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << around.devices) - 1;
+  }
+  out.devices = workers::device_view(
+      workers::bit_numbers(order.devices),
+      sight,
+      workers::bit_numbers(shown),
+      std::max(around.devices, static_cast<std::int32_t>(std::bit_width(shown))));
   return out;
 }
 
@@ -166,7 +205,7 @@ Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
   sources.computed = std::move(peers).value();
   sources.overrides = around.overrides;
   const workers::WorkerEnvironment all = workers::environment_of(
-      workers::WorkerFamily::Torch, membership_of(order, job, members, around), sources);
+      job.worker_family, membership_of(order, job, members, around), sources);
   std::vector<std::string> out;
   out.reserve(all.variables.size());
   for (const auto& [key, value] : all.variables) out.emplace_back(key).append("=").append(value);
@@ -176,8 +215,8 @@ Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
 std::vector<std::string> overruled_variables(const JobSpec& job) {
   std::vector<std::string> out;
   for (const RoleSpec& role : job.roles)
-    for (const std::string& name : workers::computed_names_in(
-             role.environment, workers::WorkerFamily::Torch, DeviceVendor::Nvidia))
+    for (const std::string& name :
+         workers::computed_names_in(role.environment, job.worker_family, DeviceVendor::Nvidia))
       out.emplace_back("role ")
           .append(role.name)
           .append(": environment sets ")

@@ -1,6 +1,7 @@
 // The environment of a worker process.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@ struct Surroundings {
   std::map<NodeId, std::string> addresses;  ///< Where workers of a node are reached; a node that is
                                             ///< not there: 127.0.0.1.
   std::string server_url;                   ///< Of the controller, for DI-engine; may be empty.
+  std::int32_t devices = 0;  ///< That this node has: what a worker without any of its own sees.
   DeviceVendor vendor = DeviceVendor::Nvidia;  ///< Of this node's devices,
   std::string device_model;                    ///< and their model; may be empty.
   std::vector<KeyValue> overrides;  ///< Beyond all others: what the worker's isolation demands.
@@ -28,7 +30,7 @@ struct Surroundings {
 };
 
 /// "KEY=value" entries, ascending: this program's environment, then the role's, then what
-/// identifies the worker: the ORRERY_* variables, those of torch.distributed and those that show
+/// identifies the worker: the ORRERY_* variables, those of the job's family and those that show
 /// devices (core/workers/family_variables.hpp); and to workers of DI-engine jobs where their peers
 /// are (core/discovery/di_environment.hpp). Later ones win, lists of paths are joined. The job's
 /// rank 0 listens on the master port of its block (core/discovery), or on workers::master_port

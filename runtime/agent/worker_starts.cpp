@@ -213,6 +213,7 @@ Status WorkerStarts::add_environment(const SpawnWorker& order,
   Surroundings around;
   around.server_url = server_url_;
   around.vendor = inventory_.vendor;
+  around.devices = static_cast<std::int32_t>(inventory_.devices.size());
   if (!inventory_.devices.empty()) around.device_model = inventory_.devices.front().model;
   std::span<const WorkerStart> workers;
   if (const Members* members = jobs_.members(order.worker.job)) {

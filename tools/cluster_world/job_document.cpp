@@ -140,6 +140,7 @@ void put_times(const JobSpec& spec, nlohmann::ordered_json& to) {
 void put_common(const JobSpec& spec, nlohmann::ordered_json& to) {
   if (!spec.profile->empty()) to["profile"] = *spec.profile;
   if (spec.batch_size > 0) to["batch_size"] = spec.batch_size;
+  if (spec.worker_family != JobSpec{}.worker_family) to["family"] = to_string(spec.worker_family);
   put_times(spec, to);
   if (*spec.failover != FailoverSpec{}) to["failover"] = failover_document(*spec.failover);
 }

@@ -22,7 +22,7 @@ struct Environments {
 Result<Environments> computed(const placement::Plan& plan,
                               const placement::Inventory& inventory,
                               const PlacedProcesses& processes,
-                              workers::WorkerFamily family) {
+                              WorkerFamily family) {
   Environments out;
   if (processes.rank) {
     Result<WorkerEnvironment> one =
@@ -82,7 +82,7 @@ PlacedProcesses placed_processes(std::string_view text) {
 Result<EnvironmentPage> placed_environments(const placement::Plan& plan,
                                             const placement::Inventory& inventory,
                                             const PlacedProcesses& processes,
-                                            workers::WorkerFamily family,
+                                            WorkerFamily family,
                                             bool as_json) {
   const Result<Environments> environments = computed(plan, inventory, processes, family);
   if (!environments) return environments.errors();

@@ -33,7 +33,7 @@ struct EnvironmentPage {
 Result<EnvironmentPage> placed_environments(const placement::Plan& plan,
                                             const placement::Inventory& inventory,
                                             const PlacedProcesses& processes,
-                                            workers::WorkerFamily family,
+                                            WorkerFamily family,
                                             bool as_json);
 
 }  // namespace orrery::cli

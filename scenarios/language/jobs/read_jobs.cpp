@@ -165,6 +165,7 @@ void read_common(const MapReader& job, JobSpec& spec) {
   job.read_text("profile", spec.profile.edit());
   spec.profile.tidy();
   job.read_integer("batch_size", spec.batch_size, 0, INT32_MAX);
+  job.read_enum("family", spec.worker_family);
   job.read_duration("backoff_base", spec.backoff_base);
   job.read_duration("backoff_max", spec.backoff_max);
   job.read_duration("start_deadline", spec.start_deadline);

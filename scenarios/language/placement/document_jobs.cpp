@@ -1,8 +1,12 @@
 // Jobs of a scenario as a placement document: roles that carry a placement, and which roles take
 // turns.
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "core/base/enum_names.hpp"
+#include "core/job/job_enums.hpp"
 #include "scenarios/language/placement/document_placement.hpp"
 
 namespace orrery::scenarios {
@@ -21,6 +25,7 @@ class JobsReader {
     job.prefix = several_ ? job.name + "/" : "";
     job.index = index;
     job.at = place_of(node);
+    read_family(node, job);
     const YamlNode* roles = value_of(node, "roles");
     if (roles == nullptr) read_role("worker", node, job);
     if (roles != nullptr)
@@ -31,6 +36,25 @@ class JobsReader {
   }
 
  private:
+  void read_family(const YamlNode& node, PlacedJob& job) {
+    const YamlNode* written = value_of(node, "family");
+    if (written == nullptr) return;
+    const auto family =
+        written->is_scalar() ? enum_from<WorkerFamily>(written->scalar) : std::nullopt;
+    if (family) {
+      job.family = *family;
+      return;
+    }
+    std::string known;
+    for (const std::string_view name : EnumNames<WorkerFamily>::kNames)
+      known.append(known.empty() ? "" : ", ").append(name);
+    reading_.fail(place_of(*written),
+                  {"job " + job.name,
+                   "family " + describe(*written),
+                   "one of " + known,
+                   "choose one, or leave it out for torch's"});
+  }
+
   void read_role(const std::string& role, const YamlNode& node, PlacedJob& job) {
     const YamlNode* one = value_of(node, "placement");
     const YamlNode* sizes = value_of(node, "placements");

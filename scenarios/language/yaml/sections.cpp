@@ -36,7 +36,7 @@ constexpr SectionKeys kSections[]{
     {"jobs",
      {"name at group priority preemptible rescale recovery backoff_limit backoff_base backoff_max "
       "start_deadline drain_grace unknown_deadline wait_deadline run_deadline failover clean_pods "
-      "profile batch_size estimate roles manifest work workers ready_after hello_after",
+      "profile batch_size family estimate roles manifest work workers ready_after hello_after",
       kRoleKeys,
       "virtual_clusters take_turns working_directory image isolation labels"}},
     {"jobs.roles", {kRoleKeys, "workers working_directory image isolation"}},

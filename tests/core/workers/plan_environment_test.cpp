@@ -109,7 +109,7 @@ TEST(PlanEnvironment, IsThatOfTheProcessWhereItIsPlaced) {
                           "LOCAL_RANK=0",
                           "LOCAL_WORLD_SIZE=1",
                           "MASTER_ADDR=10.0.0.1",
-                          "MASTER_PORT=1401",
+                          "MASTER_PORT=22270",
                           "MUJOCO_EGL_DEVICE_ID=0",
                           "NCCL_CUMEM_ENABLE=0",
                           "NCCL_DEBUG=INFO",
@@ -152,7 +152,7 @@ TEST(PlanEnvironment, FollowsVendorHardwareAndNodeOfTheProcess) {
   const WorkerEnvironment rollout = environment_of(on, plan, "rollout", 1).value();
   EXPECT_EQ(value(rollout, "HIP_VISIBLE_DEVICES"), "1");
   EXPECT_EQ(value(rollout, "MASTER_ADDR"), "node-2");
-  EXPECT_EQ(value(rollout, "MASTER_PORT"), "1402");
+  EXPECT_EQ(value(rollout, "MASTER_PORT"), "22270");
   const WorkerEnvironment arm = environment_of(on, plan, "arm", 1).value();
   EXPECT_EQ(value(arm, "LOCAL_HARDWARE_RANKS"), "1");
   EXPECT_EQ(value(arm, "ORRERY_HARDWARE"), "1");

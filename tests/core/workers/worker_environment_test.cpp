@@ -253,6 +253,36 @@ TEST(WorkerEnvironment, OfANemoRlWorkerOnAProcessorAlone) {
                           "WORLD_SIZE=2"));
 }
 
+TEST(WorkerEnvironment, OfADLRoverWorker) {
+  EXPECT_THAT(beyond_native(WorkerFamily::DLRover, member(3)),
+              ElementsAre("ACCELERATE_TORCH_DEVICE=cuda:0",
+                          "LOCAL_RANK=0",
+                          "LOCAL_WORLD_SIZE=1",
+                          "MASTER_ADDR=10.0.0.4",
+                          "MASTER_PORT=1401",
+                          "NAME=actor_4-3_2-1",
+                          "NODE_RANK=1",
+                          "RANK=3",
+                          "WORLD_SIZE=4"));
+}
+
+TEST(WorkerEnvironment, ADLRoverWorkerKnowsItsDeviceByPyTorchsName) {
+  const auto device = [](Membership worker) {
+    return value(environment_of(WorkerFamily::DLRover, worker, {}), "ACCELERATE_TORCH_DEVICE");
+  };
+  Membership worker = member(3);
+  worker.vendor = DeviceVendor::Amd;
+  EXPECT_EQ(device(worker), "cuda:0");
+  worker.vendor = DeviceVendor::Ascend;
+  EXPECT_EQ(device(worker), "npu:0");
+  worker.vendor = DeviceVendor::Custom;
+  EXPECT_EQ(device(worker), "privateuseone:0");
+  worker.devices = device_view({2, 3}, Sight::Node, {0, 1, 2, 3}, 4);
+  EXPECT_EQ(device(worker), "privateuseone:2") << "of those that it sees";
+  worker.devices = {};
+  EXPECT_EQ(device(worker), "cpu");
+}
+
 TEST(WorkerEnvironment, SourcesWinInTheirOrderAndComputedVariablesStand) {
   EnvironmentSources sources;
   sources.node = {{"A", "node"},
@@ -328,7 +358,7 @@ TEST(ComputedNames, AreFoundInWhatAUserWroteBeforeAnythingHasAPlace) {
 Membership random_member(Random& random) {
   Membership out = member(static_cast<std::int32_t>(random.below(6)),
                           random.chance(0.5) ? Sight::Own : Sight::Node);
-  out.vendor = DeviceVendor{static_cast<std::uint8_t>(random.below(4))};
+  out.vendor = DeviceVendor{static_cast<std::uint8_t>(random.below(5))};
   if (random.chance(0.5)) out.restarts = Restarts{1, 2};
   if (random.chance(0.5)) out.in_role.reset();
   if (random.chance(0.5)) out.job_master = out.role_master = {};
@@ -348,7 +378,7 @@ TEST(WorkerEnvironmentProperty, EveryComputedNameIsReservedAndGivenOnce) {
   Random random(seed);
   for (int round = 0; round < 400; ++round) {
     const Membership worker = random_member(random);
-    const WorkerFamily family{static_cast<std::uint8_t>(random.below(4))};
+    const WorkerFamily family{static_cast<std::uint8_t>(random.below(5))};
     const std::vector<std::string_view> reserved = reserved_names(family);
     EXPECT_TRUE(std::ranges::is_sorted(reserved));
     EXPECT_EQ(std::ranges::adjacent_find(reserved), reserved.end());

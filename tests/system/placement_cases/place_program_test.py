@@ -157,6 +157,26 @@ class Program(unittest.TestCase):
             self.assertEqual((refused.returncode, refused.stdout), (2, ""))
             self.assertIn("needed", refused.stderr)
 
+    def test_a_job_names_the_family_of_its_processes(self):
+        text = """\
+cluster: {nodes: 2, devices_per_node: 4}
+jobs:
+  - {name: a, roles: {actor: {placement: 0-3, command: ["true"]}}}
+  - {name: b, family: dlrover, roles: {actor: {placement: 4-7, command: ["true"]}}}
+"""
+        path = self.file(text)
+        def names(*words):
+            done = place(path, "--env", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return {line.split("=", 1)[0] for line in done.stdout.splitlines()}
+        self.assertIn("ROLE_RANK", names("a/actor:0"))
+        self.assertIn("ACCELERATE_TORCH_DEVICE", names("b/actor:0"))
+        self.assertIn("WORKER_NAME", names("b/actor:0", "--family", "rlinf"))
+        refused = place(self.file(text.replace("dlrover", "ray")))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("family", refused.stderr)
+        self.assertIn("dlrover", refused.stderr)
+
     def test_many_processes_are_all_told(self):
         text = "cluster: {nodes: [{gpus: 8, count: 128}]}\ncomponent_placement: {a: \"all:0-2047\"}\n"
         records = json.loads(place("-", "--json", text=text).stdout)["a"]
