@@ -188,8 +188,11 @@ class Storm {
     tell_all(ViolationKind::JournalBroken, misread_journal(store));
     const State* state = watch_.folded_up_to(store.durable());
     if (state == nullptr) return;
-    tell_all(ViolationKind::JournalBroken, misread_snapshots(*state));
-    tell_all(ViolationKind::DecisionWrong, misled(*state));
+    // They load the state some times each: every second seed has one of them.
+    if (scenario_.seed % 2 == 0)
+      tell_all(ViolationKind::JournalBroken, misread_snapshots(*state));
+    else
+      tell_all(ViolationKind::DecisionWrong, misled(*state));
     if (scenario_.seed % kRecomputedOf == 1)
       tell_all(ViolationKind::ReplayDiffers, watch_.false_terms(store));
   }
