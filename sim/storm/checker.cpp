@@ -21,6 +21,7 @@ Checker::Checker(const CheckerFacts& facts)
       orders_(found_),
       recoveries_(found_),
       plans_(found_),
+      notices_(found_),
       agents_(nodes_in(facts.groups), facts.agents, found_) {}
 
 void Checker::appended(Instant now, Epoch writer, const JournalBytes& record) {
@@ -55,6 +56,7 @@ void Checker::folded(Instant now,
   orders_.folded(now, record, after);
   recoveries_.folded(now, record, after);
   plans_.folded(now, record, after);
+  notices_.folded(now, record, reader);
   if (const auto* measured = std::get_if<ProfilingChanged>(&record.event.body))
     if (const JobState* job = after.find(measured->job))
       for (const std::string& wrong : false_in_job(after, *job))

@@ -18,6 +18,7 @@
 #include "sim/storm/decision_check.hpp"
 #include "sim/storm/job_check.hpp"
 #include "sim/storm/journal_check.hpp"
+#include "sim/storm/notice_check.hpp"
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
 #include "sim/storm/process_check.hpp"
@@ -57,6 +58,7 @@ class Checker {
   void fold_begins_again() {
     decisions_.begin_again();
     orders_.begin_again();
+    notices_.begin_again();
   }
 
   /// The next record, and the folded state before it.
@@ -87,6 +89,9 @@ class Checker {
 
   const Violations& found() const { return found_; }
 
+  /// Where other parts of the checker put what they find.
+  Violations& violations() { return found_; }
+
   std::string name_of(JobId job) const { return jobs_.name_of(job); }
 
   std::size_t living() const { return processes_.living(); }
@@ -103,6 +108,7 @@ class Checker {
   OrderCheck orders_;
   RecoveryCheck recoveries_;
   PlanCheck plans_;
+  NoticeCheck notices_;
   AgentCheck agents_;
 };
 

@@ -262,8 +262,13 @@ class ClusterAudit {
           say(name + ": quota " + scope + " is " + (counts ? "not " : "") + "counted");
       }
     });
-    for (std::size_t q = 0; q < held.size(); ++q)
+    for (std::size_t q = 0; q < held.size(); ++q) {
       same("what a quota holds", state_.quotas[q].held, held[q]);
+      // Quotas are declared before anything is held.
+      if (held[q] > state_.quotas[q].quota.devices)
+        say("quota " + state_.quotas[q].quota.scope + " holds " + std::to_string(held[q]) + ", " +
+            std::to_string(state_.quotas[q].quota.devices) + " are allowed");
+    }
   }
 
   // What the index answers for the demands that there are, against a look at every node.
@@ -309,7 +314,7 @@ class ClusterAudit {
       if (node.stands_in_for.is_none()) continue;
       stand_ins.emplace_back(n);
       const std::string name = "node " + std::to_string(n) + " stands in for ";
-      if (node.spare) say(name + "another and is a spare");
+      if (node.spare && settings.rules >= 4) say(name + "another and is a spare");
       if (state_.nodes[node.stands_in_for.index()].group != node.group)
         say(name + "one of another group");
       for (std::uint32_t other = 0; other < n; ++other)

@@ -151,6 +151,8 @@ void DecisionCheck::check_ending(const FoldedRecord& record,
     case Reason::RunDeadline:
       return early(after(job.first_start, spec.run_deadline), "run_deadline");
     case Reason::StartDeadline:
+      // Before rules 3 a job had one timer for all of them.
+      if (model_.settings().rules < 3) return;
       return early(after(job.try_since, spec.start_deadline), "start_deadline");
     case Reason::StoppedByUser:
       if (!std::holds_alternative<StopRequested>(record.event.body) &&

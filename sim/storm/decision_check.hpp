@@ -12,6 +12,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/control/status.hpp"
+#include "core/control/user_events.hpp"
 #include "sim/storm/journal_model.hpp"
 #include "sim/storm/violation.hpp"
 
@@ -27,6 +28,9 @@ class StatusReader {
 
   /// The status of one that is.
   virtual JobStatus status(JobId job) const = 0;
+
+  /// A notice in words.
+  virtual UserEvent event(const Notice& notice) const = 0;
 };
 
 class DecisionCheck {

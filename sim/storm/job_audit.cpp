@@ -1,5 +1,6 @@
 // The part of the audit of a state that looks at one job.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -72,6 +73,10 @@ class JobAudit {
       if (worker.local_rank != next[worker.role.index()]++)
         say("the workers of a role are not numbered through");
       if (worker.state == WorkerState::Claimed) say("a worker has its place and was not started");
+      // An order to start tells the place of then, and may still be under way.
+      if (worker.state == WorkerState::Starting && state_.settings.rules >= 1 &&
+          worker.birth_rank.index() != static_cast<std::size_t>(&worker - job_.workers.data()))
+        say("a worker that has not come up is in another place than it was started in");
     }
     if (job_.row.phase == JobPhase::Pending && !is_changing() && !job_.workers.empty())
       say("it waits and has workers");
@@ -132,7 +137,9 @@ class JobAudit {
       if (worker.role == row.elastic) ++on_nodes[worker.node.index()];
     const auto elastic = row.elastic.index();
     same("replicas", row.replicas, counts[elastic]);
-    if (!is_seated_somewhere(*job_.spec)) same("devices held", row.devices_held, devices);
+    same("devices held",
+         row.devices_held,
+         is_seated_somewhere(*job_.spec) ? devices_of(members) : devices);
     if (row.holds != !members.empty()) say("whether it holds something is not so");
     std::size_t nodes = 0;
     for (const std::int32_t count : on_nodes) nodes += count > 0 ? 1 : 0;
@@ -145,6 +152,21 @@ class JobAudit {
            at.replicas,
            at.node.index() < on_nodes.size() ? on_nodes[at.node.index()] : 0);
     }
+  }
+
+  // Those of the roles that sit where they say count once, whoever takes turns on them.
+  std::int32_t devices_of(const std::vector<Worker>& members) const {
+    std::int32_t devices = 0;
+    std::map<NodeId, std::uint64_t> seats;
+    for (const Worker& worker : members) {
+      const RoleSpec& role = job_.spec->roles[worker.role.index()];
+      if (role.is_seated())
+        seats[worker.node] |= worker.devices;
+      else
+        devices += role.bundle.devices;
+    }
+    for (const auto& [node, mask] : seats) devices += std::popcount(mask);
+    return devices;
   }
 
   void bounds() {

@@ -235,14 +235,16 @@ void JobCheck::check_membership(Instant now,
     // What runs when its bounds change goes on within those of before until it is resized.
     std::int32_t least = roles[r].min_replicas;
     std::int32_t most = roles[r].max_replicas;
+    bool fixed = !roles[r].is_elastic();
     for (const std::shared_ptr<const JobSpec>& anew : job->anew) {
       if (r >= anew->roles.size()) continue;
       least = std::min(least, anew->roles[r].min_replicas);
       most = std::max(most, anew->roles[r].max_replicas);
+      fixed = fixed || !anew->roles[r].is_elastic();
     }
     if (!job->spec->preemptible) least = 1;
     // The number of a fixed role is its user's; a sub-master is always one.
-    const bool open = job->scaled && !roles[r].is_elastic() && roles[r].master_of.is_none();
+    const bool open = job->scaled && fixed && roles[r].master_of.is_none();
     if (counts[r] < (open ? 1 : least) || (counts[r] > most && !open))
       found_.add(ViolationKind::BeyondBounds,
                  now,

@@ -69,7 +69,12 @@ const PlanCheck::Named* PlanCheck::find(JobId job) const {
 void PlanCheck::comes(const Event& event, const State& before) {
   named_.clear();
   needed_ = JobId::none();
+  overdue_ = JobId::none();
   const auto* proposed = std::get_if<PlanProposed>(&event.body);
+  if (proposed != nullptr || std::holds_alternative<PlanLost>(event.body))
+    before.for_each_job([&](const JobState& job) {
+      if (job.timers.earliest() <= event.at) overdue_ = job.row.id;
+    });
   if (proposed == nullptr) return;
   for (const Grant& grant : proposed->plan.grants) {
     const JobState* job = before.find(grant.job);
@@ -167,9 +172,12 @@ bool PlanCheck::is_so(const Notice& notice, const PlanProposed& event, const Nam
 
 void PlanCheck::folded(Instant now, const FoldedRecord& record, const State& after) {
   const auto* event = std::get_if<PlanProposed>(&record.event.body);
-  if (event == nullptr || after.settings.rules < 4) return;
   now_ = now;
   at_ = record.sequence;
+  // All facts of an instant come first, then its timers, then plans.
+  if (!overdue_.is_none())
+    say("a plan comes before a timer of job " + std::to_string(overdue_.value) + " that is due");
+  if (event == nullptr || after.settings.rules < 4) return;
   std::size_t dropped = 0;
   for (const Notice& notice : record.decided.notices) {
     if (notice.kind == NoticeKind::IgnoredReport || notice.kind == NoticeKind::GrantDropped)

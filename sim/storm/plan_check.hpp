@@ -49,7 +49,8 @@ class PlanCheck {
 
   Violations& found_;
   std::vector<Named> named_;
-  JobId needed_;  ///< The job of the first grant, where there was room for it.
+  JobId needed_;   ///< The job of the first grant, where there was room for it.
+  JobId overdue_;  ///< With a timer that was due when the plan came.
   Instant now_;
   Sequence at_;
 };

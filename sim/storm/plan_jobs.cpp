@@ -235,19 +235,13 @@ ScenarioJob plan_job(Random& random, Instant calm_from, const Scenario& scenario
   return job;
 }
 
-std::int32_t devices_of(const JobSpec& spec) {
-  std::int32_t devices = 0;
-  for (const RoleSpec& role : spec.roles) devices += role.max_replicas * role.bundle.devices;
-  return devices;
-}
-
 // Wide enough for each job alone.
 void plan_quotas(Random& random, Scenario& scenario) {
   if (!random.chance(0.3)) return;
   for (const std::string scope : {"group/red", "group/blue", "namespace/team"}) {
     if (random.chance(0.4)) continue;
     std::int32_t least = 0;
-    for (const ScenarioJob& job : scenario.jobs) least = std::max(least, devices_of(job.spec));
+    for (const ScenarioJob& job : scenario.jobs) least = std::max(least, devices_at_most(job.spec));
     scenario.quotas.push_back({scope, least + static_cast<std::int32_t>(random.between(0, 8))});
   }
 }
@@ -279,6 +273,12 @@ void plan_requests(Random& random, Instant calm_from, Scenario& scenario) {
 }
 
 }  // namespace
+
+std::int32_t devices_at_most(const JobSpec& spec) {
+  std::int32_t devices = 0;
+  for (const RoleSpec& role : spec.roles) devices += role.max_replicas * role.bundle.devices;
+  return devices;
+}
 
 // Every replica is taken to be as large as the largest in each respect, so that no order of placing
 // them can fail.

@@ -25,6 +25,9 @@ void plan_replicas(Random random, Instant calm_from, scenarios::Scenario& scenar
 /// In one storm of ten workers report what they measure, until `calm_from`.
 void plan_profilings(Random random, Instant calm_from, scenarios::Scenario& scenario);
 
+/// Devices of all roles at their largest, those of roles that share them counted for each.
+std::int32_t devices_at_most(const JobSpec& spec);
+
 /// Whether `counts[r]` replicas of each role fit on the empty cluster without its spares, and
 /// without the nodes of `excluded`.
 bool fits_alone(const scenarios::Scenario& scenario,

@@ -4,6 +4,27 @@
 #include <string>
 
 namespace orrery::sim {
+namespace {
+
+// Whole devices for one role whose workers sit wherever they fit and listen at no port.
+bool is_plain(const JobState& job) {
+  return job.role_count() == 1 && !job.spec->roles[0].is_seated() && !job.row.elastic.is_none() &&
+         job.row.demand.share.is_whole() && job.spec->family == JobFamily::Native &&
+         job.spec->roles[0].command.empty();
+}
+
+std::int64_t room_on(const State& state, NodeId node, const Demand& demand) {
+  const NodeFree& free = state.ledger.free().at(node);
+  const bool other = demand.devices > 0 && !demand.model.is_none() && demand.model != free.model;
+  if (!free.usable || other) return 0;
+  std::int64_t room = INT32_MAX;
+  if (demand.devices > 0) room = free.devices / demand.devices;
+  if (demand.cpu.count > 0) room = std::min(room, free.cpu.count / demand.cpu.count);
+  if (demand.memory.count > 0) room = std::min(room, free.memory.count / demand.memory.count);
+  return room;
+}
+
+}  // namespace
 
 void RecoveryCheck::say(const std::string& text) {
   found_.add(ViolationKind::OrderWrong, now_, "record " + std::to_string(at_.value) + ": " + text);
@@ -11,7 +32,9 @@ void RecoveryCheck::say(const std::string& text) {
 
 void RecoveryCheck::comes(const Event& event, const State& before) {
   hit_.clear();
+  room_for_.clear();
   if (const auto* lost = std::get_if<DevicesLost>(&event.body)) note_hit(*lost, before);
+  if (const auto* silent = std::get_if<NodeSilent>(&event.body)) note_silence(silent->node, before);
 }
 
 void RecoveryCheck::folded(Instant now, const FoldedRecord& record, const State& after) {
@@ -22,7 +45,13 @@ void RecoveryCheck::folded(Instant now, const FoldedRecord& record, const State&
     if (notice.kind != NoticeKind::IncidentOpened) continue;
     check_failure(record, notice, after);
     check_device(record, notice);
+    check_silence(record, notice);
+    const JobState* job = after.find(notice.job);
+    if (job != nullptr && job->failover->open.number == notice.incident &&
+        job->failover->open.since != record.event.occurred_at)
+      say(job->spec->name + ": its incident is known since another time than it happened");
   }
+  if (!room_for_.empty()) check_withheld(record, after);
 }
 
 void RecoveryCheck::note_hit(const DevicesLost& event, const State& before) {
@@ -31,6 +60,37 @@ void RecoveryCheck::note_hit(const DevicesLost& event, const State& before) {
       if (worker.node == event.node && (worker.devices & event.devices) != 0)
         hit_.insert(job.row.id);
   });
+}
+
+// Whom the silence of a node costs a worker, or a place that it was promised; and for whom of them
+// the other nodes have room. One job alone: what several take is not told apart.
+void RecoveryCheck::note_silence(NodeId node, const State& before) {
+  std::int64_t jobs = 0;
+  before.for_each_job([&](const JobState& job) {
+    if (is_final(job.row.phase)) return;
+    std::int64_t lost = 0;
+    bool any = false;
+    bool all_usable = true;  // Who starts anew on a node that takes none has to move as well.
+    for (const Worker& worker : job.workers) {
+      all_usable = all_usable && before.ledger.node(worker.node).usable;
+      if (worker.node != node || worker.is_gone()) continue;
+      any = true;
+      lost += worker.state != WorkerState::Draining ? 1 : 0;
+    }
+    bool promised = false;
+    for (const Worker& member : job.next)
+      promised = promised || (member.node == node && member.state == WorkerState::Claimed);
+    if (lost > 0 || promised) hit_.insert(job.row.id);
+    jobs += any || promised ? 1 : 0;
+    const bool works = job.row.phase == JobPhase::Running && lost > 0 && job.draining == 0 &&
+                       job.after_drain == AfterDrain::Nothing && job.ready == job.workers.size();
+    if (!works || !all_usable || !is_plain(job)) return;
+    std::int64_t room = 0;
+    for (std::uint32_t n = 0; n < before.nodes.size(); ++n)
+      if (NodeId{n} != node) room += room_on(before, NodeId{n}, job.row.demand);
+    if (room >= lost) room_for_[job.row.id] = lost;
+  });
+  if (jobs != 1) room_for_.clear();
 }
 
 // What failed takes its scope along: all of its role, or of its job, starts anew.
@@ -83,6 +143,28 @@ void RecoveryCheck::check_device(const FoldedRecord& record, const Notice& notic
       notice.reason == Reason::DeviceLost && !notice.job.is_none() && !hit_.contains(notice.job))
     say("job " + std::to_string(notice.job.value) +
         ": it recovers from the loss of a device on which it has no worker");
+}
+
+// A job recovers from the loss of a node on which it has something.
+void RecoveryCheck::check_silence(const FoldedRecord& record, const Notice& notice) {
+  if (std::holds_alternative<NodeSilent>(record.event.body) && notice.reason == Reason::NodeLost &&
+      !notice.job.is_none() && !hit_.contains(notice.job))
+    say("job " + std::to_string(notice.job.value) +
+        ": it recovers from the loss of a node on which it has nothing");
+}
+
+// A job that ran and lost workers with a node keeps its others and its place where the other nodes
+// have room for those that it lost.
+void RecoveryCheck::check_withheld(const FoldedRecord& record, const State& after) {
+  for (const Notice& notice : record.decided.notices) {
+    if (notice.kind != NoticeKind::PhaseChanged || notice.reason != Reason::NodeLost) continue;
+    const auto lost = room_for_.find(notice.job);
+    const JobState* job = after.find(notice.job);
+    if (lost == room_for_.end() || job == nullptr || notice.to != JobPhase::Restarting) continue;
+    if (job->after_drain == AfterDrain::Wait || job->row.phase == JobPhase::Pending)
+      say(job->spec->name + ": it goes back to the queue, and the other nodes have room for the " +
+          std::to_string(lost->second) + " workers that it lost");
+  }
 }
 
 }  // namespace orrery::sim

@@ -2,6 +2,7 @@
 // opened by is so, and what failed takes its scope along.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -26,12 +27,17 @@ class RecoveryCheck {
  private:
   void say(const std::string& text);
   void note_hit(const DevicesLost& event, const State& before);
+  void note_silence(NodeId node, const State& before);
   void check_scope(const FoldedRecord& record, const State& after);
   void check_failure(const FoldedRecord& record, const Notice& notice, const State& after);
   void check_device(const FoldedRecord& record, const Notice& notice);
+  void check_silence(const FoldedRecord& record, const Notice& notice);
+  void check_withheld(const FoldedRecord& record, const State& after);
 
   Violations& found_;
-  std::set<JobId> hit_;  ///< With a worker on a device that is lost.
+  std::set<JobId> hit_;  ///< With a worker on a device that is lost, or on a node that went silent.
+  std::map<JobId, std::int64_t> room_for_;  ///< Of these, those for whose workers there was room
+                                            ///< elsewhere, with how many were lost.
   Instant now_;
   Sequence at_;
 };

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/record/version.hpp"
 #include "sim/storm/placement_yaml.hpp"
 #include "sim/storm/yaml_text.hpp"
 
@@ -472,6 +473,10 @@ std::string to_yaml(const Scenario& scenario) {
     out += "description: " + yaml_string(scenario.description) + "\n";
   out += "seed: " + std::to_string(scenario.seed) + "\n";
   if (scenario.invariants) out += "invariants: true\n";
+  // The language does not have them: a scenario is run as a program of today decides.
+  if (scenario.settings.rules != kDecisionRules)
+    out += "# It was found under rules " + std::to_string(scenario.settings.rules) +
+           "; run its seed again for these.\n";
   write_cluster(scenario, out);
   write_policy(scenario, out);
   write_jitter(scenario.jitter, out);

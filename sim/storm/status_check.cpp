@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/storm/decision_check.hpp"
+#include "sim/storm/notice_check.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -168,6 +169,8 @@ class StatusJudge {
   void words() {
     const std::string& text = status_.message;
     if (text.empty()) return say("has no reason in words");
+    if (const std::string wrong = disagreement(text); !wrong.empty())
+      say("says \"" + wrong + "\": " + text);
     if (job_.phase == JobPhase::Restarting) {
       const std::string counted = "restart " + std::to_string(count_of(job_, Counter::Restarts)) +
                                   " of " + std::to_string(job_.spec->backoff_limit);

@@ -5,8 +5,10 @@
 
 #include "core/base/random.hpp"
 #include "core/placer/registry.hpp"
+#include "core/record/version.hpp"
 #include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_faults.hpp"
+#include "sim/storm/plan_growth.hpp"
 #include "sim/storm/plan_jobs.hpp"
 #include "sim/storm/plan_programs.hpp"
 
@@ -129,6 +131,12 @@ void plan_kept(Random random, Settings& settings) {
     settings.retain_finished_max = static_cast<std::int32_t>(random.between(0, 3));
 }
 
+// Some storms run under older rules, as a program of today folds journals of older ones.
+void plan_rules(Random random, Settings& settings) {
+  if (random.chance(0.12))
+    settings.rules = static_cast<std::uint16_t>(random.below(kDecisionRules));
+}
+
 // Most storms have the placer of their policy.
 void plan_placer(Random random, std::span<const std::string> placers, Settings& settings) {
   if (random.chance(0.3)) settings.placer = placers[random.below(placers.size())];
@@ -184,10 +192,13 @@ Scenario plan_storm(std::uint64_t seed,
   plan_placer(Random::stream(seed, "storm/placer"), placers, scenario.settings);
   plan_garbled(Random::stream(seed, "storm/garbled"), scenario);
   plan_kept(Random::stream(seed, "storm/kept"), scenario.settings);
+  plan_rules(Random::stream(seed, "storm/rules"), scenario.settings);
   Random jobs = Random::stream(seed, "storm/jobs");
   plan_jobs(jobs, kStormCalmFrom, scenario);
   plan_families(Random::stream(seed, "storm/families"), scenario);
+  plan_beside(Random::stream(seed, "storm/beside"), scenario);
   plan_programs(Random::stream(seed, "storm/programs"), scenario);
+  plan_growth(Random::stream(seed, "storm/growth"), kStormCalmFrom, scenario);
   plan_never(Random::stream(seed, "storm/never"), kStormCalmFrom, scenario);
   plan_changes(Random::stream(seed, "storm/changes"), kStormCalmFrom, scenario);
   plan_replicas(Random::stream(seed, "storm/replicas"), kStormCalmFrom, scenario);

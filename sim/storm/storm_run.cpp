@@ -15,6 +15,7 @@
 #include "sim/storm/leader_faults.hpp"
 #include "sim/storm/plan_families.hpp"
 #include "sim/storm/plan_jobs.hpp"
+#include "sim/storm/store_probe.hpp"
 #include "sim/storm/storm_plan.hpp"
 #include "sim/storm/storm_watch.hpp"
 
@@ -70,6 +71,7 @@ class Storm {
         lateness_(scenario.seed, scenario.jitter.timers) {
     watch_.connect(ports_.cluster());
     if (options.records_decisions) watch_.record_decisions();
+    if (scenario.seed % kRecomputedOf == 1) watch_.fingerprint_terms();
     records_decisions_ = options.records_decisions;
   }
 
@@ -120,6 +122,8 @@ class Storm {
   void check_timers(Instant now) {
     if (now < look_at_timers_) return;
     look_at_timers_ = now + Duration::seconds(1);
+    const Controller* leads = leader();
+    watch_.look(leads == nullptr ? nullptr : &leads->state());
     const std::string missed = ports_.missed_timer();
     if (!missed.empty() && missed == missed_)
       watch_.checker().add(
@@ -170,8 +174,27 @@ class Storm {
     const bool had_time = scenario_.until > kStormCalmFrom;
     if (!report.all_over && had_time && found().empty()) tell_unfinished();
     if (report.all_over && found().empty()) check_those_that_wait();
+    if (found().empty()) check_stored();
     if (found().empty() && scenario_.seed % kRecomputedOf == 0) check_plans();
     tell(report);
+  }
+
+  // What a program reads that starts, and what one makes of nonsense that leads.
+  void check_stored() {
+    FaultyStore store(host_.journal(), LeaderNumber{});
+    const auto tell_all = [&](ViolationKind kind, const std::vector<std::string>& wrong) {
+      for (const std::string& each : wrong) watch_.checker().add(kind, ports_.now(), each);
+    };
+    tell_all(ViolationKind::JournalBroken, misread_journal(store));
+    const State* state = watch_.folded_up_to(store.durable());
+    if (state == nullptr) return;
+    // They load the state some times each: every second seed has one of them.
+    if (scenario_.seed % 2 == 0)
+      tell_all(ViolationKind::JournalBroken, misread_snapshots(*state));
+    else
+      tell_all(ViolationKind::DecisionWrong, misled(*state));
+    if (scenario_.seed % kRecomputedOf == 1)
+      tell_all(ViolationKind::ReplayDiffers, watch_.false_terms(store));
   }
 
   // A fresh policy says the same of what the first leader's was asked. Garbled plans are nobody's.

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/control/status.hpp"
+#include "core/driver/term_orders.hpp"
+#include "core/record/codec.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -35,6 +37,8 @@ class StateReader final : public StatusReader {
 
   JobStatus status(JobId job) const override { return status_of(state_, *state_.find(job)); }
 
+  UserEvent event(const Notice& notice) const override { return user_event(notice); }
+
  private:
   const State& state_;
 };
@@ -62,7 +66,13 @@ CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
 }
 
 StormWatch::StormWatch(const scenarios::Scenario& scenario)
-    : checker_(checker_facts(scenario)), triggers_(scenario), fold_(this) {}
+    : StormWatch(scenario, checker_facts(scenario)) {}
+
+StormWatch::StormWatch(const scenarios::Scenario& scenario, const CheckerFacts& facts)
+    : checker_(facts),
+      live_(scenario, facts.stale_after, facts.late_max, checker_.violations()),
+      triggers_(scenario),
+      fold_(this) {}
 
 void StormWatch::compare(const State& state, Digest digest) {
   if (recorder_) recorder_->state_was(digest);
@@ -76,6 +86,45 @@ void StormWatch::folded(Sequence sequence,
                         const Commands& decided,
                         const State& state) {
   checker_.folded(now(), {sequence, event, decided}, StateReader(state), state);
+  if (terms_) fingerprint(sequence, event, decided);
+}
+
+void StormWatch::fingerprint(Sequence sequence, const Event& event, const Commands& decided) {
+  if (const auto* begun = std::get_if<EpochStarted>(&event.body)) {
+    FoldedTerm& fresh = terms_->emplace_back();
+    fresh.epoch = begun->epoch;
+    fresh.first = sequence;
+  }
+  if (terms_->empty()) return;
+  FoldedTerm& term = terms_->back();
+  term.last = sequence;
+  if (decided.orders.empty()) return;
+  ByteWriter bytes;
+  Encoder encoder(bytes);
+  encoder.put(sequence.value);
+  for (const CommandBody& order : decided.orders) encoder.put(order);
+  term.digester.update(bytes.bytes());
+  term.orders += decided.orders.size();
+}
+
+std::vector<std::string> StormWatch::false_terms(StateStore& store) {
+  const auto told = orders_of_terms(store);
+  if (!told) return {"the orders of the terms: " + told.errors().front().text()};
+  if (!terms_ || terms_->empty() || terms_->back().last != store.durable()) return {};
+  if (told->size() != terms_->size())
+    return {"the journal has " + std::to_string(terms_->size()) + " terms, the orders of " +
+            std::to_string(told->size()) + " are told"};
+  std::vector<std::string> wrong;
+  for (std::size_t i = 0; i < told->size(); ++i) {
+    const FoldedTerm& term = (*terms_)[i];
+    const TermOrders& is = (*told)[i];
+    const std::string text =
+        "epoch " + std::to_string(term.epoch.value) + ": " + std::to_string(term.orders) +
+        " orders of records " + std::to_string(term.first.value) + " to " +
+        std::to_string(term.last.value) + ", digest " + term.digester.finish().to_hex();
+    if (is.text() != text) wrong.push_back("found \"" + is.text() + "\", it is \"" + text + "\"");
+  }
+  return wrong;
 }
 
 void StormWatch::on_started(LeaderNumber leader, Epoch epoch, Sequence replayed, Digest state) {
@@ -172,6 +221,7 @@ void StormWatch::on_event(Sequence, const Event& event) {
   lost_plan_ = std::holds_alternative<PlanLost>(event.body);
   plans_lost_ += lost_plan_ ? 1 : 0;
   if (const auto* progress = std::get_if<ProgressReported>(&event.body)) measure(progress->job);
+  if (cluster_ != nullptr) live_.stepped(now(), event, *cluster_);
   if (triggers_.any() && state_ != nullptr) triggers_.on_event(event, *state_);
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/driver/driver.hpp"
 #include "sim/agents/world_tap.hpp"
@@ -13,11 +15,21 @@
 #include "sim/storm/checker.hpp"
 #include "sim/storm/decisions.hpp"
 #include "sim/storm/journal_fold.hpp"
+#include "sim/storm/live_check.hpp"
 
 namespace orrery::sim {
 
 /// What the checker must know of a scenario beforehand.
 CheckerFacts checker_facts(const scenarios::Scenario& scenario);
+
+/// What one term ordered, as the journal was folded.
+struct FoldedTerm {
+  Epoch epoch;
+  Sequence first;
+  Sequence last;
+  std::uint64_t orders = 0;
+  Digester digester;  ///< Of each record that orders something: its number, then its orders.
+};
 
 class StormWatch final : public HostWatch,
                          public WorldTap,
@@ -31,6 +43,11 @@ class StormWatch final : public HostWatch,
 
   Checker& checker() { return checker_; }
 
+  /// A look at all processes, now and then; `leader` is null where nobody leads.
+  void look(const State* leader) {
+    if (cluster_ != nullptr) live_.look(now(), *cluster_, leader);
+  }
+
   EventTriggers& triggers() { return triggers_; }
 
   /// Takes down what is decided, from the beginning on.
@@ -38,6 +55,16 @@ class StormWatch final : public HostWatch,
 
   /// What was taken down; only where that was asked for.
   const DecisionRecorder& decisions() const { return *recorder_; }
+
+  /// Fingerprints the orders of each term, from the beginning on.
+  void fingerprint_terms() { terms_.emplace(); }
+
+  /// What the program tells of the orders of each term and is not so; `store` has the journal. Only
+  /// where fingerprints were asked for.
+  std::vector<std::string> false_terms(StateStore& store);
+
+  /// The state after a record, which was appended; null where a record is none.
+  const State* folded_up_to(Sequence sequence) { return fold_.state_at(sequence); }
 
   std::uint64_t leaders() const { return leaders_; }
 
@@ -92,7 +119,10 @@ class StormWatch final : public HostWatch,
   }
 
   // Of the journal, folded anew.
-  void begin_again() override { checker_.fold_begins_again(); }
+  void begin_again() override {
+    checker_.fold_begins_again();
+    if (terms_) terms_.emplace();
+  }
 
   void comes(const Event& event, const State& before) override { checker_.comes(event, before); }
 
@@ -106,15 +136,20 @@ class StormWatch final : public HostWatch,
   void on_event(Sequence sequence, const Event& event) override;
 
  private:
+  StormWatch(const scenarios::Scenario& scenario, const CheckerFacts& facts);
+
   Instant now() const { return cluster_ == nullptr ? Instant::zero() : cluster_->now(); }
 
+  void fingerprint(Sequence sequence, const Event& event, const Commands& decided);
   void measure(JobId job);
   void check_lost_plan(std::span<const Notice> notices);
 
   Checker checker_;
+  LiveCheck live_;
   EventTriggers triggers_;
   JournalFold fold_;
   std::optional<DecisionRecorder> recorder_;
+  std::optional<std::vector<FoldedTerm>> terms_;
   const SimulatedCluster* cluster_ = nullptr;
   const State* state_ = nullptr;
   std::uint64_t leaders_ = 0;

@@ -19,6 +19,8 @@ class OneStatus final : public StatusReader {
 
   JobStatus status(JobId) const override { return *told; }
 
+  UserEvent event(const Notice& notice) const override { return user_event(notice); }
+
   std::optional<JobStatus> told;
 };
 

@@ -18,7 +18,7 @@
 namespace orrery::sim {
 namespace {
 
-constexpr std::uint64_t kPinned = 300;
+constexpr std::uint64_t kPinned = 900;
 constexpr std::uint64_t kOlderEvery = 5;  ///< So many seeds have one under older rules.
 
 constexpr const char* kGolden = "tests/sim/storm/pins.txt";  // From the root of the tree.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +87,17 @@ TEST_F(SpoiltState, SetsAndSumsAreMadeAnew) {
   expect("the queue is not", [&](State& s) { s.dequeue(s.job(waits_)); });
   expect("least number", [&](State& s) { ++s.job(runs_).row.min_replicas; });
   expect("largest number", [&](State& s) { --s.job(runs_).row.max_replicas; });
+  expect("holds 4, 3 are allowed", [&](State& s) {
+    s.quotas.push_back({{"namespace/default", 3}, 4});
+    s.job(runs_).row.quota_namespace = s.job(waits_).row.quota_namespace = 0;
+  });
+}
+
+TEST_F(SpoiltState, WhoStartsIsWhereItWasStarted) {
+  expect("in another place than it was started in", [&](State& s) {
+    s.job(runs_).workers[1].state = WorkerState::Starting;
+    s.job(runs_).workers[1].birth_rank = Rank{0};
+  });
 }
 
 TEST_F(SpoiltState, TimersFollowFromThePhase) {
@@ -109,7 +121,7 @@ class SpoiltRecord : public ::testing::Test {
   }
 
   void step(EventBody body, Commands& out, const std::function<void(Commands&)>& spoil = {}) {
-    const Event event{now_, now_, Origin::External, std::move(body)};
+    const Event event{now_, happened_.value_or(now_), Origin::External, std::move(body)};
     orders_.comes(event, controller_.state());
     recoveries_.comes(event, controller_.state());
     plans_.comes(event, controller_.state());
@@ -167,6 +179,7 @@ class SpoiltRecord : public ::testing::Test {
   RecoveryCheck recoveries_{found_};
   PlanCheck plans_{found_};
   Instant now_;
+  std::optional<Instant> happened_;  ///< What is told next; none: as it is told.
 };
 
 TEST_F(SpoiltRecord, SoundOnesAreLetPass) {
@@ -276,6 +289,53 @@ TEST_F(SpoiltRecord, ALostDeviceIsALossOfThoseWhoHaveIt) {
   EXPECT_TRUE(found_.empty()) << found_.kept().front().text;
   step(DevicesLost{other, 15}, open_incident);
   expect("on which it has no worker");
+}
+
+TEST_F(SpoiltRecord, ASilentNodeIsALossOfThoseWhoHaveSomethingThere) {
+  submit(7, JobBuilder("a"));
+  grant(0, 1);
+  ready(0, 1);
+  const NodeId held = controller_.state().job(JobId{0}).workers[0].node;
+  step(NodeSilent{NodeId{1 - held.value}}, [](Commands& out) {
+    Notice notice;
+    notice.kind = NoticeKind::IncidentOpened;
+    notice.job = JobId{0};
+    notice.reason = Reason::NodeLost;
+    out.notices.push_back(notice);
+  });
+  expect("on which it has nothing");
+}
+
+TEST_F(SpoiltRecord, AnIncidentIsKnownSinceItHappened) {
+  submit(7, JobBuilder("a"));
+  grant(0, 1);
+  ready(0, 1);
+  now_ = now_ + Duration::seconds(5);
+  happened_ = now_ - Duration::seconds(2);
+  step(WorkersChanged{JobId{0}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 1});
+  EXPECT_TRUE(found_.empty()) << found_.kept().front().text;
+  // The incident that the state has is of another time than the record that is told to open it.
+  happened_ = now_;
+  step(StopRequested{9, JobId{7}}, [](Commands& out) {
+    Notice notice;
+    notice.kind = NoticeKind::IncidentOpened;
+    notice.job = JobId{0};
+    notice.incident = 1;
+    out.notices.push_back(notice);
+  });
+  expect("known since another time than it happened");
+}
+
+TEST_F(SpoiltRecord, APlanComesBehindTheTimersOfItsInstant) {
+  JobSpec spec = JobBuilder("a").elastic(1, 4).spec();
+  spec.wait_deadline = Duration::seconds(30);
+  step(JobSubmitted{7, std::make_shared<JobSpec>(spec)});
+  now_ = now_ + Duration::seconds(29);
+  grant(0, 0);
+  EXPECT_TRUE(found_.empty()) << found_.kept().front().text;
+  now_ = now_ + Duration::seconds(1);
+  grant(0, 0);
+  expect("before a timer of job 0 that is due");
 }
 
 TEST_F(SpoiltRecord, AGrantIsDroppedForAReasonThatIsSo) {
