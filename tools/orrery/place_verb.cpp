@@ -66,11 +66,13 @@ Result<scenarios::PlacementContext> context_of(const Arguments& arguments) {
   return context;
 }
 
-std::string json_of(const std::vector<PlacementFinding>& findings) {
+std::string json_of(const std::vector<PlacementFinding>& findings,
+                    const std::vector<std::string>& files) {
   JsonText json(JsonText::Layout::Indented);
   json.begin_object().key("errors").begin_array();
   for (const PlacementFinding& finding : findings) {
     json.begin_object().field("kind", finding.kind).field("stage", to_string(finding.stage));
+    if (finding.file > 0 && finding.file < files.size()) json.field("file", files[finding.file]);
     json.field("line", finding.at.line).field("column", finding.at.column);
     json.field("message", finding.message).end_object();
   }
@@ -111,7 +113,7 @@ ExitCode refuse(const std::vector<PlacementFinding>& findings,
                 bool as_json,
                 Console& console) {
   if (as_json)
-    console.out(json_of(findings));
+    console.out(json_of(findings, files));
   else
     console.err(text_of(findings, file, files));
   return ExitCode::BadInput;

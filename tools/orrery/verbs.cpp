@@ -181,7 +181,7 @@ Verb place_verb() {
                      "what the first actor would find in its environment"},
                     {"orrery place train.yaml --nodes 8xH100:2,4xA100",
                      "a document of RLinf on two nodes of eight H100 and one of four A100"},
-                    {"orrery place train.yaml --nodes 8xH100 rollout.tensor_parallel_size=4",
+                    {"orrery place train.yaml --nodes 8xH100 rollout.tensor_parallel_size=2",
                      "the same on one node, with another engine"},
                     {"orrery place - < train.yaml", "a document from standard input"}}},
       run_place};

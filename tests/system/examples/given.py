@@ -47,6 +47,19 @@ cluster: {nodes: [{gpus: 4, count: 2}]}
 component_placement: {actor: 0-7}
 """
 
+# As RLinf's: composed, and without nodes.
+COMPOSED = {
+    "train.yaml": """\
+defaults: [model/small@actor.model]
+runner: {task_type: reasoning}
+cluster:
+  num_nodes: 1
+  component_placement: {"actor,rollout,reward": all}
+rollout: {tensor_parallel_size: "${actor.model.tensor_model_parallel_size}"}
+""",
+    "model/small.yaml": "tensor_model_parallel_size: 4\n",
+}
+
 # A few rows of each kind of trace.
 TRACES = {
     "philly.csv": "timestamp,duration,num_gpus,gpu_time,cluster\n"
@@ -207,6 +220,12 @@ COMES = {
     "orrery place train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
     "orrery place train.yaml --json | jq '.actor | length'": Comes("^8$", files={"train.yaml": PLACEMENT}),
     "orrery place train.yaml --env actor:0": Comes("RANK=0", files={"train.yaml": PLACEMENT}),
+    "orrery place train.yaml --nodes 8xH100:2,4xA100": Comes(
+        "num_nodes is 1: of the 3 nodes only the first 1", files=COMPOSED),
+    "orrery place train.yaml --nodes 8xH100 rollout.tensor_parallel_size=2": Comes(
+        "rollout: 4 processes", files=COMPOSED),
+    "EMBODIED_PATH=docs/examples/rlinf/embodiment orrery place "
+    "docs/examples/rlinf/embodiment/config/maze_ppo.yaml --nodes 8xH100": Comes("^env: 4 processes"),
     "orrery place - < train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
     "orrery storm": Comes("nothing broke", instead=(("storm", "storm --seeds 1..100"),),
                           why="test_storm runs more of them"),
