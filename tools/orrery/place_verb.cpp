@@ -175,7 +175,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
       console.errors(text.errors());
       return ExitCode::BadInput;
     }
-    return refuse({{"document", placement::Stage::Config, {}, false, text.errors()[0].text()}},
+    return refuse({{"document", placement::Stage::Config, {}, false, 0, text.errors()[0].text()}},
                   file,
                   {},
                   as_json,

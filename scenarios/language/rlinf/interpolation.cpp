@@ -1,7 +1,7 @@
 #include "scenarios/language/rlinf/interpolation.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,9 @@ namespace {
 
 /// Values that refer to each other in a row, at most; more lead back to themselves.
 constexpr int kStepsMax = 64;
+
+/// What no whole number of a document is. It has no positive counterpart either.
+constexpr std::int64_t kNoNumber = INT64_MIN;
 
 using Path = std::vector<std::string>;
 
@@ -287,15 +290,16 @@ class Resolution {
                     const YamlNode& node,
                     const Path& place) {
     if (error_) return {};
-    const auto x = a.is_scalar() ? parse_integer(a.scalar) : std::nullopt;
-    const auto y = b.is_scalar() ? parse_integer(b.scalar) : std::nullopt;
+    const std::int64_t x = a.is_scalar() ? parse_integer(a.scalar).value_or(kNoNumber) : kNoNumber;
+    const std::int64_t y = b.is_scalar() ? parse_integer(b.scalar).value_or(kNoNumber) : kNoNumber;
     std::int64_t out = 0;
-    bool fits = x && y;
-    if (fits && name == "subtract") fits = !__builtin_sub_overflow(*x, *y, &out);
-    if (fits && name == "multiply") fits = !__builtin_mul_overflow(*x, *y, &out);
+    bool fits = x != kNoNumber && y != kNoNumber;
+    if (fits && name == "subtract") fits = !__builtin_sub_overflow(x, y, &out);
+    if (fits && name == "multiply") fits = !__builtin_mul_overflow(x, y, &out);
     if (fits && name == "int_div") {
-      fits = *y != 0 && !(*y == -1 && *x == INT64_MIN);
-      if (fits) out = *x / *y - ((*x % *y != 0 && (*x < 0) != (*y < 0)) ? 1 : 0);
+      fits = y != 0;
+      // Towards minus infinity, as Python divides.
+      if (fits) out = x / y - (x % y != 0 && (x < 0) != (y < 0) ? 1 : 0);
     }
     if (!fits)
       fail(node,

@@ -82,9 +82,8 @@ TEST(RlinfDocuments, ACollocatedOneTakesItsSizesFromFilesAndFunctions) {
   EXPECT_EQ(found.mode, "collocated");
   EXPECT_EQ(found.processes.at("actor"), 8u);
   EXPECT_EQ(found.devices.at("rollout"), 1u) << "half of the actor's tensor size of 2";
-  const Placed larger = placed("reasoning/config/collocated.yaml",
-                               "8xH100",
-                               {"actor.model.tensor_model_parallel_size=4"});
+  const Placed larger = placed(
+      "reasoning/config/collocated.yaml", "8xH100", {"actor.model.tensor_model_parallel_size=4"});
   EXPECT_THAT(larger.findings, IsEmpty());
   EXPECT_EQ(larger.devices.at("rollout"), 2u);
 }
@@ -94,8 +93,7 @@ TEST(RlinfDocuments, OnesOnTopOfOthers) {
   EXPECT_THAT(apart.findings, IsEmpty());
   EXPECT_EQ(apart.mode, "disaggregated");
   EXPECT_EQ(apart.processes.at("rollout"), 4u);
-  const Placed larger =
-      placed("reasoning/config/disaggregated_large_engines.yaml", "8xH100:2");
+  const Placed larger = placed("reasoning/config/disaggregated_large_engines.yaml", "8xH100:2");
   EXPECT_THAT(larger.findings, IsEmpty());
   EXPECT_EQ(larger.processes.at("rollout"), 1u);
   EXPECT_EQ(larger.devices.at("rollout"), 4u);
