@@ -59,6 +59,7 @@ YamlNode composed(std::string_view text,
     merge_keys(root);
     return root;
   }
+  files.push_back(context.path);
   for (const Error& error : composition.errors()) {
     const auto known = std::find(files.begin(), files.end(), error.file);
     const auto index = static_cast<int>(known - files.begin());

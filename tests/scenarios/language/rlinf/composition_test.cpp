@@ -214,6 +214,9 @@ TEST(Composition, APlacementIsFoundAndItsErrorsNameTheFile) {
   EXPECT_THAT(findings("defaults: [base]\n"), ElementsAre("run/base.yaml:3 resource_out_of_range"));
   EXPECT_THAT(findings("defaults: [base]\ncluster: {component_placement: {actor: 0-7}}\n"),
               ElementsAre());
+  EXPECT_THAT(findings("defaults: [missing]\n"), ElementsAre("run/t.yaml:1 document"));
+  context.sources.overrides = {"actor.x=2"};
+  EXPECT_THAT(findings("defaults: [base]\n"), ElementsAre("actor.x=2:0 document"));
 }
 
 }  // namespace composition_tests
