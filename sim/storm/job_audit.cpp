@@ -299,16 +299,17 @@ class JobAudit {
     const Instant waits =
         phase == JobPhase::Pending ? after(since, job_.spec->wait_deadline) : Instant::never();
     if (job_.timers.at(TimerKind::Wait) != waits) say("its wait_deadline is not from its wait on");
-    // Where a sub-master was awaited it may count from its word on.
+    // Where a sub-master was awaited it may count from its word on. Rules 3 forgot it then.
+    const bool counts = state_.settings.rules >= 4;
     const Instant starts = job_.timers.at(TimerKind::Start);
-    if (phase == JobPhase::Starting && !strict && !led &&
+    if (counts && phase == JobPhase::Starting && !strict && !led &&
         (starts < after(since, job_.spec->start_deadline) ||
          starts > after(state_.now, job_.spec->start_deadline)))
       say("its start_deadline is not from its start on");
     const bool may_start = phase == JobPhase::Starting || strict;
     if (!may_start) has(TimerKind::Start, false);
-    if (phase == JobPhase::Starting && !is_set(TimerKind::Start) && !is_set(TimerKind::Answer) &&
-        !job_.spec->start_deadline.is_forever())
+    if (counts && phase == JobPhase::Starting && !is_set(TimerKind::Start) &&
+        !is_set(TimerKind::Answer) && !job_.spec->start_deadline.is_forever())
       say("nothing ends its start");
     const bool asks = phase == JobPhase::Restarting && !is_changing();
     if (asks && job_.draining == 0 && !is_set(TimerKind::Answer))
