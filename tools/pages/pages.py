@@ -84,7 +84,8 @@ def expected_plan(scenario: str) -> dict:
 def renewed_picture(program: pathlib.Path, root: pathlib.Path, name: str) -> str:
     if name == GRAMMAR_PICTURE:
         return railroad.diagrams()
-    example = next((root / EXAMPLES).rglob(name.removeprefix("plan_").replace(".svg", ".yaml")))
+    name = name.removeprefix("plan_").replace(".svg", ".yaml")
+    example = next(path for path in (root / EXAMPLES).rglob(name) if "rlinf" not in path.parts)
     text = example.read_text()
     title = text.splitlines()[0].removeprefix("# ")
     if plan := expected_plan(text):

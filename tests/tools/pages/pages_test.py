@@ -60,6 +60,8 @@ class Shown(unittest.TestCase):
         for example in sorted((ROOT / pages.EXAMPLES).rglob("*.yaml")):
             if example.parent.name in {"jobs", "settings"}:
                 continue  # They are for daemons; see below.
+            if "rlinf" in example.parts:
+                continue  # Parts of each other: tests/scenarios/language/rlinf/documents_test.cpp.
             path = example.relative_to(ROOT)
             with self.subTest(str(path)):
                 self.assertIn(f"]({path.relative_to('docs')}):\n\n```yaml\n", text)
