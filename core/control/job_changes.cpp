@@ -46,7 +46,9 @@ std::string_view called(std::string_view field) {
       {"bundle", "devices, cpu, memory or device_model"},
       {"environment", "env"},
       {"estimate_source", "estimate"},
-      {"master_of", "sub_master"}};
+      {"master_of", "sub_master"},
+      {"family", "manifest"},
+      {"worker_family", "family"}};
   for (const auto& [record, user] : kNames)
     if (record == field) return user;
   return field;

@@ -51,6 +51,19 @@ TEST(Change, NamesWhatDiffersFromTheFirstFieldOfARecordOn) {
   EXPECT_FALSE(changes[0].in_place);
 }
 
+TEST(Change, NamesFieldsAsUsersWriteThem) {
+  const JobSpec has = job("a").spec();
+  JobSpec wanted = has;
+  wanted.worker_family = WorkerFamily::RLinf;
+  ASSERT_EQ(changes_between(has, wanted).size(), 1U);
+  EXPECT_EQ(changes_between(has, wanted)[0].field, "family");
+  EXPECT_FALSE(changes_between(has, wanted)[0].in_place) << "its processes have their variables";
+  wanted = has;
+  wanted.family = JobFamily::Tasks;
+  ASSERT_EQ(changes_between(has, wanted).size(), 1U);
+  EXPECT_EQ(changes_between(has, wanted)[0].field, "manifest");
+}
+
 TEST(Change, AWaitingJobGoesToItsNewPlaceInTheQueue) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId first = h.submit(job("a"));
