@@ -102,18 +102,31 @@ std::string node_group_of(const RoleSpec& role, const workers::Membership& worke
 }
 
 /// Where each worker of the role may listen for its peers, by index inside the role.
-std::vector<workers::Endpoint> endpoints_of(const SpawnWorker& order,
+std::vector<workers::Endpoint> endpoints_of(RoleIndex role,
                                             const JobSpec& job,
                                             std::span<const WorkerStart> members,
                                             const Surroundings& around) {
   std::map<std::int32_t, workers::Endpoint> by_index;
   for (const WorkerStart& member : members)
-    if (member.role == order.slot.role && member.first_port != 0)
+    if (member.role == role)
       by_index[member.local_rank] = {around.address_of(member.node),
                                      master_port(job, member.first_port)};
   std::vector<workers::Endpoint> out;
   for (const auto& [index, endpoint] : by_index) out.push_back(endpoint);
   return out;
+}
+
+/// Where the first worker of the role does; nothing where the controller has given it no port.
+workers::Endpoint role_master(RoleIndex role,
+                              const JobSpec& job,
+                              std::span<const WorkerStart> members,
+                              const Surroundings& around) {
+  const WorkerStart* first = nullptr;
+  for (const WorkerStart& member : members)
+    if (member.role == role && (first == nullptr || member.local_rank < first->local_rank))
+      first = &member;
+  if (first == nullptr || first->first_port == 0) return {};
+  return {around.address_of(first->node), master_port(job, first->first_port)};
 }
 
 workers::Membership membership_of(const SpawnWorker& order,
@@ -127,11 +140,10 @@ workers::Membership membership_of(const SpawnWorker& order,
   out.incarnation = order.worker.incarnation;
   add_places(order, members, out);
   out.job_master = job_master(order.worker.job, job, members, around);
-  std::vector<workers::Endpoint> peers = endpoints_of(order, job, members, around);
-  if (!peers.empty()) {
-    out.role_master = peers.front();
-    out.group.endpoints = std::make_shared<const std::vector<workers::Endpoint>>(std::move(peers));
-  }
+  out.role_master = role_master(order.slot.role, job, members, around);
+  if (job.worker_family == WorkerFamily::NemoRl && out.role_master.port != 0)
+    out.group.endpoints = std::make_shared<const std::vector<workers::Endpoint>>(
+        endpoints_of(order.slot.role, job, members, around));
   out.vendor = around.vendor;
   out.device_model = around.device_model;
   const RoleSpec& role = job.roles[order.slot.role.index()];

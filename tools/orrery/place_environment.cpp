@@ -1,11 +1,14 @@
 #include "tools/orrery/place_environment.hpp"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "core/base/json_text.hpp"
 #include "core/base/number_text.hpp"
 #include "core/workers/plan_environment.hpp"
+#include "scenarios/language/readers.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -19,21 +22,22 @@ struct Environments {
   std::vector<WorkerEnvironment> of;
 };
 
-Result<Environments> computed(const placement::Plan& plan,
+Result<Environments> computed(const PlacedRole& placed,
                               const placement::Inventory& inventory,
-                              const PlacedProcesses& processes,
-                              WorkerFamily family) {
+                              const PlacedProcesses& processes) {
+  workers::PlanSurroundings surroundings;
+  surroundings.job = placed.job;
   Environments out;
   if (processes.rank) {
-    Result<WorkerEnvironment> one =
-        workers::environment_of(inventory, plan, processes.component, *processes.rank, family);
+    Result<WorkerEnvironment> one = workers::environment_of(
+        inventory, placed.plan, placed.role, *processes.rank, placed.family, surroundings);
     if (!one) return one.errors();
     out.first = *processes.rank;
     out.of.push_back(std::move(one).value());
     return out;
   }
   Result<std::vector<WorkerEnvironment>> all =
-      workers::environments_of(inventory, plan, processes.component, family);
+      workers::environments_of(inventory, placed.plan, placed.role, placed.family, surroundings);
   if (!all) return all.errors();
   out.of = std::move(all).value();
   return out;
@@ -79,12 +83,42 @@ PlacedProcesses placed_processes(std::string_view text) {
   return {std::string(text), std::nullopt};
 }
 
-Result<EnvironmentPage> placed_environments(const placement::Plan& plan,
+PlacedRole placed_role(const scenarios::PlacementDocument& document,
+                       const placement::Plan& plan,
+                       const std::string& component) {
+  const auto job = std::find_if(
+      document.jobs.begin(), document.jobs.end(), [&](const scenarios::PlacedJob& one) {
+        return component.starts_with(one.prefix);
+      });
+  if (job == document.jobs.end())
+    return {workers::PlanSurroundings{}.job, component, WorkerFamily::RLinf, plan};
+  PlacedRole out{scenarios::full_job_name(job->name), component, job->family, {}};
+  out.plan.mode = plan.mode;
+  out.plan.isolate_accelerators = plan.isolate_accelerators;
+  std::map<std::string, std::string> chosen;  // Role -> component.
+  std::map<std::string, std::string> roles;   // Component -> role.
+  for (const scenarios::PlacedJob::Role& role : job->roles) {
+    roles[role.component] = role.name;
+    const auto [first, fresh] = chosen.emplace(role.name, role.component);
+    if (role.component == component) first->second = component;
+  }
+  for (const placement::ComponentPlan& one : plan.components) {
+    if (!one.name.starts_with(job->prefix)) continue;
+    const auto role = roles.find(one.name);
+    if (role != roles.end() && chosen[role->second] != one.name) continue;
+    out.plan.components.push_back(one);
+    out.plan.components.back().name =
+        role != roles.end() ? role->second : one.name.substr(job->prefix.size());
+    if (one.name == component) out.role = out.plan.components.back().name;
+  }
+  return out;
+}
+
+Result<EnvironmentPage> placed_environments(const PlacedRole& placed,
                                             const placement::Inventory& inventory,
                                             const PlacedProcesses& processes,
-                                            WorkerFamily family,
                                             bool as_json) {
-  const Result<Environments> environments = computed(plan, inventory, processes, family);
+  const Result<Environments> environments = computed(placed, inventory, processes);
   if (!environments) return environments.errors();
   if (as_json) return EnvironmentPage{json_of(*environments, processes.component), {}};
   return text_of(*environments, processes);

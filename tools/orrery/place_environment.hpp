@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "core/base/result.hpp"
+#include "core/job/job_enums.hpp"
 #include "core/placement/plan.hpp"
-#include "core/workers/family_variables.hpp"
+#include "scenarios/language/placement/placement_document.hpp"
 
 namespace orrery::cli {
 
@@ -21,6 +22,21 @@ struct PlacedProcesses {
 /// Takes "actor" or "actor:2" apart.
 PlacedProcesses placed_processes(std::string_view text);
 
+/// A component as its processes know it.
+struct PlacedRole {
+  std::string job;       ///< Its full name.
+  std::string role;      ///< Its name in the job, and in `plan`.
+  WorkerFamily family;   ///< Of which its processes find the variables.
+  placement::Plan plan;  ///< Of the job alone.
+};
+
+/// The component of a scenario's job: the plan has that job's roles by their own names, of a role
+/// with placements for several sizes the one asked for, else the first. Of RLinf's documents all is
+/// one job, of RLinf's family.
+PlacedRole placed_role(const scenarios::PlacementDocument& document,
+                       const placement::Plan& plan,
+                       const std::string& component);
+
 /// What is printed, and what the authors of the document should know.
 struct EnvironmentPage {
   std::string out;
@@ -30,10 +46,9 @@ struct EnvironmentPage {
 /// As text: "KEY=value" lines in the order of names; with all of a component, "# component:rank"
 /// above those of each. As JSON: `{component: [{"rank", "variables": {name: value}, "notes"}]}`.
 /// Refused: a component or a rank that the plan does not have.
-Result<EnvironmentPage> placed_environments(const placement::Plan& plan,
+Result<EnvironmentPage> placed_environments(const PlacedRole& placed,
                                             const placement::Inventory& inventory,
                                             const PlacedProcesses& processes,
-                                            WorkerFamily family,
                                             bool as_json);
 
 }  // namespace orrery::cli

@@ -134,26 +134,16 @@ std::string pages(const scenarios::PlacementDocument& document,
   return text;
 }
 
-/// Whose variables the component's processes find: those that its job names, and RLinf's where the
-/// document is RLinf's.
-WorkerFamily family_of(const scenarios::PlacementDocument& document, std::string_view component) {
-  for (const scenarios::PlacedJob& job : document.jobs)
-    if (component.starts_with(job.prefix)) return job.family;
-  return WorkerFamily::RLinf;
-}
-
 ExitCode show_environments(const scenarios::PlacementDocument& document,
                            const placement::Plan& plan,
                            const Arguments& arguments,
                            Console& console) {
   const PlacedProcesses processes = placed_processes(*arguments.value("--env"));
-  const std::optional<std::string> family = arguments.value("--family");
-  const Result<EnvironmentPage> page = placed_environments(
-      plan,
-      document.inventory,
-      processes,
-      family ? enum_from<WorkerFamily>(*family).value() : family_of(document, processes.component),
-      arguments.has("--json"));
+  PlacedRole placed = placed_role(document, plan, processes.component);
+  if (const auto family = arguments.value("--family"))
+    placed.family = enum_from<WorkerFamily>(*family).value();
+  const Result<EnvironmentPage> page =
+      placed_environments(placed, document.inventory, processes, arguments.has("--json"));
   if (!page) {
     console.errors(page.errors());
     return ExitCode::BadInput;

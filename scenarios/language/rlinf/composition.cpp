@@ -88,7 +88,7 @@ struct Import {
 
 /// A folder in which files are looked for.
 struct SearchFolder {
-  std::string path;  ///< Empty: it cannot be told.
+  std::optional<std::string> path;  ///< Nothing: it cannot be told.
   std::string shown;
 };
 
@@ -104,8 +104,8 @@ class Composer {
   explicit Composer(const CompositionSources& sources) : sources_(sources) {}
 
   Result<Composition> run(std::string_view text, const std::string& path) {
-    folders_.push_back({std::filesystem::path(path).parent_path().string(), ""});
-    folders_.back().shown = folders_.back().path.empty() ? "." : folders_.back().path;
+    const std::string own = std::filesystem::path(path).parent_path().string();
+    folders_.push_back({own, own.empty() ? "." : own});
     out_.root.kind = YamlNode::Kind::Map;
     add(text, {path, "", {}});
     erase(out_.root, "defaults");
@@ -162,9 +162,9 @@ class Composer {
     std::string searched;
     for (const SearchFolder& folder : folders_) {
       searched.append(searched.empty() ? "" : ", ").append(folder.shown);
-      if (folder.path.empty() && !folder.shown.starts_with(".")) continue;
+      if (!folder.path) continue;
       const std::string path =
-          (std::filesystem::path(folder.path) / (name + ".yaml")).lexically_normal().string();
+          (std::filesystem::path(*folder.path) / (name + ".yaml")).lexically_normal().string();
       const std::optional<std::string> text = sources_.read(path);
       if (!text) continue;
       if (std::ranges::find(open_, path) != open_.end())
@@ -220,8 +220,12 @@ class Composer {
         std::string folder = told ? told.value().scalar : std::string{};
         constexpr std::string_view kFile = "file://";
         if (folder.starts_with(kFile)) folder.erase(0, kFile.size());
-        if (folder.find("://") != std::string::npos) folder.clear();
-        folders_.push_back({folder, told ? folder : item.scalar + " (" + reason_of(told) + ")"});
+        if (!told)
+          folders_.push_back({std::nullopt, item.scalar + " (" + reason_of(told) + ")"});
+        else if (folder.find("://") != std::string::npos)
+          folders_.push_back({std::nullopt, folder + " (only file:// is followed)"});
+        else
+          folders_.push_back({folder, folder});
       }
     for (const std::string& folder : sources_.search) folders_.push_back({folder, folder});
   }

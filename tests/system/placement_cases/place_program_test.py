@@ -172,6 +172,23 @@ jobs:
         self.assertIn("ROLE_RANK", names("a/actor:0"))
         self.assertIn("ACCELERATE_TORCH_DEVICE", names("b/actor:0"))
         self.assertIn("WORKER_NAME", names("b/actor:0", "--family", "rlinf"))
+        of_b = place(path, "--env", "b/actor:1").stdout.splitlines()
+        for line in ("ORRERY_JOB=default.b", "ORRERY_ROLE=actor", "ORRERY_RANK=1",
+                     "ORRERY_WORLD_SIZE=4", "MASTER_PORT=22270", "NAME=actor_4-1_4-1"):
+            self.assertIn(line, of_b)
+        sizes = self.file("""\
+cluster: {nodes: 1, devices_per_node: 8}
+jobs:
+  - name: c
+    roles:
+      actor:
+        placements: {2: 0-1, 4: 0-3}
+        command: ["true"]
+      critic: {placement: 4, command: ["true"]}
+""")
+        of_c = place(sizes, "--env", "actor@4:3").stdout.splitlines()
+        for line in ("ORRERY_ROLE=actor", "ORRERY_WORLD_SIZE=5", "ORRERY_ROLE_WORLD_SIZE=4"):
+            self.assertIn(line, of_c)
         refused = place(self.file(text.replace("dlrover", "ray")))
         self.assertEqual(refused.returncode, 2)
         self.assertIn("family", refused.stderr)

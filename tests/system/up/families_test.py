@@ -18,7 +18,7 @@ ORRERY = pathlib.Path(sys.argv[2]).resolve()
 
 JOB = """\
 jobs:
-  - name: placed
+  - name: walker
     family: {family}
     roles:
       actor: {{placement: 0-3, cpu: 10m, command: {command}}}
@@ -47,8 +47,8 @@ class FamiliesTest(unittest.TestCase):
         path = self.cluster.write(f"{family}.yaml", JOB.format(family=family, command=command))
         done = self.cluster.orrery("submit", path, "--wait")
         self.assertEqual(done.returncode, 0, done.stderr)
-        members = self.cluster.job("placed")
-        done = self.cluster.orrery("delete", "placed")
+        members = self.cluster.job("walker")
+        done = self.cluster.orrery("delete", "walker")
         self.assertEqual(done.returncode, 0, done.stderr)
         out = {}
         for file in folder.iterdir():
