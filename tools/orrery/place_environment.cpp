@@ -1,14 +1,11 @@
 #include "tools/orrery/place_environment.hpp"
 
-#include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "core/base/json_text.hpp"
 #include "core/base/number_text.hpp"
 #include "core/workers/plan_environment.hpp"
-#include "scenarios/language/readers.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -81,37 +78,6 @@ PlacedProcesses placed_processes(std::string_view text) {
     if (rank) return {std::string(text.substr(0, colon)), rank};
   }
   return {std::string(text), std::nullopt};
-}
-
-PlacedRole placed_role(const scenarios::PlacementDocument& document,
-                       const placement::Plan& plan,
-                       const std::string& component) {
-  const auto job = std::find_if(
-      document.jobs.begin(), document.jobs.end(), [&](const scenarios::PlacedJob& one) {
-        return component.starts_with(one.prefix);
-      });
-  if (job == document.jobs.end())
-    return {workers::PlanSurroundings{}.job, component, WorkerFamily::RLinf, plan};
-  PlacedRole out{scenarios::full_job_name(job->name), component, job->family, {}};
-  out.plan.mode = plan.mode;
-  out.plan.isolate_accelerators = plan.isolate_accelerators;
-  std::map<std::string, std::string> chosen;  // Role -> component.
-  std::map<std::string, std::string> roles;   // Component -> role.
-  for (const scenarios::PlacedJob::Role& role : job->roles) {
-    roles[role.component] = role.name;
-    const auto [first, fresh] = chosen.emplace(role.name, role.component);
-    if (role.component == component) first->second = component;
-  }
-  for (const placement::ComponentPlan& one : plan.components) {
-    if (!one.name.starts_with(job->prefix)) continue;
-    const auto role = roles.find(one.name);
-    if (role != roles.end() && chosen[role->second] != one.name) continue;
-    out.plan.components.push_back(one);
-    out.plan.components.back().name =
-        role != roles.end() ? role->second : one.name.substr(job->prefix.size());
-    if (one.name == component) out.role = out.plan.components.back().name;
-  }
-  return out;
 }
 
 Result<EnvironmentPage> placed_environments(const PlacedRole& placed,

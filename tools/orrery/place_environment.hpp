@@ -9,7 +9,6 @@
 #include "core/base/result.hpp"
 #include "core/job/job_enums.hpp"
 #include "core/placement/plan.hpp"
-#include "scenarios/language/placement/placement_document.hpp"
 
 namespace orrery::cli {
 
@@ -29,13 +28,6 @@ struct PlacedRole {
   WorkerFamily family;   ///< Of which its processes find the variables.
   placement::Plan plan;  ///< Of the job alone.
 };
-
-/// The component of a scenario's job: the plan has that job's roles by their own names, of a role
-/// with placements for several sizes the one asked for, else the first. Of RLinf's documents all is
-/// one job, of RLinf's family.
-PlacedRole placed_role(const scenarios::PlacementDocument& document,
-                       const placement::Plan& plan,
-                       const std::string& component);
 
 /// What is printed, and what the authors of the document should know.
 struct EnvironmentPage {

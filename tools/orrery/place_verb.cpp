@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
+#include "core/workers/plan_environment.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
+#include "scenarios/language/readers.hpp"
 #include "scenarios/language/rlinf/inventory_words.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/orrery/place_environment.hpp"
@@ -132,6 +135,40 @@ std::string pages(const scenarios::PlacementDocument& document,
           placement_picture(plan, document.inventory, style);
   for (const std::string& remark : document.remarks) text += remark + "\n";
   return text;
+}
+
+/// The component of a scenario's job: the plan has that job's roles by their own names, of a role
+/// with placements for several sizes the one asked for, else the first. Of RLinf's documents all is
+/// one job, of RLinf's family.
+PlacedRole placed_role(const scenarios::PlacementDocument& document,
+                       const placement::Plan& plan,
+                       const std::string& component) {
+  const auto job = std::find_if(
+      document.jobs.begin(), document.jobs.end(), [&](const scenarios::PlacedJob& one) {
+        return component.starts_with(one.prefix);
+      });
+  if (job == document.jobs.end())
+    return {workers::PlanSurroundings{}.job, component, WorkerFamily::RLinf, plan};
+  PlacedRole out{scenarios::full_job_name(job->name), component, job->family, {}};
+  out.plan.mode = plan.mode;
+  out.plan.isolate_accelerators = plan.isolate_accelerators;
+  std::map<std::string, std::string> chosen;  // Role -> component.
+  std::map<std::string, std::string> roles;   // Component -> role.
+  for (const scenarios::PlacedJob::Role& role : job->roles) {
+    roles[role.component] = role.name;
+    const auto [first, fresh] = chosen.emplace(role.name, role.component);
+    if (role.component == component) first->second = component;
+  }
+  for (const placement::ComponentPlan& one : plan.components) {
+    if (!one.name.starts_with(job->prefix)) continue;
+    const auto role = roles.find(one.name);
+    if (role != roles.end() && chosen[role->second] != one.name) continue;
+    out.plan.components.push_back(one);
+    out.plan.components.back().name =
+        role != roles.end() ? role->second : one.name.substr(job->prefix.size());
+    if (one.name == component) out.role = out.plan.components.back().name;
+  }
+  return out;
 }
 
 ExitCode show_environments(const scenarios::PlacementDocument& document,
