@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "tools/client/event_stream.hpp"
 #include "tools/client/json_reading.hpp"
+#include "tools/client/log_following.hpp"
 #include "tools/client/session.hpp"
 #include "tools/client/verbs.hpp"
 #include "tools/client/views.hpp"
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kRankMax = 1'000'000;
 constexpr std::uint64_t kTailMax = 1'000'000;
-constexpr int kAskAgainMs = 300;
+constexpr int kLookMs = 300;
 constexpr std::size_t kFollowedMax = 256;  // Logs at once: a thread and a connection each.
 
 /// The last `lines` lines of a text.
@@ -38,20 +38,6 @@ std::string_view last_lines(std::string_view text, std::uint64_t lines) {
   }
   return text;
 }
-
-/// Which logs, and how.
-struct LogWish {
-  std::string job;   ///< As it was given.
-  std::string role;  ///< Empty: ranks are those in the job.
-  std::uint64_t rank = 0;
-  std::optional<std::uint64_t> tail;
-  bool follow = false;
-  bool previous = false;
-  bool all = false;
-  bool as_json = false;
-
-  std::string subject() const { return "job " + full_name(job); }
-};
 
 Result<LogWish> log_wish(const Arguments& arguments) {
   LogWish out;
@@ -81,35 +67,6 @@ Result<LogWish> log_wish(const Arguments& arguments) {
                                  "of them out"});
   if (!errors.empty()) return errors;
   return out;
-}
-
-/// One worker whose log is wanted.
-struct LogSource {
-  std::string role;              ///< Empty: `rank` is the one in the job.
-  std::uint64_t rank = 0;        ///< In the role, else in the job.
-  std::string prefix;            ///< Before each line of several logs.
-  std::int64_t incarnation = 0;  ///< Of the start that is being read; 0: not known.
-};
-
-std::string target_of(const LogWish& wish, const LogSource& source) {
-  std::string out = job_target(wish.job, "/logs?rank=" + std::to_string(source.rank));
-  if (!source.role.empty()) out += "&role=" + url_escaped(source.role);
-  if (wish.previous) out += "&previous=1";
-  return out;
-}
-
-/// The member of a job's document that a source names; null where there is none now.
-const json& member_for(const json& job, const LogSource& source) {
-  for (const json& member : list_of(job, "members")) {
-    const bool is_it =
-        source.role.empty()
-            ? number_of(member, "rank") == static_cast<std::int64_t>(source.rank)
-            : text_of(member, "role") == source.role &&
-                  number_of(member, "local_rank") == static_cast<std::int64_t>(source.rank);
-    if (is_it) return member;
-  }
-  static const json kNone;
-  return kNone;
 }
 
 json line_json(const LogSource& source, std::string_view line) {
@@ -158,7 +115,7 @@ json lines_json(std::string_view text) {
 
 /// Prints one log, or adds it to `documents`.
 void print_log(Session& session, const LogWish& wish, const LogSource& source, json& documents) {
-  std::string target = target_of(wish, source);
+  std::string target = log_target(wish, source);
   if (wish.tail) target += "&tail_lines=" + std::to_string(*wish.tail);
   const Result<HttpReply> reply = session.client().send({.target = target, .accept = "text/plain"});
   const std::string subject =
@@ -179,122 +136,6 @@ void print_log(Session& session, const LogWish& wish, const LogSource& source, j
 }
 
 // --- as it comes ---
-
-/// Follows the log of one replica over restarts of its worker, its job and the controller, until
-/// the job is over.
-class LogFollower {
- public:
-  LogFollower(const ClientOptions& options, Console& console, const LogWish& wish, LogSource source)
-      : session_(options, console), wish_(wish), source_(std::move(source)) {}
-
-  ExitCode run() {
-    source_.incarnation = number_of(member_for(job_now(), source_), "incarnation");
-    while (!interrupted()) {
-      const Ending ending = follow();
-      if (ending == Ending::Refused || interrupted()) break;
-      if (ending == Ending::Lost) {
-        if (!waits_) session_.console().err("the log broke off; waiting for the controller\n");
-        waits_ = true;
-        ::poll(nullptr, 0, kAskAgainMs);
-      } else if (!await_next_start()) {
-        break;
-      }
-    }
-    return interrupted() ? ExitCode::Interrupted : session_.code();
-  }
-
- private:
-  enum class Ending : std::uint8_t {
-    Ended,    ///< The worker has ended, and all that it wrote has come.
-    Lost,     ///< It broke off.
-    Refused,  ///< There is none; told.
-  };
-
-  /// The job's document; null where no controller answers, or there is no such job.
-  json job_now() {
-    const Result<HttpReply> reply = session_.client().send({.target = job_target(wish_.job)});
-    is_gone_ = reply && reply->status == 404;
-    if (!reply || !reply->is_good()) return nullptr;
-    json out = json::parse(reply->body, nullptr, false);
-    return out.is_object() ? out : json();
-  }
-
-  std::string target() const {
-    std::string out = target_of(wish_, source_) + "&follow=1";
-    if (!has_begun_ && wish_.tail) return out + "&tail_lines=" + std::to_string(*wish_.tail);
-    // Where it began at its end, it goes on at the end: the byte before stands for a line.
-    return has_begun_ && !is_whole_ ? out + "&tail_bytes=1" : out;
-  }
-
-  Ending follow() {
-    EventStreamParser parser;
-    Ending ending = Ending::Lost;
-    std::uint64_t skipped = !has_begun_ ? 0 : is_whole_ ? lines_ : 1;
-    if (!has_begun_) is_whole_ = !wish_.tail;
-    bool ended = false;
-    const Result<HttpReply> reply = session_.client().follow(
-        {.target = target(), .accept = "text/event-stream"}, [&](std::string_view text) {
-          has_begun_ = true;
-          waits_ = false;
-          parser.feed(text);
-          while (const auto event = parser.next()) {
-            if (event->name == "end" || event->name == "error") {
-              ending = event->name == "end" ? Ending::Ended : Ending::Lost;
-              ended = true;
-            } else if (skipped > 0) {
-              --skipped;
-            } else {
-              ++lines_;
-              print_line(session_.console(), wish_, source_, event->data);
-            }
-          }
-          return !ended;
-        });
-    if (reply && reply->is_good()) has_begun_ = true;
-    if (has_begun_ && (!reply || reply->is_good() || reply->status == 503)) return ending;
-    if (has_begun_ && reply->status == 404) return Ending::Ended;  // It is forgotten meanwhile.
-    if (interrupted()) return Ending::Refused;
-    reply ? session_.tell(*reply, wish_.subject()) : session_.tell(reply.errors());
-    return Ending::Refused;
-  }
-
-  /// Waits for the next start of the replica; false where none will come.
-  bool await_next_start() {
-    while (!interrupted()) {
-      const json job = job_now();
-      if (is_gone_) return false;
-      const json& member = member_for(job, source_);
-      const std::int64_t incarnation = number_of(member, "incarnation");
-      const std::string state = text_of(member, "state");
-      const bool has_begun = !state.empty() && state != "Claimed" && state != "Starting";
-      if (incarnation > source_.incarnation && has_begun) {
-        source_.incarnation = incarnation;
-        lines_ = 0;
-        is_whole_ = true;
-        session_.console().err(wish_.job + ": " + text_of(member, "role") + " " +
-                               text_of(member, "local_rank") + " has started again on " +
-                               text_of(member, "node") + "\n");
-        return true;
-      }
-      const std::string phase = text_of(job, "phase");
-      // One that has ended well stays as it is while others run on.
-      if (phase == "Succeeded" || phase == "Failed" ||
-          (incarnation == source_.incarnation && state == "Succeeded"))
-        return false;
-      ::poll(nullptr, 0, kAskAgainMs);
-    }
-    return false;
-  }
-
-  Session session_;
-  const LogWish& wish_;
-  LogSource source_;
-  std::uint64_t lines_ = 0;  ///< Printed, of this start.
-  bool has_begun_ = false;
-  bool is_whole_ = true;  ///< Printed from its first line on.
-  bool waits_ = false;
-  bool is_gone_ = false;
-};
 
 /// The workers of the job, or of one of its roles. Empty where that was told.
 std::vector<LogSource> all_sources(Session& session, const LogWish& wish) {
@@ -320,6 +161,20 @@ std::vector<LogSource> all_sources(Session& session, const LogWish& wish) {
   return out;
 }
 
+/// Prints the lines of one log. `console` and `wish` outlive it.
+LogFollower follower_of(const ClientOptions& options,
+                        Console& console,
+                        const LogWish& wish,
+                        LogSource source) {
+  return LogFollower(options,
+                     console,
+                     wish,
+                     std::move(source),
+                     {.line = [&](const LogSource& from, std::string_view line) {
+                       print_line(console, wish, from, line);
+                     }});
+}
+
 /// A thread for each log; Ctrl-C ends the program, whatever they wait for.
 ExitCode follow_all(const ClientOptions& options,
                     Console& console,
@@ -330,11 +185,11 @@ ExitCode follow_all(const ClientOptions& options,
   std::vector<std::thread> threads;
   for (LogSource& source : sources)
     threads.emplace_back([&, source = std::move(source)]() mutable {
-      const ExitCode own = LogFollower(options, console, wish, std::move(source)).run();
+      const ExitCode own = follower_of(options, console, wish, std::move(source)).run();
       if (own != ExitCode::Met) code = static_cast<int>(own);
       --left;
     });
-  while (left > 0 && !interrupted()) ::poll(nullptr, 0, kAskAgainMs);
+  while (left > 0 && !interrupted()) ::poll(nullptr, 0, kLookMs);
   if (interrupted()) std::_Exit(static_cast<int>(ExitCode::Interrupted));
   for (std::thread& thread : threads) thread.join();
   return static_cast<ExitCode>(code.load());
@@ -355,7 +210,7 @@ ExitCode run_logs(const Arguments& arguments, Console& console) {
   // Without workers the answer to rank 0 says why there are none.
   if (sources.empty()) sources.push_back({.role = wish->role, .rank = wish->rank});
   if (wish->follow && sources.size() == 1)
-    return LogFollower(*options, console, *wish, std::move(sources.front())).run();
+    return follower_of(*options, console, *wish, std::move(sources.front())).run();
   if (wish->follow && sources.size() > kFollowedMax) {
     console.err(wish->subject() + ": " + std::to_string(sources.size()) +
                 " workers found, at most 256 logs can be followed at once; name a --role or a "

@@ -8,6 +8,13 @@
 namespace orrery::cli {
 namespace {
 
+/// "--nproc-per-node" of "--nproc_per_node".
+std::string with_dashes(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
+
 /// Takes the words of one command line apart.
 class Parser {
  public:
@@ -16,7 +23,7 @@ class Parser {
   void option(std::string_view word, std::span<const std::string> words, std::size_t& at) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
-    const OptionSpec* spec = find(name);
+    const OptionSpec* spec = find(with_dashes(name));
     if (spec == nullptr) {
       unknown(name);
       return;
@@ -39,9 +46,10 @@ class Parser {
 
   void operand_count(std::size_t count) {
     const std::string needed = verb_.operands.empty() ? "none" : std::string(verb_.operands);
-    const std::string usage = "; usage: orrery " + std::string(verb_.name) +
-                              (verb_.operands.empty() ? "" : " " + std::string(verb_.operands)) +
-                              " [options]";
+    const std::string operands = verb_.operands.empty() ? "" : " " + std::string(verb_.operands);
+    const std::string usage =
+        "; usage: orrery " + std::string(verb_.name) +
+        (verb_.runs_command ? " [options]" + operands : operands + " [options]");
     if (count < static_cast<std::size_t>(verb_.operands_min)) {
       fail("", std::to_string(count) + " operands, needed " + needed + usage);
     } else if (verb_.operands_max >= 0 && count > static_cast<std::size_t>(verb_.operands_max)) {
@@ -69,7 +77,7 @@ class Parser {
   void unknown(std::string_view name) {
     std::vector<std::string_view> known{"--help"};
     for (const OptionSpec& option : verb_.options) known.push_back(option.name);
-    const auto near = nearest(name, known);
+    const auto near = nearest(with_dashes(name), known);
     fail(name,
          "unknown option; " + (near ? "did you mean " + std::string(*near) + "?"
                                     : "see orrery help " + std::string(verb_.name)));
@@ -109,6 +117,7 @@ Result<Arguments> parse_arguments(const VerbSpec& verb, std::span<const std::str
     const std::string& word = words[at];
     if (only_operands || word.size() < 2 || word[0] != '-') {
       arguments.operands_.push_back(word);
+      only_operands = only_operands || verb.runs_command;
     } else if (word == "--") {
       only_operands = true;
     } else if (word == "-h" || word == "--help") {

@@ -39,10 +39,11 @@ class Arguments {
   bool wants_help_ = false;
 };
 
-/// Accepts `--name value` and `--name=value` anywhere among the operands; after `--` all words are
-/// operands. Errors name every offence at once: an unknown option (with the nearest known one), a
-/// value missing or not expected, an option given twice, a value that is no choice, too few or too
-/// many operands.
+/// Accepts `--name value` and `--name=value` anywhere among the operands; after `--`, and after the
+/// first operand of a verb that runs a command, all words are operands. An underscore in the name
+/// of an option is read as a dash. Errors name every offence at once: an unknown option (with the
+/// nearest known one), a value missing or not expected, an option given twice, a value that is no
+/// choice, too few or too many operands.
 Result<Arguments> parse_arguments(const VerbSpec& verb, std::span<const std::string> words);
 
 /// A whole number from `low` to `high`, decimal digits only. `option` names it in the error.

@@ -61,7 +61,8 @@ std::string shell_quoted(std::string_view text) {
 
 std::string options_of(const VerbSpec& verb) {
   std::string out;
-  for (const OptionSpec& option : verb.options) out += std::string(option.name) + " ";
+  for (const OptionSpec& option : verb.options)
+    if (!option.unlisted) out += std::string(option.name) + " ";
   return out + "--help";
 }
 
@@ -82,7 +83,7 @@ std::string job_names(std::string_view program) {
 std::string bash_body(std::string_view program, const VerbSpec& verb) {
   std::string out;
   for (const OptionSpec& option : verb.options) {
-    if (option.choices.empty()) continue;
+    if (option.choices.empty() || option.unlisted) continue;
     out += "      [[ $previous == " + std::string(option.name) +
            " ]] && COMPREPLY=($(compgen -W '" + joined(option.choices) +
            "' -- \"$word\")) && return\n";
@@ -112,6 +113,7 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_arguments(std::string_view program, const VerbSpec& verb) {
   std::string out = "_arguments";
   for (const OptionSpec& option : verb.options) {
+    if (option.unlisted) continue;
     std::string spec = option.repeatable ? "*" : "";
     spec += std::string(option.name) + "[" + zsh_text(option.help) + "]";
     if (!option.value.empty()) {
@@ -137,6 +139,7 @@ std::string fish_options(std::string_view program,
   const std::string begin = "complete -c " + std::string(program) + " -n ";
   std::string out;
   for (const OptionSpec& option : verb.options) {
+    if (option.unlisted) continue;
     out += begin + shell_quoted(condition) + " -l " + std::string(option.name.substr(2)) +
            (option.value.empty() ? "" : " -r");
     if (!option.letter.empty()) out += " -s " + std::string(option.letter.substr(1));

@@ -20,9 +20,11 @@ std::string padded(std::string text, std::size_t width) {
 /// `[--seed N] [--set path=value ...]`, broken into lines of at most 90 columns.
 std::string usage_line(const VerbSpec& verb) {
   std::string out = "usage: orrery " + std::string(verb.name);
-  if (!verb.operands.empty()) out += " " + std::string(verb.operands);
+  const std::string operands = verb.operands.empty() ? "" : " " + std::string(verb.operands);
+  if (!verb.runs_command) out += operands;
   std::size_t line_start = 0;
   for (const OptionSpec& option : verb.options) {
+    if (option.unlisted) continue;
     const std::string part = "[" + usage_of(option) + (option.repeatable ? " ...]" : "]");
     if (out.size() - line_start + part.size() > 90) {
       out += "\n        ";
@@ -30,7 +32,7 @@ std::string usage_line(const VerbSpec& verb) {
     }
     out += " " + part;
   }
-  return out + "\n";
+  return out + (verb.runs_command ? operands : "") + "\n";
 }
 
 }  // namespace
@@ -65,9 +67,11 @@ std::string verb_help(const VerbSpec& verb) {
   if (!verb.options.empty()) {
     out += "\noptions:\n";
     std::size_t width = 0;
-    for (const OptionSpec& option : verb.options) width = std::max(width, usage_of(option).size());
     for (const OptionSpec& option : verb.options)
-      out += "  " + padded(usage_of(option), width + 2) + std::string(option.help) + "\n";
+      if (!option.unlisted) width = std::max(width, usage_of(option).size());
+    for (const OptionSpec& option : verb.options)
+      if (!option.unlisted)
+        out += "  " + padded(usage_of(option), width + 2) + std::string(option.help) + "\n";
   }
   out += verb.examples.size() == 1 ? "\nexample:\n" : "\nexamples:\n";
   for (const Example& example : verb.examples)

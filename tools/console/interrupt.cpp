@@ -13,6 +13,8 @@ void on_interrupt(int) {
   interrupt_seen = 1;
 }
 
+void on_last_interrupt(int) { _exit(130); }
+
 void set_handlers(void (*handler)(int)) {
   struct sigaction action {};
 
@@ -29,6 +31,11 @@ void catch_interrupts() { set_handlers(on_interrupt); }
 void release_interrupts() {
   interrupt_seen = 0;
   set_handlers(SIG_DFL);
+}
+
+void exit_at_interrupt() {
+  interrupt_seen = 0;
+  set_handlers(on_last_interrupt);
 }
 
 bool interrupted() { return interrupt_seen != 0; }

@@ -9,6 +9,9 @@ void catch_interrupts();
 /// Back to the system's own handling; for child processes.
 void release_interrupts();
 
+/// From now on SIGINT and SIGTERM end the program at once, with the code of an interrupt.
+void exit_at_interrupt();
+
 bool interrupted();
 
 }  // namespace orrery::cli

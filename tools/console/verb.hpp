@@ -33,6 +33,7 @@ struct OptionSpec {
   bool takes_path = false;  ///< Completion offers files.
   std::vector<std::string_view> choices = {};  ///< The only values, where there are few.
   std::string_view letter = {};                ///< "-f": means the same; may be empty.
+  bool unlisted = false;                       ///< Accepted, and not shown in help and completion.
 };
 
 /// What completion offers for operands that are no fixed words.
@@ -56,6 +57,8 @@ struct VerbSpec {
   std::vector<Example> examples;
   std::vector<std::string_view> operand_choices = {};  ///< What completion offers; empty: by kind.
   OperandKind operand_kind = OperandKind::File;
+  /// Options stand before the first operand, which is a command with all words behind it.
+  bool runs_command = false;
 };
 
 /// A verb with the function that runs it.

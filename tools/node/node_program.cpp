@@ -18,6 +18,7 @@ std::vector<Verb> verbs() {
   return {{.spec = controller_spec(), .run = run_controller},
           {.spec = agent_spec(), .run = run_agent},
           {.spec = up_spec(), .run = run_up},
+          {.spec = run_spec(), .run = run_run},
           {.spec = submit_spec(), .run = run_submit},
           {.spec = apply_spec(), .run = run_apply},
           {.spec = get_spec(), .run = run_get},

@@ -121,9 +121,14 @@ bool Supervisor::end() {
   const std::size_t agents = children_.size() - 1;
   // The controller first: that the agents end is then no loss that it would record.
   children_[0].signal(SIGTERM);
-  bool orderly = wait_until_gone(0, 1, Clock::now() + kControllerGrace);
+  const bool orderly = wait_until_gone(0, 1, Clock::now() + kControllerGrace);
   for (std::size_t at = 1; at < children_.size(); ++at) children_[at].signal(SIGTERM);
-  if (orderly) orderly = wait_until_gone(1, agents, Clock::now() + kAgentGrace);
+  if (orderly) wait_until_gone(1, agents, Clock::now() + kAgentGrace);
+  return kill();
+}
+
+bool Supervisor::kill() {
+  ending_ = true;
   for (ChildProcess& child : children_) child.signal(SIGKILL);
   wait_until_gone(0, children_.size(), Clock::now() + kKillLimit);
   return kill_remains();

@@ -37,6 +37,9 @@ class Supervisor {
   /// afterwards no process of the folder is left.
   bool end();
 
+  /// Kills all at once. True as above.
+  bool kill();
+
  private:
   void reap();
   void start_due();

@@ -29,45 +29,6 @@ Error unfit(std::string subject, std::string message) {
   return Error{.subject = "orrery up: " + std::move(subject), .message = std::move(message)};
 }
 
-/// "FIRST-LAST". Errors: it is no range of ports, or has too few for so many agents.
-Result<PortRange> ports_of(const std::string& text, int agents) {
-  const std::optional<PortRange> range = parse_port_range(text);
-  if (range && range->count >= agents) return *range;
-  return unfit("--ports",
-               "\"" + text +
-                   "\" found, needed the first and last port for workers, at least one for each "
-                   "agent; write for example 20000-20999");
-}
-
-/// "127.0.0.1:PORT" with a port that is free now. Errors: it is no such address, or taken.
-Result<std::string> free_address(const std::string& text) {
-  const auto address = runtime::parse_address(text);
-  in_addr number{};
-  if (!address || address->is_unix() || ::inet_pton(AF_INET, address->host.c_str(), &number) != 1 ||
-      !runtime::is_local(*address))
-    return unfit("--http",
-                 "\"" + text +
-                     "\" found, needed an address of this machine such as "
-                     "127.0.0.1:22100; for others start orrery controller with certificates");
-  const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int yes = 1;
-  ::setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  sockaddr_in wanted{};
-  wanted.sin_family = AF_INET;
-  wanted.sin_addr = number;
-  wanted.sin_port = htons(address->port);
-  socklen_t size = sizeof wanted;
-  const bool taken = ::bind(probe, reinterpret_cast<sockaddr*>(&wanted), size) != 0;
-  const int code = errno;
-  ::getsockname(probe, reinterpret_cast<sockaddr*>(&wanted), &size);
-  ::close(probe);
-  if (taken)
-    return unfit("--http",
-                 text + " cannot be used: " + std::strerror(code) +
-                     "; end what listens there, or take --http 127.0.0.1:0 for any free port");
-  return address->host + ":" + std::to_string(ntohs(wanted.sin_port));
-}
-
 /// `text` as a YAML string.
 std::string yaml_quoted(const std::string& text) {
   std::string out = "\"";
@@ -139,6 +100,43 @@ Result<std::string> made_folder(const UpOptions& options) {
 
 }  // namespace
 
+Result<PortRange> worker_ports(const std::string& verb, const std::string& text, int agents) {
+  const std::optional<PortRange> range = parse_port_range(text);
+  if (range && range->count >= agents) return *range;
+  return Error{.subject = verb + ": --ports",
+               .message = "\"" + text +
+                          "\" found, needed the first and last port for workers, at least one for "
+                          "each agent; write for example 20000-20999"};
+}
+
+Result<std::string> free_address(const std::string& text) {
+  const auto address = runtime::parse_address(text);
+  in_addr number{};
+  if (!address || address->is_unix() || ::inet_pton(AF_INET, address->host.c_str(), &number) != 1 ||
+      !runtime::is_local(*address))
+    return unfit("--http",
+                 "\"" + text +
+                     "\" found, needed an address of this machine such as "
+                     "127.0.0.1:22100; for others start orrery controller with certificates");
+  const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  ::setsockopt(probe, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in wanted{};
+  wanted.sin_family = AF_INET;
+  wanted.sin_addr = number;
+  wanted.sin_port = htons(address->port);
+  socklen_t size = sizeof wanted;
+  const bool taken = ::bind(probe, reinterpret_cast<sockaddr*>(&wanted), size) != 0;
+  const int code = errno;
+  ::getsockname(probe, reinterpret_cast<sockaddr*>(&wanted), &size);
+  ::close(probe);
+  if (taken)
+    return unfit("--http",
+                 text + " cannot be used: " + std::strerror(code) +
+                     "; end what listens there, or take --http 127.0.0.1:0 for any free port");
+  return address->host + ":" + std::to_string(ntohs(wanted.sin_port));
+}
+
 Result<UpOptions> up_options(const Arguments& arguments) {
   UpOptions out;
   Errors errors;
@@ -155,7 +153,7 @@ Result<UpOptions> up_options(const Arguments& arguments) {
   number("--agents", 1, kAgentsMax, out.agents);
   number("--devices", 0, kDevicesMax, out.devices);
   if (const auto text = arguments.value("--ports")) {
-    const auto ports = ports_of(*text, out.agents);
+    const auto ports = worker_ports("orrery up", *text, out.agents);
     if (ports)
       out.ports = *ports;
     else

@@ -28,6 +28,14 @@ struct UpOptions {
 /// Errors: all that is unfit, an address that is taken among it.
 Result<UpOptions> up_options(const Arguments& arguments);
 
+/// "127.0.0.1:PORT" with a port that is free now, of an address with port 0 any. Errors: it is no
+/// address of this machine, or taken.
+Result<std::string> free_address(const std::string& text);
+
+/// "FIRST-LAST". Errors: it is no range of ports, or has too few for so many agents. `verb` names
+/// the command in them.
+Result<PortRange> worker_ports(const std::string& verb, const std::string& text, int agents);
+
 /// A folder that this process alone uses while the object lives. One that was made for it goes
 /// with it.
 class UpFolder {

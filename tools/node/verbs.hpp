@@ -10,5 +10,6 @@ namespace orrery::cli {
 ExitCode run_controller(const Arguments& arguments, Console& console);
 ExitCode run_agent(const Arguments& arguments, Console& console);
 ExitCode run_up(const Arguments& arguments, Console& console);
+ExitCode run_run(const Arguments& arguments, Console& console);
 
 }  // namespace orrery::cli

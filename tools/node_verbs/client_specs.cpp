@@ -1,5 +1,6 @@
 // The verbs that ask a running controller.
 #include "tools/certs/certs_specs.hpp"
+#include "tools/node_verbs/client_options.hpp"
 #include "tools/node_verbs/specs.hpp"
 
 namespace orrery::cli {
@@ -8,36 +9,6 @@ namespace {
 const OptionSpec kJson{.name = "--json", .help = "print one JSON document, and nothing else"};
 const OptionSpec kFollow{
     .name = "--follow", .help = "go on as more comes, until Ctrl-C", .letter = "-f"};
-
-/// `own` and then the options that name a controller and the identity to show.
-std::vector<OptionSpec> with_client_options(std::vector<OptionSpec> own) {
-  own.insert(
-      own.end(),
-      {{.name = "--server",
-        .value = "URL",
-        .help = "the controller, or several, A,B,... (default: $ORRERY_SERVER, else "
-                "http://127.0.0.1:22100)"},
-       {.name = "--token-file",
-        .value = "FILE",
-        .help = "the bearer token to show (default: $ORRERY_TOKEN_FILE)",
-        .takes_path = true},
-       {.name = "--ca",
-        .value = "FILE",
-        .help = "authorities that may sign the controller's certificate (default: $ORRERY_CA)",
-        .takes_path = true},
-       {.name = "--cert",
-        .value = "FILE",
-        .help = "the certificate to show (default: $ORRERY_CERT)",
-        .takes_path = true},
-       {.name = "--key",
-        .value = "FILE",
-        .help = "its private key (default: $ORRERY_KEY)",
-        .takes_path = true},
-       {.name = "--timeout",
-        .value = "SECONDS",
-        .help = "how long an answer may take (default: 10)"}});
-  return own;
-}
 
 }  // namespace
 
@@ -224,13 +195,13 @@ VerbSpec top_spec() {
 
 std::vector<Verb> node_verbs_run_beside() {
   std::vector<Verb> out;
-  for (VerbSpec (*spec)() : {up_spec,          controller_spec, agent_spec,
-                             submit_spec,      apply_spec,      get_spec,
-                             describe_spec,    logs_spec,       scale_spec,
-                             stop_spec,        delete_spec,     events_spec,
-                             top_spec,         certs_init_spec, certs_controller_spec,
-                             certs_agent_spec, certs_user_spec, certs_admin_spec,
-                             certs_token_spec, certs_show_spec})
+  for (VerbSpec (*spec)() :
+       {up_spec,          controller_spec, agent_spec,       run_spec,
+        submit_spec,      apply_spec,      get_spec,         describe_spec,
+        logs_spec,        scale_spec,      stop_spec,        delete_spec,
+        events_spec,      top_spec,        certs_init_spec,  certs_controller_spec,
+        certs_agent_spec, certs_user_spec, certs_admin_spec, certs_token_spec,
+        certs_show_spec})
     out.push_back({.spec = spec()});
   return out;
 }

@@ -11,6 +11,7 @@ namespace orrery::cli {
 VerbSpec controller_spec();
 VerbSpec agent_spec();
 VerbSpec up_spec();
+VerbSpec run_spec();
 VerbSpec submit_spec();
 VerbSpec apply_spec();
 VerbSpec get_spec();
