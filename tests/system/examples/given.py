@@ -30,6 +30,11 @@ jobs:
 - {name: first, roles: {main: {devices: 0, cpu: 10m, command: [/bin/true]}}}
 - {name: second, roles: {main: {devices: 0, cpu: 10m, command: [/bin/true]}}}
 """
+# What torch.distributed reads; torch itself is not on every machine of tests.
+TRAIN = """\
+import os, sys
+print("rank", os.environ["RANK"], "of", os.environ["WORLD_SIZE"], sys.argv[1:])
+"""
 DIJOB = """\
 apiVersion: diengine.opendilab.org/v2alpha1
 kind: DIJob
@@ -93,6 +98,7 @@ ENDED = "cp tests/system/journals/version_1.db journal.db"
 KEPT = "cp tests/system/journals/version_1.db run.db"
 READY = r"ready in [\d.]+ s"
 UP = ((" up", " up --http 127.0.0.1:0 --ports {ports} --state {folder}/up"),)
+STANDALONE = (("--standalone", "--standalone --ports {ports}"),)
 ANY_PORT = "others may hold the port that it would take"
 FREE_PORTS = " --set http_address=127.0.0.1:0 --set agents_address=127.0.0.1:0"
 LEADER = "unix:{up}/agents.sock"
@@ -153,6 +159,22 @@ COMES = {
         instead=(("/etc/orrery/", "{folder}/"), ("/etc/systemd/system/", "{folder}/"))),
     # The client.
     "orrery submit job.yaml": Comes("submitted", files={"job.yaml": SHORT}, job="none"),
+    "orrery run --standalone --nproc-per-node 2 train.py --lr 0.1": Comes(
+        r"^\[1\] rank 1 of 2 \['--lr', '0.1'\]", files={"train.py": TRAIN}, instead=STANDALONE, why=ANY_PORT),
+    "orrery run --standalone --nproc-per-node 2 train.py 200 checkpoint.pt": Comes(
+        r"^\[1\] rank 1 of 2 \['200', 'checkpoint.pt'\]", files={"train.py": TRAIN}, instead=STANDALONE, why=ANY_PORT),
+    "orrery run --nnodes 2 --nproc-per-node gpu train.py": Comes(
+        "rank 3 of 4", files={"train.py": TRAIN}, instead=(("gpu", "2 --cpus-per-proc 10m --memory-per-proc 64MiB"),),
+        why="no devices, few cores"),
+    "orrery run --nnodes 2 --nproc-per-node gpu --max-restarts 3 train.py 100000 checkpoint.pt": Comes(
+        "rank 3 of 4", files={"train.py": TRAIN}, instead=(("gpu", "2 --cpus-per-proc 10m --memory-per-proc 64MiB"),),
+        why="no devices, few cores"),
+    "orrery run --nnodes 1:4 --nproc-per-node 8 --max-restarts 3 --detach train.py": Comes(
+        "^train(-[0-9]+)?: submitted", files={"train.py": TRAIN}, changes=True),
+    "orrery run --nproc-per-node 4 --env WANDB_MODE=offline -m project.train": Comes(
+        "rank 3 of 4", files={"project/train.py": TRAIN},
+        instead=(("per-node 4", "per-node 4 --cpus-per-proc 10m --memory-per-proc 64MiB"),), why="few cores"),
+    "orrery run --nnodes 2 --dry-run ./solver --steps 100": Comes("strategy: strict_spread"),
     "orrery submit train.yaml": Comes("submitted", files={"train.yaml": SHORT}, job="none"),
     "orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4": Comes(
         "train-2: submitted", files={"train.yaml": SHORT}),

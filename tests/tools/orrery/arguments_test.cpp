@@ -46,6 +46,28 @@ TEST(Arguments, AfterTwoDashesAllWordsAreOperands) {
   EXPECT_THAT(parsed->operands(), ElementsAre("--speed", "-x"));
 }
 
+TEST(Arguments, AnUnderscoreInTheNameOfAnOptionIsADash) {
+  VerbSpec verb = fly();
+  verb.options.push_back({.name = "--dry-run"});
+  const std::vector<std::string> words{"--dry_run", "mars_2"};
+  const auto parsed = parse_arguments(verb, words);
+  ASSERT_TRUE(parsed);
+  EXPECT_TRUE(parsed->has("--dry-run"));
+  EXPECT_THAT(parsed->operands(), ElementsAre("mars_2"));
+}
+
+TEST(Arguments, OfAVerbThatRunsACommandTheFirstOperandEndsTheOptions) {
+  VerbSpec verb = fly();
+  verb.runs_command = true;
+  verb.operands_max = -1;
+  const std::vector<std::string> words{"--json", "mars", "--speed", "-h", "--", "--json"};
+  const auto parsed = parse_arguments(verb, words);
+  ASSERT_TRUE(parsed);
+  EXPECT_TRUE(parsed->has("--json"));
+  EXPECT_FALSE(parsed->has("--speed"));
+  EXPECT_THAT(parsed->operands(), ElementsAre("mars", "--speed", "-h", "--", "--json"));
+}
+
 TEST(Arguments, UnknownOptionNamesTheNearest) {
   EXPECT_EQ(first_error({"mars", "--sped", "3"}),
             "orrery fly: --sped: unknown option; did you mean --speed?");

@@ -34,7 +34,7 @@ workload:
   generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
 """
 VERBS = ["sim", "compare", "test", "check", "place", "trace info", "trace convert", "policies",
-         "journal dump", "journal verify", "history", "report", "up", "controller", "agent", "submit", "apply", "get", "describe", "logs", "scale",
+         "journal dump", "journal verify", "history", "report", "up", "controller", "agent", "run", "submit", "apply", "get", "describe", "logs", "scale",
          "stop", "delete", "events", "top", "certs init",
          "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
          "version", "completion", "help"]
