@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "scenarios/language/jobs/job_file.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kNodes = "/api/v1/nodes";
 constexpr int kNamesTried = 8;  // Each taken by another submission in between.
 
 /// With the remedy that only this verb has.
@@ -105,41 +107,9 @@ RunMode mode_of(const Arguments& arguments) {
   return {.detach = arguments.has("--detach"), .as_json = arguments.has("--json")};
 }
 
-/// --dry-run, as far as it is known what it would be.
-ExitCode print_for_cluster(const RunRequest& request,
-                           const RunMode& mode,
-                           const ClientOptions& options,
-                           Console& console) {
-  Session session(options, console);
-  RunRequest named = request;
-  std::vector<NodeFacts> nodes;
-  const Result<HttpReply> there = session.client().send({.target = "/api/v1/nodes?limit=1"});
-  if (there && there->is_good()) {
-    const auto facts = node_facts(session);
-    if (!facts) return session.tell(facts.errors());
-    nodes = *facts;
-    if (request.name_is_free) named.name = free_name(session, request.name);
-    if (named.name.empty()) return session.code();
-  } else {
-    console.err(
-        "no controller answers: its devices are not known, none are taken for granted; nor is the "
-        "name known to be free\n");
-  }
-  return print_run(named, nodes, mode, console);
-}
-
-}  // namespace
-
-void tell_notes(const RunRequest& request, Console& console) {
-  for (const std::string& note : request.notes) console.err("orrery run: " + note + "\n");
-}
-
-Result<std::vector<NodeFacts>> node_facts(Session& session) {
+std::vector<NodeFacts> facts_in(const json& document) {
   std::vector<NodeFacts> out;
-  const Result<HttpReply> first = session.client().send({.target = "/api/v1/nodes?limit=1"});
-  if (!first) return with_standalone(first.errors());
-  const json nodes = session.ask_list("nodes");
-  for (const json& node : nodes) {
+  for (const json& node : list_of(document, "nodes")) {
     const std::string state = text_of(node, "state");
     if (state != "ready" && state != "device_lost") continue;
     out.push_back({.devices = static_cast<std::int32_t>(number_of(node, "devices") -
@@ -148,6 +118,45 @@ Result<std::vector<NodeFacts>> node_facts(Session& session) {
                    .memory_bytes = number_of(node, "memory_bytes")});
   }
   return out;
+}
+
+/// What the nodes of the cluster offer. Nothing where that failed, which was told.
+std::optional<std::vector<NodeFacts>> node_facts(Session& session) {
+  const Result<HttpReply> reply = session.client().send({.target = kNodes});
+  if (!reply) {
+    session.tell(with_standalone(reply.errors()));
+    return std::nullopt;
+  }
+  if (reply->is_good()) return facts_in(json::parse(reply->body, nullptr, false));
+  session.tell(*reply, "");
+  return std::nullopt;
+}
+
+/// --dry-run, as far as it is known what it would be.
+ExitCode print_for_cluster(const RunRequest& request,
+                           const RunMode& mode,
+                           const ClientOptions& options,
+                           Console& console) {
+  Session session(options, console);
+  RunRequest named = request;
+  std::vector<NodeFacts> nodes;
+  if (const Result<HttpReply> reply = session.client().send({.target = kNodes})) {
+    if (!reply->is_good()) return session.tell(*reply, "");
+    nodes = facts_in(json::parse(reply->body, nullptr, false));
+    if (request.name_is_free) named.name = free_name(session, request.name);
+    if (named.name.empty()) return session.code();
+  } else {
+    console.err(
+        "no controller answers: devices are not known, none are taken for granted; nor is the name "
+        "known to be free\n");
+  }
+  return print_run(named, nodes, mode, console);
+}
+
+}  // namespace
+
+void tell_notes(const RunRequest& request, Console& console) {
+  for (const std::string& note : request.notes) console.err("orrery run: " + note + "\n");
 }
 
 ExitCode print_run(const RunRequest& request,
@@ -175,8 +184,7 @@ ExitCode run_job(const RunRequest& request,
   std::vector<NodeFacts> nodes;
   if (depends_on_nodes(request, mode.share)) {
     auto facts = node_facts(session);
-    if (!facts) return session.tell(facts.errors());
-    if (session.code() != ExitCode::Met) return session.code();
+    if (!facts) return session.code();
     nodes = std::move(*facts);
   }
   Result<RunPlan> plan = run_plan(request, nodes, mode.share);

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "tools/client/run_following.hpp"
 #include "tools/client/run_plan.hpp"
@@ -16,9 +15,6 @@ struct RunMode {
   bool as_json = false;
   ShareRule share = ShareRule::JobFile;
 };
-
-/// What the nodes of the cluster offer. Errors: no controller answers, with what to do.
-Result<std::vector<NodeFacts>> node_facts(Session& session);
 
 /// Prints the job file for nodes like these; submits nothing.
 ExitCode print_run(const RunRequest& request,

@@ -6,8 +6,8 @@
 
 #include "core/job/spec.hpp"
 #include "scenarios/language/jobs/job_file.hpp"
-#include "tools/client/run_plan.hpp"
 #include "tools/client/run_output.hpp"
+#include "tools/client/run_plan.hpp"
 #include "tools/node_verbs/specs.hpp"
 
 namespace orrery::cli {
@@ -76,8 +76,17 @@ std::string plan_error(const Words& words, const std::vector<NodeFacts>& nodes) 
 }
 
 TEST(RunRequest, FixedSizesKeepTheProcessesOfANodeTogether) {
-  EXPECT_EQ(job_file({"--nnodes", "2", "--nproc_per_node=4", "--max-restarts", "3", "train.py",
-                      "--lr", "0.1", "--nnodes", "9", "-m"},
+  EXPECT_EQ(job_file({"--nnodes",
+                      "2",
+                      "--nproc_per_node=4",
+                      "--max-restarts",
+                      "3",
+                      "train.py",
+                      "--lr",
+                      "0.1",
+                      "--nnodes",
+                      "9",
+                      "-m"},
                      nodes_of({8, 8})),
             "name: train\n"
             "family: torch\n"
@@ -97,10 +106,28 @@ TEST(RunRequest, FixedSizesKeepTheProcessesOfANodeTogether) {
 }
 
 TEST(RunRequest, ARangeOfNodesIsARangeOfProcesses) {
-  EXPECT_EQ(job_file({"--nnodes=1:4", "--nproc-per-node", "2", "--devices-per-proc", "0",
-                      "--cpus-per-proc", "500m", "--memory-per-proc", "1GiB", "--priority", "high",
-                      "--group", "team: \"a\"", "--role", "trainer", "--env", "SEED", "--env",
-                      "TEXT=a \"b\": #c", "--env", "OMP_NUM_THREADS=8", "./solver"},
+  EXPECT_EQ(job_file({"--nnodes=1:4",
+                      "--nproc-per-node",
+                      "2",
+                      "--devices-per-proc",
+                      "0",
+                      "--cpus-per-proc",
+                      "500m",
+                      "--memory-per-proc",
+                      "1GiB",
+                      "--priority",
+                      "high",
+                      "--group",
+                      "team: \"a\"",
+                      "--role",
+                      "trainer",
+                      "--env",
+                      "SEED",
+                      "--env",
+                      "TEXT=a \"b\": #c",
+                      "--env",
+                      "OMP_NUM_THREADS=8",
+                      "./solver"},
                      nodes_of({8})),
             "name: solver\n"
             "family: torch\n"
@@ -165,9 +192,20 @@ TEST(RunRequest, TheScriptNamesTheJob) {
 }
 
 TEST(RunRequest, WhatTorchrunTakesIsTakenWithAWord) {
-  const RunRequest asked =
-      request({"--rdzv_backend", "c10d", "--rdzv-endpoint=host:29400", "--master_port", "29500",
-               "--node_rank", "0", "--start-method", "spawn", "-r", "3", "-t", "3", "train.py"});
+  const RunRequest asked = request({"--rdzv_backend",
+                                    "c10d",
+                                    "--rdzv-endpoint=host:29400",
+                                    "--master_port",
+                                    "29500",
+                                    "--node_rank",
+                                    "0",
+                                    "--start-method",
+                                    "spawn",
+                                    "-r",
+                                    "3",
+                                    "-t",
+                                    "3",
+                                    "train.py"});
   EXPECT_THAT(
       asked.notes,
       ElementsAre("--rdzv-backend, --rdzv-endpoint, --master-port mean nothing here: the "
@@ -191,12 +229,47 @@ TEST(RunRequest, EveryUnlistedOptionHasAWord) {
 
 TEST(RunRequest, EverythingThatIsUnfitIsToldAtOnce) {
   EXPECT_THAT(
-      errors_of({"--node-rank", "1", "--nnodes", "4:2", "--nproc-per-node", "xpu",
-                 "--devices-per-proc", "65", "--cpus-per-proc", "many", "--memory-per-proc", "16",
-                 "--max-restarts", "-1", "-m", "--no-python", "--name", "My_Job", "--rdzv-id", "7",
-                 "--role", "Trainer", "--priority", "urgent", "--env", "1A=2", "--env", "ABSENT",
-                 "--env", "SEED", "--env", "SEED=2", "--ranks", "a", "--local-ranks-filter", "0",
-                 "--set", "novalue", "--ports", "1-2", "train.py"}),
+      errors_of({"--node-rank",
+                 "1",
+                 "--nnodes",
+                 "4:2",
+                 "--nproc-per-node",
+                 "xpu",
+                 "--devices-per-proc",
+                 "65",
+                 "--cpus-per-proc",
+                 "many",
+                 "--memory-per-proc",
+                 "16",
+                 "--max-restarts",
+                 "-1",
+                 "-m",
+                 "--no-python",
+                 "--name",
+                 "My_Job",
+                 "--rdzv-id",
+                 "7",
+                 "--role",
+                 "Trainer",
+                 "--priority",
+                 "urgent",
+                 "--env",
+                 "1A=2",
+                 "--env",
+                 "ABSENT",
+                 "--env",
+                 "SEED",
+                 "--env",
+                 "SEED=2",
+                 "--ranks",
+                 "a",
+                 "--local-ranks-filter",
+                 "0",
+                 "--set",
+                 "novalue",
+                 "--ports",
+                 "1-2",
+                 "train.py"}),
       ElementsAre(
           HasSubstr("--node-rank: \"1\" found, but this command is given once for all nodes"),
           HasSubstr("--nnodes: \"4:2\" found, needed a number of nodes from 1 to 65536"),
@@ -238,8 +311,8 @@ TEST(RunRequest, WhatContradictsItselfIsRefused) {
 
 TEST(RunPlan, ProcessesOfANodeAreCountedByWhatItHas) {
   const auto per_node = [](const char* word, const std::vector<NodeFacts>& nodes) {
-    const auto plan = run_plan(request({"--nproc-per-node", word, "train.py"}), nodes,
-                               ShareRule::JobFile);
+    const auto plan =
+        run_plan(request({"--nproc-per-node", word, "train.py"}), nodes, ShareRule::JobFile);
     return plan ? std::pair(plan->per_node, plan->devices) : std::pair(0, 0);
   };
   EXPECT_EQ(per_node("gpu", nodes_of({4, 0, 4})), std::pair(4, 1));
@@ -248,9 +321,10 @@ TEST(RunPlan, ProcessesOfANodeAreCountedByWhatItHas) {
   EXPECT_EQ(per_node("cpu", nodes_of({4, 4})), std::pair(8, 0));
   EXPECT_EQ(per_node("3", nodes_of({0, 4})), std::pair(3, 1));
   EXPECT_EQ(per_node("3", {}), std::pair(3, 0));
-  const auto halves = run_plan(
-      request({"--nproc-per-node", "gpu", "--devices-per-proc", "2", "train.py"}), nodes_of({8}),
-      ShareRule::JobFile);
+  const auto halves =
+      run_plan(request({"--nproc-per-node", "gpu", "--devices-per-proc", "2", "train.py"}),
+               nodes_of({8}),
+               ShareRule::JobFile);
   EXPECT_EQ(halves->per_node, 4);
 }
 
@@ -271,7 +345,8 @@ TEST(RunPlan, ProcessesOfAClusterOfTheirOwnShareItsNodes) {
       job_file({"--nproc-per-node", "3", "train.py"}, nodes_of({0}), ShareRule::WholeNode);
   EXPECT_THAT(text, HasSubstr("    cpu: 2666m\n    memory: 21845MiB\n"));
   EXPECT_THAT(job_file({"--cpus-per-proc", "1", "--memory-per-proc", "1GiB", "train.py"},
-                       nodes_of({0}), ShareRule::WholeNode),
+                       nodes_of({0}),
+                       ShareRule::WholeNode),
               HasSubstr("    cpu: 1\n    memory: 1GiB\n"));
 }
 
