@@ -89,6 +89,7 @@ void RunFollowing::look() {
   away_since_.reset();
   if (!reply->is_good()) {
     session_.tell(*reply, "job " + what_.job);
+    job_ = nullptr;
     ended_ = true;
     return;
   }

@@ -44,10 +44,10 @@ Result<std::int32_t> one_for_each(std::span<const NodeFacts> nodes,
 
 Result<std::int32_t> processes_of_a_node(const RunRequest& request,
                                          std::span<const NodeFacts> nodes,
-                                         bool some_have_devices) {
-  const bool by_devices = request.per_node_is == PerNode::Devices ||
-                          (request.per_node_is == PerNode::DevicesElseCores && some_have_devices &&
-                           request.devices != 0);
+                                         bool have_devices) {
+  const bool by_devices =
+      request.per_node_is == PerNode::Devices ||
+      (request.per_node_is == PerNode::DevicesElseCores && have_devices && request.devices != 0);
   if (request.per_node_is == PerNode::Number) return request.per_node;
   if (!by_devices)
     return one_for_each(nodes, "cores", [](const NodeFacts& node) {
@@ -85,14 +85,16 @@ Result<RunPlan> run_plan(const RunRequest& request,
                          std::span<const NodeFacts> nodes,
                          ShareRule rule) {
   RunPlan out{.name = request.name, .cpus = request.cpus, .memory = request.memory};
-  const bool some_have_devices =
-      std::ranges::any_of(nodes, [](const NodeFacts& node) { return node.devices > 0; });
-  const auto per_node = processes_of_a_node(request, nodes, some_have_devices);
+  const auto with_devices =
+      std::ranges::count_if(nodes, [](const NodeFacts& node) { return node.devices > 0; });
+  const bool have_devices = with_devices >= request.nodes_min;
+  const auto per_node = processes_of_a_node(request, nodes, have_devices);
   if (!per_node) return per_node.errors();
   out.per_node = *per_node;
   const bool by_cores = request.per_node_is == PerNode::Cores ||
-                        (request.per_node_is == PerNode::DevicesElseCores && !some_have_devices);
-  out.devices = request.devices.value_or(some_have_devices && !by_cores ? 1 : 0);
+                        (request.per_node_is == PerNode::DevicesElseCores && !have_devices);
+  out.devices = request.devices.value_or(have_devices && !by_cores ? 1 : 0);
+  out.leaves_devices = !request.devices && out.devices == 0 && with_devices > 0;
   if (rule == ShareRule::JobFile || nodes.empty()) return out;
   const auto least = [&](std::int64_t NodeFacts::*what) {
     return std::ranges::min(nodes, {}, what).*what / out.per_node;

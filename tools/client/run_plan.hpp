@@ -26,9 +26,10 @@ enum class ShareRule : std::uint8_t {
 struct RunPlan {
   std::string name;
   std::int32_t per_node = 1;
-  std::int32_t devices = 0;  ///< Of each process.
-  std::string cpus;          ///< Of each process; empty: what job files give.
-  std::string memory;        ///< The same.
+  std::int32_t devices = 0;     ///< Of each process.
+  std::string cpus;             ///< Of each process; empty: what job files give.
+  std::string memory;           ///< The same.
+  bool leaves_devices = false;  ///< Nodes have some, but too few nodes do.
 
   /// Processes at least.
   std::int32_t world_min(const RunRequest& request) const { return request.nodes_min * per_node; }

@@ -75,6 +75,7 @@ std::string size_text(const RunRequest& request, const RunPlan& plan) {
   if (!request.is_elastic() && request.nodes_min > 1)
     out += ", " + std::to_string(plan.per_node) + " on each of " +
            std::to_string(request.nodes_min) + " nodes";
+  if (plan.leaves_devices) out += ", without devices (--devices-per-proc takes some)";
   return out + (plan.devices > 0 ? ", " + counted(plan.devices, "device") + " each" : "");
 }
 

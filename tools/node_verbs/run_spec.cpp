@@ -18,7 +18,7 @@ std::vector<OptionSpec> run_options() {
        .help = "processes on each node: a number, gpu, cpu, or auto: gpu, else cpu (default: 1)"},
       {.name = "--devices-per-proc",
        .value = "D",
-       .help = "devices of each process (default: 1 where a node of the cluster has some, else 0)"},
+       .help = "devices of each process (default: 1 where enough nodes have some, else 0)"},
       {.name = "--cpus-per-proc",
        .value = "C",
        .help = "cores of each (default: 1; with --standalone an equal part of what there is)"},

@@ -8,6 +8,7 @@
 #include "scenarios/language/jobs/job_file.hpp"
 #include "tools/client/run_output.hpp"
 #include "tools/client/run_plan.hpp"
+#include "tools/console/help.hpp"
 #include "tools/node_verbs/specs.hpp"
 
 namespace orrery::cli {
@@ -227,6 +228,14 @@ TEST(RunRequest, EveryUnlistedOptionHasAWord) {
   }
 }
 
+TEST(RunRequest, HelpShowsWhatMeansSomething) {
+  const std::string help = verb_help(run_spec());
+  EXPECT_THAT(help, HasSubstr("--nproc-per-node M"));
+  EXPECT_THAT(help, Not(HasSubstr("--start-method")));
+  EXPECT_THAT(help, HasSubstr("usage: orrery run [--nnodes N|MIN:MAX]"));
+  EXPECT_THAT(help, HasSubstr(" SCRIPT|CMD [args...]\n"));
+}
+
 TEST(RunRequest, EverythingThatIsUnfitIsToldAtOnce) {
   EXPECT_THAT(
       errors_of({"--node-rank",
@@ -326,6 +335,17 @@ TEST(RunPlan, ProcessesOfANodeAreCountedByWhatItHas) {
                nodes_of({8}),
                ShareRule::JobFile);
   EXPECT_EQ(halves->per_node, 4);
+}
+
+TEST(RunPlan, DevicesAreTakenWhereEnoughNodesHaveThem) {
+  const auto one_of_two =
+      run_plan(request({"--nnodes", "2", "train.py"}), nodes_of({4, 0}), ShareRule::JobFile);
+  EXPECT_EQ(one_of_two->devices, 0);
+  EXPECT_TRUE(one_of_two->leaves_devices);
+  const auto elastic =
+      run_plan(request({"--nnodes", "1:2", "train.py"}), nodes_of({4, 0}), ShareRule::JobFile);
+  EXPECT_EQ(elastic->devices, 1);
+  EXPECT_FALSE(elastic->leaves_devices);
 }
 
 TEST(RunPlan, NodesThatDoNotSayItAreTold) {
