@@ -93,7 +93,8 @@ Result<RunPlan> run_plan(const RunRequest& request,
   out.per_node = *per_node;
   const bool by_cores = request.per_node_is == PerNode::Cores ||
                         (request.per_node_is == PerNode::DevicesElseCores && !have_devices);
-  out.devices = request.devices.value_or(have_devices && !by_cores ? 1 : 0);
+  const bool by_devices = request.per_node_is == PerNode::Devices;
+  out.devices = request.devices.value_or(by_devices || (have_devices && !by_cores) ? 1 : 0);
   out.leaves_devices = !request.devices && out.devices == 0 && with_devices > 0;
   if (rule == ShareRule::JobFile || nodes.empty()) return out;
   const auto least = [&](std::int64_t NodeFacts::*what) {
