@@ -16,7 +16,7 @@ constexpr std::uint64_t kNodesMax = 65'536;
 constexpr std::uint64_t kPerNodeMax = 4096;
 constexpr std::uint64_t kDevicesMax = 64;
 constexpr std::uint64_t kRestartsMax = 1'000'000;
-constexpr std::uint64_t kRankMax = 1'048'576;
+constexpr std::uint64_t kFilteredRankMax = 1'048'576;
 constexpr std::size_t kNameMax = 50;  // Leaves room for a number behind it.
 
 /// Letters, digits and dashes of a text, for the name of a job; may be empty.
@@ -245,7 +245,7 @@ class Reading {
       return out;
     }
     for (const std::string& word : *words) {
-      if (const auto rank = whole_number(name, word, 0, kRankMax)) {
+      if (const auto rank = whole_number(name, word, 0, kFilteredRankMax)) {
         out.push_back(*rank);
       } else {
         keep(rank.errors());

@@ -14,8 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int32_t kAgentsMax = 64;
-
 /// Waits beside the daemons, and keeps them running.
 class StandaloneHost final : public RunHost {
  public:

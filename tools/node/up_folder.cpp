@@ -21,7 +21,6 @@
 namespace orrery::cli {
 namespace {
 
-constexpr std::uint64_t kAgentsMax = 64;
 constexpr std::uint64_t kDevicesMax = 64;
 constexpr std::size_t kPathMax = 60;  // Room for the names of sockets: a path of one has 107.
 

@@ -1,6 +1,7 @@
 // The folder of one `orrery up`: settings of its daemons, their sockets, logs and states.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "tools/console/arguments.hpp"
 
 namespace orrery::cli {
+
+/// So many agents at most.
+inline constexpr std::int32_t kAgentsMax = 64;
 
 /// What the command line asks for.
 struct UpOptions {
