@@ -1,17 +1,21 @@
 """A PyTorch script that knows nothing of Orrery, under defaults: it survives a kill from its
-checkpoint, and is scaled up and down. Script and job are those of docs/pytorch.md.
+checkpoint, and is scaled up and down. Script and job are those of docs/pytorch.md. `orrery run`
+runs it without a job file.
 
 Usage: pytorch_test.py ORRERY_NODE SOURCE_ROOT
 Skipped (status 77) where no python3 has torch.
 """
 
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from cluster import Cluster, kill_process, processes_of, wait_until
+from own_ports import give_back, own_ports
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -120,6 +124,26 @@ class PytorchTest(unittest.TestCase):
         wait_until("one rank to be left", lambda: list(self.ranks()) == [0])
         self.assertEqual(self.job()["restarts"], restarts)
         self.assertEqual(self.job()["reschedules"], 2)
+
+
+class RunTest(unittest.TestCase):
+    def test_the_shortest_way_trains_and_goes_on_from_its_checkpoint(self):
+        ports = own_ports()
+        self.addCleanup(give_back, ports)
+        with tempfile.TemporaryDirectory(prefix="orrery-t-") as folder:
+            page = (ROOT / "docs/pytorch.md").read_text()
+            (pathlib.Path(folder) / "train.py").write_text(block_of(page, "python"))
+            line = re.search(r"^orrery (run --standalone .*)$", page, re.M).group(1)
+            words = line.replace("--standalone", f"--standalone --ports {ports}").split()
+            for begin, steps in ((0, "20"), (20, "30")):
+                done = subprocess.run(
+                    [PROGRAM, *words[:words.index("train.py") + 1], steps, words[-1]], cwd=folder,
+                    capture_output=True, text=True, timeout=300, check=False,
+                    env={**os.environ, "PYTHON_EXEC": PYTHON})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for rank in (0, 1):
+                    self.assertIn(f"[{rank}] rank {rank} of 2 begins at step {begin}", done.stdout)
+                self.assertIn(f"[0] step {steps} of {steps}, 2 ranks", done.stdout)
 
 
 if __name__ == "__main__":
