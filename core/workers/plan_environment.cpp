@@ -124,6 +124,7 @@ Membership membership_of(const Inventory& inventory,
   out.in_job = placed.in_job[placed.first_rank + static_cast<std::size_t>(process.rank)];
   out.in_role = place_in_component(placed, process);
   out.role_rank = process.rank;
+  out.restarts = surroundings.restarts;
   out.job_master = placed.job_master;
   out.role_master = placed.role_master;
   out.group.endpoints = placed.endpoints;

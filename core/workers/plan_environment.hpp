@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace orrery::workers {
 /// What a placement does not say.
 struct PlanSurroundings {
   std::string job = "default.placed";
+  std::optional<Restarts> restarts;  ///< Nothing: not known.
   std::vector<std::string>
       addresses;               ///< By cluster node rank; where one is missing, "node-<rank>".
   EnvironmentSources sources;  ///< `node_group` comes before what the inventory declares for the

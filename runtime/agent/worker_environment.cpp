@@ -144,6 +144,8 @@ workers::Membership membership_of(const SpawnWorker& order,
   if (job.worker_family == WorkerFamily::NemoRl && out.role_master.port != 0)
     out.group.endpoints = std::make_shared<const std::vector<workers::Endpoint>>(
         endpoints_of(order.slot.role, job, members, around));
+  if (around.restarts)
+    out.restarts = {static_cast<std::int32_t>(*around.restarts), job.backoff_limit};
   out.vendor = around.vendor;
   out.device_model = around.device_model;
   const RoleSpec& role = job.roles[order.slot.role.index()];

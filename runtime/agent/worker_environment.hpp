@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Surroundings {
   std::int32_t devices = 0;  ///< That this node has: what a worker without any of its own sees.
   DeviceVendor vendor = DeviceVendor::Nvidia;  ///< Of this node's devices,
   std::string device_model;                    ///< and their model; may be empty.
+  std::optional<std::uint32_t> restarts;       ///< Of the job, so far; nothing: not known.
   std::vector<KeyValue> overrides;  ///< Beyond all others: what the worker's isolation demands.
 
   const std::string& address_of(NodeId node) const;

@@ -218,7 +218,10 @@ Status WorkerStarts::add_environment(const SpawnWorker& order,
   std::span<const WorkerStart> workers;
   if (const Members* members = jobs_.members(order.worker.job)) {
     around.addresses = addresses_of(*members);
-    if (members->generation == order.generation) workers = members->workers;
+    if (members->generation == order.generation) {
+      workers = members->workers;
+      around.restarts = members->restarts;
+    }
   }
   around.overrides = {{"ORRERY_SOCKET", state_.path("socket")},
                       {"ORRERY_WORKER", folder_name_of(order.worker)},

@@ -86,7 +86,7 @@ void AgentSessions::close(NodeId id, std::string_view why) {
 }
 
 Members AgentSessions::members_of(const JobState& job) const {
-  Members out{job.row.id, job.row.generation, {}, {}};
+  Members out{job.row.id, job.row.generation, {}, {}, job.row.restarts};
   std::set<NodeId> nodes;
   for (std::uint32_t rank = 0; rank < job.workers.size(); ++rank) {
     const Worker& worker = job.workers[rank];

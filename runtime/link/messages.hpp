@@ -302,6 +302,7 @@ struct Members {
   Generation generation;
   std::vector<WorkerStart> workers;  ///< By rank; `birth_rank` is always set.
   std::vector<NodeAddress> nodes;    ///< Of all nodes that the workers are on.
+  std::uint32_t restarts = 0;        ///< Of the job, charged to failures so far.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -309,6 +310,7 @@ struct Members {
     v.field("generation", self.generation);
     v.field("workers", self.workers);
     v.field("nodes", self.nodes);
+    v.field_since(5, "restarts", self.restarts);
   }
 };
 

@@ -41,6 +41,14 @@ std::string indented_lines(std::string_view text) {
   return out;
 }
 
+/// Whether a worker has not ended yet.
+bool some_live(const json& job) {
+  return std::ranges::any_of(list_of(job, "members"), [](const json& member) {
+    const std::string state = text_of(member, "state");
+    return state == "Starting" || state == "Ready" || state == "Draining";
+  });
+}
+
 }  // namespace
 
 TerminalHost::TerminalHost() {
@@ -158,21 +166,32 @@ void RunFollowing::stop(const std::string& why) {
                          " does so once the controller answers\n");
 }
 
-/// False where a second Ctrl-C came.
+/// Workers of a job that is over may still be in their grace, and write. False where a second
+/// Ctrl-C came.
 bool RunFollowing::drain_output() {
   // Of a job that never started there is nothing to read.
   if (number_of(job_, "generation") > 0) output_.take_missed(what_.world_min);
-  const Clock::time_point limit = Clock::now() + kOutputLimit;
+  Clock::time_point limit = Clock::now() + kOutputLimit;
+  auto pause = kFirstPause;
   while (!output_.is_complete()) {
     if (Clock::now() > limit) {
       session_.console().err("the end of what some ranks wrote has not come; orrery logs " +
                              short_name(what_.job) + " --all prints it\n");
       return true;
     }
-    if (host_.wait(kFirstPause)) continue;
-    if (std::exchange(interrupted_, true)) return false;
+    if (!host_.wait(pause) && std::exchange(interrupted_, true)) return false;
+    pause = std::min<std::chrono::milliseconds>(pause * 2, kLastPause);
+    refresh();
+    if (some_live(job_)) limit = Clock::now() + kOutputLimit;
   }
   return true;
+}
+
+/// The document of now, where the controller has one.
+void RunFollowing::refresh() {
+  const Result<HttpReply> reply = session_.client().send({.target = job_target(what_.job)});
+  if (!reply || !reply->is_good()) return;
+  if (json job = json::parse(reply->body, nullptr, false); job.is_object()) job_ = std::move(job);
 }
 
 void RunFollowing::tell_failure() {
@@ -180,9 +199,7 @@ void RunFollowing::tell_failure() {
     const json& failures = list_of(job_, "failures");
     if (failures.empty() || !text_of(failures.back(), "sentence").empty()) break;
     if (!host_.wait(kFirstPause)) interrupted_ = true;
-    const Result<HttpReply> reply = session_.client().send({.target = job_target(what_.job)});
-    if (!reply || !reply->is_good()) break;
-    job_ = json::parse(reply->body, nullptr, false);
+    refresh();
   }
   const json& failures = list_of(job_, "failures");
   if (failures.empty()) return;

@@ -62,6 +62,7 @@ class RunFollowing {
   void be_patient(const Errors& errors);
   void stop(const std::string& why);
   bool drain_output();
+  void refresh();
   void tell_failure();
   ExitCode end();
 

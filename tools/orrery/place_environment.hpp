@@ -23,10 +23,11 @@ PlacedProcesses placed_processes(std::string_view text);
 
 /// A component as its processes know it.
 struct PlacedRole {
-  std::string job;       ///< Its full name.
-  std::string role;      ///< Its name in the job, and in `plan`.
-  WorkerFamily family;   ///< Of which its processes find the variables.
-  placement::Plan plan;  ///< Of the job alone.
+  std::string job;                                 ///< Its full name.
+  std::string role;                                ///< Its name in the job, and in `plan`.
+  WorkerFamily family;                             ///< Of which its processes find the variables.
+  placement::Plan plan;                            ///< Of the job alone.
+  std::optional<std::int32_t> backoff_limit = {};  ///< Nothing: a placement without a job.
 };
 
 /// What is printed, and what the authors of the document should know.

@@ -149,7 +149,8 @@ PlacedRole placed_role(const scenarios::PlacementDocument& document,
       });
   if (job == document.jobs.end())
     return {workers::PlanSurroundings{}.job, component, WorkerFamily::RLinf, plan};
-  PlacedRole out{scenarios::full_job_name(job->name), component, job->family, {}};
+  PlacedRole out{
+      scenarios::full_job_name(job->name), component, job->family, {}, job->backoff_limit};
   out.plan.mode = plan.mode;
   out.plan.isolate_accelerators = plan.isolate_accelerators;
   std::map<std::string, std::string> chosen;  // Role -> component.

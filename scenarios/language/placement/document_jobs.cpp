@@ -1,5 +1,6 @@
 // Jobs of a scenario as a placement document: roles that carry a placement, and which roles take
 // turns.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "core/base/enum_names.hpp"
 #include "core/job/job_enums.hpp"
 #include "scenarios/language/placement/document_placement.hpp"
+#include "scenarios/language/yaml/quantities.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -26,6 +28,7 @@ class JobsReader {
     job.index = index;
     job.at = place_of(node);
     read_family(node, job);
+    read_backoff_limit(node, job);
     const YamlNode* roles = value_of(node, "roles");
     if (roles == nullptr) read_role("worker", node, job);
     if (roles != nullptr)
@@ -53,6 +56,15 @@ class JobsReader {
                    "family " + describe(*written),
                    "one of " + known,
                    "choose one, or leave it out for torch's"});
+  }
+
+  // What is no number is for the reader of scenarios to tell.
+  static void read_backoff_limit(const YamlNode& node, PlacedJob& job) {
+    const YamlNode* written = value_of(node, "backoff_limit");
+    if (written == nullptr || !written->is_scalar()) return;
+    const auto limit = parse_integer(written->scalar);
+    if (limit && *limit >= 0 && *limit <= INT32_MAX)
+      job.backoff_limit = static_cast<std::int32_t>(*limit);
   }
 
   void read_role(const std::string& role, const YamlNode& node, PlacedJob& job) {

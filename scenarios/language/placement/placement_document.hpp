@@ -12,6 +12,7 @@
 
 #include "core/base/enum_names.hpp"
 #include "core/job/job_enums.hpp"
+#include "core/job/spec.hpp"
 #include "core/placement/inventory.hpp"
 #include "core/placement/placement_error.hpp"
 #include "core/placement/plan.hpp"
@@ -61,6 +62,7 @@ struct PlacedJob {
   std::string prefix;     ///< Of its components' names: "train/", or empty where it is alone.
   std::size_t index = 0;  ///< In the document's list of jobs.
   WorkerFamily family = WorkerFamily::Torch;
+  std::int32_t backoff_limit = JobSpec{}.backoff_limit;
   placement::TextPosition at;
   std::vector<Role> roles;                      ///< Those with a placement.
   std::vector<std::vector<std::string>> turns;  ///< Roles that take turns with each other.

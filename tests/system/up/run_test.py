@@ -304,13 +304,14 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(self.cluster.job("stopped")["reason"], "StoppedByUser")
 
     def test_a_second_ctrl_c_leaves_at_once(self):
-        run = self.start(STAYS, "--name", "stays")
+        run = self.start(STAYS, "--name", "stays", "--set", "drain_grace=1h")
         run.says("[0] here")
         run.interrupt()
         run.says("[0] I stay")
         run.interrupt()
         self.assertEqual(run.end(), 130, run.err)
-        self.assertNotIn(self.cluster.job("stays")["phase"], ("Succeeded", "Failed"))
+        self.assertEqual([member["state"] for member in self.cluster.job("stays")["members"]],
+                         ["Draining"])
         self.assertEqual(self.cluster.orrery("delete", "stays").returncode, 0)
 
     def test_a_job_that_is_stopped_by_another_user_has_failed(self):
