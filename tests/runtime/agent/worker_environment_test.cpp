@@ -15,7 +15,9 @@ namespace worker_environment_tests {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 JobSpec group_job(Topology topology, std::int32_t parallel_workers) {
   JobSpec spec;
@@ -82,6 +84,23 @@ TEST(WorkerEnvironment, AllMeetAtTheMasterPortOfRankZero) {
     EXPECT_THAT(*all, Contains("MASTER_PORT=22302"));
     EXPECT_THAT(*all, Contains("MASTER_ADDR=127.0.0.1"));
   }
+}
+
+TEST(WorkerEnvironment, RestartsAreToldWhereTheyAreKnown) {
+  JobSpec job = group_job(Topology::Alone, 1);
+  job.backoff_limit = 5;
+  const std::vector<WorkerStart> members = members_of(1);
+  Surroundings around;
+  const auto unknown = environment_of(spawn_of(members[0], 1), job, members, around);
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_THAT(*unknown, Not(Contains(StartsWith("TORCHELASTIC_"))));
+  around.restarts = 2;
+  const auto known = environment_of(spawn_of(members[0], 1), job, members, around);
+  ASSERT_TRUE(known.has_value());
+  EXPECT_THAT(*known,
+              IsSupersetOf({"TORCHELASTIC_RUN_ID=default.pong",
+                            "TORCHELASTIC_RESTART_COUNT=2",
+                            "TORCHELASTIC_MAX_RESTARTS=5"}));
 }
 
 TEST(WorkerEnvironment, WhatARoleSaysOfPeersIsOverruled) {
