@@ -80,12 +80,11 @@ class Run:
 
     def says(self, *lines):
         """Waits until all of these lines have come on standard output."""
-        wait_until(f"the lines {lines}; it said {self.out} {self.err}",
-                   lambda: set(lines) <= set(self.out) or self.process.poll() is not None)
-
-    def says_by_error(self, part):
-        wait_until(f"{part!r} on standard error: {self.err}",
-                   lambda: part in self.errors() or self.process.poll() is not None)
+        try:
+            wait_until(f"the lines {lines}",
+                       lambda: set(lines) <= set(self.out) or self.process.poll() is not None)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; it said {self.out} {self.err}") from error
 
     def errors(self):
         return "\n".join(list(self.err))
@@ -266,6 +265,9 @@ class ClusterTest(unittest.TestCase):
         self.cluster.write("train.py", script)
         return Run(self.cluster.folder, self.cluster.environment, *words, "train.py")
 
+    def states(self, job):
+        return [member["state"] for member in self.cluster.job(job)["members"]]
+
     def test_devices_are_what_the_nodes_have(self):
         run = self.start(SHOWS_ENVIRONMENT, "--nnodes", 2, "--nproc-per-node", "gpu", "--name",
                          "devices")
@@ -310,9 +312,12 @@ class ClusterTest(unittest.TestCase):
         run.says("[0] I stay")
         run.interrupt()
         self.assertEqual(run.end(), 130, run.err)
-        self.assertEqual([member["state"] for member in self.cluster.job("stays")["members"]],
-                         ["Draining"])
-        self.assertEqual(self.cluster.orrery("delete", "stays").returncode, 0)
+        self.assertEqual(self.states("stays"), ["Draining"])
+        # Its devices are for the next test.
+        for pid, words in processes_of(self.cluster.folder).items():
+            if " -u train.py" in words:
+                self.assertTrue(kill_process(pid, self.cluster.folder))
+        wait_until("the worker to be gone", lambda: self.states("stays") != ["Draining"])
 
     def test_a_job_that_is_stopped_by_another_user_has_failed(self):
         run = self.start(WAITS, "--name", "other")
