@@ -78,7 +78,7 @@ class Followed:
         self.on_taken = None
         self.on_told = lambda: None  # Wakes the thread that serves.
         self.only_by_program = False  # Safe points are only where the program says.
-        self._told = first
+        self.told = first
         self._seen = first.generation  # By the program's own loop.
         self._path, self._path_time = path, None
         self._lock = threading.RLock()
@@ -86,9 +86,9 @@ class Followed:
     def tell(self, found):
         """A membership has come; an older one, or one that is known, says nothing new."""
         with self._lock:
-            if found is None or found.generation <= self._told.generation:
+            if found is None or found.generation <= self.told.generation:
                 return
-            self._told = found
+            self.told = found
         self.on_told()
 
     def look_at_file(self):
@@ -106,9 +106,9 @@ class Followed:
     def take_up(self):
         """The new membership; None where there is none."""
         with self._lock:
-            if self._told.generation <= self.taken.generation:
+            if self.told.generation <= self.taken.generation:
                 return None
-            self.taken = self._told
+            self.taken = self.told
             if self.on_taken is not None:
                 self.on_taken(self.taken)
             return self.taken

@@ -71,6 +71,11 @@ class Worker:
         return self._memberships.taken
 
     @property
+    def told(self):
+        """The newest membership that the agent has told, whether it was taken up or not."""
+        return self._memberships.told
+
+    @property
     def rank(self):
         return self.membership.rank
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -291,3 +292,17 @@ class FakeJob:
     def driver(self, name="test"):
         import orrery
         return orrery.Driver.connect(self.url, self.job, name=name)
+
+
+def until(condition, what, patience_s=PATIENCE_S):
+    """Asks again and again until `condition()` is true, and returns what it gave; fails with `what`.
+
+    For states of other processes, which cannot be waited for but only asked."""
+    end = time.monotonic() + patience_s
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {patience_s} s for {what}")
+        time.sleep(0.005)

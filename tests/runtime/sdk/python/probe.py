@@ -98,6 +98,11 @@ class Probe:
         return {"produced": self.produced, "was_cancelled": self.was_cancelled,
                 "memberships": self.memberships, "calls": len(self.calls)}
 
+    @orrery.method(concurrent=True)
+    def told_generation(self):
+        """The newest that the agent has told, taken up or not."""
+        return self.worker.told.generation
+
     @orrery.method
     def count(self, limit, size=0):
         self.produced = 0
