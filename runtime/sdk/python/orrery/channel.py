@@ -51,6 +51,14 @@ class Lease:
         return iter(self.values)
 
 
+def opened(client, name, owner, capacity, weight_max):
+    """A channel, which is made in its owner at once where a capacity is given."""
+    found = Channel(client, name, owner, capacity, weight_max)
+    if capacity is not None:
+        found.reopen()
+    return found
+
+
 class Channel:
     """A bounded queue that lives in the worker `owner`, a role and a rank in it."""
 

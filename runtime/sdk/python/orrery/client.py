@@ -24,7 +24,8 @@ class _FutureSink:
         return self.future.done()
 
     def result(self, value):
-        self._settle(value, None)
+        if not self._settle(value, None) and self.call.on_late is not None:
+            self.call.on_late(self.call.connection, value)
 
     def item(self, value):
         self.call.connection.give_up(self.call, tell=True)
@@ -53,7 +54,7 @@ class _FutureSink:
     def _settle(self, value, error):
         if self.call.timer is not None:
             self.call.timer.cancel()
-        self.future.settle(value, error)
+        return self.future.settle(value, error)
 
 
 class _LoopSink:

@@ -51,8 +51,9 @@ class Driver:
         return group.WorkerGroup(self, role, sharding, **options)
 
     def channel(self, name, owner, capacity=None, weight_max=0):
-        """A queue that lives in the worker `owner`, a role and a rank in it."""
-        return channel.Channel(self.client, name, owner, capacity, weight_max)
+        """A queue that lives in the worker `owner`, a role and a rank in it. With `capacity` it is made there
+        if it is not yet."""
+        return channel.opened(self.client, name, owner, capacity, weight_max)
 
     def scale(self, role, replicas, deadline=_REQUEST_S):
         """Sets how many replicas a role shall have. For users and administrators; a worker has

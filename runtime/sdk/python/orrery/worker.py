@@ -211,7 +211,7 @@ class Worker:
         if owner is None:
             self.listen()
             owner = self.role, self.role_rank
-        return channel.Channel(self.client, name, owner, capacity, weight_max)
+        return channel.opened(self.client, name, owner, capacity, weight_max)
 
     # --- what it says to its agent and its controller ---
 

@@ -177,7 +177,8 @@ class Probe:
 
     @orrery.method(concurrent=True)
     def open_channel(self, name, capacity, weight_max=0):
-        return self.worker.channel(name, capacity=capacity, weight_max=weight_max).state(30)
+        self.channel = self.worker.channel(name, capacity=capacity, weight_max=weight_max)
+        return self.channel.state(30)
 
     @orrery.method(concurrent=True)
     def take(self, name, role, count):
