@@ -85,6 +85,23 @@ class Probe:
         self.released.clear()
         return "released"
 
+    @orrery.method
+    def hold_until_draining(self):
+        self.begun.set()
+        while not self.worker.is_draining:
+            orrery.context().wait_cancelled(0.01)
+        return b"x" * (8 << 20)
+
+    @orrery.method
+    def lead(self):
+        self.worker.lead(lambda word: self.worker.say_as_sub_master(word["role"], word["incident"], "ask_state"))
+
+    @orrery.method
+    def change_replicas(self):
+        self.worker.add_replicas(2)
+        self.worker.remove_replicas(1)
+        return self.worker.replicas()
+
     @orrery.method(concurrent=True)
     def await_begun(self):
         return self.begun.wait(30)
