@@ -37,6 +37,8 @@ class Outgoing:
         self.retries, self.attempt = retries, 0
         self.timer = None
         self.connection, self.id = None, 0
+        self.was_sent = False  # It may have run, so the next one is another attempt.
+        self.tries = 0
         self.on_late = None  # Takes a value that comes after the call was given up, and its connection.
         self.group = None  # Which has to be claimed on the connection before.
 
@@ -150,6 +152,7 @@ class CalleeConnection(loop.Connection):
         self._last_id += 1
         call.id = self._last_id
         self._open[call.id] = call
+        call.was_sent = True
         self.send(pieces)
 
     def give_up(self, call, tell):

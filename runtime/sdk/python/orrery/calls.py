@@ -109,10 +109,11 @@ class Call:
             return True
 
     def over(self):
-        """Whether it was not over before. On the loop."""
+        """The state that it had; None where it was over already. On the loop."""
         with self.condition:
-            if self.state is State.OVER:
-                return False
+            before = self.state
+            if before is State.OVER:
+                return None
             self.state = State.OVER
             self.condition.notify_all()
         if self.timer is not None:
@@ -121,12 +122,14 @@ class Call:
             function()
         self.on_over = ()
         self.connection.forget(self)
-        return True
+        return before
 
     def answer(self, answer):
-        """Sends the last message of the call, unless it is over. On the loop."""
-        if self.over():
+        """Sends the last message of the call, unless it is over; the state that it had. On the loop."""
+        before = self.over()
+        if before is not None:
             self.connection.send_answer(self, answer)
+        return before
 
     def fail(self, error):
         self.answer(error_answer(error))

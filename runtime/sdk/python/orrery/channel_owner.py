@@ -3,7 +3,7 @@
 import collections
 import secrets
 
-from . import errors
+from . import calls, errors
 
 _COUNT_MAX = 1 << 20
 
@@ -221,10 +221,17 @@ class Channels:
 
     def _lease(self, channel, call, items):
         lease = secrets.token_hex(8)
+        answer = calls.value_answer("result", {
+            "lease": lease, "items": [[item.key, item.weight, item.value] for item in items]})
+        try:
+            answer.pieces(call.id, call.result_max)
+        except errors.TooLarge as error:
+            channel.give_back(items)  # The consumer may ask for fewer.
+            self._served.fail_own(call, error)
+            return
         channel.leases[lease] = (call.connection, items)
         self._watch(call.connection)
-        self._served.answer_own(call, {"lease": lease,
-                                       "items": [[item.key, item.weight, item.value] for item in items]})
+        call.answer(answer)
 
     def _watch(self, connection):
         if connection not in self._watched:

@@ -19,6 +19,14 @@ class _FutureSink:
         self._client, self._target, self.future = client, target, future
         self.call = None
         self.on_error = None
+        self._cause = None
+
+    def _may_try_again(self, error):
+        """A Cancelled that this side has not asked for comes of a worker that is being drained."""
+        call = self.call
+        return (call.retries > 0 and call.left > 0 and not self.future.done() and
+                (isinstance(error, errors.Cancelled) or
+                 isinstance(error, errors.WorkerLost) and (call.attempt < call.retries or not call.was_sent)))
 
     def is_done(self):
         return self.future.done()
@@ -36,17 +44,18 @@ class _FutureSink:
         self.item(None)
 
     def fail(self, error):
-        """On the loop. A Cancelled that this side has not asked for comes of a worker being drained."""
+        """On the loop."""
         call = self.call
-        if isinstance(error, (errors.WorkerLost, errors.Cancelled)) and call.attempt < call.retries \
-                and not self.future.done() and call.left > 0:
-            call.attempt += 1
-            self.cause = error
+        if self._may_try_again(error):
+            # A worker that is being drained has not begun the call, nor one that was never reached.
+            call.attempt += call.was_sent and isinstance(error, errors.WorkerLost)
+            call.was_sent = False
+            call.tries += 1
+            self._cause = error
             loop.spawn(self._client.again(call, self._target))
             return
-        cause = getattr(self, "cause", None)
-        if cause is not None:
-            error.__cause__ = cause
+        if self._cause is not None:
+            error.__cause__ = self._cause
         if self.on_error is not None:
             self.on_error(error)
         self._settle(None, error)
@@ -293,7 +302,7 @@ class Client:
     async def again(self, call, target):
         """Sends a call that was lost once more, after a pause."""
         pauses = directory.pauses()
-        for _ in range(call.attempt):
+        for _ in range(min(call.tries, 10)):
             pause = next(pauses)
         await asyncio.sleep(min(pause, max(0.0, call.left)))
         call.connection = None
@@ -303,7 +312,7 @@ class Client:
 
     async def _connect_and_send(self, call, target):
         try:
-            connection = await self.connection(target, call.deadline, is_expected=call.attempt > 0)
+            connection = await self.connection(target, call.deadline, is_expected=call.tries > 0)
             if call.group is not None:
                 await self.claim(connection, call.group, call.deadline)
         except errors.Timeout:

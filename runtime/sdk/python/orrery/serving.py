@@ -9,7 +9,7 @@ import time
 
 from . import calls, errors, loop, methods, threads
 
-CONCURRENT_MAX = 32
+CONCURRENT_MAX = 64
 
 
 class Served:
@@ -19,18 +19,18 @@ class Served:
     their arrival; concurrent ones on a pool; `orrery.*` at once on the loop. Before serve() they wait.
     """
 
-    def __init__(self, worker, role, role_rank, memberships):
+    def __init__(self, worker, role, role_rank, memberships, concurrent_max=CONCURRENT_MAX):
         self._identity = {"worker": worker, "role": role, "role_rank": role_rank}
         self._memberships = memberships
         self._methods = None
         self._early = []
         self._waiting = set()
         self._inbox = queue.SimpleQueue()
-        self._pool = threads.Pool(CONCURRENT_MAX, "orrery-concurrent")
+        self._pool = threads.Pool(concurrent_max, "orrery-concurrent")
         self._once = calls.Once()
         self._own = {}  # The SDK's own methods.
         self._ending = None  # Why nothing more is begun: an error.
-        self._is_stopped = False
+        self._is_ending = False  # The same, before the loop knows.
         self._concurrent = 0  # Concurrent calls that run.
         self._idle = threading.Condition()
         self.add_own("orrery.ping", self._ping)
@@ -84,11 +84,11 @@ class Served:
         self._end(call, errors.Cancelled("the caller's connection ended"))
 
     def _end(self, call, error):
-        has_run = call.state is not calls.State.WAITING
         answer = calls.error_answer(error)
-        call.answer(answer)
+        before = call.answer(answer)
         self._waiting.discard(call)
-        if not has_run:
+        # A method that runs will come to its end, and a second attempt shall find its answer.
+        if before is calls.State.WAITING:
             self._once.finish(call, answer, has_run=False)
 
     def _admit(self, call):
@@ -152,8 +152,8 @@ class Served:
             name: {"concurrent": each.is_concurrent, "idempotent": each.is_idempotent,
                    "stream": each.is_stream} for name, each in (self._methods or {}).items()})
 
-    def begin_end(self, error):
-        """Nothing more is begun: what waits is answered `error`, streams end at their next wait."""
+    def _begin_end(self, error):
+        """What waits is answered `error`, streams end at their next wait."""
         if self._ending is not None:
             return
         self._ending = error
@@ -182,16 +182,18 @@ class Served:
         """Has the serving thread look for memberships and for its end."""
         self._inbox.put(None)
 
-    @property
-    def is_ending(self):
-        return self._ending is not None
+    def end(self, error):
+        """No call is begun from now on, and those that wait are answered `error`. From any thread, and in
+        handlers of signals."""
+        self._is_ending = True
+        loop.get().call_soon_threadsafe(self._begin_end, error)
 
     def serve(self):
-        """Runs calls until begin_end(); returns when the last of them has."""
-        while not self.is_ending:
+        """Runs calls until end(); returns when the last of them has."""
+        while not self._is_ending:
             self._memberships.take_up_between_calls()
             call = self._inbox.get()
-            if call is not None and not self.is_ending:
+            if call is not None and not self._is_ending:
                 self._memberships.take_up_between_calls()
                 self._run(call)
             del call
@@ -219,7 +221,7 @@ class Served:
                 "ask the directory for the members of now", was=call.generation, **{"is": generation})
             loop.get().call_soon_threadsafe(self._end, call, error)
             return
-        if self._ending is not None or not call.begin():
+        if self._is_ending or not call.begin():
             return
         ends = None
         try:

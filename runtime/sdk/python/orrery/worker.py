@@ -18,7 +18,8 @@ _REQUEST_S = 60.0
 class Worker:
     """This process as a worker. Made by Worker.join()."""
 
-    def __init__(self, environment, hello=True, message_max=frames.MESSAGE_MAX, drain_on_sigterm=True):
+    def __init__(self, environment, hello=True, message_max=frames.MESSAGE_MAX, drain_on_sigterm=True,
+                 concurrent_max=serving.CONCURRENT_MAX):
         self.name = environment.get("ORRERY_WORKER", "")
         self.job = environment.get("ORRERY_JOB", "")
         self.role = environment.get("ORRERY_ROLE", "")
@@ -31,7 +32,8 @@ class Worker:
         path = environment.get("ORRERY_SOCKET", "")
         self._memberships = membership.Followed(
             first, "" if path else environment.get("ORRERY_MEMBERSHIP", ""))
-        self._served = serving.Served(self.name, self.role, self.role_rank, self._memberships)
+        self._served = serving.Served(self.name, self.role, self.role_rank, self._memberships,
+                                      concurrent_max)
         self._memberships.on_told = self._served.wake
         self._claims = group.Claims(self._served)
         self._channels = channel_owner.Channels(self._served)
@@ -45,9 +47,8 @@ class Worker:
             self._agent = agent.Agent(path, self.name, self._token, self._memberships.tell)
             if hello:
                 self._agent.start()
+        self._handles_sigterm = drain_on_sigterm
         loop.get()  # Before a signal can ask for it.
-        if drain_on_sigterm and threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, self._on_sigterm)
 
     @classmethod
     def join(cls, environment=None, **options):
@@ -56,7 +57,9 @@ class Worker:
         `hello`             tell the agent at once that this worker follows memberships; False: once it
                             serves, which is when a role with ORRERY_READY=hello counts as ready
         `message_max`       the largest payload that it takes, in bytes
-        `drain_on_sigterm`  SIGTERM ends serve() in good order; False: the program handles the signal
+        `drain_on_sigterm`  from serve() or start() on SIGTERM ends the worker in good order; False: the
+                            program handles the signal
+        `concurrent_max`    so many concurrent calls run at once; more wait
         """
         return cls(dict(os.environ if environment is None else environment), **options)
 
@@ -97,6 +100,12 @@ class Worker:
         """Whether SIGTERM has come: finish the step, save, exit with 143."""
         return self._exit_code == EXIT_DRAINED
 
+    def drain_on_sigterm(self):
+        """From now on SIGTERM sets is_draining and ends serve(). On the main thread; elsewhere it does
+        nothing. serve() and start() do it by themselves."""
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._on_sigterm)
+
     # --- being called ---
 
     def listen(self):
@@ -126,6 +135,8 @@ class Worker:
         two calls, `on_drain()` after the last call when the worker is drained.
         """
         found = {} if instance is None else methods.methods_of(instance)
+        if self._handles_sigterm:
+            self.drain_on_sigterm()
         self._memberships.on_taken = getattr(instance, "on_membership", None)
         self._instance = instance
         self.listen()
@@ -149,6 +160,8 @@ class Worker:
         calls as well. End with finish().
         """
         self._memberships.only_by_program = loop_takes_membership
+        if self._handles_sigterm:
+            self.drain_on_sigterm()
         self.listen()
 
         def serve():
@@ -182,7 +195,7 @@ class Worker:
         # Also in a handler of a signal, so without any lock.
         if self._exit_code is None:
             self._exit_code = code
-        loop.get().call_soon_threadsafe(self._served.begin_end, error)
+        self._served.end(error)
 
     def close(self):
         """Ends the listener, after all answers have gone out, and the connection to the agent."""

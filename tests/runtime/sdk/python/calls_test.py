@@ -316,6 +316,23 @@ class Losses(unittest.TestCase):
             future.result()
         self.assertIsInstance(raised.exception.__cause__, orrery.WorkerLost)
 
+    def test_what_was_never_sent_is_no_attempt(self):
+        self.job.kill(self.worker)
+        future = self.peer.submit("tally_once", "a", deadline=120, retries=1)
+        fakes.until(lambda: len(self.job.requests) > 3, "some questions to the directory")
+        self.job.start(self.worker)
+        self.assertEqual(future.result(), 1)
+
+    def test_a_call_with_retries_outlives_a_drain(self):
+        held = self.peer.submit("hold_until_draining")
+        self.peer.call("await_begun")
+        future = self.peer.submit("tally_once", "a", deadline=120, retries=1)
+        self.worker.process.terminate()
+        self.assertEqual(len(held.result(60)), 8 << 20)
+        self.worker.process.wait(fakes.PATIENCE_S)
+        self.job.start(self.worker)
+        self.assertEqual(future.result(), 1)
+
     def test_a_worker_that_does_not_listen_yet_is_waited_for(self):
         late, = self.job.add("late", waits=False)
         self.assertEqual(self.driver.peer("late").call("pid", deadline=120), late.process.pid)

@@ -264,6 +264,16 @@ class Channels(unittest.TestCase):
         fakes.until(lambda: channel._late or channel.state()["leased"] == 0, "the answer that is late")
         self.assertEqual(channel.get(deadline=60).value, 1)
 
+    def test_a_batch_that_is_too_large_stays(self):
+        channel = self.channel(capacity=100)
+        channel.put_many([(None, 1, "x" * 20_000) for _ in range(50)])
+        channel.put_many([(None, 1, "x" * 20_000) for _ in range(50)])
+        with self.assertRaises(orrery.TooLarge):
+            channel.get_batch(100)
+        state = channel.state()
+        self.assertEqual((state["items"], state["leased"]), (100, 0))
+        self.assertEqual(len(channel.get_batch(40)), 40)
+
     def test_the_owner_makes_its_own(self):
         state = self.driver.peer("owner").call("open_channel", "mine", 3)
         self.assertEqual((state["capacity"], state["items"], state["closed"]), (3, 0, False))

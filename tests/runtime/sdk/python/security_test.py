@@ -33,9 +33,13 @@ class Wire(unittest.TestCase):
     def key(self, caller="driver:raw"):
         return bytes.fromhex(self.job.key(self.worker, caller))
 
-    def open(self, **options):
+    def connect(self):
         caller = RawCaller(self.port)
         self.addCleanup(caller.socket.close)
+        return caller
+
+    def open(self, **options):
+        caller = self.connect()
         welcome = caller.shake_hands(self.worker.name, self.key(), "driver:raw", **options)
         return caller, welcome
 
@@ -114,7 +118,7 @@ class Wire(unittest.TestCase):
 
     def test_a_wrong_key_and_another_callers_key(self):
         for key in (bytes(32), self.key("driver:other")):
-            caller = RawCaller(self.port)
+            caller = self.connect()
             caller.send({"t": "hello", "protocol": 1, "caller": "driver:raw", "to": self.worker.name,
                          "nonce": "0" * 32})
             caller.nonce = "0" * 32
@@ -124,13 +128,13 @@ class Wire(unittest.TestCase):
             self.refused(caller, "NotAuthorised")
 
     def test_the_servers_own_proof_is_no_clients_proof(self):
-        caller = RawCaller(self.port)
+        caller = self.connect()
         caller.send({"t": "hello", "protocol": 1, "caller": "driver:raw", "to": self.worker.name, "nonce": "0" * 32})
         caller.send({"t": "proof", "proof": caller.answer()["proof"]})
         self.refused(caller, "NotAuthorised")
 
     def test_calls_before_the_proof(self):
-        caller = RawCaller(self.port)
+        caller = self.connect()
         caller.send({"t": "hello", "protocol": 1, "caller": "driver:raw", "to": self.worker.name, "nonce": "0" * 32})
         caller.answer()
         caller.send({"t": "call", "id": 1, "method": "pid", "args": [], "kwargs": {}, "deadline_ms": 1000})
@@ -139,7 +143,7 @@ class Wire(unittest.TestCase):
     def test_long_frames_before_the_proof(self):
         for data in (struct.pack(">IQ", 4097, 0), struct.pack(">IQ", 10, 1), struct.pack(">IQ", 0, 0),
                      struct.pack(">IQ", 2**32 - 1, 2**64 - 1)):
-            caller = RawCaller(self.port)
+            caller = self.connect()
             caller.socket.sendall(data)
             self.refused(caller, "Protocol")
 

@@ -68,6 +68,18 @@ class Life(unittest.TestCase):
         self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 7)
         self.assertFalse((self.job.folder / f"drained-{self.worker.name}").exists())
 
+    def test_nothing_is_begun_after_stop(self):
+        held = self.peer.submit("stop", 7)
+        behind = [self.peer.submit("record", number=number) for number in range(20)]
+        self.assertEqual(held.result(60), "stopping")
+        for future in behind:
+            self.assertIsInstance(future.exception(60), (orrery.Cancelled, orrery.WorkerLost))
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 7)
+
+    def test_sigterm_before_serve_ends_the_program(self):
+        early, = self.job.add("early", program="early.py")
+        self.assertEqual(self.job.drain(early), -15)
+
     def test_memberships_are_taken_up_between_calls(self):
         held = self.peer.submit("hold")
         self.peer.call("await_begun")
