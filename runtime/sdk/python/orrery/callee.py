@@ -39,7 +39,6 @@ class Outgoing:
         self.connection, self.id = None, 0
         self.was_sent = False  # It may have run, so the next one is another attempt.
         self.tries = 0
-        self.on_late = None  # Takes a value that comes after the call was given up, and its connection.
         self.group = None  # Which has to be claimed on the connection before.
 
     def for_sink(self, sink):
@@ -74,7 +73,6 @@ class CalleeConnection(loop.Connection):
         self._on_lost = on_lost
         self._step = self._take_challenge
         self._open = {}
-        self._late = {}
         self._waiting = collections.deque()
         self._last_id = 0
 
@@ -155,15 +153,16 @@ class CalleeConnection(loop.Connection):
         call.was_sent = True
         self.send(pieces)
 
-    def give_up(self, call, tell):
-        """Nothing waits for its answer any more; `tell` lets the worker know."""
+    def give_up(self, call):
+        """Nothing waits for its answer any more, which the worker is told: what a get has taken out of a
+        channel goes back, even where its answer is on its way."""
         if self._open.pop(call.id, None) is None:
             return
-        if call.on_late is not None:
-            self._late[call.id] = call.on_late
-        if tell:
-            self.send_message({"t": "cancel", "id": call.id})
+        self.tell_cancelled(call)
         self._send_waiting()
+
+    def tell_cancelled(self, call):
+        self.send_message({"t": "cancel", "id": call.id})
 
     def add_credit(self, call, count):
         if call.id in self._open:
@@ -182,12 +181,9 @@ class CalleeConnection(loop.Connection):
             value = frames.decode_value(header.get("value"), buffers)
         call = self._open.get(number)
         if call is None:
-            late = self._late.pop(number, None)
-            if late is not None and kind == "result" and not too_large:
-                late(self, value)
-            return
+            return  # Given up.
         if too_large:
-            self.give_up(call, tell=kind == "item")
+            self.give_up(call)
             call.sink.fail(errors.TooLarge(
                 f"found a result of {too_large} bytes, needed at most {frames.MESSAGE_MAX}; let the method "
                 "return less, or a stream", bytes=too_large, limit=frames.MESSAGE_MAX))
@@ -219,7 +215,6 @@ class CalleeConnection(loop.Connection):
             self.ready.set_exception(error)
         calls, self._open = [*self._open.values(), *self._waiting], {}
         self._waiting.clear()
-        self._late = {}
         for call in calls:
             call.sink.fail(error)
 

@@ -199,8 +199,12 @@ class Once:
             first.context.revive()
             followers.append(call)
             return True
-        self._running[key] = (call, [])
         return False
+
+    def begin(self, call):
+        """It will give the answer for its name."""
+        if call.once is not None and not call.stream:
+            self._running[call.connection.caller, call.once] = (call, [])
 
     def finish(self, call, answer, has_run):
         """Keeps the answer where the method has run, and gives it to second attempts."""

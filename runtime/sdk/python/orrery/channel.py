@@ -3,7 +3,7 @@
 import threading
 import time
 
-from . import errors, futures, loop
+from . import errors, futures
 
 
 class Lease:
@@ -69,7 +69,6 @@ class Channel:
         self._owner = client.peer(*owner)
         self._capacity, self._weight_max = capacity, weight_max
         self._lock = threading.Lock()
-        self._late = []  # Leases whose get had been given up, with their connections.
 
     def put(self, value, key=None, weight=1, deadline=futures.DEADLINE_DEFAULT, retries=0):
         """Waits while the channel is full; the number of items in it then."""
@@ -82,7 +81,7 @@ class Channel:
 
     def get(self, key=None, deadline=futures.DEADLINE_DEFAULT):
         """A Lease of one item, of this key or of any; waits for it."""
-        return self._get({"count": 1, "key": key}, deadline)
+        return Lease(self, self._ask("get", {"count": 1, "key": key}, deadline))
 
     def get_batch(self, count=None, weight=None, key=None, deadline=futures.DEADLINE_DEFAULT):
         """A Lease of what is there, up to `count` items, or until their weights reach `weight`; waits for
@@ -94,7 +93,7 @@ class Channel:
             asked["weight"] = weight
         else:
             raise errors.BadArguments("found count and weight, needed one of them; write one")
-        return self._get(asked, deadline)
+        return Lease(self, self._ask("get", asked, deadline))
 
     def state(self, deadline=futures.DEADLINE_DEFAULT):
         return self._owner.call("orrery.channel.state", deadline=deadline, name=self.name)
@@ -117,41 +116,18 @@ class Channel:
                 self.epoch = self.state(deadline)["epoch"]
             else:
                 self.epoch = self._owner.call("orrery.channel.create", deadline=deadline, name=self.name,
-                                              capacity=self._capacity, weight_max=self._weight_max)
+                                              capacity=self._capacity, weight_max=self._weight_max)["epoch"]
 
-    def _ask(self, what, kwargs, deadline, retries=0, on_late=None):
+    def _ask(self, what, kwargs, deadline, retries=0):
         end = time.monotonic() + deadline
         self._open(deadline)
         kwargs = {"name": self.name, **kwargs}
         if what in ("put", "get"):
             kwargs["epoch"] = self.epoch
         future = self._client.submit(self._owner, f"orrery.channel.{what}", (), kwargs,
-                                     deadline=max(0.001, end - time.monotonic()), retries=retries,
-                                     on_late=on_late)
+                                     deadline=max(0.001, end - time.monotonic()), retries=retries)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
-
-    def _get(self, asked, deadline):
-        late = self._take_late(asked)
-        if late is not None:
-            return late
-        return Lease(self, self._ask("get", asked, deadline,
-                                     on_late=lambda *found: self._late.append((*found, asked))))
-
-    def _take_late(self, asked):
-        """An answer that came just after its get had been given up: it must not lie there unseen. Only
-        the same question gets it, and only while its lease lives."""
-        if not self._late:
-            return None
-
-        async def choose():
-            self._late = [each for each in self._late if not each[0].is_over]
-            for each in self._late:
-                if each[2] == asked:
-                    self._late.remove(each)
-                    return Lease(self, each[1])
-            return None
-        return loop.run(choose())

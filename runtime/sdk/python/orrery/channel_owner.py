@@ -5,8 +5,6 @@ import secrets
 
 from . import calls, errors
 
-_COUNT_MAX = 1 << 20
-
 
 class _Item:
     __slots__ = ("place", "key", "weight", "value")
@@ -26,14 +24,14 @@ class _Channel:
         self.by_key = {}  # The same of each key.
         self.weight = 0
         self.put_count = self.taken_count = 0
-        self.leases = {}  # By lease: connection and items.
+        self.leases = {}  # By lease: the connection, the get's id, and items.
         self.puts = collections.OrderedDict()  # Waiting, by call.
         self.gets = collections.OrderedDict()
         self._next_place = 0
 
     @property
     def leased_count(self):
-        return sum(len(items) for _, items in self.leases.values())
+        return sum(len(items) for _, _, items in self.leases.values())
 
     def has_room(self, items):
         weight = sum(weight for _, weight, _ in items)
@@ -93,11 +91,13 @@ class Channels:
         for name in ("create", "put", "get", "ack", "state", "close"):
             # A lease ends with its connection, so a get is never answered twice.
             served.add_own(f"orrery.channel.{name}", getattr(self, f"_{name}"), is_kept=name != "get")
+        served.on_late_cancel.append(self._late_cancel)
+        served.on_end.append(self._end)
 
     def _create(self, call, name, capacity, weight_max=0):
         _check_text("name", name)
         _check_whole("capacity", capacity, 1)
-        _check_number("weight_max", weight_max)
+        weight_max = _number("weight_max", weight_max)
         found = self._channels.get(name)
         if found is not None and not (found.is_closed and not found.items and not found.leases):
             if (found.capacity, found.weight_max) != (capacity, weight_max):
@@ -106,11 +106,11 @@ class Channels:
                     f"{capacity} and {weight_max}; let both ends ask for the same")
         else:
             found = self._channels[name] = _Channel(name, capacity, weight_max)
-        self._served.answer_own(call, found.epoch)
+        self._served.answer_own(call, {"epoch": found.epoch})
 
     def _put(self, call, name, items, epoch=None):
         channel = self._find(name, epoch)
-        _check_items(items)
+        items = _items(items)
         if channel.is_closed:
             raise _closed(channel)
         weight = sum(weight for _, weight, _ in items)
@@ -125,12 +125,13 @@ class Channels:
 
     def _get(self, call, name, count=None, weight=None, key=None, epoch=None):
         channel = self._find(name, epoch)
-        if (count is None) == (weight is None):
-            raise errors.BadArguments("found count and weight both or neither, needed one of them; write one")
-        if count is not None:
+        if count is not None and weight is not None:
+            raise errors.BadArguments("found count and weight, needed one of them; write one")
+        if weight is None:
+            count = 1 if count is None else count
             _check_whole("count", count, 1)
         else:
-            _check_number("weight", weight)
+            weight = _number("weight", weight)
         if key is not None:
             _check_text("key", key)
         channel.gets[call] = (count, weight, key)
@@ -147,7 +148,7 @@ class Channels:
         if not isinstance(lease, str) or lease not in channel.leases:
             raise errors.BadArguments(f"found the lease {str(lease)[:64]!r}, needed one that is open in channel {name}; "
                                       "it ended with its connection, and its items are given again")
-        channel.taken_count += len(channel.leases.pop(lease)[1])
+        channel.taken_count += len(channel.leases.pop(lease)[2])
         self._served.answer_own(call, None)
         self._settle(channel)
 
@@ -210,14 +211,15 @@ class Channels:
                 del channel.gets[call]
                 has_moved = True
                 self._lease(channel, call, items)
-            elif channel.is_closed and not self._may_come_back(channel, call.connection):
+            elif channel.is_closed and not self._may_come_back(channel, call.connection, key):
                 del channel.gets[call]
                 self._served.fail_own(call, _closed(channel))
         return has_moved
 
-    def _may_come_back(self, channel, connection):
-        """Whether another consumer holds items, which come back if it dies."""
-        return any(holder is not connection for holder, _ in channel.leases.values())
+    def _may_come_back(self, channel, connection, key):
+        """Whether another consumer holds items of this key, which come back if it dies."""
+        return any(holder is not connection and any(key in (None, item.key) for item in items)
+                   for holder, _, items in channel.leases.values())
 
     def _lease(self, channel, call, items):
         lease = secrets.token_hex(8)
@@ -229,7 +231,7 @@ class Channels:
             channel.give_back(items)  # The consumer may ask for fewer.
             self._served.fail_own(call, error)
             return
-        channel.leases[lease] = (call.connection, items)
+        channel.leases[lease] = (call.connection, call.id, items)
         self._watch(call.connection)
         call.answer(answer)
 
@@ -241,12 +243,26 @@ class Channels:
     def _lost(self, connection):
         """A consumer has gone: what it has not acknowledged goes back."""
         self._watched.discard(connection)
+        self._give_back(lambda holder, _: holder is connection)
+
+    def _late_cancel(self, connection, call_id):
+        """A get was given up after it had been answered: that answer is not looked at."""
+        self._give_back(lambda holder, number: holder is connection and number == call_id)
+
+    def _give_back(self, is_ended):
         for channel in self._channels.values():
-            ended = [lease for lease, (holder, _) in channel.leases.items() if holder is connection]
+            ended = [lease for lease, (holder, number, _) in channel.leases.items() if is_ended(holder, number)]
             for lease in ended:
-                channel.give_back(channel.leases.pop(lease)[1])
+                channel.give_back(channel.leases.pop(lease)[2])
             if ended:
                 self._settle(channel)
+
+    def _end(self, error):
+        """The owner is being drained: nothing waits any more."""
+        for channel in self._channels.values():
+            for waiting in (channel.puts, channel.gets):
+                while waiting:
+                    self._served.fail_own(waiting.popitem()[0], error)
 
 
 def _closed(channel):
@@ -254,15 +270,16 @@ def _closed(channel):
                                 "channel anew", channel=channel.name)
 
 
-def _check_items(items):
-    if not isinstance(items, list) or not items or len(items) > _COUNT_MAX:
-        raise errors.BadArguments("found items of another form, needed a list of [key, weight, value], at least one")
+def _items(items):
+    if not isinstance(items, list):
+        raise errors.BadArguments("found items of another form, needed a list of [key, weight, value]")
     for item in items:
         if not isinstance(item, list) or len(item) != 3:
             raise errors.BadArguments(f"found the item {str(item)[:64]}, needed [key, weight, value]")
         if item[0] is not None:
             _check_text("key", item[0])
-        _check_number("weight", item[1])
+        item[1] = _number("weight", item[1])
+    return items
 
 
 def _check_text(name, value):
@@ -275,6 +292,10 @@ def _check_whole(name, value, least):
         raise errors.BadArguments(f"found the {name} {str(value)[:64]}, needed a whole number from {least}")
 
 
-def _check_number(name, value):
+def _number(name, value):
+    """A number from 0, which nothing stands for as well."""
+    if value is None:
+        return 0
     if type(value) not in (int, float) or value < 0:
         raise errors.BadArguments(f"found the {name} {str(value)[:64]}, needed a number from 0")
+    return value

@@ -32,11 +32,11 @@ class _FutureSink:
         return self.future.done()
 
     def result(self, value):
-        if not self._settle(value, None) and self.call.on_late is not None:
-            self.call.on_late(self.call.connection, value)
+        if not self._settle(value, None) and self.call.connection is not None:
+            self.call.connection.tell_cancelled(self.call)  # It was cancelled while the answer came.
 
     def item(self, value):
-        self.call.connection.give_up(self.call, tell=True)
+        self.call.connection.give_up(self.call)
         self._settle(None, errors.Protocol("found an item of a stream, needed one result, since no stream was "
                                            "asked for; both sides must speak the same protocol"))
 
@@ -129,7 +129,7 @@ class _StreamSink:
     def give_up(self):
         if not self._is_done:
             if self.call.connection is not None:
-                self.call.connection.give_up(self.call, tell=True)
+                self.call.connection.give_up(self.call)
             self.fail(errors.Cancelled("this program closed the stream"))
 
 
@@ -186,6 +186,8 @@ class RemoteWorker:
         self.role, self.rank = role, rank
         self.peer = None  # As the directory had it last.
         self.lost_at = None
+        self.waiting = 0  # Calls that wait for a connection; those behind them keep the order.
+        self.order = None
 
     def __repr__(self):
         return f"RemoteWorker({self.role!r}, {self.rank})"
@@ -225,14 +227,13 @@ class Client:
     # --- from any thread ---
 
     def submit(self, target, method, args, kwargs, deadline, retries=0, once=None, generation=None,
-               result_max=None, on_late=None):
+               result_max=None):
         future = futures.Future()
         sink = _FutureSink(self, target, future)
         if retries and once is None:
             once = once_name()
         call = self.prepare(sink, method, args, kwargs, deadline, retries=retries, once=once,
                             generation=generation, result_max=result_max)
-        call.on_late = on_late
         self.begin(call, target)
         return future
 
@@ -274,14 +275,25 @@ class Client:
         if call.timer is not None:
             call.timer.cancel()
         if call.connection is not None:
-            call.connection.give_up(call, tell=True)
+            call.connection.give_up(call)
 
     def _begin(self, call, target):
         if call.sink.is_done():
             return
         call.timer = asyncio.get_running_loop().call_later(max(0.0, call.left), self._expire, call, target)
-        if not self._send_if_connected(call, target):
-            loop.spawn(self._connect_and_send(call, target))
+        if target.waiting or not self._send_if_connected(call, target):
+            loop.spawn(self._send_in_order(call, target))
+
+    async def _send_in_order(self, call, target):
+        if target.order is None:
+            target.order = asyncio.Lock()  # Its waiters go on in the order of their arrival.
+        target.waiting += 1
+        try:
+            async with target.order:
+                if not call.sink.is_done():
+                    await self._connect_and_send(call, target)
+        finally:
+            target.waiting -= 1
 
     def _send_if_connected(self, call, target):
         connection = self._connections.get(target.peer.worker) if target.peer is not None else None
@@ -294,7 +306,7 @@ class Client:
 
     def _expire(self, call, target):
         if call.connection is not None:
-            call.connection.give_up(call, tell=False)  # The worker has the deadline too.
+            call.connection.give_up(call)
         call.retries = 0
         call.sink.fail(errors.Timeout(f"found no answer of {target.role} {target.rank} to {call.method}, needed "
                                       "one by the deadline; give it more, or look at what the worker does"))

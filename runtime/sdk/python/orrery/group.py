@@ -12,14 +12,15 @@ from . import calls, client, directory, errors, futures, loop, plan
 class Claims:
     """The callee's side: which driver holds this worker's group."""
 
-    def __init__(self, served):
-        self._served = served
+    def __init__(self, served, role):
+        self._served, self._role = served, role
         self._holders = {}
         served.add_own("orrery.claim", self._claim)
 
     def _claim(self, call, group):
-        if not isinstance(group, str) or not group:
-            raise errors.BadArguments(f"found the group {str(group)[:64]!r}, needed the name of a role")
+        if group != self._role:
+            raise errors.BadArguments(f"found the group {str(group)[:64]!r}, needed {self._role}, of which this worker "
+                                      "is; claim the workers of the role")
         connection = call.connection
         holder = self._holders.get(group)
         if holder is not None and not holder.is_over and holder.caller != connection.caller:
@@ -376,7 +377,8 @@ class WorkerGroup(collections.abc.Sequence):
             await self._client.claim(connection, self.role, deadline)
         done = await asyncio.gather(*map(claim, targets), return_exceptions=True)
         for error in done:
-            if isinstance(error, BaseException) and not isinstance(error, (errors.WorkerLost, errors.Timeout)):
+            if isinstance(error, BaseException) and not isinstance(
+                    error, (errors.WorkerLost, errors.Timeout, errors.Cancelled)):
                 raise error
         return not any(done)
 

@@ -77,12 +77,14 @@ class CallerConnection(loop.Connection):
         if kind == "call":
             self._take_call(header, buffers, too_large)
         elif kind == "cancel":
-            call = self._open.get(calls.whole(header, "id", 1))
-            if call is not None:
-                self._listener.served.cancel(call, errors.Cancelled("the caller cancelled the call"))
+            number = calls.whole(header, "id", 1)
+            if number in self._open:
+                self._listener.served.cancel(self._open[number], errors.Cancelled("the caller cancelled the call"))
+            else:
+                self._listener.served.late_cancel(self, number)
         elif kind == "credit":
             call = self._open.get(calls.whole(header, "id", 1))
-            count = calls.whole(header, "count", 1)
+            count = calls.whole(header, "count", 0)
             if call is not None:
                 call.add_credit(count)
         else:

@@ -32,6 +32,10 @@ class Method:
         self.is_stream = inspect.isgeneratorfunction(function)
         self._signature = inspect.signature(function)
 
+    @property
+    def parameters(self):
+        return list(self._signature.parameters)
+
     def bind(self, args, kwargs):
         """Raises BadArguments where they do not fit."""
         try:

@@ -29,6 +29,8 @@ class Served:
         self._pool = threads.Pool(concurrent_max, "orrery-concurrent")
         self._once = calls.Once()
         self._own = {}  # The SDK's own methods.
+        self.on_late_cancel = []  # Of calls that were answered: called with connection and id.
+        self.on_end = []  # Called with the error once nothing is begun any more.
         self._ending = None  # Why nothing more is begun: an error.
         self._is_ending = False  # The same, before the loop knows.
         self._concurrent = 0  # Concurrent calls that run.
@@ -50,10 +52,10 @@ class Served:
     def arrived(self, call):
         now = asyncio.get_running_loop()
         call.timer = now.call_later(max(0.0, call.deadline - time.monotonic()), self._expire, call)
-        if call.method in self._own or call.method.startswith("orrery."):
-            self._run_own(call)
-        elif self._ending is not None:
+        if self._ending is not None:
             call.fail(self._ending)
+        elif call.method.startswith("orrery."):
+            self._run_own(call)
         elif self._methods is None:
             self._waiting.add(call)
             self._early.append(call)
@@ -65,15 +67,21 @@ class Served:
             self._end(call, errors.Timeout("found the deadline passed while the call waited for its turn, "
                                            "needed a free worker; give it more time"))
         else:
-            # Its caller has given up already: what it answers is dropped.
+            # What it answers is dropped.
             call.context.cancel()
-            call.over()
+            call.fail(errors.Timeout("found the deadline passed while the method ran, needed more time; give "
+                                     "the call more"))
         self._waiting.discard(call)
 
     def cancel(self, call, error):
         """The caller does not want it any more."""
         call.context.cancel()
         self._end(call, error)
+
+    def late_cancel(self, connection, call_id):
+        """The caller has given up a call that was answered already."""
+        for function in self.on_late_cancel:
+            function(connection, call_id)
 
     def caller_lost(self, call):
         """Its connection has ended. With a name `once` the caller may come back for the answer."""
@@ -93,6 +101,8 @@ class Served:
 
     def _admit(self, call):
         """Everything about the call is checked before it waits for its turn."""
+        if self._once.meets(call):
+            return
         target = self._methods.get(call.method)
         try:
             if target is None:
@@ -108,8 +118,7 @@ class Served:
         except errors.CallError as error:
             call.fail(error)
             return
-        if self._once.meets(call):
-            return
+        self._once.begin(call)
         call.target = target
         self._waiting.add(call)
         if target.is_concurrent:
@@ -129,8 +138,10 @@ class Served:
             except TypeError as error:
                 raise errors.BadArguments(f"found arguments that do not fit {call.method}: {error}; look at "
                                           "docs/calls.md") from None
-            if is_kept and self._once.meets(call):
-                return
+            if is_kept:
+                if self._once.meets(call):
+                    return
+                self._once.begin(call)
             function(*bound.args, **bound.kwargs)
         except errors.CallError as error:
             self._end(call, error)
@@ -145,12 +156,14 @@ class Served:
         self._end(call, error)
 
     def _ping(self, call):
-        self.answer_own(call, None)
+        self.answer_own(call, {name: value for name, value in self.identity().items()
+                               if name in ("rank", "role_rank", "generation")})
 
     def _list_methods(self, call):
-        self.answer_own(call, {
-            name: {"concurrent": each.is_concurrent, "idempotent": each.is_idempotent,
-                   "stream": each.is_stream} for name, each in (self._methods or {}).items()})
+        self.answer_own(call, [
+            {"name": name, "parameters": each.parameters, "concurrent": each.is_concurrent,
+             "idempotent": each.is_idempotent, "stream": each.is_stream}
+            for name, each in sorted((self._methods or {}).items())])
 
     def _begin_end(self, error):
         """What waits is answered `error`, streams end at their next wait."""
@@ -163,6 +176,8 @@ class Served:
             else:
                 self._end(call, error)
         self._early = []
+        for function in self.on_end:
+            function(error)
         self._inbox.put(None)
 
     # --- on the threads that run calls ---

@@ -35,7 +35,7 @@ class Worker:
         self._served = serving.Served(self.name, self.role, self.role_rank, self._memberships,
                                       concurrent_max)
         self._memberships.on_told = self._served.wake
-        self._claims = group.Claims(self._served)
+        self._claims = group.Claims(self._served, self.role)
         self._channels = channel_owner.Channels(self._served)
         self._listener = listener.Listener(self._served, self.name, self._token, message_max)
         self._client = None

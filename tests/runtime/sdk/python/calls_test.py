@@ -58,9 +58,10 @@ class Calls(unittest.TestCase):
     def test_other_names_coroutines_and_the_sdks_own_methods(self):
         self.assertEqual(self.peer.call("renamed"), "renamed")
         self.assertEqual(self.peer.call("coroutine", 7), 7)
-        self.assertIsNone(self.peer.call("orrery.ping"))
-        methods = self.peer.call("orrery.methods")
-        self.assertEqual(methods["tally"], {"concurrent": False, "idempotent": True, "stream": False})
+        self.assertEqual(self.peer.call("orrery.ping"), {"rank": 0, "role_rank": 0, "generation": 1})
+        methods = {each["name"]: each for each in self.peer.call("orrery.methods")}
+        self.assertEqual(methods["tally"], {"name": "tally", "parameters": ["key"], "concurrent": False,
+                                            "idempotent": True, "stream": False})
         self.assertTrue(methods["count"]["stream"])
         self.assertNotIn("on_drain", methods)
 
@@ -70,6 +71,14 @@ class Calls(unittest.TestCase):
         for future in futures:
             future.result(60)
         self.assertEqual([call["number"] for call in self.peer.call("recorded")], list(range(200)))
+
+    def test_the_order_holds_from_the_first_call_on(self):
+        for _ in range(5):
+            peer = self.job.driver().peer("actor", 0)
+            futures = [peer.submit("record", number=number) for number in range(50)]
+            for future in futures:
+                future.result(60)
+            self.assertEqual([call["number"] for call in peer.call("recorded")], list(range(50)))
 
     def test_more_calls_than_may_be_open_wait_their_turn(self):
         futures = [self.peer.submit("add", number, 0) for number in range(5000)]
@@ -209,6 +218,9 @@ class Calls(unittest.TestCase):
     def test_a_second_attempt_at_what_may_run_once(self):
         with self.assertRaises(orrery.NotIdempotent):
             self.submit_named("tally_once", "name-4", 1, "b").result(60)
+        # The answer of the first is no second run.
+        self.assertEqual([self.submit_named("tally_once", "name-5", attempt, "b").result(60) for attempt in (0, 1)],
+                         [1, 1])
 
     # --- streams ---
 

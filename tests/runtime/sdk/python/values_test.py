@@ -157,13 +157,14 @@ class OnceTable(unittest.TestCase):
         for number in range(1, 3000):
             call = self.call(number, f"name-{number}")
             self.assertFalse(table.meets(call))
+            table.begin(call)
             table.finish(call, calls.value_answer("result", number), has_run=True)
         self.assertEqual(len(table._answers), 1024)
         self.assertTrue(table.meets(self.call(1, "name-2999")))
         self.assertFalse(table.meets(self.call(1, "name-1000")))
         for number in range(10):
             call = self.call(number + 1, f"large-{number}")
-            table.meets(call)
+            table.begin(call)
             table.finish(call, calls.value_answer("result", bytes(20 << 20)), has_run=True)
         self.assertLessEqual(table._bytes, 64 << 20)
         self.assertEqual(len(table._answers), 3)
