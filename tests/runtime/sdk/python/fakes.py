@@ -19,7 +19,7 @@ import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[3] / "runtime" / "sdk" / "python"
-PATIENCE_S = 6  # Machines of tests may be very slow; nothing waits for long where all is well.
+PATIENCE_S = 60  # Machines of tests may be very slow; nothing waits for long where all is well.
 
 if str(PACKAGE) not in sys.path:
     sys.path.insert(0, str(PACKAGE))
