@@ -32,16 +32,15 @@ class Agent:
         """Connects, and stays connected. From any thread."""
         loop.get().call_soon_threadsafe(self._start)
 
-    def wait_for_hello(self, timeout):
-        """Waits until the agent has been told hello; whether it has."""
+    def flush(self, timeout):
+        """Waits until what was said has gone to the agent, but not longer than so many seconds."""
         async def wait():
-            self._start()
-            await asyncio.wait_for(self._has_hello.wait(), timeout)
+            if self._waiting:
+                await asyncio.wait_for(self._has_hello.wait(), timeout)
         try:
             loop.run(wait())
-            return True
         except asyncio.TimeoutError:
-            return False
+            pass
 
     def set_endpoint(self, port, certificate):
         """Where the worker listens. On the loop."""

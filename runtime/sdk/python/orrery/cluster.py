@@ -120,14 +120,14 @@ def job_of(name, groups: Sequence[GroupSpec], roles: Optional[Mapping[str, Any]]
             "roles": {**{each.role: dict(each.job) for each in groups}, **(roles or {})}, **options}
 
 
-def launch(url, job, token="", ca="", certificate="", name="driver", deadline=futures.DEADLINE_DEFAULT):
+def launch(url, job, token="", ca="", certificate="", name="", deadline=futures.DEADLINE_DEFAULT):
     """Submits a job (a map, see job_of()) and waits until all workers of its roles listen. Returns its
     Driver. A job whose workers do not come in time is left as it is: stop it, or find it later."""
     end = time.monotonic() + deadline
     controller = directory.Controller(url, token, ca, certificate)
     answer = controller.checked("POST", "/api/v1/jobs", end, json.dumps(job).encode(),
                                 {"Idempotency-Key": secrets.token_hex(16), "Content-Type": "application/yaml"})
-    found = driver.Driver(controller, answer["jobs"][0]["name"], name)
+    found = driver.Driver(controller, answer["jobs"][0]["name"], name or driver.own_name())
     _wait_until_listening(found, end)
     return found
 

@@ -5,6 +5,7 @@ import dataclasses
 import http.client
 import json
 import random
+import socket
 import ssl
 import threading
 import time
@@ -85,22 +86,52 @@ class _Away(Exception):
     """The controller cannot answer now; another try may help."""
 
 
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _check_address(url, token):
+    """Raises BadArguments for an address that cannot be asked, or where the token could be read on its
+    way."""
+    target = urllib.parse.urlsplit(url)
+    if not (target.scheme in ("http", "https") and target.hostname or target.scheme == "unix" and target.path):
+        raise errors.BadArguments(f"found the controller's address {url!r}, needed http://host:port, "
+                                  "https://host:port or unix:/path; look at ORRERY_SERVER_URL")
+    if token and target.scheme == "http" and not handshake.is_loopback(target.hostname):
+        raise errors.BadArguments(f"found the controller's address {url}, where the token would travel in clear, "
+                                  "needed https://; let the controller serve TLS")
+
+
 class Controller:
-    """Requests to the controller's HTTP address. `token` of a worker or of a user; `ca` a file with
+    """Requests to the controller's HTTP address, or its Unix socket (unix:/path). Of several, joined by
+    commas, the next is asked where one does not answer. `token` of a worker or of a user; `ca` a file with
     the certificate of the cluster's authority; `certificate` a file with the client's own and its
     key."""
 
     def __init__(self, url, token="", ca="", certificate=""):
-        if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
-            raise errors.BadArguments(f"found the controller's address {url!r}, needed http://... or "
-                                      "https://...; look at ORRERY_SERVER_URL")
-        self.url = url.rstrip("/")
+        self._urls = [each.strip().rstrip("/") for each in url.split(",")]
         self._token = token
+        for each in self._urls:
+            _check_address(each, token)
         self._tls = None
-        if ca or certificate or url.startswith("https"):
+        if ca or certificate or "https:" in url:
             self._tls = ssl.create_default_context(cafile=ca or None)
             if certificate:
                 self._tls.load_cert_chain(certificate)
+
+    @property
+    def url(self):
+        """The address that is asked first at the moment."""
+        return self._urls[0]
 
     def ask(self, method, path, deadline, body=None, headers=None):
         """The status and the JSON of the answer; waits until `deadline` while the controller is away,
@@ -117,8 +148,11 @@ class Controller:
                 if status != 401 or not self._token or time.monotonic() > unknown_until:
                     return status, answer
                 reason = _said(answer)
+            except errors.CallError:
+                raise
             except (OSError, http.client.HTTPException, ValueError, _Away) as error:
                 reason = str(error) or type(error).__name__
+                self._urls = self._urls[1:] + self._urls[:1]
             time.sleep(max(0.0, min(pause, deadline - time.monotonic())))
 
     def checked(self, method, path, deadline, body=None, headers=None):
@@ -140,6 +174,7 @@ class Controller:
             if status == 307 and location:
                 target = urllib.parse.urlsplit(location)
                 url = f"{target.scheme}://{target.netloc}"
+                _check_address(url, self._token)
                 continue
             if status == 307 or status == 408 or status >= 500:
                 raise _Away(f"{status}: {_said(answer)}")
@@ -148,7 +183,9 @@ class Controller:
 
     def _once(self, url, method, path, timeout, body, headers):
         target = urllib.parse.urlsplit(url)
-        if target.scheme == "https":
+        if target.scheme == "unix":
+            connection = _UnixConnection(target.path, timeout)
+        elif target.scheme == "https":
             connection = http.client.HTTPSConnection(target.hostname, target.port or 443,
                                                      timeout=timeout, context=self._tls)
         else:

@@ -2,34 +2,53 @@
 
 import json
 import os
+import re
+import secrets
+import socket
 import time
 import urllib.parse
 
-from . import channel, client, directory, futures, group
+from . import channel, client, directory, errors, futures, group
 
 _REQUEST_S = 60.0
+_URL = "http://127.0.0.1:22100"
+
+
+def own_name():
+    """The machine, the process and a random word: no two drivers are the same one."""
+    host = re.sub("[^A-Za-z0-9_-]", "-", socket.gethostname().partition(".")[0])[:30]
+    return f"{host}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 class Driver:
     """A caller of one job's workers."""
 
     def __init__(self, controller, job, name=""):
+        if not job:
+            raise errors.BadArguments("found no job, needed its name; name it, or set ORRERY_JOB")
         self.controller, self.job = controller, job
         self.client = client.Client(directory.Directory(controller, job, name))
 
     @classmethod
-    def from_environment(cls, environment=None):
-        """Inside a job: with the token of this worker, under its name."""
+    def from_environment(cls, environment=None, job="", name=""):
+        """Inside a job: with the token of this worker, under its name. Outside with what the command line
+        reads too: ORRERY_SERVER, ORRERY_TOKEN or ORRERY_TOKEN_FILE, ORRERY_CA."""
         environment = os.environ if environment is None else environment
-        controller = directory.Controller(environment.get("ORRERY_SERVER_URL", ""),
-                                          environment.get("ORRERY_TOKEN", ""), ca=environment.get("ORRERY_CA", ""))
-        return cls(controller, environment.get("ORRERY_JOB", ""))
+        url = environment.get("ORRERY_SERVER_URL") or environment.get("ORRERY_SERVER") or _URL
+        token = environment.get("ORRERY_TOKEN", "")
+        if not token and environment.get("ORRERY_TOKEN_FILE"):
+            with open(environment["ORRERY_TOKEN_FILE"], encoding="utf-8") as file:
+                token = file.read().strip()
+        controller = directory.Controller(url, token, ca=environment.get("ORRERY_CA", ""))
+        is_worker = bool(environment.get("ORRERY_WORKER")) and not name
+        return cls(controller, job or environment.get("ORRERY_JOB", ""), "" if is_worker else name or own_name())
 
     @classmethod
-    def connect(cls, url, job, token="", ca="", certificate="", name="driver"):
+    def connect(cls, url, job, token="", ca="", certificate="", name=""):
         """Outside, as driver:NAME. `token` of role user; `ca` the file with the authority's certificate;
-        `certificate` a file with a certificate of role user and its key, in place of the token."""
-        return cls(directory.Controller(url, token, ca, certificate), job, name)
+        `certificate` a file with a certificate of role user and its key, in place of the token. Drivers
+        of one name count as one to a group; without a name each has its own."""
+        return cls(directory.Controller(url, token, ca, certificate), job, name or own_name())
 
     @classmethod
     def find(cls, url, job, deadline=futures.DEADLINE_DEFAULT, **options):

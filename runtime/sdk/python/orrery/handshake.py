@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import ipaddress
 import re
 import secrets
 import ssl
@@ -69,3 +70,11 @@ def check_certificate(transport, needed):
         raise errors.NotAuthorised(
             f"found the certificate {found}, needed {needed}, which the directory has for this worker; "
             "another process answers at its address")
+
+
+def is_loopback(address):
+    """Whether what goes to this address stays on the machine."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

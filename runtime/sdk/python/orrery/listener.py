@@ -1,7 +1,6 @@
 """The callee's side of connections: a listener, and the handshake and messages of each caller."""
 
 import asyncio
-import ipaddress
 import socket
 
 from . import calls, errors, frames, handshake, loop
@@ -170,7 +169,7 @@ class Listener:
         tls = None
         if certificate_path:
             tls, self.certificate = handshake.callee_context(certificate_path)
-        elif not _is_loopback(address):
+        elif not handshake.is_loopback(address):
             raise errors.NotAuthorised(
                 f"found the address {address} and no certificate, needed TLS wherever calls leave the "
                 "machine; turn TLS on in the cluster, or let ORRERY_CALL_ADDRESS be 127.0.0.1")
@@ -202,12 +201,3 @@ class Listener:
             await asyncio.wait(waits, timeout=_FLUSH_S)
         for connection in list(self._connections):
             connection.close()
-
-
-def _is_loopback(address):
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
-
-

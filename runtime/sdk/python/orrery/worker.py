@@ -1,5 +1,6 @@
 """A worker of a job: its place, its membership, the calls that it serves, and what it reports."""
 
+import atexit
 import os
 import signal
 import sys
@@ -7,12 +8,13 @@ import threading
 import time
 import urllib.parse
 
-from . import (agent, channel, channel_owner, client, directory, errors, frames, group, listener, loop,
-               membership, methods, serving)
+from . import (agent, channel, channel_owner, driver, errors, frames, group, listener, loop, membership,
+               methods, serving)
 
 EXIT_DRAINED = 143
 
 _REQUEST_S = 60.0
+_FLUSH_S = 1.0
 
 
 class Worker:
@@ -45,6 +47,8 @@ class Worker:
         self._thread = None
         if path:
             self._agent = agent.Agent(path, self.name, self._token, self._memberships.tell)
+            # A program that reports and ends at once has reported.
+            atexit.register(self._agent.flush, _FLUSH_S)
             if hello:
                 self._agent.start()
         self._handles_sigterm = drain_on_sigterm
@@ -209,9 +213,7 @@ class Worker:
     def client(self):
         with self._lock:
             if self._client is None:
-                controller = directory.Controller(self._environment.get("ORRERY_SERVER_URL", ""), self._token,
-                                                  ca=self._environment.get("ORRERY_CA", ""))
-                self._client = client.Client(directory.Directory(controller, self.job))
+                self._client = driver.Driver.from_environment(self._environment).client
             return self._client
 
     def peer(self, role, rank=0):

@@ -2,6 +2,8 @@
 """The controller's side: an away, moved or forgetful controller; virtual clusters and their jobs."""
 
 import socket
+import socketserver
+import threading
 import time
 import unittest
 
@@ -27,6 +29,12 @@ class Away(unittest.TestCase):
         with self.assertRaises(orrery.Timeout) as raised:
             peer.call("add", 1, deadline=0.3)
         self.assertIn("actor", str(raised.exception))
+
+    def test_the_next_of_several_controllers_is_asked(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        driver = orrery.Driver.connect(f"{url},{self.job.url}/", self.job.job)
+        self.assertEqual(driver.peer("actor").call("add", 1, deadline=60), 2)
 
     def test_another_controller_leads(self):
         moved = fakes.FakeJob()
@@ -68,9 +76,45 @@ class Away(unittest.TestCase):
         self.assertLessEqual(len(self.job.requests), 3)
 
     def test_addresses(self):
-        for url in ("", "127.0.0.1:22100", "ftp://x"):
+        for url in ("", "127.0.0.1:22100", "ftp://x", "http://", "unix:"):
             with self.assertRaises(orrery.BadArguments):
                 orrery.Driver.connect(url, "job")
+        for url in ("http://10.0.0.1:22100", "http://controller:22100"):
+            with self.assertRaises(orrery.BadArguments) as raised:
+                orrery.Driver.connect(url, "job", token="secret")
+            self.assertNotIn("secret", str(raised.exception))
+
+    def test_no_token_follows_to_where_it_could_be_read(self):
+        self.job.refusals = [(307, {"Location": "http://10.0.0.1:22100/"}, {})]
+        driver = orrery.Driver.connect(self.job.url, self.job.job, token=self.worker.token)
+        with self.assertRaises(orrery.BadArguments):
+            driver.peer("actor").call("add", 1, deadline=60)
+
+    def test_a_controller_at_a_unix_socket(self):
+        path = str(self.job.folder / "http.sock")
+
+        class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+            daemon_threads = True
+
+        class Handler(self.job.handler):
+            def address_string(self):
+                return "unix"
+        with Server(path, Handler) as server:
+            threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+            peer = orrery.Driver.connect(f"unix:{path}", self.job.job).peer("actor")
+            self.assertEqual(peer.call("add", 1, deadline=60), 2)
+            server.shutdown()
+
+    def test_the_environment_of_a_driver(self):
+        token = self.job.folder / "token"
+        token.write_text(self.worker.token + "\n", encoding="utf-8")
+        driver = orrery.Driver.from_environment({"ORRERY_SERVER": self.job.url, "ORRERY_TOKEN_FILE": str(token)},
+                                                job=self.job.job)
+        self.assertEqual(driver.peer("actor").call("add", 1, deadline=60), 2)
+        with self.assertRaises(orrery.BadArguments):
+            orrery.Driver.from_environment({})
+        first, second = (orrery.Driver.connect(self.job.url, self.job.job) for _ in range(2))
+        self.assertNotEqual(first.peers().caller, second.peers().caller)
 
     def test_find(self):
         self.assertEqual(len(orrery.Driver.find(self.job.url, self.job.job).peers().peers), 1)

@@ -134,6 +134,7 @@ class FakeJob:
         self.posts = []
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-sdk-"))
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.handler = self._server.RequestHandlerClass
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 

@@ -158,6 +158,13 @@ class Loops(unittest.TestCase):
                               timeout=60, capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, "0 1 0\n")
 
+    def test_a_program_that_reports_and_ends_has_reported(self):
+        with fakes.FakeJob() as job:
+            worker, = job.add("reporter", program="reporter.py", waits=False)
+            self.assertEqual(worker.process.wait(fakes.PATIENCE_S), 0)
+            fakes.wait_for(job.changed, "its report",
+                           lambda: [line for line in worker.agent.lines if "progress" in line])
+
     def test_the_file_is_followed_where_there_is_no_socket(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "membership"
