@@ -23,6 +23,7 @@ class CallerConnection(loop.Connection):
         self.on_lost = []  # Of claims and leases: called once when the connection has ended.
 
     def opened(self):
+        self._ended = asyncio.Event()
         self._timer = asyncio.get_running_loop().call_later(handshake.PATIENCE_S, self._too_late)
         self._listener.add(self)
 
@@ -128,6 +129,10 @@ class CallerConnection(loop.Connection):
     def forget(self, call):
         self._open.pop(call.id, None)
 
+    def connection_lost(self, exception):
+        super().connection_lost(exception)
+        self._ended.set()
+
     def lost(self, error):
         self._timer.cancel()
         self._listener.remove(self)
@@ -138,12 +143,17 @@ class CallerConnection(loop.Connection):
         self.on_lost = []
 
     async def flush(self):
-        """Waits until what was answered is with the system, and ends."""
+        """Ends once the caller has all that was answered. What it still sends is read and dropped: unread
+        bytes would turn the end into a reset, which throws away what is on its way."""
         while not self.is_over and (self._outgoing or self.transport.get_write_buffer_size()):
             await asyncio.sleep(0.005)
         if not self.is_over:
             self.is_over = True
-            self.transport.close()
+            if self.transport.can_write_eof():
+                self.transport.write_eof()
+            else:
+                self.transport.close()
+        await self._ended.wait()
 
 
 def _expect(header, kind):
