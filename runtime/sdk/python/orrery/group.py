@@ -328,8 +328,8 @@ class WorkerGroup(collections.abc.Sequence):
         return sink
 
     def _note(self, error):
-        if isinstance(error, (errors.WorkerLost, errors.GenerationChanged)):
-            self._is_stale = True
+        if isinstance(error, (errors.WorkerLost, errors.GenerationChanged, errors.Cancelled)):
+            self._is_stale = True  # Cancelled: a worker that is being drained, so another will come.
 
     def _streams(self, method, planned, deadline):
         return [self._client.stream(self._members[each.rank], method, (), each.kwargs, deadline=deadline,

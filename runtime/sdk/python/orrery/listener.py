@@ -148,6 +148,9 @@ class CallerConnection(loop.Connection):
         while not self.is_over and (self._outgoing or self.transport.get_write_buffer_size()):
             await asyncio.sleep(0.005)
         if not self.is_over:
+            if self._listener.served.ending is not None and self.caller is not None:
+                # All that was begun is answered, so whatever is still on its way here was not.
+                self.send_message({"t": "refused", "error": errors.to_wire(self._listener.served.ending)})
             self.is_over = True
             if self.transport.can_write_eof():
                 self.transport.write_eof()

@@ -31,7 +31,7 @@ class Served:
         self._own = {}  # The SDK's own methods.
         self.on_late_cancel = []  # Of calls that were answered: called with connection and id.
         self.on_end = []  # Called with the error once nothing is begun any more.
-        self._ending = None  # Why nothing more is begun: an error.
+        self.ending = None  # Why nothing more is begun: an error.
         self._is_ending = False  # The same, before the loop knows.
         self._concurrent = 0  # Concurrent calls that run.
         self._idle = threading.Condition()
@@ -52,8 +52,8 @@ class Served:
     def arrived(self, call):
         now = asyncio.get_running_loop()
         call.timer = now.call_later(max(0.0, call.deadline - time.monotonic()), self._expire, call)
-        if self._ending is not None:
-            call.fail(self._ending)
+        if self.ending is not None:
+            call.fail(self.ending)
         elif call.method.startswith("orrery."):
             self._run_own(call)
         elif self._methods is None:
@@ -167,9 +167,9 @@ class Served:
 
     def _begin_end(self, error):
         """What waits is answered `error`, streams end at their next wait."""
-        if self._ending is not None:
+        if self.ending is not None:
             return
-        self._ending = error
+        self.ending = error
         for call in list(self._waiting):
             if call.state is calls.State.RUNNING:
                 call.cut()
@@ -274,8 +274,8 @@ class Served:
             for item in iterator:
                 if not call.take_credit():
                     return calls.error_answer(errors.Cancelled(
-                        "the stream was ended before its last item" if self._ending is None
-                        else self._ending.message))
+                        "the stream was ended before its last item" if self.ending is None
+                        else self.ending.message))
                 now.call_soon_threadsafe(call.connection.send_item, call,
                                          calls.value_answer("item", item).own())
             return calls.END
