@@ -70,32 +70,35 @@ def _encode_other(value, buffers):
         return [_encode(item, buffers) for item in value]
     if isinstance(value, dict):
         return {_key(key): _encode(item, buffers) for key, item in value.items()}
+    plain = _plain_scalar(value)
+    if plain is not None:
+        return _encode(plain, buffers)
     try:
         view = memoryview(value)
-    except TypeError:
-        return _scalar_of_an_array_library(value, buffers)
+    except (TypeError, ValueError, BufferError):
+        raise errors.BadArguments(
+            f"found a value of type {errors.class_name(type(value))}, needed None, bool, int, float, str, "
+            "list, dict or something with the buffer protocol; turn it into these before the call") from None
     buffers.append(_flat(view))
     return {"$buffer": len(buffers) - 1}
 
 
-def _scalar_of_an_array_library(value, buffers):
+def _plain_scalar(value):
+    """What a scalar of an array library stands for; such scalars are buffers too. None of all else."""
     item = getattr(value, "item", None)
-    if callable(item) and getattr(value, "ndim", None) == 0:
-        plain = item()
-        if isinstance(plain, (bool, int, float, str)):
-            return _encode(plain, buffers)
-    raise errors.BadArguments(
-        f"found a value of type {errors.class_name(type(value))}, needed None, bool, int, float, str, "
-        "list, dict or something with the buffer protocol; turn it into these before the call")
+    if not callable(item) or getattr(value, "ndim", None) != 0:
+        return None
+    plain = item()
+    return plain if isinstance(plain, (bool, int, float, str)) else None
 
 
 def _flat(view):
-    if not view.contiguous:
-        raise errors.BadArguments("found a buffer that is not contiguous, needed one piece of memory; "
-                                  "copy it first, for example by bytes(view)")
+    """Its bytes, row by row; a copy only where they do not lie so."""
+    if "O" in view.format:
+        raise errors.BadArguments("found an array of Python objects, needed one of numbers; send a list")
     if view.nbytes == 0:
         return memoryview(b"")
-    return view.cast("B") if view.ndim == 1 or view.c_contiguous else memoryview(view.tobytes("A"))
+    return view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
 
 
 def _integer(value):

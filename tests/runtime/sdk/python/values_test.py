@@ -65,7 +65,18 @@ class Frames(unittest.TestCase):
         view = memoryview(bytearray(range(24))).cast("B", (2, 3, 4))
         buffers = []
         frames.encode_value(view, buffers)
-        self.assertEqual(bytes(buffers[0]), bytes(range(24)))
+        frames.encode_value(memoryview(b"abcdef")[::2], buffers)
+        self.assertEqual([bytes(buffer) for buffer in buffers], [bytes(range(24)), b"ace"])
+
+    def test_scalars_of_array_libraries_are_numbers(self):
+        class Scalar(bytearray):
+            """As NumPy's: it has the buffer protocol as well."""
+            ndim = 0
+
+            def item(self):
+                return 7
+        buffers = []
+        self.assertEqual((frames.encode_value([Scalar(b"raw")], buffers), buffers), ([7], []))
 
     def test_subclasses_are_what_they_extend(self):
         class Text(str):
