@@ -9,8 +9,9 @@ from .client import RemoteWorker, Stream
 from .cluster import GroupSpec, VirtualCluster, create_group, job_of, launch
 from .directory import Listing, Peer
 from .driver import Driver
-from .errors import (BadArguments, CallError, Cancelled, ChannelClosed, ChannelFull, GenerationChanged,
-                     NoSuchChannel, NoSuchWorker, NotAuthorised, NotIdempotent, Protocol, Remote,
+from .errors import (BadArguments, CallError, Cancelled, ChannelClosed, ChannelFull,
+                     GenerationChanged, NoSuchChannel, NoSuchWorker, NotAuthorised, NotIdempotent,
+                     Protocol, Remote,
                      SecondDriver, Timeout, TooLarge, UnknownMethod, WorkerLost)
 from .futures import Future
 from .group import BatchFuture, GroupFuture, GroupStreams, Outcome, WorkerGroup

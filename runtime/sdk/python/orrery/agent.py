@@ -80,7 +80,8 @@ class Agent:
         pauses = directory.pauses()
         while True:
             try:
-                reader, self._writer = await asyncio.open_unix_connection(self._path, limit=_LINE_MAX)
+                reader, self._writer = await asyncio.open_unix_connection(self._path,
+                                                                          limit=_LINE_MAX)
                 self._write(self._hello)
                 if self._endpoint is not None:
                     self._write(self._endpoint)

@@ -102,11 +102,12 @@ class CalleeConnection(loop.Connection):
         nonces = self._nonce, nonce, self.peer.certificate
         if not handshake.is_proof(header.get("proof"),
                                   handshake.proof(self.peer.key, "server", *nonces)):
-            raise errors.NotAuthorised(f"found a wrong proof of worker {self.peer.worker}, needed that of its "
-                                       "key; another process answers at its address")
-        self.send_message({"t": "proof", "proof": handshake.proof(self.peer.key, "client", *nonces)})
+            raise errors.NotAuthorised(f"found a wrong proof of worker {self.peer.worker}, needed "
+                                       "that of its key; another process answers at its address")
+        self.send_message({"t": "proof",
+                           "proof": handshake.proof(self.peer.key, "client", *nonces)})
         self._step = self._take_welcome
-        # Results come right behind the welcome at the earliest, so the header may be long from here.
+        # Results come right behind the welcome at the earliest, so headers may be long from here.
         self.reader.header_max = frames.HEADER_MAX
 
     def _take_welcome(self, header, buffers, too_large):
@@ -140,8 +141,9 @@ class CalleeConnection(loop.Connection):
         try:
             limit = self.welcome["message_max"]
             if call.payload > limit:
-                raise errors.TooLarge(f"found a payload of {call.payload} bytes, needed at most {limit}, "
-                                      f"which worker {self.peer.worker} takes; send less at once",
+                raise errors.TooLarge(f"found a payload of {call.payload} bytes, needed at most "
+                                      f"{limit}, which worker {self.peer.worker} takes; send less "
+                                      "at once",
                                       bytes=call.payload, limit=limit)
             pieces = call.pieces(self._last_id + 1)
         except errors.CallError as error:
@@ -154,8 +156,8 @@ class CalleeConnection(loop.Connection):
         self.send(pieces)
 
     def give_up(self, call):
-        """Nothing waits for its answer any more, which the worker is told: what a get has taken out of a
-        channel goes back, even where its answer is on its way."""
+        """Nothing waits for its answer any more, which the worker is told: what a get has taken
+        out of a channel goes back, even where its answer is on its way."""
         if self._open.pop(call.id, None) is None:
             return
         self.tell_cancelled(call)
@@ -175,7 +177,8 @@ class CalleeConnection(loop.Connection):
     def _take_answer(self, header, buffers, too_large):
         kind, number = header.get("t"), header.get("id")
         if kind not in ("result", "item", "end", "error") or type(number) is not int:
-            raise frames.broken(f"the message {str(kind)[:40]!r}", "result, item, end or error with an id")
+            raise frames.broken(f"the message {str(kind)[:40]!r}",
+                                "result, item, end or error with an id")
         value = None
         if kind in ("result", "item") and not too_large:
             value = frames.decode_value(header.get("value"), buffers)
@@ -185,8 +188,8 @@ class CalleeConnection(loop.Connection):
         if too_large:
             self.give_up(call)
             call.sink.fail(errors.TooLarge(
-                f"found a result of {too_large} bytes, needed at most {frames.MESSAGE_MAX}; let the method "
-                "return less, or a stream", bytes=too_large, limit=frames.MESSAGE_MAX))
+                f"found a result of {too_large} bytes, needed at most {frames.MESSAGE_MAX}; let "
+                "the method return less, or a stream", bytes=too_large, limit=frames.MESSAGE_MAX))
             return
         if kind == "item":
             call.sink.item(value)
@@ -224,6 +227,6 @@ class CalleeConnection(loop.Connection):
 
 def worker_lost(peer, generation, reason):
     return errors.WorkerLost(
-        f"found worker {peer.worker} ({peer.role} {peer.role_rank}) lost: {reason}; call again once the job "
-        "has recovered, or let the call have retries", rank=peer.rank, role=peer.role, worker=peer.worker,
-        generation=generation)
+        f"found worker {peer.worker} ({peer.role} {peer.role_rank}) lost: {reason}; call again "
+        "once the job has recovered, or let the call have retries", rank=peer.rank, role=peer.role,
+        worker=peer.worker, generation=generation)

@@ -25,8 +25,8 @@ class Answer:
 
     def pieces(self, call_id, result_max):
         if self.payload > result_max:
-            raise errors.TooLarge(f"found a result of {self.payload} bytes, needed at most {result_max}, "
-                                  "which the caller takes; return less, or a stream",
+            raise errors.TooLarge(f"found a result of {self.payload} bytes, needed at most "
+                                  f"{result_max}, which the caller takes; return less, or a stream",
                                   bytes=self.payload, limit=result_max)
         head = f'{{"t":"{self._kind}","id":{call_id},'.encode()
         return frames.frame(head + self._tail, self._buffers)
@@ -35,7 +35,8 @@ class Answer:
         """One whose buffers the method cannot change any more while they are being sent."""
         if all(buffer.readonly for buffer in self._buffers):
             return self
-        return Answer(self._kind, self._tail, [buffer if buffer.readonly else memoryview(bytes(buffer))
+        return Answer(self._kind, self._tail,
+                      [buffer if buffer.readonly else memoryview(bytes(buffer))
                                                for buffer in self._buffers])
 
 
@@ -50,9 +51,9 @@ def value_answer(kind, value):
 def error_answer(error):
     try:
         return Answer("error", frames.to_json({"error": errors.to_wire(error)})[1:])
-    except errors.BadArguments:  # A field that JSON has no form for.
-        return Answer("error", frames.to_json({"error": {"type": error.type,
-                                                         "message": errors.short(error.message)}})[1:])
+    except errors.BadArguments:  # JSON has no form for one of its fields.
+        bare = {"type": error.type, "message": errors.short(error.message)}
+        return Answer("error", frames.to_json({"error": bare})[1:])
 
 
 END = Answer("end", b'"buffers":[]}')
@@ -78,7 +79,8 @@ class Call:
         if "$buffer" in kwargs:
             raise frames.broken("kwargs that are a buffer", "an object")
         self.kwargs = frames.decode_value(kwargs, buffers)
-        self.deadline = time.monotonic() + min(whole(header, "deadline_ms", 0), DEADLINE_MS_MAX) / 1000
+        self.deadline = time.monotonic() + min(whole(header, "deadline_ms", 0),
+                                               DEADLINE_MS_MAX) / 1000
         self.generation = whole(header, "generation", 0) if _given(header, "generation") else None
         self.once = _text(header, "once") if _given(header, "once") else None
         if self.once is not None and not 0 < len(self.once.encode()) <= ONCE_NAME_MAX:
@@ -125,7 +127,8 @@ class Call:
         return before
 
     def answer(self, answer):
-        """Sends the last message of the call, unless it is over; the state that it had. On the loop."""
+        """Sends the last message of the call, unless it is over; the state that it had. On the
+        loop."""
         before = self.over()
         if before is not None:
             self.connection.send_answer(self, answer)
@@ -146,7 +149,8 @@ class Call:
             self.condition.notify_all()
 
     def take_credit(self):
-        """Waits until one more item may go out; whether it may. On the thread that runs the call."""
+        """Waits until one more item may go out; whether it may. On the thread that runs the
+        call."""
         with self.condition:
             while self.credit == 0 and self.state is State.RUNNING and not self.is_cut:
                 if not self.condition.wait(self.context.deadline_left):

@@ -75,17 +75,18 @@ class Channel:
         return self.put_many([(key, weight, value)], deadline, retries)
 
     def put_many(self, items, deadline=futures.DEADLINE_DEFAULT, retries=0):
-        """All of a list of (key, weight, value), or none of it. `retries`: after a lost answer the put is
-        sent again under its name, and counts once."""
-        return self._ask("put", {"items": [list(item) for item in items]}, deadline, retries=retries)
+        """All of a list of (key, weight, value), or none of it. `retries`: after a lost answer
+        the put is sent again under its name, and counts once."""
+        return self._ask("put", {"items": [list(item) for item in items]}, deadline,
+                         retries=retries)
 
     def get(self, key=None, deadline=futures.DEADLINE_DEFAULT):
         """A Lease of one item, of this key or of any; waits for it."""
         return Lease(self, self._ask("get", {"count": 1, "key": key}, deadline))
 
     def get_batch(self, count=None, weight=None, key=None, deadline=futures.DEADLINE_DEFAULT):
-        """A Lease of what is there, up to `count` items, or until their weights reach `weight`; waits for
-        the first item."""
+        """A Lease of what is there, up to `count` items, or until their weights reach `weight`;
+        waits for the first item."""
         asked = {"key": key}
         if weight is None:
             asked["count"] = 1 if count is None else count
@@ -103,7 +104,8 @@ class Channel:
         self._ask("close", {}, deadline)
 
     def reopen(self, deadline=futures.DEADLINE_DEFAULT):
-        """After ChannelClosed or WorkerLost: takes the channel of now, and makes it where it is not."""
+        """After ChannelClosed or WorkerLost: takes the channel of now, and makes it where it is
+        not."""
         with self._lock:
             self.epoch = None
         self._open(deadline)
@@ -115,8 +117,10 @@ class Channel:
             if self._capacity is None:
                 self.epoch = self.state(deadline)["epoch"]
             else:
-                self.epoch = self._owner.call("orrery.channel.create", deadline=deadline, name=self.name,
-                                              capacity=self._capacity, weight_max=self._weight_max)["epoch"]
+                self.epoch = self._owner.call("orrery.channel.create", deadline=deadline,
+                                              name=self.name,
+                                              capacity=self._capacity,
+                                              weight_max=self._weight_max)["epoch"]
 
     def _ask(self, what, kwargs, deadline, retries=0):
         end = time.monotonic() + deadline

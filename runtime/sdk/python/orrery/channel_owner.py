@@ -90,7 +90,8 @@ class Channels:
         self._watched = set()  # Connections whose end is looked at.
         for name in ("create", "put", "get", "ack", "state", "close"):
             # A lease ends with its connection, so a get is never answered twice.
-            served.add_own(f"orrery.channel.{name}", getattr(self, f"_{name}"), is_kept=name != "get")
+            served.add_own(f"orrery.channel.{name}", getattr(self, f"_{name}"),
+                           is_kept=name != "get")
         served.on_late_cancel.append(self._late_cancel)
         served.on_end.append(self._end)
 
@@ -102,8 +103,9 @@ class Channels:
         if found is not None and not (found.is_closed and not found.items and not found.leases):
             if (found.capacity, found.weight_max) != (capacity, weight_max):
                 raise errors.BadArguments(
-                    f"found channel {name} of capacity {found.capacity} and weight_max {found.weight_max}, needed "
-                    f"{capacity} and {weight_max}; let both ends ask for the same")
+                    f"found channel {name} of capacity {found.capacity} and weight_max "
+                    f"{found.weight_max}, needed {capacity} and {weight_max}; let both ends ask "
+                    "for the same")
         else:
             found = self._channels[name] = _Channel(name, capacity, weight_max)
         self._served.answer_own(call, {"epoch": found.epoch})
@@ -116,9 +118,10 @@ class Channels:
         weight = sum(weight for _, weight, _ in items)
         if len(items) > channel.capacity or channel.weight_max and weight > channel.weight_max:
             raise errors.ChannelFull(
-                f"found {len(items)} items of weight {weight} at once, needed at most {channel.capacity} items"
-                f"{f' and weight {channel.weight_max}' if channel.weight_max else ''}, which channel {name} holds; "
-                "put fewer at once", channel=name)
+                f"found {len(items)} items of weight {weight} at once, needed at most "
+                f"{channel.capacity} "
+                f"items{f' and weight {channel.weight_max}' if channel.weight_max else ''}, which "
+                f"channel {name} holds; put fewer at once", channel=name)
         channel.puts[call] = items
         call.on_over.append(lambda: self._left(channel, channel.puts, call))
         self._settle(channel)
@@ -146,8 +149,9 @@ class Channels:
     def _ack(self, call, name, lease):
         channel = self._find(name, None)
         if not isinstance(lease, str) or lease not in channel.leases:
-            raise errors.BadArguments(f"found the lease {str(lease)[:64]!r}, needed one that is open in channel {name}; "
-                                      "it ended with its connection, and its items are given again")
+            raise errors.BadArguments(f"found the lease {str(lease)[:64]!r}, needed one that is "
+                                      f"open in channel {name}; it ended with its connection, and "
+                                      "its items are given again")
         channel.taken_count += len(channel.leases.pop(lease)[2])
         self._served.answer_own(call, None)
         self._settle(channel)
@@ -157,8 +161,8 @@ class Channels:
         self._served.answer_own(call, {
             "items": len(channel.items), "weight": channel.weight,
             "by_key": {key or "": len(items) for key, items in channel.by_key.items()},
-            "capacity": channel.capacity, "weight_max": channel.weight_max, "put": channel.put_count,
-            "taken": channel.taken_count, "leased": channel.leased_count,
+            "capacity": channel.capacity, "weight_max": channel.weight_max,
+            "put": channel.put_count, "taken": channel.taken_count, "leased": channel.leased_count,
             "waiting_puts": len(channel.puts), "waiting_gets": len(channel.gets),
             "closed": channel.is_closed, "epoch": channel.epoch})
 
@@ -176,12 +180,15 @@ class Channels:
         if channel is not None and epoch in (None, channel.epoch):
             return channel
         if epoch is not None:
-            raise errors.ChannelClosed(f"found channel {str(name)[:64]} of epoch {channel.epoch if channel else 'none'}, "
-                                       f"needed {str(epoch)[:64]}; its owner has started anew and what was in it is lost: "
-                                       "open the channel again", channel=str(name)[:64])
+            raise errors.ChannelClosed(f"found channel {str(name)[:64]} of epoch "
+                                       f"{channel.epoch if channel else 'none'}, needed "
+                                       f"{str(epoch)[:64]}; its owner has started anew and what "
+                                       "was in it is lost: open the channel again",
+                                       channel=str(name)[:64])
         names = ", ".join(sorted(self._channels)[:64]) or "none"
-        raise errors.NoSuchChannel(f"found no channel {str(name)[:64]!r}, needed one of: {names}; make it with a capacity, "
-                                   "or ask another owner", channel=str(name)[:64])
+        raise errors.NoSuchChannel(f"found no channel {str(name)[:64]!r}, needed one of: {names}; "
+                                   "make it with a capacity, or ask another owner",
+                                   channel=str(name)[:64])
 
     def _settle(self, channel):
         """Lets puts and gets go on, each in the order of their arrival, until none can."""
@@ -251,7 +258,8 @@ class Channels:
 
     def _give_back(self, is_ended):
         for channel in self._channels.values():
-            ended = [lease for lease, (holder, number, _) in channel.leases.items() if is_ended(holder, number)]
+            ended = [lease for lease, (holder, number, _) in channel.leases.items()
+                     if is_ended(holder, number)]
             for lease in ended:
                 channel.give_back(channel.leases.pop(lease)[2])
             if ended:
@@ -266,16 +274,18 @@ class Channels:
 
 
 def _closed(channel):
-    return errors.ChannelClosed(f"found channel {channel.name} closed, needed an open one; end the loop, or make the "
-                                "channel anew", channel=channel.name)
+    return errors.ChannelClosed(f"found channel {channel.name} closed, needed an open one; end the "
+                                "loop, or make the channel anew", channel=channel.name)
 
 
 def _items(items):
     if not isinstance(items, list):
-        raise errors.BadArguments("found items of another form, needed a list of [key, weight, value]")
+        raise errors.BadArguments("found items of another form, needed a list of [key, weight, "
+                                  "value]")
     for item in items:
         if not isinstance(item, list) or len(item) != 3:
-            raise errors.BadArguments(f"found the item {str(item)[:64]}, needed [key, weight, value]")
+            raise errors.BadArguments(f"found the item {str(item)[:64]}, needed [key, weight, "
+                                      "value]")
         if item[0] is not None:
             _check_text("key", item[0])
         item[1] = _number("weight", item[1])
@@ -284,12 +294,14 @@ def _items(items):
 
 def _check_text(name, value):
     if not isinstance(value, str) or not 0 < len(value) <= 256:
-        raise errors.BadArguments(f"found the {name} {str(value)[:64]!r}, needed a text of 1 to 256 characters")
+        raise errors.BadArguments(f"found the {name} {str(value)[:64]!r}, needed a text of 1 to "
+                                  "256 characters")
 
 
 def _check_whole(name, value, least):
     if type(value) is not int or value < least:
-        raise errors.BadArguments(f"found the {name} {str(value)[:64]}, needed a whole number from {least}")
+        raise errors.BadArguments(f"found the {name} {str(value)[:64]}, needed a whole number from "
+                                  f"{least}")
 
 
 def _number(name, value):

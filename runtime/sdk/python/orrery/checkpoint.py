@@ -18,8 +18,8 @@ class Checkpoints:
         return os.path.join(self.folder, f"{self.name}-{step:0{_STEP_DIGITS}d}")
 
     def save(self, step, content, keep=0):
-        """Writes the checkpoint of a step: bytes, or a function that gets the open file. `keep`: so many of
-        the newest stay; 0: all."""
+        """Writes the checkpoint of a step: bytes, or a function that gets the open file. `keep`:
+        so many of the newest stay; 0: all."""
         os.makedirs(self.folder, exist_ok=True)
         write_atomically(self.path(step), content)
         if keep:
@@ -42,8 +42,9 @@ class Checkpoints:
 
 
 def write_atomically(path, content):
-    """Writes a file beside the path and puts it there at once: a reader sees the old one or the new one,
-    and after a loss of power one of both is whole. `content`: bytes, or a function of the open file."""
+    """Writes a file beside the path and puts it there at once: a reader sees the old one or the
+    new one, and after a loss of power one of both is whole. `content`: bytes, or a function of
+    the open file."""
     folder = os.path.dirname(os.path.abspath(path))
     handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
     try:

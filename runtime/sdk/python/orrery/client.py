@@ -24,21 +24,25 @@ class _FutureSink:
     def _may_try_again(self, error):
         """A Cancelled that this side has not asked for comes of a worker that is being drained."""
         call = self.call
-        return (call.retries > 0 and call.left > 0 and not self.future.done() and
-                (isinstance(error, errors.Cancelled) or
-                 isinstance(error, errors.WorkerLost) and (call.attempt < call.retries or not call.was_sent)))
+        if call.retries <= 0 or call.left <= 0 or self.future.done():
+            return False
+        may_be_attempted = call.attempt < call.retries or not call.was_sent
+        return (isinstance(error, errors.Cancelled) or
+                isinstance(error, errors.WorkerLost) and may_be_attempted)
 
     def is_done(self):
         return self.future.done()
 
     def result(self, value):
         if not self._settle(value, None) and self.call.connection is not None:
-            self.call.connection.tell_cancelled(self.call)  # It was cancelled while the answer came.
+            # It was cancelled while the answer came.
+            self.call.connection.tell_cancelled(self.call)
 
     def item(self, value):
         self.call.connection.give_up(self.call)
-        self._settle(None, errors.Protocol("found an item of a stream, needed one result, since no stream was "
-                                           "asked for; both sides must speak the same protocol"))
+        self._settle(None, errors.Protocol("found an item of a stream, needed one result, since no "
+                                           "stream was asked for; both sides must speak the same "
+                                           "protocol"))
 
     def end(self):
         self.item(None)
@@ -202,11 +206,12 @@ class RemoteWorker:
             raise
 
     def submit(self, method, /, *args, deadline=futures.DEADLINE_DEFAULT, retries=0, **kwargs):
-        """Calls a method; the answer comes into the Future. Arrays among the arguments are sent from
-        where they are, so let them be until it is done."""
+        """Calls a method; the answer comes into the Future. Arrays among the arguments are sent
+        from where they are, so let them be until it is done."""
         return self._client.submit(self, method, args, kwargs, deadline=deadline, retries=retries)
 
-    def stream(self, method, /, *args, deadline=futures.DEADLINE_DEFAULT, credit=calls.CREDIT_DEFAULT,
+    def stream(self, method, /, *args, deadline=futures.DEADLINE_DEFAULT,
+               credit=calls.CREDIT_DEFAULT,
                **kwargs):
         """Calls a method that yields; at most `credit` items wait here or on their way."""
         return self._client.stream(self, method, args, kwargs, deadline=deadline, credit=credit)
@@ -240,8 +245,10 @@ class Client:
     def prepare(self, sink, method, args, kwargs, deadline, **options):
         """A call that can be sent: everything about it is checked here."""
         if type(method) is not str:
-            raise errors.BadArguments(f"found the method {method!r}, needed its name; write it as text")
-        call = callee.Outgoing(method, args, kwargs, time.monotonic() + _seconds(deadline), sink, **options)
+            raise errors.BadArguments(f"found the method {method!r}, needed its name; write it as "
+                                      "text")
+        call = callee.Outgoing(method, args, kwargs, time.monotonic() + _seconds(deadline), sink,
+                               **options)
         sink.call = call
         return call
 
@@ -250,7 +257,8 @@ class Client:
 
     def begin(self, call, target):
         if isinstance(call.sink, _FutureSink):
-            call.sink.future._cancel = lambda: loop.get().call_soon_threadsafe(self._cancelled, call)
+            call.sink.future.on_cancel = lambda: loop.get().call_soon_threadsafe(
+                self._cancelled, call)
         loop.get().call_soon_threadsafe(self._begin, call, target)
 
     def stream(self, target, method, args, kwargs, deadline, credit, generation=None, group=None,
@@ -258,7 +266,8 @@ class Client:
         if type(credit) is not int or credit < 1:
             raise errors.BadArguments(f"found the credit {credit!r}, needed a whole number from 1")
         sink = _StreamSink(on_error)
-        call = self.prepare(sink, method, args, kwargs, deadline, credit=credit, generation=generation)
+        call = self.prepare(sink, method, args, kwargs, deadline, credit=credit,
+                            generation=generation)
         call.group = group
         self.begin(call, target)
         return Stream(sink, credit)
@@ -280,7 +289,8 @@ class Client:
     def _begin(self, call, target):
         if call.sink.is_done():
             return
-        call.timer = asyncio.get_running_loop().call_later(max(0.0, call.left), self._expire, call, target)
+        call.timer = asyncio.get_running_loop().call_later(max(0.0, call.left), self._expire, call,
+                                                           target)
         if target.waiting or not self._send_if_connected(call, target):
             loop.spawn(self._send_in_order(call, target))
 
@@ -308,8 +318,9 @@ class Client:
         if call.connection is not None:
             call.connection.give_up(call)
         call.retries = 0
-        call.sink.fail(errors.Timeout(f"found no answer of {target.role} {target.rank} to {call.method}, needed "
-                                      "one by the deadline; give it more, or look at what the worker does"))
+        call.sink.fail(errors.Timeout(f"found no answer of {target.role} {target.rank} to "
+                                      f"{call.method}, needed one by the deadline; give it more, "
+                                      "or look at what the worker does"))
 
     async def again(self, call, target):
         """Sends a call that was lost once more, after a pause."""
@@ -336,8 +347,8 @@ class Client:
             connection.send_call(call)
 
     async def connection(self, target, deadline, is_expected=False):
-        """A connection to the worker that has the target's role and rank now. `is_expected`: one that
-        is not there may come."""
+        """A connection to the worker that has the target's role and rank now. `is_expected`: one
+        that is not there may come."""
         began = time.monotonic()
         newer_than = target.lost_at
         for pause in directory.pauses():
@@ -362,8 +373,9 @@ class Client:
                         raise
             left = deadline - time.monotonic()
             if left <= 0:
-                raise errors.Timeout(f"found no worker that listens as {target.role} {target.rank}, needed one by "
-                                     "the deadline; look whether the job runs")
+                raise errors.Timeout(f"found no worker that listens as {target.role} "
+                                     f"{target.rank}, needed one by the deadline; look whether the "
+                                     "job runs")
             newer_than = time.monotonic()
             await asyncio.sleep(min(pause, left))
 
@@ -384,12 +396,15 @@ class Client:
 
     def _absent(self, target, listing):
         if target.peer is not None:
-            return callee.worker_lost(target.peer, listing.generation, "the directory has it no more")
+            return callee.worker_lost(target.peer, listing.generation,
+                                      "the directory has it no more")
         ranks = [peer.role_rank for peer in listing.role(target.role)]
         roles = sorted({peer.role for peer in listing.peers})
-        has = f"{target.role} has {len(ranks)} workers" if ranks else f"it has {', '.join(roles) or 'no workers'}"
-        return errors.NoSuchWorker(f"found no {target.role} {target.rank} in job {listing.job}, needed a worker "
-                                   f"of it: {has} and is {listing.phase}; choose another, or grow the role")
+        has = f"{target.role} has {len(ranks)} workers" if ranks else \
+            f"it has {', '.join(roles) or 'no workers'}"
+        return errors.NoSuchWorker(f"found no {target.role} {target.rank} in job {listing.job}, "
+                                   f"needed a worker of it: {has} and is {listing.phase}; choose "
+                                   "another, or grow the role")
 
     async def _connected(self, peer, listing, deadline):
         connection = self._connections.get(peer.worker)
@@ -400,7 +415,8 @@ class Client:
             task = self._connecting[peer.worker] = loop.spawn(self._connect(peer, listing))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            return await asyncio.wait_for(asyncio.shield(task), max(0.0, deadline - time.monotonic()))
+            return await asyncio.wait_for(asyncio.shield(task),
+                                          max(0.0, deadline - time.monotonic()))
         except asyncio.TimeoutError:
             raise errors.Timeout("found no connection by the deadline") from None
 
@@ -422,7 +438,8 @@ class Client:
                 connection.close()
             raise errors.Timeout("found no end of the handshake in time") from None
         except OSError as error:
-            raise callee.worker_lost(peer, listing.generation, f"it cannot be reached ({error})") from None
+            raise callee.worker_lost(peer, listing.generation,
+                                     f"it cannot be reached ({error})") from None
 
     def _lost(self, connection):
         if self._connections.get(connection.peer.worker) is connection:
@@ -440,6 +457,6 @@ def _seconds(deadline):
     except (TypeError, ValueError):
         seconds = -1.0
     if not 0 < seconds <= calls.DEADLINE_MS_MAX / 1000:
-        raise errors.BadArguments(f"found the deadline {deadline!r}, needed seconds above 0; every call has "
-                                  "one, 300 unless said otherwise")
+        raise errors.BadArguments(f"found the deadline {deadline!r}, needed seconds above 0; every "
+                                  "call has one, 300 unless said otherwise")
     return seconds

@@ -75,8 +75,9 @@ def _listing(body, asked):
         return Listing(job=body["job"], generation=int(body["generation"]),
                        phase=body.get("phase", ""), caller=body["caller"], peers=peers, asked=asked)
     except (KeyError, TypeError, ValueError) as error:
-        raise errors.Protocol(f"found a list of peers that cannot be read ({error!r}), needed that of "
-                              "/api/v1/jobs/{job}/peers; is the controller of another version?") from None
+        raise errors.Protocol(f"found a list of peers that cannot be read ({error!r}), needed that "
+                              "of /api/v1/jobs/{job}/peers; is the controller of another version?"
+                              ) from None
 
 
 _questions = threads.Pool(4, "orrery-directory")
@@ -100,22 +101,24 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 def _check_address(url, token):
-    """Raises BadArguments for an address that cannot be asked, or where the token could be read on its
-    way."""
+    """Raises BadArguments for an address that cannot be asked, or where the token could be read
+    on its way."""
     target = urllib.parse.urlsplit(url)
-    if not (target.scheme in ("http", "https") and target.hostname or target.scheme == "unix" and target.path):
-        raise errors.BadArguments(f"found the controller's address {url!r}, needed http://host:port, "
-                                  "https://host:port or unix:/path; look at ORRERY_SERVER_URL")
+    is_http = target.scheme in ("http", "https") and target.hostname
+    if not is_http and not (target.scheme == "unix" and target.path):
+        raise errors.BadArguments(f"found the controller's address {url!r}, needed "
+                                  "http://host:port, https://host:port or unix:/path; look at "
+                                  "ORRERY_SERVER_URL")
     if token and target.scheme == "http" and not handshake.is_loopback(target.hostname):
-        raise errors.BadArguments(f"found the controller's address {url}, where the token would travel in clear, "
-                                  "needed https://; let the controller serve TLS")
+        raise errors.BadArguments(f"found the controller's address {url}, where the token would "
+                                  "travel in clear, needed https://; let the controller serve TLS")
 
 
 class Controller:
-    """Requests to the controller's HTTP address, or its Unix socket (unix:/path). Of several, joined by
-    commas, the next is asked where one does not answer. `token` of a worker or of a user; `ca` a file with
-    the certificate of the cluster's authority; `certificate` a file with the client's own and its
-    key."""
+    """Requests to the controller's HTTP address, or its Unix socket (unix:/path). Of several,
+    joined by commas, the next is asked where one does not answer. `token` of a worker or of a
+    user; `ca` a file with the certificate of the cluster's authority; `certificate` a file with
+    the client's own and its key."""
 
     def __init__(self, url, token="", ca="", certificate=""):
         self._urls = [each.strip().rstrip("/") for each in url.split(",")]
@@ -134,8 +137,8 @@ class Controller:
         return self._urls[0]
 
     def ask(self, method, path, deadline, body=None, headers=None):
-        """The status and the JSON of the answer; waits until `deadline` while the controller is away,
-        does not lead, or cannot make things durable. Blocks: not for the loop."""
+        """The status and the JSON of the answer; waits until `deadline` while the controller is
+        away, does not lead, or cannot make things durable. Blocks: not for the loop."""
         unknown_until = time.monotonic() + _UNKNOWN_TOKEN_S
         reason = "nothing was asked yet"
         for pause in pauses():
@@ -211,14 +214,15 @@ def _said(answer):
 
 
 class Directory:
-    """The listing of one job, asked anew as needed. Questions that come at once share one answer."""
+    """The listing of one job, asked anew as needed. Questions that come at once share one
+    answer."""
 
     def __init__(self, controller, job, caller=""):
         self._path = f"/api/v1/jobs/{urllib.parse.quote(job)}/peers"
         if caller:
             if not handshake.CALLER_NAME.fullmatch(caller) or ":" in caller:
-                raise errors.BadArguments(f"found the driver's name {caller!r}, needed 1 to 64 letters, "
-                                          "digits, dots, _ and -; choose another name")
+                raise errors.BadArguments(f"found the driver's name {caller!r}, needed 1 to 64 "
+                                          "letters, digits, dots, _ and -; choose another name")
             self._path += "?caller=" + urllib.parse.quote(caller)
         self.controller = controller
         self.job = job
@@ -251,11 +255,12 @@ class Directory:
             except (asyncio.TimeoutError, errors.Timeout):
                 if time.monotonic() >= deadline:
                     raise errors.Timeout(
-                        "found no answer of the directory, needed one by the deadline; look whether "
-                        f"the controller at {self.controller.url} runs") from None
+                        "found no answer of the directory, needed one by the deadline; look "
+                        f"whether the controller at {self.controller.url} runs") from None
 
     def _shared_question(self):
-        """The question that is under way, or a new one, on a thread: HTTP would hold up the loop."""
+        """The question that is under way, or a new one, on a thread: HTTP would hold up the
+        loop."""
         if self._asking is None or self._asking.done():
             loop = asyncio.get_running_loop()
             asking = self._asking = loop.create_future()

@@ -31,8 +31,8 @@ class Driver:
 
     @classmethod
     def from_environment(cls, environment=None, job="", name=""):
-        """Inside a job: with the token of this worker, under its name. Outside with what the command line
-        reads too: ORRERY_SERVER, ORRERY_TOKEN or ORRERY_TOKEN_FILE, ORRERY_CA."""
+        """Inside a job: with the token of this worker, under its name. Outside with what the
+        command line reads too: ORRERY_SERVER, ORRERY_TOKEN or ORRERY_TOKEN_FILE, ORRERY_CA."""
         environment = os.environ if environment is None else environment
         url = environment.get("ORRERY_SERVER_URL") or environment.get("ORRERY_SERVER") or _URL
         token = environment.get("ORRERY_TOKEN", "")
@@ -41,13 +41,15 @@ class Driver:
                 token = file.read().strip()
         controller = directory.Controller(url, token, ca=environment.get("ORRERY_CA", ""))
         is_worker = bool(environment.get("ORRERY_WORKER")) and not name
-        return cls(controller, job or environment.get("ORRERY_JOB", ""), "" if is_worker else name or own_name())
+        return cls(controller, job or environment.get("ORRERY_JOB", ""),
+                   "" if is_worker else name or own_name())
 
     @classmethod
     def connect(cls, url, job, token="", ca="", certificate="", name=""):
-        """Outside, as driver:NAME. `token` of role user; `ca` the file with the authority's certificate;
-        `certificate` a file with a certificate of role user and its key, in place of the token. Drivers
-        of one name count as one to a group; without a name each has its own."""
+        """Outside, as driver:NAME. `token` of role user; `ca` the file with the authority's
+        certificate; `certificate` a file with a certificate of role user and its key, in place
+        of the token. Drivers of one name count as one to a group; without a name each has its
+        own."""
         return cls(directory.Controller(url, token, ca, certificate), job, name or own_name())
 
     @classmethod
@@ -70,8 +72,8 @@ class Driver:
         return group.WorkerGroup(self, role, sharding, **options)
 
     def channel(self, name, owner, capacity=None, weight_max=0):
-        """A queue that lives in the worker `owner`, a role and a rank in it. With `capacity` it is made there
-        if it is not yet."""
+        """A queue that lives in the worker `owner`, a role and a rank in it. With `capacity` it
+        is made there if it is not yet."""
         return channel.opened(self.client, name, owner, capacity, weight_max)
 
     def scale(self, role, replicas, deadline=_REQUEST_S):

@@ -133,9 +133,9 @@ class Protocol(CallError):
 
 
 TYPES = {kind.type: kind for kind in (
-    WorkerLost, Timeout, Cancelled, GenerationChanged, Remote, UnknownMethod, BadArguments, TooLarge,
-    NotIdempotent, SecondDriver, NotAuthorised, NoSuchWorker, ChannelFull, ChannelClosed,
-    NoSuchChannel, Protocol)}
+    WorkerLost, Timeout, Cancelled, GenerationChanged, Remote, UnknownMethod, BadArguments,
+    TooLarge, NotIdempotent, SecondDriver, NotAuthorised, NoSuchWorker, ChannelFull,
+    ChannelClosed, NoSuchChannel, Protocol)}
 
 
 def short(text):
@@ -175,8 +175,8 @@ def to_wire(error):
 def from_wire(wire):
     """The exception that the object `error` of a message stands for."""
     if not isinstance(wire, dict) or not isinstance(wire.get("type"), str):
-        return Protocol(f"found the error {str(wire)[:200]}, needed an object with type and message; "
-                        "the other side speaks another protocol")
+        return Protocol(f"found the error {str(wire)[:200]}, needed an object with type and "
+                        "message; the other side speaks another protocol")
     message = wire.get("message")
     fields = {key: value for key, value in wire.items() if key not in ("type", "message")}
     kind = TYPES.get(wire["type"], CallError)

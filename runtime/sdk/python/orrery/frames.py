@@ -1,8 +1,9 @@
 """Frames and values: what travels on a connection.
 
-A frame is two lengths, a header (one JSON object) and a payload made of buffers. A value is what JSON
-has, and buffers: bytes, bytearray, memoryview and whatever else has Python's buffer protocol, such as
-arrays. A buffer arrives as a bytearray of its own, into which it was received without a copy.
+A frame is two lengths, a header (one JSON object) and a payload made of buffers. A value is what
+JSON has, and buffers: bytes, bytearray, memoryview and whatever else has Python's buffer
+protocol, such as arrays. A buffer arrives as a bytearray of its own, into which it was received
+without a copy.
 """
 
 import json
@@ -22,7 +23,8 @@ _INTEGER_MIN, _INTEGER_MAX = -(1 << 63), (1 << 64) - 1
 
 # What the other side does wrong. The connection ends with it.
 def broken(found, needed):
-    return errors.Protocol(f"found {found}, needed {needed}; both sides must speak the same protocol")
+    return errors.Protocol(f"found {found}, needed {needed}; both sides must speak the same "
+                           "protocol")
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -37,8 +39,8 @@ def encode_value(value, buffers):
 
 
 def _too_deep():
-    return errors.BadArguments("found a value nested too deeply, needed less than some hundred levels; "
-                               "flatten it")
+    return errors.BadArguments("found a value nested too deeply, needed less than some hundred "
+                               "levels; flatten it")
 
 
 def _encode(value, buffers):
@@ -77,14 +79,16 @@ def _encode_other(value, buffers):
         view = memoryview(value)
     except (TypeError, ValueError, BufferError):
         raise errors.BadArguments(
-            f"found a value of type {errors.class_name(type(value))}, needed None, bool, int, float, str, "
-            "list, dict or something with the buffer protocol; turn it into these before the call") from None
+            f"found a value of type {errors.class_name(type(value))}, needed None, bool, int, "
+            "float, str, list, dict or something with the buffer protocol; turn it into these "
+            "before the call") from None
     buffers.append(_flat(view))
     return {"$buffer": len(buffers) - 1}
 
 
 def _plain_scalar(value):
-    """What a scalar of an array library stands for; such scalars are buffers too. None of all else."""
+    """What a scalar of an array library stands for; such scalars are buffers too. None of all
+    else."""
     item = getattr(value, "item", None)
     if not callable(item) or getattr(value, "ndim", None) != 0:
         return None
@@ -95,7 +99,8 @@ def _plain_scalar(value):
 def _flat(view):
     """Its bytes, row by row; a copy only where they do not lie so."""
     if "O" in view.format:
-        raise errors.BadArguments("found an array of Python objects, needed one of numbers; send a list")
+        raise errors.BadArguments("found an array of Python objects, needed one of numbers; send a "
+                                  "list")
     if view.nbytes == 0:
         return memoryview(b"")
     return view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
@@ -116,10 +121,11 @@ def _finite(value):
 
 def _key(key):
     if not isinstance(key, str):
-        raise errors.BadArguments(f"found the key {key!r} of a dict, needed a text; turn keys into str")
+        raise errors.BadArguments(f"found the key {key!r} of a dict, needed a text; turn keys into "
+                                  "str")
     if key.startswith("$"):
-        raise errors.BadArguments(f"found the key {key!r}, needed one that does not begin with $, which "
-                                  "marks buffers; rename it")
+        raise errors.BadArguments(f"found the key {key!r}, needed one that does not begin with $, "
+                                  "which marks buffers; rename it")
     return str(key)
 
 
@@ -167,8 +173,8 @@ def to_json(value):
         return json.dumps(value, ensure_ascii=False, allow_nan=False,
                           separators=(",", ":")).encode("utf-8")
     except UnicodeEncodeError:
-        raise errors.BadArguments("found a text that is no UTF-8 (half a surrogate pair), needed whole "
-                                  "characters; send it as bytes") from None
+        raise errors.BadArguments("found a text that is no UTF-8 (half a surrogate pair), needed "
+                                  "whole characters; send it as bytes") from None
     except RecursionError:
         raise _too_deep() from None
 
@@ -231,17 +237,18 @@ def frame(header, buffers=()):
     payload = sum(buffer.nbytes for buffer in buffers)
     if len(header) > HEADER_MAX:
         raise errors.TooLarge(
-            f"found a header of {len(header)} bytes, needed at most {HEADER_MAX}; send what is large as "
-            "bytes or arrays, which travel beside the header", bytes=len(header), limit=HEADER_MAX)
+            f"found a header of {len(header)} bytes, needed at most {HEADER_MAX}; send what is "
+            "large as bytes or arrays, which travel beside the header", bytes=len(header),
+            limit=HEADER_MAX)
     return [_PREFIX.pack(len(header), payload) + header, *(b for b in buffers if b.nbytes)]
 
 
 class Reader:
     """Cuts what arrives into frames. Large buffers are received where they will stay.
 
-    `on_frame(header, buffers, too_large)` is called for each; `too_large` is the number of bytes of a
-    payload that was skipped since it is over `message_max`, and 0 otherwise. Raises Protocol, after
-    which nothing more may be fed.
+    `on_frame(header, buffers, too_large)` is called for each; `too_large` is the number of bytes
+    of a payload that was skipped since it is over `message_max`, and 0 otherwise. Raises
+    Protocol, after which nothing more may be fed.
     """
 
     def __init__(self, on_frame):

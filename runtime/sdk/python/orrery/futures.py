@@ -18,15 +18,15 @@ class Future:
         self._is_done = False
         self._value = self._error = None
         self._callbacks = []
-        self._cancel = None  # Set by who sends: called from any thread.
+        self.on_cancel = None  # Set by who sends: called from any thread.
 
     def done(self):
         """Whether the answer is there."""
         return self._is_done
 
     def result(self, timeout=None):
-        """The value; raises what the call ended with. `timeout` bounds this wait alone: after it the
-        call goes on, and result() may be asked again."""
+        """The value; raises what the call ended with. `timeout` bounds this wait alone: after it
+        the call goes on, and result() may be asked again."""
         self._wait(timeout)
         if self._error is not None:
             raise self._error
@@ -38,12 +38,13 @@ class Future:
         return self._error
 
     def cancel(self):
-        """Gives the answer up; whether it was not there yet. The worker is told that no caller waits."""
+        """Gives the answer up; whether it was not there yet. The worker is told that no caller
+        waits."""
         error = errors.Cancelled("this program cancelled the call")
         if not self.settle(None, error):
             return False
-        if self._cancel is not None:
-            self._cancel()
+        if self.on_cancel is not None:
+            self.on_cancel()
         return True
 
     def add_done_callback(self, function):
@@ -71,13 +72,13 @@ class Future:
         if self._is_done:
             return
         if loop.is_current():
-            raise RuntimeError("found a wait on the loop's own thread, which would never end; wait on "
-                               "another thread")
+            raise RuntimeError("found a wait on the loop's own thread, which would never end; wait "
+                               "on another thread")
         end = None if timeout is None else time.monotonic() + timeout
         with self._condition:
             while not self._is_done:
                 left = None if end is None else end - time.monotonic()
                 if left is not None and left <= 0:
-                    raise errors.Timeout(f"found no answer after {timeout} s of this wait, needed one; the "
-                                         "call goes on, wait again or cancel it")
+                    raise errors.Timeout(f"found no answer after {timeout} s of this wait, needed "
+                                         "one; the call goes on, wait again or cancel it")
                 self._condition.wait(left)

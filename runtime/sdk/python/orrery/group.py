@@ -19,14 +19,14 @@ class Claims:
 
     def _claim(self, call, group):
         if group != self._role:
-            raise errors.BadArguments(f"found the group {str(group)[:64]!r}, needed {self._role}, of which this worker "
-                                      "is; claim the workers of the role")
+            raise errors.BadArguments(f"found the group {str(group)[:64]!r}, needed {self._role}, "
+                                      "of which this worker is; claim the workers of the role")
         connection = call.connection
         holder = self._holders.get(group)
         if holder is not None and not holder.is_over and holder.caller != connection.caller:
             raise errors.SecondDriver(
-                f"found group {group} held by {holder.caller}, needed it free; let that driver end first, or call "
-                "single workers, which needs no claim", driver=holder.caller)
+                f"found group {group} held by {holder.caller}, needed it free; let that driver end "
+                "first, or call single workers, which needs no claim", driver=holder.caller)
         self._holders[group] = connection
         connection.on_lost.append(lambda: self._release(group, connection))
         self._served.answer_own(call, None)
@@ -90,7 +90,8 @@ class GroupFuture:
         return len(self.returned)
 
     def __repr__(self):
-        return f"{type(self).__name__}(called={self.called}, returned={self.returned}, done={self.done()})"
+        return (f"{type(self).__name__}(called={self.called}, returned={self.returned}, "
+                f"done={self.done()})")
 
 
 def _of_rank(error, rank):
@@ -101,7 +102,8 @@ def _of_rank(error, rank):
 
 
 class BatchFuture(GroupFuture, collections.abc.Sequence):
-    """The results of a batch, item by item in the batch's order; they are waited for when looked at."""
+    """The results of a batch, item by item in the batch's order; they are waited for when looked
+    at."""
 
     def __init__(self, ranks, answers, cuts, size):
         super().__init__(ranks, answers, [True] * len(answers))
@@ -112,8 +114,9 @@ class BatchFuture(GroupFuture, collections.abc.Sequence):
         for rank, part, (begin, end) in zip(self.called, super().result(timeout), self._cuts):
             if not isinstance(part, list) or len(part) != end - begin:
                 raise errors.BadArguments(
-                    f"found {len(part) if isinstance(part, list) else 'no list'} as results of rank {rank}, needed a "
-                    f"list of {end - begin}, one for each item; let the method return a list", rank=rank)
+                    f"found {len(part) if isinstance(part, list) else 'no list'} as results of "
+                    f"rank {rank}, needed a list of {end - begin}, one for each item; let the "
+                    "method return a list", rank=rank)
             out += part
         return out
 
@@ -125,8 +128,8 @@ class BatchFuture(GroupFuture, collections.abc.Sequence):
 
 
 class GroupStreams:
-    """The streams of a call of a group. Iterating goes through those that return, one after the other in
-    rank order; streams() hands them back."""
+    """The streams of a call of a group. Iterating goes through those that return, one after the
+    other in rank order; streams() hands them back."""
 
     def __init__(self, ranks, streams, returns):
         self.called = list(ranks)
@@ -135,7 +138,8 @@ class GroupStreams:
 
     def streams(self):
         """By rank, of those that return."""
-        return {rank: stream for rank, stream, returns in zip(self.called, self._streams, self._returns)
+        return {rank: stream
+                for rank, stream, returns in zip(self.called, self._streams, self._returns)
                 if returns}
 
     def __iter__(self):
@@ -156,14 +160,15 @@ class GroupStreams:
 
 
 class WorkerGroup(collections.abc.Sequence):
-    """The workers of a role in the order of their rank in it. Its driver holds all of them: a second
-    driver is refused until this one has ended.
+    """The workers of a role in the order of their rank in it. Its driver holds all of them: a
+    second driver is refused until this one has ended.
 
     `sharding`  NamedSharding over ranks 0 to size - 1, for calls that name axes
     `optional`  a role that the job does not have is an empty group
     """
 
-    def __init__(self, driver, role, sharding=None, optional=False, deadline=futures.DEADLINE_DEFAULT):
+    def __init__(self, driver, role, sharding=None, optional=False,
+                 deadline=futures.DEADLINE_DEFAULT):
         self.role = role
         self.sharding = sharding
         self._client = driver.client
@@ -193,51 +198,67 @@ class WorkerGroup(collections.abc.Sequence):
 
     # --- NeMo-RL's calls: data by keyword ---
 
-    def run_single_worker_single_data(self, method, worker_idx, *args, deadline=futures.DEADLINE_DEFAULT,
+    def run_single_worker_single_data(self, method, worker_idx, *args,
+                                      deadline=futures.DEADLINE_DEFAULT,
                                       retries=0, **kwargs):
         """One worker; its Future."""
         self._follow(deadline)
-        return self._send(method, plan.single_worker(len(self), self.sharding, worker_idx, args, kwargs),
+        return self._send(method,
+                          plan.single_worker(len(self), self.sharding, worker_idx, args, kwargs),
                           deadline, retries).futures()[0]
 
     def run_all_workers_single_data(self, method, *args, run_rank_0_only_axes=None,
-                                    deadline=futures.DEADLINE_DEFAULT, retries=0, stream=False, **kwargs):
+                                    deadline=futures.DEADLINE_DEFAULT, retries=0, stream=False,
+                                    **kwargs):
         """All workers with the same data; of the named axes only index 0."""
         self._follow(deadline)
-        return self._send(method, plan.single_data(len(self), self.sharding, args, kwargs, run_rank_0_only_axes),
+        return self._send(method,
+                          plan.single_data(len(self), self.sharding, args, kwargs,
+                                           run_rank_0_only_axes),
                           deadline, retries, stream)
 
-    def run_all_workers_multiple_data(self, method, *args, run_rank_0_only_axes=None, common_kwargs=None,
-                                      deadline=futures.DEADLINE_DEFAULT, retries=0, stream=False, **kwargs):
+    def run_all_workers_multiple_data(self, method, *args, run_rank_0_only_axes=None,
+                                      common_kwargs=None,
+                                      deadline=futures.DEADLINE_DEFAULT, retries=0, stream=False,
+                                      **kwargs):
         """The i-th worker that runs takes the i-th item of every list."""
         self._follow(deadline)
-        return self._send(method, plan.multiple_data(len(self), self.sharding, args, kwargs, run_rank_0_only_axes,
+        return self._send(method,
+                          plan.multiple_data(len(self), self.sharding, args, kwargs,
+                                             run_rank_0_only_axes,
                                                      common_kwargs), deadline, retries, stream)
 
-    def run_all_workers_sharded_data(self, method, *args, in_sharded_axes=None, replicate_on_axes=None,
+    def run_all_workers_sharded_data(self, method, *args, in_sharded_axes=None,
+                                     replicate_on_axes=None,
                                      output_is_replicated=None, make_dummy_calls_to_free_axes=False,
-                                     common_kwargs=None, deadline=futures.DEADLINE_DEFAULT, retries=0,
+                                     common_kwargs=None, deadline=futures.DEADLINE_DEFAULT,
+                                     retries=0,
                                      stream=False, **kwargs):
         """Lists nested along the sharded axes: each worker takes the element at its coordinates."""
         self._follow(deadline)
         return self._send(method, plan.sharded_data(
-            len(self), self.sharding, args, kwargs, in_sharded_axes, replicate_on_axes, output_is_replicated,
+            len(self), self.sharding, args, kwargs, in_sharded_axes, replicate_on_axes,
+            output_is_replicated,
             make_dummy_calls_to_free_axes, common_kwargs), deadline, retries, stream)
 
     # --- DLRover's calls: positional arguments as well ---
 
-    def call(self, method, /, *args, scatter=False, deadline=futures.DEADLINE_DEFAULT, retries=0, **kwargs):
-        """All workers with the same arguments; with `scatter` each argument is a list with one element per
-        worker."""
+    def call(self, method, /, *args, scatter=False, deadline=futures.DEADLINE_DEFAULT, retries=0,
+             **kwargs):
+        """All workers with the same arguments; with `scatter` each argument is a list with one
+        element per worker."""
         self._follow(deadline)
         size = len(self)
         if not scatter:
-            return self._send_positional(method, [(args, kwargs)] * size, range(size), deadline, retries)
-        faults = [f"argument {name}: found {_length(value)}, needed a list of {size}, one element per worker; give "
-                  "each its own" for name, value in [*enumerate(args), *kwargs.items()] if _length(value) != size]
+            return self._send_positional(method, [(args, kwargs)] * size, range(size), deadline,
+                                         retries)
+        faults = [f"argument {name}: found {_length(value)}, needed a list of {size}, one element "
+                  "per worker; give each its own"
+                  for name, value in [*enumerate(args), *kwargs.items()] if _length(value) != size]
         if faults:
             raise errors.BadArguments("\n".join(faults))
-        parts = [([value[rank] for value in args], {name: value[rank] for name, value in kwargs.items()})
+        parts = [([value[rank] for value in args],
+                  {name: value[rank] for name, value in kwargs.items()})
                  for rank in range(size)]
         return self._send_positional(method, parts, range(size), deadline, retries)
 
@@ -247,20 +268,23 @@ class WorkerGroup(collections.abc.Sequence):
         self._need_some("call_rank0")
         return self._send_positional(method, [(args, kwargs)], [0], deadline, retries).futures()[0]
 
-    def call_batch(self, method, size, /, *args, deadline=futures.DEADLINE_DEFAULT, retries=0, **kwargs):
-        """Cuts every list among the arguments, which has `size` items, into parts that differ by one item at
-        most; the method returns a list as long as its part. Workers without an item are not called."""
+    def call_batch(self, method, size, /, *args, deadline=futures.DEADLINE_DEFAULT, retries=0,
+                   **kwargs):
+        """Cuts every list among the arguments, which has `size` items, into parts that differ by
+        one item at most; the method returns a list as long as its part. Workers without an item
+        are not called."""
         self._follow(deadline)
         self._need_some("call_batch")
         if type(size) is not int or size < 0:
             raise errors.BadArguments(f"found the size {size!r}, needed a whole number from 0")
-        faults = [f"argument {name}: found {_length(value)} items, needed {size}, the size of the batch; cut it, or "
-                  "give it as something else than a list"
+        faults = [f"argument {name}: found {_length(value)} items, needed {size}, the size of the "
+                  "batch; cut it, or give it as something else than a list"
                   for name, value in [*enumerate(args), *kwargs.items()]
                   if isinstance(value, (list, tuple)) and len(value) != size]
         if faults:
             raise errors.BadArguments("\n".join(faults))
-        cuts = [(rank, cut) for rank, cut in enumerate(plan.balanced(size, len(self))) if cut[0] < cut[1]]
+        cuts = [(rank, cut) for rank, cut in enumerate(plan.balanced(size, len(self)))
+                if cut[0] < cut[1]]
 
         def part(value, begin, end):
             return list(value[begin:end]) if isinstance(value, (list, tuple)) else value
@@ -273,8 +297,8 @@ class WorkerGroup(collections.abc.Sequence):
 
     def _need_some(self, what):
         if not self._members:
-            raise errors.BadArguments(f"{what}: found the empty group {self.role}, needed a worker; let the job have "
-                                      "the role, or ask len(group) before")
+            raise errors.BadArguments(f"{what}: found the empty group {self.role}, needed a "
+                                      "worker; let the job have the role, or ask len(group) before")
 
     def _follow(self, deadline):
         """After a loss or a change of the membership the next call takes the members of now."""
@@ -285,7 +309,8 @@ class WorkerGroup(collections.abc.Sequence):
         """Everything is checked and encoded before the first worker is called."""
         if stream:
             streams = self._streams(method, planned, deadline)
-            return GroupStreams([each.rank for each in planned], streams, [each.returns for each in planned])
+            return GroupStreams([each.rank for each in planned], streams,
+                                [each.returns for each in planned])
         ready, encoded = [], {}
         for each in planned:
             target = self._members[each.rank]
@@ -296,7 +321,8 @@ class WorkerGroup(collections.abc.Sequence):
             if each.part is not None:
                 encoded[each.part] = call
             ready.append((call, target))
-        return self._begin(ready, [each.rank for each in planned], [each.returns for each in planned])
+        return self._begin(ready, [each.rank for each in planned],
+                           [each.returns for each in planned])
 
     def _send_positional(self, method, parts, ranks, deadline, retries):
         ready, encoded = [], {}
@@ -312,7 +338,8 @@ class WorkerGroup(collections.abc.Sequence):
 
     def _prepare(self, sink, method, args, kwargs, deadline, retries):
         once = client.once_name() if retries else None
-        call = self._client.prepare(sink, method, args, kwargs, deadline, retries=retries, once=once,
+        call = self._client.prepare(sink, method, args, kwargs, deadline, retries=retries,
+                                    once=once,
                                     generation=self._generation)
         call.group = self.role
         return call
@@ -329,11 +356,14 @@ class WorkerGroup(collections.abc.Sequence):
 
     def _note(self, error):
         if isinstance(error, (errors.WorkerLost, errors.GenerationChanged, errors.Cancelled)):
-            self._is_stale = True  # Cancelled: a worker that is being drained, so another will come.
+            # Cancelled comes of a worker that is being drained, so another will come.
+            self._is_stale = True
 
     def _streams(self, method, planned, deadline):
-        return [self._client.stream(self._members[each.rank], method, (), each.kwargs, deadline=deadline,
-                                    credit=calls.CREDIT_DEFAULT, generation=self._generation, group=self.role,
+        return [self._client.stream(self._members[each.rank], method, (), each.kwargs,
+                                    deadline=deadline,
+                                    credit=calls.CREDIT_DEFAULT, generation=self._generation,
+                                    group=self.role,
                                     on_error=self._note) for each in planned]
 
     async def _refresh(self, deadline):
@@ -353,21 +383,23 @@ class WorkerGroup(collections.abc.Sequence):
             left = deadline - time.monotonic()
             if left <= 0:
                 waiting = [f"{peer.role_rank} on {peer.node}" for peer in peers if not peer.port]
-                raise errors.Timeout(f"found group {self.role} not whole by the deadline ({len(peers)} workers, not "
-                                     f"listening: {', '.join(waiting) or 'none'}), needed all of them; look at the "
-                                     f"job, which is {listing.phase}")
+                raise errors.Timeout(f"found group {self.role} not whole by the deadline "
+                                     f"({len(peers)} workers, not listening: "
+                                     f"{', '.join(waiting) or 'none'}), needed all of them; look "
+                                     f"at the job, which is {listing.phase}")
             began = time.monotonic()
             await asyncio.sleep(min(pause, left))
 
     def _is_absent(self, listing, peers):
-        """Whether the group is empty because the job has no such role; raises where it must not be."""
+        """Whether the group is empty because the job has no such role; raises where it must not
+        be."""
         if peers or listing.phase in client.COMING and not (self._is_optional and listing.peers):
             return False
         if self._is_optional:
             return True
         roles = ", ".join(sorted({peer.role for peer in listing.peers})) or "none"
-        raise errors.NoSuchWorker(f"found no worker of role {self.role} in job {listing.job}, which is "
-                                  f"{listing.phase}, needed one; its roles are: {roles}")
+        raise errors.NoSuchWorker(f"found no worker of role {self.role} in job {listing.job}, "
+                                  f"which is {listing.phase}, needed one; its roles are: {roles}")
 
     async def _claim_all(self, targets, newer_than, deadline):
         """Whether all could be claimed; a worker that is just being replaced cannot."""
@@ -383,9 +415,11 @@ class WorkerGroup(collections.abc.Sequence):
         return not any(done)
 
     def _take(self, targets, listing):
-        if self.sharding is not None and targets and sorted(self.sharding.ranks) != list(range(len(targets))):
+        ranks = list(range(len(targets)))
+        if self.sharding is not None and targets and sorted(self.sharding.ranks) != ranks:
             raise errors.BadArguments(f"found {len(targets)} workers of role {self.role}, needed "
-                                      f"{self.sharding.size} for {self.sharding!r}; give the group another sharding")
+                                      f"{self.sharding.size} for {self.sharding!r}; give the group "
+                                      "another sharding")
         self._members, self._generation = targets, listing.generation
         self._is_stale = False
 

@@ -68,8 +68,8 @@ def check_certificate(transport, needed):
     found = hashlib.sha256(shown).hexdigest() if shown else "none"
     if not hmac.compare_digest(found, needed):
         raise errors.NotAuthorised(
-            f"found the certificate {found}, needed {needed}, which the directory has for this worker; "
-            "another process answers at its address")
+            f"found the certificate {found}, needed {needed}, which the directory has for this "
+            "worker; another process answers at its address")
 
 
 def is_loopback(address):

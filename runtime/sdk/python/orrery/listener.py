@@ -28,8 +28,8 @@ class CallerConnection(loop.Connection):
         self._listener.add(self)
 
     def _too_late(self):
-        self.refuse(errors.NotAuthorised(f"found no caller within {handshake.PATIENCE_S} s, needed hello "
-                                         "and proof; connect again"))
+        self.refuse(errors.NotAuthorised(f"found no caller within {handshake.PATIENCE_S} s, needed "
+                                         "hello and proof; connect again"))
 
     def took(self, header, buffers, too_large):
         self._step(header, buffers, too_large)
@@ -37,7 +37,8 @@ class CallerConnection(loop.Connection):
     def _take_hello(self, header, buffers, too_large):
         _expect(header, "hello")
         if header.get("protocol") != handshake.PROTOCOL:
-            raise frames.broken(f"protocol {str(header.get('protocol'))[:40]}", str(handshake.PROTOCOL))
+            raise frames.broken(f"protocol {str(header.get('protocol'))[:40]}",
+                                str(handshake.PROTOCOL))
         caller, nonce = header.get("caller"), header.get("nonce")
         if type(caller) is not str or not handshake.CALLER_NAME.fullmatch(caller):
             raise frames.broken(f"the caller {str(caller)[:100]!r}", "a name of 1 to 64 letters")
@@ -46,8 +47,8 @@ class CallerConnection(loop.Connection):
         listener = self._listener
         if header.get("to") != listener.worker:
             raise errors.NotAuthorised(
-                f"found worker {listener.worker} here, needed {str(header.get('to'))[:100]}; ask the "
-                "directory again")
+                f"found worker {listener.worker} here, needed {str(header.get('to'))[:100]}; ask "
+                "the directory again")
         self._key = handshake.key_of(listener.token, caller)
         self._nonces = nonce, handshake.nonce()
         self._claimed = caller
@@ -60,8 +61,9 @@ class CallerConnection(loop.Connection):
         _expect(header, "proof")
         needed = handshake.proof(self._key, "client", *self._nonces, self._listener.certificate)
         if not handshake.is_proof(header.get("proof"), needed):
-            raise errors.NotAuthorised(f"found a wrong proof of caller {self._claimed}, needed that of "
-                                       "its key for this worker; ask the directory for the key")
+            raise errors.NotAuthorised(f"found a wrong proof of caller {self._claimed}, needed "
+                                       "that of its key for this worker; ask the directory for the "
+                                       "key")
         self._timer.cancel()
         self.caller = self._claimed
         self.reader.header_max = frames.HEADER_MAX
@@ -79,7 +81,8 @@ class CallerConnection(loop.Connection):
         elif kind == "cancel":
             number = calls.whole(header, "id", 1)
             if number in self._open:
-                self._listener.served.cancel(self._open[number], errors.Cancelled("the caller cancelled the call"))
+                self._listener.served.cancel(self._open[number],
+                                             errors.Cancelled("the caller cancelled the call"))
             else:
                 self._listener.served.late_cancel(self, number)
         elif kind == "credit":
@@ -97,8 +100,8 @@ class CallerConnection(loop.Connection):
         self._last_id = number
         if too_large:
             limit = self._listener.message_max
-            error = errors.TooLarge(f"found a payload of {too_large} bytes, needed at most {limit}; send "
-                                    "less at once", bytes=too_large, limit=limit)
+            error = errors.TooLarge(f"found a payload of {too_large} bytes, needed at most "
+                                    f"{limit}; send less at once", bytes=too_large, limit=limit)
             self.send(calls.error_answer(error).pieces(number, 0))
             return
         if len(self._open) >= OPEN_MAX:
@@ -143,14 +146,16 @@ class CallerConnection(loop.Connection):
         self.on_lost = []
 
     async def flush(self):
-        """Ends once the caller has all that was answered. What it still sends is read and dropped: unread
-        bytes would turn the end into a reset, which throws away what is on its way."""
+        """Ends once the caller has all that was answered. What it still sends is read and
+        dropped: unread bytes would turn the end into a reset, which throws away what is on its
+        way."""
         while not self.is_over and (self._outgoing or self.transport.get_write_buffer_size()):
             await asyncio.sleep(0.005)
         if not self.is_over:
             if self._listener.served.ending is not None and self.caller is not None:
                 # All that was begun is answered, so whatever is still on its way here was not.
-                self.send_message({"t": "refused", "error": errors.to_wire(self._listener.served.ending)})
+                self.send_message({"t": "refused",
+                                   "error": errors.to_wire(self._listener.served.ending)})
             self.is_over = True
             if self.transport.can_write_eof():
                 self.transport.write_eof()
@@ -184,8 +189,8 @@ class Listener:
             tls, self.certificate = handshake.callee_context(certificate_path)
         elif not handshake.is_loopback(address):
             raise errors.NotAuthorised(
-                f"found the address {address} and no certificate, needed TLS wherever calls leave the "
-                "machine; turn TLS on in the cluster, or let ORRERY_CALL_ADDRESS be 127.0.0.1")
+                f"found the address {address} and no certificate, needed TLS wherever calls leave "
+                "the machine; turn TLS on in the cluster, or let ORRERY_CALL_ADDRESS be 127.0.0.1")
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._server = await asyncio.get_running_loop().create_server(
             lambda: CallerConnection(self), address, 0, family=family, ssl=tls, backlog=1024,

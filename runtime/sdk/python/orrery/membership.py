@@ -9,8 +9,8 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 
 @dataclasses.dataclass(frozen=True)
 class Membership:
-    """`members` in rank order, each with rank, role, local_rank (inside the role), node, address and
-    first_port; empty where only the environment is known. `master` has address and port."""
+    """`members` in rank order, each with rank, role, local_rank (inside the role), node, address
+    and first_port; empty where only the environment is known. `master` has address and port."""
 
     generation: int
     rank: int

@@ -41,8 +41,8 @@ class Method:
         try:
             self._signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise errors.BadArguments(f"found arguments that do not fit {self.name}: {error}; needed "
-                                      f"{self.name}{self._signature}") from None
+            raise errors.BadArguments(f"found arguments that do not fit {self.name}: {error}; "
+                                      f"needed {self.name}{self._signature}") from None
 
 
 def methods_of(instance):
@@ -85,7 +85,8 @@ class Context:
     def check(self):
         """Raises Cancelled where no caller waits any more."""
         if self.cancelled:
-            raise errors.Cancelled("found a call that no caller waits for any more; the work is left")
+            raise errors.Cancelled("found a call that no caller waits for any more; the work is "
+                                   "left")
 
     def wait_cancelled(self, timeout):
         """Waits up to so many seconds; whether the call was cancelled."""
@@ -104,7 +105,8 @@ _current = threading.local()
 
 
 def context():
-    """The call that this thread runs: caller, method, attempt, generation, deadline_left, cancelled."""
+    """The call that this thread runs: caller, method, attempt, generation, deadline_left,
+    cancelled."""
     found = getattr(_current, "context", None)
     if found is None:
         raise RuntimeError("found no call on this thread; context() is for methods while they are "

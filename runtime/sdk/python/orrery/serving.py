@@ -1,4 +1,5 @@
-"""How calls run: one after the other, concurrent ones beside them, and the SDK's own on the loop."""
+"""How calls run: one after the other, concurrent ones beside them, and the SDK's own on the
+loop."""
 
 import asyncio
 import collections.abc
@@ -15,8 +16,9 @@ CONCURRENT_MAX = 64
 class Served:
     """Takes the calls of a worker's listener and has them run.
 
-    Calls arrive on the loop. Those of methods run on the thread that is in serve(), in the order of
-    their arrival; concurrent ones on a pool; `orrery.*` at once on the loop. Before serve() they wait.
+    Calls arrive on the loop. Those of methods run on the thread that is in serve(), in the order
+    of their arrival; concurrent ones on a pool; `orrery.*` at once on the loop. Before serve()
+    they wait.
     """
 
     def __init__(self, worker, role, role_rank, memberships, concurrent_max=CONCURRENT_MAX):
@@ -45,8 +47,8 @@ class Served:
         return {**self._identity, "rank": membership.rank, "generation": membership.generation}
 
     def add_own(self, name, function, is_kept=True):
-        """A method of the SDK: function(call, **arguments) answers the call, now or later. `is_kept`: a
-        second attempt gets the answer of the first."""
+        """A method of the SDK: function(call, **arguments) answers the call, now or later.
+        `is_kept`: a second attempt gets the answer of the first."""
         self._own[name] = (function, inspect.signature(function), is_kept)
 
     def arrived(self, call):
@@ -64,13 +66,13 @@ class Served:
 
     def _expire(self, call):
         if call.state is calls.State.WAITING:
-            self._end(call, errors.Timeout("found the deadline passed while the call waited for its turn, "
-                                           "needed a free worker; give it more time"))
+            self._end(call, errors.Timeout("found the deadline passed while the call waited for "
+                                           "its turn, needed a free worker; give it more time"))
         else:
             # What it answers is dropped.
             call.context.cancel()
-            call.fail(errors.Timeout("found the deadline passed while the method ran, needed more time; give "
-                                     "the call more"))
+            call.fail(errors.Timeout("found the deadline passed while the method ran, needed more "
+                                     "time; give the call more"))
         self._waiting.discard(call)
 
     def cancel(self, call, error):
@@ -112,8 +114,8 @@ class Served:
                     f"{', '.join(names) or 'none'}; register it by @orrery.method", methods=names)
             if call.attempt and not target.is_idempotent:
                 raise errors.NotIdempotent(
-                    f"found attempt {call.attempt} of {call.method}, which may run once; declare it by "
-                    "@orrery.method(idempotent=True), or call without retries")
+                    f"found attempt {call.attempt} of {call.method}, which may run once; declare "
+                    "it by @orrery.method(idempotent=True), or call without retries")
             target.bind(call.args, call.kwargs)
         except errors.CallError as error:
             call.fail(error)
@@ -130,14 +132,14 @@ class Served:
         try:
             if call.method not in self._own:
                 names = sorted(self._own)
-                raise errors.UnknownMethod(f"found the method {errors.short(call.method)!r}, needed one "
-                                           f"of {', '.join(names)}", methods=names)
+                raise errors.UnknownMethod(f"found the method {errors.short(call.method)!r}, "
+                                           f"needed one of {', '.join(names)}", methods=names)
             function, signature, is_kept = self._own[call.method]
             try:
                 bound = signature.bind(call, *call.args, **call.kwargs)
             except TypeError as error:
-                raise errors.BadArguments(f"found arguments that do not fit {call.method}: {error}; look at "
-                                          "docs/calls.md") from None
+                raise errors.BadArguments(f"found arguments that do not fit {call.method}: "
+                                          f"{error}; look at docs/calls.md") from None
             if is_kept:
                 if self._once.meets(call):
                     return
@@ -198,8 +200,8 @@ class Served:
         self._inbox.put(None)
 
     def end(self, error):
-        """No call is begun from now on, and those that wait are answered `error`. From any thread, and in
-        handlers of signals."""
+        """No call is begun from now on, and those that wait are answered `error`. From any
+        thread, and in handlers of signals."""
         self._is_ending = True
         loop.get().call_soon_threadsafe(self._begin_end, error)
 
@@ -232,8 +234,9 @@ class Served:
         generation = self._memberships.taken.generation
         if call.generation is not None and call.generation != generation:
             error = errors.GenerationChanged(
-                f"found generation {generation}, needed {call.generation}, which the call was made for; "
-                "ask the directory for the members of now", was=call.generation, **{"is": generation})
+                f"found generation {generation}, needed {call.generation}, which the call was made "
+                "for; ask the directory for the members of now", was=call.generation,
+                **{"is": generation})
             loop.get().call_soon_threadsafe(self._end, call, error)
             return
         if self._is_ending or not call.begin():
@@ -265,7 +268,8 @@ class Served:
         try:
             return calls.value_answer("result", list(value) if is_iterator else value).own()
         except errors.BadArguments as error:
-            raise TypeError(f"{call.method} returned what cannot be sent: {error.message}") from None
+            raise TypeError(f"{call.method} returned what cannot be sent: "
+                            f"{error.message}") from None
 
     def _stream(self, call, iterator):
         """Sends items as credit allows; returns the last message."""

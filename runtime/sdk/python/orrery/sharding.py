@@ -1,5 +1,6 @@
 """Ranks of a worker group as a grid with named axes, the last of which runs fastest."""
 
+import collections
 import itertools
 
 
@@ -14,18 +15,19 @@ class NamedSharding:
         shape, ranks = _flatten(layout)
         faults = []
         if len(shape) != len(self._names):
-            faults.append(f"found {len(self._names)} names for a layout of {len(shape)} dimensions, needed one "
-                          "for each; name every axis")
+            faults.append(f"found {len(self._names)} names for a layout of {len(shape)} "
+                          "dimensions, needed one for each; name every axis")
         for name in self._names:
             if not isinstance(name, str) or not name:
                 faults.append(f"found the axis name {name!r}, needed a text; name it by a word")
         for name in sorted({str(name) for name in self._names if self._names.count(name) > 1}):
             faults.append(f"found axis {name} twice, needed it once; name axes differently")
-        for rank in sorted({rank for rank in ranks if ranks.count(rank) > 1}) if len(set(ranks)) < len(ranks) \
-                else ():
-            faults.append(f"found rank {rank} twice, needed each rank once; number the ranks 0, 1, 2, ...")
+        for rank in sorted(rank for rank, count in collections.Counter(ranks).items() if count > 1):
+            faults.append(f"found rank {rank} twice, needed each rank once; number the ranks 0, 1, "
+                          "2, ...")
         if any(rank < 0 for rank in ranks):
-            faults.append(f"found rank {min(ranks)}, needed 0 or more; number the ranks 0, 1, 2, ...")
+            faults.append(f"found rank {min(ranks)}, needed 0 or more; number the ranks 0, 1, 2, "
+                          "...")
         if faults:
             raise ValueError("\n".join(faults))
         self._shape, self._ranks = shape, ranks
@@ -74,7 +76,8 @@ class NamedSharding:
     def get_axis_index(self, name):
         """Position of an axis among the names."""
         if name not in self._names:
-            raise ValueError(f"found axis {name!r}, needed one of {', '.join(self._names)}; choose among these")
+            raise ValueError(f"found axis {name!r}, needed one of {', '.join(self._names)}; choose "
+                             "among these")
         return self._names.index(name)
 
     def get_axis_size(self, name):
@@ -83,13 +86,13 @@ class NamedSharding:
     def get_worker_coords(self, rank):
         """Index by axis."""
         if rank not in self._coordinates:
-            raise ValueError(f"found rank {rank!r}, needed one of {sorted(self._ranks)[:64]}; ask for a rank of the "
-                             "layout")
+            raise ValueError(f"found rank {rank!r}, needed one of {sorted(self._ranks)[:64]}; ask "
+                             "for a rank of the layout")
         return dict(zip(self._names, self._coordinates[rank]))
 
     def get_ranks_by_coord(self, **at):
-        """The ranks at these coordinates, ascending; axes that are not named match all. None where an index
-        is out of range."""
+        """The ranks at these coordinates, ascending; axes that are not named match all. None
+        where an index is out of range."""
         fixed = {self.get_axis_index(name): index for name, index in at.items()}
         return sorted(rank for rank, place in self._coordinates.items()
                       if all(place[axis] == index for axis, index in fixed.items()))
@@ -145,18 +148,20 @@ def _flatten(layout):
     tolist = getattr(layout, "tolist", None)
     level, shape = (tolist() if callable(tolist) else layout), []
     if not isinstance(level, (list, tuple)):
-        raise ValueError(f"found the layout {layout!r}, needed nested lists of ranks; write [0, 1, ...]")
+        raise ValueError(f"found the layout {layout!r}, needed nested lists of ranks; write [0, 1, "
+                         "...]")
     level = [level]
     while level and isinstance(level[0], (list, tuple)):
         sizes = {len(each) if isinstance(each, (list, tuple)) else -1 for each in level}
         if len(sizes) != 1 or 0 in sizes:
-            raise ValueError(f"found the ragged or empty layout {str(layout)[:200]}, needed lists of one length on "
-                             "each level; fill or cut them")
+            raise ValueError(f"found the ragged or empty layout {str(layout)[:200]}, needed lists "
+                             "of one length on each level; fill or cut them")
         shape.append(sizes.pop())
         level = [item for each in level for item in each]
     ranks = []
     for rank in level:
         if isinstance(rank, bool) or not isinstance(rank, (int, float)) or rank != int(rank):
-            raise ValueError(f"found {rank!r} in the layout, needed whole numbers; write ranks 0, 1, 2, ...")
+            raise ValueError(f"found {rank!r} in the layout, needed whole numbers; write ranks 0, "
+                             "1, 2, ...")
         ranks.append(int(rank))
     return shape, ranks

@@ -8,8 +8,8 @@ import threading
 import time
 import urllib.parse
 
-from . import (agent, channel, channel_owner, driver, errors, frames, group, listener, loop, membership,
-               methods, serving)
+from . import (agent, channel, channel_owner, driver, errors, frames, group, listener, loop,
+               membership, methods, serving)
 
 EXIT_DRAINED = 143
 
@@ -20,8 +20,8 @@ _FLUSH_S = 1.0
 class Worker:
     """This process as a worker. Made by Worker.join()."""
 
-    def __init__(self, environment, hello=True, message_max=frames.MESSAGE_MAX, drain_on_sigterm=True,
-                 concurrent_max=serving.CONCURRENT_MAX):
+    def __init__(self, environment, hello=True, message_max=frames.MESSAGE_MAX,
+                 drain_on_sigterm=True, concurrent_max=serving.CONCURRENT_MAX):
         self.name = environment.get("ORRERY_WORKER", "")
         self.job = environment.get("ORRERY_JOB", "")
         self.role = environment.get("ORRERY_ROLE", "")
@@ -58,11 +58,11 @@ class Worker:
     def join(cls, environment=None, **options):
         """This process, from its environment.
 
-        `hello`             tell the agent at once that this worker follows memberships; False: once it
-                            serves, which is when a role with ORRERY_READY=hello counts as ready
+        `hello`             tell the agent at once that this worker follows memberships; False: once
+                            it serves, which is when a role with ORRERY_READY=hello counts as ready
         `message_max`       the largest payload that it takes, in bytes
-        `drain_on_sigterm`  from serve() or start() on SIGTERM ends the worker in good order; False: the
-                            program handles the signal
+        `drain_on_sigterm`  from serve() or start() on SIGTERM ends the worker in good order; False:
+                            the program handles the signal
         `concurrent_max`    so many concurrent calls run at once; more wait
         """
         return cls(dict(os.environ if environment is None else environment), **options)
@@ -105,8 +105,8 @@ class Worker:
         return self._exit_code == EXIT_DRAINED
 
     def drain_on_sigterm(self):
-        """From now on SIGTERM sets is_draining and ends serve(). On the main thread; elsewhere it does
-        nothing. serve() and start() do it by themselves."""
+        """From now on SIGTERM sets is_draining and ends serve(). On the main thread; elsewhere
+        it does nothing. serve() and start() do it by themselves."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._on_sigterm)
 
@@ -119,8 +119,9 @@ class Worker:
                 return
             for name in ("ORRERY_WORKER", "ORRERY_TOKEN", "ORRERY_CALL_ADDRESS"):
                 if not self._environment.get(name):
-                    raise errors.BadArguments(f"found no {name} in the environment, needed it for a worker that "
-                                              "can be called; start the program as a worker of a job")
+                    raise errors.BadArguments(f"found no {name} in the environment, needed it for "
+                                              "a worker that can be called; start the program as a "
+                                              "worker of a job")
             loop.run(self._listen())
             if self._agent is not None:
                 self._agent.start()
@@ -132,11 +133,12 @@ class Worker:
             self._agent.set_endpoint(self._listener.port, self._listener.certificate)
 
     def serve(self, instance=None):
-        """Runs the calls of an object's methods on this thread, one after the other, until the worker is
-        drained or stop() is called. Returns the exit code for the program: sys.exit(worker.serve(x)).
+        """Runs the calls of an object's methods on this thread, one after the other, until the
+        worker is drained or stop() is called. Returns the exit code for the program:
+        sys.exit(worker.serve(x)).
 
-        Of the object are called, where it has them: `on_membership(membership)` at the safe point between
-        two calls, `on_drain()` after the last call when the worker is drained.
+        Of the object are called, where it has them: `on_membership(membership)` at the safe
+        point between two calls, `on_drain()` after the last call when the worker is drained.
         """
         found = {} if instance is None else methods.methods_of(instance)
         if self._handles_sigterm:
@@ -160,8 +162,8 @@ class Worker:
     def start(self, instance=None, loop_takes_membership=False):
         """Serves on a thread of its own beside a program's main loop.
 
-        `loop_takes_membership`: a new membership is taken up in safe_point() alone; else between two
-        calls as well. End with finish().
+        `loop_takes_membership`: a new membership is taken up in safe_point() alone; else between
+        two calls as well. End with finish().
         """
         self._memberships.only_by_program = loop_takes_membership
         if self._handles_sigterm:
@@ -188,7 +190,8 @@ class Worker:
         return self._exit_code
 
     def stop(self, code=0):
-        """Has serve() return `code` after the call that runs. From any thread, also from a method."""
+        """Has serve() return `code` after the call that runs. From any thread, also from a
+        method."""
         self._begin_end(code, errors.Cancelled("the worker ends; call the workers that go on"))
 
     def _on_sigterm(self, number, frame):
@@ -221,8 +224,8 @@ class Worker:
         return self.client.peer(role, rank)
 
     def channel(self, name, capacity=None, owner=None, weight_max=0):
-        """A queue that lives in a worker: owner=("role", rank), by default this one. With `capacity` it is
-        made there if it is not yet."""
+        """A queue that lives in a worker: owner=("role", rank), by default this one. With
+        `capacity` it is made there if it is not yet."""
         if owner is None:
             self.listen()
             owner = self.role, self.role_rank
@@ -231,19 +234,21 @@ class Worker:
     # --- what it says to its agent and its controller ---
 
     def report_profiling(self, **numbers):
-        """Of the whole job: step_time_s, throughput (examples a second), batch_size (examples a step)."""
+        """Of the whole job: step_time_s, throughput (examples a second), batch_size (examples a
+        step)."""
         self._say({"profiling": {key: float(value) for key, value in numbers.items()}})
 
     def report_progress(self, done, rate=None, checkpointed=False, **more):
-        """`done` units of work so far, `rate` of them a second; also efficiency, epoch, remaining_s."""
+        """`done` units of work so far, `rate` of them a second; also efficiency, epoch,
+        remaining_s."""
         progress = {"done": float(done), "checkpointed": bool(checkpointed), **more}
         if rate is not None:
             progress["rate"] = float(rate)
         self._say({"progress": progress})
 
     def lead(self, on_word):
-        """For a sub-master: on_word({"role": ..., "incident": ..., "word": ...}) on the SDK's loop, where
-        it must not wait; say_as_sub_master() answers."""
+        """For a sub-master: on_word({"role": ..., "incident": ..., "word": ...}) on the SDK's
+        loop, where it must not wait; say_as_sub_master() answers."""
         if self._agent is not None:
             self._agent.on_sub_master = on_word
 
@@ -272,6 +277,7 @@ class Worker:
     def _replicas(self, method, count=None):
         path = f"/v2alpha1/{urllib.parse.quote(self.job)}/replicas"
         body = None if count is None else b'{"replicas":%d}' % count
-        answer = self.client.directory.controller.checked(method, path, time.monotonic() + _REQUEST_S, body,
+        answer = self.client.directory.controller.checked(method, path,
+                                                          time.monotonic() + _REQUEST_S, body,
                                                           {"X-Orrery-Worker": self.name})
         return answer.get("data")

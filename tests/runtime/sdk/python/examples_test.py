@@ -9,7 +9,8 @@ import fakes
 
 EXAMPLES = fakes.HERE.parents[3] / "docs" / "examples" / "sdk" / "python"
 
-PRINTED = ["2 actors: [{'rank': 0, 'generation': 1, 'steps': 0}, {'rank': 1, 'generation': 1, 'steps': 0}]",
+PRINTED = ["2 actors: [{'rank': 0, 'generation': 1, 'steps': 0}, {'rank': 1, 'generation': 1, "
+           "'steps': 0}]",
            "batch: [10, 20, 30, 40, 50]", "stream: [0, 1, 2]", "again: 1", "actor 0: [2]", "actor 1: [2]",
            "queue: {'loss': 0.5}"]
 

@@ -343,7 +343,8 @@ class Lies(unittest.TestCase):
             self.assertIn("NotAuthorised", done.stderr)
 
 
-@unittest.skipIf(shutil.which("openssl") is None, "needs the openssl command line to make certificates")
+@unittest.skipIf(shutil.which("openssl") is None, "needs the openssl command line to make "
+                                                  "certificates")
 class Tls(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
