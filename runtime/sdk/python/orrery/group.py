@@ -378,8 +378,12 @@ class WorkerGroup(collections.abc.Sequence):
                     all(peer.port for peer in peers):
                 targets = [self._client.peer(self.role, peer.role_rank) for peer in peers]
                 if await self._claim_all(targets, began, deadline):
-                    self._take(targets, listing)
-                    return
+                    # Claiming may have outlived a restart, and the group is as it was found last.
+                    listing = self._client.directory.known()
+                    if [peer.worker for peer in listing.role(self.role)] == \
+                            [target.peer.worker for target in targets]:
+                        self._take(targets, listing)
+                        return
             left = deadline - time.monotonic()
             if left <= 0:
                 waiting = [f"{peer.role_rank} on {peer.node}" for peer in peers if not peer.port]
