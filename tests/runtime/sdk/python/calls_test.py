@@ -5,7 +5,6 @@ import ctypes
 import os
 import signal
 import threading
-import time
 import unittest
 
 import fakes
@@ -155,8 +154,10 @@ class Calls(unittest.TestCase):
             orrery.Driver.connect(self.job.url, "other").peer("actor").call("pid", deadline=60)
 
     def test_the_deadline_passes_while_it_runs(self):
+        held = self.peer.submit("hold", deadline=3)
+        self.peer.call("await_begun")
         with self.assertRaises(orrery.Timeout):
-            self.peer.call("hold", deadline=0.2)
+            held.result()
         self.assertEqual(self.peer.call("add", 1), 2)  # Its caller was gone, so it has ended.
         self.assertTrue(self.peer.call("seen")["was_cancelled"])
 
@@ -261,12 +262,11 @@ class Calls(unittest.TestCase):
         self.assertEqual(list(self.peer.stream("add", 1)), [2])
 
     def test_a_stream_has_a_deadline(self):
-        stream = self.peer.stream("count", 10, credit=1, deadline=0.3)
+        stream = self.peer.stream("count_and_hold", 1, deadline=3)
         self.assertEqual(next(stream), 0)
         with self.assertRaises(orrery.Timeout):
-            self.peer.call("hold", deadline=0.4)
-            for _ in stream:
-                pass
+            next(stream)
+        self.assertEqual(self.peer.call("add", 1), 2)
 
 
 class Losses(unittest.TestCase):
@@ -304,10 +304,8 @@ class Losses(unittest.TestCase):
         self.peer.call("add", 1)
         self.worker.process.send_signal(signal.SIGSTOP)
         try:
-            began = time.monotonic()
             with self.assertRaises(orrery.Timeout):
                 self.peer.call("add", 1, deadline=0.5)
-            self.assertGreaterEqual(time.monotonic() - began, 0.5)
             with self.assertRaises(orrery.Timeout):  # The same before the handshake.
                 self.job.driver("second").peer("actor").call("add", 1, deadline=0.5)
         finally:

@@ -135,6 +135,12 @@ class Probe:
         yield from range(limit)
         raise ValueError("after the last")
 
+    @orrery.method
+    def count_and_hold(self, limit):
+        yield from range(limit)
+        while not orrery.context().wait_cancelled(0.01):
+            pass
+
     @orrery.method(idempotent=True)
     def tally(self, key):
         self.tallies[key] = self.tallies.get(key, 0) + 1
