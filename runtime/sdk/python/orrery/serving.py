@@ -256,7 +256,10 @@ class Served:
     def _done(self, call, answer):
         self._waiting.discard(call)
         self._once.finish(call, answer, has_run=True)
-        call.answer(answer)
+        if time.monotonic() >= call.deadline:
+            self._expire(call)  # A method that saw its deadline has come before the timer.
+        else:
+            call.answer(answer)
 
     def _answer_of(self, call):
         value = call.target.function(*call.args, **call.kwargs)
