@@ -70,7 +70,7 @@ class Context:
         self.attempt = attempt
         self.generation = generation
         self._deadline = deadline
-        self._nobody_waits = threading.Event()
+        self._is_given_up = threading.Event()
 
     @property
     def deadline_left(self):
@@ -80,7 +80,7 @@ class Context:
     @property
     def cancelled(self):
         """Whether no caller waits any more: cancelled, past its deadline, or gone."""
-        return self._nobody_waits.is_set() or time.monotonic() >= self._deadline
+        return self._is_given_up.is_set() or time.monotonic() >= self._deadline
 
     def check(self):
         """Raises Cancelled where no caller waits any more."""
@@ -90,15 +90,15 @@ class Context:
 
     def wait_cancelled(self, timeout):
         """Waits up to so many seconds; whether the call was cancelled."""
-        self._nobody_waits.wait(min(timeout, self.deadline_left))
+        self._is_given_up.wait(min(timeout, self.deadline_left))
         return self.cancelled
 
     def cancel(self):
-        self._nobody_waits.set()
+        self._is_given_up.set()
 
     def revive(self):
         """The same caller has come back for the answer."""
-        self._nobody_waits.clear()
+        self._is_given_up.clear()
 
 
 _current = threading.local()

@@ -147,7 +147,7 @@ class Calls(unittest.TestCase):
                 self.peer.submit("echo", value)
 
     def test_what_the_job_does_not_have(self):
-        for role, rank in (("nobody", 0), ("actor", 2)):
+        for role, rank in (("nothing", 0), ("actor", 2)):
             with self.assertRaises(orrery.NoSuchWorker):
                 self.driver.peer(role, rank).call("pid", deadline=60)
         with self.assertRaises(orrery.NoSuchWorker):

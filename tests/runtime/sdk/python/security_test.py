@@ -304,7 +304,7 @@ class Lies(unittest.TestCase):
                 self.driver = self.job.driver()
                 self.assert_not_authorised(orrery.Protocol)
 
-    def test_an_answer_of_another_call_is_nobodys(self):
+    def test_an_answer_of_another_call_is_ignored(self):
         def after(caller):
             number = caller.answer()["id"]
             caller.send({"t": "result", "id": number + 1, "value": "wrong"})
