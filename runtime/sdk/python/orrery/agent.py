@@ -1,0 +1,118 @@
+"""The connection to the node's agent: lines of JSON at the Unix socket ORRERY_SOCKET."""
+
+import asyncio
+import collections
+import json
+import logging
+
+from . import directory, loop, membership
+
+_LINE_MAX = 4 << 20
+_WAITING_MAX = 64
+
+_log = logging.getLogger("orrery")
+
+
+class Agent:
+    """Says hello and where the worker listens, again after each restart of the agent, and hears of
+    memberships and of a sub-master's words."""
+
+    def __init__(self, path, worker, token, on_membership, on_sub_master=None):
+        self._path = path
+        self._hello = {"hello": {"worker": worker, "token": token}}
+        self._endpoint = None
+        self._on_membership = on_membership
+        self.on_sub_master = on_sub_master
+        self._writer = None
+        self._waiting = collections.deque(maxlen=_WAITING_MAX)
+        self._task = None
+        self._has_hello = None
+
+    def start(self):
+        """Connects, and stays connected. From any thread."""
+        loop.get().call_soon_threadsafe(self._start)
+
+    def flush(self, timeout):
+        """Waits until what was said has gone to the agent, but not longer than so many seconds."""
+        async def wait():
+            if self._waiting:
+                await asyncio.wait_for(self._has_hello.wait(), timeout)
+        try:
+            loop.run(wait())
+        except asyncio.TimeoutError:
+            pass
+
+    def set_endpoint(self, port, certificate):
+        """Where the worker listens. On the loop."""
+        self._endpoint = {"endpoint": {"port": port, "certificate": certificate}}
+        if self._writer is not None:
+            self._write(self._endpoint)
+
+    def say(self, line):
+        """Sends a line, or the latest of them once the agent is there again. From any thread."""
+        json.dumps(line, allow_nan=False)  # Raises here, not on the loop.
+        loop.get().call_soon_threadsafe(self._say, line)
+
+    def close(self):
+        loop.get().call_soon_threadsafe(self._close)
+
+    def _start(self):
+        if self._task is None:
+            self._has_hello = asyncio.Event()
+            self._task = loop.spawn(self._stay_connected())
+
+    def _close(self):
+        if self._task is not None:
+            self._task.cancel()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _say(self, line):
+        if self._writer is None:
+            self._waiting.append(line)
+        else:
+            self._write(line)
+
+    def _write(self, line):
+        self._writer.write(json.dumps(line, allow_nan=False).encode() + b"\n")
+
+    async def _stay_connected(self):
+        pauses = directory.pauses()
+        while True:
+            try:
+                reader, self._writer = await asyncio.open_unix_connection(self._path,
+                                                                          limit=_LINE_MAX)
+                self._write(self._hello)
+                if self._endpoint is not None:
+                    self._write(self._endpoint)
+                while self._waiting:
+                    self._write(self._waiting.popleft())
+                self._has_hello.set()
+                while True:
+                    line = await reader.readline()
+                    if not line:
+                        break
+                    pauses = directory.pauses()  # It answers, so the next loss is a new one.
+                    self._take(line)
+            except (OSError, ValueError) as error:
+                _log.debug("agent at %s: %s", self._path, error)
+            finally:
+                if self._writer is not None:
+                    self._writer.close()
+                self._writer = None
+            await asyncio.sleep(next(pauses))
+
+    def _take(self, text):
+        try:
+            line = json.loads(text)
+        except ValueError:
+            line = None
+        if not isinstance(line, dict):
+            _log.warning("the agent sent a line that is no JSON object: %.200r", text)
+        elif "membership" in line:
+            self._on_membership(membership.from_line(line))
+        elif "sub_master" in line:
+            if self.on_sub_master is not None:
+                self.on_sub_master(line["sub_master"])
+        elif "error" in line:
+            _log.warning("the agent refused what this worker said: %s", line["error"])

@@ -1,0 +1,137 @@
+"""Channels, as producers and consumers use them."""
+
+import threading
+import time
+
+from . import errors, futures
+
+
+class Lease:
+    """Items that this process got. Acknowledge them once they are done with: ack(), or `with`.
+
+    What is not acknowledged goes back to its place when the connection to the owner ends. An
+    exception inside `with` acknowledges nothing.
+    """
+
+    def __init__(self, channel, answer):
+        self._channel, self._lease = channel, answer["lease"]
+        self.items = [tuple(item) for item in answer["items"]]
+        self._is_open = True
+
+    @property
+    def values(self):
+        return [value for _, _, value in self.items]
+
+    @property
+    def value(self):
+        """Of the first item."""
+        return self.items[0][2]
+
+    @property
+    def key(self):
+        """Of the first item."""
+        return self.items[0][0]
+
+    def ack(self, deadline=futures.DEADLINE_DEFAULT):
+        if self._is_open:
+            self._is_open = False
+            self._channel._ask("ack", {"lease": self._lease}, deadline)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.ack()
+
+    def __len__(self):
+        return len(self.items)
+
+    def __iter__(self):
+        return iter(self.values)
+
+
+def opened(client, name, owner, capacity, weight_max):
+    """A channel, which is made in its owner at once where a capacity is given."""
+    found = Channel(client, name, owner, capacity, weight_max)
+    if capacity is not None:
+        found.reopen()
+    return found
+
+
+class Channel:
+    """A bounded queue that lives in the worker `owner`, a role and a rank in it."""
+
+    def __init__(self, client, name, owner, capacity=None, weight_max=0):
+        self.name = name
+        self.epoch = None
+        self._client = client
+        self._owner = client.peer(*owner)
+        self._capacity, self._weight_max = capacity, weight_max
+        self._lock = threading.Lock()
+
+    def put(self, value, key=None, weight=1, deadline=futures.DEADLINE_DEFAULT, retries=0):
+        """Waits while the channel is full; the number of items in it then."""
+        return self.put_many([(key, weight, value)], deadline, retries)
+
+    def put_many(self, items, deadline=futures.DEADLINE_DEFAULT, retries=0):
+        """All of a list of (key, weight, value), or none of it. `retries`: after a lost answer
+        the put is sent again under its name, and counts once."""
+        return self._ask("put", {"items": [list(item) for item in items]}, deadline,
+                         retries=retries)
+
+    def get(self, key=None, deadline=futures.DEADLINE_DEFAULT):
+        """A Lease of one item, of this key or of any; waits for it."""
+        return Lease(self, self._ask("get", {"count": 1, "key": key}, deadline))
+
+    def get_batch(self, count=None, weight=None, key=None, deadline=futures.DEADLINE_DEFAULT):
+        """A Lease of what is there, up to `count` items, or until their weights reach `weight`;
+        waits for the first item."""
+        asked = {"key": key}
+        if weight is None:
+            asked["count"] = 1 if count is None else count
+        elif count is None:
+            asked["weight"] = weight
+        else:
+            raise errors.BadArguments("found count and weight, needed one of them; write one")
+        return Lease(self, self._ask("get", asked, deadline))
+
+    def state(self, deadline=futures.DEADLINE_DEFAULT):
+        return self._owner.call("orrery.channel.state", deadline=deadline, name=self.name)
+
+    def close(self, deadline=futures.DEADLINE_DEFAULT):
+        """Puts are refused from now on; gets take what is left."""
+        self._ask("close", {}, deadline)
+
+    def reopen(self, deadline=futures.DEADLINE_DEFAULT):
+        """After ChannelClosed or WorkerLost: takes the channel of now, and makes it where it is
+        not."""
+        with self._lock:
+            self.epoch = None
+        self._open(deadline)
+
+    def _open(self, deadline):
+        with self._lock:
+            if self.epoch is not None:
+                return
+            if self._capacity is None:
+                self.epoch = self.state(deadline)["epoch"]
+            else:
+                self.epoch = self._owner.call("orrery.channel.create", deadline=deadline,
+                                              name=self.name,
+                                              capacity=self._capacity,
+                                              weight_max=self._weight_max)["epoch"]
+
+    def _ask(self, what, kwargs, deadline, retries=0):
+        end = time.monotonic() + deadline
+        self._open(deadline)
+        kwargs = {"name": self.name, **kwargs}
+        if what in ("put", "get"):
+            kwargs["epoch"] = self.epoch
+        future = self._client.submit(self._owner, f"orrery.channel.{what}", (), kwargs,
+                                     deadline=max(0.001, end - time.monotonic()), retries=retries)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise

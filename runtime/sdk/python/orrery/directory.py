@@ -1,0 +1,284 @@
+"""The directory: asks the controller who is in the job, where it listens, and for the keys."""
+
+import asyncio
+import dataclasses
+import http.client
+import json
+import random
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+from typing import Tuple
+
+from . import errors, handshake, threads
+
+_REQUEST_S = 10.0
+_REDIRECTS_MAX = 5
+_ANSWER_MAX = 64 << 20
+# A worker's token is unknown for a moment after a change of controllers, until its node is back.
+_UNKNOWN_TOKEN_S = 30.0
+_PAUSE_FIRST_S, _PAUSE_MAX_S = 0.05, 2.0
+
+
+def pauses():
+    """Seconds to wait between tries: doubling, with jitter, so that many callers do not come at
+    once."""
+    pause = _PAUSE_FIRST_S
+    while True:
+        yield pause * random.uniform(0.5, 1.0)
+        pause = min(pause * 2, _PAUSE_MAX_S)
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    """A worker as the directory has it. `port` 0: it does not listen yet."""
+    worker: str
+    role: str
+    rank: int
+    role_rank: int
+    node: str
+    address: str
+    port: int
+    certificate: str
+    key: bytes = dataclasses.field(repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
+    """The job's workers at one moment."""
+    job: str
+    generation: int
+    phase: str
+    caller: str
+    peers: Tuple[Peer, ...]
+    asked: float  # Monotonic time before the question, so nothing older than this is in it.
+
+    def role(self, role):
+        """The workers of a role by their rank in it."""
+        return sorted((peer for peer in self.peers if peer.role == role),
+                      key=lambda peer: peer.role_rank)
+
+    def find(self, role, role_rank):
+        return next((peer for peer in self.peers
+                     if peer.role == role and peer.role_rank == role_rank), None)
+
+
+def _listing(body, asked):
+    try:
+        peers = tuple(Peer(worker=each["worker"], role=each["role"], rank=int(each["rank"]),
+                           role_rank=int(each["role_rank"]), node=each.get("node", ""),
+                           address=each["address"], port=int(each["port"]),
+                           certificate=each.get("certificate") or "",
+                           key=bytes.fromhex(each.get("key") or "")) for each in body["peers"])
+        return Listing(job=body["job"], generation=int(body["generation"]),
+                       phase=body.get("phase", ""), caller=body["caller"], peers=peers, asked=asked)
+    except (KeyError, TypeError, ValueError) as error:
+        raise errors.Protocol(f"found a list of peers that cannot be read ({error!r}), needed that "
+                              "of /api/v1/jobs/{job}/peers; is the controller of another version?"
+                              ) from None
+
+
+_questions = threads.Pool(4, "orrery-directory")
+
+
+class _Away(Exception):
+    """The controller cannot answer now; another try may help."""
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _check_address(url, token):
+    """Raises BadArguments for an address that cannot be asked, or where the token could be read
+    on its way."""
+    target = urllib.parse.urlsplit(url)
+    is_http = target.scheme in ("http", "https") and target.hostname
+    if not is_http and not (target.scheme == "unix" and target.path):
+        raise errors.BadArguments(f"found the controller's address {url!r}, needed "
+                                  "http://host:port, https://host:port or unix:/path; look at "
+                                  "ORRERY_SERVER_URL")
+    if token and target.scheme == "http" and not handshake.is_loopback(target.hostname):
+        raise errors.BadArguments(f"found the controller's address {url}, where the token would "
+                                  "travel in clear, needed https://; let the controller serve TLS")
+
+
+class Controller:
+    """Requests to the controller's HTTP address, or its Unix socket (unix:/path). Of several,
+    joined by commas, the next is asked where one does not answer. `token` of a worker or of a
+    user; `ca` a file with the certificate of the cluster's authority; `certificate` a file with
+    the client's own and its key."""
+
+    def __init__(self, url, token="", ca="", certificate=""):
+        self._urls = [each.strip().rstrip("/") for each in url.split(",")]
+        self._token = token
+        for each in self._urls:
+            _check_address(each, token)
+        self._tls = None
+        if ca or certificate or "https:" in url:
+            self._tls = ssl.create_default_context(cafile=ca or None)
+            if certificate:
+                self._tls.load_cert_chain(certificate)
+
+    @property
+    def url(self):
+        """The address that is asked first at the moment."""
+        return self._urls[0]
+
+    def ask(self, method, path, deadline, body=None, headers=None):
+        """The status and the JSON of the answer; waits until `deadline` while the controller is
+        away, does not lead, or cannot make things durable. Blocks: not for the loop."""
+        unknown_until = time.monotonic() + _UNKNOWN_TOKEN_S
+        reason = "nothing was asked yet"
+        for pause in pauses():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise errors.Timeout(f"found no answer of the controller at {self.url} ({reason}), "
+                                     "needed one by the deadline; look whether it runs")
+            try:
+                status, answer = self._follow(method, path, min(_REQUEST_S, left), body, headers)
+                if status != 401 or not self._token or time.monotonic() > unknown_until:
+                    return status, answer
+                reason = _said(answer)
+            except errors.CallError:
+                raise
+            except (OSError, http.client.HTTPException, ValueError, _Away) as error:
+                reason = str(error) or type(error).__name__
+                self._urls = self._urls[1:] + self._urls[:1]
+            time.sleep(max(0.0, min(pause, deadline - time.monotonic())))
+
+    def checked(self, method, path, deadline, body=None, headers=None):
+        """The JSON of a good answer; what the controller refuses is raised."""
+        status, answer = self.ask(method, path, deadline, body, headers)
+        if 200 <= status < 300:
+            return answer
+        message = f"the controller refused {method} {path} ({status}): {_said(answer)}"
+        if status in (401, 403):
+            raise errors.NotAuthorised(message)
+        if status == 404:
+            raise errors.NoSuchWorker(message)
+        raise errors.BadArguments(message, status=status)
+
+    def _follow(self, method, path, timeout, body, headers):
+        url = self.url
+        for _ in range(_REDIRECTS_MAX):
+            status, answer, location = self._once(url, method, path, timeout, body, headers)
+            if status == 307 and location:
+                target = urllib.parse.urlsplit(location)
+                url = f"{target.scheme}://{target.netloc}"
+                _check_address(url, self._token)
+                continue
+            if status == 307 or status == 408 or status >= 500:
+                raise _Away(f"{status}: {_said(answer)}")
+            return status, answer
+        raise _Away(f"more than {_REDIRECTS_MAX} redirections between controllers")
+
+    def _once(self, url, method, path, timeout, body, headers):
+        target = urllib.parse.urlsplit(url)
+        if target.scheme == "unix":
+            connection = _UnixConnection(target.path, timeout)
+        elif target.scheme == "https":
+            connection = http.client.HTTPSConnection(target.hostname, target.port or 443,
+                                                     timeout=timeout, context=self._tls)
+        else:
+            connection = http.client.HTTPConnection(target.hostname, target.port or 80,
+                                                    timeout=timeout)
+        try:
+            sent = {"Accept": "application/json", **(headers or {})}
+            if self._token:
+                sent["Authorization"] = f"Bearer {self._token}"
+            connection.request(method, path, body=body, headers=sent)
+            response = connection.getresponse()
+            text = response.read(_ANSWER_MAX)
+            return response.status, json.loads(text) if text else {}, response.getheader("Location")
+        finally:
+            connection.close()
+
+
+def _said(answer):
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        return "without a reason"
+    return "; ".join([str(error.get("message", "")), *map(str, error.get("details", ()))])
+
+
+class Directory:
+    """The listing of one job, asked anew as needed. Questions that come at once share one
+    answer."""
+
+    def __init__(self, controller, job, caller=""):
+        self._path = f"/api/v1/jobs/{urllib.parse.quote(job)}/peers"
+        if caller:
+            if not handshake.CALLER_NAME.fullmatch(caller) or ":" in caller:
+                raise errors.BadArguments(f"found the driver's name {caller!r}, needed 1 to 64 "
+                                          "letters, digits, dots, _ and -; choose another name")
+            self._path += "?caller=" + urllib.parse.quote(caller)
+        self.controller = controller
+        self.job = job
+        self._listing = None
+        self._asking = None
+        self._lock = threading.Lock()
+
+    def ask(self, deadline):
+        """A new listing. Blocks."""
+        asked = time.monotonic()
+        listing = _listing(self.controller.checked("GET", self._path, deadline), asked)
+        with self._lock:
+            if self._listing is None or self._listing.asked < asked:
+                self._listing = listing
+        return listing
+
+    def known(self):
+        """The last listing; None before the first."""
+        return self._listing
+
+    async def listing(self, deadline, newer_than=None):
+        """The last listing, or one that was asked for after `newer_than`. On the loop."""
+        while True:
+            known = self._listing
+            if known is not None and (newer_than is None or known.asked > newer_than):
+                return known
+            try:
+                known = await asyncio.wait_for(asyncio.shield(self._shared_question()),
+                                               max(deadline - time.monotonic(), 0))
+            except (asyncio.TimeoutError, errors.Timeout):
+                if time.monotonic() >= deadline:
+                    raise errors.Timeout(
+                        "found no answer of the directory, needed one by the deadline; look "
+                        f"whether the controller at {self.controller.url} runs") from None
+
+    def _shared_question(self):
+        """The question that is under way, or a new one, on a thread: HTTP would hold up the
+        loop."""
+        if self._asking is None or self._asking.done():
+            loop = asyncio.get_running_loop()
+            asking = self._asking = loop.create_future()
+            # Looked at here, so that an error that no call waits for is no complaint of asyncio.
+            asking.add_done_callback(lambda future: future.exception())
+            _questions.submit(self._answer, loop, asking)
+        return self._asking
+
+    def _answer(self, loop, asking):
+        try:
+            # Of its own deadline: others may join who have more time than the first.
+            listing, error = self.ask(time.monotonic() + 30.0), None
+        except Exception as raised:
+            listing, error = None, raised
+
+        def tell():
+            if error is None:
+                asking.set_result(listing)
+            else:
+                asking.set_exception(error)
+        loop.call_soon_threadsafe(tell)

@@ -1,0 +1,292 @@
+"""How calls run: one after the other, concurrent ones beside them, and the SDK's own on the
+loop."""
+
+import asyncio
+import collections.abc
+import inspect
+import queue
+import threading
+import time
+
+from . import calls, errors, loop, methods, threads
+
+CONCURRENT_MAX = 64
+
+
+class Served:
+    """Takes the calls of a worker's listener and has them run.
+
+    Calls arrive on the loop. Those of methods run on the thread that is in serve(), in the order
+    of their arrival; concurrent ones on a pool; `orrery.*` at once on the loop. Before serve()
+    they wait.
+    """
+
+    def __init__(self, worker, role, role_rank, memberships, concurrent_max=CONCURRENT_MAX):
+        self._identity = {"worker": worker, "role": role, "role_rank": role_rank}
+        self._memberships = memberships
+        self._methods = None
+        self._early = []
+        self._waiting = set()
+        self._inbox = queue.SimpleQueue()
+        self._pool = threads.Pool(concurrent_max, "orrery-concurrent")
+        self._once = calls.Once()
+        self._own = {}  # The SDK's own methods.
+        self.on_late_cancel = []  # Of calls that were answered: called with connection and id.
+        self.on_end = []  # Called with the error once nothing is begun any more.
+        self.ending = None  # Why nothing more is begun: an error.
+        self._is_ending = False  # The same, before the loop knows.
+        self._concurrent = 0  # Concurrent calls that run.
+        self._idle = threading.Condition()
+        self.add_own("orrery.ping", self._ping)
+        self.add_own("orrery.methods", self._list_methods)
+
+    # --- on the loop ---
+
+    def identity(self):
+        membership = self._memberships.taken
+        return {**self._identity, "rank": membership.rank, "generation": membership.generation}
+
+    def add_own(self, name, function, is_kept=True):
+        """A method of the SDK: function(call, **arguments) answers the call, now or later.
+        `is_kept`: a second attempt gets the answer of the first."""
+        self._own[name] = (function, inspect.signature(function), is_kept)
+
+    def arrived(self, call):
+        now = asyncio.get_running_loop()
+        call.timer = now.call_later(max(0.0, call.deadline - time.monotonic()), self._expire, call)
+        if self.ending is not None:
+            call.fail(self.ending)
+        elif call.method.startswith("orrery."):
+            self._run_own(call)
+        elif self._methods is None:
+            self._waiting.add(call)
+            self._early.append(call)
+        else:
+            self._admit(call)
+
+    def _expire(self, call):
+        if call.state is calls.State.WAITING:
+            self._end(call, errors.Timeout("found the deadline passed while the call waited for "
+                                           "its turn, needed a free worker; give it more time"))
+        else:
+            # What it answers is dropped.
+            call.context.cancel()
+            call.fail(errors.Timeout("found the deadline passed while the method ran, needed more "
+                                     "time; give the call more"))
+        self._waiting.discard(call)
+
+    def cancel(self, call, error):
+        """The caller does not want it any more."""
+        call.context.cancel()
+        self._end(call, error)
+
+    def late_cancel(self, connection, call_id):
+        """The caller has given up a call that was answered already."""
+        for function in self.on_late_cancel:
+            function(connection, call_id)
+
+    def caller_lost(self, call):
+        """Its connection has ended. With a name `once` the caller may come back for the answer."""
+        if call.once is not None and not call.stream and call.target is not None:
+            call.connection.forget(call)
+            return
+        call.context.cancel()
+        self._end(call, errors.Cancelled("the caller's connection ended"))
+
+    def _end(self, call, error):
+        answer = calls.error_answer(error)
+        before = call.answer(answer)
+        self._waiting.discard(call)
+        # A method that runs will come to its end, and a second attempt shall find its answer.
+        if before is calls.State.WAITING:
+            self._once.finish(call, answer, has_run=False)
+
+    def _admit(self, call):
+        """Everything about the call is checked before it waits for its turn."""
+        if self._once.meets(call):
+            return
+        target = self._methods.get(call.method)
+        try:
+            if target is None:
+                names = sorted(self._methods)
+                raise errors.UnknownMethod(
+                    f"found the method {errors.short(call.method)!r}, needed one of "
+                    f"{', '.join(names) or 'none'}; register it by @orrery.method", methods=names)
+            if call.attempt and not target.is_idempotent:
+                raise errors.NotIdempotent(
+                    f"found attempt {call.attempt} of {call.method}, which may run once; declare "
+                    "it by @orrery.method(idempotent=True), or call without retries")
+            target.bind(call.args, call.kwargs)
+        except errors.CallError as error:
+            call.fail(error)
+            return
+        self._once.begin(call)
+        call.target = target
+        self._waiting.add(call)
+        if target.is_concurrent:
+            self._pool.submit(self._run_concurrent, call)
+        else:
+            self._inbox.put(call)
+
+    def _run_own(self, call):
+        try:
+            if call.method not in self._own:
+                names = sorted(self._own)
+                raise errors.UnknownMethod(f"found the method {errors.short(call.method)!r}, "
+                                           f"needed one of {', '.join(names)}", methods=names)
+            function, signature, is_kept = self._own[call.method]
+            try:
+                bound = signature.bind(call, *call.args, **call.kwargs)
+            except TypeError as error:
+                raise errors.BadArguments(f"found arguments that do not fit {call.method}: "
+                                          f"{error}; look at docs/calls.md") from None
+            if is_kept:
+                if self._once.meets(call):
+                    return
+                self._once.begin(call)
+            function(*bound.args, **bound.kwargs)
+        except errors.CallError as error:
+            self._end(call, error)
+
+    def answer_own(self, call, value):
+        """The answer of one of the SDK's own methods, kept for second attempts."""
+        answer = calls.value_answer("result", value)
+        call.answer(answer)
+        self._once.finish(call, answer, has_run=True)
+
+    def fail_own(self, call, error):
+        self._end(call, error)
+
+    def _ping(self, call):
+        self.answer_own(call, {name: value for name, value in self.identity().items()
+                               if name in ("rank", "role_rank", "generation")})
+
+    def _list_methods(self, call):
+        self.answer_own(call, [
+            {"name": name, "parameters": each.parameters, "concurrent": each.is_concurrent,
+             "idempotent": each.is_idempotent, "stream": each.is_stream}
+            for name, each in sorted((self._methods or {}).items())])
+
+    def _begin_end(self, error):
+        """What waits is answered `error`, streams end at their next wait."""
+        if self.ending is not None:
+            return
+        self.ending = error
+        for call in list(self._waiting):
+            if call.state is calls.State.RUNNING:
+                call.cut()
+            else:
+                self._end(call, error)
+        self._early = []
+        for function in self.on_end:
+            function(error)
+        self._inbox.put(None)
+
+    # --- on the threads that run calls ---
+
+    def open(self, found):
+        """The methods are known from now on. On any thread."""
+        def admit():
+            self._methods = found
+            early, self._early = self._early, []
+            for call in early:
+                self._waiting.discard(call)
+                if call.state is calls.State.WAITING:
+                    self._admit(call)
+        loop.get().call_soon_threadsafe(admit)
+
+    def wake(self):
+        """Has the serving thread look for memberships and for its end."""
+        self._inbox.put(None)
+
+    def end(self, error):
+        """No call is begun from now on, and those that wait are answered `error`. From any
+        thread, and in handlers of signals."""
+        self._is_ending = True
+        loop.get().call_soon_threadsafe(self._begin_end, error)
+
+    def serve(self):
+        """Runs calls until end(); returns when the last of them has."""
+        while not self._is_ending:
+            self._memberships.take_up_between_calls()
+            call = self._inbox.get()
+            if call is not None and not self._is_ending:
+                self._memberships.take_up_between_calls()
+                self._run(call)
+            del call
+        with self._idle:
+            while self._concurrent:
+                self._idle.wait()
+
+    def _run_concurrent(self, call):
+        with self._idle:
+            self._concurrent += 1
+        try:
+            self._run(call)
+        except (SystemExit, KeyboardInterrupt):
+            pass  # Answered; a thread of the pool cannot end the process.
+        finally:
+            with self._idle:
+                self._concurrent -= 1
+                self._idle.notify_all()
+
+    def _run(self, call):
+        generation = self._memberships.taken.generation
+        if call.generation is not None and call.generation != generation:
+            error = errors.GenerationChanged(
+                f"found generation {generation}, needed {call.generation}, which the call was made "
+                "for; ask the directory for the members of now", was=call.generation,
+                **{"is": generation})
+            loop.get().call_soon_threadsafe(self._end, call, error)
+            return
+        if self._is_ending or not call.begin():
+            return
+        ends = None
+        try:
+            with methods.running(call.context):
+                answer = self._answer_of(call)
+        except (SystemExit, KeyboardInterrupt) as error:
+            ends, answer = error, calls.error_answer(errors.remote(error))
+        except Exception as error:
+            answer = calls.error_answer(errors.remote(error))
+        loop.get().call_soon_threadsafe(self._done, call, answer)
+        if ends is not None:
+            raise ends
+
+    def _done(self, call, answer):
+        self._waiting.discard(call)
+        self._once.finish(call, answer, has_run=True)
+        if time.monotonic() >= call.deadline:
+            self._expire(call)  # A method that saw its deadline has come before the timer.
+        else:
+            call.answer(answer)
+
+    def _answer_of(self, call):
+        value = call.target.function(*call.args, **call.kwargs)
+        if inspect.iscoroutine(value):
+            value = asyncio.run(value)
+        is_iterator = isinstance(value, collections.abc.Iterator)
+        if call.stream:
+            return self._stream(call, value if is_iterator else iter((value,)))
+        try:
+            return calls.value_answer("result", list(value) if is_iterator else value).own()
+        except errors.BadArguments as error:
+            raise TypeError(f"{call.method} returned what cannot be sent: "
+                            f"{error.message}") from None
+
+    def _stream(self, call, iterator):
+        """Sends items as credit allows; returns the last message."""
+        now = loop.get()
+        try:
+            for item in iterator:
+                if not call.take_credit():
+                    return calls.error_answer(errors.Cancelled(
+                        "the stream was ended before its last item" if self.ending is None
+                        else self.ending.message))
+                now.call_soon_threadsafe(call.connection.send_item, call,
+                                         calls.value_answer("item", item).own())
+            return calls.END
+        finally:
+            close = getattr(iterator, "close", None)
+            if close is not None:
+                close()

@@ -1,0 +1,38 @@
+"""A pool of threads that never keeps a process from ending."""
+
+import queue
+import sys
+import threading
+import traceback
+
+
+class Pool:
+    """Runs functions on up to `most` threads, which start as they are needed."""
+
+    def __init__(self, most, name):
+        self._most, self._name = most, name
+        self._queue = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._idle = 0
+
+    def submit(self, function, *arguments):
+        with self._lock:
+            self._queue.put((function, arguments))
+            if self._idle:
+                self._idle -= 1
+            elif self._threads < self._most:
+                self._threads += 1
+                threading.Thread(target=self._work, name=f"{self._name}-{self._threads}",
+                                 daemon=True).start()
+
+    def _work(self):
+        while True:
+            function, arguments = self._queue.get()
+            try:
+                function(*arguments)
+            except Exception:  # One function that fails must not end the thread of the next.
+                traceback.print_exc(file=sys.stderr)
+            del function, arguments
+            with self._lock:
+                self._idle += 1

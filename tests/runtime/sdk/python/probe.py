@@ -1,0 +1,226 @@
+"""A worker for the tests: methods that show what is done with calls. Started by fakes.py."""
+
+import os
+import sys
+import threading
+
+import orrery
+
+
+class Teapot(Exception):
+    """An error of a class that callers do not have."""
+
+
+class Probe:
+    def __init__(self, worker):
+        self.worker = worker
+        self.calls = []
+        self.begun, self.released = threading.Event(), threading.Event()
+        self.produced = 0
+        self.tallies = {}
+        self.memberships = []
+        self.was_cancelled = None
+
+    @orrery.method
+    def echo(self, *args, **kwargs):
+        return [list(args), kwargs]
+
+    @orrery.method(idempotent=True)
+    def add(self, a, b=1):
+        return a + b
+
+    @orrery.method
+    def pid(self):
+        return os.getpid()
+
+    @orrery.method
+    def place(self):
+        worker = self.worker
+        return [worker.role, worker.role_rank, worker.rank, worker.world_size, worker.generation]
+
+    @orrery.method
+    def record(self, **kwargs):
+        """NeMo-RL's test worker: remembers what it was called with, and returns it."""
+        self.calls.append(kwargs)
+        return {"rank": self.worker.role_rank, "kwargs": kwargs}
+
+    @orrery.method
+    def recorded(self):
+        calls, self.calls = self.calls, []
+        return calls
+
+    @orrery.method
+    def double_all(self, items, plus=0):
+        return [item * 2 + plus for item in items]
+
+    @orrery.method
+    def fail(self, what):
+        if what == "value":
+            raise ValueError("this value is wrong")
+        if what == "teapot":
+            raise Teapot("short and stout")
+        if what == "result":
+            return object()
+        if what == "lost":
+            raise orrery.WorkerLost("some other worker was lost", worker="another")
+        if what == "exit":
+            sys.exit(9)
+        return None
+
+    @orrery.method
+    def fail_on(self, rank, value=None):
+        if self.worker.role_rank == rank:
+            raise ValueError(f"rank {rank} fails")
+        return value if value is not None else self.worker.role_rank
+
+    @orrery.method
+    def hold(self):
+        """Runs until it is released or its caller is gone."""
+        self.begun.set()
+        while not self.released.wait(0.01):
+            if orrery.context().cancelled:
+                self.was_cancelled = True
+                break
+        self.begun.clear()
+        self.released.clear()
+        return "released"
+
+    @orrery.method
+    def hold_until_draining(self):
+        self.begun.set()
+        while not self.worker.is_draining:
+            orrery.context().wait_cancelled(0.01)
+        return b"x" * (8 << 20)
+
+    @orrery.method
+    def lead(self):
+        self.worker.lead(lambda word: self.worker.say_as_sub_master(word["role"], word["incident"], "ask_state"))
+
+    @orrery.method
+    def change_replicas(self):
+        self.worker.add_replicas(2)
+        self.worker.remove_replicas(1)
+        return self.worker.replicas()
+
+    @orrery.method(concurrent=True)
+    def await_begun(self):
+        return self.begun.wait(30)
+
+    @orrery.method(concurrent=True)
+    def release(self):
+        self.released.set()
+
+    @orrery.method(concurrent=True)
+    def seen(self):
+        return {"produced": self.produced, "was_cancelled": self.was_cancelled,
+                "memberships": self.memberships, "calls": len(self.calls)}
+
+    @orrery.method(concurrent=True)
+    def told_generation(self):
+        """The newest that the agent has told, taken up or not."""
+        return self.worker.told.generation
+
+    @orrery.method
+    def count(self, limit, size=0):
+        self.produced = 0
+        try:
+            for number in range(limit):
+                self.produced += 1
+                yield bytes(size) if size else number
+        finally:
+            self.was_cancelled = self.produced < limit
+
+    @orrery.method
+    def count_and_fail(self, limit):
+        yield from range(limit)
+        raise ValueError("after the last")
+
+    @orrery.method
+    def count_and_hold(self, limit):
+        yield from range(limit)
+        while not orrery.context().wait_cancelled(0.01):
+            pass
+
+    @orrery.method(idempotent=True)
+    def tally(self, key):
+        self.tallies[key] = self.tallies.get(key, 0) + 1
+        return self.tallies[key]
+
+    @orrery.method
+    def tally_once(self, key):
+        return self.tally(key)
+
+    @orrery.method(concurrent=True, idempotent=True)
+    def call_of_mine(self):
+        call = orrery.context()
+        return [call.caller, call.method, call.attempt, call.generation, call.deadline_left > 0, call.cancelled]
+
+    @orrery.method(idempotent=True)
+    def die_first(self, path):
+        """Kills its process the first time that any incarnation is called."""
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return [orrery.context().attempt, self.worker.name]
+        os.kill(os.getpid(), 9)
+
+    @orrery.method
+    def die(self):
+        os.kill(os.getpid(), 9)
+
+    @orrery.method
+    def bytes_of(self, size):
+        return bytes(size)
+
+    @orrery.method
+    def length(self, data):
+        return len(data)
+
+    @orrery.method(name="renamed")
+    def other_name(self):
+        return "renamed"
+
+    @orrery.method
+    async def coroutine(self, value):
+        return value
+
+    @orrery.method(concurrent=True)
+    def ask_peer(self, role, rank, method, *args):
+        return self.worker.peer(role, rank).call(method, *args, deadline=30)
+
+    @orrery.method
+    def report(self):
+        self.worker.report_profiling(step_time_s=0.5, throughput=64, batch_size=32)
+        self.worker.report_progress(12, 3.5, checkpointed=True)
+
+    @orrery.method
+    def stop(self, code):
+        self.worker.stop(code)
+        return "stopping"
+
+    @orrery.method(concurrent=True)
+    def open_channel(self, name, capacity, weight_max=0):
+        self.channel = self.worker.channel(name, capacity=capacity, weight_max=weight_max)
+        return self.channel.state(30)
+
+    @orrery.method(concurrent=True)
+    def take(self, name, role, count):
+        """Gets items and keeps the lease."""
+        self.lease = self.worker.channel(name, owner=(role, 0)).get_batch(count, deadline=30)
+        return self.lease.values
+
+    def on_membership(self, membership):
+        self.memberships.append(membership.generation)
+
+    def on_drain(self):
+        with open(f"drained-{self.worker.name}", "w", encoding="utf-8") as file:
+            file.write("saved")
+
+
+def main():
+    worker = orrery.Worker.join(message_max=int(os.environ.get("PROBE_MESSAGE_MAX", 2 << 30)))
+    return worker.serve(Probe(worker))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

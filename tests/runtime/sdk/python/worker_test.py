@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""The life of a worker: drain, stop, membership, its agent, its controller, its checkpoints."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import fakes
+import orrery
+
+
+class Life(unittest.TestCase):
+    def setUp(self):
+        self.job = fakes.FakeJob()
+        self.addCleanup(self.job.close)
+        self.worker, = self.job.add("actor")
+        self.peer = self.job.driver().peer("actor")
+
+    def said(self, kind):
+        return [line[kind] for line in self.worker.agent.lines if kind in line]
+
+    def test_hello_and_endpoint(self):
+        self.assertEqual(self.said("hello"), [{"worker": self.worker.name, "token": self.worker.token}])
+        self.assertEqual(self.worker.agent.endpoint["certificate"], "")
+        self.assertEqual(self.peer.call("place"), ["actor", 0, 0, 1, 1])
+
+    def test_sigterm_finishes_the_running_call_and_cancels_the_others(self):
+        held = self.peer.submit("hold")
+        self.peer.call("await_begun")
+        waiting = [self.peer.submit("record", number=number) for number in range(3)]
+        self.worker.process.terminate()
+        for future in waiting:
+            with self.assertRaises(orrery.Cancelled):
+                future.result(60)
+        with self.assertRaises(orrery.Cancelled):  # Nothing new is begun either.
+            self.peer.call("record", number=3, deadline=60)
+        with self.assertRaises(orrery.Cancelled):
+            self.peer.call("seen", deadline=60)
+        self.assertFalse(held.done())
+        held.cancel()  # hold() looks whether its caller is gone.
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 143)
+        self.assertTrue((self.job.folder / f"drained-{self.worker.name}").exists())
+
+    def test_the_running_calls_answer_is_sent_before_the_exit(self):
+        held = self.peer.submit("hold_until_draining")
+        self.peer.call("await_begun")
+        self.worker.process.terminate()
+        self.assertEqual(held.result(60), b"x" * (8 << 20))
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 143)
+
+    def test_a_drain_ends_streams_at_their_next_wait(self):
+        stream = self.peer.stream("count", 1_000_000, credit=2)
+        self.assertEqual(next(stream), 0)
+        self.worker.process.terminate()
+        with self.assertRaises(orrery.Cancelled):
+            for _ in stream:
+                pass
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 143)
+
+    def test_an_idle_worker_drains_at_once(self):
+        self.assertEqual(self.job.drain(self.worker), 143)
+
+    def test_stop_returns_the_code(self):
+        self.assertEqual(self.peer.call("stop", 7), "stopping")
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 7)
+        self.assertFalse((self.job.folder / f"drained-{self.worker.name}").exists())
+
+    def test_nothing_is_begun_after_stop(self):
+        held = self.peer.submit("stop", 7)
+        behind = [self.peer.submit("record", number=number) for number in range(20)]
+        self.assertEqual(held.result(60), "stopping")
+        for future in behind:
+            self.assertIsInstance(future.exception(60), (orrery.Cancelled, orrery.WorkerLost))
+        self.assertEqual(self.worker.process.wait(fakes.PATIENCE_S), 7)
+
+    def test_sigterm_before_serve_ends_the_program(self):
+        early, = self.job.add("early", program="early.py")
+        self.assertEqual(self.job.drain(early), -15)
+
+    def test_memberships_are_taken_up_between_calls(self):
+        held = self.peer.submit("hold")
+        self.peer.call("await_begun")
+        self.job.next_generation()
+        fakes.until(lambda: self.peer.call("told_generation") == 2, "the membership")
+        self.assertEqual(self.peer.call("seen")["memberships"], [])
+        self.peer.call("release")
+        held.result(60)
+        self.assertEqual(self.peer.call("place")[-1], 2)
+        self.assertEqual(self.peer.call("seen")["memberships"], [2])
+        self.worker.agent.send({"membership": {**self.job.membership(self.worker), "generation": 1}})
+        self.worker.agent.send({"membership": "nonsense"})
+        self.worker.agent.send({"error": "a line that was not understood"})
+        self.job.next_generation()  # What is old or senseless has changed nothing.
+        fakes.until(lambda: self.peer.call("seen")["memberships"] == [2, 3], "the next membership")
+
+    def test_an_agent_that_starts_anew_hears_it_all_again(self):
+        self.assertEqual(self.peer.call("add", 1), 2)
+        self.worker.agent.close()
+        self.assertEqual(self.peer.call("add", 1), 2)  # The connection is there already.
+        self.peer.call("report")  # Is said once the agent is back.
+        self.worker.agent.lines.clear()
+        self.worker.agent.open()
+        fakes.wait_for(self.job.changed, "the endpoint", lambda: self.worker.agent.endpoint)
+        fakes.wait_for(self.job.changed, "the report", lambda: self.said("progress"))
+        self.assertEqual([next(iter(line)) for line in self.worker.agent.lines][:2], ["hello", "endpoint"])
+
+    def test_reports(self):
+        self.peer.call("report")
+        fakes.wait_for(self.job.changed, "the reports", lambda: self.said("progress"))
+        self.assertEqual(self.said("profiling"), [{"step_time_s": 0.5, "throughput": 64, "batch_size": 32}])
+        self.assertEqual(self.said("progress"), [{"done": 12, "rate": 3.5, "checkpointed": True}])
+
+    def test_words_of_a_sub_master(self):
+        self.peer.call("lead")
+        self.worker.agent.send({"sub_master": {"role": "actor", "incident": 3, "word": "recover"}})
+        fakes.wait_for(self.job.changed, "its answer", lambda: self.said("sub_master"))
+        self.assertEqual(self.said("sub_master"), [{"role": "actor", "incident": 3, "word": "ask_state"}])
+
+    def test_replicas_as_a_workers_token_may(self):
+        self.assertEqual(self.peer.call("change_replicas"), ["127.0.0.1"])
+        self.assertEqual([(method, path, body) for method, path, _, body in self.job.posts],
+                         [("POST", "/v2alpha1/default.train/replicas", {"replicas": 2}),
+                          ("DELETE", "/v2alpha1/default.train/replicas", {"replicas": 1})])
+
+    def test_calls_before_serve_wait_for_it(self):
+        early, = self.job.add("early", program="early.py")
+        peer = self.job.driver().peer("early")
+        waiting = [peer.submit("add", number, deadline=120) for number in range(3)]
+        with self.assertRaises(orrery.Timeout):
+            peer.call("add", 1, deadline=0.2)
+        peer.call("orrery.channel.create", name="go", capacity=1)
+        peer.call("orrery.channel.put", name="go", items=[[None, 1, "go"]])
+        self.assertEqual([future.result() for future in waiting], [1, 2, 3])
+
+
+class Loops(unittest.TestCase):
+    """Workers with a main loop of their own, beside which they are called."""
+
+    def test_a_training_loop_takes_up_memberships_and_ends(self):
+        with fakes.FakeJob() as job:
+            worker, = job.add("trainer", program="trainer.py")
+            peer = job.driver().peer("trainer")
+            self.assertEqual(peer.call("generations"), [])
+            self.assertEqual(peer.call("add", 1), 2)
+            job.next_generation()
+            fakes.until(lambda: peer.call("generations") == [2], "the safe point")
+            self.assertEqual(job.drain(worker), 143)
+            self.assertIn("saved at step", (job.folder / "trained").read_text(encoding="utf-8"))
+
+    def test_without_an_agent_a_program_runs_as_well(self):
+        program = ("import orrery\nworker = orrery.Worker.join({})\n"
+                   "worker.report_progress(1)\nassert worker.safe_point() is None\n"
+                   "print(worker.rank, worker.world_size, worker.generation)\n")
+        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(fakes.PACKAGE)},
+                              timeout=60, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "0 1 0\n")
+
+    def test_a_program_that_reports_and_ends_has_reported(self):
+        with fakes.FakeJob() as job:
+            worker, = job.add("reporter", program="reporter.py", waits=False)
+            self.assertEqual(worker.process.wait(fakes.PATIENCE_S), 0)
+            fakes.wait_for(job.changed, "its report",
+                           lambda: [line for line in worker.agent.lines if "progress" in line])
+
+    def test_the_file_is_followed_where_there_is_no_socket(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "membership"
+            line = '{{"membership":{{"generation":{0},"rank":{0},"world_size":9,"members":[]}}}}\n'
+            path.write_text(line.format(4), encoding="utf-8")
+            worker = orrery.Worker.join({"ORRERY_MEMBERSHIP": str(path), "ORRERY_GENERATION": "3"},
+                                        drain_on_sigterm=False)
+            self.assertEqual((worker.generation, worker.rank, worker.world_size), (4, 4, 9))
+            self.assertIsNone(worker.safe_point())
+            new = path.with_suffix(".new")
+            new.write_text(line.format(5), encoding="utf-8")
+            new.replace(path)
+            self.assertEqual(worker.safe_point().generation, 5)
+            self.assertIsNone(worker.safe_point())
+
+    def test_what_is_needed_to_be_called(self):
+        with self.assertRaises(orrery.BadArguments) as raised:
+            orrery.Worker.join({"ORRERY_WORKER": "7-0-0"}, drain_on_sigterm=False).listen()
+        self.assertIn("ORRERY_TOKEN", raised.exception.message)
+
+    def test_names_of_methods(self):
+        class Twice:
+            @orrery.method(name="a")
+            def one(self):
+                """The first."""
+
+            @orrery.method(name="a")
+            def two(self):
+                """The second."""
+        worker = orrery.Worker.join({}, drain_on_sigterm=False)
+        with self.assertRaises(ValueError):
+            worker.serve(Twice())
+
+
+class CheckpointFiles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / "job"
+        self.checkpoints = orrery.Checkpoints(self.folder)
+
+    def test_the_newest_whole_one_is_found(self):
+        self.assertEqual(self.checkpoints.newest(), (None, None))
+        for step in (5, 100, 20):
+            self.checkpoints.save(step, b"step %d" % step)
+        (self.folder / ".half.part").write_bytes(b"half")
+        (self.folder / "checkpoint-xyz").write_bytes(b"other")
+        step, path = self.checkpoints.newest()
+        self.assertEqual((step, pathlib.Path(path).read_bytes()), (100, b"step 100"))
+        self.checkpoints.save(200, lambda file: file.write(b"written"), keep=2)
+        self.assertEqual(self.checkpoints.steps(), [100, 200])
+
+    def test_a_save_that_fails_leaves_nothing(self):
+        self.checkpoints.save(1, b"first")
+
+        def fail(file):
+            file.write(b"half")
+            raise OSError("no space left")
+        with self.assertRaises(OSError):
+            self.checkpoints.save(1, fail)
+        self.assertEqual(os.listdir(self.folder), ["checkpoint-000000000001"])
+        self.assertEqual(pathlib.Path(self.checkpoints.path(1)).read_bytes(), b"first")
+
+
+if __name__ == "__main__":
+    unittest.main()
