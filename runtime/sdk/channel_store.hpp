@@ -14,6 +14,11 @@
 
 namespace orrery::sdk::detail {
 
+/// An error about a channel.
+ErrorFields channel_error(const char* type, const std::string& channel, const std::string& why);
+
+std::shared_ptr<const WrittenValues> channel_answer(Value value);
+
 class ChannelStore {
  public:
   using Finish = std::function<void(const ServedCallPtr&, const Outcome&)>;

@@ -26,8 +26,8 @@ std::vector<std::string> findings_of(const HttpAnswer& answer) {
       if (detail.is_string()) out.push_back(detail.get<std::string>());
   if (out.empty() && error.is_object() && error.contains("message") && error["message"].is_string())
     out.push_back(error["message"].get<std::string>());
-  if (out.empty()) out.push_back("the controller answered HTTP status " +
-                                 std::to_string(answer.status));
+  if (out.empty())
+    out.push_back("the controller answered HTTP status " + std::to_string(answer.status));
   return out;
 }
 
@@ -50,8 +50,8 @@ VirtualCluster::VirtualCluster(std::vector<std::int64_t> bundles_per_node,
     : bundles_per_node_(std::move(bundles_per_node)), options_(std::move(options)) {
   for (const std::int64_t bundles : bundles_per_node_)
     if (bundles < 0)
-      throw BadArguments("virtual cluster " + options_.name + ": found " +
-                         std::to_string(bundles) + " bundles, needed 0 or more; correct it");
+      throw BadArguments("virtual cluster " + options_.name + ": found " + std::to_string(bundles) +
+                         " bundles, needed 0 or more; correct it");
   if (size() == 0)
     throw BadArguments("virtual cluster " + options_.name +
                        ": found no bundles, needed at least one; give a node some");
@@ -83,7 +83,9 @@ Value VirtualCluster::in_job_file() const {
   return out;
 }
 
-Value job_of(const VirtualCluster& cluster, const WorkerConfig& config, const LaunchOptions& options) {
+Value job_of(const VirtualCluster& cluster,
+             const WorkerConfig& config,
+             const LaunchOptions& options) {
   Value role = config.more;
   role["command"] = config.command;
   if (!config.environment.empty()) role["env"] = config.environment;

@@ -1,4 +1,5 @@
-// Jobs that a driver starts itself: virtual clusters, worker groups on them, through the controller.
+// Jobs that a driver starts itself: virtual clusters, worker groups on them, through the
+// controller.
 #pragma once
 
 #include <chrono>
@@ -36,7 +37,8 @@ struct PlacementGroup {
   friend bool operator==(const PlacementGroup&, const PlacementGroup&) = default;
 };
 
-/// Bundles that are set aside together when the job starts. A description; nothing runs by it alone.
+/// Bundles that are set aside together when the job starts. A description; nothing runs by it
+/// alone.
 class VirtualCluster {
  public:
   /// Throws BadArguments: no bundles, or a negative number of them.
@@ -69,8 +71,8 @@ struct WorkerConfig {
 
 /// How a job is started and waited for.
 struct LaunchOptions {
-  DriverOptions driver;  ///< Its `job` names the job.
-  Value more = Value::object();  ///< Other keys of the job, as in a job file.
+  DriverOptions driver;                              ///< Its `job` names the job.
+  Value more = Value::object();                      ///< Other keys of the job, as in a job file.
   std::chrono::milliseconds form_deadline{600'000};  ///< Until its workers can be called.
 };
 
@@ -96,7 +98,9 @@ class LaunchedJob {
 LaunchedJob launch(Value job, const LaunchOptions& options);
 
 /// The job file of one worker group on a virtual cluster.
-Value job_of(const VirtualCluster& cluster, const WorkerConfig& config, const LaunchOptions& options);
+Value job_of(const VirtualCluster& cluster,
+             const WorkerConfig& config,
+             const LaunchOptions& options);
 
 /// Starts a job of one worker group and waits until its workers can be called. `T` names the
 /// program where the config does not: `static std::vector<std::string> command()`.

@@ -112,8 +112,7 @@ class Cluster {
     std::string argument = "worker";
     char* arguments[] = {program.data(), argument.data(), nullptr};
     pid_t pid = -1;
-    if (::posix_spawn(
-            &pid, "/proc/self/exe", nullptr, nullptr, arguments, environment.data()) == 0)
+    if (::posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments, environment.data()) == 0)
       pids_.push_back(pid);
     const std::scoped_lock lock(mutex_);
     ports_.emplace(rank, 0);
@@ -164,8 +163,11 @@ class Cluster {
   }
 
   std::string peers() {
-    sdk::Value out = {{"job", "default.bench"}, {"generation", 1}, {"phase", "Running"},
-                      {"caller", "driver:bench"}, {"peers", sdk::Value::array()}};
+    sdk::Value out = {{"job", "default.bench"},
+                      {"generation", 1},
+                      {"phase", "Running"},
+                      {"caller", "driver:bench"},
+                      {"peers", sdk::Value::array()}};
     const std::scoped_lock lock(mutex_);
     for (const auto& [rank, port] : ports_)
       out["peers"].push_back({{"worker", "1-1-" + std::to_string(rank)},
@@ -301,7 +303,8 @@ void one_worker(const sdk::RemoteWorker& to) {
   std::vector<sdk::Future<>> futures;
   for (int i = 0; i < kCalls; ++i) futures.push_back(to.submit("nothing"));
   for (sdk::Future<>& future : futures) future.get();
-  std::printf("%-44s %8.0f calls/s\n", "calls, 30,000 begun at once", kCalls / seconds_since(begin));
+  std::printf(
+      "%-44s %8.0f calls/s\n", "calls, 30,000 begun at once", kCalls / seconds_since(begin));
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
     sdk::Buffer large;
@@ -317,8 +320,7 @@ void channel(const sdk::RemoteWorker& owner, const char* what, std::size_t bytes
   sdk::Channel of = sdk::Channel::create(owner, what, {.capacity = 64});
   const Clock::time_point begin = Clock::now();
   std::thread producer([&] {
-    for (int i = 0; i < items; ++i)
-      of.put(sdk::Buffer{std::vector<std::uint8_t>(bytes, 1)});
+    for (int i = 0; i < items; ++i) of.put(sdk::Buffer{std::vector<std::uint8_t>(bytes, 1)});
   });
   int got = 0;
   while (got < items) {

@@ -42,8 +42,10 @@ TEST_F(BrokenFrames, OfAKnownCallerEndTheConnection) {
       frame_bytes(R"({"t":"call","id":2,"method":"where","args":[],"kwargs":{},"deadline_ms":5})"),
       frame_bytes(R"({"t":"call","id":1,"method":"where","args":{},"kwargs":{},"deadline_ms":5})"),
       frame_bytes(R"({"t":"call","id":1,"method":"where","args":[],"kwargs":{},"deadline_ms":-5})"),
-      frame_bytes(R"({"t":"call","id":1,"method":"echo","args":[{"$x":1}],"kwargs":{},"deadline_ms":5})"),
-      frame_bytes(R"({"t":"call","id":1,"method":"echo","args":[99999999999999999999],"kwargs":{},"deadline_ms":5})"),
+      frame_bytes(
+          R"({"t":"call","id":1,"method":"echo","args":[{"$x":1}],"kwargs":{},"deadline_ms":5})"),
+      frame_bytes(
+          R"({"t":"call","id":1,"method":"echo","args":[99999999999999999999],"kwargs":{},"deadline_ms":5})"),
       frame_bytes(kCall, "123"),
       frame_bytes(kCall, "12345"),
       frame_bytes(R"({"t":"hello"})"),

@@ -38,9 +38,15 @@ TEST_F(Calls, ArgumentsByPlaceAndByName) {
 }
 
 TEST_F(Calls, ValuesComeBackAsTheyWere) {
-  for (const Value& value :
-       {Value(nullptr), Value(true), Value(-1), Value(1.5), Value("ä\n"), Value::array(),
-        Value::object(), Value({{"a", {1, {{"b", Value::binary({1, 2, 3})}}}}}), Value::binary({})})
+  for (const Value& value : {Value(nullptr),
+                             Value(true),
+                             Value(-1),
+                             Value(1.5),
+                             Value("ä\n"),
+                             Value::array(),
+                             Value::object(),
+                             Value({{"a", {1, {{"b", Value::binary({1, 2, 3})}}}}}),
+                             Value::binary({})})
     EXPECT_EQ(trainer.call("echo", value), value);
 }
 
@@ -69,8 +75,7 @@ TEST_F(Calls, TheContextSaysWhoCalls) {
 }
 
 TEST_F(Calls, WorkersCallEachOtherInTheirNames) {
-  const Value context =
-      trainer.call("call_peer", "actor", 0, "context");
+  const Value context = trainer.call("call_peer", "actor", 0, "context");
   EXPECT_EQ(context["caller"], cluster->name_of("trainer", 0));
   EXPECT_EQ(driver.worker_named(cluster->name_of("actor", 0)).call("where")["worker"],
             cluster->name_of("actor", 0));
@@ -110,8 +115,12 @@ TEST_F(Calls, WhatWaitsInTheQueueTimesOutWithoutRunning) {
 TEST_F(Calls, TheWorkerAnswersTimeoutItself) {
   RawCaller raw(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
   const auto call = [&](std::uint64_t id, const char* method, int deadline_ms) {
-    raw.send({{"t", "call"}, {"id", id}, {"method", method}, {"args", Value::array()},
-              {"kwargs", Value::object()}, {"deadline_ms", deadline_ms}});
+    raw.send({{"t", "call"},
+              {"id", id},
+              {"method", method},
+              {"args", Value::array()},
+              {"kwargs", Value::object()},
+              {"deadline_ms", deadline_ms}});
   };
   call(1, "where", 0);
   EXPECT_EQ(raw.error_type(), "Timeout");
@@ -151,8 +160,12 @@ TEST_F(Calls, AMethodThatIsTooMuchForOneConnectionBreaksARule) {
   Future<bool> held = trainer.submit<bool>("hold");
   EXPECT_TRUE(trainer.call<bool>("is_held"));
   for (int id = 1; id <= 4097; ++id)
-    raw.send({{"t", "call"}, {"id", id}, {"method", "where"}, {"args", Value::array()},
-              {"kwargs", Value::object()}, {"deadline_ms", 60'000}});
+    raw.send({{"t", "call"},
+              {"id", id},
+              {"method", "where"},
+              {"args", Value::array()},
+              {"kwargs", Value::object()},
+              {"deadline_ms", 60'000}});
   EXPECT_EQ(raw.error_type(), "Protocol");
   trainer.call("open");
   held.get();

@@ -34,8 +34,7 @@ struct Channels : ::testing::Test {
 
   /// Waits until so many puts and gets wait.
   void until_waiting(std::uint64_t puts, std::uint64_t gets) {
-    for (ChannelState now = channel.state();
-         now.waiting_puts != puts || now.waiting_gets != gets;)
+    for (ChannelState now = channel.state(); now.waiting_puts != puts || now.waiting_gets != gets;)
       now = channel.state();
   }
 };
@@ -127,8 +126,8 @@ TEST_F(Channels, ADeadConsumersItemsGoBackToTheirPlaces) {
 }
 
 TEST_F(Channels, AGetThatWasGivenUpLosesNothing) {
-  Future<> given_up = owner.submit_named(
-      "orrery.channel.get", {{"name", "samples"}, {"epoch", channel.epoch()}});
+  Future<> given_up =
+      owner.submit_named("orrery.channel.get", {{"name", "samples"}, {"epoch", channel.epoch()}});
   until_waiting(0, 1);
   given_up.cancel();
   channel.put(1);
@@ -140,8 +139,12 @@ TEST_F(Channels, AnAnswerThatCrossesItsCancelGivesTheItemsBack) {
   channel.put(1);
   const std::string name = cluster.name_of("trainer", 0);
   RawCaller raw(cluster.peer(name, "driver:raw"), "driver:raw");
-  raw.send({{"t", "call"}, {"id", 1}, {"method", "orrery.channel.get"}, {"args", Value::array()},
-            {"kwargs", {{"name", "samples"}}}, {"deadline_ms", 60'000}});
+  raw.send({{"t", "call"},
+            {"id", 1},
+            {"method", "orrery.channel.get"},
+            {"args", Value::array()},
+            {"kwargs", {{"name", "samples"}}},
+            {"deadline_ms", 60'000}});
   EXPECT_EQ(raw.receive()->header["value"]["items"][0][2], 1);
   EXPECT_EQ(channel.state().leased, 1U);
   raw.send({{"t", "cancel"}, {"id", 1}});
@@ -173,6 +176,8 @@ TEST_F(Channels, AClosedOneIsEmptiedFirst) {
   EXPECT_EQ(channel.take<int>(), 2);
   EXPECT_THROW(channel.take<int>(), ChannelClosed);
   EXPECT_TRUE(channel.state().closed);
+  EXPECT_NE(Channel::create(owner, "samples", {}).epoch(), channel.epoch()) << "a life of its own";
+  EXPECT_THROW(channel.take<int>(), ChannelClosed);
 }
 
 TEST_F(Channels, ClosingEndsThoseThatWait) {

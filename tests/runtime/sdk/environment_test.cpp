@@ -17,11 +17,16 @@ Environment of(const Variables& variables) {
   };
 }
 
-const Variables kWorker{{"ORRERY_WORKER", "7-1-2"},    {"ORRERY_JOB", "default.train"},
-                        {"ORRERY_ROLE", "trainer"},    {"ORRERY_TOKEN", "secret"},
-                        {"ORRERY_RANK", "2"},          {"ORRERY_LOCAL_RANK", "1"},
-                        {"ORRERY_WORLD_SIZE", "4"},    {"ORRERY_GENERATION", "3"},
-                        {"ORRERY_SOCKET", "agent"},    {"ORRERY_SERVER_URL", "http://127.0.0.1:1"}};
+const Variables kWorker{{"ORRERY_WORKER", "7-1-2"},
+                        {"ORRERY_JOB", "default.train"},
+                        {"ORRERY_ROLE", "trainer"},
+                        {"ORRERY_TOKEN", "secret"},
+                        {"ORRERY_RANK", "2"},
+                        {"ORRERY_LOCAL_RANK", "1"},
+                        {"ORRERY_WORLD_SIZE", "4"},
+                        {"ORRERY_GENERATION", "3"},
+                        {"ORRERY_SOCKET", "agent"},
+                        {"ORRERY_SERVER_URL", "http://127.0.0.1:1"}};
 
 std::vector<std::string> findings(const std::function<void()>& task) {
   try {
@@ -62,8 +67,8 @@ TEST(DriverEnvironment, OptionsGoBeforeVariables) {
   EXPECT_EQ(by_variables.controller.url, "http://127.0.0.1:5");
   EXPECT_EQ(by_variables.job, "a");
   EXPECT_FALSE(by_variables.caller.empty());
-  const DirectoryAccess given = driver_access(
-      {"unix:/run/orrery.sock", "b", "token", "", "me"}, of({{"ORRERY_JOB", "a"}}));
+  const DirectoryAccess given =
+      driver_access({"unix:/run/orrery.sock", "b", "token", "", "me"}, of({{"ORRERY_JOB", "a"}}));
   EXPECT_EQ(given.job, "b");
   EXPECT_EQ(given.caller, "me");
   // A role of the job that drives the others has the worker's own name.

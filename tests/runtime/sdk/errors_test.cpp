@@ -24,15 +24,21 @@ Error thrown_by(const std::function<void()>& task) {
 }
 
 TEST(ErrorFieldsOnTheWire, EveryTypeBecomesItsClassAndBack) {
-  const ErrorFields fields = detail::error_from(
-      {{"type", "WorkerLost"}, {"message", "gone"}, {"rank", 3}, {"role", "trainer"}, {"generation", 2}});
+  const ErrorFields fields = detail::error_from({{"type", "WorkerLost"},
+                                                 {"message", "gone"},
+                                                 {"rank", 3},
+                                                 {"role", "trainer"},
+                                                 {"generation", 2}});
   const auto lost = thrown_by<WorkerLost>([&] { raise(fields); });
   EXPECT_EQ(lost.rank(), 3);
   EXPECT_EQ(lost.role(), "trainer");
   EXPECT_EQ(lost.generation(), 2);
   EXPECT_STREQ(lost.what(), "WorkerLost: gone");
   EXPECT_EQ(detail::error_value(fields)["rank"], 3);
-  EXPECT_EQ(thrown_by<CallError>([] { raise({"Later", "made", Value::object()}); }).type(), "Later");
+  EXPECT_EQ(thrown_by<CallError>([] {
+              raise({"Later", "made", Value::object()});
+            }).type(),
+            "Later");
   EXPECT_EQ(detail::error_from(7).type, "Protocol");
 }
 
@@ -66,8 +72,9 @@ TEST_F(CallErrors, UnknownMethodListsThoseThatThereAre) {
 }
 
 TEST_F(CallErrors, BadArgumentsNameEverythingThatDoesNotFit) {
-  const auto error = thrown_by<BadArguments>(
-      [&] { trainer.call_named("add", {{"a", 1}, {"c", 2}}, {1, 2, 3}); });
+  const auto error = thrown_by<BadArguments>([&] {
+    trainer.call_named("add", {{"a", 1}, {"c", 2}}, {1, 2, 3});
+  });
   EXPECT_THAT(error.message(), ::testing::HasSubstr("3 positional"));
   EXPECT_THAT(error.message(), ::testing::HasSubstr("twice"));
   EXPECT_THAT(error.message(), ::testing::HasSubstr("argument c"));
@@ -84,12 +91,12 @@ TEST_F(CallErrors, BadArgumentsNameEverythingThatDoesNotFit) {
 
 TEST_F(CallErrors, TooLargeOnBothWays) {
   Buffer large;
-  large.bytes.resize((1 << 28) + 1);
+  large.bytes.resize((1 << 23) + 1);
   const auto out = thrown_by<TooLarge>([&] { trainer.call("sum", large); });
-  EXPECT_EQ(out.bytes(), (1 << 28) + 1);
-  EXPECT_EQ(out.limit(), 1 << 28);
-  const auto back = thrown_by<TooLarge>(
-      [&] { trainer.with({.result_max = 1000}).call("bytes", 1001); });
+  EXPECT_EQ(out.bytes(), (1 << 23) + 1);
+  EXPECT_EQ(out.limit(), 1 << 23);
+  const auto back =
+      thrown_by<TooLarge>([&] { trainer.with({.result_max = 1000}).call("bytes", 1001); });
   EXPECT_EQ(back.bytes(), 1001);
   EXPECT_EQ(back.limit(), 1000);
   EXPECT_EQ(trainer.with({.result_max = 1000}).call<Buffer>("bytes", 1000).bytes.size(), 1000U);
@@ -100,13 +107,21 @@ TEST_F(CallErrors, TooLargeOnBothWays) {
 
 TEST_F(CallErrors, AWorkerSkipsWhatIsTooLargeAndGoesOn) {
   RawCaller raw(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
-  const Value call = {{"t", "call"}, {"id", 1}, {"method", "sum"}, {"args", {{{"$buffer", 0}}}},
-                      {"kwargs", Value::object()}, {"deadline_ms", 60'000},
-                      {"buffers", {(1 << 28) + 1}}};
-  raw.send(call, std::string((1 << 28) + 1, 'x'));
+  const Value call = {{"t", "call"},
+                      {"id", 1},
+                      {"method", "sum"},
+                      {"args", {{{"$buffer", 0}}}},
+                      {"kwargs", Value::object()},
+                      {"deadline_ms", 60'000},
+                      {"buffers", {(1 << 23) + 1}}};
+  raw.send(call, std::string((1 << 23) + 1, 'x'));
   EXPECT_EQ(raw.error_type(), "TooLarge");
-  raw.send({{"t", "call"}, {"id", 2}, {"method", "add"}, {"args", {1, 2}},
-            {"kwargs", Value::object()}, {"deadline_ms", 60'000}});
+  raw.send({{"t", "call"},
+            {"id", 2},
+            {"method", "add"},
+            {"args", {1, 2}},
+            {"kwargs", Value::object()},
+            {"deadline_ms", 60'000}});
   EXPECT_EQ(raw.receive()->header["value"], 3);
 }
 
@@ -122,8 +137,7 @@ TEST_F(CallErrors, NoSuchWorkerWhereTheRoleOrTheRankIsNotThere) {
 TEST_F(CallErrors, GenerationChangedSaysBoth) {
   CallOptions options;
   options.generation = 7;
-  const auto error =
-      thrown_by<GenerationChanged>([&] { trainer.with(options).call("add", 1, 2); });
+  const auto error = thrown_by<GenerationChanged>([&] { trainer.with(options).call("add", 1, 2); });
   EXPECT_EQ(error.was(), 7);
   EXPECT_EQ(error.is(), 1);
   options.generation = 1;
@@ -133,8 +147,9 @@ TEST_F(CallErrors, GenerationChangedSaysBoth) {
 TEST_F(CallErrors, NoControllerIsATimeoutByTheDeadline) {
   DriverOptions options = cluster->driver_options();
   options.url = "http://127.0.0.1:" + std::to_string(worker::ReservedPort().number());
-  EXPECT_THROW(Driver(options).worker("trainer", 0).within(std::chrono::milliseconds(100)).call("x"),
-               Timeout);
+  EXPECT_THROW(
+      Driver(options).worker("trainer", 0).within(std::chrono::milliseconds(100)).call("x"),
+      Timeout);
 }
 
 }  // namespace

@@ -24,9 +24,10 @@ worker::Descriptor unix_listener(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  invariant(::bind(out.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-                ::listen(out.number(), 64) == 0,
-            "the agent's socket");
+  invariant(
+      ::bind(out.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+          ::listen(out.number(), 64) == 0,
+      "the agent's socket");
   return out;
 }
 
@@ -84,19 +85,18 @@ worker::Child& FakeCluster::start(const std::string& program, const FakeWorker& 
     entry.peer.role_rank = begun.role_rank;
     entry.peer.rank = static_cast<std::int64_t>(entries_.size()) - 1;
     entry.peer.address = "127.0.0.1";
-    for (const std::string& variable :
-         {"ORRERY_WORKER=" + name,
-          std::string("ORRERY_JOB=default.train"),
-          "ORRERY_ROLE=" + begun.role,
-          "ORRERY_TOKEN=" + entry.token,
-          "ORRERY_RANK=" + std::to_string(entry.peer.rank),
-          "ORRERY_LOCAL_RANK=" + std::to_string(begun.role_rank),
-          "ORRERY_WORLD_SIZE=" + std::to_string(entries_.size()),
-          "ORRERY_GENERATION=" + std::to_string(generation_),
-          "ORRERY_SOCKET=" + folder_.file("agent"),
-          "ORRERY_SERVER_URL=" + url_,
-          std::string("ORRERY_CALL_ADDRESS=127.0.0.1"),
-          "ORRERY_CALL_CERTIFICATE=" + begun.certificate})
+    for (const std::string& variable : {"ORRERY_WORKER=" + name,
+                                        std::string("ORRERY_JOB=default.train"),
+                                        "ORRERY_ROLE=" + begun.role,
+                                        "ORRERY_TOKEN=" + entry.token,
+                                        "ORRERY_RANK=" + std::to_string(entry.peer.rank),
+                                        "ORRERY_LOCAL_RANK=" + std::to_string(begun.role_rank),
+                                        "ORRERY_WORLD_SIZE=" + std::to_string(entries_.size()),
+                                        "ORRERY_GENERATION=" + std::to_string(generation_),
+                                        "ORRERY_SOCKET=" + folder_.file("agent"),
+                                        "ORRERY_SERVER_URL=" + url_,
+                                        std::string("ORRERY_CALL_ADDRESS=127.0.0.1"),
+                                        "ORRERY_CALL_CERTIFICATE=" + begun.certificate})
       environment.push_back(variable);
   }
   children_.push_back(
@@ -181,9 +181,8 @@ std::vector<std::string> FakeCluster::posted() const {
 
 void FakeCluster::run() {
   while (!end_.is_set()) {
-    std::vector<pollfd> set{{end_.descriptor(), POLLIN, 0},
-                            {agent_.number(), POLLIN, 0},
-                            {http_.number(), POLLIN, 0}};
+    std::vector<pollfd> set{
+        {end_.descriptor(), POLLIN, 0}, {agent_.number(), POLLIN, 0}, {http_.number(), POLLIN, 0}};
     for (const auto& connection : connections_)
       set.push_back({connection->socket.number(), POLLIN, 0});
     ::poll(set.data(), set.size(), -1);
@@ -194,8 +193,7 @@ void FakeCluster::run() {
     for (std::size_t i = 1; i < 3; ++i) {
       if (set[i].revents == 0) continue;
       auto connection = std::make_unique<Connection>();
-      connection->socket =
-          worker::Descriptor(::accept4(set[i].fd, nullptr, nullptr, SOCK_CLOEXEC));
+      connection->socket = worker::Descriptor(::accept4(set[i].fd, nullptr, nullptr, SOCK_CLOEXEC));
       connection->is_http = i == 2;
       connections_.push_back(std::move(connection));
     }

@@ -103,7 +103,8 @@ TEST(Frames, AHeaderOverTheLimitIsNotMade) {
 TEST(Messages, FieldsOfAnotherKindAreNamed) {
   const auto why_not = [](const Value& header) {
     std::string why;
-    return caller_message({header, {}, 0}, why) ? std::string() : why;
+    // Numbers as the reader of headers has them.
+    return caller_message({Value::parse(header.dump()), {}, 0}, why) ? std::string() : why;
   };
   const Value call = {{"t", "call"},
                       {"id", 1},
@@ -133,11 +134,12 @@ TEST(Messages, FieldsOfAnotherKindAreNamed) {
 }
 
 TEST(Messages, MutatedFramesAreReadOrRefused) {
-  const auto written = write_arguments({1, "two", Value::binary({3, 4})}, {{"five", {6.5, nullptr}}});
-  const std::string whole = sent(*frame_of(
-      R"({"t":"call","id":1,"method":"m","deadline_ms":9,)" + written->fields + "}",
-      written->buffers,
-      written));
+  const auto written =
+      write_arguments({1, "two", Value::binary({3, 4})}, {{"five", {6.5, nullptr}}});
+  const std::string whole =
+      sent(*frame_of(R"({"t":"call","id":1,"method":"m","deadline_ms":9,)" + written->fields + "}",
+                     written->buffers,
+                     written));
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);

@@ -55,23 +55,23 @@ TEST_F(Groups, AreTheWorkersOfARoleInTheirOrder) {
 TEST_F(Groups, OneWorkerRecordsItsOwnCallAlone) {
   line.run_single_worker("record", 1, {{"x", 10}}).result();
   line.run_single_worker("record", 2, {{"x", 20}}).result();
-  EXPECT_THAT(recorded(line), ElementsAre(Value::array(), one({{"x", 10}}), one({{"x", 20}}),
-                                          Value::array()));
+  EXPECT_THAT(recorded(line),
+              ElementsAre(Value::array(), one({{"x", 10}}), one({{"x", 20}}), Value::array()));
   EXPECT_THROW(line.run_single_worker("record", 4), BadArguments);
   EXPECT_THROW(line.run_single_worker("record", 0, {1, 2}), BadArguments);
 }
 
 TEST_F(Groups, SingleDataReachesAllOrThoseAtIndexZero) {
   EXPECT_EQ(line.run_all_single_data("record", {{"x", 1}}).result().size(), 4U);
-  EXPECT_THAT(recorded(line), ElementsAre(one({{"x", 1}}), one({{"x", 1}}), one({{"x", 1}}),
-                                          one({{"x", 1}})));
+  EXPECT_THAT(recorded(line),
+              ElementsAre(one({{"x", 1}}), one({{"x", 1}}), one({{"x", 1}}), one({{"x", 1}})));
   EXPECT_EQ(grid.run_all_single_data("record", {{"x", 2}}).called(), Ranks({0, 1, 2, 3}));
   recorded(grid);
   GroupFuture<> of_tp = grid.run_all_single_data("record", {{"x", 3}}, {"tp"});
   EXPECT_EQ(of_tp.called(), Ranks({0, 2}));
   EXPECT_EQ(of_tp.result().size(), 2U);
-  EXPECT_THAT(recorded(grid), ElementsAre(one({{"x", 3}}), Value::array(), one({{"x", 3}}),
-                                          Value::array()));
+  EXPECT_THAT(recorded(grid),
+              ElementsAre(one({{"x", 3}}), Value::array(), one({{"x", 3}}), Value::array()));
   EXPECT_EQ(grid.run_all_single_data("record", {{"x", 4}}, {"dp", "tp"}).called(), Ranks({0}));
   recorded(grid);
 }
@@ -79,11 +79,13 @@ TEST_F(Groups, SingleDataReachesAllOrThoseAtIndexZero) {
 TEST_F(Groups, MultipleDataGivesEachItsItemBesideWhatIsCommon) {
   line.run_all_multiple_data("record", {{"x", {1, 2, 3, 4}}}, {}, {.common = {{"y", 9}}}).result();
   EXPECT_THAT(recorded(line),
-              ElementsAre(one({{"x", 1}, {"y", 9}}), one({{"x", 2}, {"y", 9}}),
-                          one({{"x", 3}, {"y", 9}}), one({{"x", 4}, {"y", 9}})));
+              ElementsAre(one({{"x", 1}, {"y", 9}}),
+                          one({{"x", 2}, {"y", 9}}),
+                          one({{"x", 3}, {"y", 9}}),
+                          one({{"x", 4}, {"y", 9}})));
   grid.run_all_multiple_data("record", {{"x", {"a", "b"}}}, {"tp"}).result();
-  EXPECT_THAT(recorded(grid), ElementsAre(one({{"x", "a"}}), Value::array(), one({{"x", "b"}}),
-                                          Value::array()));
+  EXPECT_THAT(recorded(grid),
+              ElementsAre(one({{"x", "a"}}), Value::array(), one({{"x", "b"}}), Value::array()));
   EXPECT_THROW(line.run_all_multiple_data("record", {{"x", {1, 2}}}), BadArguments);
   EXPECT_THROW(line.run_all_multiple_data("record", {{"x", 1}}), BadArguments);
   EXPECT_THROW(line.run_all_multiple_data("record", Value::object()), BadArguments);
@@ -104,29 +106,32 @@ TEST_F(Groups, ShardedOverTheWholeLineEachHasItsElement) {
   WorkerGroup flat(driver, "policy", {.sharding = Sharding{{"dp"}, {4}, {}}});
   flat.run_all_sharded_data("record", {{"x", {"a", "b", "c", "d"}}}, {.in_sharded_axes = {"dp"}})
       .result();
-  EXPECT_THAT(recorded(flat), ElementsAre(one({{"x", "a"}}), one({{"x", "b"}}), one({{"x", "c"}}),
-                                          one({{"x", "d"}})));
+  EXPECT_THAT(
+      recorded(flat),
+      ElementsAre(one({{"x", "a"}}), one({{"x", "b"}}), one({{"x", "c"}}), one({{"x", "d"}})));
 }
 
 TEST_F(Groups, ShardedAlongOneAxisReplicatedOnTheOther) {
   GroupFuture<> all = grid.run_all_sharded_data(
-      "record", {{"x", {"a", "b"}}},
-      {.in_sharded_axes = {"dp"}, .replicate_on_axes = {"tp"}});
+      "record", {{"x", {"a", "b"}}}, {.in_sharded_axes = {"dp"}, .replicate_on_axes = {"tp"}});
   EXPECT_EQ(all.returning(), Ranks({0, 1, 2, 3}));
   EXPECT_EQ(all.result().size(), 4U);
-  EXPECT_THAT(recorded(grid), ElementsAre(one({{"x", "a"}}), one({{"x", "a"}}), one({{"x", "b"}}),
-                                          one({{"x", "b"}})));
+  EXPECT_THAT(
+      recorded(grid),
+      ElementsAre(one({{"x", "a"}}), one({{"x", "a"}}), one({{"x", "b"}}), one({{"x", "b"}})));
 }
 
 TEST_F(Groups, NestedListsFollowTheAxesAsTheyAreNamed) {
-  grid.run_all_sharded_data(
-          "record", {{"x", {{"00", "01"}, {"10", "11"}}}}, {.in_sharded_axes = {"tp", "dp"}})
+  grid.run_all_sharded_data("record",
+                            Value::parse(R"({"x":[["00","01"],["10","11"]]})"),
+                            {.in_sharded_axes = {"tp", "dp"}})
       .result();
   // The outer list runs along tp.
-  EXPECT_THAT(recorded(grid), ElementsAre(one({{"x", "00"}}), one({{"x", "10"}}),
-                                          one({{"x", "01"}}), one({{"x", "11"}})));
-  EXPECT_THROW(grid.run_all_sharded_data("record", {{"x", {{1, 2}, {3}}}},
-                                         {.in_sharded_axes = {"tp", "dp"}}),
+  EXPECT_THAT(
+      recorded(grid),
+      ElementsAre(one({{"x", "00"}}), one({{"x", "10"}}), one({{"x", "01"}}), one({{"x", "11"}})));
+  EXPECT_THROW(grid.run_all_sharded_data(
+                   "record", {{"x", {{1, 2}, {3}}}}, {.in_sharded_axes = {"tp", "dp"}}),
                BadArguments);
 }
 
@@ -135,26 +140,30 @@ TEST_F(Groups, OfAFreeAxisOnlyIndexZeroIsCalled) {
       grid.run_all_sharded_data("record", {{"x", {"a", "b"}}}, {.in_sharded_axes = {"tp"}});
   EXPECT_EQ(some.called(), Ranks({0, 1}));
   EXPECT_EQ(some.result().size(), 2U);
-  EXPECT_THAT(recorded(grid), ElementsAre(one({{"x", "a"}}), one({{"x", "b"}}), Value::array(),
-                                          Value::array()));
+  EXPECT_THAT(recorded(grid),
+              ElementsAre(one({{"x", "a"}}), one({{"x", "b"}}), Value::array(), Value::array()));
 }
 
 TEST_F(Groups, DummyCallsLetTheOthersTakePart) {
-  GroupFuture<> all = grid.run_all_sharded_data(
-      "record", {{"x", {"a", "b"}}},
-      {.in_sharded_axes = {"tp"}, .make_dummy_calls_to_free_axes = true},
-      {.common = {{"y", 1}}});
+  GroupFuture<> all =
+      grid.run_all_sharded_data("record",
+                                {{"x", {"a", "b"}}},
+                                {.in_sharded_axes = {"tp"}, .make_dummy_calls_to_free_axes = true},
+                                {.common = {{"y", 1}}});
   EXPECT_EQ(all.called(), Ranks({0, 1, 2, 3}));
   EXPECT_EQ(all.returning(), Ranks({0, 1}));
   EXPECT_EQ(all.result().size(), 2U);
   EXPECT_THAT(recorded(grid),
-              ElementsAre(one({{"x", "a"}, {"y", 1}}), one({{"x", "b"}, {"y", 1}}),
-                          one({{"x", nullptr}, {"y", 1}}), one({{"x", nullptr}, {"y", 1}})));
+              ElementsAre(one({{"x", "a"}, {"y", 1}}),
+                          one({{"x", "b"}, {"y", 1}}),
+                          one({{"x", nullptr}, {"y", 1}}),
+                          one({{"x", nullptr}, {"y", 1}})));
 }
 
 TEST_F(Groups, AReplicatedOutputReturnsOnce) {
   GroupFuture<> all = grid.run_all_sharded_data(
-      "record", {{"x", {"a", "b"}}},
+      "record",
+      {{"x", {"a", "b"}}},
       {.in_sharded_axes = {"dp"}, .replicate_on_axes = {"tp"}, .output_is_replicated = {"tp"}});
   EXPECT_EQ(all.called(), Ranks({0, 1, 2, 3}));
   std::vector<Value> ranks;
@@ -165,8 +174,8 @@ TEST_F(Groups, AReplicatedOutputReturnsOnce) {
 
 TEST_F(Groups, AxesThatCannotBeAreAllNamed) {
   try {
-    grid.run_all_sharded_data("record", {{"x", {1, 2}}},
-                              {.in_sharded_axes = {"dp", "pp"}, .replicate_on_axes = {"dp"}});
+    grid.run_all_sharded_data(
+        "record", {{"x", {1, 2}}}, {.in_sharded_axes = {"dp", "pp"}, .replicate_on_axes = {"dp"}});
     ADD_FAILURE() << "it was sent";
   } catch (const BadArguments& error) {
     EXPECT_THAT(error.message(), ::testing::HasSubstr("pp"));
@@ -174,7 +183,8 @@ TEST_F(Groups, AxesThatCannotBeAreAllNamed) {
   }
   EXPECT_THROW(line.run_all_sharded_data("record", {{"x", {1}}}, {.in_sharded_axes = {"dp"}}),
                BadArguments);
-  EXPECT_THROW(WorkerGroup(driver, "policy", {.sharding = Sharding{{"dp"}, {0}, {}}}), BadArguments);
+  EXPECT_THROW(WorkerGroup(driver, "policy", {.sharding = Sharding{{"dp"}, {0}, {}}}),
+               BadArguments);
   WorkerGroup odd(driver, "policy", {.sharding = Sharding{{"dp"}, {3}, {}}});
   EXPECT_THROW(odd.run_all_single_data("record"), BadArguments);
 }
@@ -199,10 +209,10 @@ TEST_F(Groups, BatchesAreCutEvenly) {
   GroupFuture<int> future = line.call_batch<int>("double_all", 5, five, 2);
   EXPECT_EQ(future.called(), Ranks({0, 1, 2, 3}));
   EXPECT_EQ(future.flat(), (std::vector<int>{2, 4, 6, 8, 10}));
-  const auto pieces =
-      line.call_batch<std::vector<int>>("double_all", 5, five, 1).result();
+  const auto pieces = line.call_batch<std::vector<int>>("double_all", 5, five, 1).result();
   EXPECT_EQ(pieces, (std::vector<std::vector<int>>{{1, 2}, {3}, {4}, {5}}));
-  EXPECT_EQ(line.call_batch<int>("double_all", 2, std::vector<int>{1, 2}, 1).called(), Ranks({0, 1}));
+  EXPECT_EQ(line.call_batch<int>("double_all", 2, std::vector<int>{1, 2}, 1).called(),
+            Ranks({0, 1}));
   EXPECT_TRUE(line.call_batch<int>("double_all", 0, std::vector<int>{}, 1).flat().empty());
   EXPECT_THROW(line.call_batch("double_all", 4, five, 2), BadArguments);
 }
@@ -217,8 +227,8 @@ TEST_F(Groups, RankZeroAndStreams) {
   std::vector<Stream<int>> one_stream = handed_back.streams();
   ASSERT_EQ(one_stream.size(), 1U);
   EXPECT_EQ(one_stream[0].next(), 1);
-  GroupFuture<int> streams = line.run_all_single_data<int>("add", {{"a", 1}, {"b", 2}}, {},
-                                                           {.stream = true});
+  GroupFuture<int> streams =
+      line.run_all_single_data<int>("add", {{"a", 1}, {"b", 2}}, {}, {.stream = true});
   EXPECT_EQ(streams.result(), (std::vector<int>{3, 3, 3, 3}));
 }
 

@@ -15,7 +15,8 @@ TEST(Hashes, KeysAndProofsAreThoseOfThePage) {
   const std::string key = call_key("token", "7-1-0");
   EXPECT_EQ(to_hex(key), hmac_hex("token", "orrery-call/1 7-1-0"));
   EXPECT_EQ(key.size(), 32U);
-  EXPECT_EQ(call_proof(key, ProofSide::Server, "aa", "bb", "cc"), hmac_hex(key, "server\naa\nbb\ncc"));
+  EXPECT_EQ(call_proof(key, ProofSide::Server, "aa", "bb", "cc"),
+            hmac_hex(key, "server\naa\nbb\ncc"));
   EXPECT_EQ(call_proof(key, ProofSide::Client, "aa", "bb", ""), hmac_hex(key, "client\naa\nbb\n"));
   EXPECT_EQ(from_hex("00ffAb"), std::string("\0\xff\xab", 3));
   EXPECT_FALSE(from_hex("0"));
@@ -38,7 +39,9 @@ class Handshake : public ::testing::Test {
   }
 
   /// The type with which a handshake is refused; empty where it is not.
-  static std::string refusal(const std::string& caller, const std::string& to, const std::string& key) {
+  static std::string refusal(const std::string& caller,
+                             const std::string& to,
+                             const std::string& key) {
     RawCaller raw(peer().port);
     const std::optional<Frame> last = raw.shake_hands(caller, to, key);
     if (!last || last->header["t"] != "refused") return "";
@@ -61,7 +64,7 @@ TEST_F(Handshake, AKnownCallerIsWelcomed) {
   EXPECT_EQ(welcome->header["rank"], 0);
   EXPECT_EQ(welcome->header["role_rank"], 0);
   EXPECT_EQ(welcome->header["generation"], 1);
-  EXPECT_EQ(welcome->header["message_max"], 1 << 28);
+  EXPECT_EQ(welcome->header["message_max"], 1 << 23);
 }
 
 TEST_F(Handshake, AnotherKeyNameOrWorkerIsRefused) {
@@ -75,15 +78,24 @@ TEST_F(Handshake, AnotherKeyNameOrWorkerIsRefused) {
 }
 
 TEST_F(Handshake, NothingElseIsTakenBeforeIt) {
-  const std::vector<Value> early{
-      {{"t", "call"}, {"id", 1}, {"method", "add"}, {"args", {1, 2}}, {"kwargs", Value::object()},
-       {"deadline_ms", 1000}},
-      {{"t", "proof"}, {"proof", std::string(64, '0')}},
-      {{"t", "cancel"}, {"id", 1}},
-      {{"t", "hello"}, {"protocol", 2}, {"caller", "driver:test"}, {"to", worker()},
-       {"nonce", std::string(32, 'a')}},
-      {{"t", "hello"}, {"protocol", 1}, {"caller", "driver:test"}, {"to", worker()},
-       {"nonce", "short"}}};
+  const std::vector<Value> early{{{"t", "call"},
+                                  {"id", 1},
+                                  {"method", "add"},
+                                  {"args", {1, 2}},
+                                  {"kwargs", Value::object()},
+                                  {"deadline_ms", 1000}},
+                                 {{"t", "proof"}, {"proof", std::string(64, '0')}},
+                                 {{"t", "cancel"}, {"id", 1}},
+                                 {{"t", "hello"},
+                                  {"protocol", 2},
+                                  {"caller", "driver:test"},
+                                  {"to", worker()},
+                                  {"nonce", std::string(32, 'a')}},
+                                 {{"t", "hello"},
+                                  {"protocol", 1},
+                                  {"caller", "driver:test"},
+                                  {"to", worker()},
+                                  {"nonce", "short"}}};
   for (const Value& message : early) {
     RawCaller raw(peer().port);
     raw.send(message);

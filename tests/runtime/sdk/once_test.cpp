@@ -20,9 +20,13 @@ class Once : public ::testing::Test {
     return cluster->peer(cluster->name_of("trainer", 0), caller);
   }
 
-  static Value call(std::uint64_t id, const char* method, Value more) {
-    Value out = {{"t", "call"}, {"id", id}, {"method", method}, {"args", Value::array()},
-                 {"kwargs", Value::object()}, {"deadline_ms", 60'000}};
+  static Value call(std::uint64_t id, const char* method, const Value& more = Value::object()) {
+    Value out = {{"t", "call"},
+                 {"id", id},
+                 {"method", method},
+                 {"args", Value::array()},
+                 {"kwargs", Value::object()},
+                 {"deadline_ms", 60'000}};
     out.update(more);
     return out;
   }
@@ -45,7 +49,8 @@ TEST_F(Once, TheSameNameRunsOnceAndAnswersTwice) {
 TEST_F(Once, OfAnotherCallerItIsAnotherCall) {
   const int first = trainer.with({.once = "shared"}).call<int>("add_count", 1);
   Driver other = cluster->driver("other");
-  EXPECT_EQ(other.worker("trainer", 0).with({.once = "shared"}).call<int>("add_count", 1), first + 1);
+  EXPECT_EQ(other.worker("trainer", 0).with({.once = "shared"}).call<int>("add_count", 1),
+            first + 1);
 }
 
 TEST_F(Once, ACallThatIsUnderWayIsWaitedFor) {
@@ -54,7 +59,7 @@ TEST_F(Once, ACallThatIsUnderWayIsWaitedFor) {
   first.send(call(1, "hold", {{"once", "under way"}}));
   EXPECT_TRUE(trainer.call<bool>("is_held"));
   second.send(call(1, "hold", {{"once", "under way"}}));
-  second.send(call(2, "is_held", {}));
+  second.send(call(2, "is_held"));
   EXPECT_EQ(second.receive()->header["id"], 2);
   trainer.call("open");
   EXPECT_EQ(first.receive()->header["value"], true);
@@ -104,7 +109,8 @@ TEST_F(Once, TheOldestAnswersAreForgotten) {
   RawCaller raw(peer("driver:raw"), "driver:raw");
   const int before = trainer.call<int>("count");
   for (int i = 0; i <= 1024; ++i) {
-    raw.send(call(static_cast<std::uint64_t>(i) + 1, "add_count",
+    raw.send(call(static_cast<std::uint64_t>(i) + 1,
+                  "add_count",
                   {{"args", {1}}, {"once", "name " + std::to_string(i)}}));
     EXPECT_EQ(raw.receive()->header["value"], before + i + 1);
   }

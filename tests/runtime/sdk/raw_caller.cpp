@@ -18,7 +18,8 @@ std::string frame_bytes(std::string_view header, std::string_view payload) {
   return out.append(header).append(payload);
 }
 
-RawCaller::RawCaller(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+RawCaller::RawCaller(std::uint16_t port)
+    : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -88,7 +89,8 @@ std::optional<Frame> RawCaller::shake_hands(const std::string& caller,
   if (!challenge || challenge->header["t"] != "challenge") return challenge;
   send({{"t", "proof"},
         {"proof",
-         call_proof(key, ProofSide::Client, nonce, challenge->header["nonce"].get<std::string>(), "")}});
+         call_proof(
+             key, ProofSide::Client, nonce, challenge->header["nonce"].get<std::string>(), "")}});
   return receive();
 }
 

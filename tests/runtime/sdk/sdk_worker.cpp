@@ -84,7 +84,7 @@ struct OddError : std::runtime_error {
 }  // namespace
 
 int main() {
-  sdk::Worker worker = sdk::Worker::join({.message_max = 1 << 28});
+  sdk::Worker worker = sdk::Worker::join({.message_max = 1 << 23});
   Gate gate;
   std::mutex mutex;
   std::vector<std::string> log;
@@ -99,39 +99,45 @@ int main() {
   worker.method("all", [](sdk::Arguments all) {
     return sdk::Value{{"positional", all.positional}, {"named", all.named}};
   });
-  worker.method("bytes", [](std::size_t size) {
-    return sdk::Buffer{std::vector<std::uint8_t>(size, 7)};
-  });
+  worker.method("bytes",
+                [](std::size_t size) { return sdk::Buffer{std::vector<std::uint8_t>(size, 7)}; });
   worker.method("sum", [](sdk::Buffer buffer) {
     std::uint64_t out = 0;
     for (const std::uint8_t byte : buffer.bytes) out += byte;
     return out;
   });
-  worker.method("perhaps", [](int a, std::optional<int> b) { return b ? a + *b : -1; },
+  worker.method("perhaps",
+                [](int a, std::optional<int> b) { return b ? a + *b : -1; },
                 {.parameters = {"a", "b"}});
   worker.method("fail", [](const std::string& message) { throw OddError(message); });
   worker.method("fail_oddly", [] { throw 3; });
   worker.method("refuse", [] { throw sdk::BadArguments("found nothing, needed more; give more"); });
   worker.method("log", [&](const std::string& line) { note(line); });
-  worker.method("read_log", [&] {
-    const std::scoped_lock lock(mutex);
-    return log;
-  }, {.concurrent = true});
+  worker.method("read_log",
+                [&] {
+                  const std::scoped_lock lock(mutex);
+                  return log;
+                },
+                {.concurrent = true});
   worker.method("hold", [&](sdk::Context& context) {
     note("hold");
     return gate.wait(context);
   });
-  worker.method("hold_idempotent", [&](sdk::Context& context) { return gate.wait(context); },
+  worker.method("hold_idempotent",
+                [&](sdk::Context& context) { return gate.wait(context); },
                 {.idempotent = true});
-  worker.method("hold_beside", [&](sdk::Context& context) { return gate.wait(context); },
+  worker.method("hold_beside",
+                [&](sdk::Context& context) { return gate.wait(context); },
                 {.concurrent = true});
   worker.method("open", [&] { gate.open(); }, {.concurrent = true});
   worker.method("is_held", [&] { return gate.is_waited_at(); }, {.concurrent = true});
-  worker.method("cancelled", [&](int wanted) { return gate.cancelled(wanted); },
-                {.concurrent = true});
-  worker.method("count_to", [](sdk::Items<int>& items, int last) {
-    for (int i = 1; i <= last; ++i) items.put(i);
-  }, {.parameters = {"last"}});
+  worker.method(
+      "cancelled", [&](int wanted) { return gate.cancelled(wanted); }, {.concurrent = true});
+  worker.method("count_to",
+                [](sdk::Items<int>& items, int last) {
+                  for (int i = 1; i <= last; ++i) items.put(i);
+                },
+                {.parameters = {"last"}});
   worker.method("count_and_fail", [](sdk::Items<int>& items) {
     items.put(1);
     throw OddError("after one");
@@ -148,13 +154,15 @@ int main() {
       context.check();
     }
   });
-  worker.method("context", [](sdk::Context& context) {
-    return sdk::Value{{"caller", context.caller()},
-                      {"method", context.method()},
-                      {"left_ms", context.left().count()},
-                      {"cancelled", context.cancelled()},
-                      {"attempt", context.attempt()}};
-  }, {.idempotent = true});
+  worker.method("context",
+                [](sdk::Context& context) {
+                  return sdk::Value{{"caller", context.caller()},
+                                    {"method", context.method()},
+                                    {"left_ms", context.left().count()},
+                                    {"cancelled", context.cancelled()},
+                                    {"attempt", context.attempt()}};
+                },
+                {.idempotent = true});
   // What the calls of a group record, and give back.
   worker.method("record", [&](sdk::Arguments all) {
     const std::scoped_lock lock(mutex);
@@ -169,10 +177,12 @@ int main() {
     for (int& number : numbers) number *= factor;
     return numbers;
   });
-  worker.method("fail_at", [&](std::int64_t rank) {
-    if (worker.role_rank() == rank) throw OddError("as asked");
-    return worker.role_rank();
-  }, {.parameters = {"rank"}});
+  worker.method("fail_at",
+                [&](std::int64_t rank) {
+                  if (worker.role_rank() == rank) throw OddError("as asked");
+                  return worker.role_rank();
+                },
+                {.parameters = {"rank"}});
   worker.method("where", [&] {
     const sdk::Membership now = worker.membership();
     return sdk::Value{{"rank", now.rank},
@@ -189,13 +199,12 @@ int main() {
     worker.report_profiling({{"step_time_s", 0.5}, {"reward", 3}});
     worker.report_progress({{"done", 12}});
   });
-  worker.method("call_peer", [&](const std::string& role, std::int64_t rank,
-                                 const std::string& method) {
-    return worker.driver().worker(role, rank).call(method);
-  });
-  worker.on_membership([&](const sdk::Membership& now) {
-    note("generation " + std::to_string(now.generation));
-  });
+  worker.method("call_peer",
+                [&](const std::string& role, std::int64_t rank, const std::string& method) {
+                  return worker.driver().worker(role, rank).call(method);
+                });
+  worker.on_membership(
+      [&](const sdk::Membership& now) { note("generation " + std::to_string(now.generation)); });
   worker.on_drain([] { std::cout << "saved" << std::endl; });
   if (const char* beside = std::getenv("RUN_BESIDE"); beside != nullptr) {
     worker.start();

@@ -62,11 +62,21 @@ TEST_F(Streams, AnErrorComesAfterTheItems) {
 
 TEST_F(Streams, AWorkerWaitsForCredit) {
   RawCaller raw(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
-  raw.send({{"t", "call"}, {"id", 1}, {"method", "endless"}, {"args", Value::array()},
-            {"kwargs", Value::object()}, {"deadline_ms", 60'000}, {"stream", true}, {"credit", 3}});
+  raw.send({{"t", "call"},
+            {"id", 1},
+            {"method", "endless"},
+            {"args", Value::array()},
+            {"kwargs", Value::object()},
+            {"deadline_ms", 60'000},
+            {"stream", true},
+            {"credit", 3}});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(raw.receive()->header["value"], i);
-  raw.send({{"t", "call"}, {"id", 2}, {"method", "orrery.ping"}, {"args", Value::array()},
-            {"kwargs", Value::object()}, {"deadline_ms", 60'000}});
+  raw.send({{"t", "call"},
+            {"id", 2},
+            {"method", "orrery.ping"},
+            {"args", Value::array()},
+            {"kwargs", Value::object()},
+            {"deadline_ms", 60'000}});
   EXPECT_EQ(raw.receive()->header["id"], 2) << "no item without credit";
   raw.send({{"t", "credit"}, {"id", 1}, {"count", 2}});
   EXPECT_EQ(raw.receive()->header["value"], 3);
@@ -87,8 +97,13 @@ TEST_F(Streams, ADroppedStreamEndsTheMethod) {
 TEST_F(Streams, ACallerThatIsGoneEndsTheMethod) {
   {
     RawCaller raw(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
-    raw.send({{"t", "call"}, {"id", 1}, {"method", "endless"}, {"args", Value::array()},
-              {"kwargs", Value::object()}, {"deadline_ms", 60'000}, {"stream", true},
+    raw.send({{"t", "call"},
+              {"id", 1},
+              {"method", "endless"},
+              {"args", Value::array()},
+              {"kwargs", Value::object()},
+              {"deadline_ms", 60'000},
+              {"stream", true},
               {"credit", 7}});
     for (int i = 0; i < 7; ++i) EXPECT_EQ(raw.receive()->header["value"], i);
   }
@@ -96,8 +111,8 @@ TEST_F(Streams, ACallerThatIsGoneEndsTheMethod) {
 }
 
 TEST_F(Streams, ADeadlineEndsTheMethod) {
-  Stream<int> stream =
-      trainer.with({.deadline = std::chrono::milliseconds(100), .credit = 9}).stream<int>("endless");
+  Stream<int> stream = trainer.with({.deadline = std::chrono::milliseconds(100), .credit = 9})
+                           .stream<int>("endless");
   std::optional<int> item = stream.next();
   EXPECT_EQ(item, 0);
   EXPECT_THROW(

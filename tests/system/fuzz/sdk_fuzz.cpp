@@ -22,8 +22,8 @@ constexpr sdk::FrameLimits kLimits{1 << 16, 1 << 16, true};
 /// Writes the arguments of a call and reads them again.
 void check(const sdk::CallMessage& call) {
   const auto written = sdk::write_arguments(call.args, call.kwargs);
-  const std::string header = R"({"t":"call","id":1,"method":"m","deadline_ms":1,)" +
-                             written->fields + "}";
+  const std::string header =
+      R"({"t":"call","id":1,"method":"m","deadline_ms":1,)" + written->fields + "}";
   const auto frame = sdk::frame_of(header, written->buffers, written);
   if (!frame) return;  // Escapes made it longer than a header may be.
   std::string bytes = frame->head;

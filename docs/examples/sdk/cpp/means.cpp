@@ -1,5 +1,6 @@
 // Means of batches of numbers: `means` is a worker of role `trainer`, `means drive` calls them all.
 #include <iostream>
+#include <memory>
 #include <numeric>
 #include <orrery/sdk.hpp>
 #include <string>
