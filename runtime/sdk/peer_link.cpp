@@ -144,18 +144,18 @@ void PeerLink::submit(const CallPtr& call) {
 }
 
 void PeerLink::send_waiting() {
-  std::deque<CallPtr> still;
-  while (!waiting_.empty() && stage_ == Stage::Open) {
+  std::deque<CallPtr> unclaimed;
+  while (!waiting_.empty() && stage_ == Stage::Open && sent_.size() < kOpenCallsMax) {
     const CallPtr call = std::move(waiting_.front());
     waiting_.pop_front();
     if (call->is_ready()) continue;
-    if (sent_.size() >= kOpenCallsMax || !is_claimed(call)) {
-      still.push_back(call);
-    } else {
+    if (is_claimed(call)) {
       send(call);
+    } else {
+      unclaimed.push_back(call);
     }
   }
-  waiting_.insert(waiting_.begin(), still.begin(), still.end());
+  waiting_.insert(waiting_.begin(), unclaimed.begin(), unclaimed.end());
 }
 
 bool PeerLink::is_claimed(const CallPtr& call) {
