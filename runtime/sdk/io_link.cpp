@@ -5,7 +5,6 @@
 
 #include <array>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include "runtime/sdk/errors.hpp"
 #include "runtime/sdk/hashes.hpp"
@@ -17,22 +16,46 @@ namespace {
 
 using boost::system::error_code;
 
-std::vector<asio::const_buffer> asio_buffers(const std::vector<ByteView>& pieces) {
-  std::vector<asio::const_buffer> out;
-  out.reserve(pieces.size());
-  for (const ByteView& piece : pieces) out.emplace_back(piece.data(), piece.size());
-  return out;
-}
+/// Pieces that are still to be written. asio::async_write would hand the system 64 KiB at a time.
+class Unwritten {
+ public:
+  explicit Unwritten(std::vector<ByteView> pieces) : pieces_(std::move(pieces)) { skip_empty(); }
+
+  bool empty() const { return first_ == pieces_.size(); }
+
+  std::vector<asio::const_buffer> buffers() const {
+    std::vector<asio::const_buffer> out;
+    for (std::size_t i = first_; i < pieces_.size() && out.size() < kGatherMax; ++i)
+      out.emplace_back(pieces_[i].data(), pieces_[i].size());
+    return out;
+  }
+
+  void consume(std::size_t size) {
+    written_ += size;
+    for (; size > 0 && size >= pieces_[first_].size(); ++first_) size -= pieces_[first_].size();
+    if (size > 0) pieces_[first_] = pieces_[first_].subspan(size);
+    skip_empty();
+  }
+
+  std::size_t written() const { return written_; }
+
+ private:
+  static constexpr std::size_t kGatherMax = 64;
+
+  void skip_empty() {
+    while (!empty() && pieces_[first_].empty()) ++first_;
+  }
+
+  std::vector<ByteView> pieces_;
+  std::size_t first_ = 0;
+  std::size_t written_ = 0;
+};
 
 /// The end of the stream is no failure but 0 bytes.
 IoResult read_result(const error_code& why, std::size_t size) {
   if (!why) return {size, {}};
   if (why == asio::error::eof || why == asio::ssl::error::stream_truncated) return {};
   return {0, why.message()};
-}
-
-IoResult write_result_of(const error_code& why, std::size_t size) {
-  return why ? IoResult{0, why.message()} : IoResult{size, {}};
 }
 
 template <class Stream>
@@ -49,11 +72,7 @@ class AsioLink final : public Link {
   }
 
   void write_all(std::vector<ByteView> pieces, IoDone done) override {
-    asio::async_write(stream_,
-                      asio_buffers(pieces),
-                      [done = std::move(done)](const error_code& why, std::size_t size) {
-                        done(write_result_of(why, size));
-                      });
+    write_some(std::make_shared<Unwritten>(std::move(pieces)), std::move(done));
   }
 
   // Lengths are told beside all bytes: the end of the stream says nothing, so TLS needs no
@@ -71,6 +90,17 @@ class AsioLink final : public Link {
   Stream& stream() { return stream_; }
 
  private:
+  void write_some(const std::shared_ptr<Unwritten>& unwritten, IoDone done) {
+    stream_.async_write_some(
+        unwritten->buffers(),
+        [this, unwritten, done = std::move(done)](const error_code& why, std::size_t size) {
+          if (why) return done({0, why.message()});
+          unwritten->consume(size);
+          if (unwritten->empty()) return done({unwritten->written(), {}});
+          write_some(unwritten, done);
+        });
+  }
+
   TlsContext context_;
   Stream stream_;
 };
