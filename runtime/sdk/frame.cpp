@@ -1,5 +1,7 @@
 #include "runtime/sdk/frame.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -7,6 +9,23 @@ namespace orrery::sdk {
 namespace {
 
 constexpr std::size_t kDirectMin = 64 << 10;
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// A buffer of this size. The system gives fresh memory page by page at the first touch, which for
+/// a large buffer of small pages takes longer than to receive it: so it is asked for huge ones.
+std::vector<std::uint8_t> sized_buffer(std::size_t size) {
+  std::vector<std::uint8_t> out;
+  if (size >= 2 * kHugePage) {
+    out.reserve(size);
+    const auto begin = reinterpret_cast<std::uintptr_t>(out.data());
+    const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
+    const std::uintptr_t last = (begin + size) / kHugePage * kHugePage;
+    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  }
+  out.resize(size);
+  return out;
+}
 
 std::uint64_t big_endian(const std::uint8_t* bytes, int count) {
   std::uint64_t out = 0;
@@ -126,7 +145,7 @@ bool FrameReader::next_buffer() {
   have_ = 0;
   while (frame_.buffers.size() < sizes_.size()) {
     const auto size = static_cast<std::size_t>(sizes_[frame_.buffers.size()]);
-    frame_.buffers.emplace_back(size);
+    frame_.buffers.push_back(sized_buffer(size));
     if (size == 0) continue;
     stage_ = Stage::Buffers;
     return true;
