@@ -81,6 +81,8 @@ void CallState::finish_locked() {
   timer.reset();
   on_cancel = nullptr;
   on_credit = nullptr;
+  // Its end may close connections, which look at this call: not while it is locked.
+  if (keep) Io::instance().post([kept = std::move(keep)] {});
 }
 
 void CallState::complete(Value value) {

@@ -71,10 +71,11 @@ class CallState : public std::enable_shared_from_this<CallState> {
   /// What a driver of calls does when the caller cancels, and when it took items.
   std::function<void()> on_cancel;
   std::function<void(std::uint64_t count)> on_credit;
-  Io::Timer timer;        ///< Its deadline.
-  int attempt = 0;        ///< From 0.
-  bool is_fresh = false;  ///< The directory has been asked since the attempt began.
-  int tries = 0;          ///< Of finding and reaching the worker, in this attempt.
+  Io::Timer timer;             ///< Its deadline.
+  std::shared_ptr<void> keep;  ///< The caller's connections, which live until the call is over.
+  int attempt = 0;             ///< From 0.
+  bool is_fresh = false;       ///< The directory has been asked since the attempt began.
+  int tries = 0;               ///< Of finding and reaching the worker, in this attempt.
 
  private:
   void finish_locked();

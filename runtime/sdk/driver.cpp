@@ -20,7 +20,7 @@ std::shared_ptr<detail::CallState> RemoteWorker::begin(const std::string& method
   request.values = write_arguments(std::move(args), std::move(kwargs));
   request.options = options_;
   request.stream = stream;
-  return detail::begin_call(*peers_, std::move(request));
+  return detail::begin_call(peers_, std::move(request));
 }
 
 Driver::Driver(DriverOptions options)

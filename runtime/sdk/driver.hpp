@@ -119,7 +119,7 @@ struct DriverOptions {
 };
 
 /// One job as a driver sees it. Copies are the same driver; its connections end with the last copy
-/// and the last worker or group that came of it.
+/// and the last worker, group or open call that came of it.
 class Driver {
  public:
   /// Throws BadSettings: everything that is missing or unfit.

@@ -107,7 +107,7 @@ detail::GroupCall WorkerGroup::State::send(
     request.stream = asked.stream;
     if (options.claim) request.claim = role;
     request.stale = stale;
-    out.calls.push_back(detail::begin_call(*driver.peers(), std::move(request)));
+    out.calls.push_back(detail::begin_call(driver.peers(), std::move(request)));
     out.ranks.push_back(ranks[i]);
     out.returns.push_back(i);
   }

@@ -192,14 +192,15 @@ void Peers::close() {
   });
 }
 
-CallPtr begin_call(Peers& peers, CallRequest request) {
+CallPtr begin_call(const std::shared_ptr<Peers>& peers, CallRequest request) {
   CallOptions& options = request.options;
   if (options.once.size() > kOnceMax)
     throw BadArguments(request.method + ": once: found " + std::to_string(options.once.size()) +
                        " bytes, needed at most 64; take a shorter name");
   if (options.retries > 0 && options.once.empty()) options.once = random_hex(16);
   auto call = std::make_shared<CallState>(std::move(request));
-  peers.submit(call);
+  call->keep = peers;
+  peers->submit(call);
   return call;
 }
 

@@ -52,7 +52,7 @@ class Peers : public std::enable_shared_from_this<Peers> {
 };
 
 /// Begins a call. Throws BadArguments for options that do not travel.
-CallPtr begin_call(Peers& peers, CallRequest request);
+CallPtr begin_call(const std::shared_ptr<Peers>& peers, CallRequest request);
 
 /// Closed when the last copy of what is returned goes.
 std::shared_ptr<Peers> open_peers(DirectoryAccess access);

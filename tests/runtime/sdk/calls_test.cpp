@@ -178,6 +178,13 @@ TEST_F(Calls, TheSdksOwnMethodsAnswer) {
   EXPECT_EQ(trainer.call("orrery.ping")["rank"], 0);
 }
 
+TEST_F(Calls, ACallOutlivesItsDriver) {
+  std::vector<Future<int>> futures;
+  for (int i = 0; i < 20; ++i)
+    futures.push_back(cluster->driver().worker("trainer", 0).submit<int>("add", i, 1));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(futures[static_cast<std::size_t>(i)].get(), i + 1);
+}
+
 TEST_F(Calls, AClosedDriverCancels) {
   Driver own = cluster->driver("closing");
   Future<bool> held = own.worker("trainer", 0).submit<bool>("hold_beside");

@@ -220,6 +220,11 @@ TEST_F(Channels, TheNextOwnersChannelHasAnotherEpoch) {
   EXPECT_EQ(next.put(2), 1U);
 }
 
+TEST_F(Channels, TheOwnerItselfPutsToo) {
+  EXPECT_EQ(owner.call<int>("put_own", 5), 1);
+  EXPECT_EQ(Channel::open(owner, "own").take<int>(), 5);
+}
+
 TEST_F(Channels, BuffersStayWhole) {
   Buffer big;
   big.bytes.assign(2'000'000, 9);

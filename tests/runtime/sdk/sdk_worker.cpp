@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/sdk/group.hpp"
+#include "runtime/sdk/channel.hpp"
 #include "runtime/sdk/worker.hpp"
 
 namespace {
@@ -203,6 +203,11 @@ int main() {
                 [&](const std::string& role, std::int64_t rank, const std::string& method) {
                   return worker.driver().worker(role, rank).call(method);
                 });
+  // A worker uses its own channel as any other one does.
+  worker.method("put_own", [&](int value) {
+    const sdk::RemoteWorker own = worker.driver().worker_named(worker.name());
+    return sdk::Channel::create(own, "own", {.capacity = 4}).put(value);
+  });
   worker.on_membership(
       [&](const sdk::Membership& now) { note("generation " + std::to_string(now.generation)); });
   worker.on_drain([] { std::cout << "saved" << std::endl; });
