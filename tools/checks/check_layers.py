@@ -86,6 +86,9 @@ LAYERS = [
           outside=("grpcpp/",), operating_system=True),
     Layer("runtime/workers", may=("runtime/workers", "core/base"),
           outside=("nlohmann/", "gloo/", "cuda_runtime.h"), operating_system=True),
+    # What users' programs link: the one part of the daemons' world that they see is the protocol.
+    Layer("runtime/sdk", may=("runtime/sdk", "core/base", "core/workers"),
+          outside=("boost/", "openssl/", "nlohmann/"), operating_system=True),
     Layer("runtime/agent", may=("runtime", "core"), outside=("nlohmann/",), operating_system=True),
     Layer("runtime/http", may=("runtime", "core"), outside=("boost/", "openssl/", "nlohmann/"),
           operating_system=True),

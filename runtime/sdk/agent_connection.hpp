@@ -1,0 +1,63 @@
+// A worker's connection to the agent of its node, as lines of JSON (docs/workers.md). It says hello
+// and where calls are answered, again whenever the agent restarts.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "runtime/sdk/io.hpp"
+#include "runtime/sdk/membership.hpp"
+
+namespace orrery::sdk::detail {
+
+class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
+ public:
+  /// `greeting`: the lines after each connect, each with its newline. `on_membership` is called on
+  /// the I/O thread.
+  AgentConnection(std::string socket,
+                  std::string greeting,
+                  std::function<void(const Membership&)> on_membership);
+
+  // --- any thread ---
+
+  void start();
+
+  /// Sends a line as soon as the agent listens. Of more than a few unsent ones the oldest go.
+  void say(std::string line);
+
+  /// Waits until what was said has left, at most so long.
+  void flush(Milliseconds time);
+
+  void close();
+
+ private:
+  void connect();
+  void on_connected(Connected connected);
+  void read();
+  void write();
+  void hear(std::string_view line);
+  void lose();
+
+  const std::string socket_;
+  const std::string greeting_;
+  std::function<void(const Membership&)> on_membership_;
+  std::mutex mutex_;
+  std::condition_variable flushed_;
+  std::deque<std::string> unsent_;
+  bool writing_ = false;
+  // The I/O thread's.
+  std::shared_ptr<Link> link_;
+  std::string out_;
+  std::string unread_;
+  std::array<std::uint8_t, 16 << 10> in_;
+  Io::Timer retry_;
+  bool closed_ = false;
+};
+
+}  // namespace orrery::sdk::detail

@@ -1,0 +1,243 @@
+#include "runtime/sdk/worker.hpp"
+
+#include <csignal>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "runtime/sdk/agent_connection.hpp"
+#include "runtime/sdk/call_server.hpp"
+#include "runtime/sdk/environment.hpp"
+#include "runtime/sdk/hashes.hpp"
+#include "runtime/sdk/peers.hpp"
+
+namespace orrery::sdk {
+namespace {
+
+constexpr int kDrainedCode = 143;  // As of a program that SIGTERM ended: work is left.
+constexpr Milliseconds kFlushLimit{1000};
+
+detail::CalleeIdentity identity_of(const detail::WorkerStart& start, const WorkerOptions& options) {
+  detail::CalleeIdentity out;
+  out.worker = start.worker;
+  out.role = start.role;
+  out.token = start.token;
+  out.message_max = options.message_max;
+  if (start.call_certificate.empty()) return out;
+  const std::optional<std::string> digest = certificate_digest(start.call_certificate);
+  if (!digest)
+    throw BadSettings({"ORRERY_CALL_CERTIFICATE: found " + start.call_certificate +
+                       ", which holds no certificate, needed one and its key in PEM; start the "
+                       "worker by its agent, which makes the file"});
+  out.certificate = *digest;
+  return out;
+}
+
+}  // namespace
+
+struct Worker::State {
+  State(detail::WorkerStart begun, const WorkerOptions& options)
+      : start(std::move(begun)),
+        server(identity_of(start, options),
+               start.call_address,
+               start.call_certificate,
+               start.membership),
+        membership(start.membership) {
+    if (options.catch_sigterm)
+      sigterm = Io::instance().on_signal(SIGTERM, [this] { end(kDrainedCode); });
+    if (start.socket.empty()) return;
+    const std::string greeting =
+        Value{{"hello", {{"worker", start.worker}, {"token", start.token}}}}.dump() + "\n" +
+        Value{
+            {"endpoint", {{"port", server.port()}, {"certificate", server.identity().certificate}}}}
+            .dump() +
+        "\n";
+    agent = std::make_shared<detail::AgentConnection>(
+        start.socket, greeting, [this](const Membership& told) { hear(told); });
+    agent->start();
+  }
+
+  ~State() {
+    end(0);
+    if (thread.joinable()) thread.join();
+    sigterm.reset();
+    if (agent) {
+      agent->flush(kFlushLimit);
+      agent->close();
+    }
+  }
+
+  /// I/O thread.
+  void hear(const Membership& told) {
+    {
+      const std::scoped_lock lock(mutex);
+      const std::uint64_t known = next ? next->generation : membership.generation;
+      const bool is_new = told.generation > known;
+      // Of the first membership the environment knows no members.
+      const bool fills = told.generation == membership.generation && membership.members.empty();
+      if (fills && !next) {
+        membership = told;
+        return server.set_membership(membership);
+      }
+      if (!is_new) return;
+      next = told;
+    }
+    server.nudge();
+  }
+
+  /// On the thread of the calls, or of safe_point, while no call runs.
+  void take_up_membership() {
+    std::vector<std::function<void(const Membership&)>> told;
+    Membership now;
+    {
+      const std::scoped_lock lock(mutex);
+      if (!next) return;
+      membership = std::move(*next);
+      next.reset();
+      now = membership;
+      told = membership_functions;
+    }
+    server.set_membership(now);
+    for (const auto& function : told) function(now);
+  }
+
+  /// One call, or none where there was something else to do.
+  void run_next(bool takes_memberships) {
+    const detail::ServedCallPtr call = server.next();
+    const std::scoped_lock lock(running);
+    if (takes_memberships) take_up_membership();
+    if (call) server.run(call);
+  }
+
+  void end(int exit_code) {
+    {
+      const std::scoped_lock lock(mutex);
+      if (code) return;
+      code = exit_code;
+    }
+    server.end();
+  }
+
+  bool is_ending() const {
+    const std::scoped_lock lock(mutex);
+    return code.has_value();
+  }
+
+  int finish() {
+    int out = 0;
+    std::vector<std::function<void()>> told;
+    {
+      const std::scoped_lock lock(mutex);
+      out = code.value_or(0);
+      if (out == kDrainedCode && !drained) told = drain_functions;
+      drained = true;
+    }
+    for (const auto& function : told) function();
+    return out;
+  }
+
+  const detail::WorkerStart start;
+  detail::CallServer server;
+  mutable std::mutex mutex;
+  Membership membership;           ///< Taken up.
+  std::optional<Membership> next;  ///< Heard, not yet taken up.
+  std::vector<std::function<void(const Membership&)>> membership_functions;
+  std::vector<std::function<void()>> drain_functions;
+  std::optional<int> code;  ///< Set once it ends.
+  bool drained = false;
+  std::mutex running;  ///< Held while a call runs, and at safe points.
+  std::thread thread;
+  std::shared_ptr<detail::AgentConnection> agent;
+  std::shared_ptr<void> sigterm;
+  std::shared_ptr<detail::Peers> peers;
+};
+
+Worker Worker::join(WorkerOptions options) {
+  return Worker(std::make_shared<State>(detail::worker_start(detail::process_variable), options));
+}
+
+Worker::Worker(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Worker::Worker(Worker&&) noexcept = default;
+Worker& Worker::operator=(Worker&&) noexcept = default;
+Worker::~Worker() = default;
+
+const std::string& Worker::name() const { return state_->start.worker; }
+
+const std::string& Worker::job() const { return state_->start.job; }
+
+const std::string& Worker::role() const { return state_->start.role; }
+
+Membership Worker::membership() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->membership;
+}
+
+std::uint16_t Worker::port() const { return state_->server.port(); }
+
+void Worker::add(detail::MethodEntry entry) { state_->server.add_method(std::move(entry)); }
+
+void Worker::on_membership(std::function<void(const Membership&)> function) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->membership_functions.push_back(std::move(function));
+}
+
+void Worker::on_drain(std::function<void()> function) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->drain_functions.push_back(std::move(function));
+}
+
+int Worker::serve() {
+  while (!state_->is_ending()) state_->run_next(true);
+  return state_->finish();
+}
+
+void Worker::start() {
+  if (state_->thread.joinable()) return;
+  state_->thread = std::thread([state = state_.get()] {
+    while (!state->is_ending()) state->run_next(false);
+  });
+}
+
+bool Worker::safe_point() {
+  {
+    const std::scoped_lock lock(state_->running);
+    state_->take_up_membership();
+  }
+  if (!state_->is_ending()) return true;
+  state_->finish();
+  return false;
+}
+
+int Worker::exit_code() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->code.value_or(0);
+}
+
+bool Worker::is_ending() const { return state_->is_ending(); }
+
+void Worker::stop() { state_->end(0); }
+
+void Worker::report_profiling(const Value& numbers) {
+  if (state_->agent) state_->agent->say(Value{{"profiling", numbers}}.dump());
+}
+
+void Worker::report_progress(const Value& progress) {
+  if (state_->agent) state_->agent->say(Value{{"progress", progress}}.dump());
+}
+
+Driver Worker::driver() const {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->peers) return Driver(state_->peers);
+  if (state_->start.server_url.empty())
+    throw BadSettings(
+        {"ORRERY_SERVER_URL: found none, needed the controller's address to call "
+         "other workers; start the worker by its agent, which sets it"});
+  DirectoryAccess access{
+      {state_->start.server_url, state_->start.token, state_->start.ca}, state_->start.job, {}};
+  state_->peers = detail::open_peers(std::move(access));
+  return Driver(state_->peers);
+}
+
+}  // namespace orrery::sdk

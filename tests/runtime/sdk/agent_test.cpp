@@ -1,0 +1,90 @@
+// A worker and its agent: memberships, reports, the drain.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/runtime/sdk/fake_cluster.hpp"
+
+namespace orrery::sdk {
+namespace {
+
+struct WithAgent : ::testing::Test {
+  worker::Child& start(std::vector<std::string> environment = {}) {
+    worker::Child& out = cluster.start(SDK_WORKER, {.environment = std::move(environment)});
+    name = cluster.name_of("trainer", 0);
+    return out;
+  }
+
+  FakeCluster cluster;
+  std::string name;
+  Driver driver = cluster.driver("test");
+  RemoteWorker trainer = driver.worker("trainer", 0);
+};
+
+TEST_F(WithAgent, HearsWhereTheWorkerListensAndWhatItMeasured) {
+  start();
+  trainer.call("report");
+  EXPECT_TRUE(cluster.heard(name, R"({"endpoint":{"certificate":"","port":)"));
+  EXPECT_TRUE(cluster.heard(name, R"({"profiling":{"reward":3,"step_time_s":0.5}})"));
+  EXPECT_TRUE(cluster.heard(name, R"({"progress":{"done":12}})"));
+}
+
+TEST_F(WithAgent, ANewMembershipIsTakenUpBetweenTwoCalls) {
+  start();
+  Future<bool> held = trainer.submit<bool>("hold");
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  cluster.form(4);
+  CallOptions for_4;
+  for_4.generation = 4;
+  // It waits behind the one that holds, and the membership is taken up before its turn.
+  while (true) {
+    trainer.call("open");
+    held.get();
+    try {
+      trainer.with(for_4).call("add", 1, 2);
+      break;
+    } catch (const GenerationChanged&) {
+      // The agent's line is still on its way.
+      held = trainer.submit<bool>("hold");
+      EXPECT_TRUE(trainer.call<bool>("is_held"));
+    }
+  }
+  EXPECT_EQ(trainer.call("where")["generation"], 4);
+  EXPECT_EQ(trainer.call("where")["members"], 1);
+  EXPECT_THAT(trainer.call<std::vector<std::string>>("read_log"),
+              ::testing::Contains("generation 4"));
+}
+
+TEST_F(WithAgent, SigtermIsTheDrain) {
+  worker::Child& process = start();
+  Future<bool> held = trainer.submit<bool>("hold");
+  Future<> queued = trainer.submit("add", 1, 2);
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  process.signal(SIGTERM);
+  EXPECT_THROW(queued.get(), Cancelled);
+  // The one that ran was told, and ended by itself.
+  EXPECT_FALSE(held.get());
+  EXPECT_EQ(process.exit_code(), 143);
+  EXPECT_THAT(process.heard(), ::testing::HasSubstr("saved"));
+}
+
+TEST_F(WithAgent, StopEndsWithoutTheDrain) {
+  worker::Child& process = start();
+  trainer.call("stop");
+  EXPECT_EQ(process.exit_code(), 0);
+  EXPECT_THAT(process.heard(), ::testing::Not(::testing::HasSubstr("saved")));
+}
+
+TEST_F(WithAgent, AMainLoopRunsBesideTheCalls) {
+  worker::Child& process = start({"RUN_BESIDE=1"});
+  EXPECT_EQ(trainer.call<int>("add", 1, 2), 3);
+  cluster.form(3);
+  while (trainer.call("where")["generation"] != 3) {
+  }
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.exit_code(), 143);
+}
+
+}  // namespace
+}  // namespace orrery::sdk

@@ -1,0 +1,162 @@
+// Workers that die, hang or are replaced while they are called.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "runtime/sdk/group.hpp"
+#include "tests/runtime/sdk/fake_cluster.hpp"
+#include "tests/runtime/sdk/raw_caller.hpp"
+
+namespace orrery::sdk {
+namespace {
+
+struct Loss : ::testing::Test {
+  FakeCluster cluster;
+  worker::Child& process = cluster.start(SDK_WORKER);
+  std::string name = cluster.name_of("trainer", 0);
+  Driver driver = cluster.driver("test");
+  RemoteWorker trainer = driver.worker("trainer", 0);
+};
+
+TEST_F(Loss, AKilledWorkerIsLostAtOnce) {
+  Future<bool> held = trainer.submit<bool>("hold");
+  Future<> queued = trainer.submit("add", 1, 2);
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  process.signal(SIGKILL);
+  try {
+    held.get();
+    ADD_FAILURE() << "an answer of a dead worker";
+  } catch (const WorkerLost& error) {
+    EXPECT_EQ(error.rank(), 0);
+    EXPECT_EQ(error.role(), "trainer");
+    EXPECT_EQ(error.worker(), name);
+    EXPECT_EQ(error.generation(), 1);
+  }
+  EXPECT_THROW(queued.get(), WorkerLost);
+  // Nothing listens there any more, and the directory knows of no other one.
+  EXPECT_THROW(trainer.call("add", 1, 2), WorkerLost);
+}
+
+TEST_F(Loss, AWorkerThatEndsInACallIsLost) { EXPECT_THROW(trainer.call("die"), WorkerLost); }
+
+TEST_F(Loss, AStoppedWorkerIsATimeout) {
+  trainer.call("add", 1, 2);
+  process.signal(SIGSTOP);
+  EXPECT_THROW(trainer.within(std::chrono::milliseconds(50)).call("add", 1, 2), Timeout);
+  process.signal(SIGCONT);
+  EXPECT_EQ(trainer.call<int>("add", 1, 2), 3);
+}
+
+TEST_F(Loss, AStoppedWorkerThatWasNeverReachedIsATimeoutToo) {
+  process.signal(SIGSTOP);
+  EXPECT_THROW(trainer.within(std::chrono::milliseconds(50)).call("add", 1, 2), Timeout);
+  process.signal(SIGCONT);
+}
+
+TEST_F(Loss, TheNextCallGoesToTheOneThatTookItsPlace) {
+  EXPECT_THROW(trainer.call("die"), WorkerLost);
+  cluster.forget(name);
+  cluster.start(SDK_WORKER);
+  EXPECT_EQ(trainer.call<int>("add", 1, 2), 3);
+}
+
+TEST_F(Loss, AnIdempotentCallIsRepeatedThere) {
+  Future<bool> held = trainer.with({.retries = 1}).submit<bool>("hold_idempotent");
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  process.signal(SIGKILL);
+  process.exit_code();
+  cluster.forget(name);
+  cluster.set_phase("Restarting");
+  cluster.start(SDK_WORKER);
+  cluster.set_phase("Running");
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  trainer.call("open");
+  EXPECT_TRUE(held.get());
+}
+
+TEST_F(Loss, ACallThatMayRunOnceIsNotRepeated) {
+  Future<bool> held = trainer.with({.retries = 1}).submit<bool>("hold");
+  EXPECT_TRUE(trainer.call<bool>("is_held"));
+  process.signal(SIGKILL);
+  process.exit_code();
+  cluster.forget(name);
+  cluster.set_phase("Restarting");
+  cluster.start(SDK_WORKER);
+  cluster.set_phase("Running");
+  EXPECT_THROW(held.get(), NotIdempotent);
+}
+
+TEST_F(Loss, AWorkerThatDoesNotListenYetIsWaitedFor) {
+  Peer there = cluster.peer(name, "");
+  Peer not_yet = there;
+  not_yet.port = 0;
+  cluster.change(name, not_yet);
+  Future<int> early = trainer.submit<int>("add", 1, 2);
+  EXPECT_FALSE(early.wait_for(std::chrono::milliseconds(5)));
+  cluster.change(name, there);
+  EXPECT_EQ(early.get(), 3);
+}
+
+TEST_F(Loss, AGroupTakesTheNewMembersAfterOneThrow) {
+  worker::Child& second = cluster.start(SDK_WORKER, {.role_rank = 1});
+  WorkerGroup group(driver, "trainer");
+  EXPECT_EQ(group.call<int>("add", 1, 2).result(), (std::vector<int>{3, 3}));
+  const std::string lost = cluster.name_of("trainer", 1);
+  GroupFuture<bool> held = group.call<bool>("hold");
+  EXPECT_TRUE(group[0].call<bool>("is_held"));
+  EXPECT_TRUE(group[1].call<bool>("is_held"));
+  second.signal(SIGKILL);
+  group[0].call("open");
+  held.wait();
+  const std::vector<GroupOutcome> outcomes = held.outcomes();
+  ASSERT_EQ(outcomes.size(), 2U);
+  EXPECT_EQ(outcomes[0].value, true) << "the other one's answer is not lost";
+  ASSERT_TRUE(outcomes[1].error);
+  EXPECT_EQ(outcomes[1].error->type, "WorkerLost");
+  cluster.forget(lost);
+  cluster.start(SDK_WORKER, {.role_rank = 1});
+  cluster.form(2);
+  ASSERT_EQ(group[0].call("where")["generation"], 2);
+  EXPECT_EQ(group.call<int>("add", 1, 2).result(), (std::vector<int>{3, 3}));
+  EXPECT_EQ(group.generation(), 2U);
+}
+
+TEST_F(Loss, AnotherMembershipIsThrownOnceAndThenTaken) {
+  WorkerGroup group(driver, "trainer");
+  EXPECT_EQ(group.call<int>("add", 1, 2).result(), (std::vector<int>{3}));
+  cluster.form(5);
+  // The worker hears of it by its agent; then the group's generation is an old one.
+  while (group[0].call("where")["generation"] != 5) {
+  }
+  EXPECT_THROW(group.call("add", 1, 2).result(), GenerationChanged);
+  EXPECT_EQ(group.call<int>("add", 1, 2).result(), (std::vector<int>{3}));
+  EXPECT_EQ(group.generation(), 5U);
+}
+
+TEST_F(Loss, ASecondDriverIsRefusedWhileTheFirstLives) {
+  WorkerGroup first(driver, "trainer");
+  first.call("add", 1, 2).result();
+  Driver other = cluster.driver("other");
+  WorkerGroup second(other, "trainer");
+  try {
+    second.call("add", 1, 2).result();
+    ADD_FAILURE() << "two drivers hold one group";
+  } catch (const SecondDriver& error) {
+    EXPECT_EQ(error.driver(), "driver:test");
+  }
+  // By role and instance no claim is needed.
+  EXPECT_EQ(other.worker("trainer", 0).call<int>("add", 1, 2), 3);
+  EXPECT_EQ(second[0].call<int>("add", 1, 2), 3);
+  driver.close();
+  // Its connection ends at the worker as soon as that has heard.
+  while (true) {
+    try {
+      EXPECT_EQ(second.call<int>("add", 1, 2).result(), (std::vector<int>{3}));
+      break;
+    } catch (const SecondDriver&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::sdk
