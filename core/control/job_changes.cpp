@@ -48,6 +48,7 @@ std::string_view called(std::string_view field) {
       {"estimate_source", "estimate"},
       {"master_of", "sub_master"},
       {"family", "manifest"},
+      {"process", "group_name, isolate_devices or on_nodes"},
       {"worker_family", "family"}};
   for (const auto& [record, user] : kNames)
     if (record == field) return user;

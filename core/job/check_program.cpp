@@ -58,9 +58,52 @@ void check_isolation(const IsolationSpec& isolation, const std::string& subject,
         errors, subject, "isolation.deadline is 0 or less, a time above 0 is needed; correct it");
 }
 
+void check_on_nodes(const RoleSpec& role, const std::string& subject, Errors& errors) {
+  std::vector<std::int32_t> seen;
+  for (const NodeProgram& program : role.process->on_nodes) {
+    seen.insert(seen.end(), program.nodes.begin(), program.nodes.end());
+    if (!program.interpreter.empty() && !is_contained_path(program.interpreter))
+      refuse(errors,
+             subject,
+             "on_nodes.interpreter is '" + program.interpreter +
+                 "', a path without '..' is needed; write for example /opt/torch/bin/python");
+    if (!program.interpreter.empty() && !role.command.empty() && !is_python(role.command.front()))
+      refuse(errors,
+             subject,
+             "on_nodes names an interpreter, but the command does not begin with python or "
+             "python3, in whose place it would stand; write the command as a list, [python3, "
+             "train.py]");
+  }
+  std::sort(seen.begin(), seen.end());
+  const auto twice = std::adjacent_find(seen.begin(), seen.end());
+  if (twice != seen.end())
+    refuse(errors,
+           subject,
+           "on_nodes has node " + std::to_string(*twice) +
+               " twice, each node in one entry is needed; bring them together");
+  if (!seen.empty() && seen.front() < 0)
+    refuse(
+        errors,
+        subject,
+        "on_nodes has node " + std::to_string(seen.front()) + ", nodes count from 0; correct it");
+}
+
+/// Names of groups stand in variables, and before a ':' in names of workers.
+void check_processes(const RoleSpec& role, const std::string& subject, Errors& errors) {
+  const std::string& name = role.process->group_name;
+  if (name.size() > 253 || !is_word_of(name, "._-/"))
+    refuse(errors,
+           subject,
+           "group_name is '" + name.substr(0, 80) +
+               "', at most 253 of a-z, A-Z, 0-9, '.', '_', '-' and '/' are needed; rename it");
+  check_on_nodes(role, subject, errors);
+}
+
 void check_role(const JobSpec& spec, const RoleSpec& role, Errors& errors) {
   const IsolationSpec& isolation = role.isolation;
-  if (role.working_directory.empty() && role.image.empty() && isolation == IsolationSpec{}) return;
+  if (role.working_directory.empty() && role.image.empty() && isolation == IsolationSpec{} &&
+      role.process == RarePart<ProcessSpec>{})
+    return;
   const std::string subject = spec.name + ": role " + (role.name.empty() ? "?" : role.name);
   if (!is_contained_path(role.working_directory))
     refuse(errors,
@@ -75,6 +118,7 @@ void check_role(const JobSpec& spec, const RoleSpec& role, Errors& errors) {
                "', the name of an image is needed (no space, and no '-' at its beginning); correct "
                "it");
   check_isolation(isolation, subject, errors);
+  check_processes(role, subject, errors);
 }
 
 /// One folder cannot be prepared in two ways.
@@ -169,6 +213,8 @@ bool is_isolation_key(std::string_view key) {
   return !key.empty() && key.size() <= 63 && is_word_of(key, "._-") && key.front() != '.' &&
          key.front() != '-';
 }
+
+bool is_python(std::string_view word) { return word == "python" || word == "python3"; }
 
 bool is_contained_path(std::string_view path) {
   if (!is_printable(path)) return false;

@@ -24,8 +24,12 @@ bool is_isolation_key(std::string_view key);
 /// Whether `path` stays where it begins: no component is "..", and no byte is a control character.
 bool is_contained_path(std::string_view path);
 
-/// Appends everything wrong with working directories, images, isolation, labels and files. Part of
-/// `check_spec`.
+/// Whether a command's first word is the Python of the node, in whose place an interpreter may be
+/// named: python or python3.
+bool is_python(std::string_view word);
+
+/// Appends everything wrong with working directories, images, isolation, how processes are shown
+/// what they are, labels and files. Part of `check_spec`.
 void check_programs(const JobSpec& spec, Errors& errors);
 
 }  // namespace orrery

@@ -146,6 +146,12 @@ void check_failover(const JobSpec& spec, Errors& errors) {
 
 }  // namespace
 
+const NodeProgram* ProcessSpec::on_node(std::int32_t node) const {
+  for (const NodeProgram& program : on_nodes)
+    if (std::binary_search(program.nodes.begin(), program.nodes.end(), node)) return &program;
+  return nullptr;
+}
+
 RoleIndex elastic_role(const JobSpec& spec) {
   for (std::size_t i = 0; i < spec.roles.size(); ++i)
     if (spec.roles[i].is_elastic()) return RoleIndex{static_cast<std::uint16_t>(i)};

@@ -52,6 +52,44 @@ struct IsolationSpec {
   }
 };
 
+/// What a role's processes have on some nodes alone.
+struct NodeProgram {
+  std::vector<std::int32_t> nodes;    ///< Numbers in the cluster, ascending.
+  std::vector<KeyValue> environment;  ///< Over the role's own.
+  std::string interpreter;  ///< In place of python or python3 at the head of the role's command;
+                            ///< empty: as written there.
+  std::string node_group;   ///< On which they are placed; empty: the role's first.
+
+  friend bool operator==(const NodeProgram&, const NodeProgram&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("nodes", self.nodes);
+    v.field("environment", self.environment);
+    v.field("interpreter", self.interpreter);
+    v.field("node_group", self.node_group);
+  }
+};
+
+/// How the processes of a role are shown what they are.
+struct ProcessSpec {
+  std::string group_name;       ///< What the family's variables call the role; empty: its name.
+  bool isolate_devices = true;  ///< They see their own devices only, else all of their node.
+  std::vector<NodeProgram> on_nodes;  ///< No node twice.
+
+  /// The entry for a node; null where there is none.
+  const NodeProgram* on_node(std::int32_t node) const;
+
+  friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("group_name", self.group_name);
+    v.field("isolate_devices", self.isolate_devices);
+    v.field("on_nodes", self.on_nodes);
+  }
+};
+
 /// A file that a job brings along, in one of the folders that it has on each node.
 struct JobFileSpec {
   std::string volume;  ///< Name of the folder, as the source of a volume names it.
@@ -87,6 +125,7 @@ struct RoleSpec {
   std::string working_directory;  ///< Absolute, or relative to the worker's own; empty: its own.
   std::string image;              ///< Container image; empty: the command runs on the host.
   IsolationSpec isolation;
+  RarePart<ProcessSpec> process;
 
   bool is_elastic() const { return max_replicas > min_replicas; }
 
@@ -112,6 +151,7 @@ struct RoleSpec {
     v.field_since(4, "working_directory", self.working_directory);
     v.field_since(4, "image", self.image);
     v.field_since(4, "isolation", self.isolation);
+    v.field_since(5, "process", self.process);
   }
 };
 

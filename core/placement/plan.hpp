@@ -37,6 +37,7 @@ inline constexpr std::int64_t kProcessesMax = 1'000'000;
 /// One component.
 struct ComponentPlan {
   std::string name;
+  std::string group_name;                   ///< What its processes call it; empty: `name`.
   std::vector<std::string> groups;          ///< Labels it was placed on, in order.
   std::vector<std::string> hardware_types;  ///< One per group: "Accelerator", "Node" or custom.
   std::vector<Process> processes;           ///< In rank order.

@@ -239,8 +239,8 @@ std::vector<KeyValue> rlinf_variables(const Membership& worker) {
   const PeerPlace place = among_role(worker);
   const LocalPlace local = local_place(worker.devices, place);
   VariableMap out;
-  add(out, "GROUP_NAME", worker.role);
-  add(out, "WORKER_NAME", worker.role + ":" + std::to_string(place.rank));
+  add(out, "GROUP_NAME", worker.shown_group());
+  add(out, "WORKER_NAME", worker.shown_group() + ":" + std::to_string(place.rank));
   add(out, "RANK", place.rank);
   add(out, "WORLD_SIZE", place.size);
   add(out, "NODE_RANK", place.node);
@@ -285,7 +285,7 @@ std::vector<KeyValue> nemo_rl_variables(const Membership& worker) {
           return std::to_string(endpoint.port);
         }));
   }
-  add(out, "NRL_WORKER_GROUP", group.prefix.empty() ? worker.role : group.prefix);
+  add(out, "NRL_WORKER_GROUP", group.prefix.empty() ? worker.shown_group() : group.prefix);
   if (group.engine_port > 0) add(out, "VLLM_PORT", group.engine_port);
   const std::string folder = environment_folder(worker.interpreter);
   if (!folder.empty()) {

@@ -57,8 +57,9 @@ struct GroupMembership {
 
 /// One worker of one generation.
 struct Membership {
-  std::string job;   ///< "default.resnet".
-  std::string role;  ///< RLinf's component, NeMo-RL's worker group.
+  std::string job;         ///< "default.resnet".
+  std::string role;        ///< RLinf's component, NeMo-RL's worker group.
+  std::string group_name;  ///< What RLinf and NeMo-RL call it; empty: as the role.
   Generation generation;
   Incarnation incarnation;
   PeerPlace in_job;
@@ -73,6 +74,10 @@ struct Membership {
   DeviceView devices;           ///< What it holds and sees of its node.
   bool isolate = true;  ///< Whether it was asked to see its own accelerators only. One that holds
                         ///< none may see the node's all the same.
+
+  /// What RLinf and NeMo-RL call the worker's group.
+  const std::string& shown_group() const { return group_name.empty() ? role : group_name; }
+
   std::vector<std::int32_t> hardware;  ///< Pieces of custom hardware that it holds, ascending.
   std::string node_group = "cluster";  ///< Label of the group that it was placed on.
   std::string cluster_namespace;       ///< In which peers look each other up; empty: `job`.

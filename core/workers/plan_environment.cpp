@@ -119,6 +119,7 @@ Membership membership_of(const Inventory& inventory,
   Membership out;
   out.job = surroundings.job;
   out.role = placed.component->name;
+  out.group_name = placed.component->group_name;
   out.generation = Generation{1};
   out.incarnation = Incarnation{1};
   out.in_job = placed.in_job[placed.first_rank + static_cast<std::size_t>(process.rank)];

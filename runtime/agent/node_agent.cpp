@@ -100,6 +100,8 @@ void NodeAgent::take_over() {
   for (const AgentWorker& worker : found.living)
     say("found worker " + folder_name_of(worker.name) + ", " +
         std::string(to_string(worker.state)));
+  for (const WorkerRecord& record : table_.records())
+    if (record.has_turn) turns_.adopt(record.name(), record.devices, boot_time());
   jobs_.keep_only([&](JobId job) { return table_.has_job(job); });
   if (state_.record().known) {
     const NodeRecord& record = state_.record();
@@ -116,6 +118,7 @@ void NodeAgent::turn(const std::vector<int>& readable) {
   take_changes(readable);
   take_starts(readable);
   take_worker_words(readable);
+  give_turns();
   take_line();
   send_logs();
   if (agent_ && agent_->next_deadline() <= boot_time()) step(TimePassed{});
@@ -238,8 +241,11 @@ std::vector<int> NodeAgent::wait() {
 
 Instant NodeAgent::next_deadline() const {
   if (starts_.is_held_up()) return boot_time();
-  Instant deadline =
-      std::min({collect_at_, kill_at_, logs_.next_at(), starts_.environments().next_deadline()});
+  Instant deadline = std::min({collect_at_,
+                               kill_at_,
+                               logs_.next_at(),
+                               starts_.environments().next_deadline(),
+                               turns_.next_deadline()});
   if (!stopping_ && !leaving_cluster_) deadline = std::min(deadline, connection_.next_try());
   if (agent_) deadline = std::min(deadline, agent_->next_deadline());
   return deadline;
@@ -266,6 +272,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
     send_notice(end);
     const WorkerName name = end.record.name();
     waiting_words_.erase(name);
+    turns_.release(name);
     if (!agent_) continue;
     switch (end.status.kind) {
       case EndKind::Exited:

@@ -16,6 +16,7 @@
 #include "core/agent/agent.hpp"
 #include "core/agent/shim_fence.hpp"
 #include "runtime/agent/controller_connection.hpp"
+#include "runtime/agent/device_turns.hpp"
 #include "runtime/agent/inbox.hpp"
 #include "runtime/agent/known_jobs.hpp"
 #include "runtime/agent/log_sender.hpp"
@@ -134,6 +135,10 @@ class NodeAgent {
   void said_by(const WorkerName& worker, const SaidProfiling& word);
   void said_by(const WorkerName& worker, const SaidProgress& word);
   void said_by(const WorkerName& worker, const SaidBySubMaster& word);
+  void said_by(const WorkerName& worker, const SaidEndpoint& word);
+  void said_by(const WorkerName& worker, const SaidTurn& word);
+  void give_turns();
+  bool tell_turn(const WorkerName& worker);
   void tell_membership(const WorkerName& worker);
   void send_logs();
 
@@ -144,6 +149,7 @@ class NodeAgent {
   void say_fact(EventBody body, Duration leaves_in = Duration::forever());
   void send_facts();
   void send_tokens();
+  static WorkerToken token_of(const WorkerRecord& record);
   void hear(const ControllerMessage& message);
   void heard(const Welcome& welcome);
   void heard(const Refusal& refusal);
@@ -196,6 +202,7 @@ class NodeAgent {
   std::deque<WorkerNotice> notices_;  ///< Likewise; told after the reports that they explain.
   std::map<std::tuple<JobId, Generation, Rank>, std::map<std::string, double>> measured_;
   std::map<WorkerName, std::deque<std::string>> waiting_words_;  ///< Until it has said hello.
+  DeviceTurns turns_;
   std::uint64_t lost_devices_ = 0;
   /// As was said last: the devices that do not work, and whether a worker is stuck.
   std::pair<std::uint64_t, bool> told_unusable_{0, false};

@@ -169,13 +169,22 @@ void NodeAgent::send_facts() {
   }
 }
 
+WorkerToken NodeAgent::token_of(const WorkerRecord& record) {
+  return {record.job,
+          record.incarnation,
+          record.birth_rank,
+          record.token,
+          record.call_port,
+          record.call_certificate};
+}
+
 // A new leader, or a new stream of the same one, knows no worker's tokens.
 void NodeAgent::send_tokens() {
   constexpr std::size_t kAtOnce = 1000;
   WorkerTokens some;
   for (const WorkerRecord& record : table_.records()) {
     if (record.token.empty()) continue;
-    some.tokens.push_back({record.job, record.incarnation, record.birth_rank, record.token});
+    some.tokens.push_back(token_of(record));
     if (some.tokens.size() == kAtOnce) connection_.send(std::exchange(some, {}));
   }
   if (!some.tokens.empty()) connection_.send(some);

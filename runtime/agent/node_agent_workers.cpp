@@ -67,6 +67,55 @@ void NodeAgent::said_by(const WorkerName& worker, const SaidBySubMaster& word) {
   step(SubMasterSpoke{worker, led, word.incident, word.word});
 }
 
+void NodeAgent::said_by(const WorkerName& worker, const SaidEndpoint& word) {
+  const WorkerRecord* record = table_.takes_calls(worker, word.port, word.certificate);
+  if (record != nullptr && welcomed_) connection_.send(WorkerTokens{{token_of(*record)}});
+}
+
+void NodeAgent::said_by(const WorkerName& worker, const SaidTurn& word) {
+  const WorkerRecord* record = table_.record(worker);
+  if (record == nullptr) return;
+  switch (word.word) {
+    case TurnWord::Ask:
+      if (record->devices == 0)
+        return socket_.complain(worker, "turn: this worker has no devices to take turns on");
+      turns_.ask(worker, record->devices, word.lease, boot_time());
+      if (turns_.has_turn(worker)) tell_turn(worker);
+      break;
+    case TurnWord::Renew:
+      if (!turns_.renew(worker, boot_time()))
+        socket_.complain(worker, "turn: this worker does not have the turn; ask for it first");
+      break;
+    case TurnWord::Release:
+      turns_.release(worker);
+      table_.has_turn(worker, false);
+      break;
+  }
+}
+
+/// Grants what can be granted, and ends what has let its lease pass.
+void NodeAgent::give_turns() {
+  for (const WorkerName& worker : turns_.take_overdue(boot_time())) {
+    const std::string sentence =
+        "worker " + folder_name_of(worker) +
+        " had the turn on its devices and was silent for longer than its lease: it is killed, so "
+        "that the next may have them; let it renew the turn, or ask for a longer lease_s";
+    say(sentence);
+    send_notice({worker, sentence}, true);
+    table_.signal({worker, WorkerSignal::Kill});
+  }
+  for (const WorkerName& worker : turns_.take_granted(boot_time())) {
+    table_.has_turn(worker, true);  // Before it is told: the next life must know.
+    if (tell_turn(worker)) continue;
+    turns_.release(worker);
+    table_.has_turn(worker, false);
+  }
+}
+
+bool NodeAgent::tell_turn(const WorkerName& worker) {
+  return socket_.send(worker, R"({"turn":{"word":"granted"}})");
+}
+
 void NodeAgent::act(const PassToSubMaster& order) {
   const JobSpec* job = jobs_.spec(order.worker.job);
   if (job == nullptr || order.role.index() >= job->roles.size()) return;

@@ -149,11 +149,17 @@ workers::Membership membership_of(const SpawnWorker& order,
   out.vendor = around.vendor;
   out.device_model = around.device_model;
   const RoleSpec& role = job.roles[order.slot.role.index()];
-  out.node_group = node_group_of(role, out);
+  out.group_name = role.process->group_name;
+  out.isolate = role.process->isolate_devices;
+  const NodeProgram* here = role.process->on_node(out.cluster_node);
+  out.node_group =
+      here != nullptr && !here->node_group.empty() ? here->node_group : node_group_of(role, out);
+  if (here != nullptr) out.interpreter = here->interpreter;
   std::uint64_t shown = add_group(order, job, members, out);
   workers::Sight sight = shown == order.devices ? workers::Sight::Own : workers::Sight::Engine;
-  if (!role.placements.empty() && order.devices == 0) {
-    // It sits on its node, or on hardware of it, and sees what the node has (rules P16, P19).
+  if ((!role.placements.empty() && order.devices == 0) || !out.isolate) {
+    // It sits on its node, or on hardware of it, or is not isolated, and sees what the node has
+    // (rules P16, P19).
     sight = workers::Sight::Node;
     shown = around.devices >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << around.devices) - 1;
   }
@@ -218,8 +224,12 @@ Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
   sources.user = job.roles[order.slot.role.index()].environment;
   sources.computed = std::move(peers).value();
   sources.overrides = around.overrides;
-  const workers::WorkerEnvironment all = workers::environment_of(
-      job.worker_family, membership_of(order, job, members, around), sources);
+  const workers::Membership worker = membership_of(order, job, members, around);
+  const ProcessSpec& process = *job.roles[order.slot.role.index()].process;
+  if (const NodeProgram* here = process.on_node(worker.cluster_node))
+    sources.node_group = here->environment;
+  const workers::WorkerEnvironment all =
+      workers::environment_of(job.worker_family, worker, sources);
   std::vector<std::string> out;
   out.reserve(all.variables.size());
   for (const auto& [key, value] : all.variables) out.emplace_back(key).append("=").append(value);

@@ -32,9 +32,12 @@ struct WorkerRecord {
   std::uint64_t hardware = 0;
   std::int32_t first_port = 0;
   JobId beside;
-  Generation environment;   ///< Whose membership the worker's environment has.
-  bool said_hello = false;  ///< On the agent's socket; it is told of memberships since.
-  std::string token;        ///< By which the controller's HTTP server knows it.
+  Generation environment;        ///< Whose membership the worker's environment has.
+  bool said_hello = false;       ///< On the agent's socket; it is told of memberships since.
+  std::string token;             ///< By which the controller's HTTP server knows it.
+  std::int32_t call_port = 0;    ///< At which it takes calls; 0: it has not said so.
+  bool has_turn = false;         ///< On its devices, among the workers of its job.
+  std::string call_certificate;  ///< SHA-256 of the certificate that it shows there; may be empty.
 
   WorkerName name() const { return {job, incarnation, birth_rank}; }
 
@@ -57,6 +60,9 @@ struct WorkerRecord {
     v.field_since(4, "said_hello", self.said_hello);
     v.field_since(4, "token", self.token);
     v.field_since(5, "beside", self.beside);
+    v.field_since(5, "call_port", self.call_port);
+    v.field_since(5, "call_certificate", self.call_certificate);
+    v.field_since(5, "has_turn", self.has_turn);
   }
 };
 

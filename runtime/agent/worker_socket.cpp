@@ -32,7 +32,8 @@ struct Parsed {
   std::string error;
   std::optional<WorkerName> hello;
   std::string token;  ///< With hello.
-  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster> word;
+  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster, SaidEndpoint, SaidTurn>
+      word;
 };
 
 /// Takes as long for every wrong secret of the right length. A worker that an agent without secrets
@@ -108,12 +109,45 @@ void parse_sub_master(const Json& body, Parsed& out) {
   out.word = std::move(word);
 }
 
+void parse_endpoint(const Json& body, Parsed& out) {
+  SaidEndpoint word;
+  if (body.contains("port") && body["port"].is_number_unsigned() &&
+      body["port"].get<std::uint64_t>() <= std::numeric_limits<std::uint16_t>::max())
+    word.port = body["port"].get<std::int32_t>();
+  const bool named = body.contains("certificate");
+  if (named && body["certificate"].is_string()) word.certificate = body["certificate"];
+  const bool is_digest =
+      word.certificate.size() == 64 &&
+      word.certificate.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (word.port == 0 || (named && !body["certificate"].is_string()) ||
+      !(word.certificate.empty() || is_digest))
+    out.error =
+        "endpoint: needed a port from 1 to 65535 and, where it is encrypted, a certificate: the 64 "
+        "hexadecimal digits of the SHA-256 of what is shown there";
+  out.word = std::move(word);
+}
+
+void parse_turn(const Json& body, Parsed& out) {
+  SaidTurn word;
+  std::optional<TurnWord> said;
+  if (body.contains("word") && body["word"].is_string())
+    said = enum_from<TurnWord>(body["word"].get<std::string>());
+  const double lease = number_or(body, "lease_s", 30);
+  if (!said || lease < 1 || lease > 3600)
+    out.error = "turn: needed a word (" + enum_choices<TurnWord>() +
+                ") and, where lease_s is given, 1 to 3600 seconds";
+  word.word = said.value_or(TurnWord::Ask);
+  word.lease = Duration::from_seconds(std::clamp(lease, 1.0, 3600.0));
+  out.word = word;
+}
+
 Parsed parse(std::string_view line) {
   Parsed out;
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object() || json.size() != 1 || !json.begin()->is_object()) {
     out.error =
-        "needed one JSON object on a line, with one of hello, profiling, progress, sub_master";
+        "needed one JSON object on a line, with one of hello, profiling, progress, sub_master, "
+        "endpoint, turn";
     return out;
   }
   const std::string& verb = json.begin().key();
@@ -126,8 +160,13 @@ Parsed parse(std::string_view line) {
     parse_progress(body, out);
   else if (verb == "sub_master")
     parse_sub_master(body, out);
+  else if (verb == "endpoint")
+    parse_endpoint(body, out);
+  else if (verb == "turn")
+    parse_turn(body, out);
   else
-    out.error = verb.substr(0, kKeyBytesMax) + ": needed hello, profiling, progress or sub_master";
+    out.error = verb.substr(0, kKeyBytesMax) +
+                ": needed hello, profiling, progress, sub_master, endpoint or turn";
   return out;
 }
 

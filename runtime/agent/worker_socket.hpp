@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "core/agent/agent.hpp"
+#include "core/base/enum_names.hpp"
 #include "core/base/result.hpp"
+#include "core/base/units.hpp"
 #include "core/record/event.hpp"
 #include "runtime/shim/durable_file.hpp"
 
@@ -49,10 +52,31 @@ struct SaidBySubMaster {
   SubMasterMessage word = SubMasterMessage::AskState;
 };
 
+/// {"endpoint":{"port":40123,"certificate":"..."}}: it takes calls there; docs/calls.md. The
+/// certificate is empty or the 64 hexadecimal digits of its SHA-256.
+struct SaidEndpoint {
+  std::int32_t port = 0;
+  std::string certificate;
+};
+
+enum class TurnWord : std::uint8_t {
+  Ask,      ///< It waits for the turn on its devices.
+  Renew,    ///< It works on.
+  Release,  ///< It has done its part, or waits no longer.
+};
+
+/// {"turn":{"word":"ask","lease_s":30}}: the lease is what it may be silent for while it has the
+/// turn, 1 to 3600 s; only "word" must be there.
+struct SaidTurn {
+  TurnWord word = TurnWord::Ask;
+  Duration lease = Duration::seconds(30);
+};
+
 /// What a worker has said.
 struct WorkerWord {
   WorkerName worker;
-  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster> word;
+  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster, SaidEndpoint, SaidTurn>
+      word;
 };
 
 /// Listens; takes words of workers that run, and hands lines to them. A line that is none, or that
@@ -105,3 +129,8 @@ class WorkerSocket {
 };
 
 }  // namespace orrery::runtime
+
+template <>
+struct orrery::EnumNames<orrery::runtime::TurnWord> {
+  static constexpr std::array kNames{"ask", "renew", "release"};
+};

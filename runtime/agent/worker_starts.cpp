@@ -12,6 +12,7 @@
 #include "runtime/agent/membership_text.hpp"
 #include "runtime/agent/port_claims.hpp"
 #include "runtime/agent/volumes.hpp"
+#include "runtime/security/authority.hpp"
 #include "runtime/shim/cgroup.hpp"
 #include "runtime/shim/lease_file.hpp"
 
@@ -23,6 +24,9 @@ constexpr Duration kStartsPerTurn = Duration::milliseconds(100);
 
 // Shims that bring their workers up at the same time: more of them only wait for each other.
 constexpr std::size_t kStartingMax = 64;
+
+// Of what a worker shows to its callers; longer than any worker lives.
+constexpr Duration kCallCertificateLasts = Duration::seconds(5 * 365 * 86400LL);
 
 std::string all_of(const Errors& errors) {
   std::string out;
@@ -172,7 +176,7 @@ std::optional<FailedStart> WorkerStarts::start(const SpawnWorker& order, const J
                  Survives::Kill,
                  0644);
   const WorkerName& name = order.worker;
-  if (tell_token_) tell_token_({name.job, name.incarnation, name.birth_rank, token});
+  if (tell_token_) tell_token_({name.job, name.incarnation, name.birth_rank, token, 0, {}});
   const Status started = table_.start(order, *launch, token, ports.held);
   if (!started) return failed(order, started.errors());
   return std::nullopt;
@@ -236,6 +240,8 @@ Status WorkerStarts::add_environment(const SpawnWorker& order,
       around.overrides.push_back({"ORRERY_CA", ca});
   }
   if (!server_url_.empty()) around.overrides.push_back({"ORRERY_SERVER_URL", server_url_});
+  Status calls = add_call_place(order, launch, around);
+  if (!calls) return calls.errors();
   if (!isolation.key.empty()) {
     const std::string folder = environments_.folder_of(isolation.key);
     around.overrides.push_back({"ORRERY_ENVIRONMENT", folder});
@@ -252,10 +258,30 @@ Status WorkerStarts::add_environment(const SpawnWorker& order,
   return Done{};
 }
 
+/// Where the worker takes calls, and what it shows there; docs/calls.md.
+Status WorkerStarts::add_call_place(const SpawnWorker& order,
+                                    const WorkerLaunch& launch,
+                                    Surroundings& around) {
+  around.overrides.push_back({"ORRERY_CALL_ADDRESS", config_.address});
+  if (!config_.tls.is_set()) return Done{};
+  Result<KeyPair> shown = make_own_certificate({Instant{wall_clock()}, kCallCertificateLasts});
+  if (!shown) return shown.errors();
+  const std::string file = table_.folder_of(order.worker) + "/call.pem";
+  if (!replace_file(file, shown->certificate + shown->key, Survives::Kill, 0600) ||
+      (launch.as_user && !give_to(*user_, file)))
+    return Error{ErrorCode::Unavailable, {}, 0, file, "it cannot be written for the worker"};
+  around.overrides.push_back({"ORRERY_CALL_CERTIFICATE", file});
+  return Done{};
+}
+
 void WorkerStarts::add_command(const SpawnWorker& order,
                                const RoleSpec& role,
                                WorkerLaunch& launch) {
   launch.command = role.command;
+  const NodeProgram* here =
+      role.process->on_node(static_cast<std::int32_t>(state_.record().node.value));
+  if (here != nullptr && !here->interpreter.empty() && !launch.command.empty())
+    launch.command.front() = here->interpreter;
   const IsolationSpec& isolation = role.isolation;
   if (!isolation.key.empty() && !isolation.interpreter.empty()) {
     const bool absolute = isolation.interpreter.front() == '/';

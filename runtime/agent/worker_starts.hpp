@@ -79,6 +79,7 @@ class WorkerStarts {
                          const JobSpec& job,
                          const std::string& token,
                          WorkerLaunch& launch);
+  Status add_call_place(const SpawnWorker& order, const WorkerLaunch& launch, Surroundings& around);
   Status add_volumes(const SpawnWorker& order, const RoleSpec& role, WorkerLaunch& launch);
   void add_command(const SpawnWorker& order, const RoleSpec& role, WorkerLaunch& launch);
 

@@ -171,6 +171,26 @@ bool WorkerTable::said_hello(const WorkerName& worker) {
   return true;
 }
 
+const WorkerRecord* WorkerTable::takes_calls(const WorkerName& worker,
+                                             std::int32_t port,
+                                             const std::string& certificate) {
+  const auto found = living_.find(worker);
+  if (found == living_.end()) return nullptr;
+  WorkerRecord& record = found->second.record;
+  if (record.call_port == port && record.call_certificate == certificate) return &record;
+  record.call_port = port;
+  record.call_certificate = certificate;
+  replace_file(path_of(worker) + "/agent", stored(record), Survives::Kill);
+  return &record;
+}
+
+void WorkerTable::has_turn(const WorkerName& worker, bool has) {
+  const auto found = living_.find(worker);
+  if (found == living_.end() || found->second.record.has_turn == has) return;
+  found->second.record.has_turn = has;
+  replace_file(path_of(worker) + "/agent", stored(found->second.record), Survives::Kill);
+}
+
 void WorkerTable::look(const std::vector<int>& readable) {
   ProcessScan scan;
   for (auto& [name, worker] : living_) {

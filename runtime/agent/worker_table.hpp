@@ -76,6 +76,14 @@ class WorkerTable {
   /// A worker has said hello. True at its first.
   bool said_hello(const WorkerName& worker);
 
+  /// A worker takes calls at `port`. Its record afterwards; null where it does not live.
+  const WorkerRecord* takes_calls(const WorkerName& worker,
+                                  std::int32_t port,
+                                  const std::string& certificate);
+
+  /// A worker has the turn on its devices from now on, or no longer.
+  void has_turn(const WorkerName& worker, bool has);
+
   /// Looks at those of which a descriptor is in `readable` (ascending), and at those that have
   /// none.
   void look(const std::vector<int>& readable);

@@ -76,10 +76,20 @@ struct ControllerFacts {
   std::uint64_t inbox = 0;    ///< Items waiting for the core thread.
 };
 
-/// Knows by which tokens workers are known to the HTTP server.
+/// Where a worker takes calls; docs/calls.md.
+struct CallEndpoint {
+  std::string token;        ///< The worker's own: keys of its callers are made from it.
+  std::int32_t port = 0;    ///< On its node's address; above 0.
+  std::string certificate;  ///< SHA-256 of what it shows there, in hexadecimal; empty: plaintext.
+};
+
+/// Knows by which tokens workers are known to the HTTP server, and where they take calls.
 class TokenOwners {
  public:
   virtual ~TokenOwners() = default;
+
+  /// Null where the worker takes no calls, as far as its agent has told.
+  virtual const CallEndpoint* endpoint(const WorkerName& worker) const = 0;
 
   /// The worker that holds this token; nothing where it is unknown, or that of an ended worker.
   virtual std::optional<WorkerName> owner(const std::string& token, const State& state) const = 0;

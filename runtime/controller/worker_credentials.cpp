@@ -27,6 +27,7 @@ void WorkerCredentials::learn(NodeId node, const WorkerTokens& told, const State
         !each.token.starts_with(kWorkerTokenPrefix))
       continue;
     owners_.emplace(each.token, name);
+    if (each.port > 0) endpoints_[name] = {each.token, each.port, each.certificate};
   }
   forget_ended(state);
 }
@@ -38,11 +39,18 @@ std::optional<WorkerName> WorkerCredentials::owner(const std::string& token,
   return found->second;
 }
 
+const CallEndpoint* WorkerCredentials::endpoint(const WorkerName& worker) const {
+  const auto found = endpoints_.find(worker);
+  return found == endpoints_.end() ? nullptr : &found->second;
+}
+
 // Now and then: what is told for each start is forgotten for each end.
 void WorkerCredentials::forget_ended(const State& state) {
   if (owners_.size() < forget_at_) return;
   std::erase_if(owners_,
                 [&](const auto& each) { return living_worker(each.second, state) == nullptr; });
+  std::erase_if(endpoints_,
+                [&](const auto& each) { return living_worker(each.first, state) == nullptr; });
   forget_at_ = std::max<std::size_t>(1024, 2 * owners_.size());
 }
 

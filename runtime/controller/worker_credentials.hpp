@@ -1,6 +1,7 @@
 // By which tokens the workers of a cluster are known to its HTTP server.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -21,11 +22,14 @@ class WorkerCredentials final : public TokenOwners {
 
   std::optional<WorkerName> owner(const std::string& token, const State& state) const override;
 
+  const CallEndpoint* endpoint(const WorkerName& worker) const override;
+
  private:
   void forget_ended(const State& state);
 
   std::unordered_map<std::string, WorkerName> owners_;  // Looked up, never iterated for decisions.
-  std::size_t forget_at_ = 1024;                        ///< When as many are known.
+  std::map<WorkerName, CallEndpoint> endpoints_;
+  std::size_t forget_at_ = 1024;  ///< When as many are known.
 };
 
 }  // namespace orrery::runtime

@@ -12,6 +12,7 @@
 #include "runtime/http/metrics.hpp"
 #include "runtime/http/nodes_api.hpp"
 #include "runtime/http/openapi.hpp"
+#include "runtime/http/peers_api.hpp"
 #include "runtime/http/profilings.hpp"
 
 namespace orrery::http {
@@ -68,6 +69,7 @@ Service::Service(runtime::ControlApi& control,
   add_jobs_api(router_, client, feed_, texts_);
   polls_ = std::make_shared<MembershipPolls>(client);
   add_members_api(router_, client, polls_);
+  add_peers_api(router_, client);
   add_events_api(router_, client, feed_);
   add_logs_api(router_, client);
   add_nodes_api(router_, client);

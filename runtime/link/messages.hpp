@@ -201,12 +201,16 @@ struct CheckResult {
   }
 };
 
-/// What one worker shows to the controller's HTTP server; known to its agent alone.
+/// What one worker shows to the controller's HTTP server; known to its agent alone. And where it
+/// takes calls, once it has said so; docs/calls.md.
 struct WorkerToken {
   JobId job;
   Incarnation incarnation;
   Rank birth_rank;
-  std::string token;  ///< kWorkerTokenPrefix and 64 hexadecimal digits.
+  std::string token;      ///< kWorkerTokenPrefix and 64 hexadecimal digits.
+  std::int32_t port = 0;  ///< At which it takes calls; 0: it takes none yet.
+  std::string
+      certificate;  ///< SHA-256 of its certificate, 64 hexadecimal digits; empty: plaintext.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -214,13 +218,15 @@ struct WorkerToken {
     v.field("incarnation", self.incarnation);
     v.field("birth_rank", self.birth_rank);
     v.field("token", self.token);
+    v.field_since(5, "port", self.port);
+    v.field_since(5, "certificate", self.certificate);
   }
 };
 
 inline constexpr std::string_view kWorkerTokenPrefix = "orrery_worker_";
 
 /// Tokens of workers of the node: of all that run, after each Welcome; of one that starts, before
-/// its program runs.
+/// its program runs; of one that takes calls from now on, again. The last one said holds.
 struct WorkerTokens {
   std::vector<WorkerToken> tokens;
 

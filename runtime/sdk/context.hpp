@@ -14,7 +14,8 @@ namespace detail {
 
 class ServedCall;
 
-/// Hands an item on; waits for credit. Throws Cancelled where nobody waits for it any more.
+/// Hands an item on; waits for credit. Throws Timeout after the deadline, Cancelled where no caller
+/// waits any more.
 void put_item(ServedCall& call, Value item);
 
 }  // namespace detail
@@ -32,8 +33,8 @@ class Context {
   /// What is left until its deadline; 0 once that has passed.
   std::chrono::milliseconds left() const;
 
-  /// Whether nobody waits for the answer: cancelled, too late, the caller is gone, or the worker is
-  /// being drained.
+  /// Whether no caller waits for the answer: cancelled, too late, the caller is gone, or the worker
+  /// is being drained.
   bool cancelled() const;
 
   /// Throws Cancelled where `cancelled()`.

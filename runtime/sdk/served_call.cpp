@@ -17,8 +17,11 @@ SteadyTime deadline_of(const CallMessage& message) {
          Milliseconds(std::min(message.deadline_ms, kDeadlineMax_ms));
 }
 
+/// The caller's own clock may not have told it yet that the deadline has passed.
 [[noreturn]] void raise_cancelled(const ServedCall& call) {
-  raise(error_fields("Cancelled", call.message.method + ": nobody waits for it any more"));
+  if (std::chrono::steady_clock::now() >= call.deadline)
+    raise(error_fields("Timeout", call.message.method + ": its deadline has passed"));
+  raise(error_fields("Cancelled", call.message.method + ": no caller waits for it any more"));
 }
 
 }  // namespace
@@ -96,9 +99,7 @@ bool Context::cancelled() const {
 }
 
 void Context::check() const {
-  if (cancelled())
-    raise(detail::error_fields("Cancelled",
-                               call_->message.method + ": nobody waits for it any more"));
+  if (cancelled()) detail::raise_cancelled(*call_);
 }
 
 std::uint64_t Context::attempt() const { return call_->message.attempt; }

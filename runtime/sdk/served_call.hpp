@@ -54,7 +54,7 @@ class ServedCall : public std::enable_shared_from_this<ServedCall> {
   const MethodEntry* method = nullptr;  ///< Of the worker's table; null: one of the SDK's own.
   std::function<void()> on_abandoned;
   Io::Timer timer;
-  bool is_over = false;   ///< Answered, or nobody waits and its answer will be dropped.
+  bool is_over = false;   ///< Answered, or no caller waits and its answer will be dropped.
   bool is_begun = false;  ///< Runs, or has run.
 
  private:

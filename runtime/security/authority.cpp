@@ -253,6 +253,22 @@ Result<KeyPair> issue(const KeyPair& authority,
   return in_pem_form(*key, *certificate);
 }
 
+Result<KeyPair> make_own_certificate(const Validity& validity) {
+  const PrivateKey key(EVP_EC_gen("P-256"));
+  if (!key) return refused("certificate of a worker");
+  const Certificate certificate = begin(*key, validity, nullptr);
+  if (!certificate) return refused("certificate of a worker");
+  X509_NAME* const subject = X509_get_subject_name(certificate.get());
+  if (!add_name(*subject, "O", "Orrery") || !add_name(*subject, "CN", "worker") ||
+      X509_set_issuer_name(certificate.get(), subject) != 1 ||
+      !add_extension(*certificate, *certificate, NID_basic_constraints, "critical,CA:FALSE") ||
+      !add_extension(*certificate, *certificate, NID_key_usage, "critical,digitalSignature") ||
+      !add_extension(*certificate, *certificate, NID_ext_key_usage, "serverAuth") ||
+      X509_sign(certificate.get(), key.get(), EVP_sha256()) == 0)
+    return refused("certificate of a worker");
+  return in_pem_form(*key, *certificate);
+}
+
 Result<CertificateFacts> read_certificate(std::string_view pem) {
   const Certificate certificate = certificate_in(pem);
   std::tm expires{};

@@ -42,6 +42,10 @@ Result<KeyPair> issue(const KeyPair& authority,
                       const CertificateRequest& request,
                       const Validity& validity);
 
+/// A certificate that its own key signs, for one that is known by its SHA-256 alone: it names
+/// nothing, and no authority vouches for it. Errors: what the cryptographic library refuses.
+Result<KeyPair> make_own_certificate(const Validity& validity);
+
 /// Whether `host` is a name or a numeric address that a certificate can hold.
 bool is_certificate_host(const std::string& host);
 

@@ -131,6 +131,9 @@ void read_failover(const MapReader& job, JobSpec& spec);
 /// `command`, `env`, `volumes`, `working_directory`, `image` and `isolation` of a role.
 void read_program(const MapReader& reader, RoleSpec& role);
 
+/// `group_name`, `isolate_devices` and `on_nodes` of a role.
+void read_processes(const MapReader& reader, RoleSpec& role);
+
 /// `key` as a map from names to texts, appended in its order.
 void read_texts_by_name(const MapReader& reader,
                         std::string_view key,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How fast the runtime recovers: a worker that dies, an agent that is lost, a controller that starts
-again. Runs `orrery up` in a temporary folder; prints a table and one line of JSON.
+"""How fast the runtime recovers: a worker that dies, alone or amid all-reduces with others, an agent
+that is lost, a controller that starts again. Runs `orrery up` in a temporary folder; prints a table and one line of JSON.
 
 Usage: tools/bench/recovery.py ORRERY_NODE [--workers N] [--kills N]
 """
@@ -83,6 +83,32 @@ class Bench:
         self.cluster_stop("mortal")
         return times
 
+    def steps_of(self, generation, size):
+        """Whether every rank of the sample worker has made a step in a generation."""
+        logs = [log.read_text(errors="replace")
+                for log in self.cluster.state.rglob("workers/*/log")]
+        return all(any(f"  generation {generation}  rank {rank}/{size}  " in log for log in logs)
+                   for rank in range(size))
+
+    def deaths_amid_all_reduces(self):
+        """Seconds from SIGKILL of one of three that reduce without pause to a step of all in the next
+        generation; and how often a survivor was started again."""
+        worker = self.arguments.program.parent / "orrery-worker"
+        words = f"{worker} --size 16 --report-every 1 --steps 0"
+        self.submit(job("reducing", 3, words.split()))
+        times, restarts = [], 0
+        wait_until("the first generation", lambda: self.steps_of(1, 3))
+        for generation in range(2, 2 + self.arguments.kills):
+            before = self.pids(words)
+            victim = sorted(before)[generation % 3]
+            begun = time.monotonic()
+            os.kill(victim, signal.SIGKILL)
+            wait_until("the next generation", lambda g=generation: self.steps_of(g, 3))
+            times.append(time.monotonic() - begun)
+            restarts += len(before - {victim} - self.pids(words))
+        self.cluster_stop("reducing")
+        return times, restarts
+
     def cluster_stop(self, name):
         subprocess.run([self.arguments.program, "delete", name], check=True, capture_output=True,
                        env=self.cluster.environment)
@@ -125,17 +151,21 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("program")
+    parser.add_argument("program", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--workers", type=int, default=1000)
     parser.add_argument("--kills", type=int, default=20)
     bench = Bench(parser.parse_args())
     with bench.cluster:
         deaths = bench.worker_deaths()
+        reducing, restarted = bench.deaths_amid_all_reduces()
         silent = bench.lost_agent()
         started, led, restart, lost = bench.controller_restart()
     result = {
         "worker_death_p50_s": round(statistics.median(deaths), 3),
         "worker_death_max_s": round(max(deaths), 3),
+        "all_reduce_death_p50_s": round(statistics.median(reducing), 3),
+        "all_reduce_death_max_s": round(max(reducing), 3),
+        "all_reduce_survivors_restarted": restarted,
         "lost_agent_s": round(silent, 3), "node_lease_s": 3,
         "workers": bench.arguments.workers, "workers_started_s": round(started, 3),
         "controller_open_s": round(led, 3), "controller_reconciled_s": round(restart, 3),

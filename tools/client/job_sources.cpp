@@ -6,6 +6,7 @@
 
 #include "scenarios/language/jobs/job_file.hpp"
 #include "tools/console/input_file.hpp"
+#include "tools/documents/rlinf_documents.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -18,11 +19,23 @@ std::uint64_t fresh_number() {
   return number;
 }
 
+Result<std::string> job_of_document(const std::string& path,
+                                    const std::string& text,
+                                    const ReadDocument& read) {
+  if (read) return read(path, text);
+  return Error{
+      .file = path,
+      .subject = "document",
+      .message = "is of RLinf, a job file is needed here; write the job with orrery place " + path +
+                 " --as job --command ..., or give it to orrery submit"};
+}
+
 }  // namespace
 
 Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
                                                 const std::vector<std::string>& sets,
-                                                Errors& warnings) {
+                                                Errors& warnings,
+                                                const ReadDocument& read_document) {
   std::vector<JobSource> out;
   std::map<std::string, std::string> file_of;  // By name of a job.
   Errors errors;
@@ -46,7 +59,14 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
       errors.insert(errors.end(), text.errors().begin(), text.errors().end());
       continue;
     }
-    Result<scenarios::JobFile> jobs = scenarios::parse_job_file(*text, file, options);
+    const bool is_document = is_rlinf_text(*text);
+    if (is_document) text = job_of_document(path, *text, read_document);
+    if (!text) {
+      errors.insert(errors.end(), text.errors().begin(), text.errors().end());
+      continue;
+    }
+    Result<scenarios::JobFile> jobs =
+        scenarios::parse_job_file(*text, file, is_document ? scenarios::JobFileOptions{} : options);
     if (!jobs) {
       errors.insert(errors.end(), jobs.errors().begin(), jobs.errors().end());
       continue;
@@ -58,7 +78,10 @@ Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& 
                           .subject = "job " + spec.name,
                           .message = "the name stands in " + at->second +
                                      " too, needed names that differ; rename one of them"});
-    out.push_back({path, std::move(*text), sets, std::move(jobs->jobs)});
+    out.push_back({path,
+                   std::move(*text),
+                   is_document ? std::vector<std::string>{} : sets,
+                   std::move(jobs->jobs)});
   }
   if (!errors.empty()) return errors;
   return out;

@@ -2,6 +2,7 @@
 // of them is told before anything is sent.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,19 @@ struct SubmissionAction {
   bool dry_run = false;  ///< Say what would be done, and do nothing.
 };
 
+/// The job file that a document of RLinf is; `path` and `text` are the document's.
+using ReadDocument =
+    std::function<Result<std::string>(const std::string& path, const std::string& text)>;
+
 /// Reads and checks every file, as far as that is possible without a cluster: the controller judges
 /// placements; a name that stands in two files is an error too. `sets`
-/// ("path=value") are laid over the only file, and are an error where there are several. Warnings
-/// are added to `warnings`.
+/// ("path=value") are laid over the only file, and are an error where there are several. Documents
+/// of RLinf go through `read_document`, which is given `sets` by its maker; without it they are an
+/// error. Warnings are added to `warnings`.
 Result<std::vector<JobSource>> read_job_sources(const std::vector<std::string>& paths,
                                                 const std::vector<std::string>& sets,
-                                                Errors& warnings);
+                                                Errors& warnings,
+                                                const ReadDocument& read_document = {});
 
 /// The request for the jobs of a file. Repeated as it is, it is answered as the first time.
 HttpRequest submission(const JobSource& source, const SubmissionAction& action = {});

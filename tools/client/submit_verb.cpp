@@ -1,12 +1,15 @@
 // submit: the jobs of files, checked here, sent, and waited for where that is asked.
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "scenarios/language/rlinf/inventory_words.hpp"
 #include "tools/client/job_sources.hpp"
 #include "tools/client/job_waiting.hpp"
 #include "tools/client/json_reading.hpp"
 #include "tools/client/session.hpp"
 #include "tools/client/verbs.hpp"
 #include "tools/client/views.hpp"
+#include "tools/documents/rlinf_documents.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -17,6 +20,49 @@ void tell_warnings(const Errors& warnings, Console& console) {
   std::string text;
   for (const Error& warning : warnings) text += "warning: " + warning.text() + "\n";
   if (!text.empty()) console.err(text);
+}
+
+/// The nodes of the controller in the order of their numbers, as `--nodes` takes them in a file.
+Result<scenarios::YamlNode> nodes_of(Session& session) {
+  const json nodes = session.ask_list("nodes");
+  std::string text;
+  for (const json& node : nodes) {
+    text += "- {gpus: " + std::to_string(node.value("devices", 0));
+    const std::string model = text_of(node, "device_model");
+    if (!model.empty()) text += ", gpu_model: " + json(model).dump();
+    text += "}\n";
+  }
+  if (text.empty())
+    return Error{.subject = "controller",
+                 .message =
+                     "has no nodes yet, a document of RLinf is placed on nodes; start "
+                     "agents, or say what there will be with --nodes"};
+  return scenarios::inventory_of_file(text, "the controller's nodes");
+}
+
+/// A document of RLinf on the nodes of --nodes, else on those that the controller has.
+Result<std::string> job_of_document(Session& session,
+                                    const Arguments& arguments,
+                                    const std::string& path,
+                                    const std::string& text) {
+  auto context = placement_context(
+      {path, arguments.values("--set"), arguments.values("--search"), arguments.value("--nodes")});
+  if (!context) return context.errors();
+  if (!context->nodes) {
+    auto nodes = nodes_of(session);
+    if (!nodes) return nodes.errors();
+    context->nodes = std::move(*nodes);
+  }
+  const auto command = arguments.value("--command");
+  if (!command)
+    return Error{.file = path,
+                 .subject = "document",
+                 .message =
+                     "is of RLinf and does not say what its processes run, --command is "
+                     "needed; add --command 'python3 worker.py', where GROUP_NAME and RANK "
+                     "say which process it is"};
+  return rlinf_job(
+      text, *context, {.name = scenarios::job_name_of_file(path), .command = *command});
 }
 
 /// Sends every file; the names of what was taken.
@@ -43,12 +89,20 @@ std::vector<std::string> send_all(Session& session,
 ExitCode run_submit(const Arguments& arguments, Console& console) {
   const auto options = client_options(arguments);
   Errors warnings;
-  const auto sources = read_job_sources(arguments.operands(), arguments.values("--set"), warnings);
   if (!options) console.errors(options.errors());
-  if (!sources) console.errors(sources.errors());
+  Session session(options ? *options : ClientOptions{}, console);
+  const auto sources = read_job_sources(
+      arguments.operands(),
+      arguments.values("--set"),
+      warnings,
+      [&](const std::string& path, const std::string& text) -> Result<std::string> {
+        if (!options) return options.errors();
+        return job_of_document(session, arguments, path, text);
+      });
+  if (!sources && session.code() == ExitCode::Met) console.errors(sources.errors());
+  if (session.code() != ExitCode::Met) return session.code();
   if (!options || !sources) return ExitCode::BadInput;
   tell_warnings(warnings, console);
-  Session session(*options, console);
   const bool as_json = arguments.has("--json");
   const SubmissionAction action{.dry_run = arguments.has("--dry-run")};
   if (!action.dry_run && !check_sources(session, *sources)) return session.code();

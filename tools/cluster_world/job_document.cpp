@@ -25,6 +25,18 @@ nlohmann::ordered_json by_name(const std::vector<KeyValue>& texts) {
   return out;
 }
 
+/// How the role's processes are shown what they are.
+void put_processes(const ProcessSpec& process, nlohmann::ordered_json& to) {
+  if (!process.group_name.empty()) to["group_name"] = process.group_name;
+  if (!process.isolate_devices) to["isolate_devices"] = false;
+  for (const NodeProgram& program : process.on_nodes) {
+    nlohmann::ordered_json entry{{"nodes", program.nodes}, {"env", by_name(program.environment)}};
+    if (!program.interpreter.empty()) entry["interpreter"] = program.interpreter;
+    if (!program.node_group.empty()) entry["node_group"] = program.node_group;
+    to["on_nodes"].push_back(std::move(entry));
+  }
+}
+
 /// What a role's workers run.
 void put_program(const RoleSpec& role, nlohmann::ordered_json& to) {
   to["command"] = role.command;
@@ -32,6 +44,7 @@ void put_program(const RoleSpec& role, nlohmann::ordered_json& to) {
   if (!role.volumes.empty()) to["volumes"] = role.volumes;
   if (!role.working_directory.empty()) to["working_directory"] = role.working_directory;
   if (!role.image.empty()) to["image"] = role.image;
+  put_processes(*role.process, to);
   if (role.isolation.key.empty()) return;
   nlohmann::ordered_json& isolation = to["isolation"];
   isolation["key"] = role.isolation.key;

@@ -25,11 +25,24 @@ VerbSpec submit_spec() {
           "standard input. With --wait "
           "the exit code is 1 where a job\nfailed; Ctrl-C ends the waiting, not the jobs.\n"
           "--set is for one FILE of one document: the path has the file's own keys, joined by "
-          "dots, and [N] for\nelements of lists; the value is YAML.",
+          "dots, and [N] for\nelements of lists; the value is YAML. A document of RLinf is the "
+          "job that orrery place --as job prints:\neach process runs --command, and --set changes "
+          "a value of the composed document.",
       .options = with_client_options(
           {{.name = "--set",
             .value = "path=value",
             .help = "replace one value of the file, for example roles.main.replicas=4",
+            .repeatable = true},
+           {.name = "--command",
+            .value = "TEXT",
+            .help = "of a document of RLinf: what every process runs, under a shell"},
+           {.name = "--nodes",
+            .value = "N",
+            .help = "of a document of RLinf: DEVICESxMODEL:NODES, or a file (default: the "
+                    "controller's nodes)"},
+           {.name = "--search",
+            .value = "DIR",
+            .help = "of a document of RLinf: look for files of defaults there, too",
             .repeatable = true},
            {.name = "--dry-run", .help = "let the controller check the files; submit nothing"},
            {.name = "--wait", .help = "wait until every job has ended", .letter = "-w"},
@@ -37,6 +50,8 @@ VerbSpec submit_spec() {
       .examples = {{"orrery submit train.yaml", "the jobs of one file"},
                    {"orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4",
                     "the same job under another name, and larger"},
+                   {"orrery submit ppo.yaml --command 'python3 worker.py'",
+                    "a document of RLinf on the controller's nodes"},
                    {"orrery submit train.yaml --dry-run", "does it fit this cluster as written?"},
                    {"orrery submit train.yaml --wait && orrery logs train",
                     "wait for the end, then read what the first worker wrote"}}};

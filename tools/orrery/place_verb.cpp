@@ -1,7 +1,6 @@
 // place: resolves a placement document and shows which component would get which devices; starts
 // nothing.
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -15,8 +14,8 @@
 #include "core/workers/plan_environment.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
 #include "scenarios/language/readers.hpp"
-#include "scenarios/language/rlinf/inventory_words.hpp"
 #include "tools/console/input_file.hpp"
+#include "tools/documents/rlinf_documents.hpp"
 #include "tools/orrery/place_environment.hpp"
 #include "tools/orrery/place_json.hpp"
 #include "tools/orrery/place_picture.hpp"
@@ -27,7 +26,6 @@ namespace orrery::cli {
 namespace {
 
 using scenarios::PlacementFinding;
-using scenarios::YamlNode;
 
 scenarios::PlacementMode mode_of(const Arguments& arguments) {
   const std::string mode = arguments.value("--mode").value_or("");
@@ -36,37 +34,13 @@ scenarios::PlacementMode mode_of(const Arguments& arguments) {
   return scenarios::PlacementMode::AsWritten;
 }
 
-/// What the document takes from outside: files that it names, the environment, changes of values,
-/// and what the nodes have.
-Result<scenarios::PlacementContext> context_of(const Arguments& arguments) {
-  scenarios::PlacementContext context;
+/// What the command line says beside the document.
+DocumentWords words_of(const Arguments& arguments) {
   const std::vector<std::string>& operands = arguments.operands();
-  if (operands.front() != "-") context.path = operands.front();
-  context.sources.read = [](const std::string& path) -> std::optional<std::string> {
-    Result<std::string> text = read_input(path);
-    if (!text) return std::nullopt;
-    return std::move(text).value();
-  };
-  context.sources.variable = [](const std::string& name) -> std::optional<std::string> {
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr) return std::nullopt;
-    return value;
-  };
-  context.sources.search = arguments.values("--search");
-  context.sources.overrides.assign(operands.begin() + 1, operands.end());
-  const std::optional<std::string> words = arguments.value("--nodes");
-  if (!words) return context;
-  Result<YamlNode> nodes = Error{};
-  if (scenarios::are_inventory_words(*words)) {
-    nodes = scenarios::inventory_of_words(*words);
-  } else {
-    const Result<std::string> text = read_input(*words);
-    if (!text) return text.errors();
-    nodes = scenarios::inventory_of_file(*text, *words);
-  }
-  if (!nodes) return nodes.errors();
-  context.nodes = std::move(nodes).value();
-  return context;
+  return {operands.front(),
+          {operands.begin() + 1, operands.end()},
+          arguments.values("--search"),
+          arguments.value("--nodes")};
 }
 
 std::string json_of(const std::vector<PlacementFinding>& findings,
@@ -191,6 +165,31 @@ ExitCode show_environments(const scenarios::PlacementDocument& document,
   return ExitCode::Met;
 }
 
+/// The job or the scenario that a document of RLinf is.
+ExitCode show_as(const scenarios::PlacementDocument& document,
+                 const placement::Plan& plan,
+                 const Arguments& arguments,
+                 Console& console) {
+  if (!scenarios::is_rlinf_document(document)) {
+    console.err(
+        "orrery place: --as: found a strategy or jobs, which are jobs already or none, needed "
+        "component_placement as in documents of RLinf; leave --as out\n");
+    return ExitCode::BadInput;
+  }
+  scenarios::RlinfJobWords words;
+  words.name = scenarios::job_name_of_file(arguments.operands().front());
+  words.command = arguments.value("--command").value_or("");
+  const Result<std::string> text = *arguments.value("--as") == "job"
+                                       ? scenarios::job_of_plan(document, plan, words)
+                                       : scenarios::scenario_of_plan(document, plan, words);
+  if (!text) {
+    console.errors(text.errors());
+    return ExitCode::BadInput;
+  }
+  console.out(*text);
+  return ExitCode::Met;
+}
+
 }  // namespace
 
 ExitCode run_place(const Arguments& arguments, Console& console) {
@@ -209,7 +208,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
                   as_json,
                   console);
   }
-  const Result<scenarios::PlacementContext> context = context_of(arguments);
+  const Result<scenarios::PlacementContext> context = placement_context(words_of(arguments));
   if (!context) {
     console.errors(context.errors());
     return ExitCode::BadInput;
@@ -220,6 +219,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
   if (!answer.findings.empty())
     return refuse(answer.findings, file, document.files, as_json, console);
   if (arguments.value("--env")) return show_environments(document, answer.plan, arguments, console);
+  if (arguments.value("--as")) return show_as(document, answer.plan, arguments, console);
   if (as_json)
     console.out(placement_json(answer.plan, document.inventory));
   else if (arguments.has("--explicit"))

@@ -284,13 +284,8 @@ std::optional<std::string> scenario_around(const std::string& path) {
   return json.take();
 }
 
-}  // namespace
-
-Result<LoadedScenario> open_scenario(const std::string& path,
-                                     const std::vector<scenarios::Override>& overrides) {
-  const std::optional<std::string> around = scenario_around(path);
-  auto scenario = around ? scenarios::parse_scenario(*around, path, overrides)
-                         : scenarios::load_scenario(path, overrides);
+/// A scenario with its workload.
+Result<LoadedScenario> loaded(Result<scenarios::Scenario> scenario) {
   if (!scenario) return scenario.errors();
   Errors errors;
   auto workload = sim::LoadedWorkload::load(*scenario);
@@ -300,6 +295,21 @@ Result<LoadedScenario> open_scenario(const std::string& path,
   if (!errors.empty()) return errors;
   workload->complete(*scenario);
   return LoadedScenario{std::move(*scenario), std::move(*workload)};
+}
+
+}  // namespace
+
+Result<LoadedScenario> open_scenario(const std::string& path,
+                                     const std::vector<scenarios::Override>& overrides) {
+  const std::optional<std::string> around = scenario_around(path);
+  return loaded(around ? scenarios::parse_scenario(*around, path, overrides)
+                       : scenarios::load_scenario(path, overrides));
+}
+
+Result<LoadedScenario> open_scenario_text(const std::string& text,
+                                          const std::string& file,
+                                          const std::vector<scenarios::Override>& overrides) {
+  return loaded(scenarios::parse_scenario(text, file, overrides));
 }
 
 Status choose_policy(scenarios::Scenario& scenario,

@@ -33,6 +33,11 @@ Result<std::vector<scenarios::Override>> overrides_of(const Arguments& arguments
 Result<LoadedScenario> open_scenario(const std::string& path,
                                      const std::vector<scenarios::Override>& overrides);
 
+/// The same for a text; `file` names it in messages.
+Result<LoadedScenario> open_scenario_text(const std::string& text,
+                                          const std::string& file,
+                                          const std::vector<scenarios::Override>& overrides);
+
 /// Makes `name` the scenario's policy. The scenario's parameters stay only where it names the same
 /// policy. Errors: no such policy; `option` names the place.
 Status choose_policy(scenarios::Scenario& scenario,

@@ -2,8 +2,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tools/console/input_file.hpp"
 #include "tools/console/interrupt.hpp"
+#include "tools/documents/rlinf_documents.hpp"
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/pool_progress.hpp"
 #include "tools/orrery/scenario_runs.hpp"
@@ -12,6 +15,37 @@
 
 namespace orrery::cli {
 namespace {
+
+/// A scenario, or a document of RLinf as one.
+Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
+                                       const std::vector<scenarios::Override>& overrides) {
+  const std::vector<std::string>& operands = arguments.operands();
+  const std::string& path = operands.front();
+  const Result<std::string> text = read_input(path);
+  if (text && is_rlinf_text(*text)) {
+    const auto context = placement_context({path,
+                                            {operands.begin() + 1, operands.end()},
+                                            arguments.values("--search"),
+                                            arguments.value("--nodes")});
+    if (!context) return context.errors();
+    const auto scenario =
+        rlinf_scenario(*text, *context, {.name = scenarios::job_name_of_file(path)});
+    if (!scenario) return scenario.errors();
+    return open_scenario_text(*scenario, path, overrides);
+  }
+  Errors errors;
+  for (const char* option : {"--nodes", "--search"})
+    if (arguments.has(option))
+      errors.push_back({.subject = option,
+                        .message = "is for documents of RLinf, and " + path +
+                                   " is none; remove it, or write cluster in the scenario"});
+  if (operands.size() > 1)
+    errors.push_back({.subject = operands[1],
+                      .message = "found a second operand, one scenario is needed; write --set " +
+                                 operands[1] + " to change the scenario"});
+  if (!errors.empty()) return errors;
+  return open_scenario(path, overrides);
+}
 
 /// The scenario as the command line wants it, with all that is wrong at once.
 Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
@@ -24,7 +58,7 @@ Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
     if (!number) return number.errors();
     seed = *number;
   }
-  auto loaded = open_scenario(arguments.operands().front(), *overrides);
+  auto loaded = opened_as_asked(arguments, *overrides);
   if (!loaded) return loaded;
   if (seed) loaded->scenario.seed = *seed;
   if (const auto policy = arguments.value("--policy")) {

@@ -31,7 +31,10 @@ constexpr std::string_view kShortFormKeys[]{"replicas",
                                             "virtual_cluster",
                                             "working_directory",
                                             "image",
-                                            "isolation"};
+                                            "isolation",
+                                            "group_name",
+                                            "isolate_devices",
+                                            "on_nodes"};
 /// Keys that a manifest says in its own words.
 constexpr std::string_view kManifestSays[]{"name",
                                            "group",
@@ -80,6 +83,7 @@ std::optional<RoleSpec> read_role(const MapReader& reader,
   reader.read_enum("completion", role.completion);
   read_bundle(reader, role.bundle);
   read_program(reader, role);
+  read_processes(reader, role);
   places.read_role(reader, workers, spec, role);
   return read_sub_master(reader);
 }

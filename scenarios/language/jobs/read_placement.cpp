@@ -1,6 +1,7 @@
 // The placements of a role: texts of the placement language, resolved against the cluster.
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <utility>
 
 #include "core/placement/cluster_inventory.hpp"
@@ -135,6 +136,29 @@ void need_devices(const std::vector<Seat>& seats, Bundle& need) {
     need.devices = devices;
     need.share = seat.share;
   }
+}
+
+/// A role on several groups has the label of each of its nodes beside what else is said of it:
+/// agents know nodes alone. Of a node in several groups the first in the order of processes.
+void note_groups(const ComponentPlan& plan, RoleSpec& role) {
+  if (plan.groups.size() < 2) return;
+  std::map<std::int32_t, NodeProgram> by_node;
+  for (const NodeProgram& program : role.process->on_nodes)
+    for (const std::int32_t node : program.nodes) by_node[node] = program;
+  for (const placement::Process& process : plan.processes) {
+    std::string& label = by_node[process.node_rank].node_group;
+    if (label.empty()) label = plan.groups[static_cast<std::size_t>(process.group)];
+  }
+  std::vector<NodeProgram> out;
+  for (auto& [node, program] : by_node) {
+    program.nodes.clear();
+    const auto same = std::ranges::find_if(out, [&](const NodeProgram& other) {
+      return other.environment == program.environment && other.interpreter == program.interpreter &&
+             other.node_group == program.node_group;
+    });
+    (same == out.end() ? out.emplace_back(program) : *same).nodes.push_back(node);
+  }
+  role.process.edit().on_nodes = std::move(out);
 }
 
 /// The model of all devices that some size takes; empty where there are several or none.
@@ -287,6 +311,7 @@ void JobPlaces::read_placements(const MapReader& reader, RoleSpec& role) {
     if (found.sizes.empty()) found.origin = written.origin;
     if (found.sizes.empty()) found.subject = written.subject;
     found.sizes.push_back(placement::seats_of(*plan, ground_.groups()));
+    note_groups(*plan, role);
   }
   if (placements.empty() || placements.size() != sizes.size()) return;
   role.placements = std::move(placements);

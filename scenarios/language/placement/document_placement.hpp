@@ -30,6 +30,11 @@ placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
                                              const DocumentParts& parts,
                                              const Interpolation::Variable& variable);
 
+/// What the document's sections call their worker groups, NAME.group_name, by section.
+std::vector<KeyValue> read_group_names(DocumentReading& reading,
+                                       const YamlNode& config,
+                                       const Interpolation::Variable& variable);
+
 /// Whether RLinf runs a task of this type with model-parallel placement.
 bool is_model_parallel_task(std::string_view task_type);
 

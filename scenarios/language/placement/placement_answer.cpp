@@ -127,6 +127,9 @@ PlacementAnswer resolve_placement_document(const PlacementDocument& document) {
   PlacementErrors errors;
   answer.plan = resolve(document, errors);
   answer.plan.isolate_accelerators = document.isolate_accelerators;
+  for (placement::ComponentPlan& component : answer.plan.components)
+    for (const KeyValue& named : document.group_names)
+      if (named.key == component.name) component.group_name = named.value;
   for (const placement::PlacementError& error : errors)
     answer.findings.push_back(finding_of(error));
   std::stable_sort(

@@ -41,9 +41,11 @@ void read_components(const DocumentParts& parts,
                      PlacementDocument& document) {
   if (const YamlNode* node = parts.placement())
     document.rules = read_component_placement(reading, *node);
-  if (!is_model_parallel(parts, mode)) return;
   const YamlNode* config = parts.find("config");
   const bool own = config == nullptr || !config->is_map();
+  document.group_names =
+      read_group_names(reading, own ? parts.root() : *config, context.sources.variable);
+  if (!is_model_parallel(parts, mode)) return;
   document.sizes =
       read_parallel_sizes(reading, own ? parts.root() : *config, parts, context.sources.variable);
 }

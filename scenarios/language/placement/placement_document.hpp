@@ -76,6 +76,8 @@ struct PlacementDocument {
   std::optional<StrategyCall> strategy;           ///< In place of `rules`.
   std::optional<placement::ParallelSizes> sizes;  ///< Model-parallel.
   bool isolate_accelerators = true;
+  std::vector<KeyValue> group_names;  ///< What processes call a component, where that is not its
+                                      ///< name: NAME.group_name of RLinf's documents.
   std::vector<PlacedJob> jobs;
   std::shared_ptr<const Scenario> scenario;  ///< Where a job has virtual clusters.
   std::vector<std::string> files;  ///< That it is composed of, itself first, then the words of the

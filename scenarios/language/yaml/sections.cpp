@@ -38,9 +38,12 @@ constexpr SectionKeys kSections[]{
       "start_deadline drain_grace unknown_deadline wait_deadline run_deadline failover clean_pods "
       "profile batch_size family estimate roles manifest work workers ready_after hello_after",
       kRoleKeys,
-      "virtual_clusters take_turns working_directory image isolation labels"}},
-    {"jobs.roles", {kRoleKeys, "workers working_directory image isolation"}},
+      "virtual_clusters take_turns working_directory image isolation labels group_name "
+      "isolate_devices on_nodes"}},
+    {"jobs.roles",
+     {kRoleKeys, "workers working_directory image isolation group_name isolate_devices on_nodes"}},
     {"jobs.roles.isolation", {"key prepare interpreter deadline"}},
+    {"jobs.roles.on_nodes", {"nodes env interpreter node_group"}},
     {"jobs.roles.sub_master", {"command env volumes working_directory image isolation"}},
     {"jobs.roles.placement", {"node_group placement"}},
     {"jobs.roles.workers", {"virtual_cluster per_node tied"}},

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "runtime/agent/log_sender.hpp"
@@ -66,6 +67,27 @@ TEST_F(WordsTest, HelloIsAnsweredByTheMembership) {
                         "\"address\":\"127.0.0.1\",\"first_port\":" +
                         std::to_string(controller_.first_port_ + 1) + "}"));
   EXPECT_EQ(text_of_file(agent_.folder_of("7-1-0") + "/membership.json"), line);
+}
+
+TEST_F(WordsTest, WhereAWorkerTakesCallsIsToldTheController) {
+  speak(kHello + R"({"endpoint":{"port":0}})" + "\n" +
+        R"({"endpoint":{"port":40123,"certificate":"no digest"}})" + "\n" +
+        R"({"endpoint":{"port":40123}})");
+  EXPECT_TRUE(controller_.until([](const StubController& c) {
+    return std::ranges::any_of(c.tokens_, [](const WorkerToken& told) {
+      return told.job == kJob && told.birth_rank == Rank{0} && told.port == 40123 &&
+             told.certificate.empty() && !told.token.empty();
+    });
+  }));
+  EXPECT_TRUE(hears("endpoint: needed a port from 1 to 65535"));
+}
+
+TEST_F(WordsTest, TurnsAreForWorkersWithDevices) {
+  speak(kHello + R"({"turn":{"word":"ask"}})" + "\n" + R"({"turn":{"word":"renew"}})" + "\n" +
+        R"({"turn":{"word":"mine"}})" + "\n" + R"({"turn":{"word":"ask","lease_s":0.5}})");
+  EXPECT_TRUE(hears("turn: this worker has no devices to take turns on"));
+  EXPECT_TRUE(hears("turn: this worker does not have the turn; ask for it first"));
+  EXPECT_TRUE(hears("turn: needed a word (ask, renew, release)"));
 }
 
 TEST_F(WordsTest, HelloMakesAWorkerOneThatCanBeTold) {

@@ -365,7 +365,19 @@ Words words(For<WorkerTokens>) {
     return s.look(
         [](const ControlView& v) { return v.tokens->owner(kToken, v.state).has_value(); });
   };
-  return {word};
+  Word place = word;
+  place.name = "PlacesWhereItsWorkersTakeCalls";
+  place.say = [](Scene& s, AgentStream& stream) {
+    const Worker w = s.worker();
+    stream.say(WorkerTokens{{{s.job, w.incarnation, w.birth_rank, kToken, 40123, {}}}});
+  };
+  place.has_effect = [](Scene& s) {
+    const Worker w = s.worker();
+    return s.look([&](const ControlView& v) {
+      return v.tokens->endpoint({s.job, w.incarnation, w.birth_rank}) != nullptr;
+    });
+  };
+  return {word, place};
 }
 
 // --- facts, by the kind of their body ---

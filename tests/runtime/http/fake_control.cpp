@@ -89,7 +89,7 @@ void FakeControl::on_core(const std::function<void()>& task) {
 
 void FakeControl::read(std::function<void(const ControlView&)> look) {
   post([this, look = std::move(look)] {
-    look(ControlView{std::as_const(controller_).state(), facts_, nodes_, now_});
+    look(ControlView{std::as_const(controller_).state(), facts_, nodes_, now_, tokens_});
   });
 }
 
@@ -215,6 +215,10 @@ void FakeControl::tell_log(const std::string& data, bool last, const std::string
   }
   for (const auto& follower : all)
     if (follower->log) follower->log(data, last, error);
+}
+
+void FakeControl::set_tokens(const runtime::TokenOwners& tokens) {
+  on_core([&] { tokens_ = &tokens; });
 }
 
 void FakeControl::set_facts(const std::function<void(runtime::ControllerFacts&)>& change) {

@@ -58,6 +58,9 @@ class FakeControl final : public runtime::ControlApi {
   /// Sends a line of a log to its followers; `last` ends it.
   void tell_log(const std::string& data, bool last = false, const std::string& error = {});
 
+  /// Whose tokens and endpoints are known from now on; outlives this.
+  void set_tokens(const runtime::TokenOwners& tokens);
+
   void set_facts(const std::function<void(runtime::ControllerFacts&)>& change);
 
   /// Looks at the state.
@@ -124,6 +127,7 @@ class FakeControl final : public runtime::ControlApi {
   runtime::ControllerFacts facts_;
   std::vector<Rank> measured_;
   std::vector<runtime::NodeFacts> nodes_;
+  const runtime::TokenOwners* tokens_ = nullptr;
   std::vector<Process> processes_;
   std::vector<runtime::EventLine> lines_;
   std::vector<AnswerRequest> answers_;

@@ -261,6 +261,7 @@ class FilesTest(unittest.TestCase):
         "jobs": "tests/system/up/examples_test.py",       # Submitted, with what its workers write.
         "placement": "tests/tools/pages/pages_test.py",   # Answered, as the page shows.
         "rlinf": "tests/scenarios/language/rlinf/documents_test.cpp",
+        "sdk": "tests/runtime/sdk/python/examples_test.py",  # The C++ one: installed_test.py.
         "virtual_clusters": "tests/tools/pages/pages_test.py",
         "settings": "tests/system/examples/examples_test.py",
     }

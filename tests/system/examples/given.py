@@ -178,6 +178,9 @@ COMES = {
     "orrery submit train.yaml": Comes("submitted", files={"train.yaml": SHORT}, job="none"),
     "orrery submit train.yaml --set name=train-2 --set roles.main.replicas=4": Comes(
         "train-2: submitted", files={"train.yaml": SHORT}),
+    "orrery submit ppo.yaml --command 'python3 worker.py'": Comes(
+        "ppo: submitted", files={"ppo.yaml": "cluster: {component_placement: {agent: {node_group: "
+                                             "node, placement: '0:0-1'}}}\n"}),
     "orrery submit train.yaml --dry-run": Comes("train", files={"train.yaml": SHORT}, job="none"),
     "orrery submit train.yaml --wait && orrery logs train": Comes(
         "I trained", files={"train.yaml": SHORT}, job="none"),
@@ -228,6 +231,8 @@ COMES = {
     "curl 'http://127.0.0.1:22100/api/v1/jobs/train/members?generation=3&timeout_s=30'": Comes(
         r'"job":"default.train".*"world_size":5.*"first_port":', job=ROLES,
         instead=(("generation=3", "generation=0"),), why="the job is in its first generation"),
+    "curl 'http://127.0.0.1:22100/api/v1/jobs/train/peers?caller=notebook'": Comes(
+        '"caller":"driver:notebook","peers":.*"port":0', job=ROLES),
     "curl -d '{\"step_time_s\":0.12}' http://127.0.0.1:22100/api/v1/jobs/train/profilings": Comes(
         job=ROLES),
     "curl -N 'http://127.0.0.1:22100/api/v1/jobs/train/logs?role=actor&rank=1&tail_lines=20&follow=1'":
@@ -248,6 +253,13 @@ COMES = {
         "rollout: 4 processes", files=COMPOSED),
     "EMBODIED_PATH=docs/examples/rlinf/embodiment orrery place "
     "docs/examples/rlinf/embodiment/config/maze_ppo.yaml --nodes 8xH100": Comes("^env: 4 processes"),
+    "EMBODIED_PATH=docs/examples/rlinf/embodiment orrery sim "
+    "docs/examples/rlinf/embodiment/config/maze_ppo.yaml --nodes 8xH100": Comes("maze-ppo, world model"),
+    "EMBODIED_PATH=docs/examples/rlinf/embodiment orrery place "
+    "docs/examples/rlinf/embodiment/config/maze_ppo.yaml --nodes 8xH100 --as job": Comes(
+        '"family": "rlinf"'),
+    "orrery place train.yaml --nodes 8xH100 --as job --command 'python3 main.py'": Comes(
+        '"python3",\\s*"main.py"', files=COMPOSED),
     "orrery place - < train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
     "orrery storm": Comes("nothing broke", instead=(("storm", "storm --seeds 1..100"),),
                           why="test_storm runs more of them"),

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -57,7 +58,28 @@ std::uint64_t mask_of(const std::vector<std::int32_t>& bits) {
   return out;
 }
 
-PlannedJob job_of(const Plan& plan) {
+/// What the component's processes are shown, by node. Each node is taken as its first process has
+/// it.
+ProcessSpec process_of(const placement::Inventory& inventory,
+                       const Plan& plan,
+                       const ComponentPlan& component) {
+  ProcessSpec out;
+  out.group_name = component.group_name;
+  out.isolate_devices = plan.isolate_accelerators;
+  for (const Process& process : component.processes) {
+    if (out.on_node(process.node_rank) != nullptr) continue;
+    NodeProgram& program = out.on_nodes.emplace_back();
+    program.nodes = {process.node_rank};
+    program.node_group = component.groups[static_cast<std::size_t>(process.group)];
+    const auto* declared = placement::environment_of(inventory, component, process);
+    if (declared == nullptr) continue;
+    program.environment = declared->variables;
+    program.interpreter = declared->interpreter;
+  }
+  return out;
+}
+
+PlannedJob job_of(const placement::Inventory& inventory, const Plan& plan) {
   PlannedJob out;
   out.spec.name = "default.placed";
   PortLedger ports;
@@ -69,6 +91,7 @@ PlannedJob job_of(const Plan& plan) {
     role.placements.push_back({static_cast<std::int32_t>(component.processes.size()),
                                is_grouped ? component.groups : std::vector<std::string>{},
                                "as planned"});
+    role.process = process_of(inventory, plan, component);
     for (const Process& process : component.processes) {
       WorkerStart start;
       start.rank = Rank{static_cast<std::uint32_t>(out.members.size())};
@@ -106,12 +129,12 @@ std::vector<std::string> run_environment(const PlannedJob& job,
   return environment_of(order, job.spec, job.members, around).value();
 }
 
-/// Whether a job can say all that the document says of the component: its processes see what they
-/// hold alone, its label is one, and no variables are declared for its nodes.
-bool can_run(const scenarios::PlacementDocument& document, const ComponentPlan& component) {
-  if (!document.isolate_accelerators || component.groups.size() != 1) return false;
-  return std::ranges::none_of(component.processes, [&](const Process& process) {
-    return placement::environment_of(document.inventory, component, process) != nullptr;
+/// Whether a job can say all that the document says of the component: it is on no node by two
+/// groups.
+bool can_run(const ComponentPlan& component) {
+  std::map<std::int32_t, std::int32_t> group_of_node;
+  return std::ranges::all_of(component.processes, [&](const Process& process) {
+    return group_of_node.emplace(process.node_rank, process.group).first->second == process.group;
   });
 }
 
@@ -120,14 +143,14 @@ bool can_run(const scenarios::PlacementDocument& document, const ComponentPlan& 
 std::size_t compare(const scenarios::PlacementDocument& document, const Plan& plan) {
   constexpr std::size_t kMost = 40;
   std::size_t compared = 0;
-  PlannedJob job = job_of(plan);
+  PlannedJob job = job_of(document.inventory, plan);
   workers::PlanSurroundings surroundings;
   surroundings.sources.node = own_variables();
   std::size_t first = 0;
   for (const ComponentPlan& component : plan.components) {
     const std::size_t size = component.processes.size();
     const std::size_t begin = std::exchange(first, first + size);
-    if (!can_run(document, component)) continue;
+    if (!can_run(component)) continue;
     for (const WorkerFamily family : kFamilies) {
       job.spec.worker_family = family;
       const auto planned =

@@ -62,6 +62,8 @@ class Shown(unittest.TestCase):
                 continue  # They are for daemons; see below.
             if "rlinf" in example.parts:
                 continue  # Parts of each other: tests/scenarios/language/rlinf/documents_test.cpp.
+            if "sdk" in example.parts:
+                continue  # Run with real processes: tests/runtime/sdk/python/examples_test.py.
             path = example.relative_to(ROOT)
             with self.subTest(str(path)):
                 self.assertIn(f"]({path.relative_to('docs')}):\n\n```yaml\n", text)

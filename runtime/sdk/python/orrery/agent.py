@@ -5,7 +5,7 @@ import collections
 import json
 import logging
 
-from . import directory, loop, membership
+from . import directory, loop, membership, turns
 
 _LINE_MAX = 4 << 20
 _WAITING_MAX = 64
@@ -23,6 +23,7 @@ class Agent:
         self._endpoint = None
         self._on_membership = on_membership
         self.on_sub_master = on_sub_master
+        self.turns = turns.Turns(self._say)
         self._writer = None
         self._waiting = collections.deque(maxlen=_WAITING_MAX)
         self._task = None
@@ -87,6 +88,9 @@ class Agent:
                     self._write(self._endpoint)
                 while self._waiting:
                     self._write(self._waiting.popleft())
+                wish = self.turns.greeted()
+                if wish is not None:
+                    self._write(wish)
                 self._has_hello.set()
                 while True:
                     line = await reader.readline()
@@ -114,5 +118,9 @@ class Agent:
         elif "sub_master" in line:
             if self.on_sub_master is not None:
                 self.on_sub_master(line["sub_master"])
+        elif "turn" in line:
+            self.turns.granted()
+        elif str(line.get("error", "")).startswith("turn: "):
+            self.turns.refused(line["error"])
         elif "error" in line:
             _log.warning("the agent refused what this worker said: %s", line["error"])

@@ -1,6 +1,7 @@
 """A worker of a job: its place, its membership, the calls that it serves, and what it reports."""
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -8,8 +9,8 @@ import threading
 import time
 import urllib.parse
 
-from . import (agent, channel, channel_owner, driver, errors, frames, group, listener, loop,
-               membership, methods, serving)
+from . import (agent, channel, channel_owner, driver, errors, frames, futures, group, listener,
+               loop, membership, methods, serving, turns)
 
 EXIT_DRAINED = 143
 
@@ -245,6 +246,16 @@ class Worker:
         if rate is not None:
             progress["rate"] = float(rate)
         self._say({"progress": progress})
+
+    def turn(self, lease_s=30.0, deadline=futures.DEADLINE_DEFAULT):
+        """`with worker.turn(): ...` for workers that sit on the same devices: inside, no other
+        worker of the job that asks for its turn uses them. It is renewed from the SDK's own thread;
+        a process that stands still for longer than `lease_s` is killed by its agent. Raises Timeout
+        after `deadline` seconds. Where there is no agent, every worker has its turn."""
+        if self._agent is None:
+            return contextlib.nullcontext()
+        self._agent.start()
+        return turns.Turn(self._agent.turns, lease_s, deadline)
 
     def lead(self, on_word):
         """For a sub-master: on_word({"role": ..., "incident": ..., "word": ...}) on the SDK's

@@ -1,4 +1,5 @@
-// Parallel sizes of a model-parallel task, as RLinf's own sections hold them.
+// What RLinf's own sections hold: parallel sizes of a model-parallel task, and names of worker
+// groups.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -22,11 +23,11 @@ const YamlNode* at_path(const YamlNode& root, std::string_view path) {
   return node;
 }
 
-class SizesReader {
+class SectionsReader {
  public:
-  SizesReader(DocumentReading& reading,
-              const YamlNode& config,
-              const Interpolation::Variable& variable)
+  SectionsReader(DocumentReading& reading,
+                 const YamlNode& config,
+                 const Interpolation::Variable& variable)
       : reading_(reading), config_(config), values_(config, variable) {}
 
   bool has(std::string_view path) const { return values_.has(path); }
@@ -41,6 +42,15 @@ class SizesReader {
     }
     reading_.fail(place_of(*node),
                   {std::string(path), describe(*node), "a whole number from 1", "correct it"});
+  }
+
+  void read(std::string_view path, std::string& to) const {
+    const std::optional<YamlNode> node = at(path);
+    if (!node) return;
+    if (node->is_scalar())
+      to = node->scalar;
+    else
+      reading_.fail(place_of(*node), {std::string(path), describe(*node), "a text", "correct it"});
   }
 
   void read(std::string_view path, bool& to) const {
@@ -83,11 +93,25 @@ bool is_model_parallel_task(std::string_view task_type) {
   return std::find(std::begin(kTypes), std::end(kTypes), task_type) != std::end(kTypes);
 }
 
+std::vector<KeyValue> read_group_names(DocumentReading& reading,
+                                       const YamlNode& config,
+                                       const Interpolation::Variable& variable) {
+  const SectionsReader reader(reading, config, variable);
+  std::vector<KeyValue> out;
+  for (const YamlEntry& section : config.entries) {
+    if (!section.value.is_map() || value_of(section.value, "group_name") == nullptr) continue;
+    std::string name;
+    reader.read(section.key + ".group_name", name);
+    if (!name.empty()) out.push_back({section.key, std::move(name)});
+  }
+  return out;
+}
+
 placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
                                              const YamlNode& config,
                                              const DocumentParts& parts,
                                              const Interpolation::Variable& variable) {
-  const SizesReader reader(reading, config, variable);
+  const SectionsReader reader(reading, config, variable);
   placement::ParallelSizes sizes;
   reader.read("actor.model.tensor_model_parallel_size", sizes.actor_tensor);
   reader.read("actor.model.context_parallel_size", sizes.actor_context);
@@ -115,7 +139,7 @@ placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
   }
   for (const YamlNode* cluster : {value_of(parts.root(), "cluster"), value_of(config, "cluster")}) {
     if (cluster == nullptr) continue;
-    const SizesReader own(reading, *cluster, variable);
+    const SectionsReader own(reading, *cluster, variable);
     own.read("auto_scheduler", sizes.auto_scheduler);
     own.read("use_pre_process_policy", sizes.use_pre_process_policy);
     if (value_of(parts.root(), "cluster") == value_of(config, "cluster")) break;
