@@ -11,6 +11,16 @@ namespace orrery::sdk {
 namespace {
 
 struct Loss : ::testing::Test {
+  /// The worker dies, and another one takes its place as when a job restarts.
+  void kill_and_replace() {
+    process.signal(SIGKILL);
+    process.exit_code();
+    cluster.forget(name);
+    cluster.set_phase("Restarting");
+    cluster.start(SDK_WORKER);
+    cluster.set_phase("Running");
+  }
+
   FakeCluster cluster;
   worker::Child& process = cluster.start(SDK_WORKER);
   std::string name = cluster.name_of("trainer", 0);
@@ -63,12 +73,7 @@ TEST_F(Loss, TheNextCallGoesToTheOneThatTookItsPlace) {
 TEST_F(Loss, AnIdempotentCallIsRepeatedThere) {
   Future<bool> held = trainer.with({.retries = 1}).submit<bool>("hold_idempotent");
   EXPECT_TRUE(trainer.call<bool>("is_held"));
-  process.signal(SIGKILL);
-  process.exit_code();
-  cluster.forget(name);
-  cluster.set_phase("Restarting");
-  cluster.start(SDK_WORKER);
-  cluster.set_phase("Running");
+  kill_and_replace();
   EXPECT_TRUE(trainer.call<bool>("is_held"));
   trainer.call("open");
   EXPECT_TRUE(held.get());
@@ -77,12 +82,7 @@ TEST_F(Loss, AnIdempotentCallIsRepeatedThere) {
 TEST_F(Loss, ACallThatMayRunOnceIsNotRepeated) {
   Future<bool> held = trainer.with({.retries = 1}).submit<bool>("hold");
   EXPECT_TRUE(trainer.call<bool>("is_held"));
-  process.signal(SIGKILL);
-  process.exit_code();
-  cluster.forget(name);
-  cluster.set_phase("Restarting");
-  cluster.start(SDK_WORKER);
-  cluster.set_phase("Running");
+  kill_and_replace();
   EXPECT_THROW(held.get(), NotIdempotent);
 }
 

@@ -25,6 +25,23 @@ class Streams : public ::testing::Test {
     return last;
   }
 
+  static RawCaller raw_caller() {
+    return RawCaller(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
+  }
+
+  /// Asks the endless method for a stream and takes the items that it has credit for.
+  static void take_endless(RawCaller& raw, int credit) {
+    raw.send({{"t", "call"},
+              {"id", 1},
+              {"method", "endless"},
+              {"args", Value::array()},
+              {"kwargs", Value::object()},
+              {"deadline_ms", 60'000},
+              {"stream", true},
+              {"credit", credit}});
+    for (int i = 0; i < credit; ++i) EXPECT_EQ(raw.receive()->header["value"], i);
+  }
+
   static std::unique_ptr<FakeCluster> cluster;
   Driver driver = cluster->driver("test");
   RemoteWorker trainer = driver.worker("trainer", 0);
@@ -61,16 +78,8 @@ TEST_F(Streams, AnErrorComesAfterTheItems) {
 }
 
 TEST_F(Streams, AWorkerWaitsForCredit) {
-  RawCaller raw(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
-  raw.send({{"t", "call"},
-            {"id", 1},
-            {"method", "endless"},
-            {"args", Value::array()},
-            {"kwargs", Value::object()},
-            {"deadline_ms", 60'000},
-            {"stream", true},
-            {"credit", 3}});
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(raw.receive()->header["value"], i);
+  RawCaller raw = raw_caller();
+  take_endless(raw, 3);
   raw.send({{"t", "call"},
             {"id", 2},
             {"method", "orrery.ping"},
@@ -96,16 +105,8 @@ TEST_F(Streams, ADroppedStreamEndsTheMethod) {
 
 TEST_F(Streams, ACallerThatIsGoneEndsTheMethod) {
   {
-    RawCaller raw(cluster->peer(cluster->name_of("trainer", 0), "driver:raw"), "driver:raw");
-    raw.send({{"t", "call"},
-              {"id", 1},
-              {"method", "endless"},
-              {"args", Value::array()},
-              {"kwargs", Value::object()},
-              {"deadline_ms", 60'000},
-              {"stream", true},
-              {"credit", 7}});
-    for (int i = 0; i < 7; ++i) EXPECT_EQ(raw.receive()->header["value"], i);
+    RawCaller raw = raw_caller();
+    take_endless(raw, 7);
   }
   EXPECT_EQ(endless_line(), "endless put 7");
 }
