@@ -145,7 +145,7 @@ class CallsTest(unittest.TestCase):
         group = self.group(driver)
         found = self.everybody(group, 2)
         signal_process(found[0]["pid"], signal.SIGSTOP, self.cluster.folder)
-        outcomes = group.run_all_workers_single_data("who", deadline=2).outcomes()
+        outcomes = group.run_all_workers_single_data("who", deadline=10).outcomes()
         signal_process(found[0]["pid"], signal.SIGCONT, self.cluster.folder)
         self.assertIsInstance(outcomes[0].error, orrery.Timeout)
         self.assertEqual(outcomes[1].value["pid"], found[1]["pid"])

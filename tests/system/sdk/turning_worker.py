@@ -26,14 +26,14 @@ class Turning:
 
     def take_turns(self):
         for _ in range(TURNS):
-            with self.worker.turn(lease_s=2):
+            with self.worker.turn(lease_s=60):
                 self.note("begin")
                 self.note("end")
 
     @orrery.method
     def hold(self):
         """Has the turn until it is killed, or for a minute."""
-        with self.worker.turn(lease_s=1):
+        with self.worker.turn(lease_s=5):
             self.note("begin")
             while not orrery.context().cancelled:
                 self.idle.wait(0.02)
