@@ -74,10 +74,6 @@ struct Membership {
   DeviceView devices;           ///< What it holds and sees of its node.
   bool isolate = true;  ///< Whether it was asked to see its own accelerators only. One that holds
                         ///< none may see the node's all the same.
-
-  /// What RLinf and NeMo-RL call the worker's group.
-  const std::string& shown_group() const { return group_name.empty() ? role : group_name; }
-
   std::vector<std::int32_t> hardware;  ///< Pieces of custom hardware that it holds, ascending.
   std::string node_group = "cluster";  ///< Label of the group that it was placed on.
   std::string cluster_namespace;       ///< In which peers look each other up; empty: `job`.
@@ -86,6 +82,9 @@ struct Membership {
   bool catch_failures = false;         ///< Whether the worker catches signals and exits itself.
   std::optional<Restarts> restarts;    ///< Empty: not known.
   GroupMembership group;
+
+  /// What RLinf and NeMo-RL call the worker's group.
+  const std::string& shown_group() const { return group_name.empty() ? role : group_name; }
 };
 
 /// Rank and size of a worker on its node as libraries understand them: they take the rank for the

@@ -5,8 +5,9 @@
 namespace orrery::runtime {
 namespace {
 
-// Of a turn that an earlier life of the agent has given.
-constexpr Duration kAdoptedLease = Duration::seconds(60);
+// Of a turn that an earlier life of the agent has given: until its worker has connected again and
+// asked with its own, which takes it some seconds at most.
+constexpr Duration kAdoptedLease = Duration::seconds(20);
 
 }  // namespace
 

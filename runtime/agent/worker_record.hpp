@@ -36,8 +36,8 @@ struct WorkerRecord {
   bool said_hello = false;       ///< On the agent's socket; it is told of memberships since.
   std::string token;             ///< By which the controller's HTTP server knows it.
   std::int32_t call_port = 0;    ///< At which it takes calls; 0: it has not said so.
-  bool has_turn = false;         ///< On its devices, among the workers of its job.
   std::string call_certificate;  ///< SHA-256 of the certificate that it shows there; may be empty.
+  bool has_turn = false;         ///< On its devices, among the workers of its job.
 
   WorkerName name() const { return {job, incarnation, birth_rank}; }
 

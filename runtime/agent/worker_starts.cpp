@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/hex.hpp"
 #include "core/base/invariant.hpp"
 #include "core/discovery/port_demand.hpp"
 #include "runtime/agent/container_command.hpp"
@@ -40,12 +41,7 @@ std::string random_token() {
   std::array<unsigned char, 16> bytes{};
   invariant(getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()),
             "the system gives random bytes");
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    out += "0123456789abcdef"[byte >> 4];
-    out += "0123456789abcdef"[byte & 15];
-  }
-  return out;
+  return hex_of(bytes);
 }
 
 WorkerStarts::WorkerStarts(const AgentConfig& config,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/hex.hpp"
 #include "core/base/invariant.hpp"
 #include "core/record/record_text.hpp"
 #include "runtime/http/job_json.hpp"
@@ -41,8 +42,7 @@ std::vector<Peer> peers_of(const ControlView& view, const JobState& job) {
     const Member& member = members[i];
     const WorkerName name{job.row.id, member.incarnation, member.birth_rank};
     Peer& peer = out.emplace_back();
-    peer.worker = std::to_string(name.job.value) + "-" + std::to_string(name.incarnation.value) +
-                  "-" + std::to_string(name.birth_rank.value);
+    peer.worker = worker_text(name);
     peer.role = member.role;
     peer.rank = member.rank;
     peer.role_rank = member.local_rank;
@@ -130,10 +130,7 @@ std::string call_key(std::string_view token, std::string_view caller) {
                                    digest.data(),
                                    &size);
   invariant(made != nullptr, "SHA-256 is there");
-  std::string out;
-  for (unsigned int i = 0; i < size; ++i)
-    for (const int digit : {digest[i] >> 4, digest[i] & 15}) out += "0123456789abcdef"[digit];
-  return out;
+  return hex_of({digest.data(), size});
 }
 
 void add_peers_api(Router& router, const ControlClient& client) {

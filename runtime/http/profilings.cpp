@@ -72,6 +72,11 @@ ProfilingChanged record_of(const Request& request, const JobState& job, const Nu
 
 }  // namespace
 
+std::string worker_text(const WorkerName& worker) {
+  return std::to_string(worker.job.value) + "-" + std::to_string(worker.incarnation.value) + "-" +
+         std::to_string(worker.birth_rank.value);
+}
+
 const Worker* asking_worker(const Request& request, const JobState& job) {
   const auto parts = worker_parts(request.header(kWorkerHeader));
   if (!parts || (*parts)[0] != job.row.id.value) return nullptr;

@@ -14,6 +14,9 @@ namespace orrery::http {
 /// it.
 inline constexpr std::string_view kWorkerHeader = "X-Orrery-Worker";
 
+/// A worker's name as that header and ORRERY_WORKER have it.
+std::string worker_text(const WorkerName& worker);
+
 /// The live worker of `job` that the request's header names; null where it has none, or names none.
 const Worker* asking_worker(const Request& request, const JobState& job);
 

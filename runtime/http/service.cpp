@@ -35,10 +35,7 @@ void refuse_method(const CallPtr& call, const Router::Match& match) {
 void speak_as(const WorkerName& worker, Request& request) {
   std::erase_if(request.headers,
                 [](const Header& header) { return same_name(header.name, kWorkerHeader); });
-  request.headers.push_back({std::string(kWorkerHeader),
-                             std::to_string(worker.job.value) + "-" +
-                                 std::to_string(worker.incarnation.value) + "-" +
-                                 std::to_string(worker.birth_rank.value)});
+  request.headers.push_back({std::string(kWorkerHeader), worker_text(worker)});
 }
 
 // "default.a" of path values "a", "default.a" and "default.a.3", the last with a generation.

@@ -207,10 +207,9 @@ struct WorkerToken {
   JobId job;
   Incarnation incarnation;
   Rank birth_rank;
-  std::string token;      ///< kWorkerTokenPrefix and 64 hexadecimal digits.
-  std::int32_t port = 0;  ///< At which it takes calls; 0: it takes none yet.
-  std::string
-      certificate;  ///< SHA-256 of its certificate, 64 hexadecimal digits; empty: plaintext.
+  std::string token;        ///< kWorkerTokenPrefix and 64 hexadecimal digits.
+  std::int32_t port = 0;    ///< At which it takes calls; 0: it takes none yet.
+  std::string certificate;  ///< Its SHA-256, 64 hexadecimal digits; empty: plaintext.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {

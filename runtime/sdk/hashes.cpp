@@ -12,6 +12,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "core/base/hex.hpp"
+
 namespace orrery::sdk {
 namespace {
 
@@ -38,14 +40,7 @@ int digit_of(char c) {
 }  // namespace
 
 std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 15U];
-  }
-  return out;
+  return hex_of({reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()});
 }
 
 std::optional<std::string> from_hex(std::string_view digits) {

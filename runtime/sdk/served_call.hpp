@@ -45,7 +45,7 @@ class ServedCall : public std::enable_shared_from_this<ServedCall> {
 
   // --- the I/O thread ---
 
-  /// Nobody waits any more. `on_abandoned` is called once.
+  /// No caller waits any more. `on_abandoned` is called once.
   void abandon();
 
   void add_credit(std::uint64_t count);

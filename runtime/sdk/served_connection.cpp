@@ -202,7 +202,7 @@ void ServedConnection::close_gently(std::shared_ptr<void> token) {
   forget();
 }
 
-/// Nobody is there any more.
+/// The caller is there no more.
 void ServedConnection::forget() {
   if (stage_ == Stage::Closed) return;
   const auto self = shared_from_this();

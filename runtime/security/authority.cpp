@@ -15,6 +15,8 @@
 #include <ctime>
 #include <memory>
 
+#include "core/base/hex.hpp"
+
 namespace orrery::runtime {
 namespace {
 
@@ -195,9 +197,7 @@ bool is_certificate_host(const std::string& host) {
 Result<KeyPair> make_authority(const Validity& validity) {
   std::array<unsigned char, 4> random{};
   if (RAND_bytes(random.data(), random.size()) != 1) return refused("authority");
-  std::string name = "Orrery authority ";
-  for (const unsigned char byte : random)
-    for (const int digit : {byte >> 4, byte & 15}) name += "0123456789abcdef"[digit];
+  const std::string name = "Orrery authority " + hex_of(random);
 
   const PrivateKey key(EVP_EC_gen("P-256"));
   if (!key) return refused("authority");

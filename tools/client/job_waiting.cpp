@@ -3,10 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <optional>
 
+#include "tools/client/absence.hpp"
 #include "tools/client/json_reading.hpp"
 #include "tools/client/views.hpp"
 #include "tools/console/interrupt.hpp"
@@ -15,16 +14,15 @@ namespace orrery::cli {
 namespace {
 
 using nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kAbsenceMax{60};
 constexpr int kFirstPauseMs = 50;
 constexpr int kLastPauseMs = 500;
 constexpr int kWordsLooks = 20;  // For a second.
 
 class Waiting {
  public:
-  Waiting(Session& session, const std::vector<std::string>& names) : session_(session) {
+  Waiting(Session& session, const std::vector<std::string>& names)
+      : session_(session), absence_(session) {
     for (const std::string& name : names) jobs_.push_back({name, "", nullptr, false});
   }
 
@@ -55,10 +53,10 @@ class Waiting {
   bool look(Watched& job) {
     const Result<HttpReply> reply = session_.client().send({.target = job_target(job.name)});
     if (!reply || reply->status == 503) {
-      be_patient(reply ? Errors{} : reply.errors());
+      if (!interrupted()) absence_.goes_on(reply ? Errors{} : reply.errors());
       return false;
     }
-    away_since_.reset();
+    absence_.end();
     if (!reply->is_good()) {
       session_.tell(*reply, "job " + job.name);
       job.ended = true;
@@ -93,18 +91,6 @@ class Waiting {
     }
   }
 
-  void be_patient(const Errors& errors) {
-    const Clock::time_point now = Clock::now();
-    if (interrupted()) return;
-    if (!away_since_) {
-      away_since_ = now;
-      session_.console().err("the controller does not answer; waiting for it\n");
-    } else if (now - *away_since_ > kAbsenceMax) {
-      session_.console().errors(errors);
-      session_.note(ExitCode::Unreachable);
-    }
-  }
-
   json documents() const {
     json out = json::array();
     for (const Watched& job : jobs_) out.push_back(job.document);
@@ -113,7 +99,7 @@ class Waiting {
 
   Session& session_;
   std::vector<Watched> jobs_;
-  std::optional<Clock::time_point> away_since_;
+  Absence absence_;
 };
 
 }  // namespace

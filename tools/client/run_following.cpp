@@ -16,20 +16,11 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-constexpr auto kAbsenceMax = 60s;
 constexpr auto kFirstPause = 50ms;
 constexpr auto kLastPause = 500ms;
 constexpr auto kOutputLimit = 10s;  // For the rest of the output, once the job is over.
 constexpr int kSentenceLooks = 20;  // At kFirstPause: what an agent says of an end comes after it.
 constexpr int kShownLines = 20;
-
-sigset_t stop_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
-}
 
 std::string indented_lines(std::string_view text) {
   std::string out;
@@ -52,7 +43,7 @@ bool some_live(const json& job) {
 }  // namespace
 
 TerminalHost::TerminalHost() {
-  const sigset_t set = stop_signals();
+  const sigset_t set = interrupt_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
@@ -61,7 +52,7 @@ bool TerminalHost::wait(std::chrono::milliseconds limit) {
     ::poll(nullptr, 0, static_cast<int>(limit.count()));
     return true;
   }
-  const sigset_t set = stop_signals();
+  const sigset_t set = interrupt_signals();
   const timespec time{limit.count() / 1000, limit.count() % 1000 * 1'000'000};
   if (!interrupted() && ::sigtimedwait(&set, nullptr, &time) <= 0) return true;
   caught_ = true;
@@ -74,7 +65,8 @@ RunFollowing::RunFollowing(Session& session, RunHost& host, RunFollowed what)
     : session_(session),
       host_(host),
       what_(std::move(what)),
-      output_(session.client().options(), session.console(), what_.job, what_.view) {}
+      output_(session.client().options(), session.console(), what_.job, what_.view),
+      absence_(session) {}
 
 ExitCode RunFollowing::run() {
   auto pause = kFirstPause;
@@ -93,8 +85,8 @@ ExitCode RunFollowing::run() {
 
 void RunFollowing::look() {
   const Result<HttpReply> reply = session_.client().send({.target = job_target(what_.job)});
-  if (!reply || reply->status == 503) return be_patient(reply ? Errors{} : reply.errors());
-  away_since_.reset();
+  if (!reply || reply->status == 503) return absence_.goes_on(reply ? Errors{} : reply.errors());
+  absence_.end();
   if (!reply->is_good()) {
     session_.tell(*reply, "job " + what_.job);
     job_ = nullptr;
@@ -138,17 +130,6 @@ void RunFollowing::tell_restarts() {
   session_.console().err(short_name(what_.job) + ": restart " + std::to_string(restarts) + " of " +
                          std::to_string(what_.max_restarts) + ": " +
                          text_of(failures.back(), "message") + "\n");
-}
-
-void RunFollowing::be_patient(const Errors& errors) {
-  const Clock::time_point now = Clock::now();
-  if (!away_since_) {
-    away_since_ = now;
-    session_.console().err("the controller does not answer; waiting for it\n");
-  } else if (now - *away_since_ > kAbsenceMax) {
-    session_.console().errors(errors);
-    session_.note(ExitCode::Unreachable);
-  }
 }
 
 void RunFollowing::stop(const std::string& why) {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
+#include "tools/client/absence.hpp"
 #include "tools/client/run_output.hpp"
 #include "tools/client/session.hpp"
 
@@ -59,7 +59,6 @@ class RunFollowing {
   void take(nlohmann::json job);
   void tell_phase();
   void tell_restarts();
-  void be_patient(const Errors& errors);
   void stop(const std::string& why);
   bool drain_output();
   void refresh();
@@ -75,7 +74,7 @@ class RunFollowing {
   std::string told_message_;
   std::int64_t restarts_ = 0;
   std::int64_t failures_until_ = 0;  ///< Of failures of starts before the present one: the last.
-  std::optional<Clock::time_point> away_since_;
+  Absence absence_;
   bool ended_ = false;
   bool interrupted_ = false;
   bool stopping_ = false;

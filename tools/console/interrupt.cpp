@@ -1,6 +1,5 @@
 #include "tools/console/interrupt.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 namespace orrery::cli {
@@ -39,5 +38,13 @@ void exit_at_interrupt() {
 }
 
 bool interrupted() { return interrupt_seen != 0; }
+
+sigset_t interrupt_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
 
 }  // namespace orrery::cli

@@ -1,6 +1,8 @@
 // Ctrl-C and SIGTERM as a flag, so that work in progress can clean up first.
 #pragma once
 
+#include <signal.h>
+
 namespace orrery::cli {
 
 /// From now on SIGINT and SIGTERM only set the flag. A second SIGINT ends the program at once.
@@ -13,5 +15,8 @@ void release_interrupts();
 void exit_at_interrupt();
 
 bool interrupted();
+
+/// SIGINT and SIGTERM, for those that wait for them.
+sigset_t interrupt_signals();
 
 }  // namespace orrery::cli

@@ -92,6 +92,10 @@ Result<scenarios::PlacementContext> placement_context(const DocumentWords& words
 }
 
 bool is_rlinf_text(std::string_view text) {
+  // Most texts are none, and some are large: those are not read twice.
+  const bool may_be = text.find("component_placement") != std::string_view::npos ||
+                      text.find("defaults") != std::string_view::npos;
+  if (!may_be) return false;
   const Result<YamlNode> root = scenarios::parse_yaml(text, "", 0);
   if (!root || !root->is_map()) return false;
   const YamlNode* cluster = entry(*root, "cluster");

@@ -15,24 +15,16 @@ namespace {
 
 constexpr std::uint64_t kDescriptorMax = 1'000'000;
 
-sigset_t stop_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
-}
-
 }  // namespace
 
 void hold_signals() {
-  const sigset_t set = stop_signals();
+  const sigset_t set = interrupt_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
 }
 
 void wait_for_stop() {
-  const sigset_t set = stop_signals();
+  const sigset_t set = interrupt_signals();
   int caught = 0;
   while (sigwait(&set, &caught) != 0) {
   }

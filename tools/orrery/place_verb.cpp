@@ -172,8 +172,8 @@ ExitCode show_as(const scenarios::PlacementDocument& document,
                  Console& console) {
   if (!scenarios::is_rlinf_document(document)) {
     console.err(
-        "orrery place: --as: found a strategy or jobs, which are jobs already or none, needed "
-        "component_placement as in documents of RLinf; leave --as out\n");
+        "orrery place: --as: found a document of another kind, needed component_placement as in "
+        "documents of RLinf; leave --as out\n");
     return ExitCode::BadInput;
   }
   scenarios::RlinfJobWords words;

@@ -144,7 +144,8 @@ void note_groups(const ComponentPlan& plan, RoleSpec& role) {
   if (plan.groups.size() < 2) return;
   std::map<std::int32_t, NodeProgram> by_node;
   for (const NodeProgram& program : role.process->on_nodes)
-    for (const std::int32_t node : program.nodes) by_node[node] = program;
+    for (const std::int32_t node : program.nodes)
+      if (!by_node.emplace(node, program).second) return;  // Twice, which check_spec tells.
   for (const placement::Process& process : plan.processes) {
     std::string& label = by_node[process.node_rank].node_group;
     if (label.empty()) label = plan.groups[static_cast<std::size_t>(process.group)];

@@ -35,7 +35,7 @@ class Counter {
   int count_;
 };
 
-/// A method waits here until another one opens it, or nobody waits for the first.
+/// A method waits here until another one opens it, or no caller waits for the first.
 class Gate {
  public:
   bool wait(const sdk::Context& context) {

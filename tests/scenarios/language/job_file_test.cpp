@@ -153,6 +153,72 @@ roles:
                           StartsWith("jobs.yaml:6: default.rl: role c: isolation.deadline is 0")));
 }
 
+TEST(JobFile, ProcessesAreShownWhatTheRoleSays) {
+  const JobSpec spec = read_job(R"(
+name: rl
+command: [python3, main.py]
+group_name: ActorGroup
+isolate_devices: false
+on_nodes:
+  - {nodes: [0-1, 4], env: {A: b}, interpreter: /opt/bin/python}
+  - {nodes: 2, node_group: generate}
+)");
+  const ProcessSpec& process = *spec.roles.at(0).process;
+  EXPECT_EQ(process.group_name, "ActorGroup");
+  EXPECT_FALSE(process.isolate_devices);
+  ASSERT_NE(process.on_node(4), nullptr);
+  EXPECT_THAT(process.on_node(4)->environment, ElementsAre(KeyValue{"A", "b"}));
+  EXPECT_EQ(process.on_node(1)->interpreter, "/opt/bin/python");
+  EXPECT_EQ(process.on_node(2)->node_group, "generate");
+  EXPECT_EQ(process.on_node(3), nullptr);
+  EXPECT_EQ(read_job("{name: a, command: [x], isolate_devices: true}").roles.at(0).process,
+            RarePart<ProcessSpec>{});
+}
+
+TEST(JobFile, WhatIsWrongWithItIsTold) {
+  EXPECT_THAT(
+      job_file_errors(R"(
+name: rl
+roles:
+  a: {command: [./run], group_name: "a b", on_nodes: [{nodes: 0, interpreter: ../python}]}
+  b: {command: [python, x], on_nodes: [{nodes: 0-3, env: {A: b}}, {nodes: [5, 3]}]}
+  c: {command: [x], on_nodes: [{env: {A: b}}, {nodes: all}, {nodes: 200000}]}
+)"),
+      ElementsAre(
+          StartsWith("jobs.yaml:4: default.rl: role a: group_name is 'a b'"),
+          StartsWith("jobs.yaml:4: default.rl: role a: on_nodes.interpreter is '../python'"),
+          StartsWith("jobs.yaml:4: default.rl: role a: on_nodes names an interpreter, but"),
+          StartsWith("jobs.yaml:5: default.rl: role b: on_nodes has node 3 twice"),
+          StartsWith("jobs.yaml:6: job rl: roles.c.on_nodes[0].nodes: is missing"),
+          StartsWith("jobs.yaml:6: job rl: roles.c.on_nodes[1].nodes: is 'all'"),
+          StartsWith("jobs.yaml:6: job rl: roles.c.on_nodes[2].nodes: is 200000")));
+}
+
+TEST(JobFile, ARoleOnSeveralGroupsHasTheLabelOfEachNode) {
+  NodeGroup first;
+  first.name = "train";
+  first.count = 1;
+  first.devices = 2;
+  NodeGroup second = first;
+  second.name = "generate";
+  const std::vector<NodeGroup> groups{first, second};
+  JobFileOptions options;
+  options.groups = groups;
+  const auto file = parse_job_file(
+      "name: a\ncommand: [x]\ncpu: 0\nmemory: 0B\n"
+      "placement: {node_group: 'train, generate', placement: 0-3}\n"
+      "on_nodes: [{nodes: 0-1, env: {A: b}}]\n",
+      "jobs.yaml",
+      options);
+  ASSERT_TRUE(file) << file.errors().front().text();
+  const ProcessSpec& process = *file->jobs.at(0).roles.at(0).process;
+  for (const auto& [node, label] : {std::pair{0, "train"}, {1, "generate"}}) {
+    ASSERT_NE(process.on_node(node), nullptr);
+    EXPECT_EQ(process.on_node(node)->node_group, label);
+    EXPECT_THAT(process.on_node(node)->environment, ElementsAre(KeyValue{"A", "b"}));
+  }
+}
+
 TEST(JobFile, ASubMasterNeedsAProgramToo) {
   EXPECT_THAT(job_file_errors("name: a\nroles:\n  w: {command: [x], sub_master: true}\n"),
               ElementsAre(AllOf(StartsWith("jobs.yaml:3: default.a: role w-master: has no command"),

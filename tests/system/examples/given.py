@@ -328,6 +328,7 @@ NOT_HERE = {
     "ORRERY_BLESS=1 build/bin/test_storm --gtest_filter='Pins.*'": "rewrites a file of the tree",
     "ORRERY_MUTANT=1041 build-mutation/build/bin/test_control": "needs what the first makes",
     "build/bin/bench_bare_loop scenarios/scale/million_easy.yaml build/bin/orrery": "a benchmark",
+    "build/bin/bench_calls": "a benchmark",
     "build/bin/bench_fabric": "a benchmark",
     "tools/bench/policies.py build/bin/orrery --jobs 4000 --limit 180 --svg "
     "docs/images/policy_decisions.svg": "measures for minutes",

@@ -77,7 +77,7 @@ class CallsTest(unittest.TestCase):
                 return None
         return wait_until("the group to be free", free)
 
-    def everybody(self, group, size):
+    def all_workers(self, group, size):
         """Who the workers of a group are, once there are so many of the present membership."""
         def asked():
             try:
@@ -93,7 +93,7 @@ class CallsTest(unittest.TestCase):
         driver = self.submit("rules", 4)
         group = orrery.WorkerGroup(
             driver, "worker", sharding=orrery.NamedSharding([[0, 1], [2, 3]], ["dp", "tp"]))
-        found = self.everybody(group, 4)
+        found = self.all_workers(group, 4)
         self.assertEqual(len({one["pid"] for one in found} | {os.getpid()}), 5)
         self.assertEqual({one["caller"] for one in found}, {"driver:test"})
         sharded = group.run_all_workers_sharded_data(
@@ -119,7 +119,7 @@ class CallsTest(unittest.TestCase):
             done = self.cluster.orrery("scale", "sizes", f"worker={wanted}")
             self.assertEqual(done.returncode, 0, done.stderr)
             before, size["worker"] = size.get("found", {}), wanted
-            found = self.everybody(group, wanted)
+            found = self.all_workers(group, wanted)
             self.assertEqual({one["world_size"] for one in found}, {wanted + 1})
             for one in found:
                 was = before.get(one["role_rank"])
@@ -129,7 +129,7 @@ class CallsTest(unittest.TestCase):
     def test_a_killed_worker_is_an_error_at_once_and_then_it_is_back(self):
         driver = self.submit("killed", 2)
         group = self.group(driver)
-        found = self.everybody(group, 2)
+        found = self.all_workers(group, 2)
         mark = self.cluster.folder / "killed.mark"
         call = driver.peer("worker", 1).submit("wait_at_gate", str(mark), deadline=DEADLINE_S)
         wait_until("the call to run", mark.exists)
@@ -137,25 +137,25 @@ class CallsTest(unittest.TestCase):
         with self.assertRaises(orrery.WorkerLost) as lost:
             call.result()
         self.assertEqual((lost.exception.role, lost.exception.rank), ("worker", 1))
-        again = self.everybody(group, 2)
+        again = self.all_workers(group, 2)
         self.assertNotEqual(again[1]["pid"], found[1]["pid"])
 
     def test_a_frozen_worker_times_out_and_the_others_answers_are_kept(self):
         driver = self.submit("frozen", 2)
         group = self.group(driver)
-        found = self.everybody(group, 2)
+        found = self.all_workers(group, 2)
         signal_process(found[0]["pid"], signal.SIGSTOP, self.cluster.folder)
         outcomes = group.run_all_workers_single_data("who", deadline=10).outcomes()
         signal_process(found[0]["pid"], signal.SIGCONT, self.cluster.folder)
         self.assertIsInstance(outcomes[0].error, orrery.Timeout)
         self.assertEqual(outcomes[1].value["pid"], found[1]["pid"])
-        self.assertEqual([one["pid"] for one in self.everybody(group, 2)],
+        self.assertEqual([one["pid"] for one in self.all_workers(group, 2)],
                          [one["pid"] for one in found])
 
     def test_calls_go_on_while_an_agent_or_the_controller_is_dead(self):
         driver = self.submit("alone", 2)
         group = self.group(driver)
-        found = self.everybody(group, 2)
+        found = self.all_workers(group, 2)
         for daemon in ("node-1", "node-2", "controller"):
             pid = self.cluster.daemons()[daemon]
             signal_process(pid, signal.SIGSTOP, self.cluster.folder)
@@ -173,7 +173,7 @@ class CallsTest(unittest.TestCase):
 
     def test_what_a_killed_driver_held_is_free_at_once(self):
         driver = self.submit("orphaned", 2)
-        self.everybody(self.group(driver, "helper"), 1)
+        self.all_workers(self.group(driver, "helper"), 1)
         wait_until("both workers", lambda: all(
             peer.port for peer in driver.peers().role("worker")) and
             len(driver.peers().role("worker")) == 2)
@@ -188,11 +188,11 @@ class CallsTest(unittest.TestCase):
             self.group(driver).run_all_workers_single_data("who", deadline=DEADLINE_S).result()
         first.kill()
         # The call of the dead driver is told that no caller waits, and ends; ours runs behind it.
-        self.assertEqual(len(self.everybody(self.freed_group(driver), 2)), 2)
+        self.assertEqual(len(self.all_workers(self.freed_group(driver), 2)), 2)
 
     def test_one_driver_at_a_time_holds_a_group(self):
         first = self.submit("held", 2)
-        self.everybody(self.group(first), 2)
+        self.all_workers(self.group(first), 2)
         second = orrery.Driver.connect(self.cluster.environment["ORRERY_SERVER"], "held",
                                        name="second")
         self.addCleanup(second.close)
@@ -201,7 +201,7 @@ class CallsTest(unittest.TestCase):
         self.assertEqual(second.peer("worker", 0).call("who", deadline=DEADLINE_S)["caller"],
                          "driver:second")
         first.close()
-        self.everybody(self.freed_group(second), 2)
+        self.all_workers(self.freed_group(second), 2)
 
 
 if __name__ == "__main__":

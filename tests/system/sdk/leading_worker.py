@@ -19,7 +19,7 @@ def write(folder, name, what):
     scratch.rename(folder / name)
 
 
-def everybody(group):
+def all_workers(group):
     """Who both workers are."""
     while True:
         try:
@@ -35,13 +35,13 @@ def main(folder):
     # It says hello to its agent, so that it lives through changes of the membership.
     worker = orrery.Worker.join()
     group = worker.group("worker")
-    write(folder, "before", everybody(group))
+    write(folder, "before", all_workers(group))
     (folder / "go").read_bytes()  # A pipe, which the test writes to when it is ready to cut.
     # Until the test has cut off the far one: the deadline alone ends this call.
     outcomes = group.run_all_workers_single_data(
         "wait_at_gate", mark=str(folder / "at-gate"), deadline=5).outcomes()
     write(folder, "cut", [type(one.error).__name__ for one in outcomes])
-    write(folder, "after", everybody(group))
+    write(folder, "after", all_workers(group))
     write(folder, "TLS", {name: os.environ[name] for name in os.environ if "CALL" in name})
 
 

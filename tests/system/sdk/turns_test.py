@@ -4,9 +4,12 @@ when one stands still with it.
 Usage: turns_test.py PROGRAM ROOT
 """
 
+import os
 import pathlib
 import signal
 import sys
+import threading
+import time
 import unittest
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
@@ -67,15 +70,24 @@ class TurnsTest(unittest.TestCase):
         self.submit()
         driver = orrery.Driver.connect(self.cluster.environment["ORRERY_SERVER"], "rlhf", name="test")
         self.addCleanup(driver.close)
-        held = driver.peer("actor", 0).submit("hold", deadline=60)
+        held = driver.peer("actor", 0).submit("hold", deadline=120)
         pid = int(wait_until("the turn of the actor", self.lines)[0][3])
-        waiting = driver.peer("rollout", 0).submit("hold", deadline=60)
-        self.assertEqual(len(self.lines()), 1)
+        waiting = driver.peer("rollout", 0).submit("hold", deadline=120)
+        # The next life of the agent, which both ask again, knows who has the turn.
+        agent = self.cluster.daemons()["node-1"]
+        signal_process(agent, signal.SIGKILL, self.cluster.folder)
+        wait_until("another agent",
+                   lambda: self.cluster.daemons().get("node-1") not in (None, agent))
         signal_process(pid, signal.SIGSTOP, self.cluster.folder)
+        last_seen, look_again = 0, threading.Event()
+        while os.path.exists(f"/proc/{pid}") and not held.done():
+            last_seen = time.monotonic_ns()
+            look_again.wait(0.005)
         with self.assertRaises(orrery.WorkerLost):
             held.result()
         wait_until("the turn of the rollout", lambda: len(self.lines()) == 2)
         self.assertEqual(self.lines()[1][2], "rollout")
+        self.assertGreater(int(self.lines()[1][0]), last_seen, "two had the turn at once")
         waiting.cancel()
         events = self.cluster.orrery("describe", "rlhf").stdout
         self.assertIn("had the turn on its devices and was silent for longer than its lease", events)
