@@ -58,24 +58,28 @@ std::string waiting_message(const State& state, const JobState& job) {
   return before_waiting(job) + text;
 }
 
-std::string_view counted_by(Limit limit) {
+// "1 failure of one worker", "3 failures of one worker".
+std::string counted_by(Limit limit, std::uint32_t count) {
+  const auto of = [&](std::string_view one, std::string_view more, std::string_view whose) {
+    return std::to_string(count) + std::string(count == 1 ? one : more) + std::string(whose);
+  };
   switch (limit) {
     case Limit::None:
-      return "";
+      return std::to_string(count);
     case Limit::Backoff:
-      return "failures";
+      return of(" failure", " failures", "");
     case Limit::WorkerFailures:
-      return "failures of one worker";
+      return of(" failure", " failures", " of one worker");
     case Limit::RoleRestarts:
-      return "restarts of one role";
+      return of(" restart", " restarts", " of one role");
     case Limit::JobRestarts:
-      return "restarts of the job";
+      return of(" restart", " restarts", " of the job");
     case Limit::NodeLosses:
-      return "losses of nodes or devices";
+      return of(" loss", " losses", " of nodes or devices");
     case Limit::Preemptions:
-      return "preemptions";
+      return of(" preemption", " preemptions", "");
     case Limit::NodesRelaunched:
-      return "nodes to relaunch";
+      return of(" node", " nodes", " to relaunch");
   }
   return "";
 }
@@ -108,15 +112,16 @@ bool counts_workers(Limit limit) {
          limit == Limit::RoleRestarts || limit == Limit::JobRestarts;
 }
 
-// "the limit role_restarts_max is passed: 3 restarts of a role, 2 are allowed; the last: learner 0
-// on n3 ended with exit code 7".
+// "the limit role_restarts_max is passed: 3 restarts of one role, 2 are allowed; the last: learner
+// 0 on n3 ended with exit code 7".
 std::string limit_message(const State& state, const JobState& job) {
   const JobFailover& failover = *job.failover;
   const bool noted = counts_workers(failover.limit) && !job.failures->empty();
   return "the limit " + std::string(to_string(failover.limit)) +
-         " is passed: " + std::to_string(failover.limit_count) + " " +
-         std::string(counted_by(failover.limit)) + ", " + std::to_string(failover.limit_value) +
-         " are allowed" + (noted ? last_failure(state, job, "; the last: ") : last_of(state, job));
+         " is passed: " + counted_by(failover.limit, failover.limit_count) + ", " +
+         std::to_string(failover.limit_value) +
+         (failover.limit_value == 1 ? " is allowed" : " are allowed") +
+         (noted ? last_failure(state, job, "; the last: ") : last_of(state, job));
 }
 
 // Whether a reason speaks of one worker's failure.

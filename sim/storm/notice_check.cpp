@@ -88,8 +88,16 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0;
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 // What capacity is counted in, and who needs it.
-constexpr std::array<std::string_view, 8> kNouns{
-    "replica", "device", "core", "worker", "bundle", "failure", "process", "node"};
+constexpr std::array<std::string_view, 10> kNouns{"replica",
+                                                  "device",
+                                                  "core",
+                                                  "worker",
+                                                  "bundle",
+                                                  "failure",
+                                                  "process",
+                                                  "node",
+                                                  "restart",
+                                                  "preemption"};
 
 // The word is the noun in the plural, or in the singular.
 bool is_plural(std::string_view word, std::string_view noun) {
@@ -101,8 +109,6 @@ bool is_plural(std::string_view word, std::string_view noun) {
 
 std::string disagreement(const std::string& message) {
   const std::string_view text(message);
-  // Counts beside a limit are all in the plural: "1 failures, 0 are allowed".
-  if (text.find(" are allowed") != std::string_view::npos) return {};
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool begins = is_digit(text[i]) && (i == 0 || text[i - 1] == ' ');
     if (!begins) continue;

@@ -166,6 +166,12 @@ class StatusJudge {
       say("speaks of exit code " + std::to_string(code) + " as: " + text);
   }
 
+  // "is passed: 3 failures, 2 are allowed".
+  static std::string passed(std::int32_t limit) {
+    return "is passed: " + std::to_string(limit + 1) + (limit == 0 ? " failure, " : " failures, ") +
+           std::to_string(limit) + (limit == 1 ? " is allowed" : " are allowed");
+  }
+
   void words() {
     const std::string& text = status_.message;
     if (text.empty()) return say("has no reason in words");
@@ -179,11 +185,9 @@ class StatusJudge {
     // One that its user has deleted says that.
     if (job_.phase != JobPhase::Failed || job_.deleted_in != Sequence{}) return;
     if (job_.reason == Reason::BackoffLimitReached && !job_.changed &&
-        !has(text,
-             "is passed: " + std::to_string(job_.spec->backoff_limit + 1) + " failures, " +
-                 std::to_string(job_.spec->backoff_limit) + " are allowed"))
+        !has(text, passed(job_.spec->backoff_limit)))
       say("does not say which limit was passed: " + text);
-    if (job_.reason == Reason::FailureLimitReached && !has(text, " are allowed"))
+    if (job_.reason == Reason::FailureLimitReached && !has(text, " allowed"))
       say("does not say which limit was passed: " + text);
   }
 

@@ -78,6 +78,10 @@ endif()
 if(ORRERY_TESTS)
   find_package(GTest REQUIRED)                               # GTest::gtest, GTest::gmock
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  # The interpreter itself: what stands on the PATH may be a script that looks for it at each start.
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(sys.executable)"
+    OUTPUT_VARIABLE interpreter OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(Python3_EXECUTABLE ${interpreter})
 endif()
 if(ORRERY_BENCH)
   find_package(benchmark QUIET)                              # benchmark::benchmark

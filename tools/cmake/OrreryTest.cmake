@@ -1,7 +1,8 @@
 # Tests, fuzz targets and benchmarks.
 #
 #   orrery_test(NAME SOURCES a_test.cpp ... [ALONE a_test.cpp ...] [LINK target ...]
-#               [LABELS unit|property|scenario|gpu ...] [TIMEOUT seconds] [SLOW] [CASES] [OPTIMISED])
+#               [LABELS unit|property|scenario|gpu ...] [TIMEOUT seconds] [COST seconds]
+#               [SLOW] [CASES] [OPTIMISED])
 #
 # makes the program `test_NAME` and registers it with ctest as NAME. Sources are relative to the
 # calling folder; those named ALONE are not compiled together with others. Without LABELS the label
@@ -12,11 +13,14 @@
 # one engine per process. Everything else shares one process, since starting thousands of them costs
 # more than the cases. With OPTIMISED the tests themselves are compiled as what they test is.
 #
-#   orrery_python_test(NAME SCRIPT [argument ...] [TIMEOUT seconds] [MAY_SKIP])
+#   orrery_python_test(NAME SCRIPT [argument ...] [TIMEOUT seconds] [COST seconds] [LABEL label]
+#                      [MAY_SKIP] [OWN_NETWORK])
 #
 # registers a script of the calling folder as NAME, with label unit. Arguments may be generator
 # expressions such as $<TARGET_FILE:orrery-node>. MAY_SKIP: with exit code 77 it says that something
-# is not here that it needs.
+# is not here that it needs. OWN_NETWORK: it counts starts, and a worker whose port another test holds would
+# be started anew; so it gets a network namespace, or runs alone where none can be made. COST: about how
+# long it takes, where that is long, so that it begins early and nothing waits for it at the end.
 #
 #   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
 #
@@ -72,20 +76,48 @@ if(ORRERY_TESTS)
     <variant> <vector>)
 endif()
 
-function(orrery_python_test name script)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "MAY_SKIP" "TIMEOUT" "")
-  orrery_time_limit(arg_TIMEOUT "${arg_TIMEOUT}")
-  add_test(NAME ${name}
+# Whether this user may make network namespaces: tests that count on ports of theirs get one each then.
+if(ORRERY_TESTS AND NOT DEFINED ORRERY_OWN_NETWORKS)
+  execute_process(
     COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1
-            ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${arg_UNPARSED_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT})
+            ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/own_network.py
+    RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+  if(refused)
+    message(STATUS "Tests that count on ports of theirs run one at a time: no network namespaces here")
+  endif()
+  set(own_networks TRUE)
+  if(refused)
+    set(own_networks FALSE)
+  endif()
+  set(ORRERY_OWN_NETWORKS ${own_networks} CACHE INTERNAL "Network namespaces can be made.")
+endif()
+
+function(orrery_python_test name script)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "MAY_SKIP;OWN_NETWORK" "TIMEOUT;COST;LABEL" "")
+  orrery_time_limit(arg_TIMEOUT "${arg_TIMEOUT}")
+  if(NOT arg_LABEL)
+    set(arg_LABEL unit)
+  endif()
+  set(program ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script})
+  if(arg_OWN_NETWORK AND ORRERY_OWN_NETWORKS)
+    list(PREPEND program ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/support/own_network.py)
+  endif()
+  add_test(NAME ${name}
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 ${program} ${arg_UNPARSED_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+  if(arg_COST)
+    set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
+  if(arg_OWN_NETWORK AND NOT ORRERY_OWN_NETWORKS)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
   if(arg_MAY_SKIP)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
   endif()
 endfunction()
 
 function(orrery_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CASES;OPTIMISED;SLOW" "TIMEOUT" "SOURCES;ALONE;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CASES;OPTIMISED;SLOW" "TIMEOUT;COST" "SOURCES;ALONE;LINK;LABELS")
   orrery_reject_leftovers("orrery_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(NOT ORRERY_TESTS)
     return()
@@ -115,6 +147,9 @@ function(orrery_test name)
     add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1
              WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+    if(arg_COST)
+      set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+    endif()
     return()
   endif()
   gtest_discover_tests(test_${name}

@@ -135,7 +135,7 @@ TEST(LimitReached, NamesTheWorkerAndItsNode) {
   h.fail(id, rank);
   EXPECT_EQ(h.phase(id), JobPhase::Failed);
   EXPECT_EQ(message_of(h, id),
-            "the limit backoff_limit is passed: 1 failures, 0 are allowed; the last: worker " +
+            "the limit backoff_limit is passed: 1 failure, 0 are allowed; the last: worker " +
                 std::to_string(rank) + " on n1 ended with exit code 1");
 }
 

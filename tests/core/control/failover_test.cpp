@@ -39,7 +39,7 @@ TEST(Limits, AWorkerThatFailsTooOftenEndsTheJobWithItsCount) {
   EXPECT_EQ(h.phase(id), JobPhase::Failed);
   EXPECT_EQ(h.job(id).reason, Reason::FailureLimitReached);
   EXPECT_THAT(message(h, id),
-              HasSubstr("worker_failures_max is passed: 2 failures of one worker, 1 are allowed"));
+              HasSubstr("worker_failures_max is passed: 2 failures of one worker, 1 is allowed"));
 }
 
 TEST(Limits, RestartsOfARoleAndOfTheJobAreCountedByThemselves) {

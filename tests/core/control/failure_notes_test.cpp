@@ -35,7 +35,7 @@ TEST(FailureNotes, AJobThatFailedNamesTheWorkerItsExitCodeAndItsLastLines) {
   h.step(explained(id, worker, "no such file\n"));
   ASSERT_EQ(h.phase(id), JobPhase::Failed);
   const JobStatus told = status(h, id);
-  EXPECT_THAT(told.message, HasSubstr("1 failures, 0 are allowed; the last: "));
+  EXPECT_THAT(told.message, HasSubstr("1 failure, 0 are allowed; the last: "));
   EXPECT_THAT(told.message, HasSubstr(" 1 on node-0 ended with exit code 7"));
   ASSERT_THAT(told.failures, SizeIs(1));
   EXPECT_EQ(told.failures[0].exit_code, 7);

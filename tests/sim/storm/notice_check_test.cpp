@@ -106,7 +106,8 @@ TEST(Disagreement, IsOfANumberAndItsNoun) {
   EXPECT_EQ(disagreement("role a needs 1 replica with 2 devices on one node"), "");
   EXPECT_EQ(disagreement("role a needs 2 replicas with 1 device each on one node"), "");
   EXPECT_EQ(disagreement("needs 1 replica of a; 2 replicas with 1 core each on one node"), "");
-  EXPECT_EQ(disagreement("the limit is passed: 1 failures, 0 are allowed"), "");
+  EXPECT_EQ(disagreement("the limit is passed: 1 failure, 0 are allowed"), "");
+  EXPECT_EQ(disagreement("the limit is passed: 1 failures, 0 are allowed"), "1 failures");
   EXPECT_EQ(disagreement("may hold 1 devices"), "1 devices");
   EXPECT_EQ(disagreement("there are 3 worker"), "3 worker");
   EXPECT_EQ(disagreement("needs 1 replica with 2 devices each on one node"),

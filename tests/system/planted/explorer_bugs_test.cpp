@@ -1,5 +1,6 @@
 // Planted bugs that the explorer finds, each within bounds that take seconds. Without a bug the
-// same bounds hold nothing that breaks.
+// same bounds hold nothing that breaks: what takes long to show is left to `tools/soak explore`,
+// whose bounds are wider.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Hunt {
   Bug bug = Bug::None;
   ViolationKind as = ViolationKind::TwoEntitled;
   ExploreBounds bounds;
+  bool is_tried_without = true;
 };
 
 void PrintTo(const Hunt& hunt, std::ostream* out) { *out << to_string(hunt.bug); }
@@ -80,15 +82,17 @@ TEST_P(ExplorerFinds, PlantedBug) {
   ASSERT_TRUE(with.counterexample) << with.states << " states";
   EXPECT_EQ(with.counterexample->violation.kind, wanted.as);
   EXPECT_FALSE(with.counterexample->steps.empty());
-  const sim::ExploreReport without = hunt(wanted, Bug::None);
-  EXPECT_TRUE(without.complete || without.whole_depth == wanted.bounds.depth);
-  EXPECT_FALSE(without.counterexample);
-  std::printf("%-24s %-20s %8llu states, %3zu steps; without it %8llu states\n",
+  std::printf("%-24s %-20s %8llu states, %3zu steps\n",
               std::string(to_string(wanted.bug)).c_str(),
               std::string(to_string(wanted.as)).c_str(),
               static_cast<unsigned long long>(with.states),
-              with.counterexample->steps.size(),
-              static_cast<unsigned long long>(without.states));
+              with.counterexample->steps.size());
+  if (!wanted.is_tried_without) return;
+  const sim::ExploreReport without = hunt(wanted, Bug::None);
+  EXPECT_TRUE(without.complete || without.whole_depth == wanted.bounds.depth);
+  EXPECT_FALSE(without.counterexample);
+  std::printf(
+      "%56s without it %8llu states\n", "", static_cast<unsigned long long>(without.states));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -98,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         Hunt{Bug::ForgetSelfFence, ViolationKind::TwoEntitled, past_the_lease(6, 1, 0)},
         Hunt{Bug::FenceTooLate, ViolationKind::TwoEntitled, past_the_lease(6, 1, 0)},
         Hunt{Bug::ShimFenceNeverFires, ViolationKind::TwoEntitled, past_the_lease(6, 0, 1)},
-        Hunt{Bug::AdoptWithoutChecking, ViolationKind::TwoEntitled, back_too_late()},
+        Hunt{Bug::AdoptWithoutChecking, ViolationKind::TwoEntitled, back_too_late(), false},
         Hunt{Bug::AdoptNothing, ViolationKind::DoubleBooked, past_the_lease(1, 0, 1)},
         Hunt{Bug::StartBeforeRelease, ViolationKind::DoubleBooked, stop()},
         Hunt{Bug::ActBeforeDurable, ViolationKind::ActBeforeDurable, takeover(0)},

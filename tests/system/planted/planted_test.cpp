@@ -19,7 +19,7 @@ namespace orrery::tests {
 namespace {
 
 constexpr std::uint64_t kSeedsMax = 2000;
-constexpr unsigned kSecondsASeed = 20;
+constexpr unsigned kSecondsASeed = 8;
 
 // Storms see no place or growth that would have been possible and was not chosen; a scenario each
 // does.
@@ -50,9 +50,6 @@ std::optional<sim::Violation> violation_of(std::uint64_t seed, Bug bug) {
 // In the child: says which seed it tries, and what it found there.
 void hunt(Bug bug, int out) {
   for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
-    // What breaks without the bug says nothing about it.
-    alarm(0);
-    if (violation_of(seed, Bug::None)) continue;
     alarm(kSecondsASeed);
     dprintf(out, "%llu ", static_cast<unsigned long long>(seed));
     if (const auto found = violation_of(seed, bug)) {
@@ -101,6 +98,7 @@ TEST_P(PlantedBug, IsFound) {
               static_cast<unsigned long long>(found->seed),
               found->what.c_str());
   RecordProperty("seed", std::to_string(found->seed));
+  EXPECT_FALSE(violation_of(found->seed, Bug::None)) << "it breaks without the bug, too";
 }
 
 INSTANTIATE_TEST_SUITE_P(Each,

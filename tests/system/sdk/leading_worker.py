@@ -27,7 +27,7 @@ def all_workers(group):
             if len(found) == 2:
                 return found
             group.refresh()
-        except (orrery.WorkerLost, orrery.GenerationChanged, orrery.NoSuchWorker) as gone:
+        except (orrery.WorkerLost, orrery.GenerationChanged, orrery.NoSuchWorker, orrery.Cancelled) as gone:
             print("not yet:", gone, flush=True)
 
 

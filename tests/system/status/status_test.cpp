@@ -71,7 +71,7 @@ TEST(Status, NamesTheLimitThatEndedAJob) {
   StatusKeeper keeper = run(kOneWaitsOneFails);
   const JobStatus& failed = keeper.seen[{"default.second", JobPhase::Failed}];
   EXPECT_EQ(failed.message,
-            "the limit backoff_limit is passed: 2 failures, 1 are allowed; the last: worker 0 on "
+            "the limit backoff_limit is passed: 2 failures, 1 is allowed; the last: worker 0 on "
             "node-0 ended with exit code 7");
   EXPECT_EQ(failed.ready_replicas, 0);
   EXPECT_TRUE(failed.roles.empty());
