@@ -23,6 +23,7 @@ WorkersChanged report_of(const EndedWorker& ended) {
       name.job, ended.born, name.incarnation, ended.fact, name.birth_rank, 1, ended.exit_code};
   report.why = ended.why;
   report.busy_port = ended.busy_port;
+  report.diagnosis = ended.diagnosis;
   return report;
 }
 
@@ -46,7 +47,8 @@ EndedWorker ended_as(const AgentWorker& worker,
           fact,
           exit_code,
           refusal.why,
-          refusal.busy_port};
+          refusal.busy_port,
+          {}};
 }
 
 SpawnWorker spawn_of(const AgentWorker& worker) {
@@ -200,7 +202,12 @@ void Agent::on(const WorkerExited& event, Instant, AgentOutput& out) {
   if (worker->fenced || worker->stuck)
     end(event.worker, WorkerFact::Lost, 0, out);
   else
-    end(event.worker, WorkerFact::Exited, event.exit_code, out);
+    end(event.worker,
+        WorkerFact::Exited,
+        event.exit_code,
+        out,
+        {},
+        event.exit_code == 0 ? Diagnosis{} : event.diagnosis);
 }
 
 void Agent::on(const WorkerVanished& event, Instant, AgentOutput& out) {
@@ -468,9 +475,11 @@ void Agent::end(WorkerName name,
                 WorkerFact fact,
                 std::int32_t exit_code,
                 AgentOutput& out,
-                const SpawnFailed& refusal) {
+                const SpawnFailed& refusal,
+                const Diagnosis& diagnosis) {
   const AgentWorker worker = workers_.at(name);
-  const EndedWorker ended = ended_as(worker, fact, exit_code, refusal);
+  EndedWorker ended = ended_as(worker, fact, exit_code, refusal);
+  if (diagnosis.blame != Blame::None) ended.diagnosis = diagnosis;
   workers_.erase(name);
   list_is_old_ = true;
   if (!planted(Bug::SwallowExit)) out.reports.push_back(report_of(ended));

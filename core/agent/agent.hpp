@@ -123,6 +123,7 @@ struct EndedWorker {
   std::int32_t exit_code = 0;
   std::string why;             ///< With LaunchFailed: the reason, for people.
   std::int32_t busy_port = 0;  ///< With LaunchFailed: see WorkersChanged.
+  RarePart<Diagnosis> diagnosis;  ///< With Exited, not by success.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -135,6 +136,7 @@ struct EndedWorker {
     v.field("exit_code", self.exit_code);
     v.field("why", self.why);
     v.field("busy_port", self.busy_port);
+    v.field_since(5, "diagnosis", self.diagnosis);
   }
 };
 
@@ -170,6 +172,7 @@ struct WorkerRuns {
 struct WorkerExited {
   WorkerName worker;
   std::int32_t exit_code = 0;
+  Diagnosis diagnosis = {};  ///< What it said last of its end; not looked at where that is 0.
 };
 
 /// The worker's process was reaped by another process: how it ended is unknown. Reported Lost.
@@ -413,7 +416,8 @@ class Agent {
            WorkerFact fact,
            std::int32_t exit_code,
            AgentOutput& out,
-           const SpawnFailed& refusal = {});
+           const SpawnFailed& refusal = {},
+           const Diagnosis& diagnosis = {});
   void spawn_waiting(const AgentWorker& gone, AgentOutput& out);
   void adopt(AgentWorker found, Instant now, AgentOutput& out);
   void act_on_time(Instant now, AgentOutput& out);

@@ -14,7 +14,8 @@ auto group_of(const WorkersChanged& report) {
                   report.exit_code,
                   report.environment,
                   report.why,
-                  report.busy_port);
+                  report.busy_port,
+                  *report.diagnosis);
 }
 
 // A worker's story: it came up, then it said hello, then it ended.

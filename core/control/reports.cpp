@@ -81,6 +81,17 @@ bool exchange_ports(Step& step, const Worker& worker, const WorkersChanged& even
          step.state.ledger.exchange_ports(worker.lease, event.busy_port);
 }
 
+// Whose fault it was, as the worker itself has said. The end of one that was told to stop is no
+// failure.
+void note_diagnosis(const Step& step, Worker& worker, const WorkersChanged& event) {
+  if (event.diagnosis->blame == Blame::None || worker.state != WorkerState::Failed ||
+      step.state.settings.rules < 4)
+    return;
+  Diagnosis& diagnosis = worker.diagnosis.edit();
+  diagnosis = *event.diagnosis;
+  diagnosis.message = cut_at_character(diagnosis.message, kDiagnosisTextMax);
+}
+
 // Why the fact changes nothing; empty where it was applied.
 std::optional<Ignored> apply(Step& step,
                              JobState& job,
@@ -98,6 +109,7 @@ std::optional<Ignored> apply(Step& step,
            worker,
            event.exit_code == 0 ? WorkerState::Succeeded : WorkerState::Failed,
            event.exit_code);
+      note_diagnosis(step, worker, event);
       break;
     case WorkerFact::LaunchFailed:
       if (exchange_ports(step, worker, event))

@@ -128,7 +128,7 @@ std::string limit_message(const State& state, const JobState& job) {
 bool is_of_a_worker(Reason reason) {
   return reason == Reason::WorkerFailed || reason == Reason::WorkerErred ||
          reason == Reason::WorkerHung || reason == Reason::WorkerLost ||
-         reason == Reason::StartDeadline;
+         reason == Reason::StartDeadline || reason == Reason::NodeBlamed;
 }
 
 // The reason, and for each role below what its user asked for what it waits for: "all workers are
@@ -288,6 +288,12 @@ FailureStatus failure_status_of(const State& state,
   out.message = failure_in_words(state, job, failure);
   out.sentence = failure.sentence;
   out.last_lines = failure.last_lines;
+  out.blame = failure.diagnosis.blame;
+  if (out.blame == Blame::Peer && failure.diagnosis.role.index() < job.role_count())
+    out.blamed = job.spec->roles[failure.diagnosis.role.index()].name + " " +
+                 std::to_string(failure.diagnosis.rank);
+  if (out.blame == Blame::Node) out.blamed = out.node;
+  out.diagnosis = failure.diagnosis.message;
   return out;
 }
 

@@ -58,6 +58,9 @@ struct FailureStatus {
   std::string message;          ///< In words, on one line.
   std::string sentence;         ///< What its agent says; may be empty.
   std::string last_lines;       ///< The end of what it wrote; only of the latest failure.
+  Blame blame = Blame::None;    ///< Whose fault it was, as the worker said.
+  std::string blamed;           ///< The node's name, or the peer: "trainer 0"; else empty.
+  std::string diagnosis;        ///< What the worker said of it; may be empty.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -71,6 +74,9 @@ struct FailureStatus {
     v.field("message", self.message);
     v.field("sentence", self.sentence);
     v.field("last_lines", self.last_lines);
+    v.field("blame", self.blame);
+    v.field("blamed", self.blamed);
+    v.field("diagnosis", self.diagnosis);
   }
 };
 

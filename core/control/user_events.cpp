@@ -89,6 +89,8 @@ std::string_view in_words(Reason reason) {
       return "a worker was killed and does not end; its node is excluded";
     case Reason::NotAdmitted:
       return "its deadline cannot be guaranteed; it runs as best effort, on what others leave";
+    case Reason::NodeBlamed:
+      return "a worker failed and says that its node is at fault";
     case Reason::CannotStart:
       return "a worker cannot be started, and no other try can help";
   }

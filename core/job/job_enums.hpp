@@ -108,6 +108,7 @@ enum class Reason : std::uint8_t {
   PortInUse,    ///< Something else on the host listens at a port of a worker: it gets others.
   WorkerStuck,  ///< A worker was killed and does not end: its node is excluded.
   NotAdmitted,  ///< Its policy cannot guarantee what it asks for: it gets what others leave.
+  NodeBlamed,   ///< A worker failed and said that its node is at fault.
 };
 
 /// What one worker is doing, as last reported.
@@ -223,7 +224,8 @@ struct EnumNames<Reason> {
                                      "CannotStart",
                                      "PortInUse",
                                      "WorkerStuck",
-                                     "NotAdmitted"};
+                                     "NotAdmitted",
+                                     "NodeBlamed"};
 };
 
 template <>

@@ -35,6 +35,7 @@ Worker successor_of(const Ledger& ledger, Worker& worker) {
   if (!worker.lease.is_none()) again.first_port = ledger.lease(worker.lease).ports.first;
   again.state = WorkerState::Claimed;
   again.exit_code = 0;
+  again.diagnosis.clear();
   again.recover = true;
   worker.lease = LeaseId::none();
   return again;

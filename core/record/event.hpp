@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "core/base/ids.hpp"
+#include "core/base/rare_part.hpp"
 #include "core/base/units.hpp"
 #include "core/cluster/resources.hpp"
 #include "core/job/job_enums.hpp"
 #include "core/job/spec.hpp"
+#include "core/record/diagnosis.hpp"
 #include "core/record/plan.hpp"
 #include "core/record/version.hpp"
 
@@ -268,6 +270,7 @@ struct WorkersChanged {
   std::string why;             ///< With LaunchFailed: the reason, for people.
   std::int32_t busy_port = 0;  ///< With LaunchFailed: a port of the worker's own at which something
                                ///< else on its host listens. 0: that is not the reason.
+  RarePart<Diagnosis> diagnosis;  ///< With Exited, not by success: what each of them said last.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -281,6 +284,7 @@ struct WorkersChanged {
     v.field_since(4, "environment", self.environment);
     v.field_since(4, "why", self.why);
     v.field_since(4, "busy_port", self.busy_port);
+    v.field_since(5, "diagnosis", self.diagnosis);
   }
 };
 

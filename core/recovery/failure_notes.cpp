@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/recovery/blame.hpp"
+
 namespace orrery {
 namespace {
 
@@ -87,6 +89,7 @@ void note_failure(Step& step, JobState& job, std::uint32_t rank, Reason reason) 
   failure.rank = Rank{rank};
   failure.node = worker.node;
   failure.exit_code = worker.exit_code;
+  failure.diagnosis = *worker.diagnosis;
 }
 
 void on_event(Step& step, const FailureExplained& event) {
@@ -129,7 +132,8 @@ std::string failure_in_words(const State& state,
   }
   out += " " + end_in_words(failure);
   const bool said_all = failure.exit_code != 0 || failure.sentence.empty();
-  return said_all ? out : out + ": " + failure.sentence.substr(0, failure.sentence.find('\n'));
+  if (!said_all) out += ": " + failure.sentence.substr(0, failure.sentence.find('\n'));
+  return out + blame_in_words(job, failure.diagnosis);
 }
 
 }  // namespace orrery

@@ -54,8 +54,13 @@ bool is_charged(Reason cause) {
 
 }  // namespace
 
-void open_incident(
-    Step& step, JobState& job, IncidentScope scope, Reason cause, std::uint32_t root, NodeId node) {
+void open_incident(Step& step,
+                   JobState& job,
+                   IncidentScope scope,
+                   Reason cause,
+                   std::uint32_t root,
+                   NodeId node,
+                   std::uint32_t teller) {
   close_incident(step, job);
   clear_old_budgets(job, step.at);
   JobFailover& failover = job.failover.edit();
@@ -74,7 +79,8 @@ void open_incident(
     open.local_rank = worker.local_rank;
     open.node = worker.node;
     // A sub-master has a budget of its own.
-    if (cause != Reason::WorkerStraggling) note_failure(step, job, root, cause);
+    if (cause != Reason::WorkerStraggling)
+      note_failure(step, job, teller < job.workers.size() ? teller : root, cause);
     open.charged = is_charged(cause) && job.spec->roles[worker.role.index()].master_of.is_none();
   } else if (step.state.settings.rules >= 3) {
     open.charged = is_charged(cause);

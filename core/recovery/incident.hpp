@@ -8,13 +8,15 @@
 namespace orrery {
 
 /// Opens an incident; one that is still open is covered by it and closes. The root is a worker of
-/// the job (its rank) or none. Clears budgets that the job's reset window has outlived.
+/// the job (its rank) or none; the failure that is noted is `teller`'s, the root's where none is
+/// given. Clears budgets that the job's reset window has outlived.
 void open_incident(Step& step,
                    JobState& job,
                    IncidentScope scope,
                    Reason cause,
                    std::uint32_t root = UINT32_MAX,
-                   NodeId node = NodeId::none());
+                   NodeId node = NodeId::none(),
+                   std::uint32_t teller = UINT32_MAX);
 
 /// The job works again, or has ended: the open incident, if there is one, is over.
 void close_incident(Step& step, JobState& job);

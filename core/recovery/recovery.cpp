@@ -10,6 +10,7 @@
 #include "core/membership/placing.hpp"
 #include "core/membership/releasing.hpp"
 #include "core/membership/seating.hpp"
+#include "core/recovery/blame.hpp"
 #include "core/recovery/ending.hpp"
 #include "core/recovery/failure_notes.hpp"
 #include "core/recovery/incident.hpp"
@@ -64,11 +65,11 @@ IncidentScope incident_scope(RecoveryScope scope) {
   return IncidentScope::Worker;
 }
 
-// How far a failure of `root` reaches.
-RecoveryScope scope_of(const JobState& job, const Worker& root) {
-  if (!job.spec->roles[root.role.index()].master_of.is_none()) return RecoveryScope::Worker;
-  if (!sub_master_of(*job.spec, root.role).is_none()) return RecoveryScope::Role;
-  if (is_program_error(root)) {
+// How far a failure of `failed` reaches. `erred`: its program has ended with an error of its own.
+RecoveryScope scope_of(const JobState& job, const Worker& failed, bool erred) {
+  if (!job.spec->roles[failed.role.index()].master_of.is_none()) return RecoveryScope::Worker;
+  if (!sub_master_of(*job.spec, failed.role).is_none()) return RecoveryScope::Role;
+  if (erred) {
     if (job.spec->failover->response == FailureResponse::Role) return RecoveryScope::Role;
     if (job.spec->failover->response == FailureResponse::Job) return RecoveryScope::Job;
   }
@@ -137,6 +138,29 @@ bool charge_replica(Step& step, JobState& job, const Worker& root, bool& relaunc
   if (within && master)
     step.state.set_timer(job, TimerKind::Backoff, step.at + backoff_delay(step, job, failures));
   return within;
+}
+
+// One more to the budget of lost nodes and devices. False: it is used up, the job has been ended.
+bool charge_node(Step& step, JobState& job) {
+  if (!spend(step,
+             job,
+             Limit::NodeLosses,
+             job.failover.edit().node_losses_used,
+             job.spec->failover->node_losses_max))
+    return false;
+  ++job.row.node_losses;
+  count(step, job, Counter::NodeLosses);
+  step.state.touch(job.row.id);
+  return true;
+}
+
+// The same for a node that a worker blames. Nothing but that worker says so, so that what starts
+// again waits as after any failure: a program that always does would never stop starting.
+bool charge_blamed_node(Step& step, JobState& job) {
+  if (!charge_node(step, job)) return false;
+  const Duration delay = backoff_delay(step, job, job.failover->node_losses_used);
+  step.state.set_timer(job, TimerKind::Backoff, step.at + delay);
+  return true;
 }
 
 // Whether the change under way is a recovery that leaves the job as large as it was.
@@ -222,32 +246,41 @@ bool is_set_aside(const JobState& job, const Worker& worker) {
 }
 
 void on_failures(Step& step, JobState& job, RankFlags failed, Reason reason) {
-  const std::uint32_t rank = root_of(job, failed);
+  const std::uint32_t lowest = root_of(job, failed);
+  const bool says = lowest != kNoRank && reason == Reason::WorkerFailed;
+  const Verdict verdict =
+      says ? verdict_of(job, failed, lowest) : Verdict{Blame::Mine, lowest, lowest};
+  const std::uint32_t rank = verdict.root;
   // No worker in particular: the start as a whole was late.
   const Worker root = rank == kNoRank ? Worker{} : job.workers[rank];
-  const bool erred = reason == Reason::WorkerFailed && is_program_error(root);
+  // The root itself, unless that is a peer which this one blames.
+  const Worker teller = rank == kNoRank ? Worker{} : job.workers[verdict.teller];
+  if (verdict.blame == Blame::Node) reason = Reason::NodeBlamed;
+  const bool erred = reason == Reason::WorkerFailed && is_program_error(teller);
   if (erred && job.spec->failover->response == FailureResponse::Stop) {
-    note_failure(step, job, rank, reason);
+    note_failure(step, job, verdict.teller, reason);
     finish(step, job, JobPhase::Failed, Reason::WorkerErred);
     return;
   }
-  const RecoveryScope scope = rank == kNoRank ? job.spec->recovery : scope_of(job, root);
+  const RecoveryScope scope = rank == kNoRank ? job.spec->recovery : scope_of(job, teller, erred);
   // A sub-master that dies while it leads belongs to the incident that it leads out of.
   const bool leads = job.failover->led != LedRecovery::None && rank != kNoRank &&
                      job.spec->roles[root.role.index()].master_of == job.failover->led_role;
   if (leads) return restart_sub_master(step, job);
-  open_incident(step, job, incident_scope(scope), reason, rank);
+  open_incident(step, job, incident_scope(scope), reason, rank, NodeId::none(), verdict.teller);
   if (job.failover->open.charged && !charge_restart(step, job)) return;
   bool relaunch = false;
-  if (rank != kNoRank) {
-    note_node_incident(step, root.node);
-    if (!charge_replica(step, job, root, relaunch)) return;
+  if (rank != kNoRank) note_node_incident(step, root.node);
+  if (reason == Reason::NodeBlamed) {
+    if (!charge_blamed_node(step, job)) return;
+  } else if (rank != kNoRank && !charge_replica(step, job, root, relaunch)) {
+    return;
   }
   // A recovery that is led is not left half done: the next failure there asks for the node.
   if (relaunch && job.failover->led == LedRecovery::None) {
     begin_relaunch(step, job, root.node, reason);
-  } else if (rank != kNoRank && !sub_master_of(*job.spec, root.role).is_none()) {
-    begin_led_recovery(step, job, root.role, reason);
+  } else if (rank != kNoRank && !sub_master_of(*job.spec, teller.role).is_none()) {
+    begin_led_recovery(step, job, teller.role, reason);
   } else {
     recover(step, job, std::move(failed), reason, scope);
   }
@@ -257,15 +290,7 @@ void on_node_loss(Step& step, JobState& job, RankFlags lost, NodeId node, Reason
   if (job.row.phase == JobPhase::Unknown && step.state.settings.rules >= 4)
     lose_silent(step, job, lost);
   open_incident(step, job, IncidentScope::Node, reason, kNoRank, node);
-  const bool within = spend(step,
-                            job,
-                            Limit::NodeLosses,
-                            job.failover.edit().node_losses_used,
-                            job.spec->failover->node_losses_max);
-  if (!within) return;
-  ++job.row.node_losses;
-  count(step, job, Counter::NodeLosses);
-  step.state.touch(job.row.id);
+  if (!charge_node(step, job)) return;
   if (recovers_at_size(job)) {
     // In the middle of a recovery: it begins anew. Who lives and was to stay goes on.
     for (std::size_t i = 0; i < lost.size(); ++i)
@@ -427,6 +452,9 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
       moves = true;
     }
   }
+  // What else is missing may take the room that there is.
+  const bool blamed = job.failover->open.is_open() && job.failover->open.cause == Reason::NodeBlamed;
+  if (blamed && !moves) moves = leave_blamed_nodes(step, job, change);
   // Where somebody goes elsewhere, or goes for good, the others meet in another place or are fewer.
   if (moves && job.spec->rescale == RescaleMode::Auto)
     for (std::size_t i = 0; i < job.workers.size(); ++i)
@@ -477,7 +505,11 @@ void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope sco
   // A worker set aside until the end is the cause itself where the end has come.
   const Incident& open = job.failover->open;
   const bool at_end = std::any_of(job.workers.begin(), job.workers.end(), [&](const Worker& w) {
-    return w.role == open.role && w.local_rank == open.local_rank && is_set_aside(job, w);
+    const Diagnosis& said = *w.diagnosis;
+    const bool is_root = w.role == open.role && w.local_rank == open.local_rank;
+    const bool blames_root =
+        said.blame == Blame::Peer && said.role == open.role && said.rank == open.local_rank;
+    return (is_root || blames_root) && is_set_aside(job, w);
   });
   // Nor have late workers come up while an answer was awaited.
   const bool late =

@@ -42,6 +42,7 @@ struct Worker {
                            ///< has. 0: it can be told, or nothing is known yet.
   Generation placed;       ///< Since when its rank, the size and the first rank's place are these.
   JobId beside;            ///< The job on whose devices it was put; none: on its own.
+  RarePart<Diagnosis> diagnosis;  ///< Failed: whose fault it said that is.
 
   /// It works by a membership that is over, and cannot be told of another.
   bool is_outdated() const { return environment.value != 0 && environment < placed; }
@@ -73,6 +74,7 @@ struct Worker {
     v.field_since(4, "environment", self.environment);
     v.field_since(4, "placed", self.placed);
     v.field_since(5, "beside", self.beside);
+    v.field_since(5, "diagnosis", self.diagnosis);
   }
 };
 
@@ -105,6 +107,7 @@ struct WorkerFailure {
   std::int32_t exit_code = 0;  ///< 0: it did not end by itself.
   std::string sentence;        ///< Of its agent; may be empty.
   std::string last_lines;      ///< The end of what it wrote; may be empty.
+  Diagnosis diagnosis;         ///< Whose fault it said that is.
 
   friend bool operator==(const WorkerFailure&, const WorkerFailure&) = default;
 
@@ -121,6 +124,7 @@ struct WorkerFailure {
     v.field("exit_code", self.exit_code);
     v.field("sentence", self.sentence);
     v.field("last_lines", self.last_lines);
+    v.field_since(5, "diagnosis", self.diagnosis);
   }
 };
 

@@ -268,6 +268,8 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
       step_without_acting(WorkerReady{ready.name()});
     else if (agent_ && !is_ready_at_hello(ready))
       step_without_acting(WorkerRuns{ready.name(), ready.environment});
+  // What a worker said before its end belongs to it, and may not have been looked at yet.
+  if (table_.has_ends()) hear_workers(socket_.take_all(secrets()));
   for (const WorkerEnd& end : table_.take_ends()) {
     send_notice(end);
     const WorkerName name = end.record.name();
@@ -280,7 +282,8 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
         if (stopping_)
           step_without_acting(WorkerVanished{name});
         else
-          step_without_acting(WorkerExited{name, end.status.exit_code});
+          step_without_acting(
+              WorkerExited{name, end.status.exit_code, *end.record.diagnosis});
         break;
       case EndKind::NotStarted:
         step_without_acting(SpawnFailed{name, end.status.exit_code, end.status.reason});

@@ -131,12 +131,15 @@ class NodeAgent {
 
   // The workers.
   void take_worker_words(const std::vector<int>& readable);
+  WorkerSocket::SecretOf secrets() const;
+  void hear_workers(const std::vector<WorkerWord>& words);
   void said_by(const WorkerName& worker, const SaidHello& word);
   void said_by(const WorkerName& worker, const SaidProfiling& word);
   void said_by(const WorkerName& worker, const SaidProgress& word);
   void said_by(const WorkerName& worker, const SaidBySubMaster& word);
   void said_by(const WorkerName& worker, const SaidEndpoint& word);
   void said_by(const WorkerName& worker, const SaidTurn& word);
+  void said_by(const WorkerName& worker, const SaidDiagnosis& word);
   void give_turns();
   bool tell_turn(const WorkerName& worker);
   void tell_membership(const WorkerName& worker);

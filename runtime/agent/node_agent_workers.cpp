@@ -17,8 +17,15 @@ constexpr std::size_t kMeasuredMax = 256;
 }  // namespace
 
 void NodeAgent::take_worker_words(const std::vector<int>& readable) {
-  for (const WorkerWord& said :
-       socket_.take(readable, [this](const WorkerName& name) { return table_.token_of(name); }))
+  hear_workers(socket_.take(readable, secrets()));
+}
+
+WorkerSocket::SecretOf NodeAgent::secrets() const {
+  return [this](const WorkerName& name) { return table_.token_of(name); };
+}
+
+void NodeAgent::hear_workers(const std::vector<WorkerWord>& words) {
+  for (const WorkerWord& said : words)
     std::visit([&](const auto& word) { said_by(said.worker, word); }, said.word);
 }
 
@@ -91,6 +98,23 @@ void NodeAgent::said_by(const WorkerName& worker, const SaidTurn& word) {
       table_.has_turn(worker, false);
       break;
   }
+}
+
+void NodeAgent::said_by(const WorkerName& worker, const SaidDiagnosis& word) {
+  const JobSpec* job = jobs_.spec(worker.job);
+  Diagnosis diagnosis{word.fault, RoleIndex::none(), word.rank, word.message};
+  if (word.fault == Blame::Peer && job != nullptr) {
+    std::string roles;
+    for (std::size_t r = 0; r < job->roles.size(); ++r) {
+      if (job->roles[r].name == word.role) diagnosis.role = RoleIndex{static_cast<std::uint16_t>(r)};
+      if (job->roles[r].master_of.is_none())
+        roles += (roles.empty() ? "" : ", ") + job->roles[r].name;
+    }
+    if (diagnosis.role.is_none())
+      return socket_.complain(
+          worker, "diagnosis: its job has no role " + word.role + "; needed one of " + roles);
+  }
+  table_.diagnosed(worker, diagnosis);
 }
 
 /// Grants what can be granted, and ends what has let its lease pass.

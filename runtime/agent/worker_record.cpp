@@ -45,14 +45,16 @@ AgentWorker worker_of(const WorkerRecord& record, AgentWorkerState state) {
 
 EndedWorker ended_of(const WorkerRecord& record, const WorkerStatus& status) {
   const WorkerFact fact = fact_of(status);
-  return {record.name(),
-          {record.role, record.local_rank},
-          record.born,
-          record.generation,
-          record.rank,
-          fact,
-          fact == WorkerFact::Lost ? 0 : status.exit_code,
-          fact == WorkerFact::LaunchFailed ? status.reason : std::string()};
+  EndedWorker out{record.name(),
+                  {record.role, record.local_rank},
+                  record.born,
+                  record.generation,
+                  record.rank,
+                  fact,
+                  fact == WorkerFact::Lost ? 0 : status.exit_code,
+                  fact == WorkerFact::LaunchFailed ? status.reason : std::string()};
+  if (fact == WorkerFact::Exited && status.exit_code != 0) out.diagnosis = record.diagnosis;
+  return out;
 }
 
 WorkerFact fact_of(const WorkerStatus& status) {

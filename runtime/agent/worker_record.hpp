@@ -38,6 +38,7 @@ struct WorkerRecord {
   std::int32_t call_port = 0;    ///< At which it takes calls; 0: it has not said so.
   std::string call_certificate;  ///< SHA-256 of the certificate that it shows there; may be empty.
   bool has_turn = false;         ///< On its devices, among the workers of its job.
+  RarePart<Diagnosis> diagnosis;  ///< What it said last of the end that it will have.
 
   WorkerName name() const { return {job, incarnation, birth_rank}; }
 
@@ -63,6 +64,7 @@ struct WorkerRecord {
     v.field_since(5, "call_port", self.call_port);
     v.field_since(5, "call_certificate", self.call_certificate);
     v.field_since(5, "has_turn", self.has_turn);
+    v.field_since(5, "diagnosis", self.diagnosis);
   }
 };
 

@@ -25,6 +25,7 @@ constexpr std::size_t kLineBytesMax = 64 << 10;
 constexpr std::size_t kWaitingBytesMax = 4 << 20;
 constexpr std::size_t kConnectionsMax = 4096;
 constexpr std::size_t kKeysMax = 64;
+constexpr int kTurnsMax = 64;  // Of a connection that is read to its end.
 constexpr std::size_t kKeyBytesMax = 128;
 
 /// Collects what is wrong with a line, or what it says.
@@ -32,8 +33,7 @@ struct Parsed {
   std::string error;
   std::optional<WorkerName> hello;
   std::string token;  ///< With hello.
-  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster, SaidEndpoint, SaidTurn>
-      word;
+  decltype(WorkerWord::word) word;
 };
 
 /// Takes as long for every wrong secret of the right length. A worker that an agent without secrets
@@ -141,13 +141,47 @@ void parse_turn(const Json& body, Parsed& out) {
   out.word = word;
 }
 
+/// One line of text; a character that controls a terminal is a space.
+std::string message_of(std::string_view text) {
+  std::string out(cut_at_character(text, kDiagnosisTextMax));
+  for (char& each : out)
+    if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) each = ' ';
+  return out;
+}
+
+void parse_diagnosis(const Json& body, Parsed& out) {
+  SaidDiagnosis word;
+  std::optional<Blame> fault;
+  if (body.contains("fault") && body["fault"].is_string())
+    fault = enum_from<Blame>(body["fault"].get<std::string>());
+  if (!fault || *fault == Blame::None) {
+    out.error = "diagnosis: needed a fault: mine, node or peer";
+    return;
+  }
+  word.fault = *fault;
+  const bool is_rank =
+      body.contains("rank") && body["rank"].is_number_unsigned() &&
+      body["rank"].get<std::uint64_t>() <= std::numeric_limits<std::int32_t>::max();
+  if (body.contains("role") && body["role"].is_string()) word.role = body["role"];
+  if (word.fault == Blame::Peer && (word.role.empty() || !is_rank))
+    out.error = "diagnosis: needed with fault peer a role, and a rank inside it from 0 on";
+  if (word.fault != Blame::Peer && (body.contains("role") || body.contains("rank")))
+    out.error = "diagnosis: role and rank stand with fault peer alone";
+  if (is_rank) word.rank = body["rank"].get<std::int32_t>();
+  if (body.contains("message") && !body["message"].is_string())
+    out.error = "diagnosis: its message is no text";
+  else if (body.contains("message"))
+    word.message = message_of(body["message"].get_ref<const std::string&>());
+  out.word = std::move(word);
+}
+
 Parsed parse(std::string_view line) {
   Parsed out;
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object() || json.size() != 1 || !json.begin()->is_object()) {
     out.error =
         "needed one JSON object on a line, with one of hello, profiling, progress, sub_master, "
-        "endpoint, turn";
+        "endpoint, turn, diagnosis";
     return out;
   }
   const std::string& verb = json.begin().key();
@@ -164,9 +198,11 @@ Parsed parse(std::string_view line) {
     parse_endpoint(body, out);
   else if (verb == "turn")
     parse_turn(body, out);
+  else if (verb == "diagnosis")
+    parse_diagnosis(body, out);
   else
     out.error = verb.substr(0, kKeyBytesMax) +
-                ": needed hello, profiling, progress, sub_master, endpoint or turn";
+                ": needed hello, profiling, progress, sub_master, endpoint, turn or diagnosis";
   return out;
 }
 
@@ -221,7 +257,8 @@ void WorkerSocket::accept_all() {
   }
 }
 
-void WorkerSocket::read_from(Connection& connection) {
+// Whether more may be there.
+bool WorkerSocket::read_from(Connection& connection) {
   char block[1 << 14];
   while (connection.in.size() <= kLineBytesMax) {
     const ssize_t count = recv(connection.descriptor.get(), block, sizeof block, 0);
@@ -230,33 +267,58 @@ void WorkerSocket::read_from(Connection& connection) {
       continue;
     }
     if (count == 0 || (errno != EAGAIN && errno != EINTR)) connection.over = true;
-    return;
+    return false;
   }
+  return true;
 }
 
 std::vector<WorkerWord> WorkerSocket::take(const std::vector<int>& readable,
                                            const SecretOf& secret_of) {
   std::vector<WorkerWord> words;
   if (std::ranges::binary_search(readable, listener_.get())) accept_all();
-  for (Connection& each : connections_) {
-    if (!std::ranges::binary_search(readable, each.descriptor.get())) continue;
-    flush(each);
-    read_from(each);
-    std::size_t begin = 0;
-    for (std::size_t end = each.in.find('\n'); end != std::string::npos;
-         end = each.in.find('\n', begin)) {
-      if (end - begin > kLineBytesMax) break;
-      take_line(each, std::string_view(each.in).substr(begin, end - begin), secret_of, words);
-      begin = end + 1;
-    }
-    each.in.erase(0, begin);
-    if (each.in.size() > kLineBytesMax) {
-      put(each, error_line("a line is longer than 64 KiB"));
-      each.over = true;
-    }
-  }
-  connections_.remove_if([](const Connection& each) { return each.over; });
+  for (Connection& each : connections_)
+    if (std::ranges::binary_search(readable, each.descriptor.get()))
+      take_from(each, secret_of, words);
+  drop_over();
   return words;
+}
+
+std::vector<WorkerWord> WorkerSocket::take_all(const SecretOf& secret_of) {
+  std::vector<WorkerWord> words;
+  accept_all();
+  for (Connection& each : connections_)
+    for (int turn = 0; turn < kTurnsMax && take_from(each, secret_of, words) && !each.over; ++turn)
+      continue;
+  drop_over();
+  return words;
+}
+
+// Whether more may be there.
+bool WorkerSocket::take_from(Connection& connection,
+                             const SecretOf& secret_of,
+                             std::vector<WorkerWord>& words) {
+  flush(connection);
+  const bool more = read_from(connection);
+  std::size_t begin = 0;
+  for (std::size_t end = connection.in.find('\n'); end != std::string::npos;
+       end = connection.in.find('\n', begin)) {
+    if (end - begin > kLineBytesMax) break;
+    take_line(connection,
+              std::string_view(connection.in).substr(begin, end - begin),
+              secret_of,
+              words);
+    begin = end + 1;
+  }
+  connection.in.erase(0, begin);
+  if (connection.in.size() > kLineBytesMax) {
+    put(connection, error_line("a line is longer than 64 KiB"));
+    connection.over = true;
+  }
+  return more;
+}
+
+void WorkerSocket::drop_over() {
+  connections_.remove_if([](const Connection& each) { return each.over; });
 }
 
 void WorkerSocket::take_line(Connection& connection,

@@ -72,10 +72,25 @@ struct SaidTurn {
   Duration lease = Duration::seconds(30);
 };
 
+/// {"diagnosis":{"fault":"peer","role":"trainer","rank":1,"message":"..."}}: whose fault it will be
+/// that the worker ends. Role and rank inside it are there with "peer" alone.
+struct SaidDiagnosis {
+  Blame fault = Blame::Mine;
+  std::string role;
+  std::int32_t rank = 0;
+  std::string message;  ///< As Diagnosis::message.
+};
+
 /// What a worker has said.
 struct WorkerWord {
   WorkerName worker;
-  std::variant<SaidHello, SaidProfiling, SaidProgress, SaidBySubMaster, SaidEndpoint, SaidTurn>
+  std::variant<SaidHello,
+               SaidProfiling,
+               SaidProgress,
+               SaidBySubMaster,
+               SaidEndpoint,
+               SaidTurn,
+               SaidDiagnosis>
       word;
 };
 
@@ -97,6 +112,10 @@ class WorkerSocket {
   /// Serves connections of which a descriptor is in `readable` (ascending).
   std::vector<WorkerWord> take(const std::vector<int>& readable, const SecretOf& secret_of);
 
+  /// The same for whatever has come by now, on every connection and on those that are not accepted
+  /// yet: what a process wrote before its end was seen.
+  std::vector<WorkerWord> take_all(const SecretOf& secret_of);
+
   /// Sends a line, without its end, to all connections of a worker. False where it has none.
   bool send(const WorkerName& worker, std::string_view line);
 
@@ -115,7 +134,11 @@ class WorkerSocket {
   WorkerSocket() = default;
 
   void accept_all();
-  void read_from(Connection& connection);
+  bool read_from(Connection& connection);
+  bool take_from(Connection& connection,
+                 const SecretOf& secret_of,
+                 std::vector<WorkerWord>& words);
+  void drop_over();
   void take_line(Connection& connection,
                  std::string_view line,
                  const SecretOf& secret_of,

@@ -191,6 +191,13 @@ void WorkerTable::has_turn(const WorkerName& worker, bool has) {
   replace_file(path_of(worker) + "/agent", stored(found->second.record), Survives::Kill);
 }
 
+void WorkerTable::diagnosed(const WorkerName& worker, const Diagnosis& diagnosis) {
+  const auto found = living_.find(worker);
+  if (found == living_.end() || *found->second.record.diagnosis == diagnosis) return;
+  found->second.record.diagnosis = diagnosis;
+  replace_file(path_of(worker) + "/agent", stored(found->second.record), Survives::Kill);
+}
+
 void WorkerTable::look(const std::vector<int>& readable) {
   ProcessScan scan;
   for (auto& [name, worker] : living_) {
@@ -216,6 +223,11 @@ std::vector<WorkerRecord> WorkerTable::take_ready() {
     out.push_back(worker.record);
   }
   return out;
+}
+
+bool WorkerTable::has_ends() const {
+  return std::ranges::any_of(
+      living_, [](const auto& entry) { return entry.second.shim.end().has_value(); });
 }
 
 std::vector<WorkerEnd> WorkerTable::take_ends() {

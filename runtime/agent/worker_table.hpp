@@ -84,6 +84,9 @@ class WorkerTable {
   /// A worker has the turn on its devices from now on, or no longer.
   void has_turn(const WorkerName& worker, bool has);
 
+  /// The worker has said whose fault its end will be; kept for that.
+  void diagnosed(const WorkerName& worker, const Diagnosis& diagnosis);
+
   /// Looks at those of which a descriptor is in `readable` (ascending), and at those that have
   /// none.
   void look(const std::vector<int>& readable);
@@ -93,6 +96,9 @@ class WorkerTable {
 
   /// Workers whose shims have not brought them up yet.
   std::size_t starting() const;
+
+  /// Whether `take_ends` has any to give.
+  bool has_ends() const;
 
   /// Takes those that have ended, in the order of their names. Their folders stay.
   std::vector<WorkerEnd> take_ends();
