@@ -121,8 +121,8 @@ struct EndedWorker {
   Rank rank;              ///< and its rank in it.
   WorkerFact fact = WorkerFact::Exited;
   std::int32_t exit_code = 0;
-  std::string why;             ///< With LaunchFailed: the reason, for people.
-  std::int32_t busy_port = 0;  ///< With LaunchFailed: see WorkersChanged.
+  std::string why;                ///< With LaunchFailed: the reason, for people.
+  std::int32_t busy_port = 0;     ///< With LaunchFailed: see WorkersChanged.
   RarePart<Diagnosis> diagnosis;  ///< With Exited, not by success.
 
   template <class Self, class Visitor>

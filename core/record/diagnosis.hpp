@@ -31,9 +31,9 @@ inline constexpr std::size_t kDiagnosisTextMax = 512;
 /// What a worker said last before it ended otherwise than by success.
 struct Diagnosis {
   Blame blame = Blame::None;
-  RoleIndex role;          ///< Peer: whom it names. None: its job has no such role.
-  std::int32_t rank = 0;   ///< Peer: inside that role.
-  std::string message;     ///< For people; at most `kDiagnosisTextMax` bytes of UTF-8, one line.
+  RoleIndex role;         ///< Peer: whom it names. None: its job has no such role.
+  std::int32_t rank = 0;  ///< Peer: inside that role.
+  std::string message;    ///< For people; at most `kDiagnosisTextMax` bytes of UTF-8, one line.
 
   friend auto operator<=>(const Diagnosis&, const Diagnosis&) = default;
 

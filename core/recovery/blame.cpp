@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-constexpr std::uint32_t kNobody = UINT32_MAX;
+constexpr std::uint32_t kNoWorker = UINT32_MAX;
 
 bool is_master(const JobState& job, const Worker& worker) {
   return !job.spec->roles[worker.role.index()].master_of.is_none();
@@ -19,14 +19,14 @@ bool is_master(const JobState& job, const Worker& worker) {
 // The rank of another worker that this one names.
 std::uint32_t named_by(const JobState& job, std::uint32_t rank) {
   const Diagnosis& said = *job.workers[rank].diagnosis;
-  if (said.blame != Blame::Peer) return kNobody;
+  if (said.blame != Blame::Peer) return kNoWorker;
   const auto named =
       std::find_if(job.workers.begin(), job.workers.end(), [&](const Worker& worker) {
         return worker.role == said.role && worker.local_rank == said.rank;
       });
-  if (named == job.workers.end() || is_master(job, *named)) return kNobody;
+  if (named == job.workers.end() || is_master(job, *named)) return kNoWorker;
   const auto other = static_cast<std::uint32_t>(named - job.workers.begin());
-  return other == rank ? kNobody : other;
+  return other == rank ? kNoWorker : other;
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ Verdict verdict_of(const JobState& job, const RankFlags& failed, std::uint32_t f
   while (true) {
     const bool heard = !is_master(job, job.workers[at]);
     if (heard && job.workers[at].diagnosis->blame == Blame::Node) return {Blame::Node, at, at};
-    const std::uint32_t named = heard ? named_by(job, at) : kNobody;
-    if (named == kNobody) return {Blame::Mine, at, at};
+    const std::uint32_t named = heard ? named_by(job, at) : kNoWorker;
+    if (named == kNoWorker) return {Blame::Mine, at, at};
     if (failed[named] == 0) return {Blame::Peer, at, named};
     path.push_back(at);
     const auto circle = std::find(path.begin(), path.end(), named);

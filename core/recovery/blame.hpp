@@ -9,9 +9,9 @@ namespace orrery {
 
 /// Whose failure it is.
 struct Verdict {
-  Blame blame = Blame::Mine;    ///< Mine, Node or Peer.
-  std::uint32_t teller = 0;     ///< Rank of the worker that failed and is believed.
-  std::uint32_t root = 0;       ///< Rank that is charged: the teller, or with Peer whom it names.
+  Blame blame = Blame::Mine;  ///< Mine, Node or Peer.
+  std::uint32_t teller = 0;   ///< Rank of the worker that failed and is believed.
+  std::uint32_t root = 0;     ///< Rank that is charged: the teller, or with Peer whom it names.
 };
 
 /// Follows what the failed workers say, from `first` on (one of them): to the worker that it names,

@@ -24,7 +24,8 @@ void on_event(Step& step, const FailureExplained& event);
 
 /// "main 0 on node-1 ended with exit code 7", "main 0 on node-1 was ended by signal 9 (SIGKILL)",
 /// "main 0 on node-1 did not start: no such file"; a sentence of several lines gives its first.
-/// Behind it stands whom the worker blames, where it has said so: "; it blames its node: no memory".
+/// Behind it stands whom the worker blames, where it has said so: "; it blames its node: no
+/// memory".
 std::string failure_in_words(const State& state, const JobState& job, const WorkerFailure& failure);
 
 }  // namespace orrery

@@ -453,7 +453,8 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
     }
   }
   // What else is missing may take the room that there is.
-  const bool blamed = job.failover->open.is_open() && job.failover->open.cause == Reason::NodeBlamed;
+  const bool blamed =
+      job.failover->open.is_open() && job.failover->open.cause == Reason::NodeBlamed;
   if (blamed && !moves) moves = leave_blamed_nodes(step, job, change);
   // Where somebody goes elsewhere, or goes for good, the others meet in another place or are fewer.
   if (moves && job.spec->rescale == RescaleMode::Auto)

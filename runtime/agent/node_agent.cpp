@@ -282,8 +282,7 @@ void NodeAgent::take_changes(const std::vector<int>& readable) {
         if (stopping_)
           step_without_acting(WorkerVanished{name});
         else
-          step_without_acting(
-              WorkerExited{name, end.status.exit_code, *end.record.diagnosis});
+          step_without_acting(WorkerExited{name, end.status.exit_code, *end.record.diagnosis});
         break;
       case EndKind::NotStarted:
         step_without_acting(SpawnFailed{name, end.status.exit_code, end.status.reason});

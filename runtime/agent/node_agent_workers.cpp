@@ -106,7 +106,8 @@ void NodeAgent::said_by(const WorkerName& worker, const SaidDiagnosis& word) {
   if (word.fault == Blame::Peer && job != nullptr) {
     std::string roles;
     for (std::size_t r = 0; r < job->roles.size(); ++r) {
-      if (job->roles[r].name == word.role) diagnosis.role = RoleIndex{static_cast<std::uint16_t>(r)};
+      if (job->roles[r].name == word.role)
+        diagnosis.role = RoleIndex{static_cast<std::uint16_t>(r)};
       if (job->roles[r].master_of.is_none())
         roles += (roles.empty() ? "" : ", ") + job->roles[r].name;
     }

@@ -32,12 +32,12 @@ struct WorkerRecord {
   std::uint64_t hardware = 0;
   std::int32_t first_port = 0;
   JobId beside;
-  Generation environment;        ///< Whose membership the worker's environment has.
-  bool said_hello = false;       ///< On the agent's socket; it is told of memberships since.
-  std::string token;             ///< By which the controller's HTTP server knows it.
-  std::int32_t call_port = 0;    ///< At which it takes calls; 0: it has not said so.
-  std::string call_certificate;  ///< SHA-256 of the certificate that it shows there; may be empty.
-  bool has_turn = false;         ///< On its devices, among the workers of its job.
+  Generation environment;         ///< Whose membership the worker's environment has.
+  bool said_hello = false;        ///< On the agent's socket; it is told of memberships since.
+  std::string token;              ///< By which the controller's HTTP server knows it.
+  std::int32_t call_port = 0;     ///< At which it takes calls; 0: it has not said so.
+  std::string call_certificate;   ///< SHA-256 of the certificate that it shows there; may be empty.
+  bool has_turn = false;          ///< On its devices, among the workers of its job.
   RarePart<Diagnosis> diagnosis;  ///< What it said last of the end that it will have.
 
   WorkerName name() const { return {job, incarnation, birth_rank}; }

@@ -303,10 +303,8 @@ bool WorkerSocket::take_from(Connection& connection,
   for (std::size_t end = connection.in.find('\n'); end != std::string::npos;
        end = connection.in.find('\n', begin)) {
     if (end - begin > kLineBytesMax) break;
-    take_line(connection,
-              std::string_view(connection.in).substr(begin, end - begin),
-              secret_of,
-              words);
+    take_line(
+        connection, std::string_view(connection.in).substr(begin, end - begin), secret_of, words);
     begin = end + 1;
   }
   connection.in.erase(0, begin);

@@ -135,9 +135,7 @@ class WorkerSocket {
 
   void accept_all();
   bool read_from(Connection& connection);
-  bool take_from(Connection& connection,
-                 const SecretOf& secret_of,
-                 std::vector<WorkerWord>& words);
+  bool take_from(Connection& connection, const SecretOf& secret_of, std::vector<WorkerWord>& words);
   void drop_over();
   void take_line(Connection& connection,
                  std::string_view line,

@@ -226,8 +226,8 @@ std::vector<WorkerRecord> WorkerTable::take_ready() {
 }
 
 bool WorkerTable::has_ends() const {
-  return std::ranges::any_of(
-      living_, [](const auto& entry) { return entry.second.shim.end().has_value(); });
+  return std::ranges::any_of(living_,
+                             [](const auto& entry) { return entry.second.shim.end().has_value(); });
 }
 
 std::vector<WorkerEnd> WorkerTable::take_ends() {

@@ -44,6 +44,7 @@ void AgentConnection::on_connected(Connected connected) {
   {
     const std::scoped_lock lock(mutex_);
     writing_ = false;
+    out_ += kept_;
   }
   write();
   read();
@@ -112,6 +113,14 @@ void AgentConnection::say(std::string line) {
     unsent_.push_back(std::move(line));
   }
   Io::instance().post([self = shared_from_this()] { self->write(); });
+}
+
+void AgentConnection::keep_saying(std::string line) {
+  {
+    const std::scoped_lock lock(mutex_);
+    kept_ = line + "\n";
+  }
+  say(std::move(line));
 }
 
 void AgentConnection::flush(Milliseconds time) {

@@ -31,6 +31,9 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   /// Sends a line as soon as the agent listens. Of more than a few unsent ones the oldest go.
   void say(std::string line);
 
+  /// As `say`, and again after each connect; in place of the one before.
+  void keep_saying(std::string line);
+
   /// Waits until what was said has left, at most so long.
   void flush(Milliseconds time);
 
@@ -50,6 +53,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   std::mutex mutex_;
   std::condition_variable flushed_;
   std::deque<std::string> unsent_;
+  std::string kept_;  ///< Said after each greeting, with its newline; may be empty.
   bool writing_ = false;
   // The I/O thread's.
   std::shared_ptr<Link> link_;

@@ -46,6 +46,9 @@ class WorkerLost : public CallError {
 
   std::string role() const { return text("role"); }
 
+  /// Its rank in the role; -1 where it is not known.
+  std::int64_t role_rank() const { return number("role_rank"); }
+
   std::string worker() const { return text("worker"); }
 
   std::int64_t generation() const { return number("generation"); }

@@ -267,6 +267,7 @@ ErrorFields PeerLink::lost(const std::string& why) const {
                        "; refresh the group, or call again once it is replaced");
   out.details["rank"] = peer_.rank;
   out.details["role"] = peer_.role;
+  out.details["role_rank"] = peer_.role_rank;
   out.details["worker"] = peer_.worker;
   out.details["generation"] = generation_;
   return out;

@@ -31,6 +31,7 @@ ErrorFields no_such_worker(const CallState& call, const PeerList& list) {
                                        "call again once it is replaced");
     out.details["rank"] = target.rank;
     out.details["role"] = target.role;
+    if (target.role_rank >= 0) out.details["role_rank"] = target.role_rank;
     out.details["worker"] = target.worker;
     out.details["generation"] = list.generation;
     return out;

@@ -1,6 +1,9 @@
 #include "runtime/sdk/worker.hpp"
 
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,6 +20,27 @@ namespace {
 
 constexpr int kDrainedCode = 143;  // As of a program that SIGTERM ended: work is left.
 constexpr Milliseconds kFlushLimit{1000};
+constexpr std::size_t kDiagnosisBytes = 512;
+
+// The beginning of a UTF-8 text, cut between two characters.
+std::string shortened(const std::string& text) {
+  if (text.size() <= kDiagnosisBytes) return text;
+  std::size_t end = kDiagnosisBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return text.substr(0, end);
+}
+
+const char* name_of(Fault fault) {
+  switch (fault) {
+    case Fault::Mine:
+      return "mine";
+    case Fault::Node:
+      return "node";
+    case Fault::Peer:
+      break;
+  }
+  return "peer";
+}
 
 detail::CalleeIdentity identity_of(const detail::WorkerStart& start, const WorkerOptions& options) {
   detail::CalleeIdentity out;
@@ -124,6 +148,26 @@ struct Worker::State {
     return code.has_value();
   }
 
+  void diagnose(const Diagnosis& diagnosis) {
+    diagnosed = true;
+    if (!agent) return;
+    Value said{{"fault", name_of(diagnosis.fault)}, {"message", shortened(diagnosis.message)}};
+    if (diagnosis.fault == Fault::Peer) {
+      said["role"] = diagnosis.role;
+      said["rank"] = diagnosis.role_rank;
+    }
+    // Bytes that are no UTF-8 are replaced: what a program says when it fails may be anything.
+    agent->keep_saying(
+        Value{{"diagnosis", said}}.dump(-1, ' ', false, Value::error_handler_t::replace));
+    agent->flush(kFlushLimit);
+  }
+
+  /// Where the program has not said whose fault it is.
+  void blame_for(const WorkerLost& lost) {
+    if (diagnosed || lost.role().empty() || lost.role_rank() < 0) return;
+    diagnose({Fault::Peer, lost.message(), lost.role(), lost.role_rank()});
+  }
+
   int finish() {
     int out = 0;
     std::vector<std::function<void()>> told;
@@ -137,6 +181,27 @@ struct Worker::State {
     return out;
   }
 
+  /// From now on an exception that nothing catches is looked at before it ends the process.
+  static void watch(const std::shared_ptr<State>& state) {
+    static const bool kWatches = (before = std::set_terminate(&on_terminate), true);
+    (void)kWatches;
+    joined = state;
+  }
+
+  [[noreturn]] static void on_terminate() {
+    try {
+      if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+    } catch (const WorkerLost& lost) {
+      if (const auto state = joined.lock()) state->blame_for(lost);
+    } catch (...) {  // Says nothing of any worker.
+    }
+    if (before != nullptr) before();
+    std::abort();
+  }
+
+  static inline std::terminate_handler before = nullptr;
+  static inline std::weak_ptr<State> joined;
+
   const detail::WorkerStart start;
   detail::CallServer server;
   mutable std::mutex mutex;
@@ -148,13 +213,16 @@ struct Worker::State {
   bool drained = false;
   std::mutex running;  ///< Held while a call runs, and at safe points.
   std::thread thread;
+  std::atomic<bool> diagnosed = false;
   std::shared_ptr<detail::AgentConnection> agent;
   std::shared_ptr<void> sigterm;
   std::shared_ptr<detail::Peers> peers;
 };
 
 Worker Worker::join(WorkerOptions options) {
-  return Worker(std::make_shared<State>(detail::worker_start(detail::process_variable), options));
+  Worker out(std::make_shared<State>(detail::worker_start(detail::process_variable), options));
+  State::watch(out.state_);
+  return out;
 }
 
 Worker::Worker(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -189,8 +257,13 @@ void Worker::on_drain(std::function<void()> function) {
 }
 
 int Worker::serve() {
-  while (!state_->is_ending()) state_->run_next(true);
-  return state_->finish();
+  try {
+    while (!state_->is_ending()) state_->run_next(true);
+    return state_->finish();
+  } catch (const WorkerLost& lost) {
+    state_->blame_for(lost);
+    throw;
+  }
 }
 
 void Worker::start() {
@@ -201,13 +274,18 @@ void Worker::start() {
 }
 
 bool Worker::safe_point() {
-  {
-    const std::scoped_lock lock(state_->running);
-    state_->take_up_membership();
+  try {
+    {
+      const std::scoped_lock lock(state_->running);
+      state_->take_up_membership();
+    }
+    if (!state_->is_ending()) return true;
+    state_->finish();
+    return false;
+  } catch (const WorkerLost& lost) {
+    state_->blame_for(lost);
+    throw;
   }
-  if (!state_->is_ending()) return true;
-  state_->finish();
-  return false;
 }
 
 int Worker::exit_code() const {
@@ -225,6 +303,17 @@ void Worker::report_profiling(const Value& numbers) {
 
 void Worker::report_progress(const Value& progress) {
   if (state_->agent) state_->agent->say(Value{{"progress", progress}}.dump());
+}
+
+void Worker::diagnose(const Diagnosis& diagnosis) {
+  const bool names = !diagnosis.role.empty() && diagnosis.role_rank >= 0;
+  const bool names_none = diagnosis.role.empty() && diagnosis.role_rank < 0;
+  if (diagnosis.fault == Fault::Peer ? !names : !names_none)
+    throw BadArguments("diagnose: found fault " + std::string(name_of(diagnosis.fault)) +
+                       " with role \"" + diagnosis.role + "\" and rank " +
+                       std::to_string(diagnosis.role_rank) +
+                       ", needed a role and a rank from 0 on with fault peer alone; name the peer");
+  state_->diagnose(diagnosis);
 }
 
 Driver Worker::driver() const {

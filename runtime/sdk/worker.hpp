@@ -19,6 +19,21 @@ struct WorkerOptions {
   bool catch_sigterm = true;                           ///< SIGTERM is the drain: see Worker::serve.
 };
 
+/// Whose fault it is that a worker fails.
+enum class Fault : std::uint8_t {
+  Mine,  ///< Of this program.
+  Node,  ///< Of the node that it runs on.
+  Peer,  ///< Of another worker of the job.
+};
+
+/// What a worker says of its own failure.
+struct Diagnosis {
+  Fault fault = Fault::Mine;
+  std::string message;          ///< For people; of more than 512 bytes the beginning is kept.
+  std::string role;             ///< Peer: its role,
+  std::int64_t role_rank = -1;  ///< and its rank in that, from 0 on.
+};
+
 /// This process as a worker of its job.
 ///
 ///     Worker worker = Worker::join();
@@ -107,6 +122,13 @@ class Worker {
 
   /// Tells the agent how far the job is: done, rate, checkpointed.
   void report_progress(const Value& progress);
+
+  /// Says whose fault it will be that this worker fails, before it does. What was said last counts,
+  /// and nothing of it where the program ends with code 0. Waits, at most a second, until the agent
+  /// has been told. A WorkerLost that leaves `serve` or `safe_point`, or that nothing catches, is
+  /// the peer's fault, where the program has not said otherwise. Throws BadArguments: a peer
+  /// without a role or rank, or one of these with another fault.
+  void diagnose(const Diagnosis& diagnosis);
 
   /// Calls to the other workers of the job, in this worker's name. Throws BadSettings where no
   /// controller is known.

@@ -134,7 +134,8 @@ class AgentWorld final : public LeaderPorts, private ClusterListener, private Po
                   std::span<const ModelWorker> workers,
                   WorkerFact fact,
                   std::int32_t exit_code,
-                  Instant occurred_at) override;
+                  Instant occurred_at,
+                  const Diagnosis& diagnosis) override;
   void on_progress(NodeId from, ProgressReported progress) override;
 
   // Suspicions are the leaders' here: they hear what workers measure.

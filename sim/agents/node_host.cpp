@@ -109,7 +109,8 @@ void NodeHost::became_ready(const WorkerName& name, Generation environment) {
 std::optional<AgentWorker> NodeHost::ended(const WorkerName& name,
                                            WorkerFact fact,
                                            std::int32_t exit_code,
-                                           bool by_fence) {
+                                           bool by_fence,
+                                           const Diagnosis& diagnosis) {
   const auto found = processes_.find(name);
   if (found == processes_.end()) return std::nullopt;
   const AgentWorker worker = found->second;
@@ -122,6 +123,7 @@ std::optional<AgentWorker> NodeHost::ended(const WorkerName& name,
                   worker.rank,
                   by_fence ? WorkerFact::Lost : fact,
                   exit_code};
+  if (diagnosis.blame != Blame::None && !by_fence) ended_[name].diagnosis = diagnosis;
   return worker;
 }
 

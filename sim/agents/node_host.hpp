@@ -81,7 +81,8 @@ class NodeHost {
   std::optional<AgentWorker> ended(const WorkerName& name,
                                    WorkerFact fact,
                                    std::int32_t exit_code,
-                                   bool by_fence);
+                                   bool by_fence,
+                                   const Diagnosis& diagnosis = {});
 
   /// A process was killed and has not ended: the kernel holds it. The shim kills it no more.
   void doomed(const WorkerName& name) { doomed_.insert(name); }

@@ -54,7 +54,8 @@ void AgentWorld::on_workers(JobId job,
                             std::span<const ModelWorker> workers,
                             WorkerFact fact,
                             std::int32_t exit_code,
-                            Instant) {
+                            Instant,
+                            const Diagnosis& diagnosis) {
   for (const ModelWorker& worker : workers) {
     NodeHost& node = nodes_[worker.node.index()];
     const WorkerName name = name_of(job, worker);
@@ -72,10 +73,10 @@ void AgentWorld::on_workers(JobId job,
       const auto known = node.agent().workers().find(name);
       by_fence = known != node.agent().workers().end() && known->second.fenced;
     }
-    const std::optional<AgentWorker> was = node.ended(name, fact, exit_code, by_fence);
+    const std::optional<AgentWorker> was = node.ended(name, fact, exit_code, by_fence, diagnosis);
     if (was && tap_ != nullptr) tap_->on_process_ended(now(), node.truth_of(*was));
     if (fact == WorkerFact::Exited)
-      pending_.emplace_back(worker.node, WorkerExited{name, exit_code});
+      pending_.emplace_back(worker.node, WorkerExited{name, exit_code, diagnosis});
     else if (fact == WorkerFact::Lost)
       pending_.emplace_back(worker.node, WorkerVanished{name});
     else if (exit_code == kPortInUse)

@@ -116,7 +116,8 @@ void ClusterFaults::strike_workers_of_nodes(const scenarios::Fault& fault,
 void ClusterFaults::hit(LiveJob& job, ModelWorker& worker, const scenarios::Fault& fault) {
   switch (fault.kind) {
     case scenarios::FaultKind::Crash:
-      return processes_.end(job, worker, WorkerFact::Exited, fault.exit_code);
+      return processes_.end(
+          job, worker, WorkerFact::Exited, fault.exit_code, diagnosis_of(job, fault.blames));
     case scenarios::FaultKind::Delete:
       return processes_.end(job, worker, WorkerFact::Lost, 0);
     case scenarios::FaultKind::Hang:

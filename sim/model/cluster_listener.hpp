@@ -25,12 +25,13 @@ class ClusterListener {
 
   /// Processes of one job, in order of their start, became ready, ended with `exit_code`, were
   /// removed from outside (Lost) or never came up (LaunchFailed). Each is on `worker.node`. It
-  /// happened at `occurred_at`, at most now.
+  /// happened at `occurred_at`, at most now. `diagnosis`: what each said before it exited.
   virtual void on_workers(JobId job,
                           std::span<const ModelWorker> workers,
                           WorkerFact fact,
                           std::int32_t exit_code,
-                          Instant occurred_at) = 0;
+                          Instant occurred_at,
+                          const Diagnosis& diagnosis) = 0;
 
   /// What the job's first worker, on node `from`, tells of its progress.
   virtual void on_progress(NodeId from, ProgressReported progress) = 0;

@@ -45,7 +45,8 @@ void ModelWorld::on_workers(JobId job,
                             std::span<const ModelWorker> workers,
                             WorkerFact fact,
                             std::int32_t exit_code,
-                            Instant occurred_at) {
+                            Instant occurred_at,
+                            const Diagnosis& diagnosis) {
   const bool by_port = fact == WorkerFact::LaunchFailed && exit_code == kPortInUse;
   std::size_t begin = 0;
   while (begin < workers.size()) {
@@ -66,6 +67,7 @@ void ModelWorld::on_workers(JobId job,
                           by_port ? 0 : exit_code};
     if (fact == WorkerFact::Running) report.environment = first.environment;
     if (by_port) report.busy_port = first.first_port;
+    if (diagnosis.blame != Blame::None) report.diagnosis = diagnosis;
     emit(Origin::Reaction, occurred_at, std::move(report));
     begin = end;
   }

@@ -61,7 +61,8 @@ class ModelWorld final : public World, private ClusterListener {
                   std::span<const ModelWorker> workers,
                   WorkerFact fact,
                   std::int32_t exit_code,
-                  Instant occurred_at) override;
+                  Instant occurred_at,
+                  const Diagnosis& diagnosis) override;
   void on_progress(NodeId from, ProgressReported progress) override;
   void on_suspected(NodeId node, WorkerSuspected suspicion) override;
   void on_sub_master(NodeId node, const ModelWorker& master, SubMasterSaid said) override;

@@ -144,7 +144,8 @@ void Processes::end_stopped(LiveJob& job) {
 void Processes::end(LiveJob& job,
                     const ModelWorker& worker,
                     WorkerFact fact,
-                    std::int32_t exit_code) {
+                    std::int32_t exit_code,
+                    const Diagnosis& diagnosis) {
   const ModelWorker gone = worker;
   const bool clean = fact == WorkerFact::Exited && exit_code == 0;
   const bool works = gone.generation == job.generation && !job.is_master(gone) && !gone.stopping;
@@ -159,19 +160,20 @@ void Processes::end(LiveJob& job,
     if (const ModelWorker* master = sub_masters_.dying_at_report(job, gone))
       take_away(job, ModelWorker{*master}, WorkerFact::Exited, kKilled);
   }
-  take_away(job, gone, fact, exit_code);
+  take_away(job, gone, fact, exit_code, diagnosis);
 }
 
 // The end as its node tells it, and what is left of the job goes on.
 void Processes::take_away(LiveJob& job,
                           const ModelWorker& gone,
                           WorkerFact fact,
-                          std::int32_t exit_code) {
+                          std::int32_t exit_code,
+                          const Diagnosis& diagnosis) {
   if (cluster_.nodes[gone.node].mute) {
     ModelWorker* dead = job.find(gone.incarnation, gone.birth_rank);
     dead->alive = dead->ready = false;
   } else {
-    tell(job, {&gone, 1}, fact, exit_code, cluster_.now);
+    tell(job, {&gone, 1}, fact, exit_code, cluster_.now, diagnosis);
     remove(job, gone);
   }
   progress_.pace(job, false);
@@ -180,7 +182,8 @@ void Processes::take_away(LiveJob& job,
 
 void Processes::end_by_script(LiveJob& job, const Future& future) {
   const WorkerScripts::Exit exit = scripts_.exit_of(job, future);
-  if (exit.worker != nullptr) end(job, *exit.worker, WorkerFact::Exited, exit.exit_code);
+  if (exit.worker != nullptr)
+    end(job, *exit.worker, WorkerFact::Exited, exit.exit_code, exit.diagnosis);
 }
 
 void Processes::complete(LiveJob& job) {
@@ -215,8 +218,10 @@ void Processes::tell(const LiveJob& job,
                      std::span<const ModelWorker> workers,
                      WorkerFact fact,
                      std::int32_t exit_code,
-                     Instant occurred_at) {
-  if (!workers.empty()) cluster_.listener.on_workers(job.id, workers, fact, exit_code, occurred_at);
+                     Instant occurred_at,
+                     const Diagnosis& diagnosis) {
+  if (!workers.empty())
+    cluster_.listener.on_workers(job.id, workers, fact, exit_code, occurred_at, diagnosis);
 }
 
 void Processes::remove(LiveJob& job, const ModelWorker& worker) {

@@ -80,7 +80,11 @@ class Processes {
   void kill(LiveJob& job, ModelWorker& worker);
 
   /// A process ends by itself or is taken away; what that does to the job's work.
-  void end(LiveJob& job, const ModelWorker& worker, WorkerFact fact, std::int32_t exit_code);
+  void end(LiveJob& job,
+           const ModelWorker& worker,
+           WorkerFact fact,
+           std::int32_t exit_code,
+           const Diagnosis& diagnosis = {});
 
   /// The process lives from now on and does nothing.
   void hang(LiveJob& job, ModelWorker& worker, Duration lasting);
@@ -134,14 +138,19 @@ class Processes {
 
  private:
   bool is_refused(LiveJob& job, const ModelWorker& worker);
-  void take_away(LiveJob& job, const ModelWorker& gone, WorkerFact fact, std::int32_t exit_code);
+  void take_away(LiveJob& job,
+                 const ModelWorker& gone,
+                 WorkerFact fact,
+                 std::int32_t exit_code,
+                 const Diagnosis& diagnosis = {});
   void suspect_again(LiveJob& job);
   void expect(FutureKind kind, Duration after, const LiveJob& job, const ModelWorker& worker);
   void tell(const LiveJob& job,
             std::span<const ModelWorker> workers,
             WorkerFact fact,
             std::int32_t exit_code,
-            Instant occurred_at);
+            Instant occurred_at,
+            const Diagnosis& diagnosis = {});
   void remove(LiveJob& job, const ModelWorker& worker);
   void release(LiveJob& job);
   void share_anew(LiveJob& job);

@@ -72,7 +72,7 @@ void WorkerOrders::act(NodeId node, const SpawnWorker& action) {
   LiveJob* job = cluster_.jobs.find(action.worker.job);
   if (job == nullptr || job->over)  // Nothing needs it any more.
     return cluster_.listener.on_workers(
-        action.worker.job, {&worker, 1}, WorkerFact::LaunchFailed, 1, cluster_.now);
+        action.worker.job, {&worker, 1}, WorkerFact::LaunchFailed, 1, cluster_.now, {});
   if (job->find(worker.incarnation, worker.birth_rank) != nullptr) return;
   if (job->job.times->hello_after) worker.environment = action.generation;
   processes_.create(*job, worker);

@@ -14,6 +14,30 @@ bool is_named(const LiveJob& job, const scenarios::WorkerRef& ref, const ModelWo
          worker.local_rank == ref.index;
 }
 
+Diagnosis diagnosis_of(const LiveJob& job, const scenarios::Blamed& blamed) {
+  Diagnosis out;
+  if (blamed.blame == Blame::None) return out;
+  out.blame = blamed.blame;
+  out.message = "as its scenario says";
+  if (blamed.blame != Blame::Peer) return out;
+  if (blamed.peer.role.empty()) {
+    const ModelWorker* newest = nullptr;
+    for (const ModelWorker& worker : job.workers)
+      if (is_named(job, blamed.peer, worker) &&
+          (newest == nullptr || newest->incarnation < worker.incarnation))
+        newest = &worker;
+    if (newest == nullptr) return out;
+    out.role = newest->role;
+    out.rank = newest->local_rank;
+    return out;
+  }
+  out.rank = blamed.peer.index;
+  const std::vector<RoleSpec>& roles = job.job.spec->roles;
+  for (std::size_t r = 0; r < roles.size(); ++r)
+    if (roles[r].name == blamed.peer.role) out.role = RoleIndex{static_cast<std::uint16_t>(r)};
+  return out;
+}
+
 std::size_t WorkerScripts::use(LiveJob& job,
                                const ModelWorker& worker,
                                scenarios::ScriptKind kind) {
@@ -52,7 +76,7 @@ WorkerScripts::Exit WorkerScripts::exit_of(LiveJob& job, const Future& future) c
   ModelWorker* worker =
       job.find(Incarnation{future.stamp}, Rank{future.detail & ((1u << kScriptShift) - 1)});
   if (worker == nullptr || !worker->alive || worker->stopping) return {};
-  return {worker, script.exit_code};
+  return {worker, script.exit_code, diagnosis_of(job, script.blames)};
 }
 
 }  // namespace orrery::sim

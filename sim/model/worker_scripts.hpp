@@ -23,6 +23,7 @@ class WorkerScripts {
   struct Exit {
     ModelWorker* worker = nullptr;  ///< Null: it has ended or is told to stop already.
     std::int32_t exit_code = 0;
+    Diagnosis diagnosis = {};
   };
 
   Exit exit_of(LiveJob& job, const Future& future) const;
@@ -34,6 +35,10 @@ class WorkerScripts {
 
   ClusterState& cluster_;
 };
+
+/// What a worker of the job says that is to blame somebody so. A peer that the job does not have is
+/// named all the same, as a program might.
+Diagnosis diagnosis_of(const LiveJob& job, const scenarios::Blamed& blamed);
 
 /// Whether `ref` names the worker: by role and local rank, or by its rank at its start.
 bool is_named(const LiveJob& job, const scenarios::WorkerRef& ref, const ModelWorker& worker);

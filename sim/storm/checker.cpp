@@ -20,6 +20,7 @@ Checker::Checker(const CheckerFacts& facts)
       decisions_(facts.late_max, found_),
       orders_(found_),
       recoveries_(found_),
+      blames_(found_),
       plans_(found_),
       notices_(found_),
       agents_(nodes_in(facts.groups), facts.agents, found_) {}
@@ -55,6 +56,7 @@ void Checker::folded(Instant now,
   decisions_.folded(now, record, reader);
   orders_.folded(now, record, after);
   recoveries_.folded(now, record, after);
+  blames_.folded(now, record, after);
   plans_.folded(now, record, after);
   notices_.folded(now, record, reader);
   if (const auto* measured = std::get_if<ProfilingChanged>(&record.event.body))

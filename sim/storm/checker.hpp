@@ -15,6 +15,7 @@
 #include "core/cluster/resources.hpp"
 #include "core/record/command.hpp"
 #include "sim/storm/agent_check.hpp"
+#include "sim/storm/blame_check.hpp"
 #include "sim/storm/decision_check.hpp"
 #include "sim/storm/job_check.hpp"
 #include "sim/storm/journal_check.hpp"
@@ -65,6 +66,7 @@ class Checker {
   void comes(const Event& event, const State& before) {
     orders_.comes(event, before);
     recoveries_.comes(event, before);
+    blames_.comes(event, before);
     plans_.comes(event, before);
   }
 
@@ -107,6 +109,7 @@ class Checker {
   DecisionCheck decisions_;
   OrderCheck orders_;
   RecoveryCheck recoveries_;
+  BlameCheck blames_;
   PlanCheck plans_;
   NoticeCheck notices_;
   AgentCheck agents_;

@@ -165,7 +165,8 @@ void JournalModel::told(const FoldedRecord& record, const Notice& notice) {
     // One that a worker has brought about, unless its job has ended by it.
     const bool by_worker =
         notice.reason == Reason::WorkerFailed || notice.reason == Reason::WorkerHung ||
-        notice.reason == Reason::StartDeadline || notice.reason == Reason::WorkerStraggling;
+        notice.reason == Reason::StartDeadline || notice.reason == Reason::WorkerStraggling ||
+        notice.reason == Reason::NodeBlamed;
     const bool ends = std::any_of(
         record.decided.notices.begin(), record.decided.notices.end(), [&](const Notice& other) {
           return other.job == notice.job && other.kind == NoticeKind::PhaseChanged &&

@@ -239,6 +239,37 @@ void plan_stuck(Random random, Instant calm_from, Scenario& scenario) {
       scenario.faults.push_back(std::move(*fault));
 }
 
+void plan_blames(Random random, Scenario& scenario) {
+  if (!random.chance(0.25)) return;
+  const double share = random.uniform(0.2, 1);
+  const auto draw = [&](const ScenarioJob* job, scenarios::Blamed& blames) {
+    if (!random.chance(share)) return;
+    constexpr std::array kBlames{Blame::Mine, Blame::Node, Blame::Node, Blame::Peer, Blame::Peer};
+    blames.blame = kBlames[random.below(kBlames.size())];
+    if (blames.blame != Blame::Peer) return;
+    // All workers of some nodes: their jobs may have no such rank.
+    const std::int32_t workers = job == nullptr ? 4 : workers_of(*job);
+    blames.peer.index =
+        static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(workers)));
+    if (job == nullptr || !random.chance(0.5)) return;
+    const RoleSpec& role = job->spec.roles[random.below(job->spec.roles.size())];
+    blames.peer.role = role.name;
+    blames.peer.index %= role.max_replicas;
+  };
+  for (ScenarioJob& job : scenario.jobs)
+    for (scenarios::WorkerScript& script : job.workers)
+      if (script.kind == scenarios::ScriptKind::Exit && script.exit_code != 0)
+        draw(&job, script.blames);
+  for (Fault& fault : scenario.faults) {
+    if (fault.kind != FaultKind::Crash) continue;
+    const auto job =
+        std::find_if(scenario.jobs.begin(), scenario.jobs.end(), [&](const ScenarioJob& each) {
+          return each.spec.name == fault.job;
+        });
+    draw(job == scenario.jobs.end() ? nullptr : &*job, fault.blames);
+  }
+}
+
 void plan_faults(Random& random, Instant calm_from, Scenario& scenario) {
   // Nodes that were excluded are let in again, now and then: their time has come.
   Fault let_in;

@@ -14,4 +14,7 @@ void plan_faults(Random& random, Instant calm_from, scenarios::Scenario& scenari
 /// Draws a few workers that no kill ends for a while.
 void plan_stuck(Random random, Instant calm_from, scenarios::Scenario& scenario);
 
+/// In some storms workers that fail say whose fault it was.
+void plan_blames(Random random, scenarios::Scenario& scenario);
+
 }  // namespace orrery::sim

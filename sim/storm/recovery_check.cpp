@@ -97,9 +97,9 @@ void RecoveryCheck::note_silence(NodeId node, const State& before) {
 void RecoveryCheck::check_scope(const FoldedRecord& record, const State& after) {
   for (const Notice& notice : record.decided.notices) {
     if (notice.kind != NoticeKind::PhaseChanged || notice.to != JobPhase::Starting) continue;
-    const bool failed = notice.reason == Reason::WorkerFailed ||
-                        notice.reason == Reason::WorkerHung ||
-                        notice.reason == Reason::StartDeadline;
+    const bool failed =
+        notice.reason == Reason::WorkerFailed || notice.reason == Reason::WorkerHung ||
+        notice.reason == Reason::StartDeadline || notice.reason == Reason::NodeBlamed;
     const JobState* job = after.find(notice.job);
     // Its user may have asked for another size at once.
     if (!failed || job == nullptr || job->row.phase != JobPhase::Starting ||
@@ -110,8 +110,11 @@ void RecoveryCheck::check_scope(const FoldedRecord& record, const State& after) 
                                  job->spec->roles.end(),
                                  [](const RoleSpec& role) { return !role.master_of.is_none(); });
     const bool wide = open.scope == IncidentScope::Job || open.scope == IncidentScope::Role;
-    if (!open.is_open() || !wide || open.role.is_none() || led ||
-        job->spec->failover->mode == RecoveryMode::Strict)
+    // Of a worker that blames a peer it is its own role that starts anew, and the peer is the root.
+    const bool by_peer =
+        !job->failures->empty() && job->failures->back().diagnosis.blame == Blame::Peer;
+    if (!open.is_open() || !wide || (by_peer && open.scope == IncidentScope::Role) ||
+        open.role.is_none() || led || job->spec->failover->mode == RecoveryMode::Strict)
       continue;
     for (const Worker& worker : job->workers)
       if ((open.scope == IncidentScope::Job || worker.role == open.role) &&
@@ -132,6 +135,10 @@ void RecoveryCheck::check_failure(const FoldedRecord& record,
   const JobState* job = after.find(notice.job);
   if (job == nullptr || job->spec->failover->trigger != FailureTrigger::Now) return;
   const std::vector<WorkerFailure>& kept = *job->failures;
+  // The root may be a peer, which need not have failed: the worker that names it is kept.
+  if (!kept.empty() && kept.back().at == record.event.at &&
+      kept.back().diagnosis.blame == Blame::Peer)
+    return;
   if (kept.empty() || kept.back().at != record.event.at || kept.back().role != notice.role ||
       kept.back().local_rank != notice.local_rank || kept.back().node != notice.node)
     return say(job->spec->name + ": the failure that opened an incident is not the last one kept");

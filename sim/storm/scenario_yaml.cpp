@@ -165,12 +165,20 @@ FlowMap& put_worker(FlowMap& map, const scenarios::WorkerRef& worker) {
   return map.put("role", yaml_string(worker.role)).integer("local", worker.index);
 }
 
+FlowMap& put_blames(FlowMap& map, const scenarios::Blamed& blames) {
+  if (blames.blame == Blame::None) return map;
+  if (blames.blame != Blame::Peer) return map.put("blames", to_string(blames.blame));
+  FlowMap peer;
+  return map.put("blames", put_worker(peer, blames.peer).text());
+}
+
 std::string script_of(const scenarios::WorkerScript& script) {
   FlowMap map;
   put_worker(map, script.worker);
   map.unless(scenarios::ScriptKind::Exit, "kind", script.kind);
   map.unless(Duration{}, "after", script.after);
-  if (script.kind == scenarios::ScriptKind::Exit) map.unless(1, "exit", script.exit_code);
+  if (script.kind == scenarios::ScriptKind::Exit)
+    put_blames(map.unless(1, "exit", script.exit_code), script.blames);
   map.unless(1, "times", script.times);
   return map.text();
 }
@@ -376,7 +384,7 @@ std::string after_of(const AfterEvent& after) {
 void put_own(FlowMap& map, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::Crash:
-      map.unless(1, "exit_code", fault.exit_code);
+      put_blames(map.unless(1, "exit_code", fault.exit_code), fault.blames);
       return;
     case FaultKind::Slow:
     case FaultKind::Bandwidth:

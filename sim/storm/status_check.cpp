@@ -158,8 +158,9 @@ class StatusJudge {
     // Beyond 128 stand the 64 signals.
     const bool by_signal = code > 128 && code <= 128 + 64;
     const bool by_code = code != 0 && !by_signal;
-    const bool ended =
-        failure.reason == Reason::WorkerFailed || failure.reason == Reason::WorkerErred;
+    const bool ended = failure.reason == Reason::WorkerFailed ||
+                       failure.reason == Reason::WorkerErred ||
+                       failure.reason == Reason::NodeBlamed;
     if (!ended) return;
     if (has(text, "signal " + std::to_string(code - 128)) != by_signal ||
         has(text, "exit code " + std::to_string(code)) != by_code)

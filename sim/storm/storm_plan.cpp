@@ -206,6 +206,7 @@ Scenario plan_storm(std::uint64_t seed,
   Random faults = Random::stream(seed, "storm/faults");
   plan_faults(faults, kStormCalmFrom, scenario);
   plan_stuck(Random::stream(seed, "storm/stuck"), kStormCalmFrom, scenario);
+  plan_blames(Random::stream(seed, "storm/blames"), scenario);
   scenario.until = kStormCalmFrom + storm_patience(scenario);
   return scenario;
 }

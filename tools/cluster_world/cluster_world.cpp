@@ -188,7 +188,8 @@ void ClusterWorld::on_workers(JobId job,
                               std::span<const sim::ModelWorker> workers,
                               WorkerFact fact,
                               std::int32_t exit_code,
-                              Instant) {
+                              Instant,
+                              const Diagnosis& diagnosis) {
   for (const sim::ModelWorker& worker : workers) {
     const WorkerName name = name_of(job, worker);
     const EmulatedWorker* process = workers_.find(name);
@@ -201,6 +202,7 @@ void ClusterWorld::on_workers(JobId job,
         ::kill(process->shim, SIGKILL);
         break;
       default:
+        say_diagnosis(name, diagnosis);
         if ((worker.devices & cluster_.lost_devices(worker.node)) == 0)
           workers_.end(name, exit_code);
         else
@@ -211,6 +213,19 @@ void ClusterWorld::on_workers(JobId job,
                            .exit_code = exit_code});
     }
   }
+}
+
+// What a worker says to its agent before it ends.
+void ClusterWorld::say_diagnosis(const WorkerName& worker, const Diagnosis& diagnosis) {
+  const JobSpec* spec = spec_of(worker.job);
+  if (diagnosis.blame == Blame::None || spec == nullptr) return;
+  Json said{{"fault", to_string(diagnosis.blame)}, {"message", diagnosis.message}};
+  if (diagnosis.blame == Blame::Peer) {
+    if (diagnosis.role.index() >= spec->roles.size()) return;
+    said["role"] = spec->roles[diagnosis.role.index()].name;
+    said["rank"] = diagnosis.rank;
+  }
+  workers_.say(worker, Json{{"diagnosis", said}}.dump());
 }
 
 void ClusterWorld::on_progress(NodeId from, ProgressReported progress) {

@@ -110,7 +110,9 @@ class ClusterWorld final : private sim::ClusterListener {
                   std::span<const sim::ModelWorker> workers,
                   WorkerFact fact,
                   std::int32_t exit_code,
-                  Instant occurred_at) override;
+                  Instant occurred_at,
+                  const Diagnosis& diagnosis) override;
+  void say_diagnosis(const WorkerName& worker, const Diagnosis& diagnosis);
   void on_progress(NodeId from, ProgressReported progress) override;
 
   // The leader suspects, by what workers measure.

@@ -13,7 +13,7 @@ using Key = std::string_view;
 enum class Target : std::uint8_t { Worker, Nodes, Network, Controller, Clock, SubMaster };
 
 constexpr Key kNoKeys[]{""};
-constexpr Key kExitCode[]{"exit_code"};
+constexpr Key kExitCode[]{"exit_code", "blames"};
 constexpr Key kFactor[]{"factor"};
 constexpr Key kReboot[]{"up_for", "down_for"};
 constexpr Key kDevices[]{"devices"};
@@ -205,8 +205,14 @@ void read_reboots(const MapReader& reader, Fault& fault) {
 
 void read_own(const MapReader& reader, const Scenario& scenario, Fault& fault) {
   switch (fault.kind) {
-    case FaultKind::Crash:
-      return reader.read_integer("exit_code", fault.exit_code, 1, 255);
+    case FaultKind::Crash: {
+      reader.read_integer("exit_code", fault.exit_code, 1, 255);
+      const auto job =
+          std::find_if(scenario.jobs.begin(), scenario.jobs.end(), [&](const ScenarioJob& each) {
+            return each.spec.name == fault.job;
+          });
+      return read_blames(reader, job == scenario.jobs.end() ? nullptr : &*job, fault.blames);
+    }
     case FaultKind::Slow:
       return need_number(reader, "factor", "2", fault.factor, 1, 1e6);
     case FaultKind::RebootLoop:

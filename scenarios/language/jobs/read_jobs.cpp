@@ -227,11 +227,14 @@ void read_workers(const MapReader& job, ScenarioJob& to) {
     reader.read_enum("kind", script.kind);
     reader.read_duration("after", script.after);
     reader.read_integer("exit", script.exit_code, 0, 255);
+    read_blames(reader, &to, script.blames);
     reader.read_integer("times", script.times, 1, INT32_MAX);
     if (script.kind != ScriptKind::Exit && reader.has("exit"))
       reader.fail("exit",
                   "stands with kind " + std::string(to_string(script.kind)) +
                       ", such a worker never ran; remove it");
+    if (reader.has("blames") && (script.kind != ScriptKind::Exit || script.exit_code == 0))
+      reader.fail("blames", "stands with a worker that does not fail by itself; remove it");
     if (script.kind == ScriptKind::PortInUse && !has_ports(to.spec))
       reader.fail("kind",
                   "is port_in_use, and no worker of this job has ports; write the command that "
@@ -322,6 +325,28 @@ void read_worker_ref(const MapReader& entry, WorkerRef& worker) {
     entry.fail("rank", "stands beside role and local, which name a worker too; keep one way");
   if (entry.has("local") && !entry.has("role"))
     entry.fail("local", "stands without 'role', whose workers it counts; add role or write rank");
+}
+
+void read_blames(const MapReader& entry, const ScenarioJob* job, Blamed& blamed) {
+  const YamlNode* node = entry.find("blames");
+  if (node == nullptr) return;
+  if (node->is_map()) {
+    const MapReader peer(
+        entry.reading(), *node, section("faults.blames"), entry.subject_of("blames"));
+    blamed.blame = Blame::Peer;
+    if (!peer.has("rank") && !peer.has("role")) peer.missing("rank", "rank: 0");
+    read_worker_ref(peer, blamed.peer);
+    if (job != nullptr) check_worker_ref(peer, *job, blamed.peer);
+    return;
+  }
+  const auto blame = node->is_scalar() ? enum_from<Blame>(node->scalar) : std::nullopt;
+  if (blame == Blame::Mine || blame == Blame::Node)
+    blamed.blame = *blame;
+  else
+    entry.fail("blames",
+               found_instead(*node,
+                             "mine, node or a worker of the job is needed",
+                             "write for example node, or {rank: 0}"));
 }
 
 void check_worker_ref(const MapReader& entry, const ScenarioJob& job, const WorkerRef& worker) {

@@ -13,6 +13,7 @@
 #include "core/base/ids.hpp"
 #include "core/base/units.hpp"
 #include "core/job/job_enums.hpp"
+#include "core/record/diagnosis.hpp"
 
 namespace orrery::scenarios {
 
@@ -22,6 +23,14 @@ struct WorkerRef {
   std::int32_t index = 0;  ///< At least 0.
 
   friend bool operator==(const WorkerRef&, const WorkerRef&) = default;
+};
+
+/// Whose fault a worker says its end is.
+struct Blamed {
+  Blame blame = Blame::None;
+  WorkerRef peer;  ///< Peer: whom it names; a rank is that of its start.
+
+  friend bool operator==(const Blamed&, const Blamed&) = default;
 };
 
 /// What happens.
@@ -129,6 +138,7 @@ struct Fault {
   std::string job;             ///< Faults of workers and sub-masters: full name.
   WorkerRef worker;            ///< Faults of workers; SubMasterCrash: its role.
   std::int32_t exit_code = 1;  ///< Crash.
+  Blamed blames;               ///< Crash.
   double factor = 1;           ///< Slow: at least 1. Bandwidth: above 0, at most 1.
   double rate = 0;             ///< Loss, Duplication: 0 to 1.
   Duration added;              ///< Latency, StoreSlow.

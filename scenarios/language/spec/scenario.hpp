@@ -83,6 +83,7 @@ struct WorkerScript {
   ScriptKind kind = ScriptKind::Exit;
   Duration after;              ///< Exit: time since the worker became ready.
   std::int32_t exit_code = 1;  ///< 0 is a success.
+  Blamed blames;               ///< Exit: said before an end that is no success.
   std::int32_t times = 1;      ///< Its first so many lives end this way; then it works normally.
 
   friend bool operator==(const WorkerScript&, const WorkerScript&) = default;

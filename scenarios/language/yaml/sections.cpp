@@ -73,7 +73,7 @@ constexpr SectionKeys kSections[]{
     {"jobs.work.loop.stream",
      {"scheduler group minibatches pre_process wait_before_last resize migrate"}},
     {"jobs.work.checkpoint", {"size interval blocking"}},
-    {"jobs.workers", {"rank role local kind after exit times"}},
+    {"jobs.workers", {"rank role local kind after exit blames times"}},
     {"jobs.manifest", {"apiVersion kind metadata spec status"}},
     {"jobs.manifest.spec",
      {"group priority cleanPodPolicy preemptible minReplicas maxReplicas engineFields template "
@@ -101,8 +101,9 @@ constexpr SectionKeys kSections[]{
     {"profilings", {"at job rank values"}},
     {"faults",
      {"at after_event times every kind lasting for node nodes rack switch job rank role local "
-      "exit_code factor up_for down_for devices notice direction added rate window point by "
+      "exit_code blames factor up_for down_for devices notice direction added rate window point by "
       "arrow"}},
+    {"faults.blames", {"rank role local"}},
     {"faults.after_event", {"event job phase rank role local node command fault count delay"}},
     {"faults.process",
      {"preset process kind of rate_per_1000_node_days shape repair lemons correlated mix "

@@ -43,6 +43,8 @@ std::vector<Event> one_of_each() {
   bodies.emplace_back(progress);
   bodies.emplace_back(WorkersChanged{
       JobId{1}, Generation{2}, Incarnation{2}, WorkerFact::LaunchFailed, Rank{0}, 9, -1});
+  std::get<WorkersChanged>(bodies.back()).diagnosis =
+      Diagnosis{Blame::Peer, RoleIndex{1}, 3, "it hung up"};
   bodies.emplace_back(NodeSilent{NodeId{16'383}});
   bodies.emplace_back(
       NodeReturned{NodeId{1}, {{JobId{1}, Generation{2}, Incarnation{2}, Rank{3}}}});

@@ -27,7 +27,8 @@ class Listener : public sim::ClusterListener {
                   std::span<const sim::ModelWorker> workers,
                   WorkerFact fact,
                   std::int32_t exit_code,
-                  Instant) override {
+                  Instant,
+                  const Diagnosis&) override {
     for (const sim::ModelWorker& worker : workers) told.push_back({fact, worker.node, exit_code});
   }
 

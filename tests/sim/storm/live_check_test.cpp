@@ -21,8 +21,12 @@ class Deaf final : public ClusterListener {
  public:
   void on_outside(EventBody) override {}
 
-  void on_workers(JobId, std::span<const ModelWorker>, WorkerFact, std::int32_t, Instant) override {
-  }
+  void on_workers(JobId,
+                  std::span<const ModelWorker>,
+                  WorkerFact,
+                  std::int32_t,
+                  Instant,
+                  const Diagnosis&) override {}
 
   void on_progress(NodeId, ProgressReported) override {}
 

@@ -14,13 +14,14 @@ _log = logging.getLogger("orrery")
 
 
 class Agent:
-    """Says hello and where the worker listens, again after each restart of the agent, and hears of
-    memberships and of a sub-master's words."""
+    """Says hello, where the worker listens and whom it blames, again after each restart of the
+    agent, and hears of memberships and of a sub-master's words."""
 
     def __init__(self, path, worker, token, on_membership, on_sub_master=None):
         self._path = path
         self._hello = {"hello": {"worker": worker, "token": token}}
         self._endpoint = None
+        self._diagnosis = None
         self._on_membership = on_membership
         self.on_sub_master = on_sub_master
         self.turns = turns.Turns(self._say)
@@ -36,7 +37,8 @@ class Agent:
     def flush(self, timeout):
         """Waits until what was said has gone to the agent, but not longer than so many seconds."""
         async def wait():
-            if self._waiting:
+            is_away = self._writer is None and self._has_hello is not None
+            if is_away and (self._waiting or self._diagnosis is not None):
                 await asyncio.wait_for(self._has_hello.wait(), timeout)
         try:
             loop.run(wait())
@@ -48,6 +50,11 @@ class Agent:
         self._endpoint = {"endpoint": {"port": port, "certificate": certificate}}
         if self._writer is not None:
             self._write(self._endpoint)
+
+    def set_diagnosis(self, line):
+        """The line that says whose fault the worker's end will be. From any thread."""
+        json.dumps(line, allow_nan=False)  # Raises here, not on the loop.
+        loop.get().call_soon_threadsafe(self._set_diagnosis, line)
 
     def say(self, line):
         """Sends a line, or the latest of them once the agent is there again. From any thread."""
@@ -65,8 +72,14 @@ class Agent:
     def _close(self):
         if self._task is not None:
             self._task.cancel()
+            self._task = None  # What is said after this connects anew.
         if self._writer is not None:
             self._writer.close()
+
+    def _set_diagnosis(self, line):
+        self._diagnosis = line
+        if self._writer is not None:
+            self._write(line)
 
     def _say(self, line):
         if self._writer is None:
@@ -86,6 +99,8 @@ class Agent:
                 self._write(self._hello)
                 if self._endpoint is not None:
                     self._write(self._endpoint)
+                if self._diagnosis is not None:
+                    self._write(self._diagnosis)
                 while self._waiting:
                     self._write(self._waiting.popleft())
                 wish = self.turns.greeted()
@@ -104,6 +119,7 @@ class Agent:
                 if self._writer is not None:
                     self._writer.close()
                 self._writer = None
+                self._has_hello.clear()
             await asyncio.sleep(next(pauses))
 
     def _take(self, text):

@@ -229,4 +229,4 @@ def worker_lost(peer, generation, reason):
     return errors.WorkerLost(
         f"found worker {peer.worker} ({peer.role} {peer.role_rank}) lost: {reason}; call again "
         "once the job has recovered, or let the call have retries", rank=peer.rank, role=peer.role,
-        worker=peer.worker, generation=generation)
+        role_rank=peer.role_rank, worker=peer.worker, generation=generation)

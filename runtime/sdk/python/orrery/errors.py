@@ -46,7 +46,7 @@ def _rebuilt(kind, message, fields):
 class WorkerLost(CallError):
     """The connection ended, or the directory has no such worker any more."""
     type = "WorkerLost"
-    added = ("rank", "role", "worker", "generation")
+    added = ("rank", "role", "role_rank", "worker", "generation")
 
 
 class Timeout(CallError, TimeoutError):

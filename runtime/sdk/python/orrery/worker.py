@@ -17,6 +17,9 @@ EXIT_DRAINED = 143
 _REQUEST_S = 60.0
 _FLUSH_S = 1.0
 
+_FAULTS = ("mine", "node", "peer")
+_DIAGNOSIS_BYTES = 512
+
 
 class Worker:
     """This process as a worker. Made by Worker.join()."""
@@ -44,12 +47,14 @@ class Worker:
         self._client = None
         self._lock = threading.Lock()
         self._exit_code = None
+        self._diagnosed = False
         self._instance = None
         self._thread = None
         if path:
             self._agent = agent.Agent(path, self.name, self._token, self._memberships.tell)
             # A program that reports and ends at once has reported.
             atexit.register(self._agent.flush, _FLUSH_S)
+            self._watch_for_losses()
             if hello:
                 self._agent.start()
         self._handles_sigterm = drain_on_sigterm
@@ -70,6 +75,13 @@ class Worker:
 
     def __repr__(self):
         return f"Worker({self.name!r}, {self.role!r}, {self.role_rank})"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self._blame_for(error)
+        self.close()
 
     # --- its place ---
 
@@ -152,6 +164,9 @@ class Worker:
             self._served.serve()
             if self.is_draining:
                 getattr(instance, "on_drain", lambda: None)()
+        except errors.WorkerLost as lost:
+            self._blame_for(lost)
+            raise
         finally:
             self.close()
         return self._exit_code
@@ -246,6 +261,50 @@ class Worker:
         if rate is not None:
             progress["rate"] = float(rate)
         self._say({"progress": progress})
+
+    def diagnose(self, fault, message="", role=None, rank=None):
+        """Says whose fault it will be that this worker fails, before it does: `fault` is "mine",
+        "node", or "peer" with the `role` of another worker of the job and its `rank` in it, both
+        as in peer(role, rank). What was said last counts, and nothing of it where the worker ends
+        with code 0. `message` is for people: of more than 512 bytes the beginning is kept.
+
+        Waits, at most a second, until the agent has been told. Raises BadArguments."""
+        is_peer = isinstance(role, str) and role and isinstance(rank, int) and rank >= 0
+        if fault not in _FAULTS or (fault == "peer") != bool(is_peer) or (
+                fault != "peer" and (role is not None or rank is not None)):
+            raise errors.BadArguments(
+                f"found fault {fault!r} with role {role!r} and rank {rank!r}, needed \"mine\" or "
+                "\"node\", or \"peer\" with a role and a rank from 0 on; name whose fault it is")
+        self._diagnosed = True
+        if self._agent is None:
+            return
+        text = str(message).encode("utf-8", "replace")[:_DIAGNOSIS_BYTES].decode("utf-8", "ignore")
+        said = {"fault": fault, "message": text}
+        if is_peer:
+            said.update(role=role, rank=rank)
+        self._agent.start()
+        self._agent.set_diagnosis({"diagnosis": said})
+        if not loop.is_current():
+            self._agent.flush(_FLUSH_S)
+
+    def _blame_for(self, error):
+        """An error that nothing caught: a worker that was lost is the peer to blame, unless the
+        program has said whose fault it is."""
+        if self._diagnosed or not isinstance(error, errors.WorkerLost):
+            return
+        role, rank = error.fields.get("role"), error.fields.get("role_rank")
+        if isinstance(role, str) and role and isinstance(rank, int) and rank >= 0:
+            self.diagnose("peer", error.message, role=role, rank=rank)
+
+    def _watch_for_losses(self):
+        before = sys.excepthook
+
+        def hook(kind, error, trace):
+            try:
+                self._blame_for(error)
+            finally:
+                before(kind, error, trace)
+        sys.excepthook = hook
 
     def turn(self, lease_s=30.0, deadline=futures.DEADLINE_DEFAULT):
         """`with worker.turn(): ...` for workers that sit on the same devices: inside, no other
