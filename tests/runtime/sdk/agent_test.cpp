@@ -76,6 +76,38 @@ TEST_F(WithAgent, StopEndsWithoutTheDrain) {
   EXPECT_THAT(process.heard(), ::testing::Not(::testing::HasSubstr("saved")));
 }
 
+TEST_F(WithAgent, HearsWhoseFaultItIs) {
+  start();
+  trainer.call("diagnose", "mine", "a bug", "", -1);
+  EXPECT_TRUE(cluster.heard(name, R"({"diagnosis":{"fault":"mine","message":"a bug"}})"));
+  const std::string umlauts = [] {
+    std::string out = "x";
+    for (int i = 0; i < 400; ++i) out += "\xc3\xa4";
+    return out;
+  }();
+  trainer.call("diagnose", "node", umlauts, "", -1);
+  EXPECT_TRUE(cluster.heard(
+      name, R"({"diagnosis":{"fault":"node","message":")" + umlauts.substr(0, 511) + "\"}}"));
+  trainer.call("diagnose", "peer", "no answer", "actor", 1);
+  EXPECT_TRUE(cluster.heard(
+      name, R"({"diagnosis":{"fault":"peer","message":"no answer","rank":1,"role":"actor"}})"));
+  EXPECT_THROW(trainer.call("diagnose", "peer", "", "actor", -1), BadArguments);
+  EXPECT_THROW(trainer.call("diagnose", "peer", "", "", 0), BadArguments);
+  EXPECT_THROW(trainer.call("diagnose", "node", "", "actor", 0), BadArguments);
+}
+
+TEST_F(WithAgent, HearsWhoIsToBlameForALossThatNothingCatches) {
+  const std::string blames =
+      R"({"diagnosis":{"fault":"peer","message":"it is gone","rank":2,"role":"actor"}})";
+  worker::Child& serves = start({"LOSE=serve"});
+  cluster.form(3);
+  EXPECT_EQ(serves.exit_code(), 128 + SIGABRT);
+  EXPECT_TRUE(cluster.heard(name, blames));
+  worker::Child& loops = start({"LOSE=main"});
+  EXPECT_EQ(loops.exit_code(), 128 + SIGABRT);
+  EXPECT_TRUE(cluster.heard(cluster.name_of("trainer", 1), blames));
+}
+
 TEST_F(WithAgent, AMainLoopRunsBesideTheCalls) {
   worker::Child& process = start({"RUN_BESIDE=1"});
   EXPECT_EQ(trainer.call<int>("add", 1, 2), 3);

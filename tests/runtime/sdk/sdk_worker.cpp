@@ -199,6 +199,16 @@ int main() {
     worker.report_profiling({{"step_time_s", 0.5}, {"reward", 3}});
     worker.report_progress({{"done", 12}});
   });
+  worker.method("diagnose",
+                [&](const std::string& fault,
+                    const std::string& message,
+                    const std::string& role,
+                    std::int64_t rank) {
+                  const sdk::Fault whose = fault == "mine"   ? sdk::Fault::Mine
+                                           : fault == "node" ? sdk::Fault::Node
+                                                             : sdk::Fault::Peer;
+                  worker.diagnose({whose, message, role, rank});
+                });
   worker.method("call_peer",
                 [&](const std::string& role, std::int64_t rank, const std::string& method) {
                   return worker.driver().worker(role, rank).call(method);
@@ -211,6 +221,15 @@ int main() {
   worker.on_membership(
       [&](const sdk::Membership& now) { note("generation " + std::to_string(now.generation)); });
   worker.on_drain([] { std::cout << "saved" << std::endl; });
+  const char* lose = std::getenv("LOSE");
+  const auto lose_peer = [] {
+    throw sdk::WorkerLost({"WorkerLost", "it is gone", {{"role", "actor"}, {"role_rank", 2}}});
+  };
+  if (lose != nullptr) worker.on_membership([&](const sdk::Membership&) { lose_peer(); });
+  if (lose != nullptr && lose == std::string("main")) {
+    worker.start();
+    lose_peer();
+  }
   if (const char* beside = std::getenv("RUN_BESIDE"); beside != nullptr) {
     worker.start();
     std::condition_variable step;

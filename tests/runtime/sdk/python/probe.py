@@ -34,6 +34,14 @@ class Probe:
         return os.getpid()
 
     @orrery.method
+    def die(self):
+        os._exit(9)
+
+    @orrery.method
+    def blame(self, fault, message):
+        self.worker.diagnose(fault, message)
+
+    @orrery.method
     def place(self):
         worker = self.worker
         return [worker.role, worker.role_rank, worker.rank, worker.world_size, worker.generation]

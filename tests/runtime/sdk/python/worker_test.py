@@ -12,6 +12,78 @@ import fakes
 import orrery
 
 
+class Blame(unittest.TestCase):
+    """Whose fault a worker says its end is: what its agent hears, and nothing more than once."""
+
+    def blaming(self, how):
+        """What a worker said that blames so, and its exit code."""
+        with fakes.FakeJob() as job:
+            job.add("actor")
+            worker, = job.add("trainer", program="blaming.py", environment={"BLAMES": how},
+                              waits=False)
+            if how == "serves":
+                job.wait_listening([worker])
+                job.next_generation()
+            code = worker.process.wait(fakes.PATIENCE_S)
+
+            def said():
+                return [line["diagnosis"] for line in worker.agent.lines if "diagnosis" in line]
+            if how != "catches":
+                fakes.wait_for(job.changed, "what it blames", said)
+            found = []
+            for line in said():  # Said again after each hello.
+                if line not in found:
+                    found.append(line)
+            return found, code
+
+    def test_what_was_said_last_has_gone_before_the_end(self):
+        said, code = self.blaming("says")
+        self.assertEqual([line["fault"] for line in said], ["mine", "node"])
+        self.assertTrue(said[1]["message"].startswith("row remapping failed: ä"))
+        self.assertLessEqual(len(said[1]["message"].encode()), 512)
+        self.assertEqual(code, 3)
+
+    def test_a_worker_that_was_lost_is_to_blame_where_nothing_catches_it(self):
+        for how in ("loop", "serves", "context"):
+            with self.subTest(how):
+                said, code = self.blaming(how)
+                self.assertEqual(len(said), 1, said)
+                self.assertEqual((said[0]["fault"], said[0]["role"], said[0]["rank"]),
+                                 ("peer", "actor", 0))
+                self.assertIn("lost", said[0]["message"])
+                self.assertEqual(code, 1)
+
+    def test_the_program_knows_better(self):
+        said, code = self.blaming("says_first")
+        self.assertEqual(said, [{"fault": "mine", "message": "never mind the peer"}])
+        self.assertEqual(code, 1)
+
+    def test_a_loss_that_is_caught_blames_no_worker(self):
+        said, code = self.blaming("catches")
+        self.assertEqual((said, code), ([], 4))
+
+    def test_it_is_said_again_to_an_agent_that_comes_back(self):
+        with fakes.FakeJob() as job:
+            probe, = job.add("actor")
+            peer = job.driver().peer("actor")
+            peer.call("blame", "node", "no memory")
+            word = {"diagnosis": {"fault": "node", "message": "no memory"}}
+            fakes.wait_for(job.changed, "its word", lambda: word in probe.agent.lines)
+            probe.agent.close()
+            probe.agent.lines.clear()
+            probe.agent.open()
+            fakes.wait_for(job.changed, "its word again", lambda: word in probe.agent.lines)
+            self.assertEqual(probe.agent.hellos, 2)
+
+    def test_what_makes_no_sense_is_refused(self):
+        worker = orrery.Worker.join({"ORRERY_WORKER": "7-0-0"}, drain_on_sigterm=False)
+        for words in (("nobody",), ("peer",), ("peer", "", "actor"), ("peer", "", "actor", -1),
+                      ("node", "", "actor", 0), ("mine", "", None, 0), ("peer", "", "", 0)):
+            with self.subTest(words), self.assertRaises(orrery.BadArguments):
+                worker.diagnose(*words)
+        worker.diagnose("peer", "where there is no agent it is dropped", role="actor", rank=0)
+
+
 class Life(unittest.TestCase):
     def setUp(self):
         self.job = fakes.FakeJob()

@@ -1,0 +1,176 @@
+// What a worker says of its coming end, and that it goes with the report of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "tests/runtime/agent/stub_controller.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+constexpr JobId kJob{7};
+
+/// Waits for the file "go" where GATE says so, says the lines of SAY, which begin with a hello, and
+/// ends with CODE. With WAIT it first prints what it hears until an error comes, and waits for
+/// "go" after it.
+const std::string kSpeaker =
+    "exec python3 -uc 'import socket, os, time\n"
+    "gate = os.environ[\"GO\"]\n"
+    "def wait():\n"
+    "  while not os.path.exists(gate): time.sleep(0.01)\n"
+    "late = os.environ[\"WAIT\"] == \"after\"\n"
+    "if not late: wait()\n"
+    "s = socket.socket(socket.AF_UNIX); s.connect(os.environ[\"ORRERY_SOCKET\"])\n"
+    "hello = os.environ[\"HELLO\"].replace(\"TOKEN\", os.environ[\"ORRERY_TOKEN\"])\n"
+    "s.sendall((hello + os.environ[\"SAY\"]).encode())\n"
+    "if late:\n"
+    "  s.sendall(b\"over\\n\")\n"
+    "  for line in s.makefile():\n"
+    "    print(line, end=\"\")\n"
+    "    if \"one JSON object\" in line: break\n"
+    "  wait()\n"
+    "os._exit(int(os.environ[\"CODE\"]))\n"
+    "'";
+
+class DiagnosisTest : public AgentTest {
+ protected:
+  void speak(const std::string& say, const std::string& wait, int code = 3) {
+    ASSERT_TRUE(controller_.until_welcomed());
+    JobSpec spec;
+    spec.name = "default.speech";
+    spec.roles = {role_of(kSpeaker), role_of("exec sleep 1000")};
+    spec.roles[0].environment = {{"HELLO",
+                                  R"({"hello":{"worker":"7-1-0","token":"TOKEN"}})"
+                                  "\n"},
+                                 {"SAY", say},
+                                 {"GO", path("go")},
+                                 {"WAIT", wait},
+                                 {"CODE", std::to_string(code)}};
+    spec.roles[1].name = "actor";
+    controller_.start_job(kJob, spec, 2, Incarnation{1});
+    ASSERT_TRUE(controller_.until_report(kJob, WorkerFact::Ready, 2));
+  }
+
+  void go() const { std::ofstream(path("go")) << "go"; }
+
+  std::string log() const { return text_of_file(agent_.folder_of("7-1-0") + "/log"); }
+
+  /// Waits until the agent has read all that the worker said.
+  bool is_heard() {
+    return eventually([&] { return log().find("one JSON object") != std::string::npos; });
+  }
+
+  /// What the report of its end says.
+  Diagnosis reported() {
+    EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Exited));
+    Diagnosis found;
+    controller_.set([&](const StubController& c) {
+      for (const WorkersChanged& each : c.reports_)
+        if (each.job == kJob && each.fact == WorkerFact::Exited) found = *each.diagnosis;
+    });
+    return found;
+  }
+
+  void new_agent(const std::function<void()>& between) {
+    agent_.kill(SIGKILL);
+    between();
+    controller_.set([](StubController& c) { c.reports_.clear(); });
+    agent_.start();
+  }
+};
+
+TEST_F(DiagnosisTest, TheLastOneGoesWithTheReport) {
+  speak(
+      "{\"diagnosis\":{\"fault\":\"node\",\"message\":\"first\"}}\n"
+      "{\"diagnosis\":{\"fault\":\"peer\",\"role\":\"actor\",\"rank\":0,"
+      "\"message\":\"it\\u0007 hung\\n up\"}}\n",
+      "after");
+  go();
+  EXPECT_EQ(reported(), (Diagnosis{Blame::Peer, RoleIndex{1}, 0, "it  hung  up"}));
+}
+
+TEST_F(DiagnosisTest, WhatWasSaidInTheLastInstantIsHeardBeforeTheEnd) {
+  speak("{\"diagnosis\":{\"fault\":\"node\"}}\n", "before");
+  const ProcessId shim = agent_.processes("7-1-0").shim;
+  // The agent finds the connection, the words and the end all at once.
+  agent_.signal(SIGSTOP);
+  go();
+  EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
+  agent_.signal(SIGCONT);
+  EXPECT_EQ(reported(), (Diagnosis{Blame::Node, {}, 0, ""}));
+}
+
+TEST_F(DiagnosisTest, AnAgentThatStartsAnewStillKnowsIt) {
+  speak("{\"diagnosis\":{\"fault\":\"mine\",\"message\":\"a bug\"}}\n", "after");
+  ASSERT_TRUE(is_heard());
+  new_agent([] {});
+  go();
+  EXPECT_EQ(reported(), (Diagnosis{Blame::Mine, {}, 0, "a bug"}));
+}
+
+TEST_F(DiagnosisTest, AnEndWhileNoAgentLivedHasIt) {
+  speak("{\"diagnosis\":{\"fault\":\"node\",\"message\":\"no link\"}}\n", "after");
+  ASSERT_TRUE(is_heard());
+  const ProcessId shim = agent_.processes("7-1-0").shim;
+  new_agent([&] {
+    go();
+    EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
+  });
+  EXPECT_EQ(reported(), (Diagnosis{Blame::Node, {}, 0, "no link"}));
+}
+
+TEST_F(DiagnosisTest, ItSaysNothingOfASuccess) {
+  speak("{\"diagnosis\":{\"fault\":\"node\"}}\n", "after", 0);
+  go();
+  EXPECT_EQ(reported(), Diagnosis{});
+}
+
+TEST_F(DiagnosisTest, ALongMessageIsCutBetweenTwoCharacters) {
+  speak("{\"diagnosis\":{\"fault\":\"mine\",\"message\":\"" + std::string(511, 'x') +
+            "\xc3\xa4\"}}\n",
+        "after");
+  go();
+  EXPECT_EQ(reported().message, std::string(511, 'x'));
+}
+
+TEST_F(DiagnosisTest, WhatMakesNoSenseIsAnsweredAndNotKept) {
+  speak(R"({"diagnosis":{"fault":"node","message":"kept"}})"
+        "\n"
+        R"({"diagnosis":{"fault":"none"}})"
+        "\n"
+        R"({"diagnosis":{}})"
+        "\n"
+        R"({"diagnosis":{"fault":"peer","role":"actor"}})"
+        "\n"
+        R"({"diagnosis":{"fault":"peer","rank":0}})"
+        "\n"
+        R"({"diagnosis":{"fault":"peer","role":"actor","rank":-1}})"
+        "\n"
+        R"({"diagnosis":{"fault":"node","rank":0}})"
+        "\n"
+        R"({"diagnosis":{"fault":"mine","message":7}})"
+        "\n"
+        R"({"diagnosis":{"fault":"peer","role":"critic","rank":0}})"
+        "\n",
+        "after");
+  ASSERT_TRUE(is_heard());
+  const std::string text = log();
+  const auto times = [&](const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(times("diagnosis: needed a fault: mine, node or peer"), 2U) << text;
+  EXPECT_EQ(times("diagnosis: needed with fault peer a role, and a rank inside it"), 3U) << text;
+  EXPECT_EQ(times("diagnosis: role and rank stand with fault peer alone"), 1U) << text;
+  EXPECT_EQ(times("diagnosis: its message is no text"), 1U) << text;
+  EXPECT_EQ(times("diagnosis: its job has no role critic; needed one of main, actor"), 1U) << text;
+  go();
+  EXPECT_EQ(reported(), (Diagnosis{Blame::Node, {}, 0, "kept"}));
+}
+
+}  // namespace
+}  // namespace orrery::runtime
