@@ -32,7 +32,7 @@ Diagnosis diagnosis_of(const LiveJob& job, const scenarios::Blamed& blamed) {
     return out;
   }
   out.rank = blamed.peer.index;
-  const std::vector<RoleSpec>& roles = job.job.spec->roles;
+  const auto& roles = job.job.spec->roles;
   for (std::size_t r = 0; r < roles.size(); ++r)
     if (roles[r].name == blamed.peer.role) out.role = RoleIndex{static_cast<std::uint16_t>(r)};
   return out;

@@ -220,7 +220,7 @@ TEST(Blame, AStrangerAndItselfAreNoPeers) {
 }
 
 TEST(Blame, ASubMasterIsNeitherHeardNorBlamed) {
-  JobBuilder builder = job("a").replicas(2).role("worker-master", 1);
+  JobBuilder builder = job("a").replicas(2).follower("master", 1, 0);
   builder.raw().roles[1].master_of = kWorkers;
   for (const std::uint32_t teller : {0U, 2U}) {
     ControllerHarness h({nodes_of(1, 4)});
@@ -284,9 +284,10 @@ TEST(Blame, WhatAProgramBlamesOnItsNodeIsNoErrorOfItsOwn) {
     const JobId id = h.running(builder, 2);
     fail(h, id, 0, blames ? node() : peer(1));
     EXPECT_EQ(h.phase(id), blames ? JobPhase::Restarting : JobPhase::Failed);
-    if (!blames)
+    if (!blames) {
       EXPECT_THAT(status_of(h.controller.state(), h.job(id)).message,
                   HasSubstr("it blames worker 1: it hung up"));
+    }
   }
 }
 
