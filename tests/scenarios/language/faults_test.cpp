@@ -111,6 +111,37 @@ TEST(Faults, KindsHaveKeysOfTheirOwn) {
   EXPECT_EQ(scenario.faults[5].worker.role, "actor");
 }
 
+TEST(Faults, AWorkerBlamesItselfItsNodeOrAnotherWorker) {
+  const Scenario scenario = load(cluster_and(R"(
+faults:
+  - {at: 1s, kind: crash, job: a}
+  - {at: 1s, kind: crash, job: a, blames: mine}
+  - {at: 1s, kind: crash, node: 1, blames: node}
+  - {at: 1s, kind: crash, job: a, blames: {rank: 5}}
+  - {at: 1s, kind: crash, job: a, blames: {role: actor, local: 3}}
+  - {at: 1s, kind: crash, rack: 1, blames: {role: anything}}
+)"));
+  EXPECT_EQ(scenario.faults[0].blames, Blamed{});
+  EXPECT_EQ(scenario.faults[1].blames, (Blamed{Blame::Mine, {}}));
+  EXPECT_EQ(scenario.faults[2].blames, (Blamed{Blame::Node, {}}));
+  EXPECT_EQ(scenario.faults[3].blames, (Blamed{Blame::Peer, {"", 5}}));
+  EXPECT_EQ(scenario.faults[4].blames, (Blamed{Blame::Peer, {"actor", 3}}));
+  EXPECT_EQ(scenario.faults[5].blames, (Blamed{Blame::Peer, {"anything", 0}}));
+  EXPECT_THAT(errors_of(cluster_and(R"(
+faults:
+  - {at: 1s, kind: crash, job: a, blames: peer}
+  - {at: 1s, kind: crash, job: a, blames: {rank: 6}}
+  - {at: 1s, kind: crash, job: a, blames: {role: critic}}
+  - {at: 1s, kind: crash, job: a, blames: {}}
+  - {at: 1s, kind: hang, job: a, blames: mine}
+)")),
+              ElementsAre(HasSubstr("mine, node or a worker of the job is needed"),
+                          HasSubstr("is 6, but there are at most 6 such workers"),
+                          HasSubstr("is 'critic', which default.a does not have"),
+                          HasSubstr("rank: is missing"),
+                          HasSubstr("has no meaning for kind hang")));
+}
+
 TEST(Faults, PresetsAreChangedByWhatStandsBesideThem) {
   const Scenario scenario = load(cluster_and(R"(
 faults:

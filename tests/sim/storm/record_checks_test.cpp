@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/storm/blame_check.hpp"
 #include "sim/storm/cluster_audit.hpp"
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
@@ -124,6 +125,7 @@ class SpoiltRecord : public ::testing::Test {
     const Event event{now_, happened_.value_or(now_), Origin::External, std::move(body)};
     orders_.comes(event, controller_.state());
     recoveries_.comes(event, controller_.state());
+    blames_.comes(event, controller_.state());
     plans_.comes(event, controller_.state());
     out.clear();
     controller_.step(event, out);
@@ -131,6 +133,7 @@ class SpoiltRecord : public ::testing::Test {
     const FoldedRecord record{controller_.state().sequence, event, out};
     orders_.folded(now_, record, controller_.state());
     recoveries_.folded(now_, record, controller_.state());
+    blames_.folded(now_, record, controller_.state());
     plans_.folded(now_, record, controller_.state());
   }
 
@@ -177,6 +180,7 @@ class SpoiltRecord : public ::testing::Test {
   Violations found_;
   OrderCheck orders_{found_};
   RecoveryCheck recoveries_{found_};
+  BlameCheck blames_{found_};
   PlanCheck plans_{found_};
   Instant now_;
   std::optional<Instant> happened_;  ///< What is told next; none: as it is told.
@@ -270,6 +274,55 @@ TEST_F(SpoiltRecord, ANodeIsToldToStopWhatItShouldNotRun) {
   const RunningWorker stray{JobId{3}, Generation{1}, Incarnation{1}, Rank{0}};
   step(NodeReturned{NodeId{0}, {stray}, Sequence{1}}, [](Commands& out) { out.orders.clear(); });
   expect("is not told to stop it");
+}
+
+/// Spoils the incident that a record opens.
+std::function<void(Commands&)> incident(const std::function<void(Notice&)>& spoil) {
+  return [spoil](Commands& out) {
+    for (Notice& notice : out.notices)
+      if (notice.kind == NoticeKind::IncidentOpened) spoil(notice);
+  };
+}
+
+TEST_F(SpoiltRecord, AFailureIsChargedToTheOneThatItsWorkerBlames) {
+  const std::vector<Diagnosis> said{{},
+                                    {Blame::Mine, {}, 0, ""},
+                                    {Blame::Node, {}, 0, ""},
+                                    {Blame::Peer, RoleIndex{0}, 1, ""},
+                                    {Blame::Peer, RoleIndex{0}, 0, ""}};
+  for (std::uint32_t id = 0; id < said.size(); ++id) {
+    submit(7 + id, JobBuilder("a" + std::to_string(id)).replicas(2).devices(0));
+    grant(id, 2);
+    ready(id, 2);
+    WorkersChanged report{
+        JobId{id}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 1};
+    report.diagnosis = said[id];
+    step(report);
+    EXPECT_TRUE(found_.empty()) << id << ": " << found_.kept().front().text;
+  }
+}
+
+TEST_F(SpoiltRecord, AWorkerThatBlamesItsNodeIsNotChargedItself) {
+  submit(7, JobBuilder("a").replicas(2));
+  grant(0, 2);
+  ready(0, 2);
+  WorkersChanged report{JobId{0}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 1};
+  report.diagnosis = Diagnosis{Blame::Node, {}, 0, ""};
+  step(report, incident([](Notice& notice) {
+         notice.reason = Reason::WorkerFailed;
+         notice.local_rank = 0;
+       }));
+  expect("its node was blamed for a failure, the job is charged");
+}
+
+TEST_F(SpoiltRecord, TheRootIsTheWorkerThatIsBlamed) {
+  submit(7, JobBuilder("a").replicas(2));
+  grant(0, 2);
+  ready(0, 2);
+  WorkersChanged report{JobId{0}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 1};
+  report.diagnosis = Diagnosis{Blame::Peer, RoleIndex{0}, 1, ""};
+  step(report, incident([](Notice& notice) { notice.local_rank = 0; }));
+  expect("another worker than the one to blame is the root");
 }
 
 TEST_F(SpoiltRecord, ALostDeviceIsALossOfThoseWhoHaveIt) {
