@@ -95,7 +95,7 @@ class Frames(unittest.TestCase):
 
 class Errors(unittest.TestCase):
     def test_every_type_travels_with_its_fields(self):
-        values = {"rank": 3, "role": "actor", "worker": "7-0-1", "generation": 2, "was": 1, "is": 2,
+        values = {"rank": 3, "role": "actor", "role_rank": 1, "worker": "7-0-1", "generation": 2, "was": 1, "is": 2,
                   "class": "ValueError", "trace": "...", "methods": ["a"], "bytes": 9, "limit": 8,
                   "driver": "driver:a", "channel": "c"}
         self.assertEqual(len(errors.TYPES), 16)
