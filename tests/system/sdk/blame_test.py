@@ -91,7 +91,7 @@ class BlameTest(unittest.TestCase):
         job = self.ended("named", "Failed")
         self.assertEqual(job["reason"], "FailureLimitReached")
         # Each trainer has failed once; it is the actor that they name whose second failure it is.
-        self.assertIn("worker_failures_max is passed: 2 failures of one worker, 1 are allowed",
+        self.assertIn("worker_failures_max is passed: 2 failures of one worker, 1 is allowed",
                       job["message"])
         self.assertEqual({failure["local_rank"] for failure in job["failures"]}, {0, 1})
         self.assertEqual({(failure["role"], failure["blame"], failure["blamed"])
