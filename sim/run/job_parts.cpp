@@ -15,6 +15,13 @@ std::int32_t devices_per_node(const Scenario& scenario) {
   return most;
 }
 
+std::int64_t devices_of(const Scenario& scenario) {
+  std::int64_t devices = 0;
+  for (const NodeGroup& group : scenario.groups)
+    devices += std::int64_t{group.count} * group.devices;
+  return devices;
+}
+
 RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node) {
   RoleSpec role;
   role.name = "worker";
@@ -28,8 +35,8 @@ SharedList<RoleSpec> SharedRoles::of(RoleSpec role) {
   for (const SharedList<RoleSpec>& kind : kinds_)
     if (kind.front() == role) return kind;
   SharedList<RoleSpec> fresh{std::move(role)};
-  if (kinds_.size() < kKinds) return kinds_.emplace_back(std::move(fresh));
-  return kinds_[std::exchange(oldest_, (oldest_ + 1) % kKinds)] = std::move(fresh);
+  if (kinds_.size() < kinds_max_) return kinds_.emplace_back(std::move(fresh));
+  return kinds_[std::exchange(oldest_, (oldest_ + 1) % kinds_max_)] = std::move(fresh);
 }
 
 std::shared_ptr<JobSpec> training_job(std::string name) {
