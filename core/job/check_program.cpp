@@ -58,10 +58,37 @@ void check_isolation(const IsolationSpec& isolation, const std::string& subject,
         errors, subject, "isolation.deadline is 0 or less, a time above 0 is needed; correct it");
 }
 
+/// A node for all processes, or a process on a node, is in one entry.
+void check_entries_apart(const RoleSpec& role, const std::string& subject, Errors& errors) {
+  std::vector<std::int32_t> nodes;
+  std::vector<std::pair<std::int32_t, std::int32_t>> processes;
+  for (const NodeProgram& program : role.process->on_nodes) {
+    if (program.ranks.empty())
+      nodes.insert(nodes.end(), program.nodes.begin(), program.nodes.end());
+    for (const std::int32_t node : program.nodes)
+      for (const std::int32_t rank : program.ranks) processes.emplace_back(node, rank);
+  }
+  std::ranges::sort(nodes);
+  std::ranges::sort(processes);
+  if (const auto twice = std::ranges::adjacent_find(nodes); twice != nodes.end())
+    refuse(errors,
+           subject,
+           "on_nodes has node " + std::to_string(*twice) +
+               " twice, each node in one entry is needed; bring them together, or say of which "
+               "ranks each is");
+  if (const auto twice = std::ranges::adjacent_find(processes); twice != processes.end())
+    refuse(errors,
+           subject,
+           "on_nodes has rank " + std::to_string(twice->second) + " on node " +
+               std::to_string(twice->first) +
+               " twice, each in one entry is needed; take it out of one");
+}
+
 void check_on_nodes(const RoleSpec& role, const std::string& subject, Errors& errors) {
   std::vector<std::int32_t> seen;
   for (const NodeProgram& program : role.process->on_nodes) {
     seen.insert(seen.end(), program.nodes.begin(), program.nodes.end());
+    seen.insert(seen.end(), program.ranks.begin(), program.ranks.end());
     if (!program.interpreter.empty() && !is_contained_path(program.interpreter))
       refuse(errors,
              subject,
@@ -74,18 +101,12 @@ void check_on_nodes(const RoleSpec& role, const std::string& subject, Errors& er
              "python3, in whose place it would stand; write the command as a list, [python3, "
              "train.py]");
   }
-  std::sort(seen.begin(), seen.end());
-  const auto twice = std::adjacent_find(seen.begin(), seen.end());
-  if (twice != seen.end())
-    refuse(errors,
-           subject,
-           "on_nodes has node " + std::to_string(*twice) +
-               " twice, each node in one entry is needed; bring them together");
-  if (!seen.empty() && seen.front() < 0)
+  check_entries_apart(role, subject, errors);
+  if (const auto least = std::ranges::min_element(seen); least != seen.end() && *least < 0)
     refuse(
         errors,
         subject,
-        "on_nodes has node " + std::to_string(seen.front()) + ", nodes count from 0; correct it");
+        "on_nodes has node or rank " + std::to_string(*least) + ", both count from 0; correct it");
 }
 
 /// Names of groups stand in variables, and before a ':' in names of workers.

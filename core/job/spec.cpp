@@ -146,10 +146,14 @@ void check_failover(const JobSpec& spec, Errors& errors) {
 
 }  // namespace
 
-const NodeProgram* ProcessSpec::on_node(std::int32_t node) const {
-  for (const NodeProgram& program : on_nodes)
-    if (std::binary_search(program.nodes.begin(), program.nodes.end(), node)) return &program;
-  return nullptr;
+const NodeProgram* ProcessSpec::program_of(std::int32_t node, std::int32_t rank) const {
+  const NodeProgram* of_all = nullptr;
+  for (const NodeProgram& program : on_nodes) {
+    if (!std::ranges::binary_search(program.nodes, node)) continue;
+    if (std::ranges::binary_search(program.ranks, rank)) return &program;
+    if (program.ranks.empty() && of_all == nullptr) of_all = &program;
+  }
+  return of_all;
 }
 
 RoleIndex elastic_role(const JobSpec& spec) {

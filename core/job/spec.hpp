@@ -52,9 +52,10 @@ struct IsolationSpec {
   }
 };
 
-/// What a role's processes have on some nodes alone.
+/// What a role's processes, or some of them, have on some nodes alone.
 struct NodeProgram {
   std::vector<std::int32_t> nodes;    ///< Numbers in the cluster, ascending.
+  std::vector<std::int32_t> ranks;    ///< Of processes inside the role, ascending; empty: all.
   std::vector<KeyValue> environment;  ///< Over the role's own.
   std::string interpreter;  ///< In place of python or python3 at the head of the role's command;
                             ///< empty: as written there.
@@ -65,6 +66,7 @@ struct NodeProgram {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
     v.field("nodes", self.nodes);
+    v.field("ranks", self.ranks);
     v.field("environment", self.environment);
     v.field("interpreter", self.interpreter);
     v.field("node_group", self.node_group);
@@ -75,10 +77,11 @@ struct NodeProgram {
 struct ProcessSpec {
   std::string group_name;       ///< What the family's variables call the role; empty: its name.
   bool isolate_devices = true;  ///< They see their own devices only, else all of their node.
-  std::vector<NodeProgram> on_nodes;  ///< No node twice.
+  std::vector<NodeProgram> on_nodes;  ///< No process twice, and no node twice without ranks.
 
-  /// The entry for a node; null where there is none.
-  const NodeProgram* on_node(std::int32_t node) const;
+  /// The entry for a process on a node: one that names its rank, else one for all of the node; null
+  /// where there is none.
+  const NodeProgram* program_of(std::int32_t node, std::int32_t rank) const;
 
   friend bool operator==(const ProcessSpec&, const ProcessSpec&) = default;
 

@@ -6,8 +6,9 @@
 
 namespace orrery::placement {
 
-std::vector<DeviceSpan> devices_of(const Selection& selection, RankRange ranks) {
-  std::vector<DeviceSpan> spans;
+namespace {
+
+void add_spans(const Selection& selection, RankRange ranks, std::vector<DeviceSpan>& spans) {
   for (const NodeResources& node : selection.nodes) {
     const std::int64_t first = std::max(ranks.first, node.first);
     const std::int64_t last = std::min(ranks.last, node.first + node.count - 1);
@@ -15,6 +16,9 @@ std::vector<DeviceSpan> devices_of(const Selection& selection, RankRange ranks) 
     const std::string& type = selection.hardware_types[static_cast<std::size_t>(node.group)];
     spans.push_back({type, node.node_rank, first - node.first, last - node.first});
   }
+}
+
+std::vector<DeviceSpan> merged_spans(std::vector<DeviceSpan> spans) {
   std::sort(spans.begin(), spans.end());
   std::vector<DeviceSpan> merged;
   for (const DeviceSpan& span : spans) {
@@ -27,6 +31,50 @@ std::vector<DeviceSpan> devices_of(const Selection& selection, RankRange ranks) 
     }
   }
   return merged;
+}
+
+}  // namespace
+
+std::vector<DeviceSpan> devices_of(const Selection& selection, RankRange ranks) {
+  std::vector<DeviceSpan> spans;
+  add_spans(selection, ranks, spans);
+  return merged_spans(std::move(spans));
+}
+
+std::vector<DeviceSpan> devices_of(const ReadRule& rule) {
+  std::vector<DeviceSpan> spans;
+  for (const PlacementEntry& entry : rule.text.entries)
+    add_spans(*rule.selection, entry.resources, spans);
+  return merged_spans(std::move(spans));
+}
+
+std::vector<DeviceSpan> without(const std::vector<DeviceSpan>& a,
+                                const std::vector<DeviceSpan>& b) {
+  std::vector<DeviceSpan> left;
+  for (DeviceSpan span : a) {
+    for (const DeviceSpan& cut : b) {
+      const bool meets = cut.type == span.type && cut.node_rank == span.node_rank &&
+                         cut.first <= span.last && span.first <= cut.last;
+      if (!meets) continue;
+      if (span.first < cut.first)
+        left.push_back({span.type, span.node_rank, span.first, cut.first - 1});
+      span.first = cut.last + 1;
+    }
+    if (span.first <= span.last) left.push_back(span);
+  }
+  return left;
+}
+
+std::string describe_devices(const std::vector<DeviceSpan>& spans) {
+  std::string out;
+  std::string_view type;
+  for (const DeviceSpan& span : spans) {
+    out += out.empty() ? "" : ", ";
+    if (span.type != type) out.append(span.type) += ' ';
+    type = span.type;
+    out += to_text({span.first, span.last}) + " of node " + std::to_string(span.node_rank);
+  }
+  return out;
 }
 
 std::optional<DevicePool> read_pool(std::string name,
@@ -52,8 +100,11 @@ std::optional<DevicePool> read_pool(std::string name,
 bool same_devices(const DevicePool& a, const DevicePool& b) { return a.devices() == b.devices(); }
 
 std::optional<std::string> shared_device(const DevicePool& a, const DevicePool& b) {
-  const std::vector<DeviceSpan> left = a.devices();
-  const std::vector<DeviceSpan> right = b.devices();
+  return shared_device(a.devices(), b.devices());
+}
+
+std::optional<std::string> shared_device(const std::vector<DeviceSpan>& left,
+                                         const std::vector<DeviceSpan>& right) {
   auto l = left.begin();
   auto r = right.begin();
   while (l != left.end() && r != right.end()) {
@@ -70,6 +121,20 @@ std::optional<std::string> shared_device(const DevicePool& a, const DevicePool& 
     }
   }
   return std::nullopt;
+}
+
+bool lies_strictly_inside(const Inventory& inventory,
+                          const std::vector<PlacementRule>& rules,
+                          std::string_view inner,
+                          std::string_view outer) {
+  PlacementErrors none;
+  const ReadRules read = read_rules(inventory, rules, none);
+  const ReadRule* const in = read.find(inner);
+  const ReadRule* const out = read.find(outer);
+  if (in == nullptr || out == nullptr || !in->is_sound() || !out->is_sound()) return false;
+  const std::vector<DeviceSpan> within = devices_of(*in);
+  const std::vector<DeviceSpan> around = devices_of(*out);
+  return without(within, around).empty() && !without(around, within).empty();
 }
 
 }  // namespace orrery::placement

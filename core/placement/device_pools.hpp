@@ -26,6 +26,15 @@ struct DeviceSpan {
 /// The devices behind ranks of a selection: sorted, each once.
 std::vector<DeviceSpan> devices_of(const Selection& selection, RankRange ranks);
 
+/// The devices of all entries of a sound rule, as above.
+std::vector<DeviceSpan> devices_of(const ReadRule& rule);
+
+/// Those of `a` that are not in `b`; both sorted, without repetition.
+std::vector<DeviceSpan> without(const std::vector<DeviceSpan>& a, const std::vector<DeviceSpan>& b);
+
+/// "Accelerator 2-3 of node 0, 5 of node 1".
+std::string describe_devices(const std::vector<DeviceSpan>& spans);
+
 /// The resources of one component: without a hole, in ranks of its groups.
 struct DevicePool {
   std::string name;
@@ -49,5 +58,7 @@ bool same_devices(const DevicePool& a, const DevicePool& b);
 
 /// A device that both have: "Accelerator 3 of node 0"; nothing where they are disjoint.
 std::optional<std::string> shared_device(const DevicePool& a, const DevicePool& b);
+std::optional<std::string> shared_device(const std::vector<DeviceSpan>& a,
+                                         const std::vector<DeviceSpan>& b);
 
 }  // namespace orrery::placement

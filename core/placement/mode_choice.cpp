@@ -10,11 +10,13 @@ namespace orrery::placement {
 ModeChoice::ModeChoice(const Inventory& inventory,
                        const ReadRules& rules,
                        const ParallelSizes& sizes,
-                       PlacementErrors& errors)
+                       PlacementErrors& errors,
+                       PlacementErrors& warnings)
     : inventory_(inventory),
       rules_(rules),
       sizes_(sizes),
-      errors_(errors, Stage::Parse, "model-parallel placement") {}
+      errors_(errors, Stage::Parse, "model-parallel placement"),
+      warnings_(warnings, Stage::Parse, "model-parallel placement") {}
 
 void ModeChoice::tell(ErrorKind kind, TextPosition at, ErrorWords words) {
   sound_ = false;
@@ -30,12 +32,24 @@ const ReadRule* ModeChoice::inference_rule() const {
   return rule != nullptr ? rule : rules_.find(kActorInference);
 }
 
+bool ModeChoice::judges(const ReadRule& rule, std::string_view name) const {
+  const bool is_engine = std::ranges::any_of(
+      sizes_.engines, [&](const ExtraEngine& engine) { return engine.component == name; });
+  if (name == kRollout || name == kReward || is_engine) return true;
+  // In an evaluation every other component follows its text: none trains.
+  if (sizes_.evaluates()) return false;
+  const bool is_inference = name == kInference || name == kActorInference;
+  return name == kActor || name == kCritic || name == kCriticInference ||
+         (is_inference && inference_rule() == &rule);
+}
+
 std::optional<ModePlan> ModeChoice::choose() {
   check_presence();
   check_sizes();
   read_pools();
-  if (sizes_.evaluation) return evaluated();
+  if (sizes_.evaluates()) return evaluated();
   if (!sound_ || !actor_ || !rollout_) return std::nullopt;
+  if (sizes_.rules == PoolRules::MultiAgent) return multi_agent();
   // As in RLinf, a critic keeps the dynamic mode off.
   if (sizes_.auto_scheduler && !critic_) return automatic();
   if (same_devices(*actor_, *rollout_)) return collocated();
@@ -45,7 +59,7 @@ std::optional<ModePlan> ModeChoice::choose() {
 void ModeChoice::check_presence() {
   const TextPosition at =
       rules_.rules.empty() ? TextPosition{} : rules_.rules.front().rule->components.at;
-  if (rules_.find(kActor) == nullptr && !sizes_.evaluation) {
+  if (rules_.find(kActor) == nullptr && !sizes_.evaluates()) {
     tell(ErrorKind::ActorMissing,
          at,
          {"no component actor", "the component actor", "place actor on the devices that train"});
@@ -102,10 +116,9 @@ std::optional<DevicePool> ModeChoice::pool_of(std::string_view name, const ReadR
 }
 
 void ModeChoice::read_pools() {
-  // In an evaluation every other component follows its text: none trains.
-  if (!sizes_.evaluation) actor_ = pool_of(kActor, rules_.find(kActor));
+  if (!sizes_.evaluates()) actor_ = pool_of(kActor, rules_.find(kActor));
   rollout_ = pool_of(kRollout, rules_.find(kRollout));
-  if (sizes_.evaluation) return;
+  if (sizes_.evaluates()) return;
   inference_ = pool_of(kInference, inference_rule());
   critic_inference_ = pool_of(kCriticInference, rules_.find(kCriticInference));
   critic_ = pool_of(kCritic, rules_.find(kCritic));
@@ -187,6 +200,11 @@ std::optional<ModePlan> ModeChoice::evaluated() {
   ModePlan plan;
   plan.mode = Mode::Collocated;
   plan.rollout = PackingPlan{&rollout_->selection(), {rollout_->ranks, engine, 1}};
+  if (sizes_.rules == PoolRules::MultiAgentEvaluation) {
+    add_engines(plan);
+    if (sizes_.halves_rollout) halve_rollout(plan);
+  }
+  if (!sound_) return std::nullopt;
   return plan;
 }
 

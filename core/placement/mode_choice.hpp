@@ -1,8 +1,11 @@
-// Which mode the pools and the parallel sizes of a model-parallel placement select (rules M1, M2).
+// Which mode the pools and the parallel sizes of a model-parallel placement select (rules M1 to
+// M6).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +36,8 @@ struct ModePlan {
   Mode mode = Mode::Hybrid;
   std::optional<PackingPlan> actor;
   std::optional<PackingPlan> rollout;
+  std::optional<PackingPlan> fixed_worker;     ///< Of no text of its own.
+  std::map<std::string, PackingPlan> engines;  ///< Extra ones, by component.
 };
 
 /// Chooses the mode and tells, in stage parse, what speaks against it.
@@ -42,15 +47,17 @@ class ModeChoice {
   ModeChoice(const Inventory& inventory,
              const ReadRules& rules,
              const ParallelSizes& sizes,
-             PlacementErrors& errors);
+             PlacementErrors& errors,
+             PlacementErrors& warnings);
 
   /// The plan of the mode, which refers to the choice; nothing where the mode cannot be told.
   std::optional<ModePlan> choose();
 
-  /// The rule of the inference pool, under either of its names, or null.
-  const ReadRule* inference_rule() const;
+  /// Whether the mode judges the component of the rule, so that its text may only name devices.
+  bool judges(const ReadRule& rule, std::string_view name) const;
 
  private:
+  const ReadRule* inference_rule() const;
   void check_presence();
   void check_sizes();
   void read_pools();
@@ -66,6 +73,15 @@ class ModeChoice {
   std::optional<ModePlan> collocated();
   std::optional<ModePlan> disaggregated();
   std::optional<ModePlan> automatic();
+  std::optional<ModePlan> multi_agent();
+
+  void check_reward_beside_actor();
+  void check_rollouts_within_actor();
+  void check_exclusive();
+  void add_engines(ModePlan& plan);
+  void add_engine(const ExtraEngine& engine, ModePlan& plan);
+  bool check_engine_sizes(const ExtraEngine& engine, const DevicePool& pool);
+  void halve_rollout(ModePlan& plan);
 
   /// Actor, rollout and inference in one numbering that holds all accelerators of the cluster.
   struct WholeCluster {
@@ -84,6 +100,7 @@ class ModeChoice {
   const ReadRules& rules_;
   const ParallelSizes& sizes_;
   ErrorSink errors_;
+  ErrorSink warnings_;
   bool sound_ = true;
   std::vector<const ReadRule*> with_hole_;  ///< Told already.
   std::optional<Selection> cluster_;        ///< All accelerators; where the mode needs them.

@@ -7,6 +7,7 @@
 
 #include "core/placement/assignment.hpp"
 #include "core/placement/component_rules.hpp"
+#include "core/placement/device_pools.hpp"
 #include "core/placement/mode_choice.hpp"
 #include "core/placement/packing.hpp"
 #include "core/placement/plan.hpp"
@@ -14,6 +15,14 @@
 
 namespace orrery::placement {
 namespace {
+
+/// How the mode packs the component; null where it leaves its text as it is.
+const PackingPlan* packing_of(const ModePlan& mode, const std::string& name) {
+  if (name == kActor) return mode.actor ? &*mode.actor : nullptr;
+  if (name == kRollout) return mode.rollout ? &*mode.rollout : nullptr;
+  const auto engine = mode.engines.find(name);
+  return engine == mode.engines.end() ? nullptr : &engine->second;
+}
 
 /// Turns read rules into components under a mode.
 class ModeProcesses {
@@ -27,7 +36,6 @@ class ModeProcesses {
   std::vector<ComponentPlan> take() { return std::move(components_); }
 
  private:
-  bool is_moved(const ReadRule& rule, const std::string& name) const;
   bool check_moved(const ReadRule& rule);
   void add_packed_component(const ReadRule& rule,
                             const std::string& name,
@@ -38,13 +46,6 @@ class ModeProcesses {
   PlacementErrors& errors_;
   std::vector<ComponentPlan> components_;
 };
-
-/// Whether the mode judges the component, so that its text may only name devices.
-bool ModeProcesses::is_moved(const ReadRule& rule, const std::string& name) const {
-  const bool inference = name == kInference || name == kActorInference;
-  return name == kActor || name == kRollout || name == kReward || name == kCritic ||
-         name == kCriticInference || (inference && choice_.inference_rule() == &rule);
-}
 
 /// What a mode asks of the texts of its components, told once for a rule.
 bool ModeProcesses::check_moved(const ReadRule& rule) {
@@ -87,17 +88,19 @@ void ModeProcesses::add_packed_component(const ReadRule& rule,
 
 void ModeProcesses::add(const ReadRule& rule, const std::optional<ModePlan>& mode) {
   if (!rule.is_sound()) return;
-  const bool moves = std::any_of(
-      rule.names.begin(), rule.names.end(), [&](const auto& name) { return is_moved(rule, name); });
+  const bool moves = std::any_of(rule.names.begin(), rule.names.end(), [&](const auto& name) {
+    return choice_.judges(rule, name);
+  });
   const bool sound = !moves || check_moved(rule);
   std::optional<ComponentPlan> as_written;
   for (const std::string& name : rule.names) {
-    const bool moved = is_moved(rule, name);
+    const bool moved = choice_.judges(rule, name);
     if (moved && (!mode || !sound)) continue;
-    if (name == kActor && mode->actor) {
-      add_packed_component(rule, name, *mode->actor);
-    } else if (name == kRollout) {
-      add_packed_component(rule, name, *mode->rollout);
+    const PackingPlan* const packing = moved ? packing_of(*mode, name) : nullptr;
+    if (packing != nullptr) {
+      add_packed_component(rule, name, *packing);
+      if (name == kRollout && mode->fixed_worker)
+        add_packed_component(rule, std::string(kFixedWorker), *mode->fixed_worker);
     } else {
       if (!as_written) as_written = resolve_rule(inventory_, rule, errors_);
       if (as_written->processes.empty()) continue;
@@ -114,17 +117,47 @@ Plan resolve_model_parallel(const Inventory& inventory,
                             const ParallelSizes& sizes,
                             PlacementErrors& errors) {
   const ReadRules read = read_rules(inventory, rules, errors);
-  ModeChoice choice(inventory, read, sizes, errors);
+  Plan plan;
+  ModeChoice choice(inventory, read, sizes, errors, plan.warnings);
   const std::optional<ModePlan> mode = choice.choose();
   ModeProcesses processes(inventory, choice, errors);
   for (const ReadRule& rule : read.rules) processes.add(rule, mode);
-  Plan plan;
   if (mode) {
     plan.mode = mode->mode;
     plan.components = processes.take();
   }
   sort_by_stage(errors);
   return plan;
+}
+
+ComponentPlan resolve_packed_beside(const Inventory& inventory,
+                                    const std::vector<PlacementRule>& rules,
+                                    std::string_view name,
+                                    std::int32_t per_process,
+                                    PlacementErrors& errors) {
+  PlacementErrors told;
+  const ReadRules read = read_rules(inventory, rules, told);
+  const ReadRule* const rule = read.find(name);
+  if (rule == nullptr || !rule->is_sound()) return {};
+  const ErrorSink sink(errors, Stage::Resolve, rule->subject);
+  const auto pool = read_pool(std::string(name), *rule, sink);
+  if (!pool) return {};
+  const Packing packing{pool->ranks, per_process, 1};
+  if (rule->selection->is_nodes() || !packing.divides()) {
+    sink.add(ErrorKind::NotDivisible,
+             pool->at(),
+             {counted(pool->ranks.count(), "resource") + " for servers of " +
+                  counted(per_process, "device"),
+              "devices that servers of this size use up",
+              "change the devices or the size of a server"});
+    return {};
+  }
+  Assignment assignment(*rule->selection, std::string(name));
+  if (const auto fault = add_packed(assignment, packing)) {
+    tell_fault(*fault, *rule->selection, pool->at(), sink);
+    return {};
+  }
+  return assignment.finish(inventory.nodes.size());
 }
 
 }  // namespace orrery::placement

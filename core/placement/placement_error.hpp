@@ -82,6 +82,13 @@ enum class ErrorKind : std::uint8_t {
   TpNotDivisible,
   AutoOrder,
   ProcessRanksUnsupported,
+  ActorRewardDiffer,
+  RolloutOutsideActor,
+  ExclusiveOverlap,
+  EngineNotConfigured,
+  ComponentMissing,  ///< One that the document's entry program starts.
+  SizeOutOfRange,
+  ProgramRefuses,
   // resolve
   ProcessSpansNodes,  ///< Of node placements: in stage parse.
   ProcessResourceDuplicate,
@@ -144,6 +151,13 @@ struct EnumNames<placement::ErrorKind> {
       "tp_not_divisible",
       "auto_order",
       "process_ranks_unsupported",
+      "actor_reward_differ",
+      "rollout_outside_actor",
+      "exclusive_overlap",
+      "engine_not_configured",
+      "component_missing",
+      "size_out_of_range",
+      "program_refuses",
       "process_spans_nodes",
       "process_resource_duplicate",
       "process_mixed_hardware",

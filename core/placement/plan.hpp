@@ -66,6 +66,7 @@ struct Plan {
   Mode mode = Mode::Hybrid;
   bool isolate_accelerators = true;  ///< A process sees its own accelerators only.
   std::vector<ComponentPlan> components;
+  PlacementErrors warnings;  ///< What is placed all the same, and is probably not meant.
 };
 
 /// Which accelerators of its node the process sees: its own where they are isolated and it has
@@ -106,6 +107,23 @@ struct NodeStrategy {
   std::vector<std::int32_t> nodes;  ///< Of the selection; one process each.
 };
 
+/// By which of RLinf's classes the pools of a model-parallel placement are joined.
+enum class PoolRules : std::uint8_t {
+  Training,              ///< The pools select the mode (M1, M2).
+  Evaluation,            ///< Nothing trains: rollout alone is packed (M3).
+  MultiAgent,            ///< Engines of several agents within the actor's devices (M4).
+  MultiAgentEvaluation,  ///< The same, and nothing trains.
+};
+
+/// An engine beside rollout's, packed over its own devices as rollout is over its (rule M5).
+struct ExtraEngine {
+  std::string component;
+  bool is_configured = false;  ///< The document has a section of its name.
+  std::int32_t tensor = 0;     ///< Its own sizes, at least 1; 0: not written.
+  std::int32_t pipeline = 0;
+  std::int32_t replicas = 0;
+};
+
 /// Parallel sizes that choose a mode; each at least 1.
 struct ParallelSizes {
   std::int32_t actor_tensor = 1;
@@ -120,9 +138,19 @@ struct ParallelSizes {
   bool recompute_logprobs = true;
   bool auto_scheduler = false;
   bool use_pre_process_policy = false;
-  bool evaluation =
-      false;  ///< No component trains: rollout alone decides, and an actor is not asked for.
+  PoolRules rules = PoolRules::Training;
+  std::vector<ExtraEngine> engines;
+  bool halves_rollout = false;  ///< The second half of rollout's devices is `kFixedWorker`'s (M6).
+  std::int32_t fixed_worker_tensor = 1;
+
+  /// Whether no component trains: then rollout alone decides, and an actor is not asked for.
+  bool evaluates() const {
+    return rules == PoolRules::Evaluation || rules == PoolRules::MultiAgentEvaluation;
+  }
 };
+
+/// The component that has the second half of rollout's devices.
+inline constexpr std::string_view kFixedWorker = "rollout_fixed_worker";
 
 /// Rules P1-P19: every component of every rule that is sound, in the order in which they are named;
 /// all that is wrong is appended, and `errors` is brought into the order of stages.
@@ -151,12 +179,27 @@ ComponentPlan resolve_strategy(const Inventory& inventory,
 
 /// Rules M1 ff.: the mode that the parallel sizes and the pools select, and its processes. Pools
 /// are the components actor, rollout, inference (or actor_inference), critic_inference and critic;
-/// they and reward follow the mode, all other components their text. Without components where the
-/// mode cannot be told.
+/// they, reward and extra engines follow the mode, all other components their text. Without
+/// components where the mode cannot be told.
 Plan resolve_model_parallel(const Inventory& inventory,
                             const std::vector<PlacementRule>& rules,
                             const ParallelSizes& sizes,
                             PlacementErrors& errors);
+
+/// Whether each device of `inner` is one of `outer`'s, and `outer` has others as well. False where
+/// one of them is not placed or not soundly; tells nothing.
+bool lies_strictly_inside(const Inventory& inventory,
+                          const std::vector<PlacementRule>& rules,
+                          std::string_view inner,
+                          std::string_view outer);
+
+/// The devices that the text of `name` has, packed by `per_process`, for a component of another
+/// name that the caller gives; without processes where something is wrong.
+ComponentPlan resolve_packed_beside(const Inventory& inventory,
+                                    const std::vector<PlacementRule>& rules,
+                                    std::string_view name,
+                                    std::int32_t per_process,
+                                    PlacementErrors& errors);
 
 /// The component in explicit form: a rule that resolves to exactly this plan, process ranks written
 /// out. Without placement where the language cannot say it: no process, strided or shared sets of

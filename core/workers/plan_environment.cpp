@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "core/cluster/port_range.hpp"
@@ -111,6 +112,39 @@ void add_devices(const Inventory& inventory,
                   node.accelerators);
 }
 
+/// What a worker of a worker group knows of it, and sees.
+void add_worker_group(const Inventory& inventory,
+                      const Plan& plan,
+                      const Placed& placed,
+                      const Process& process,
+                      const WorkerGroupLayout& layout,
+                      Membership& out) {
+  if (process.rank >= layout.world_size()) return;
+  out.group.prefix = out.role;
+  out.group.logical_node = layout.workers[static_cast<std::size_t>(process.rank)].node;
+  const std::span<const std::int32_t> bundles = layout.bundles_of(process.rank);
+  out.group.bundles.assign(bundles.begin(), bundles.end());
+  if (!plan.isolate_accelerators) return;
+  std::vector<std::int32_t> shown = process.devices;
+  const std::vector<Process>& all = placed.component->processes;
+  for (std::size_t tied = 0; tied < bundles.size(); ++tied) {
+    const std::size_t rank = static_cast<std::size_t>(process.rank) + tied;
+    if (rank >= all.size()) break;
+    shown.insert(shown.end(), all[rank].devices.begin(), all[rank].devices.end());
+  }
+  std::ranges::sort(shown);
+  const auto [first, last] = std::ranges::unique(shown);
+  shown.erase(first, last);
+  std::vector<std::int32_t> own = process.devices;
+  std::ranges::sort(own);
+  const Sight sight = own == shown ? Sight::Own : Sight::Engine;
+  out.devices =
+      device_view(std::move(own),
+                  sight,
+                  std::move(shown),
+                  inventory.nodes[static_cast<std::size_t>(process.node_rank)].accelerators);
+}
+
 Membership membership_of(const Inventory& inventory,
                          const Plan& plan,
                          const Placed& placed,
@@ -132,6 +166,8 @@ Membership membership_of(const Inventory& inventory,
   out.cluster_node = process.node_rank;
   out.node_group = placed.component->groups[process.group];
   add_devices(inventory, plan, process, out);
+  if (surroundings.worker_group)
+    add_worker_group(inventory, plan, placed, process, *surroundings.worker_group, out);
   const placement::NodeEnvironment* declared =
       placement::environment_of(inventory, *placed.component, process);
   if (declared != nullptr) out.interpreter = declared->interpreter;

@@ -10,6 +10,7 @@
 #include "core/base/result.hpp"
 #include "core/placement/plan.hpp"
 #include "core/workers/worker_environment.hpp"
+#include "core/workers/worker_group.hpp"
 
 namespace orrery::workers {
 
@@ -21,11 +22,14 @@ struct PlanSurroundings {
       addresses;               ///< By cluster node rank; where one is missing, "node-<rank>".
   EnvironmentSources sources;  ///< `node_group` comes before what the inventory declares for the
                                ///< process' node.
+  std::optional<WorkerGroupLayout> worker_group;  ///< What the component is on a virtual cluster,
+                                                  ///< worker by process; nothing: it is on none.
 };
 
 /// The processes of a component by rank, as their environments are computed from them. Their job
 /// are all processes of the plan, one component after the other; their role is the component. Each
-/// sees what the plan shows it (placement::visible_devices). Each has the port that it would be
+/// sees what the plan shows it (placement::visible_devices); of a worker group its own devices, and
+/// a leader those of all that are tied to it. Each has the port that it would be
 /// given as the first job on nodes whose ports are all free, and rank 0 of each listens there.
 ///
 /// Refused, code NotFound: a component that the plan does not have.

@@ -91,8 +91,8 @@ std::uint64_t add_group(const SpawnWorker& order,
   return shown;
 }
 
-/// Label of the node group on which the worker was placed. Of several the first: which of them
-/// gave the node is not known here.
+/// Label of the node group on which the worker was placed, where the job has no entry for it: then
+/// the role is on one.
 std::string node_group_of(const RoleSpec& role, const workers::Membership& worker) {
   const std::int32_t replicas = worker.in_role ? worker.in_role->size : 0;
   for (const RolePlacement& placement : role.placements)
@@ -151,7 +151,7 @@ workers::Membership membership_of(const SpawnWorker& order,
   const RoleSpec& role = job.roles[order.slot.role.index()];
   out.group_name = role.process->group_name;
   out.isolate = role.process->isolate_devices;
-  const NodeProgram* here = role.process->on_node(out.cluster_node);
+  const NodeProgram* here = role.process->program_of(out.cluster_node, order.slot.local_rank);
   out.node_group =
       here != nullptr && !here->node_group.empty() ? here->node_group : node_group_of(role, out);
   if (here != nullptr) out.interpreter = here->interpreter;
@@ -226,7 +226,7 @@ Result<std::vector<std::string>> environment_of(const SpawnWorker& order,
   sources.overrides = around.overrides;
   const workers::Membership worker = membership_of(order, job, members, around);
   const ProcessSpec& process = *job.roles[order.slot.role.index()].process;
-  if (const NodeProgram* here = process.on_node(worker.cluster_node))
+  if (const NodeProgram* here = process.program_of(worker.cluster_node, order.slot.local_rank))
     sources.node_group = here->environment;
   const workers::WorkerEnvironment all =
       workers::environment_of(job.worker_family, worker, sources);

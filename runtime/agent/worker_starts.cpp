@@ -274,8 +274,8 @@ void WorkerStarts::add_command(const SpawnWorker& order,
                                const RoleSpec& role,
                                WorkerLaunch& launch) {
   launch.command = role.command;
-  const NodeProgram* here =
-      role.process->on_node(static_cast<std::int32_t>(state_.record().node.value));
+  const NodeProgram* here = role.process->program_of(
+      static_cast<std::int32_t>(state_.record().node.value), order.slot.local_rank);
   if (here != nullptr && !here->interpreter.empty() && !launch.command.empty())
     launch.command.front() = here->interpreter;
   const IsolationSpec& isolation = role.isolation;

@@ -44,9 +44,13 @@ Result<scenarios::YamlNode> nodes_of(Session& session) {
 Result<std::string> job_of_document(Session& session,
                                     const Arguments& arguments,
                                     const std::string& path,
-                                    const std::string& text) {
-  auto context = placement_context(
-      {path, arguments.values("--set"), arguments.values("--search"), arguments.value("--nodes")});
+                                    const std::string& text,
+                                    Errors& warnings) {
+  auto context = placement_context({path,
+                                    arguments.values("--set"),
+                                    arguments.values("--search"),
+                                    arguments.value("--nodes"),
+                                    arguments.value("--program")});
   if (!context) return context.errors();
   if (!context->nodes) {
     auto nodes = nodes_of(session);
@@ -62,7 +66,7 @@ Result<std::string> job_of_document(Session& session,
                      "needed; add --command 'python3 worker.py', where GROUP_NAME and RANK "
                      "say which process it is"};
   return rlinf_job(
-      text, *context, {.name = scenarios::job_name_of_file(path), .command = *command});
+      text, *context, {.name = scenarios::job_name_of_file(path), .command = *command}, warnings);
 }
 
 /// Sends every file; the names of what was taken.
@@ -89,6 +93,7 @@ std::vector<std::string> send_all(Session& session,
 ExitCode run_submit(const Arguments& arguments, Console& console) {
   const auto options = client_options(arguments);
   Errors warnings;
+  Errors placed;  // Of documents of RLinf.
   if (!options) console.errors(options.errors());
   Session session(options ? *options : ClientOptions{}, console);
   const auto sources = read_job_sources(
@@ -97,11 +102,12 @@ ExitCode run_submit(const Arguments& arguments, Console& console) {
       warnings,
       [&](const std::string& path, const std::string& text) -> Result<std::string> {
         if (!options) return options.errors();
-        return job_of_document(session, arguments, path, text);
+        return job_of_document(session, arguments, path, text, placed);
       });
   if (!sources && session.code() == ExitCode::Met) console.errors(sources.errors());
   if (session.code() != ExitCode::Met) return session.code();
   if (!options || !sources) return ExitCode::BadInput;
+  warnings.insert(warnings.end(), placed.begin(), placed.end());
   tell_warnings(warnings, console);
   const bool as_json = arguments.has("--json");
   const SubmissionAction action{.dry_run = arguments.has("--dry-run")};

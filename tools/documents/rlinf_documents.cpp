@@ -36,7 +36,9 @@ struct Placed {
   placement::Plan plan;
 };
 
-Result<Placed> placed(std::string_view text, const scenarios::PlacementContext& context) {
+Result<Placed> placed(std::string_view text,
+                      const scenarios::PlacementContext& context,
+                      Errors& warnings) {
   const std::string path = context.path.empty() ? "standard input" : context.path;
   Placed out;
   out.document =
@@ -50,6 +52,8 @@ Result<Placed> placed(std::string_view text, const scenarios::PlacementContext& 
                  {},
                  "found a strategy or jobs, needed component_placement as in documents of RLinf; "
                  "look at it with orrery place"};
+  const Errors told = errors_of(answer.warnings, out.document, path);
+  warnings.insert(warnings.end(), told.begin(), told.end());
   out.plan = std::move(answer.plan);
   return out;
 }
@@ -77,6 +81,13 @@ Result<scenarios::PlacementContext> placement_context(const DocumentWords& words
   };
   context.sources.search = words.search;
   context.sources.overrides = words.overrides;
+  if (words.program) {
+    context.program = enum_from<scenarios::RlinfProgram>(*words.program);
+    if (!context.program)
+      return Error{.subject = "--program",
+                   .message = "found '" + *words.program + "', needed one of " +
+                              enum_choices<scenarios::RlinfProgram>() + "; correct it"};
+  }
   if (!words.nodes) return context;
   Result<YamlNode> nodes = Error{};
   if (scenarios::are_inventory_words(*words.nodes)) {
@@ -107,16 +118,18 @@ bool is_rlinf_text(std::string_view text) {
 
 Result<std::string> rlinf_job(std::string_view text,
                               const scenarios::PlacementContext& context,
-                              const scenarios::RlinfJobWords& job) {
-  const Result<Placed> one = placed(text, context);
+                              const scenarios::RlinfJobWords& job,
+                              Errors& warnings) {
+  const Result<Placed> one = placed(text, context, warnings);
   if (!one) return one.errors();
   return scenarios::job_of_plan(one->document, one->plan, job);
 }
 
 Result<std::string> rlinf_scenario(std::string_view text,
                                    const scenarios::PlacementContext& context,
-                                   const scenarios::RlinfJobWords& job) {
-  const Result<Placed> one = placed(text, context);
+                                   const scenarios::RlinfJobWords& job,
+                                   Errors& warnings) {
+  const Result<Placed> one = placed(text, context, warnings);
   if (!one) return one.errors();
   return scenarios::scenario_of_plan(one->document, one->plan, job);
 }

@@ -44,6 +44,10 @@ VerbSpec submit_spec() {
             .value = "DIR",
             .help = "of a document of RLinf: look for files of defaults there, too",
             .repeatable = true},
+           {.name = "--program",
+            .value = "P",
+            .help = "of a document of RLinf: the entry program that it is for (default: by its "
+                    "runner.task_type)"},
            {.name = "--dry-run", .help = "let the controller check the files; submit nothing"},
            {.name = "--wait", .help = "wait until every job has ended", .letter = "-w"},
            kJson}),

@@ -24,6 +24,7 @@ Result<Environments> computed(const PlacedRole& placed,
                               const PlacedProcesses& processes) {
   workers::PlanSurroundings surroundings;
   surroundings.job = placed.job;
+  surroundings.worker_group = placed.worker_group;
   if (placed.backoff_limit) surroundings.restarts = {0, *placed.backoff_limit};
   Environments out;
   if (processes.rank) {

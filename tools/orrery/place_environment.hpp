@@ -9,6 +9,7 @@
 #include "core/base/result.hpp"
 #include "core/job/job_enums.hpp"
 #include "core/placement/plan.hpp"
+#include "core/workers/worker_group.hpp"
 
 namespace orrery::cli {
 
@@ -28,6 +29,8 @@ struct PlacedRole {
   WorkerFamily family;                             ///< Of which its processes find the variables.
   placement::Plan plan;                            ///< Of the job alone.
   std::optional<std::int32_t> backoff_limit = {};  ///< Nothing: a placement without a job.
+  std::optional<workers::WorkerGroupLayout> worker_group = {};  ///< Where it is on a virtual
+                                                                ///< cluster.
 };
 
 /// What is printed, and what the authors of the document should know.

@@ -12,8 +12,10 @@
 
 #include "core/base/json_text.hpp"
 #include "core/workers/plan_environment.hpp"
+#include "core/workers/worker_group.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
 #include "scenarios/language/readers.hpp"
+#include "scenarios/language/spec/scenario.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/documents/rlinf_documents.hpp"
 #include "tools/orrery/place_environment.hpp"
@@ -28,10 +30,9 @@ namespace {
 using scenarios::PlacementFinding;
 
 scenarios::PlacementMode mode_of(const Arguments& arguments) {
-  const std::string mode = arguments.value("--mode").value_or("");
-  if (mode == "hybrid") return scenarios::PlacementMode::Hybrid;
-  if (mode == "model-parallel") return scenarios::PlacementMode::ModelParallel;
-  return scenarios::PlacementMode::AsWritten;
+  const auto mode = arguments.value("--mode");
+  if (!mode) return scenarios::PlacementMode::AsWritten;
+  return enum_from<scenarios::PlacementMode>(*mode).value();
 }
 
 /// What the command line says beside the document.
@@ -40,7 +41,8 @@ DocumentWords words_of(const Arguments& arguments) {
   return {operands.front(),
           {operands.begin() + 1, operands.end()},
           arguments.values("--search"),
-          arguments.value("--nodes")};
+          arguments.value("--nodes"),
+          arguments.value("--program")};
 }
 
 std::string json_of(const std::vector<PlacementFinding>& findings,
@@ -67,7 +69,8 @@ std::string printable(std::string text) {
 /// `file:line:column: message`, in the order of the text.
 std::string text_of(std::vector<PlacementFinding> findings,
                     const std::string& file,
-                    const std::vector<std::string>& files) {
+                    const std::vector<std::string>& files,
+                    const char* word = "") {
   std::stable_sort(
       findings.begin(), findings.end(), [](const PlacementFinding& a, const PlacementFinding& b) {
         return std::tie(a.in_yaml_text, a.file, a.at) < std::tie(b.in_yaml_text, b.file, b.at);
@@ -79,7 +82,7 @@ std::string text_of(std::vector<PlacementFinding> findings,
     if (finding.at.line > 0) text += ":" + std::to_string(finding.at.line);
     if (finding.at.line > 0 && finding.at.column > 0)
       text += ":" + std::to_string(finding.at.column);
-    text += ": " + printable(finding.message) + "\n";
+    text += ": " + std::string(word) + printable(finding.message) + "\n";
   }
   return text;
 }
@@ -96,19 +99,59 @@ ExitCode refuse(const std::vector<PlacementFinding>& findings,
   return ExitCode::BadInput;
 }
 
+/// The program that starts what is placed, and what it does not start.
+std::string program_lines(const scenarios::PlacementDocument& document,
+                          const std::vector<std::string>& not_started) {
+  if (!document.program) return {};
+  std::string text = "program: " + std::string(to_string(document.program->program)) + ", for " +
+                     document.program->reason + "\n";
+  for (const std::string& component : not_started)
+    text += (&component == &not_started.front() ? "not started: " : ", ") + component;
+  return text + (not_started.empty() ? "" : "\n");
+}
+
 std::string pages(const scenarios::PlacementDocument& document,
-                  const placement::Plan& plan,
+                  const scenarios::PlacementAnswer& answer,
                   const ConsoleTraits& traits) {
+  const placement::Plan& plan = answer.plan;
   PictureStyle style{traits.colour, traits.out_is_terminal ? traits.columns : 100};
   style.take_turns = document.jobs.size() == 1;
   std::string text;
   if (!document.strategy && document.jobs.empty())
     text += "mode: " + std::string(to_string(plan.mode)) +
-            (plan.isolate_accelerators ? "" : ", accelerators not isolated") + "\n\n";
+            (plan.isolate_accelerators ? "" : ", accelerators not isolated") + "\n" +
+            program_lines(document, answer.not_started) + "\n";
   text += placement_tables(plan, document.inventory, traits.table_width()) + "\n" +
           placement_picture(plan, document.inventory, style);
   for (const std::string& remark : document.remarks) text += remark + "\n";
   return text;
+}
+
+/// The specification of a job that has virtual clusters; else null.
+const JobSpec* spec_of(const scenarios::PlacementDocument& document,
+                       const scenarios::PlacedJob& job) {
+  if (document.scenario == nullptr) return nullptr;
+  return &document.scenario->jobs.at(job.index).spec;
+}
+
+/// The layout of the worker group that the role is; nothing where it is on no virtual cluster.
+std::optional<workers::WorkerGroupLayout> layout_of(const JobSpec& spec, const std::string& role) {
+  for (const RoleSpec& one : spec.roles)
+    for (const VirtualClusterSpec& cluster : spec.virtual_clusters) {
+      if (one.name != role || one.workers.virtual_cluster != cluster.name) continue;
+      auto layout = workers::lay_out(role, cluster, one.workers);
+      if (layout) return std::move(layout).value();
+    }
+  return std::nullopt;
+}
+
+/// Brings roles into the order of the job, in which its ranks are given.
+void sort_by_role(const JobSpec& spec, std::vector<placement::ComponentPlan>& components) {
+  const auto place = [&](const placement::ComponentPlan& component) {
+    return std::ranges::find(spec.roles, component.name, &RoleSpec::name) - spec.roles.begin();
+  };
+  std::ranges::stable_sort(components,
+                           [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
 /// The component of a scenario's job: the plan has that job's roles by their own names, of a role
@@ -142,6 +185,10 @@ PlacedRole placed_role(const scenarios::PlacementDocument& document,
     out.plan.components.back().name =
         role != roles.end() ? role->second : one.name.substr(job->prefix.size());
     if (one.name == component) out.role = out.plan.components.back().name;
+  }
+  if (const JobSpec* const spec = spec_of(document, *job)) {
+    sort_by_role(*spec, out.plan.components);
+    out.worker_group = layout_of(*spec, out.role);
   }
   return out;
 }
@@ -195,6 +242,12 @@ ExitCode show_as(const scenarios::PlacementDocument& document,
 ExitCode run_place(const Arguments& arguments, Console& console) {
   const std::string& path = arguments.operands().front();
   const std::string file = path == "-" ? "standard input" : path;
+  if (arguments.value("--mode") && arguments.value("--program")) {
+    console.err(
+        "orrery place: --mode: found --program as well, needed one of them, for a program has its "
+        "mode; remove one\n");
+    return ExitCode::BadInput;
+  }
   const bool as_json = arguments.has("--json");
   const auto text = read_input_or_stdin(path);
   if (!text) {
@@ -218,6 +271,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
   const scenarios::PlacementAnswer answer = scenarios::resolve_placement_document(document);
   if (!answer.findings.empty())
     return refuse(answer.findings, file, document.files, as_json, console);
+  console.err(text_of(answer.warnings, file, document.files, "warning: "));
   if (arguments.value("--env")) return show_environments(document, answer.plan, arguments, console);
   if (arguments.value("--as")) return show_as(document, answer.plan, arguments, console);
   if (as_json)
@@ -225,7 +279,7 @@ ExitCode run_place(const Arguments& arguments, Console& console) {
   else if (arguments.has("--explicit"))
     console.out(explicit_placement(answer.plan, document.inventory));
   else
-    console.out(pages(document, answer.plan, console.traits()));
+    console.out(pages(document, answer, console.traits()));
   return ExitCode::Met;
 }
 

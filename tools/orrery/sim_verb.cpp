@@ -18,7 +18,8 @@ namespace {
 
 /// A scenario, or a document of RLinf as one.
 Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
-                                       const std::vector<scenarios::Override>& overrides) {
+                                       const std::vector<scenarios::Override>& overrides,
+                                       Errors& warnings) {
   const std::vector<std::string>& operands = arguments.operands();
   const std::string& path = operands.front();
   const Result<std::string> text = read_input(path);
@@ -26,15 +27,16 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
     const auto context = placement_context({path,
                                             {operands.begin() + 1, operands.end()},
                                             arguments.values("--search"),
-                                            arguments.value("--nodes")});
+                                            arguments.value("--nodes"),
+                                            arguments.value("--program")});
     if (!context) return context.errors();
     const auto scenario =
-        rlinf_scenario(*text, *context, {.name = scenarios::job_name_of_file(path)});
+        rlinf_scenario(*text, *context, {.name = scenarios::job_name_of_file(path)}, warnings);
     if (!scenario) return scenario.errors();
     return open_scenario_text(*scenario, path, overrides);
   }
   Errors errors;
-  for (const char* option : {"--nodes", "--search"})
+  for (const char* option : {"--nodes", "--search", "--program"})
     if (arguments.has(option))
       errors.push_back({.subject = option,
                         .message = "is for documents of RLinf, and " + path +
@@ -48,7 +50,7 @@ Result<LoadedScenario> opened_as_asked(const Arguments& arguments,
 }
 
 /// The scenario as the command line wants it, with all that is wrong at once.
-Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
+Result<LoadedScenario> loaded_as_asked(const Arguments& arguments, Errors& warnings) {
   const auto overrides = overrides_of(arguments);
   if (!overrides) return overrides.errors();
   Errors errors;
@@ -58,7 +60,7 @@ Result<LoadedScenario> loaded_as_asked(const Arguments& arguments) {
     if (!number) return number.errors();
     seed = *number;
   }
-  auto loaded = opened_as_asked(arguments, *overrides);
+  auto loaded = opened_as_asked(arguments, *overrides, warnings);
   if (!loaded) return loaded;
   if (seed) loaded->scenario.seed = *seed;
   if (const auto policy = arguments.value("--policy")) {
@@ -88,11 +90,14 @@ void print(const RunAnswer& answer, bool as_json, Console& console) {
 }  // namespace
 
 ExitCode run_sim(const Arguments& arguments, Console& console) {
-  const auto loaded = loaded_as_asked(arguments);
+  Errors warnings;
+  const auto loaded = loaded_as_asked(arguments, warnings);
   if (!loaded) {
     console.errors(loaded.errors());
     return ExitCode::BadInput;
   }
+  for (Error& warning : warnings) warning.message.insert(0, "warning: ");
+  console.errors(warnings);
   std::optional<OutputFolder> folder;
   RunOutputs outputs;
   const auto path = output_path(arguments, loaded->scenario);

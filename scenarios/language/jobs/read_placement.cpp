@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "core/job/process_programs.hpp"
 #include "core/placement/cluster_inventory.hpp"
 #include "core/placement/plan.hpp"
 #include "core/placement/reservation.hpp"
@@ -138,28 +140,41 @@ void need_devices(const std::vector<Seat>& seats, Bundle& need) {
   }
 }
 
-/// A role on several groups has the label of each of its nodes beside what else is said of it:
-/// agents know nodes alone. Of a node in several groups the first in the order of processes.
+/// A role on several groups has the label of each of its processes beside what else is said of it:
+/// agents know no groups.
 void note_groups(const ComponentPlan& plan, RoleSpec& role) {
   if (plan.groups.size() < 2) return;
-  std::map<std::int32_t, NodeProgram> by_node;
+  std::set<std::int32_t> nodes;
   for (const NodeProgram& program : role.process->on_nodes)
     for (const std::int32_t node : program.nodes)
-      if (!by_node.emplace(node, program).second) return;  // Twice, which check_spec tells.
+      if (program.ranks.empty() && !nodes.insert(node).second)
+        return;  // Twice, which check_spec tells.
+  std::vector<ProcessProgram> processes;
   for (const placement::Process& process : plan.processes) {
-    std::string& label = by_node[process.node_rank].node_group;
-    if (label.empty()) label = plan.groups[static_cast<std::size_t>(process.group)];
+    const NodeProgram* const written = role.process->program_of(process.node_rank, process.rank);
+    ProcessProgram& here = processes.emplace_back();
+    here.node = process.node_rank;
+    here.rank = process.rank;
+    if (written != nullptr) here.program = *written;
+    if (here.program.node_group.empty())
+      here.program.node_group = plan.groups[static_cast<std::size_t>(process.group)];
   }
-  std::vector<NodeProgram> out;
-  for (auto& [node, program] : by_node) {
-    program.nodes.clear();
-    const auto same = std::ranges::find_if(out, [&](const NodeProgram& other) {
-      return other.environment == program.environment && other.interpreter == program.interpreter &&
-             other.node_group == program.node_group;
-    });
-    (same == out.end() ? out.emplace_back(program) : *same).nodes.push_back(node);
+  std::vector<NodeProgram> joined = joined_programs(processes);
+  std::set<std::int32_t> replaced;
+  for (const NodeProgram& program : joined)
+    if (program.ranks.empty()) replaced.insert(program.nodes.begin(), program.nodes.end());
+  // What is said of other nodes, and of ranks that other sizes have, stays.
+  const auto size = static_cast<std::int32_t>(plan.processes.size());
+  for (NodeProgram program : role.process->on_nodes) {
+    const bool is_for_all = program.ranks.empty();
+    if (is_for_all)
+      std::erase_if(program.nodes, [&](std::int32_t node) { return replaced.contains(node); });
+    else
+      std::erase_if(program.ranks, [&](std::int32_t rank) { return rank < size; });
+    if (!program.nodes.empty() && (is_for_all || !program.ranks.empty()))
+      joined.push_back(std::move(program));
   }
-  role.process.edit().on_nodes = std::move(out);
+  role.process.edit().on_nodes = std::move(joined);
 }
 
 /// The model of all devices that some size takes; empty where there are several or none.

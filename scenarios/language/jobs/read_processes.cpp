@@ -7,17 +7,17 @@
 namespace orrery::scenarios {
 namespace {
 
-/// More than any cluster has.
+/// More nodes than any cluster has, and more processes than any role.
 constexpr std::int64_t kNodesMax = 131'072;
 
-void read_nodes_of(const MapReader& reader, std::vector<std::int32_t>& to) {
-  for (const NumberRange& range : read_ranges(reader, "nodes")) {
+void read_numbers(const MapReader& reader, std::string_view key, std::vector<std::int32_t>& to) {
+  for (const NumberRange& range : read_ranges(reader, key)) {
     if (range.last >= kNodesMax)
-      return reader.fail("nodes",
+      return reader.fail(key,
                          "is " + std::to_string(range.last) + ", numbers below " +
                              std::to_string(kNodesMax) + " are needed; correct it");
-    for (std::int64_t node = range.first; node <= range.last; ++node)
-      to.push_back(static_cast<std::int32_t>(node));
+    for (std::int64_t number = range.first; number <= range.last; ++number)
+      to.push_back(static_cast<std::int32_t>(number));
     if (to.size() > static_cast<std::size_t>(2 * kNodesMax)) break;  // Told as a repetition.
   }
   std::ranges::sort(to);
@@ -36,7 +36,8 @@ void read_processes(const MapReader& reader, RoleSpec& role) {
                           section("jobs.roles.on_nodes"),
                           reader.subject_of("on_nodes[" + std::to_string(index++) + "]"));
     NodeProgram program;
-    read_nodes_of(entry, program.nodes);
+    read_numbers(entry, "nodes", program.nodes);
+    read_numbers(entry, "ranks", program.ranks);
     if (!entry.has("nodes")) entry.missing("nodes", "nodes: 0-3");
     read_texts_by_name(entry, "env", program.environment);
     entry.read_text("interpreter", program.interpreter);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/language/placement/document_parts.hpp"
@@ -23,20 +24,38 @@ std::vector<placement::PlacementRule> read_component_placement(DocumentReading& 
 /// `strategy`; nothing where it is wrong, which was reported.
 std::optional<StrategyCall> read_strategy(DocumentReading& reading, const YamlNode& node);
 
+/// The engine of several agents that judges.
+inline constexpr std::string_view kJudge = "rollout_judge";
+
+/// Whether a rule places the component, soundly or not.
+bool is_placed(const std::vector<placement::PlacementRule>& rules, std::string_view name);
+
+/// The program that the document is for: the context's, else by `runner.task_type`; nothing where
+/// neither is there, and where the type is unknown, which is told. `document` has its rules and its
+/// inventory.
+std::optional<ProgramFacts> read_program(DocumentReading& reading,
+                                         const YamlNode& config,
+                                         const PlacementContext& context,
+                                         const PlacementDocument& document);
+
+/// Whether the program joins its pools by parallel sizes, and by which class.
+bool is_model_parallel(RlinfProgram program);
+placement::PoolRules pool_rules_of(RlinfProgram program);
+
 /// The parallel sizes that `config` holds, or that the document's own sections hold. References
-/// like ${actor.model.x} are followed inside `config`, and ${oc.env:NAME} by `variable`.
+/// like ${actor.model.x} are followed inside `config`, and ${oc.env:NAME} by `variable`. `program`
+/// may be null.
 placement::ParallelSizes read_parallel_sizes(DocumentReading& reading,
                                              const YamlNode& config,
                                              const DocumentParts& parts,
-                                             const Interpolation::Variable& variable);
+                                             const Interpolation::Variable& variable,
+                                             placement::PoolRules rules,
+                                             const ProgramFacts* program);
 
 /// What the document's sections call their worker groups, NAME.group_name, by section.
 std::vector<KeyValue> read_group_names(DocumentReading& reading,
                                        const YamlNode& config,
                                        const Interpolation::Variable& variable);
-
-/// Whether RLinf runs a task of this type with model-parallel placement.
-bool is_model_parallel_task(std::string_view task_type);
 
 /// `jobs` of a scenario: placements of roles, and which roles take turns.
 void read_placed_jobs(DocumentReading& reading, const YamlNode& jobs, PlacementDocument& document);

@@ -8,6 +8,7 @@
 #include "scenarios/language/placement/document_reading.hpp"
 #include "scenarios/language/placement/placed_worker_groups.hpp"
 #include "scenarios/language/placement/placement_document.hpp"
+#include "scenarios/language/placement/program_groups.hpp"
 
 namespace orrery::scenarios {
 namespace {
@@ -103,6 +104,14 @@ class OverlapCheck {
   std::set<std::pair<std::string, std::string>> told_;
 };
 
+/// Names that the document's sections give, of components that do not have one yet.
+void name_groups(const PlacementDocument& document, Plan& plan) {
+  for (ComponentPlan& component : plan.components)
+    for (const KeyValue& named : document.group_names)
+      if (named.key == component.name && component.group_name.empty())
+        component.group_name = named.value;
+}
+
 /// What concerns the roles of one job together.
 void check_jobs(const PlacementDocument& document, PlacementAnswer& answer) {
   for (const PlacedJob& job : document.jobs) {
@@ -127,11 +136,17 @@ PlacementAnswer resolve_placement_document(const PlacementDocument& document) {
   PlacementErrors errors;
   answer.plan = resolve(document, errors);
   answer.plan.isolate_accelerators = document.isolate_accelerators;
-  for (placement::ComponentPlan& component : answer.plan.components)
-    for (const KeyValue& named : document.group_names)
-      if (named.key == component.name) component.group_name = named.value;
+  PlacementErrors warnings = std::move(answer.plan.warnings);
+  if (document.program && document.has_inventory) {
+    check_program(document, answer.plan, errors, warnings);
+    if (errors.empty() && document.findings.empty())
+      start_groups(document, answer.plan, answer.not_started, errors);
+  }
+  name_groups(document, answer.plan);
   for (const placement::PlacementError& error : errors)
     answer.findings.push_back(finding_of(error));
+  for (const placement::PlacementError& warning : warnings)
+    answer.warnings.push_back(finding_of(warning));
   std::stable_sort(
       answer.findings.begin(),
       answer.findings.end(),

@@ -23,15 +23,32 @@ void check_kind(const DocumentParts& parts, DocumentReading& reading, bool has_s
                 "write for example strategy: {type: node, node_ranks: [0]}"});
 }
 
-bool is_model_parallel(const DocumentParts& parts, PlacementMode mode) {
-  if (mode != PlacementMode::AsWritten) return mode == PlacementMode::ModelParallel;
+/// By which class pools are joined; nothing where each component follows its text.
+std::optional<placement::PoolRules> pool_rules(const DocumentParts& parts,
+                                               PlacementMode mode,
+                                               const PlacementDocument& document) {
+  using placement::PoolRules;
+  switch (mode) {
+    case PlacementMode::AsWritten:
+      break;
+    case PlacementMode::Hybrid:
+      return std::nullopt;
+    case PlacementMode::ModelParallel:
+      return PoolRules::Training;
+    case PlacementMode::Evaluation:
+      return PoolRules::Evaluation;
+    case PlacementMode::MultiAgent:
+      return PoolRules::MultiAgent;
+    case PlacementMode::MultiAgentEvaluation:
+      return PoolRules::MultiAgentEvaluation;
+  }
+  if (document.program && is_model_parallel(document.program->program))
+    return pool_rules_of(document.program->program);
   const YamlNode* config = parts.find("config");
   const YamlNode* kind = value_of(parts.root(), "kind");
-  const YamlNode* runner = value_of(parts.root(), "runner");
-  const YamlNode* task = runner == nullptr ? nullptr : value_of(*runner, "task_type");
-  return (config != nullptr && config->is_map()) ||
-         (kind != nullptr && kind->scalar == "model_parallel") ||
-         (task != nullptr && task->is_scalar() && is_model_parallel_task(task->scalar));
+  const bool has_sizes = (config != nullptr && config->is_map()) ||
+                         (kind != nullptr && kind->scalar == "model_parallel");
+  return has_sizes && !document.program ? std::optional(PoolRules::Training) : std::nullopt;
 }
 
 void read_components(const DocumentParts& parts,
@@ -43,11 +60,20 @@ void read_components(const DocumentParts& parts,
     document.rules = read_component_placement(reading, *node);
   const YamlNode* config = parts.find("config");
   const bool own = config == nullptr || !config->is_map();
-  document.group_names =
-      read_group_names(reading, own ? parts.root() : *config, context.sources.variable);
-  if (!is_model_parallel(parts, mode)) return;
-  document.sizes =
-      read_parallel_sizes(reading, own ? parts.root() : *config, parts, context.sources.variable);
+  const YamlNode& sections = own ? parts.root() : *config;
+  document.group_names = read_group_names(reading, sections, context.sources.variable);
+  if (mode == PlacementMode::AsWritten) {
+    const bool inside = !own && value_of(*config, "runner") != nullptr;
+    document.program = read_program(reading, inside ? *config : parts.root(), context, document);
+  }
+  const std::optional<placement::PoolRules> rules = pool_rules(parts, mode, document);
+  if (!rules) return;
+  document.sizes = read_parallel_sizes(reading,
+                                       sections,
+                                       parts,
+                                       context.sources.variable,
+                                       *rules,
+                                       document.program ? &*document.program : nullptr);
 }
 
 /// The components to be placed, in whichever form.

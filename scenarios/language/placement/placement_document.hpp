@@ -2,6 +2,7 @@
 // documents with the keys of a conformance case. See docs/placement_documents.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "core/placement/placement_error.hpp"
 #include "core/placement/plan.hpp"
 #include "scenarios/language/rlinf/composition.hpp"
+#include "scenarios/language/rlinf/program.hpp"
 #include "scenarios/language/yaml/yaml_tree.hpp"
 
 namespace orrery::scenarios {
@@ -36,10 +38,31 @@ struct PlacementFinding {
 
 /// Which class of RLinf reads the placements.
 enum class PlacementMode : std::uint8_t {
-  AsWritten,     ///< As the document says; hybrid where it does not.
-  Hybrid,        ///< Each component by its text.
-  ModelParallel  ///< By text and parallel sizes.
+  AsWritten,      ///< As the document says; hybrid where it does not.
+  Hybrid,         ///< Each component by its text.
+  ModelParallel,  ///< By text and parallel sizes, here and below.
+  Evaluation,
+  MultiAgent,
+  MultiAgentEvaluation,
 };
+
+}  // namespace orrery::scenarios
+
+namespace orrery {
+
+template <>
+struct EnumNames<scenarios::PlacementMode> {
+  static constexpr std::array kNames{"as-written",
+                                     "hybrid",
+                                     "model-parallel",
+                                     "evaluation",
+                                     "multi-agent",
+                                     "multi-agent-evaluation"};
+};
+
+}  // namespace orrery
+
+namespace orrery::scenarios {
 
 /// A strategy called by name, as code calls it.
 struct StrategyCall {
@@ -75,6 +98,8 @@ struct PlacementDocument {
   std::vector<placement::PlacementRule> rules;
   std::optional<StrategyCall> strategy;           ///< In place of `rules`.
   std::optional<placement::ParallelSizes> sizes;  ///< Model-parallel.
+  std::optional<ProgramFacts> program;            ///< Of RLinf, where it is known; else all that is
+                                                  ///< placed is started.
   bool isolate_accelerators = true;
   std::vector<KeyValue> group_names;  ///< What processes call a component, where that is not its
                                       ///< name: NAME.group_name of RLinf's documents.
@@ -91,6 +116,7 @@ struct PlacementContext {
   std::string path;               ///< Of the document, for the files that it names.
   CompositionSources sources;     ///< Without `read` a list of defaults is passed over.
   std::optional<YamlNode> nodes;  ///< The value of `cluster.nodes`, in place of what is written.
+  std::optional<RlinfProgram> program;  ///< In place of the one that the document is for.
 };
 
 /// Reads a document, composed where it has a list of defaults; opens nothing itself. Whatever is
@@ -103,6 +129,9 @@ PlacementDocument read_placement_document(std::string_view text,
 struct PlacementAnswer {
   placement::Plan plan;  ///< Without components where something is wrong.
   std::vector<PlacementFinding> findings;
+  std::vector<PlacementFinding> warnings;  ///< Placed all the same; probably not meant.
+  std::vector<std::string> not_started;    ///< Components that are placed, and that the program
+                                           ///< starts no processes of.
 };
 
 /// Resolves what was read: everything that is wrong comes back at once, stage by stage.

@@ -1,7 +1,6 @@
 #include "scenarios/language/rlinf/as_job.hpp"
 
 #include <algorithm>
-#include <compare>
 #include <map>
 #include <set>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json_text.hpp"
+#include "core/job/process_programs.hpp"
 #include "core/placement/cluster_inventory.hpp"
 
 namespace orrery::scenarios {
@@ -101,50 +101,55 @@ Result<placement::PlacementRule> whole_cluster_rule(const ComponentPlan& compone
   return rule;
 }
 
-/// What a document says of a component on a node.
-struct OnNode {
-  std::vector<std::pair<std::string, std::string>> variables;
-  std::string interpreter;
-  std::string label;  ///< Of the node group; empty where the role's own placement says it.
+/// What the document says of the component's processes on their nodes. `own`: the group that the
+/// role's placement names.
+std::vector<NodeProgram> programs_of(const Inventory& inventory,
+                                     const ComponentPlan& component,
+                                     const std::string& own) {
+  std::vector<ProcessProgram> processes;
+  for (const Process& process : component.processes) {
+    ProcessProgram& here = processes.emplace_back();
+    here.node = process.node_rank;
+    here.rank = process.rank;
+    const std::string& label = component.groups[static_cast<std::size_t>(process.group)];
+    if (label != own) here.program.node_group = label;
+    const placement::NodeEnvironment* declared =
+        placement::environment_of(inventory, component, process);
+    if (declared == nullptr) continue;
+    here.program.environment = declared->variables;
+    here.program.interpreter = declared->interpreter;
+  }
+  return joined_programs(processes);
+}
 
-  friend auto operator<=>(const OnNode&, const OnNode&) = default;
-};
+void write_numbers(std::string_view key, const std::vector<std::int32_t>& numbers, JsonText& json) {
+  json.key(key).begin_array();
+  for (const std::int32_t number : numbers) json.value(number);
+  json.end_array();
+}
 
 void write_on_nodes(const Inventory& inventory,
                     const ComponentPlan& component,
                     const placement::PlacementRule& rule,
                     JsonText& json) {
-  const std::string own = rule.node_groups.empty() ? std::string(placement::kClusterLabel)
-                                                   : rule.node_groups.front().text;
-  std::map<std::int32_t, OnNode> by_node;
-  for (const Process& process : component.processes) {
-    const auto [here, fresh] = by_node.try_emplace(process.node_rank);
-    if (!fresh) continue;
-    const std::string& label = component.groups[static_cast<std::size_t>(process.group)];
-    if (label != own) here->second.label = label;
-    const placement::NodeEnvironment* declared =
-        placement::environment_of(inventory, component, process);
-    if (declared == nullptr) continue;
-    for (const KeyValue& variable : declared->variables)
-      here->second.variables.emplace_back(variable.key, variable.value);
-    here->second.interpreter = declared->interpreter;
-  }
-  std::map<OnNode, std::vector<std::int32_t>> nodes;
-  for (auto& [node, what] : by_node)
-    if (what != OnNode{}) nodes[std::move(what)].push_back(node);
-  if (nodes.empty()) return;
+  const std::vector<NodeProgram> programs =
+      programs_of(inventory,
+                  component,
+                  rule.node_groups.empty() ? std::string(placement::kClusterLabel)
+                                           : rule.node_groups.front().text);
+  if (programs.empty()) return;
   json.key("on_nodes").begin_array();
-  for (const auto& [what, where] : nodes) {
-    json.begin_object().key("nodes").begin_array();
-    for (const std::int32_t node : where) json.value(node);
-    json.end_array();
-    if (!what.variables.empty()) {
+  for (const NodeProgram& program : programs) {
+    json.begin_object();
+    write_numbers("nodes", program.nodes, json);
+    if (!program.ranks.empty()) write_numbers("ranks", program.ranks, json);
+    if (!program.environment.empty()) {
       json.key("env").begin_object();
-      for (const auto& [key, value] : what.variables) json.field(key, value);
+      for (const KeyValue& variable : program.environment) json.field(variable.key, variable.value);
       json.end_object();
     }
-    if (!what.interpreter.empty()) json.field("interpreter", what.interpreter);
-    if (!what.label.empty()) json.field("node_group", what.label);
+    if (!program.interpreter.empty()) json.field("interpreter", program.interpreter);
+    if (!program.node_group.empty()) json.field("node_group", program.node_group);
     json.end_object();
   }
   json.end_array();

@@ -13,6 +13,12 @@ namespace {
 /// Files that one document may be composed of.
 constexpr std::size_t kFilesMax = 1000;
 
+/// Errors that are told; what is wrong behind so many is left out.
+constexpr std::size_t kErrorsMax = 1000;
+
+/// Keys below each other that a file may be put under.
+constexpr std::size_t kPackageMax = 64;
+
 using Package = std::vector<std::string>;
 
 std::vector<std::string> split(std::string_view text, char at) {
@@ -73,6 +79,16 @@ YamlNode& below(YamlNode& root, const Package& package) {
   return *node;
 }
 
+/// Whether the tree has the key, be its value null.
+bool has_key(const YamlNode& root, const std::string& path) {
+  const YamlNode* node = &root;
+  for (const std::string& key : split(path, '.')) {
+    node = node->find(key);
+    if (node == nullptr) return false;
+  }
+  return true;
+}
+
 void erase(YamlNode& map, std::string_view key) {
   std::erase_if(map.entries, [&](const YamlEntry& entry) { return entry.key == key; });
 }
@@ -117,6 +133,7 @@ class Composer {
 
  private:
   void fail(const Origin& origin, std::string subject, std::string message) {
+    if (errors_.size() >= kErrorsMax) return;
     const bool known = origin.source < out_.files.size();
     errors_.push_back({ErrorCode::InvalidInput,
                        known ? out_.files[origin.source] : std::string{},
@@ -179,6 +196,12 @@ class Composer {
       const std::string package =
           import.package ? *import.package : dotted(split(entry_folder, '/'));
       place(package, source.package);
+      if (source.package.size() > kPackageMax)
+        return fail(import.origin,
+                    "defaults",
+                    import.path + " is put under " + std::to_string(source.package.size()) +
+                        " keys below each other, at most " + std::to_string(kPackageMax) +
+                        " are needed; put it higher");
       if (text->starts_with("# @package _global_")) source.package.clear();
       return add(*text, source);
     }
@@ -316,7 +339,12 @@ class Composer {
                   "",
                   "is no change of a value, key.key=value is needed; +key=value adds one, ~key "
                   "removes one");
-    if (!adds && !Interpolation(out_.root).has(path))
+    if (static_cast<std::size_t>(std::ranges::count(path, '.')) >= kPackageMax)
+      return fail({number, 0},
+                  "",
+                  "names more than " + std::to_string(kPackageMax) +
+                      " keys below each other; change a value higher up");
+    if (!adds && !has_key(out_.root, path) && !Interpolation(out_.root).has(path))
       return fail(
           {number, 0},
           "",

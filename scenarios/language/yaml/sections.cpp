@@ -43,7 +43,7 @@ constexpr SectionKeys kSections[]{
     {"jobs.roles",
      {kRoleKeys, "workers working_directory image isolation group_name isolate_devices on_nodes"}},
     {"jobs.roles.isolation", {"key prepare interpreter deadline"}},
-    {"jobs.roles.on_nodes", {"nodes env interpreter node_group"}},
+    {"jobs.roles.on_nodes", {"nodes ranks env interpreter node_group"}},
     {"jobs.roles.sub_master", {"command env volumes working_directory image isolation"}},
     {"jobs.roles.placement", {"node_group placement"}},
     {"jobs.roles.workers", {"virtual_cluster per_node tied"}},

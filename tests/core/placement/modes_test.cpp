@@ -190,7 +190,7 @@ ParallelSizes dynamic(std::int32_t rollout, bool pre_process) {
 
 ParallelSizes evaluation(std::int32_t rollout) {
   ParallelSizes out = sizes(1, rollout);
-  out.evaluation = true;
+  out.rules = PoolRules::Evaluation;
   return out;
 }
 

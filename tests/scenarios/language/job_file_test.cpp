@@ -166,13 +166,56 @@ on_nodes:
   const ProcessSpec& process = *spec.roles.at(0).process;
   EXPECT_EQ(process.group_name, "ActorGroup");
   EXPECT_FALSE(process.isolate_devices);
-  ASSERT_NE(process.on_node(4), nullptr);
-  EXPECT_THAT(process.on_node(4)->environment, ElementsAre(KeyValue{"A", "b"}));
-  EXPECT_EQ(process.on_node(1)->interpreter, "/opt/bin/python");
-  EXPECT_EQ(process.on_node(2)->node_group, "generate");
-  EXPECT_EQ(process.on_node(3), nullptr);
+  ASSERT_NE(process.program_of(4, 0), nullptr);
+  EXPECT_THAT(process.program_of(4, 0)->environment, ElementsAre(KeyValue{"A", "b"}));
+  EXPECT_EQ(process.program_of(1, 0)->interpreter, "/opt/bin/python");
+  EXPECT_EQ(process.program_of(2, 0)->node_group, "generate");
+  EXPECT_EQ(process.program_of(3, 0), nullptr);
   EXPECT_EQ(read_job("{name: a, command: [x], isolate_devices: true}").roles.at(0).process,
             RarePart<ProcessSpec>{});
+}
+
+TEST(JobFile, AnEntryOfOnNodesMayBeOfSomeRanks) {
+  const JobSpec spec = read_job(R"(
+name: rl
+command: [x]
+on_nodes:
+  - {nodes: 1, node_group: all}
+  - {nodes: [1, 2], ranks: 2-3, node_group: some, env: {A: b}}
+)");
+  const ProcessSpec& process = *spec.roles.at(0).process;
+  EXPECT_EQ(process.program_of(1, 3)->node_group, "some");
+  EXPECT_EQ(process.program_of(1, 1)->node_group, "all");
+  EXPECT_EQ(process.program_of(2, 1), nullptr);
+  EXPECT_THAT(job_file_errors("name: a\ncommand: [x]\n"
+                              "on_nodes: [{nodes: 0, ranks: 0-3}, {nodes: 0-1, ranks: [3, 5]}]\n"),
+              ElementsAre(HasSubstr("on_nodes has rank 3 on node 0 twice")));
+}
+
+TEST(JobFile, ProcessesOfOneNodeByTwoGroupsHaveTheLabelOfTheirs) {
+  NodeGroup first;
+  first.name = "train";
+  first.count = 2;
+  first.devices = 2;
+  first.hardware = {{"arm", 2}};
+  const std::vector<NodeGroup> groups{first};
+  JobFileOptions options;
+  options.groups = groups;
+  // Each node has two devices, by the first label, and two arms, by the second.
+  const auto file = parse_job_file(
+      "name: a\ncommand: [x]\ncpu: 0\nmemory: 0B\n"
+      "placement: {node_group: 'train, arm', placement: 0-7}\n"
+      "on_nodes: [{nodes: 1, env: {A: b}}]\n",
+      "jobs.yaml",
+      options);
+  ASSERT_TRUE(file) << file.errors().front().text();
+  const ProcessSpec& process = *file->jobs.at(0).roles.at(0).process;
+  EXPECT_EQ(process.program_of(0, 1)->node_group, "train");
+  EXPECT_EQ(process.program_of(0, 5)->node_group, "arm");
+  EXPECT_EQ(process.program_of(1, 3)->node_group, "train");
+  EXPECT_EQ(process.program_of(1, 6)->node_group, "arm");
+  EXPECT_THAT(process.program_of(1, 6)->environment, ElementsAre(KeyValue{"A", "b"}));
+  EXPECT_TRUE(process.program_of(0, 5)->environment.empty());
 }
 
 TEST(JobFile, WhatIsWrongWithItIsTold) {
@@ -213,9 +256,9 @@ TEST(JobFile, ARoleOnSeveralGroupsHasTheLabelOfEachNode) {
   ASSERT_TRUE(file) << file.errors().front().text();
   const ProcessSpec& process = *file->jobs.at(0).roles.at(0).process;
   for (const auto& [node, label] : {std::pair{0, "train"}, {1, "generate"}}) {
-    ASSERT_NE(process.on_node(node), nullptr);
-    EXPECT_EQ(process.on_node(node)->node_group, label);
-    EXPECT_THAT(process.on_node(node)->environment, ElementsAre(KeyValue{"A", "b"}));
+    ASSERT_NE(process.program_of(node, 0), nullptr);
+    EXPECT_EQ(process.program_of(node, 0)->node_group, label);
+    EXPECT_THAT(process.program_of(node, 0)->environment, ElementsAre(KeyValue{"A", "b"}));
   }
 }
 

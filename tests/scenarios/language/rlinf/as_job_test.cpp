@@ -87,7 +87,7 @@ TEST(AsJob, ItsProcessesAreShownWhatTheDocumentSays) {
   ASSERT_EQ(job.roles.size(), 4u);
   EXPECT_EQ(job.roles[0].process->group_name, "ActorGroup");
   EXPECT_THAT(job.roles[0].command, ElementsAre("python3", "main.py", "--fast"));
-  const NodeProgram* program = job.roles[1].process->on_node(2);
+  const NodeProgram* program = job.roles[1].process->program_of(2, 0);
   ASSERT_NE(program, nullptr);
   EXPECT_THAT(program->environment, ElementsAre(KeyValue{"ENGINE", "fast"}));
   EXPECT_EQ(program->interpreter, "/opt/bin/python");
@@ -96,6 +96,28 @@ TEST(AsJob, ItsProcessesAreShownWhatTheDocumentSays) {
   EXPECT_EQ(job.roles[2].process->group_name, "reward_model");
   ASSERT_EQ(job.take_turns.size(), 1u);
   EXPECT_THAT(job.take_turns[0].roles, ElementsAre("actor", "reward-model"));
+}
+
+TEST(AsJob, ProcessesOfOneNodeByTwoGroupsAreToldApart) {
+  // Node 1 is of both groups: its first device is placed by the one, its second by the other.
+  const Read one = read(R"(
+cluster:
+  nodes: [{gpus: 2}, {gpus: 2}]
+  node_groups:
+    - {label: a, node_ranks: 0-1}
+    - {label: b, node_ranks: 1, env_configs: [{node_ranks: 1, env_vars: [{KIND: second}]}]}
+  component_placement:
+    env: {node_group: "a, b", placement: "0-2,5"}
+)");
+  const auto job = job_of_plan(one.document, one.plan, {.name = "twice"});
+  ASSERT_TRUE(job) << all_of(job.errors());
+  const auto role = nlohmann::json::parse(*job).at("roles").at("env");
+  EXPECT_EQ(role.at("placement"), "0-3:0-3");
+  EXPECT_EQ(role.at("on_nodes"), nlohmann::json::parse(R"([
+    {"nodes": [0], "node_group": "a"},
+    {"nodes": [1], "ranks": [2], "node_group": "a"},
+    {"nodes": [1], "ranks": [3], "env": {"KIND": "second"}, "node_group": "b"}
+  ])"));
 }
 
 TEST(AsJob, AShellRunsWhatIsMoreThanWords) {

@@ -180,12 +180,13 @@ TEST(Composition, WhatIsNoListOfFilesIsTold) {
 }
 
 TEST(Composition, WordsOfTheCommandLineChangeValues) {
-  CompositionSources sources = sources_of({{"a.yaml", "x: {y: 1, z: 2}\n"}});
-  sources.overrides = {"x.y=5", "+x.w=[6, 7]", "~x.z"};
+  CompositionSources sources = sources_of({{"a.yaml", "x: {y: 1, z: 2, none: null}\n"}});
+  sources.overrides = {"x.y=5", "+x.w=[6, 7]", "~x.z", "x.none=8"};
   const auto composed = compose("defaults: [a]\n", "t.yaml", sources);
   EXPECT_EQ(at(composed, "x.y"), "5");
   EXPECT_EQ(at(composed, "x.w[1]"), "7");
   EXPECT_EQ(at(composed, "x.z"), "(none)");
+  EXPECT_EQ(at(composed, "x.none"), "8") << "a null is there";
   sources.overrides = {"x.v=1", "~x.v", "nothing", "model/m@x=large"};
   EXPECT_THAT(texts(compose("defaults: [a]\n", "t.yaml", sources)),
               ElementsAre("x.v=1: the document has no x.v, one is needed; write +x.v=value to add "
