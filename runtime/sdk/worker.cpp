@@ -11,6 +11,7 @@
 #include "runtime/sdk/environment.hpp"
 #include "runtime/sdk/hashes.hpp"
 #include "runtime/sdk/peers.hpp"
+#include "runtime/sdk/turns.hpp"
 
 namespace orrery::sdk {
 namespace {
@@ -54,7 +55,7 @@ struct Worker::State {
             .dump() +
         "\n";
     agent = std::make_shared<detail::AgentConnection>(
-        start.socket, greeting, [this](const Membership& told) { hear(told); });
+        start.socket, greeting, [this](const Membership& told) { hear(told); }, turns);
     agent->start();
   }
 
@@ -148,6 +149,7 @@ struct Worker::State {
   bool drained = false;
   std::mutex running;  ///< Held while a call runs, and at safe points.
   std::thread thread;
+  const std::shared_ptr<detail::Turns> turns = std::make_shared<detail::Turns>();
   std::shared_ptr<detail::AgentConnection> agent;
   std::shared_ptr<void> sigterm;
   std::shared_ptr<detail::Peers> peers;
@@ -225,6 +227,11 @@ void Worker::report_profiling(const Value& numbers) {
 
 void Worker::report_progress(const Value& progress) {
   if (state_->agent) state_->agent->say(Value{{"progress", progress}}.dump());
+}
+
+Turn Worker::turn(std::chrono::milliseconds lease, std::chrono::milliseconds deadline) {
+  if (!state_->agent) return {};
+  return {state_->turns, state_->turns->take(lease, deadline)};
 }
 
 Driver Worker::driver() const {
