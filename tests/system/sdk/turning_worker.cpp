@@ -9,10 +9,11 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <orrery/sdk.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include "runtime/sdk/sdk.hpp"
 
 namespace {
 
