@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "runtime/sdk/environment.hpp"
+#include "runtime/sdk/turns.hpp"
 
 namespace orrery::sdk::detail {
 namespace {
@@ -15,13 +16,18 @@ constexpr Milliseconds kReconnect{200};
 
 AgentConnection::AgentConnection(std::string socket,
                                  std::string greeting,
-                                 std::function<void(const Membership&)> on_membership)
+                                 std::function<void(const Membership&)> on_membership,
+                                 std::shared_ptr<Turns> turns)
     : socket_(std::move(socket)),
       greeting_(std::move(greeting)),
-      on_membership_(std::move(on_membership)) {}
+      on_membership_(std::move(on_membership)),
+      turns_(std::move(turns)) {}
 
 void AgentConnection::start() {
-  Io::instance().post([self = shared_from_this()] { self->connect(); });
+  Io::instance().post([self = shared_from_this()] {
+    self->turns_->speak_by(self);
+    self->connect();
+  });
 }
 
 void AgentConnection::connect() {
@@ -40,7 +46,7 @@ void AgentConnection::on_connected(Connected connected) {
   }
   link_ = std::move(connected.link);
   unread_.clear();
-  out_ = greeting_;
+  out_ = greeting_ + turns_->greeting();
   {
     const std::scoped_lock lock(mutex_);
     writing_ = false;
@@ -101,9 +107,16 @@ void AgentConnection::hear(std::string_view line) {
   if (line.empty()) return;
   if (const std::optional<Membership> membership = membership_in(line)) {
     if (on_membership_) on_membership_(*membership);
-  } else if (line.starts_with(R"({"error":)")) {
-    std::cerr << "the agent says " << line << std::endl;
+    return;
   }
+  const Value said = Value::parse(line, nullptr, false);
+  if (!said.is_object()) return;
+  if (said.contains("turn")) return turns_->granted();
+  const auto error = said.find("error");
+  if (error == said.end()) return;
+  if (error->is_string() && error->get_ref<const std::string&>().starts_with("turn: "))
+    return turns_->refused(error->get_ref<const std::string&>());
+  std::cerr << "the agent says " << line << std::endl;
 }
 
 void AgentConnection::say(std::string line) {
@@ -123,7 +136,15 @@ void AgentConnection::keep_saying(std::string line) {
   say(std::move(line));
 }
 
+bool AgentConnection::say_now(std::string line) {
+  if (!link_) return false;
+  out_ += std::move(line) + "\n";
+  write();
+  return true;
+}
+
 void AgentConnection::flush(Milliseconds time) {
+  run_on_io([] {});  // What was posted before has been said by then.
   std::unique_lock lock(mutex_);
   flushed_.wait_for(lock, time, [this] { return unsent_.empty() && !writing_; });
 }

@@ -16,13 +16,16 @@
 
 namespace orrery::sdk::detail {
 
+class Turns;
+
 class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
  public:
-  /// `greeting`: the lines after each connect, each with its newline. `on_membership` is called on
-  /// the I/O thread.
+  /// `greeting`: the lines after each connect, each with its newline; those of `turns` follow.
+  /// `on_membership` is called on the I/O thread.
   AgentConnection(std::string socket,
                   std::string greeting,
-                  std::function<void(const Membership&)> on_membership);
+                  std::function<void(const Membership&)> on_membership,
+                  std::shared_ptr<Turns> turns);
 
   // --- any thread ---
 
@@ -39,6 +42,12 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
 
   void close();
 
+  // --- the I/O thread ---
+
+  /// Sends a line over the connection that there is; it is lost with that one. False: there is
+  /// none.
+  bool say_now(std::string line);
+
  private:
   void connect();
   void on_connected(Connected connected);
@@ -50,6 +59,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   const std::string socket_;
   const std::string greeting_;
   std::function<void(const Membership&)> on_membership_;
+  const std::shared_ptr<Turns> turns_;
   std::mutex mutex_;
   std::condition_variable flushed_;
   std::deque<std::string> unsent_;
@@ -57,7 +67,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   bool writing_ = false;
   // The I/O thread's.
   std::shared_ptr<Link> link_;
-  std::string out_;
+  std::string out_;  ///< What is written next, before the unsent lines.
   std::string unread_;
   std::array<std::uint8_t, 16 << 10> in_;
   Io::Timer retry_;

@@ -289,17 +289,21 @@ void CallServer::run(const ServedCallPtr& call) {
     const std::scoped_lock lock(mutex_);
     if (call->is_begun) return;
     call->is_begun = true;
-  }
-  Io::instance().post([this, call] {
-    if (is_ended()) return call->abandon();
     begun_.insert(call);
-  });
+    if (ended_) Io::instance().post([call] { call->abandon(); });
+  }
   Context context(call);
   Outcome outcome = outcome_of(*call, context);
-  Io::instance().post([this, call, outcome = std::move(outcome)] {
+  bool others_wait = false;
+  {
+    const std::scoped_lock lock(mutex_);
     begun_.erase(call);
-    finish(call, outcome);
-  });
+    others_wait = !queue_.empty();
+  }
+  auto answer = [this, call, outcome = std::move(outcome)] { finish(call, outcome); };
+  // While this thread goes on with the next call another one sends the answers, many at once.
+  if (others_wait) return Io::instance().post(std::move(answer));
+  Io::instance().perform(std::move(answer));
 }
 
 Outcome CallServer::outcome_of(const ServedCall& call, Context& context) {
@@ -349,15 +353,17 @@ void CallServer::reply(const ServedCallPtr& call, const Outcome& outcome) {
 void CallServer::end() {
   run_on_io([this] {
     std::deque<ServedCallPtr> queued;
+    std::set<ServedCallPtr> begun;
     {
       const std::scoped_lock lock(mutex_);
       ended_ = true;
       queued = std::exchange(queue_, {});
       for (const ServedCallPtr& call : queued) call->is_begun = true;
+      begun = begun_;
       changed_.notify_all();
     }
     for (const ServedCallPtr& call : queued) finish(call, drained(*call));
-    for (const ServedCallPtr& call : std::set(begun_)) call->abandon();
+    for (const ServedCallPtr& call : begun) call->abandon();
     channels_.end();
   });
 }

@@ -1,7 +1,6 @@
 // A worker as it is called: its connections, the order of its calls, and their answers.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "runtime/sdk/channel_store.hpp"
+#include "runtime/sdk/io_role.hpp"
 #include "runtime/sdk/membership.hpp"
 #include "runtime/sdk/once_answers.hpp"
 #include "runtime/sdk/served_connection.hpp"
@@ -45,9 +45,6 @@ class CallServer final : public ConnectionHost {
   /// Whether `next` would return a call at once.
   bool has_next();
 
-  /// Makes `next` look whether something else is to be done: null then, too, once.
-  void nudge();
-
   /// Runs a call of `next` on this thread and sends its answer. What is too late, cancelled or made
   /// for another membership is answered without running.
   void run(const ServedCallPtr& call);
@@ -58,6 +55,9 @@ class CallServer final : public ConnectionHost {
   bool is_ended();
 
   // --- the I/O thread ---
+
+  /// Makes `next` look whether something else is to be done: null then, too, once.
+  void nudge();
 
   const CalleeIdentity& identity() const override { return identity_; }
 
@@ -89,14 +89,14 @@ class CallServer final : public ConnectionHost {
   mutable std::mutex mutex_;  ///< Of what follows, up to the I/O thread's.
   std::map<std::string, MethodEntry> methods_;
   Membership membership_;
-  std::condition_variable changed_;
+  IoCondition changed_;
   std::deque<ServedCallPtr> queue_;
   bool nudged_ = false;
   bool ended_ = false;
+  std::set<ServedCallPtr> begun_;
   // The I/O thread's.
   std::set<std::shared_ptr<ServedConnection>> connections_;
   std::map<std::string, Claim> claims_;
-  std::set<ServedCallPtr> begun_;
   OnceAnswers once_;
   ChannelStore channels_;
   std::unique_ptr<ThreadPool> pool_;

@@ -42,7 +42,8 @@ std::optional<Value> CallState::take_item() {
     if (!ready_ && returned_ * 2 >= std::max<std::uint64_t>(1, request.options.credit)) {
       const std::uint64_t count = std::exchange(returned_, 0);
       credit_ += count;
-      Io::instance().post([self = shared_from_this(), count] {
+      lock.unlock();
+      Io::instance().perform([self = shared_from_this(), count] {
         if (self->on_credit) self->on_credit(count);
       });
     }
@@ -75,30 +76,31 @@ void CallState::cancel() {
   });
 }
 
-void CallState::finish_locked() {
+std::shared_ptr<void> CallState::finish_locked() {
   ready_ = true;
   changed_.notify_all();
   timer.reset();
   on_cancel = nullptr;
   on_credit = nullptr;
-  // Its end may close connections, which look at this call: not while it is locked.
-  if (keep) Io::instance().post([kept = std::move(keep)] {});
+  return std::move(keep);
 }
 
 void CallState::complete(Value value) {
+  std::shared_ptr<void> kept;
   const std::scoped_lock lock(mutex_);
   if (ready_) return;
   value_ = std::move(value);
-  finish_locked();
+  kept = finish_locked();
 }
 
 void CallState::fail(ErrorFields error) {
+  std::shared_ptr<void> kept;
   const std::scoped_lock lock(mutex_);
   if (ready_) return;
   if (request.stale && (error.type == "WorkerLost" || error.type == "GenerationChanged"))
     request.stale->store(true);
   error_ = std::move(error);
-  finish_locked();
+  kept = finish_locked();
 }
 
 bool CallState::add_item(Value value) {
@@ -112,10 +114,11 @@ bool CallState::add_item(Value value) {
 }
 
 void CallState::end_stream() {
+  std::shared_ptr<void> kept;
   const std::scoped_lock lock(mutex_);
   if (ready_) return;
   streamed_ = true;
-  finish_locked();
+  kept = finish_locked();
 }
 
 }  // namespace orrery::sdk::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,7 +11,7 @@
 #include <string>
 
 #include "runtime/sdk/future.hpp"
-#include "runtime/sdk/io.hpp"
+#include "runtime/sdk/io_role.hpp"
 #include "runtime/sdk/messages.hpp"
 
 namespace orrery::sdk::detail {
@@ -78,10 +77,12 @@ class CallState : public std::enable_shared_from_this<CallState> {
   int tries = 0;               ///< Of finding and reaching the worker, in this attempt.
 
  private:
-  void finish_locked();
+  /// What is to be dropped once the lock is free: it may close connections, which look at this
+  /// call.
+  [[nodiscard]] std::shared_ptr<void> finish_locked();
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable IoCondition changed_;
   bool ready_ = false;
   bool streamed_ = false;
   bool taken_ = false;

@@ -17,6 +17,8 @@
 
 #include "runtime/sdk/errors.hpp"
 #include "runtime/sdk/io_link.hpp"
+#include "runtime/sdk/io_role.hpp"
+#include "runtime/sdk/io_timers.hpp"
 
 namespace orrery::sdk {
 namespace asio = boost::asio;
@@ -225,22 +227,60 @@ class SignalWait : public std::enable_shared_from_this<SignalWait> {
 
 class AsioIo final : public Io {
  public:
-  AsioIo() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {
-    thread_id_ = thread_.get_id();
-    thread_.detach();
+  AsioIo() : work_(context_.get_executor()), timer_(context_) {
+    std::thread([this] { role_.serve([this] { context_.run_one(); }); }).detach();
   }
 
-  void post(std::function<void()> task) override { asio::post(context_, std::move(task)); }
+  void post(std::function<void()> task) override {
+    role_.posting();
+    asio::post(context_, [this, task = std::move(task)] {
+      role_.begun();
+      task();
+    });
+    role_.posted();
+  }
 
-  bool is_io_thread() const override { return std::this_thread::get_id() == thread_id_; }
+  void perform(std::function<void()> task) override {
+    if (IoRole::is_mine() || !role_.try_enter()) return post(std::move(task));
+    const Leaving leaving(role_);
+    if (!role_.is_busy()) return task();
+    bool is_done = false;
+    asio::post(context_, [&is_done, task = std::move(task)] {
+      is_done = true;
+      task();
+    });
+    while (!is_done) context_.poll_one();
+    follow_up();  // What it has written is over then, mostly.
+  }
+
+  bool wait(Parker& parker, SteadyTime until) override {
+    if (!role_.enter(parker)) {
+      if (role_.is_in_background()) asio::post(context_, [] {});
+      const bool is_notified = parker.wait_until(until);
+      role_.withdraw(parker);
+      return is_notified;
+    }
+    const Leaving leaving(role_);
+    while (!parker.is_notified()) {
+      if (until == SteadyTime::max()) {
+        context_.run_one();
+      } else if (context_.run_one_until(until) == 0 && std::chrono::steady_clock::now() >= until) {
+        // One that only looks, again and again, gets on as well.
+        follow_up();
+        return parker.is_notified();
+      }
+    }
+    return true;
+  }
+
+  bool is_io_thread() const override { return IoRole::is_mine(); }
+
+  bool is_busy() const override { return role_.is_busy(); }
 
   Timer after(Milliseconds time, std::function<void()> task) override {
-    const auto timer = std::make_shared<asio::steady_timer>(context_, time);
-    timer->async_wait(
-        [task = std::move(task), alive = std::weak_ptr(timer)](const error_code& why) {
-          if (!why && !alive.expired()) task();
-        });
-    return timer;
+    Timer out = timers_.add(std::chrono::steady_clock::now() + time, std::move(task));
+    arm_timer();
+    return out;
   }
 
   void connect(ConnectTo to, std::function<void(Connected)> done) override {
@@ -278,10 +318,45 @@ class AsioIo final : public Io {
   }
 
  private:
+  struct Leaving {
+    explicit Leaving(IoRole& left) : role(left) {}
+
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+    ~Leaving() { role.leave(); }
+
+    IoRole& role;
+  };
+
+  /// Handles what has come, but not all that ever comes.
+  void follow_up() {
+    constexpr int kFollowUps = 4;
+    for (int i = 0; i < kFollowUps && context_.poll_one() > 0; ++i) {
+    }
+  }
+
+  // One timer of the system for all of ours. Where the first of them is cancelled it stays: to set
+  // it costs more than to look once too often.
+  void arm_timer() {
+    const SteadyTime next = timers_.next();
+    if (next >= armed_) return;
+    armed_ = next;
+    timer_.expires_at(next);
+    timer_.async_wait([this](const error_code& why) {
+      if (why) return;
+      armed_ = SteadyTime::max();
+      timers_.run_due(std::chrono::steady_clock::now());
+      arm_timer();
+    });
+  }
+
+  IoRole& role_ = IoRole::instance();
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::thread thread_;
-  std::thread::id thread_id_;
+  asio::steady_timer timer_;
+  SteadyTime armed_ = SteadyTime::max();
+  IoTimers timers_;
 };
 
 }  // namespace
@@ -304,7 +379,7 @@ void run_on_io(const std::function<void()>& task) {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
-  io.post([&] {
+  io.perform([&] {
     task();
     const std::scoped_lock lock(mutex);
     done = true;

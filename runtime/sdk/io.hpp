@@ -1,4 +1,5 @@
 // The one I/O thread of the process: timers, signals, byte streams. Sockets and TLS are behind it.
+// "The I/O thread" is the one that has the I/O role just then (io_role.hpp): one at a time.
 #pragma once
 
 #include <chrono>
@@ -33,6 +34,10 @@ class Link {
 
   /// Reads at least one byte; 0 bytes is the orderly end.
   virtual void read_some(std::span<std::uint8_t> into, IoDone done) = 0;
+
+  /// Writes what the system takes without waiting; the number of bytes, which may be 0. Not while a
+  /// write is under way.
+  virtual std::size_t write_now(const std::vector<ByteView>&) { return 0; }
 
   /// Writes all of the pieces.
   virtual void write_all(std::vector<ByteView> pieces, IoDone done) = 0;
@@ -75,6 +80,8 @@ class Listening {
   virtual std::uint16_t port() const = 0;
 };
 
+class Parker;
+
 class Io {
  public:
   /// The process's, started at the first call. It lives until the process ends.
@@ -83,7 +90,19 @@ class Io {
   /// Runs `task` on the I/O thread, after those posted before. Any thread.
   virtual void post(std::function<void()> task) = 0;
 
+  /// As post; where no thread has the I/O role this one takes it, runs `task`, and leaves it. Any
+  /// thread, without locks that tasks take.
+  virtual void perform(std::function<void()> task) = 0;
+
+  /// Waits until `parker` is notified, at most until then; whether it was. Does the I/O meanwhile
+  /// where no other thread does. Not on the I/O thread.
+  virtual bool wait(Parker& parker, SteadyTime until) = 0;
+
   virtual bool is_io_thread() const = 0;
+
+  /// Whether posted tasks wait for the I/O thread. What is written in many of them is better
+  /// written at once.
+  virtual bool is_busy() const = 0;
 
   using Timer = std::shared_ptr<void>;
 

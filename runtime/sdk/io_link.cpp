@@ -2,9 +2,13 @@
 
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/steady_timer.hpp>
+#include <type_traits>
 
 #include "runtime/sdk/errors.hpp"
 #include "runtime/sdk/hashes.hpp"
@@ -15,6 +19,8 @@ namespace asio = boost::asio;
 namespace {
 
 using boost::system::error_code;
+
+constexpr std::size_t kGatherMax = 64;  // Pieces of one write.
 
 /// Pieces that are still to be written. asio::async_write would hand the system 64 KiB at a time.
 class Unwritten {
@@ -40,8 +46,6 @@ class Unwritten {
   std::size_t written() const { return written_; }
 
  private:
-  static constexpr std::size_t kGatherMax = 64;
-
   void skip_empty() {
     while (!empty() && pieces_[first_].empty()) ++first_;
   }
@@ -69,6 +73,24 @@ class AsioLink final : public Link {
                             [done = std::move(done)](const error_code& why, std::size_t size) {
                               done(read_result(why, size));
                             });
+  }
+
+  std::size_t write_now(const std::vector<ByteView>& pieces) override {
+    if constexpr (std::is_same_v<Stream, Socket>) {
+      std::array<iovec, kGatherMax> parts{};
+      const std::size_t count = std::min(pieces.size(), parts.size());
+      for (std::size_t i = 0; i < count; ++i)
+        parts[i] = {const_cast<std::uint8_t*>(pieces[i].data()), pieces[i].size()};
+      msghdr message{};
+      message.msg_iov = parts.data();
+      message.msg_iovlen = count;
+      // Why it fails, write_all finds out.
+      const ssize_t written =
+          ::sendmsg(stream_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+      return written < 0 ? 0 : static_cast<std::size_t>(written);
+    } else {
+      return 0;
+    }
   }
 
   void write_all(std::vector<ByteView> pieces, IoDone done) override {

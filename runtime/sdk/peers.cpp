@@ -51,7 +51,7 @@ const Peer* target_in(const PeerList& list, const CallTarget& target) {
 }  // namespace
 
 void Peers::submit(const CallPtr& call) {
-  Io::instance().post([self = shared_from_this(), call] {
+  Io::instance().perform([self = shared_from_this(), call] {
     if (call->is_ready()) return;
     if (self->closed_)
       return call->fail(error_fields("Cancelled", "the driver was closed; make another one"));

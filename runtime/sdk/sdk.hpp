@@ -10,5 +10,6 @@
 #include "runtime/sdk/launch.hpp"
 #include "runtime/sdk/membership.hpp"
 #include "runtime/sdk/method.hpp"
+#include "runtime/sdk/turn.hpp"
 #include "runtime/sdk/value.hpp"
 #include "runtime/sdk/worker.hpp"

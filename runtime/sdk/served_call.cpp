@@ -57,7 +57,7 @@ void ServedCall::put_item(Value item) {
     error.details["limit"] = message.result_max;
     raise(std::move(error));
   }
-  Io::instance().post([self = shared_from_this(), written = std::move(written)] {
+  Io::instance().perform([self = shared_from_this(), written = std::move(written)] {
     const auto over = self->connection.lock();
     if (over && !self->is_over) over->item(self->message.id, written);
   });
@@ -66,17 +66,15 @@ void ServedCall::put_item(Value item) {
 void ServedCall::abandon() {
   if (abandoned_.exchange(true)) return;
   {
-    const std::scoped_lock lock(mutex_);  // A waiting put must not miss it.
+    const std::scoped_lock lock(mutex_);
+    changed_.notify_all();
   }
-  changed_.notify_all();
   if (on_abandoned) std::exchange(on_abandoned, nullptr)();
 }
 
 void ServedCall::add_credit(std::uint64_t count) {
-  {
-    const std::scoped_lock lock(mutex_);
-    credit_ += std::min(count, std::numeric_limits<std::uint64_t>::max() - credit_);
-  }
+  const std::scoped_lock lock(mutex_);
+  credit_ += std::min(count, std::numeric_limits<std::uint64_t>::max() - credit_);
   changed_.notify_all();
 }
 

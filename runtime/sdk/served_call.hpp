@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/sdk/io.hpp"
+#include "runtime/sdk/io_role.hpp"
 #include "runtime/sdk/messages.hpp"
 #include "runtime/sdk/method.hpp"
 
@@ -60,7 +59,7 @@ class ServedCall : public std::enable_shared_from_this<ServedCall> {
  private:
   std::atomic<bool> abandoned_{false};
   std::mutex mutex_;
-  std::condition_variable changed_;
+  IoCondition changed_;
   std::uint64_t credit_;
   std::vector<Value> kept_;
 };

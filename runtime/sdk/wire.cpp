@@ -6,10 +6,19 @@ namespace orrery::sdk {
 namespace {
 
 constexpr std::size_t kPiecesMax = 64;  // Of one gather write.
+constexpr std::uint64_t kAtOnceMax = 64 << 10;
 constexpr Milliseconds kLinger{1000};
 
 ByteView bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+void drop_bytes(std::vector<ByteView>& pieces, std::size_t size) {
+  std::size_t first = 0;
+  for (; first < pieces.size() && size >= pieces[first].size(); ++first)
+    size -= pieces[first].size();
+  pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
+  if (size > 0) pieces.front() = pieces.front().subspan(size);
 }
 
 }  // namespace
@@ -73,15 +82,24 @@ void Wire::write() {
     pieces.push_back(bytes_of(frame.head));
     pieces.insert(pieces.end(), frame.buffers.begin(), frame.buffers.end());
   }
+  // A single small message leaves on this thread, without a round through the I/O's queue.
+  if (writing_ == 1 && bytes_in(pieces) <= kAtOnceMax && !Io::instance().is_busy()) {
+    drop_bytes(pieces, link_->write_now(pieces));
+    if (pieces.empty()) return written();
+  }
   link_->write_all(std::move(pieces), [self = shared_from_this()](const IoResult& result) {
     if (self->closed_) return;
     if (!result.failure.empty()) return self->end({result.failure});
-    self->out_.erase(self->out_.begin(),
-                     self->out_.begin() + static_cast<std::ptrdiff_t>(self->writing_));
-    self->writing_ = 0;
-    if (self->out_.empty() && self->closing_) return self->link_->end_writing();
+    self->written();
     self->write();
   });
+}
+
+/// The frames that were on their way have left.
+void Wire::written() {
+  out_.erase(out_.begin(), out_.begin() + static_cast<std::ptrdiff_t>(writing_));
+  writing_ = 0;
+  if (out_.empty() && closing_) link_->end_writing();
 }
 
 void Wire::close_after_sending() {

@@ -53,6 +53,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   void on_read(const IoResult& result, bool direct);
   void deliver();
   void write();
+  void written();
   void end(WireEnd why);
 
   std::shared_ptr<Link> link_;

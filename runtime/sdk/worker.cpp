@@ -14,6 +14,7 @@
 #include "runtime/sdk/environment.hpp"
 #include "runtime/sdk/hashes.hpp"
 #include "runtime/sdk/peers.hpp"
+#include "runtime/sdk/turns.hpp"
 
 namespace orrery::sdk {
 namespace {
@@ -78,7 +79,7 @@ struct Worker::State {
             .dump() +
         "\n";
     agent = std::make_shared<detail::AgentConnection>(
-        start.socket, greeting, [this](const Membership& told) { hear(told); });
+        start.socket, greeting, [this](const Membership& told) { hear(told); }, turns);
     agent->start();
   }
 
@@ -214,6 +215,7 @@ struct Worker::State {
   std::mutex running;  ///< Held while a call runs, and at safe points.
   std::thread thread;
   std::atomic<bool> diagnosed = false;
+  const std::shared_ptr<detail::Turns> turns = std::make_shared<detail::Turns>();
   std::shared_ptr<detail::AgentConnection> agent;
   std::shared_ptr<void> sigterm;
   std::shared_ptr<detail::Peers> peers;
@@ -314,6 +316,11 @@ void Worker::diagnose(const Diagnosis& diagnosis) {
                        std::to_string(diagnosis.role_rank) +
                        ", needed a role and a rank from 0 on with fault peer alone; name the peer");
   state_->diagnose(diagnosis);
+}
+
+Turn Worker::turn(std::chrono::milliseconds lease, std::chrono::milliseconds deadline) {
+  if (!state_->agent) return {};
+  return {state_->turns, state_->turns->take(lease, deadline)};
 }
 
 Driver Worker::driver() const {

@@ -1,6 +1,7 @@
 // A worker that can be called: joins its job, registers methods, serves.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "runtime/sdk/driver.hpp"
 #include "runtime/sdk/membership.hpp"
 #include "runtime/sdk/method.hpp"
+#include "runtime/sdk/turn.hpp"
 
 namespace orrery::sdk {
 
@@ -129,6 +131,13 @@ class Worker {
   /// the peer's fault, where the program has not said otherwise. Throws BadArguments: a peer
   /// without a role or rank, or one of these with another fault.
   void diagnose(const Diagnosis& diagnosis);
+
+  /// Waits for the turn on this worker's devices, for workers that share them. `lease` (1 s to 1
+  /// h): for how long this process may stand still with it. Throws Timeout after `deadline`, and
+  /// BadArguments where it has a turn already or the agent refuses. Where there is no agent, every
+  /// worker has its turn. Any thread.
+  Turn turn(std::chrono::milliseconds lease = std::chrono::seconds(30),
+            std::chrono::milliseconds deadline = std::chrono::minutes(10));
 
   /// Calls to the other workers of the job, in this worker's name. Throws BadSettings where no
   /// controller is known.

@@ -1,6 +1,8 @@
-// What calls between workers cost, beside a bare socket in the same run.
+// What calls between workers cost, beside a bare socket and gRPC in the same run.
 //
-//   bench_calls [WORKERS ...]      groups of 1, 16 and 64 unless named
+//   bench_calls [PART ...]      floor, grpc, latency, burst, large, channel, group1, group16,
+//   group64;
+//                               all of them unless named
 //
 // Workers are processes of this program, started by it, with a directory and an agent of its own.
 // Microseconds and rates are of wall time.
@@ -29,6 +31,7 @@
 
 #include "runtime/sdk/hashes.hpp"
 #include "runtime/sdk/sdk.hpp"
+#include "tools/bench/calls_grpc.hpp"
 
 extern char** environ;
 
@@ -36,6 +39,8 @@ namespace {
 
 namespace sdk = orrery::sdk;
 using Clock = std::chrono::steady_clock;
+
+constexpr int kCalls = 30'000;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -298,37 +303,62 @@ void floors() {
   }
 }
 
-void one_worker(const sdk::RemoteWorker& to) {
+void grpc_floor() {
+  GrpcPeer peer;
   std::vector<double> times;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 3000; ++i) times.push_back(peer.call(0));
+  report_latency("gRPC unary call, one at a time", times);
+  std::printf(
+      "%-44s %8.0f calls/s\n", "gRPC unary calls, 30,000 at once", kCalls / peer.burst(kCalls));
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) best = std::min(best, peer.call(100'000'000));
+  std::printf(
+      "%-44s %8.1f ms   %8.0f MB/s\n", "gRPC unary call with 100 MB", 1e3 * best, 100 / best);
+}
+
+void latency(const sdk::RemoteWorker& to) {
+  std::vector<double> times;
+  for (int i = 0; i < 10'000; ++i) {
     const Clock::time_point begin = Clock::now();
     to.call("nothing");
     times.push_back(seconds_since(begin));
   }
   report_latency("call, one at a time", times);
-  constexpr int kCalls = 30'000;
+}
+
+void burst(const sdk::RemoteWorker& to) {
   const Clock::time_point begin = Clock::now();
   std::vector<sdk::Future<>> futures;
   for (int i = 0; i < kCalls; ++i) futures.push_back(to.submit("nothing"));
   for (sdk::Future<>& future : futures) future.get();
   std::printf(
       "%-44s %8.0f calls/s\n", "calls, 30,000 begun at once", kCalls / seconds_since(begin));
+}
+
+void large(const sdk::RemoteWorker& to) {
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
-    sdk::Buffer large;
-    large.bytes.assign(100'000'000, 1);
+    sdk::Buffer buffer;
+    buffer.bytes.assign(100'000'000, 1);
     const Clock::time_point sent = Clock::now();
-    to.call<std::size_t>("size", std::move(large));
+    to.call<std::size_t>("size", std::move(buffer));
     best = std::min(best, seconds_since(sent));
   }
   std::printf("%-44s %8.1f ms   %8.0f MB/s\n", "call with 100 MB", 1e3 * best, 100 / best);
 }
 
-void channel(const sdk::RemoteWorker& owner, const char* what, std::size_t bytes, int items) {
+/// `together`: items of one put.
+void channel(
+    const sdk::RemoteWorker& owner, const char* what, std::size_t bytes, int items, int together) {
   sdk::Channel of = sdk::Channel::create(owner, what, {.capacity = 64});
   const Clock::time_point begin = Clock::now();
   std::thread producer([&] {
-    for (int i = 0; i < items; ++i) of.put(sdk::Buffer{std::vector<std::uint8_t>(bytes, 1)});
+    for (int i = 0; i < items; i += together) {
+      std::vector<sdk::ChannelItem> put;
+      for (int k = 0; k < together; ++k)
+        put.push_back({sdk::Value(sdk::Buffer{std::vector<std::uint8_t>(bytes, 1)})});
+      of.put_all(std::move(put));
+    }
   });
   int got = 0;
   while (got < items) {
@@ -365,19 +395,29 @@ void group(int workers) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count > 1 && std::strcmp(arguments[1], "worker") == 0) return worker();
-  floors();  // Forks, so before there are threads.
+  const std::vector<std::string> words(arguments + 1, arguments + count);
+  if (count > 1 && words[0] == "worker") return worker();
+  if (count > 1 && words[0] == "grpc_server") return serve_grpc();
+  const auto is_wanted = [&](const char* part) {
+    return words.empty() || std::ranges::find(words, part) != words.end();
+  };
+  if (is_wanted("floor")) floors();  // Forks, so before there are threads.
+  if (is_wanted("grpc")) grpc_floor();
   {
     const Cluster cluster(1);
     const sdk::Driver driver = cluster.driver();
     const sdk::RemoteWorker one = driver.worker("worker", 0);
-    one_worker(one);
-    channel(one, "channel, items of 1 KB", 1000, 20'000);
-    channel(one, "channel, items of 10 MB", 10'000'000, 100);
+    one.call("nothing");
+    if (is_wanted("latency")) latency(one);
+    if (is_wanted("burst")) burst(one);
+    if (is_wanted("large")) large(one);
+    if (is_wanted("channel")) {
+      channel(one, "channel, items of 1 KB", 1000, 20'000, 1);
+      channel(one, "channel, items of 1 KB, put by 16", 1000, 64'000, 16);
+      channel(one, "channel, items of 10 MB", 10'000'000, 100, 1);
+    }
   }
-  std::vector<int> sizes{1, 16, 64};
-  if (count > 1) sizes.clear();
-  for (int i = 1; i < count; ++i) sizes.push_back(std::atoi(arguments[i]));
-  for (const int workers : sizes) group(workers);
+  for (const int workers : {1, 16, 64})
+    if (is_wanted(("group" + std::to_string(workers)).c_str())) group(workers);
   return 0;
 }

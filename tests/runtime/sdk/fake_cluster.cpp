@@ -156,14 +156,35 @@ void FakeCluster::change(const std::string& worker, const Peer& to, const std::s
   if (!token.empty()) entry->token = token;
 }
 
-bool FakeCluster::heard(const std::string& worker, const std::string& text) {
+bool FakeCluster::heard(const std::string& worker, const std::string& text, int times) {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, kPatience, [&] {
     const Entry* entry = find(worker);
-    return entry != nullptr && std::ranges::any_of(entry->said, [&](const std::string& line) {
-             return line.find(text) != std::string::npos;
-           });
+    return entry != nullptr && std::ranges::count_if(entry->said, [&](const std::string& line) {
+                                 return line.find(text) != std::string::npos;
+                               }) >= times;
   });
+}
+
+std::vector<std::string> FakeCluster::said(const std::string& worker) const {
+  const std::scoped_lock lock(mutex_);
+  for (const Entry& entry : entries_)
+    if (entry.peer.worker == worker) return entry.said;
+  return {};
+}
+
+void FakeCluster::tell(const std::string& worker, const std::string& line) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& connection : connections_)
+    if (connection->worker == worker)
+      ::send(connection->socket.number(), (line + "\n").data(), line.size() + 1, MSG_NOSIGNAL);
+}
+
+void FakeCluster::restart_agent() {
+  const std::scoped_lock lock(mutex_);
+  // The thread that reads them sees their end.
+  for (const auto& connection : connections_)
+    if (!connection->is_http) ::shutdown(connection->socket.number(), SHUT_RDWR);
 }
 
 bool FakeCluster::listens(const std::string& worker) {

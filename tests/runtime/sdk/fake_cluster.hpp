@@ -57,8 +57,17 @@ class FakeCluster {
   /// Gives a worker's entry another port, certificate or token.
   void change(const std::string& worker, const Peer& to, const std::string& token = "");
 
-  /// Waits until a worker has said a line that contains `text`; false when patience ends.
-  bool heard(const std::string& worker, const std::string& text);
+  /// Waits until a worker has said so many lines that contain `text`; false when patience ends.
+  bool heard(const std::string& worker, const std::string& text, int times = 1);
+
+  /// What a worker has said, in its order.
+  std::vector<std::string> said(const std::string& worker) const;
+
+  /// The agent says a line to a worker.
+  void tell(const std::string& worker, const std::string& line) const;
+
+  /// The agent's connections end, as where it starts again.
+  void restart_agent();
 
   /// Waits until the worker has told where it listens.
   bool listens(const std::string& worker);

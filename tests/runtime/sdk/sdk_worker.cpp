@@ -213,6 +213,14 @@ int main() {
                 [&](const std::string& role, std::int64_t rank, const std::string& method) {
                   return worker.driver().worker(role, rank).call(method);
                 });
+  // Has the turn until it is opened; with a deadline that is told in milliseconds.
+  worker.method("turn",
+                [&](sdk::Context& context, int lease_ms, int deadline_ms) {
+                  const sdk::Turn turn = worker.turn(std::chrono::milliseconds(lease_ms),
+                                                     std::chrono::milliseconds(deadline_ms));
+                  return gate.wait(context);
+                },
+                {.concurrent = true});
   // A worker uses its own channel as any other one does.
   worker.method("put_own", [&](int value) {
     const sdk::RemoteWorker own = worker.driver().worker_named(worker.name());

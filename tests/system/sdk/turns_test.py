@@ -1,7 +1,9 @@
 """Roles on the same devices take turns: a witness file says that never two had theirs at once, also
 when one stands still with it.
 
-Usage: turns_test.py PROGRAM ROOT
+The actors are Python programs, the rollouts C++ programs.
+
+Usage: turns_test.py PROGRAM ROOT ROLLOUT
 """
 
 import os
@@ -14,6 +16,7 @@ import unittest
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
+ROLLOUT = pathlib.Path(sys.argv[3]).resolve()
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "tests/system/up"), str(ROOT / "runtime/sdk/python")]
 
@@ -28,7 +31,7 @@ backoff_base: 10ms
 take_turns: [[actor, rollout]]
 roles:
   actor: {placement: 0-1, cpu: 10m, env: {PYTHONPATH: SDK}, command: [python3, WORKER, FOLDER]}
-  rollout: {placement: 0-1, cpu: 10m, env: {PYTHONPATH: SDK}, command: [python3, WORKER, FOLDER]}
+  rollout: {placement: 0-1, cpu: 10m, command: [ROLLOUT, FOLDER]}
 """
 
 
@@ -41,7 +44,7 @@ class TurnsTest(unittest.TestCase):
 
     def submit(self, *words):
         text = JOB.replace("SDK", str(ROOT / "runtime/sdk/python"))
-        text = text.replace("WORKER", str(HERE / "turning_worker.py"))
+        text = text.replace("WORKER", str(HERE / "turning_worker.py")).replace("ROLLOUT", str(ROLLOUT))
         path = self.cluster.write("job.yaml", text.replace("FOLDER", str(self.folder)))
         done = self.cluster.orrery("submit", path, *words)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -24,7 +24,7 @@ class Agent:
         self._diagnosis = None
         self._on_membership = on_membership
         self.on_sub_master = on_sub_master
-        self.turns = turns.Turns(self._say)
+        self.turns = turns.Turns(self._say_now)
         self._writer = None
         self._waiting = collections.deque(maxlen=_WAITING_MAX)
         self._task = None
@@ -86,6 +86,12 @@ class Agent:
             self._waiting.append(line)
         else:
             self._write(line)
+
+    def _say_now(self, line):
+        if self._writer is None:
+            return False
+        self._write(line)
+        return True
 
     def _write(self, line):
         self._writer.write(json.dumps(line, allow_nan=False).encode() + b"\n")

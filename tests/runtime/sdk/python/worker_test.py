@@ -6,10 +6,12 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import fakes
 import orrery
+from orrery import loop, turns
 
 
 class Blame(unittest.TestCase):
@@ -299,6 +301,71 @@ class CheckpointFiles(unittest.TestCase):
             self.checkpoints.save(1, fail)
         self.assertEqual(os.listdir(self.folder), ["checkpoint-000000000001"])
         self.assertEqual(pathlib.Path(self.checkpoints.path(1)).read_bytes(), b"first")
+
+
+class Turns(unittest.TestCase):
+    """What is said to the agent of turns, and what becomes of its answers."""
+
+    def setUp(self):
+        self.said, self.is_there, self.results = [], True, []
+        self.turns = turns.Turns(self.say_now)
+
+    def say_now(self, line):
+        if self.is_there:
+            self.said.append(line["turn"]["word"])
+        return self.is_there
+
+    def on_loop(self, function, *arguments):
+        async def run():
+            return function(*arguments)
+        return loop.run(run())
+
+    def take(self):
+        def wait():
+            try:
+                self.turns.wait(60, fakes.PATIENCE_S)
+                self.results.append("granted")
+            except orrery.BadArguments as error:
+                self.results.append(str(error))
+        thread = threading.Thread(target=wait)
+        self.addCleanup(thread.join)
+        asked = self.said.count("ask")
+        thread.start()
+        if self.is_there:
+            fakes.until(lambda: self.said.count("ask") > asked, "the ask")
+        return thread
+
+    def test_a_turn_is_asked_for_granted_and_released(self):
+        thread = self.take()
+        self.assertEqual(self.results, [])
+        self.on_loop(self.turns.granted)
+        thread.join()
+        self.turns.give_back()
+        self.on_loop(int)
+        self.assertEqual((self.said, self.results), (["ask", "release"], ["granted"]))
+
+    def test_a_late_grant_is_not_taken_for_that_of_the_next_ask(self):
+        with self.assertRaises(orrery.Timeout):
+            self.turns.wait(60, 0)
+        self.on_loop(int)
+        self.assertEqual(self.said, ["ask", "release", "renew"])
+        thread = self.take()
+        self.on_loop(self.turns.granted)  # Said before the agent heard the release.
+        self.on_loop(self.turns.refused, "turn: this worker does not have the turn; ask for it first")
+        self.on_loop(self.turns.refused, "turn: no")
+        thread.join()
+        self.assertEqual(self.results, ["BadArguments: turn: no"])
+
+    def test_an_agent_that_restarted_hears_what_holds_now(self):
+        self.is_there = False
+        thread = self.take()
+        fakes.until(lambda: self.on_loop(self.turns.greeted), "a wish")
+        self.assertEqual(self.on_loop(self.turns.greeted), {"turn": {"word": "ask", "lease_s": 60}})
+        self.on_loop(self.turns.granted)
+        thread.join()
+        self.turns.give_back()
+        self.on_loop(int)
+        self.assertEqual(self.on_loop(self.turns.greeted), {"turn": {"word": "release"}})
 
 
 if __name__ == "__main__":
