@@ -131,6 +131,17 @@ NodeFree least_of(const NodeFree& a, const NodeFree& b) {
   return least;
 }
 
+bool has_room(const NodeFree& free, const Demand& demand) {
+  if (!free.usable) return false;
+  // What is not asked for need not be there.
+  if (demand.cpu.count > 0 && free.cpu < demand.cpu) return false;
+  if (demand.memory.count > 0 && free.memory < demand.memory) return false;
+  if (demand.devices == 0) return true;
+  if (!demand.model.is_none() && demand.model != free.model) return false;
+  return free.devices >= demand.devices ||
+         (is_share(demand) && free.partial_max >= demand.share.thousandths);
+}
+
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand) {
   if (!free.usable) return 0;
   if (demand.devices > 0 && !demand.model.is_none() && demand.model != free.model) return 0;
@@ -304,6 +315,24 @@ NodeFree less(NodeFree free, const Demand& demand, std::int32_t replicas) {
   return free;
 }
 
+NodeFree less_from(NodeFree free, const Demand& demand, std::int32_t left) {
+  const std::int32_t rest = left - demand.share.thousandths;
+  invariant(is_share(demand) && rest >= 0, kNoMore);
+  free.cpu = free.cpu - demand.cpu;
+  free.memory = free.memory - demand.memory;
+  DeviceParts parts = parts_of(free);
+  if (left == 1000) {
+    invariant(--free.devices >= 0, kNoMore);
+  } else {
+    const auto from = std::lower_bound(parts.begin(), parts.end(), left);
+    invariant(from != parts.end() && *from == left, kNoMore);
+    parts.erase(from);
+  }
+  if (rest > 0) parts.push_back(static_cast<std::int16_t>(rest));
+  set_parts(free, std::move(parts));
+  return free;
+}
+
 void FreeIndex::take(NodeId node, const Demand& demand, std::int32_t replicas) {
   const NodeFree& now = at(node);
   if (!is_share(demand)) {
@@ -374,6 +403,11 @@ void CapacityTrial::undo(std::size_t mark) {
 void CapacityTrial::take(NodeId node, const Demand& demand, std::int32_t replicas) {
   touch(node);
   copy_.take(node, demand, replicas);
+}
+
+void CapacityTrial::take_from(NodeId node, const Demand& demand, std::int32_t left) {
+  touch(node);
+  copy_.set(node, less_from(copy_.at(node), demand, left));
 }
 
 void CapacityTrial::give(NodeId node, const Demand& demand, std::int32_t replicas) {

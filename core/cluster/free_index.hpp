@@ -72,6 +72,13 @@ NodeFree least_of(const NodeFree& a, const NodeFree& b);
 /// takes it: from the fullest device that has so much left, else from a whole one.
 NodeFree less(NodeFree free, const Demand& demand, std::int32_t replicas);
 
+/// The same for one replica of a share, from a device of which `left` thousandths are free: a part
+/// that there is, or 1000 for one that is wholly free; at least what is asked for.
+NodeFree less_from(NodeFree free, const Demand& demand, std::int32_t left);
+
+/// Whether one replica of `demand` fits on a node with this much free.
+bool has_room(const NodeFree& free, const Demand& demand);
+
 /// How many replicas of `demand` fit on a node with this much free.
 std::int32_t replicas_that_fit(const NodeFree& free, const Demand& demand);
 
@@ -185,6 +192,9 @@ class CapacityTrial {
 
   void take(NodeId node, const Demand& demand, std::int32_t replicas);
   void give(NodeId node, const Demand& demand, std::int32_t replicas);
+
+  /// Takes one replica of a share from a device of which `left` thousandths are free (`less_from`).
+  void take_from(NodeId node, const Demand& demand, std::int32_t left);
 
   /// Leaves on the node no more than lies within `most` as well.
   void reduce(NodeId node, const NodeFree& most);

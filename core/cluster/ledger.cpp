@@ -138,6 +138,18 @@ bool Ledger::could_ever_fit(const Demand& demand, std::int64_t replicas) const {
   return fit >= replicas;
 }
 
+MilliCpu Ledger::cpu_most() const {
+  MilliCpu most;
+  for (const NodeKind& kind : kinds_) most = std::max(most, kind.free.cpu);
+  return most;
+}
+
+std::int32_t Ledger::devices_most() const {
+  std::int32_t most = 0;
+  for (const NodeKind& kind : kinds_) most = std::max(most, kind.free.devices);
+  return most;
+}
+
 // Thousandths of a unit taken by leases, and by one more that is about to join them.
 std::int32_t Ledger::thousandths_taken(
     NodeId node, int unit, Count count, const Lease* joining, JobId except) const {

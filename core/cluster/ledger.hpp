@@ -70,6 +70,8 @@ struct LedgerNode {
   std::uint32_t claimed = 0;  ///< Leases that are Claimed, not yet Held.
   std::int32_t hardware = 0;  ///< Pieces of custom hardware, 0 to 64.
   std::uint32_t beside = 0;   ///< Leases beside another job's. Derived from them.
+  std::int32_t rack = -1;     ///< Dense over the cluster; -1: none declared. Not saved: `set_site`.
+  std::int32_t nvlink_domain = -1;  ///< As `rack`.
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& v) {
@@ -97,6 +99,12 @@ class Ledger {
  public:
   /// Appends a node with all of it free.
   NodeId add_node(const NodeGroup& group, DeviceModelId model);
+
+  /// Where the node stands, for placers to read. Not saved: to be said again after loading.
+  void set_site(NodeId node, std::int32_t rack, std::int32_t nvlink_domain) {
+    nodes_[node.index()].rack = rack;
+    nodes_[node.index()].nvlink_domain = nvlink_domain;
+  }
 
   /// What the devices of the node can give to a replica of `demand`.
   NodeDevices devices_of(NodeId node, const Demand& demand) const;
@@ -163,6 +171,10 @@ class Ledger {
   /// Whether `replicas` of `demand` could be placed if all nodes were free and up. O(kinds of
   /// node).
   bool could_ever_fit(const Demand& demand, std::int64_t replicas) const;
+
+  /// The most CPU and the most devices that any node has, not always the same one.
+  MilliCpu cpu_most() const;
+  std::int32_t devices_most() const;
 
   /// Devices of usable nodes, free or not.
   std::int64_t devices_usable() const { return devices_usable_; }

@@ -428,6 +428,7 @@ void on_event(Step& step, const NodesDeclared& event) {
       if (group.nodes_per_rack > 0) node.rack = first.rack + i / group.nodes_per_rack;
       // Without a declaration each node is a domain of its own.
       node.nvlink_domain = first.nvlink_domain + i / std::max(1, group.nodes_per_nvlink_domain);
+      state.ledger.set_site(id, node.rack, node.nvlink_domain);
       node.spare = i >= group.count - group.spares;
       state.has_spares = state.has_spares || node.spare;
       if (node.spare) state.ledger.set_usable(id, false);

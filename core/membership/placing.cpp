@@ -17,7 +17,8 @@ PlacementRequest placement_of(const State& state,
           state.settings.seed,
           job.row.id,
           job.row.generation,
-          &state.demand_mix()};
+          &state.demand_mix(),
+          &state.ledger};
 }
 
 bool find_nodes(Step& step,
@@ -37,7 +38,9 @@ bool find_nodes(Step& step,
 LeaseId claim_on(Step& step, const JobState& job, NodeId node, const Demand& demand) {
   Ledger& ledger = step.state.ledger;
   const DeviceSet devices =
-      placer_of(step.state).choose_devices(ledger.devices_of(node, demand), demand);
+      placer_of(step.state)
+          .choose_devices(placement_of(step.state, job, demand, 1),
+                          {node, ledger.free().at(node), ledger.devices_of(node, demand)});
   return ledger.claim(job.row.id, node, demand, devices);
 }
 

@@ -93,8 +93,8 @@ bool BestFit::place(const PlacementRequest& request,
   return take_found(request, trial, nodes);
 }
 
-DeviceSet BestFit::choose_devices(const NodeDevices& devices, const Demand& demand) const {
-  return pack_devices(devices, demand);
+DeviceSet BestFit::choose_devices(const PlacementRequest& request, const DeviceOffer& offer) const {
+  return pack_devices(offer.devices, request.demand);
 }
 
 }  // namespace orrery

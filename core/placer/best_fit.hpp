@@ -21,7 +21,8 @@ class BestFit final : public Placer {
              const FreeIndex& index,
              std::vector<NodeCount>& nodes) const override;
 
-  DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const override;
+  DeviceSet choose_devices(const PlacementRequest& request,
+                           const DeviceOffer& offer) const override;
 };
 
 }  // namespace orrery

@@ -19,7 +19,8 @@ class MostFree final : public Placer {
              const FreeIndex& index,
              std::vector<NodeCount>& nodes) const override;
 
-  DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const override;
+  DeviceSet choose_devices(const PlacementRequest& request,
+                           const DeviceOffer& offer) const override;
 
  private:
   BestFit packed_;

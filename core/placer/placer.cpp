@@ -15,6 +15,12 @@ Placer::Found Placer::find(const PlacementRequest&,
   return Found::NeedsTrial;
 }
 
+void Placer::take(const PlacementRequest& request,
+                  CapacityTrial& trial,
+                  const NodeCount& nodes) const {
+  trial.take(nodes.node, request.demand, nodes.replicas);
+}
+
 vcluster::Forming Placer::form(std::span<const vcluster::NodeOffer> offers,
                                std::span<const vcluster::BundleRequest> requests) const {
   return vcluster::try_form(offers, requests);
@@ -26,7 +32,7 @@ bool Placer::take_found(const PlacementRequest& request,
   const std::size_t begin = nodes.size();
   if (find(request, trial.index(), nodes) != Found::Place) return false;
   for (std::size_t i = begin; i < nodes.size(); ++i)
-    trial.take(nodes[i].node, request.demand, nodes[i].replicas);
+    take(request, trial, nodes[i]);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/random.hpp"
 #include "core/cluster/demand_mix.hpp"
 #include "core/cluster/free_index.hpp"
+#include "core/cluster/ledger.hpp"
 #include "core/cluster/node_count.hpp"
 #include "core/cluster/node_devices.hpp"
 #include "core/vcluster/form.hpp"
@@ -27,9 +28,19 @@ struct PlacementRequest {
   JobId job;                       ///< with the job and
   Generation generation;           ///< its present membership the key of `stream`.
   const DemandMix* mix = nullptr;  ///< Of the live jobs; outlives the call. Null: not known.
+  /// What the nodes have in all, where they stand, and what is on them before anything was tried;
+  /// outlives the call. Null: not known.
+  const Ledger* ledger = nullptr;
 
   /// Random numbers for this request: the same ones each time that it is asked for.
   Random stream() const;
+};
+
+/// A node that has room for one replica, with its devices one by one.
+struct DeviceOffer {
+  NodeId node;
+  const NodeFree& free;
+  const NodeDevices& devices;
 };
 
 /// Chooses nodes and devices. Holds no state. The settings name one, and with them the journal;
@@ -58,9 +69,16 @@ class Placer {
                      const FreeIndex& index,
                      std::vector<NodeCount>& nodes) const;
 
-  /// Chooses devices for one replica on a node that has room for it: `demand.devices` of `whole`,
-  /// or for a part of a device one that has so much left. None where the demand has no device.
-  virtual DeviceSet choose_devices(const NodeDevices& devices, const Demand& demand) const = 0;
+  /// Takes replicas of the request on one node from the trial, which has room for them, from such
+  /// devices as `choose_devices` would choose. The default takes parts as FreeIndex::take does.
+  virtual void take(const PlacementRequest& request,
+                    CapacityTrial& trial,
+                    const NodeCount& nodes) const;
+
+  /// Chooses devices for one replica of the request: `demand.devices` of `whole`, or for a part of a
+  /// device one that has so much left. None where the demand has no device.
+  virtual DeviceSet choose_devices(const PlacementRequest& request,
+                                   const DeviceOffer& offer) const = 0;
 
   /// Chooses nodes and devices for the bundles of all virtual clusters of a job, on what the offers
   /// have free: Formed, in rank order, or Waiting, without a reason. Strategies, segments and

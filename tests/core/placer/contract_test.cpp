@@ -99,13 +99,21 @@ TEST_P(PlacerContract, PlacesWholeGangsWhereThereIsRoom) {
       ASSERT_EQ(nodes.front(), (NodeCount{NodeId{0}, 7})) << "what was there is left alone";
       expect_same(trial.index(), again.index());
       std::int32_t sum = 0;
+      CapacityTrial taken;
+      taken.sync(base);
       for (std::size_t i = 1; i < nodes.size(); ++i) {
         const NodeCount& at = nodes[i];
         ASSERT_NE(at.node, request.avoid);
         ASSERT_GE(at.replicas, 1);
         ASSERT_GE(replicas_that_fit(base.at(at.node), request.demand), at.replicas);
         for (std::size_t k = 1; k < i; ++k) ASSERT_NE(nodes[k].node, at.node);
-        base.take(at.node, request.demand, at.replicas);
+        placer().take(request, taken, at);
+        const NodeFree plainly = less(base.at(at.node), request.demand, at.replicas);
+        const NodeFree& left = taken.index().at(at.node);
+        ASSERT_EQ(left.cpu, plainly.cpu);
+        ASSERT_EQ(left.memory, plainly.memory);
+        ASSERT_EQ(left.thousandths(), plainly.thousandths());
+        base.set(at.node, left);
         sum += at.replicas;
       }
       ASSERT_EQ(sum, placed ? request.replicas : 0);
@@ -130,20 +138,76 @@ TEST_P(PlacerContract, ChoosesDevicesThatAreFree) {
             static_cast<std::int16_t>(random.between(0, 999));
       }
     }
-    Demand demand;
-    EXPECT_EQ(placer().choose_devices(devices, demand), DeviceSet{0});
+    PlacementRequest request;
+    request.seed = seed;
+    Demand& demand = request.demand;
+    const NodeFree free{MilliCpu{64'000}, Bytes{1 << 20}, std::popcount(devices.whole), 0,
+                        DeviceModelId{0}, true};
+    const DeviceOffer offer{NodeId{3}, free, devices};
+    EXPECT_EQ(placer().choose_devices(request, offer), DeviceSet{0});
     if (std::popcount(devices.whole) == 0) continue;
     demand.devices = static_cast<std::int32_t>(random.between(1, std::popcount(devices.whole)));
-    const DeviceSet whole = placer().choose_devices(devices, demand);
+    const DeviceSet whole = placer().choose_devices(request, offer);
     EXPECT_EQ(std::popcount(whole), demand.devices);
     EXPECT_EQ(whole & ~devices.whole, DeviceSet{0});
     demand.devices = 1;
     demand.share = Share{part};
-    const DeviceSet one = placer().choose_devices(devices, demand);
+    const DeviceSet one = placer().choose_devices(request, offer);
     ASSERT_EQ(std::popcount(one), 1);
     const auto device = static_cast<std::size_t>(std::countr_zero(one));
     EXPECT_TRUE((one & devices.whole) != 0 || devices.left[device] >= part);
-    EXPECT_EQ(placer().choose_devices(devices, demand), one);
+    EXPECT_EQ(placer().choose_devices(request, offer), one);
+  }
+}
+
+// What is tried and what is claimed are the same, device by device: plans hold.
+TEST_P(PlacerContract, ClaimsWhatItTriedOn) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random = Random::stream(seed, "placer claims");
+    Ledger ledger;
+    const auto groups = static_cast<int>(random.between(1, 6));
+    for (int i = 0; i < groups; ++i) {
+      NodeGroup group;
+      group.cpu = MilliCpu{64'000};
+      group.memory = Bytes{std::int64_t{64} << 30};
+      group.devices = static_cast<std::int32_t>(random.between(0, 8));
+      ledger.add_node(group,
+                      group.devices == 0
+                          ? DeviceModelId::none()
+                          : DeviceModelId{static_cast<std::uint16_t>(random.below(2))});
+    }
+    CapacityTrial trial;
+    DemandMix mix;
+    for (int step = 0; step < 20; ++step) {
+      PlacementRequest request;
+      request.demand = random_demand(random);
+      if (request.demand.devices > 0 && random.chance(0.5)) {
+        request.demand.devices = 1;
+        request.demand.share = Share{static_cast<std::int32_t>(random.between(1, 999))};
+      }
+      request.replicas = static_cast<std::int32_t>(random.between(1, 4));
+      request.seed = seed;
+      request.job = JobId{static_cast<std::uint32_t>(step)};
+      request.mix = &mix;
+      request.ledger = &ledger;
+      mix.add(request.demand);
+      trial.sync(ledger.free());
+      std::vector<NodeCount> nodes;
+      if (!placer().place(request, trial, nodes)) continue;
+      for (const NodeCount& at : nodes)
+        for (std::int32_t i = 0; i < at.replicas; ++i)
+          ledger.claim(request.job,
+                       at.node,
+                       request.demand,
+                       placer().choose_devices(
+                           request,
+                           {at.node,
+                            ledger.free().at(at.node),
+                            ledger.devices_of(at.node, request.demand)}));
+      ledger.check();
+      expect_same(trial.index(), ledger.free());
+    }
   }
 }
 
