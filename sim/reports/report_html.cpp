@@ -52,6 +52,7 @@ class RunPageWriter {
     put_node_states();
     put_marks();
     put_series("devices_in_use", run_.timeline.devices_in_use(), json_);
+    put_series("fragments", run_.timeline.fragments(), json_);
     put_series("queue_length", run_.timeline.queue_length(), json_);
     put_sample("jct", completion_times(run_.jobs, limits_.sample_max), json_);
     put_sample("waiting", waiting_times(run_.jobs, limits_.sample_max), json_);

@@ -32,6 +32,7 @@ Timeline::Timeline(std::span<const NodeGroup> groups, TimelineLimits limits)
     : limits_(limits),
       queue_series_(limits.points_max),
       use_series_(limits.points_max),
+      fragment_series_(limits.points_max),
       computing_series_(limits.states_max),
       unavailable_series_(limits.states_max) {
   for (const NodeGroup& group : groups)
@@ -104,6 +105,7 @@ void Timeline::observe(std::span<const Notice> notices, const State& state) {
   for (const JobId job : changed_) end_if_changed(job, state);
   for (std::size_t i = 0; i < changed_.size(); ++i) begin_if_holding(changed_[i], state);
   note_draining(state);
+  fragments_.observe(state);
   for (const Notice& notice : notices)
     if (notice.kind == NoticeKind::PhaseChanged && is_final(notice.to)) {
       at_last_end_ = device_time_;
@@ -401,6 +403,9 @@ void Timeline::close(Instant end) {
     JobTrack& job = jobs_[segments_[i].job.index()];
     if (job.kept++ == 0) job.first_kept = static_cast<std::uint32_t>(i);
   }
+  for (const FragmentSamples::Point& point : fragments_.points())
+    fragment_series_.add(std::min(point.at, end), point.devices);
+  fragment_series_.close(end);
   queue_series_.close(end);
   use_series_.close(end);
   computing_series_.close(end);

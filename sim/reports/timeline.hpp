@@ -13,6 +13,7 @@
 #include "core/state/state.hpp"
 #include "sim/reports/step_series.hpp"
 #include "sim/reports/timeline_rows.hpp"
+#include "sim/results/fragment_samples.hpp"
 
 namespace orrery::sim {
 
@@ -107,6 +108,11 @@ class Timeline {
   /// Devices that at least one job holds.
   const StepSeries& devices_in_use() const { return use_series_; }
 
+  /// Fragments for the jobs alive, in devices (FragmentSamples). Complete after `close`.
+  const StepSeries& fragments() const { return fragment_series_; }
+
+  const FragmentSamples& fragment_samples() const { return fragments_; }
+
   /// Devices that compute, and those of nodes that may not be used; empty unless asked for.
   const StepSeries& computing() const { return computing_series_; }
 
@@ -200,6 +206,8 @@ class Timeline {
   std::uint64_t plan_stride_ = 1;
   StepSeries queue_series_;
   StepSeries use_series_;
+  FragmentSamples fragments_;
+  StepSeries fragment_series_;
   StepSeries computing_series_;
   StepSeries unavailable_series_;
   std::vector<std::string> link_names_;

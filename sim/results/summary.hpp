@@ -41,6 +41,24 @@ struct WorkloadAccount {
   }
 };
 
+/// How full a cluster is, and how much of what is free is of no use, when so much has arrived.
+struct ArrivalPoint {
+  std::int64_t arrived_pct = 0;  ///< Devices asked for so far, in percent of the cluster's, rounded.
+  double allocated_pct = 0;      ///< Devices held, in percent of the cluster's: mean over the jobs.
+  double fragment_pct = 0;       ///< Fragments (core/placer/fragmentation.hpp), likewise.
+  double fragment_of_free_pct = 0;  ///< Fragments in percent of what is free.
+
+  friend bool operator==(const ArrivalPoint&, const ArrivalPoint&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("arrived_pct", self.arrived_pct);
+    v.field("allocated_pct", self.allocated_pct);
+    v.field("fragment_pct", self.fragment_pct);
+    v.field("fragment_of_free_pct", self.fragment_of_free_pct);
+  }
+};
+
 /// What differs from one run of the program to the next: times of this machine, and its memory.
 struct Measured {
   double decision_p50_us = 0;  ///< One call of the policy.
@@ -86,6 +104,10 @@ struct Summary {
   double gpu_utilization = 0;  ///< gpu_seconds_allocated / (devices * makespan_s), 0 to 1; more
                                ///< where two jobs have the same devices.
   double gpu_seconds_allocated = 0;
+  /// Fragments (core/placer/fragmentation.hpp) for the jobs alive, of all devices, 0 to 1: mean over
+  /// the run and highest, from samples.
+  double fragmentation_avg = 0;
+  double fragmentation_max = 0;
   std::uint64_t restarts = 0;       ///< Charged to failures.
   std::uint64_t reallocations = 0;  ///< Changes of membership by decision.
   std::uint64_t preemptions = 0;
@@ -94,6 +116,7 @@ struct Summary {
   std::uint64_t events = 0;       ///< Journal records.
   std::string state_digest;       ///< Of the controller's final state, 32 hexadecimal digits.
   WorkloadAccount workload;
+  std::vector<ArrivalPoint> arrivals;  ///< Where jobs are to fill the cluster (`fill`); ascending.
   std::vector<std::string> unmet;  ///< Expectations of the scenario that did not hold.
   Measured measured;               ///< Not among `fields`: its place depends on the reader.
 
@@ -119,6 +142,8 @@ struct Summary {
     v.field("makespan_s", self.makespan_s);
     v.field("gpu_utilization", self.gpu_utilization);
     v.field("gpu_seconds_allocated", self.gpu_seconds_allocated);
+    v.field("fragmentation_avg", self.fragmentation_avg);
+    v.field("fragmentation_max", self.fragmentation_max);
     v.field("restarts", self.restarts);
     v.field("reallocations", self.reallocations);
     v.field("preemptions", self.preemptions);
@@ -127,6 +152,7 @@ struct Summary {
     v.field("events", self.events);
     v.field("state_digest", self.state_digest);
     v.field("workload", self.workload);
+    v.field("arrivals", self.arrivals);
     v.field("unmet", self.unmet);
   }
 };

@@ -209,6 +209,7 @@ Result<RunReport> run_with_agents(const scenarios::Scenario& scenario,
   std::vector<std::string> unwatched;
   if (auto watcher = link_watcher(scenario, fabric, options, unwatched))
     run.world().cluster().watch_links(kLinkSamplesEvery, std::move(watcher));
+  run.account().expect_filling(workload.filling(scenario));
   const RunEnd end = run.run();
   if (end == RunEnd::StoreFailed) return run.follower().copy_errors();
   RunReport report = run.account().close(scenario,

@@ -15,6 +15,13 @@ std::int32_t devices_per_node(const Scenario& scenario) {
   return most;
 }
 
+std::int64_t devices_of(const Scenario& scenario) {
+  std::int64_t devices = 0;
+  for (const NodeGroup& group : scenario.groups)
+    devices += std::int64_t{group.count} * group.devices;
+  return devices;
+}
+
 RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node) {
   RoleSpec role;
   role.name = "worker";

@@ -16,6 +16,9 @@ namespace orrery::sim {
 /// Devices on the largest node, at least 1: what one replica of a big job takes.
 std::int32_t devices_per_node(const scenarios::Scenario& scenario);
 
+/// Devices of all nodes.
+std::int64_t devices_of(const scenarios::Scenario& scenario);
+
 /// A rigid job as processes that each fit on a node: whole nodes where it can be, else the largest
 /// equal parts.
 RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node);

@@ -138,6 +138,7 @@ Result<RunReport> run_model(const scenarios::Scenario& scenario,
   RunAccount account(controller.state(), options, [&](std::uint64_t request) {
     return world.take_label(request);
   });
+  account.expect_filling(workload.filling(scenario));
   DecisionTimer timer(account, controller.state());
   LatePlanner planner(policy,
                       scenario.planner_latency,

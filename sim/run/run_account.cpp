@@ -19,6 +19,10 @@ std::string digest_of_run(Digest chain, const State& state) {
 RunAccount::RunAccount(const State& state, const RunOptions& options, Labels take_label)
     : state_(state), options_(options), take_label_(std::move(take_label)) {}
 
+void RunAccount::expect_filling(std::vector<std::pair<Bundle, std::int64_t>> mix) {
+  if (!mix.empty()) arrivals_.emplace(std::move(mix));
+}
+
 void RunAccount::on_event(Sequence sequence, const Event& event) {
   events_ = sequence.value;
   const auto* submitted = std::get_if<JobSubmitted>(&event.body);
@@ -26,6 +30,7 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
   submitted_ = state_.totals.submitted;
   const JobId id{state_.next_job().value - 1};
   const JobSpec& spec = *submitted->spec;
+  if (arrivals_) arrivals_->submitted(spec, state_);
   const std::string label = take_label_(submitted->request);
   JobFacts facts;
   facts.name = label.empty() ? display_name(spec.name) : std::string_view(label);
@@ -46,6 +51,7 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
 
 void RunAccount::on_notices(std::span<const Notice> notices, const State& state) {
   for (const Notice& notice : notices) metrics_->observe(notice);
+  fragments_.observe(state);
   for (RunListener* listener : options_.listeners)
     listener->on_notices(notices, state, metrics_->jobs());
 }
@@ -62,6 +68,12 @@ bool RunAccount::should_stop() {
   bool stop = false;
   for (RunListener* listener : options_.listeners) stop = listener->on_progress(progress) || stop;
   return stop;
+}
+
+void RunAccount::sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const {
+  if (devices == 0) return;
+  summary.fragmentation_avg = fragments_.mean(end) / static_cast<double>(devices);
+  summary.fragmentation_max = fragments_.highest() / static_cast<double>(devices);
 }
 
 RunReport RunAccount::close(const scenarios::Scenario& scenario,
@@ -87,6 +99,8 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   report.end = end;
   report.ended_at = now;
   report.summary = metrics_->summarise(facts);
+  sum_up_fragments(now, facts.devices, report.summary);
+  if (arrivals_) report.summary.arrivals = arrivals_->close(state_);
   report.metrics = std::move(metrics_);
   return report;
 }

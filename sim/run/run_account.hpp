@@ -4,10 +4,15 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/driver/driver.hpp"
+#include "sim/results/arrival_curve.hpp"
+#include "sim/results/fragment_samples.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {
@@ -22,6 +27,10 @@ class RunAccount final : public RunObserver {
   /// clock starts here.
   RunAccount(const State& state, const RunOptions& options, Labels take_label);
 
+  /// The jobs are to fill the cluster, and ask for this (LoadedWorkload::filling); nothing: they are
+  /// not. Before the first event.
+  void expect_filling(std::vector<std::pair<Bundle, std::int64_t>> mix);
+
   void on_event(Sequence sequence, const Event& event) override;
   void on_notices(std::span<const Notice> notices, const State& state) override;
   bool should_stop() override;
@@ -30,6 +39,9 @@ class RunAccount final : public RunObserver {
   void decided(Instant at, PlanTrigger trigger, std::size_t grants, Duration wall);
 
   Metrics& metrics() { return *metrics_; }
+
+  /// Fragmentation up to `end`, of a cluster with so many devices.
+  void sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const;
 
   /// What the run gave; `chain` is the chain digest of its `events` records, `end` how it ended.
   /// Once, at the end.
@@ -46,6 +58,8 @@ class RunAccount final : public RunObserver {
   Labels take_label_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::unique_ptr<Metrics> metrics_ = std::make_unique<Metrics>();
+  FragmentSamples fragments_;
+  std::optional<ArrivalCurve> arrivals_;
   std::uint64_t events_ = 0;
   std::uint64_t submitted_ = 0;
   std::uint64_t next_progress_ = 0;

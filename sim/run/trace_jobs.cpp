@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "sim/run/filling.hpp"
 #include "sim/run/job_parts.hpp"
 #include "sim/run/workload_file.hpp"
 #include "sim/traces/formats.hpp"
@@ -56,11 +57,19 @@ class TraceSource final : public JobSource {
               const TraceWorkload& workload,
               const Trace& trace,
               const DeviceSpeeds* speeds)
-      : workload_(workload), trace_(trace), speeds_(speeds), requests_(scenario, workload) {}
+      : workload_(workload), trace_(trace), speeds_(speeds), requests_(scenario, workload) {
+    if (workload.fill > 0)
+      filling_ = filling_order(trace.jobs,
+                               workload.fill,
+                               devices_of(scenario),
+                               Random::stream(scenario.seed, "workload/fill"));
+  }
 
   std::optional<ModelJob> next() override {
-    if (at_ == trace_.jobs.size()) return std::nullopt;
-    const TraceJob& job = trace_.jobs[at_++];
+    const bool fills = workload_.fill > 0;
+    if (at_ == (fills ? filling_.size() : trace_.jobs.size())) return std::nullopt;
+    const TraceJob& job = trace_.jobs[fills ? filling_[at_] : at_];
+    ++at_;
     ModelJob out;
     std::string label;
     auto spec = training_job(unique_name(job.name, label));
@@ -71,12 +80,22 @@ class TraceSource final : public JobSource {
     set_estimate(*spec, workload_.estimates, job.duration, job.estimate.value_or(job.duration));
     out.work = work_for(job.duration, std::as_const(*spec).roles[0].min_replicas);
     if (speeds_ != nullptr) count_steps(job, *spec, out);
-    out.spec = std::move(spec);
     out.submit = job.submit;
+    if (fills) stay(*spec, out);
+    out.spec = std::move(spec);
     return out;
   }
 
  private:
+  /// Of jobs that fill the cluster: its turn, and that it is placed then, for good, or never.
+  void stay(JobSpec& spec, ModelJob& out) const {
+    constexpr Duration kBetween = Duration::seconds(1);
+    out.submit = Instant::zero() + kBetween * static_cast<std::int64_t>(at_ - 1);
+    out.work = work_for(kTraceDurationMax, spec.roles[0].min_replicas);
+    spec.wait_deadline = Duration{kBetween.ns / 2};
+    spec.preemptible = false;
+  }
+
   /// The work in steps, at the speeds of the table.
   void count_steps(const TraceJob& job, JobSpec& spec, ModelJob& out) {
     const auto speed = speeds_->steps_per_second(workload_.speeds_of, job.kind, job.gpus);
@@ -102,6 +121,7 @@ class TraceSource final : public JobSource {
   const DeviceSpeeds* speeds_;
   TraceRequests requests_;
   SharedRoles roles_;
+  std::vector<std::size_t> filling_;  ///< Of jobs that fill the cluster: who comes when.
   std::size_t at_ = 0;
   std::unordered_set<std::string> names_;  // Looked up, never walked.
 };
@@ -176,6 +196,7 @@ Result<Trace> load_trace(const Scenario& scenario,
   options.zero_gpus = workload.zero_gpus;
   options.censored = workload.censored;
   options.device_model = workload.speeds_of;
+  options.untimed = workload.fill > 0;
   const TraceFormat* format = find_trace_format(workload.format->name);
   invariant(format != nullptr, "every format of the language has a reader");
   Result<Trace> trace = read_trace(*format,

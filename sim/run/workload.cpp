@@ -246,6 +246,19 @@ Scenario LoadedWorkload::with_failures(const Scenario& scenario) const {
   return out;
 }
 
+std::vector<std::pair<Bundle, std::int64_t>> LoadedWorkload::filling(
+    const Scenario& scenario) const {
+  const auto* from = std::get_if<TraceWorkload>(&scenario.workload);
+  if (from == nullptr || from->fill == 0) return {};
+  const TraceRequests requests(scenario, *from);
+  std::vector<std::pair<Bundle, std::int64_t>> out;
+  for (const TraceJob& job : trace_.jobs) {
+    const RoleSpec role = requests.role_of(job, nullptr);
+    out.emplace_back(role.bundle, role.min_replicas);
+  }
+  return out;
+}
+
 std::unique_ptr<JobSource> LoadedWorkload::play(const Scenario& scenario,
                                                 bool tunes_batches) const {
   auto written = std::make_unique<InlineSource>(scenario);

@@ -1,7 +1,9 @@
 // A scenario's jobs, loaded once and played as often as wanted.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.hpp"
@@ -44,6 +46,10 @@ class LoadedWorkload {
 
   /// Gives a scenario that declares no cluster the one that its workload's file describes.
   void complete(scenarios::Scenario& scenario) const { imported_.complete(scenario); }
+
+  /// Of jobs that are to fill the cluster: what those of the trace ask for, with the number of
+  /// workers; else nothing.
+  std::vector<std::pair<Bundle, std::int64_t>> filling(const scenarios::Scenario& scenario) const;
 
   /// What became of the files' rows.
   const WorkloadAccount& account() const { return account_; }

@@ -51,7 +51,8 @@ struct Task {
 class OpenbReader {
  public:
   OpenbReader(std::string_view text, std::string_view file, const TraceOptions& options)
-      : builder_(file, "openb", options),
+      : untimed_(options.untimed),
+        builder_(file, "openb", options),
         rows_(text, kColumns, true, builder_.errors()),
         fields_(builder_.errors()) {}
 
@@ -62,7 +63,9 @@ class OpenbReader {
   }
 
  private:
-  bool timed() const { return rows_.has(CreationTime) && rows_.has(ScheduledTime); }
+  bool timed() const {
+    return !untimed_ && rows_.has(CreationTime) && rows_.has(ScheduledTime);
+  }
 
   Instant time(Column column) {
     const Instant at = fields_.time(rows_.name(column), rows_.field(column));
@@ -135,6 +138,7 @@ class OpenbReader {
     builder_.add(std::move(task.job));
   }
 
+  bool untimed_;
   TraceBuilder builder_;
   CsvRows rows_;
   FieldReader fields_;

@@ -104,6 +104,7 @@ Result<std::string> page_of(StateStore& store, const JournalSurvey& survey) {
   facts.peak_rss_mb = sim::peak_rss_mb();
   sim::Summary summary = account.metrics().summarise(facts);
   summary.decisions = survey.plans;
+  account.sum_up_fragments(end, facts.devices, summary);
   const sim::RunPage page{
       .summary = summary,
       .fidelity = "real",

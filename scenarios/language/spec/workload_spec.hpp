@@ -45,7 +45,14 @@ struct TraceWorkload {
   bool host_resources = true;      ///< Whether cores and memory are asked for, where known.
   std::string throughputs;         ///< Gavel: table of steps a second; empty: none.
   std::string speeds_of = "v100";  ///< Gavel: the device model whose speeds count.
+  /// Above 0: the times of the trace do not count. Its jobs come in random order, one a second and
+  /// without an end, until they have asked for so many times the devices of the cluster; one that
+  /// finds no room is given up.
+  double fill = 0;
 };
+
+/// For so long a scenario with `fill` runs where it does not say `until`.
+inline constexpr Duration kFillLasts = Duration::seconds(std::int64_t{30} * 24 * 3600);
 
 /// Jobs of the Shockwave artifact, which change their batch while they train.
 struct ShockwaveWorkload {

@@ -7,7 +7,8 @@ namespace orrery::scenarios {
 namespace {
 
 /// Keys that mean something for public traces alone.
-constexpr std::array<std::string_view, 7> kTraceKeys = {"duplicates",
+constexpr std::array<std::string_view, 8> kTraceKeys = {"fill",
+                                                        "duplicates",
                                                         "zero_gpus",
                                                         "censored",
                                                         "preemptible",
@@ -88,9 +89,29 @@ ShockwaveWorkload read_shockwave(const MapReader& reader, const std::string& dir
   reader.read_enum("estimates", shockwave.estimates);
   reader.read_bool("preemptible", shockwave.preemptible);
   refuse(reader,
-         {"profiles", "profiles_by_model", "duplicates", "zero_gpus", "censored", "host_resources"},
+         {"profiles",
+          "profiles_by_model",
+          "fill",
+          "duplicates",
+          "zero_gpus",
+          "censored",
+          "host_resources"},
          "format shockwave");
   return shockwave;
+}
+
+/// Jobs that fill the cluster, whatever their times.
+void read_fill(const MapReader& reader, TraceWorkload& trace) {
+  if (!reader.has("fill")) return;
+  constexpr double kFillMost = 100;
+  reader.read_number("fill", trace.fill, 0, kFillMost);
+  if (trace.fill == 0)
+    reader.fail("fill",
+                "is 0, more is needed: how many times the cluster's devices jobs ask for in all; "
+                "write for example fill: 1.3");
+  refuse(reader, {"limit", "censored", "estimates"}, "jobs that fill the cluster and never end");
+  trace.censored = OddRows::Keep;
+  trace.estimates = TraceEstimates::None;
 }
 
 TraceWorkload read_trace(const MapReader& reader,
@@ -115,6 +136,7 @@ TraceWorkload read_trace(const MapReader& reader,
     refuse(reader, {"throughputs", "speeds_of"}, "a trace that counts no steps");
   }
   refuse(reader, {"profiles", "profiles_by_model"}, "a trace");
+  read_fill(reader, trace);
   return trace;
 }
 
@@ -209,7 +231,9 @@ void read_workload(const MapReader& top, const std::string& directory, Scenario&
   } else if (format->scalar == "shockwave") {
     scenario.workload = read_shockwave(reader, directory);
   } else if (const TraceFormat* known = trace_format_named(format->scalar)) {
-    scenario.workload = read_trace(reader, *known, directory);
+    TraceWorkload trace = read_trace(reader, *known, directory);
+    if (trace.fill > 0 && scenario.until.is_never()) scenario.until = Instant::zero() + kFillLasts;
+    scenario.workload = std::move(trace);
   } else {
     reader.fail("format", found_instead(*format, format_names(), "choose one"));
   }

@@ -83,7 +83,7 @@ constexpr SectionKeys kSections[]{
     {"workload",
      {"format file profiles profiles_by_model limit duplicates zero_gpus censored estimates "
       "preemptible "
-      "host_resources throughputs speeds_of generator batsim elastisim"}},
+      "host_resources throughputs speeds_of fill generator batsim elastisim"}},
     {"workload.batsim", {"file events strict host_flops limit"}},
     {"workload.elastisim", {"file root host_flops gpu_flops burst_buffer limit"}},
     {"workload.generator",

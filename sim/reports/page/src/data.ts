@@ -21,6 +21,8 @@ export interface Summary {
   makespan_s: number;
   gpu_utilization: number;
   gpu_seconds_allocated: number;
+  fragmentation_avg: number;
+  fragmentation_max: number;
   restarts: number;
   reallocations: number;
   preemptions: number;
@@ -152,6 +154,7 @@ export interface RunReport {
   node_states: NodeStates;
   marks: Marks;
   devices_in_use: Series;
+  fragments: Series; // In devices.
   queue_length: Series;
   jct: Sample;
   waiting: Sample;

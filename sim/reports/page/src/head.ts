@@ -45,6 +45,7 @@ export function runFigures(report: RunReport): HTMLElement {
     ["Cluster", [
       ["nodes", whole(cluster.nodes_total)], ["devices", whole(cluster.devices_total)],
       ["utilisation", percent(s.gpu_utilization), "gpu_utilization"],
+      ["fragments", percent(s.fragmentation_avg), "fragmentation_avg"],
       ["device time", plain(s.gpu_seconds_allocated / 3600) + " h", "gpu_seconds_allocated"]]],
     ["Changes", [
       ["reallocations", whole(s.reallocations), "reallocations"], ["preemptions", whole(s.preemptions), "preemptions"],

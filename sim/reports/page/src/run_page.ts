@@ -34,6 +34,9 @@ export function runPage(report: RunReport): HTMLElement[] {
     new SeriesPanel(report.devices_in_use, view, {
       id: "utilisation", title: "Devices in use", top: total,
       say: (value) => `${plain(value)} of ${whole(total)} devices, ${percent(total > 0 ? value / total : 0)}`}).element,
+    new SeriesPanel(report.fragments, view, {
+      id: "fragmentation", title: "Free devices of no use to the jobs there are", top: null,
+      say: (value) => `${plain(value)} devices, ${percent(total > 0 ? value / total : 0)} of all`}).element,
     new SeriesPanel(report.queue_length, view, {
       id: "queue", title: "Jobs waiting", top: null, say: (value) => `${plain(value)} jobs`}).element,
     report.links === null ? null : new LinkPanel(report.links, view).element,

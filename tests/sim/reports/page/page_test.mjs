@@ -142,7 +142,7 @@ await test("the chart of devices has its rectangles where the data say", async (
   const down = data.node_states.begin_s[0];
   assert.equal(data.cluster.node[data.node_states.node[0]], "node 2");
   assert.notEqual(await colourAt(page, "gantt", await spot(page, down + 30, 2.5)), ground);
-  for (const id of ["utilisation", "queue", "jct", "waiting"])
+  for (const id of ["utilisation", "fragmentation", "queue", "jct", "waiting"])
     assert.ok((await page.value(`document.querySelector("#${id} svg path[d]").getTotalLength()`)) > 50, id);
 });
 
@@ -247,7 +247,7 @@ await test("figures equal summary.json", async () => {
   const shown = await page.value(`Object.fromEntries([...document.querySelectorAll("dd[data-key]")].map((dd) => [dd.dataset.key, dd.textContent]))`);
   let compared = 0;
   for (const [key, text] of Object.entries(shown)) {
-    if (key === "gpu_utilization") assert.equal(text, (100 * summary[key]).toFixed(1) + " %");
+    if (key === "gpu_utilization" || key === "fragmentation_avg") assert.equal(text, (100 * summary[key]).toFixed(1) + " %");
     else if (key === "gpu_seconds_allocated") assert.ok(Math.abs(parseFloat(text) * 3600 / summary[key] - 1) < 0.01, text);
     else if (key.endsWith("_s")) sameDuration(text, summary[key], key);
     else assert.equal(Number(text.replaceAll(",", "")), summary[key], key);
