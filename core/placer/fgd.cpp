@@ -35,7 +35,7 @@ class Gradient : public PlainScore {
       : request_(request), mix_(entries_of(request)) {}
 
   std::int64_t score(NodeId, const NodeFree& free, std::int32_t) const {
-    return kLogistic(static_cast<double>(shrinks_by(free)) / unit());
+    return kLogistic(static_cast<double>(shrinks_by(free)) / unit_);
   }
 
   /// The part to take a share from, or 1000; of equally good ones the fullest.
@@ -43,7 +43,7 @@ class Gradient : public PlainScore {
     std::int32_t best = 0;
     std::int64_t best_score = -1;
     each_option(free, [&](std::int32_t left, std::int64_t usable) {
-      const std::int64_t score = kLogistic(static_cast<double>(shrinks_by(free, usable)) / unit());
+      const std::int64_t score = kLogistic(static_cast<double>(shrinks_by(free, usable)) / unit_);
       if (score <= best_score) return;
       best_score = score;
       best = left;
@@ -60,9 +60,6 @@ class Gradient : public PlainScore {
     own_.jobs = 1;
     return {&own_, 1};
   }
-
-  // One device, as differences of fragments are counted.
-  double unit() const { return 1000.0 * static_cast<double>(mix_.weight()); }
 
   std::int64_t shrinks_by(const NodeFree& free, std::int64_t usable_after) const {
     return request_.demand.thousandths() * mix_.weight() -
@@ -107,6 +104,7 @@ class Gradient : public PlainScore {
   const PlacementRequest& request_;
   DemandMix::Entry own_;
   Fragmentation mix_;
+  double unit_ = 1000.0 * static_cast<double>(mix_.weight());  // One device.
 };
 
 }  // namespace

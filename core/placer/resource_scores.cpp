@@ -65,6 +65,8 @@ class DotProductScore : public ByFormula, public PlainScore {
 
 class LeastLeftScore : public ByFormula {
  public:
+  static constexpr bool kByFreeAlone = true;
+
   using ByFormula::ByFormula;
 
   std::int64_t score(NodeId, const NodeFree& free, std::int32_t) const {
@@ -80,6 +82,8 @@ class LeastLeftScore : public ByFormula {
 // Points for devices in use, above those for nodes in use, above those for empty nodes.
 class PackingScore : public PlainScore {
  public:
+  static constexpr bool kByFreeAlone = false;
+
   explicit PackingScore(const PlacementRequest& request) : request_(request) {}
 
   std::int64_t score(NodeId node, const NodeFree& free, std::int32_t here) const {
@@ -114,6 +118,8 @@ class PackingScore : public PlainScore {
 // Points for the kinds of jobs on a node, and a few for how full its devices are.
 class ClusteringScore : public PlainScore {
  public:
+  static constexpr bool kByFreeAlone = false;
+
   ClusteringScore(const PlacementRequest& request, const FreeIndex& index)
       : request_(request), devices_most_(Largest(request, index).devices) {}
 

@@ -46,7 +46,8 @@ class ScoredPlacer : public Placer {
   /// one more replica on a node that has room for it and `here` replicas of this request already,
   /// and `std::int64_t final(std::int64_t score, std::int64_t least, std::int64_t most)`, the score
   /// beside the least and the most of all nodes with room. The highest wins, of equal ones the least
-  /// key of `order`.
+  /// key of `order`. `kByFreeAlone`: the score of a node without replicas of this request does not
+  /// depend on which node it is.
   template <class Scorer>
   Found find_by(const Scorer& scorer,
                 const TieOrder& order,
@@ -55,8 +56,10 @@ class ScoredPlacer : public Placer {
                 std::vector<NodeCount>& nodes) const;
 };
 
-/// The score counts as it is.
+/// The score counts as it is, and nodes with the same free have the same.
 struct PlainScore {
+  static constexpr bool kByFreeAlone = true;
+
   static constexpr std::int64_t final(std::int64_t score, std::int64_t, std::int64_t) {
     return score;
   }
@@ -82,7 +85,9 @@ Placer::Found ScoredPlacer::find_by(const Scorer& scorer,
     const NodeId node{n};
     const NodeFree& free = index.at(node);
     if (node == request.avoid || !has_room(free, request.demand)) continue;
-    candidates.push_back({node, 0, scorer.score(node, free, 0), &free});
+    const bool alike = Scorer::kByFreeAlone && !candidates.empty() && free == *candidates.back().free;
+    candidates.push_back(
+        {node, 0, alike ? candidates.back().score : scorer.score(node, free, 0), &free});
   }
   std::deque<NodeFree> changed;  // What candidates point to stays where it is.
   const std::size_t begin = nodes.size();

@@ -8,6 +8,7 @@
 
 #include "core/driver/memory_store.hpp"
 #include "core/driver/replay.hpp"
+#include "core/placer/registry.hpp"
 #include "core/record/codec.hpp"
 #include "tests/core/driver/driver_fixture.hpp"
 #include "tests/support/job_builders.hpp"
@@ -199,8 +200,9 @@ TEST_F(DriverTest, AJournalWhosePlacerIsNotThereIsNotReplayed) {
   const auto end = replay(store, other);
   ASSERT_FALSE(end.has_value());
   EXPECT_EQ(end.errors()[0].text(),
-            "journal record 1: names the placer worst_fit/1, this program has best_fit/1 and "
-            "most_free/1; use the program that wrote the journal, or a newer one");
+            "journal record 1: names the placer worst_fit/1, this program has " +
+                placers::names_text() +
+                "; use the program that wrote the journal, or a newer one");
 }
 
 TEST_F(DriverTest, ARecordOfANewerVersionEndsTheReplayWithAReason) {

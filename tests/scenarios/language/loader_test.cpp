@@ -27,7 +27,7 @@ TEST(Loader, APlacerIsNamedBesideThePolicy) {
             "most_free/1");
   EXPECT_THAT(errors_of(with_cluster("jobs: [{name: a}]\nplacer: worst_fit\n")),
               ElementsAre(HasSubstr("placer: is 'worst_fit', the name of a placer is needed: "
-                                    "best_fit/1 and most_free/1; ")));
+                                    "best_fit/1, most_free/1, fgd/1, ")));
 }
 
 TEST(Loader, InstantsAreExactUnlessJitterIsAskedFor) {

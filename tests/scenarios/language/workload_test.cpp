@@ -66,6 +66,22 @@ TEST(Workloads, EveryFormatOfTracesIsReadAlike) {
   }
 }
 
+TEST(Workloads, JobsThatFillTheClusterHaveNoTimes) {
+  const Scenario scenario = load_workload("{format: openb, file: j, fill: 1.3}");
+  const auto& trace = std::get<TraceWorkload>(scenario.workload);
+  EXPECT_EQ(trace.fill, 1.3);
+  EXPECT_EQ(trace.censored, OddRows::Keep);
+  EXPECT_EQ(trace.estimates, TraceEstimates::None);
+  EXPECT_EQ(scenario.until, Instant::zero() + kFillLasts);
+  EXPECT_THAT(errors_of(with_cluster("workload: {format: openb, file: j, fill: 0}\n")),
+              ElementsAre(HasSubstr("workload.fill: is 0, more is needed")));
+  EXPECT_THAT(
+      errors_of(with_cluster("workload: {format: openb, file: j, fill: 2, limit: 5}\n")),
+      ElementsAre(HasSubstr("workload.limit: has no meaning for jobs that fill the cluster")));
+  EXPECT_THAT(errors_of(with_cluster("workload: {generator: {jobs: 5}, fill: 2}\n")),
+              ElementsAre(HasSubstr("workload.fill: has no meaning for a generator")));
+}
+
 TEST(Workloads, GavelHasATableOfSpeeds) {
   const Scenario scenario =
       load_workload("{format: gavel, file: j.trace, throughputs: t.json, speeds_of: k80}");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -12,6 +13,7 @@
 
 #include "policies/fifo.hpp"
 #include "scenarios/language/loader.hpp"
+#include "sim/run/filling.hpp"
 #include "sim/run/run.hpp"
 #include "sim/traces/formats.hpp"
 
@@ -241,6 +243,67 @@ TEST(TraceWorkloads, WhatTheClusterCannotBeAskedForIsCounted) {
   EXPECT_EQ(altered["one of several device models"], 1U);
   EXPECT_EQ(altered["device model that the cluster lacks"], 1U);
   EXPECT_EQ(summary.workload.dropped, (std::vector<ReasonCount>{{"beyond-limit", 1}}));
+}
+
+TEST(TraceWorkloads, JobsThatFillTheClusterComeInOrderOfADrawAndStay) {
+  const Folder folder;
+  std::string text =
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
+      "creation_time,deletion_time,scheduled_time\n";
+  for (int i = 0; i < 20; ++i)  // The third of them never ran: times do not count.
+    text += "t" + std::to_string(i) + ",1,1," + (i % 2 == 0 ? "1,500" : "2,1000") +
+            ",,BE,Pending,5,9,\n";
+  const Scenario scenario = scenario_of(
+      "policy: fifo\nplacer: fgd\ncluster: {groups: [{name: g, nodes: 2, gpus_per_node: 8}]}\n"
+      "workload: {format: openb, fill: 2, file: " +
+      folder.write("fill.csv", text) + "}\n");
+  const Summary summary = run(scenario);
+  // 20 jobs ask for 25 devices, more are drawn until 32 are reached.
+  EXPECT_GT(summary.jobs_total, 22U);
+  EXPECT_EQ(summary.jobs_finished, 0U);
+  EXPECT_GT(summary.jobs_failed, 0U) << "there is no room for more than 16";
+  ASSERT_FALSE(summary.arrivals.empty());
+  const ArrivalPoint& last = summary.arrivals.back();
+  EXPECT_GE(last.arrived_pct, 191);
+  EXPECT_LE(last.arrived_pct, 206);
+  EXPECT_GE(last.allocated_pct, 96);
+  EXPECT_GT(summary.fragmentation_max, 0);
+  for (std::size_t i = 1; i < summary.arrivals.size(); ++i)
+    EXPECT_GT(summary.arrivals[i].arrived_pct, summary.arrivals[i - 1].arrived_pct);
+  EXPECT_EQ(run(scenario).state_digest, summary.state_digest);
+}
+
+TEST(TraceWorkloads, TheOrderOfFillingIsThatOfTheExperiments) {
+  std::vector<TraceJob> jobs(6);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].name = std::string(1, static_cast<char>('f' - i));
+    jobs[i].gpus = i < 3 ? 1 : 4;
+    jobs[i].gpu_milli = i < 3 ? 500 : 4000;
+  }
+  const auto order = [&](std::uint64_t seed, double fill) {
+    return filling_order(jobs, fill, 10, Random(seed));
+  };
+  const auto asked = [&](const std::vector<std::size_t>& of) {
+    std::int64_t sum = 0;
+    for (const std::size_t i : of) sum += jobs[i].gpu_milli;
+    return sum;
+  };
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::vector<std::size_t> more = order(seed, 4);
+    EXPECT_EQ(more, order(seed, 4));
+    // A job of four counts as one device where the end is looked for.
+    EXPECT_GT(asked(more), 39'000);
+    EXPECT_LE(asked(more), 43'000);
+    std::vector<std::size_t> first(more.begin(), more.begin() + 6);
+    std::sort(first.begin(), first.end());
+    EXPECT_EQ(first, (std::vector<std::size_t>{0, 1, 2, 3, 4, 5})) << "each once before any again";
+    std::vector<std::size_t> fewer = order(seed, 0.9);
+    EXPECT_LE(asked(fewer), 9'000);
+    std::sort(fewer.begin(), fewer.end());
+    EXPECT_EQ(std::unique(fewer.begin(), fewer.end()), fewer.end());
+  }
+  EXPECT_NE(order(1, 4), order(2, 4));
 }
 
 TEST(TraceWorkloads, AMissingTableIsToldWithItsKey) {
