@@ -96,9 +96,9 @@ class Gradient : public PlainScore {
       for (const std::int16_t left : *free.parts)
         if (left != before) from_part(before = left);
     if (free.devices > 0)
-      option(1000,
-             mix_.usable_whole(free.devices - 1, row) + parts +
-                 mix_.usable_part(1000 - share, row));
+      option(
+          1000,
+          mix_.usable_whole(free.devices - 1, row) + parts + mix_.usable_part(1000 - share, row));
   }
 
   const PlacementRequest& request_;

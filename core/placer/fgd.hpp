@@ -5,9 +5,10 @@
 
 namespace orrery {
 
-/// Fragmentation gradient descent (Weng et al., USENIX ATC 2023): the node, and for a part of a device
-/// the device, where the fragment for the mix of the live jobs (Fragmentation) grows least or shrinks
-/// most. Score: 100 times the logistic function of how many devices it shrinks by, whole numbers.
+/// Fragmentation gradient descent (Weng et al., USENIX ATC 2023): the node, and for a part of a
+/// device the device, where the fragment for the mix of the live jobs (Fragmentation) grows least
+/// or shrinks most. Score: 100 times the logistic function of how many devices it shrinks by, whole
+/// numbers.
 class Fgd final : public ScoredPlacer {
  public:
   std::string_view name() const override { return "fgd/1"; }

@@ -17,8 +17,8 @@ void make_set(std::vector<T>& values) {
 
 template <class T>
 std::size_t at_most(const std::vector<T>& ascending, T value) {
-  return static_cast<std::size_t>(
-      std::upper_bound(ascending.begin(), ascending.end(), value) - ascending.begin());
+  return static_cast<std::size_t>(std::upper_bound(ascending.begin(), ascending.end(), value) -
+                                  ascending.begin());
 }
 
 // Each cell becomes the sum of all cells that are in no dimension beyond it.

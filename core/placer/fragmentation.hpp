@@ -14,10 +14,10 @@ namespace orrery {
 
 /// Fragmentation of nodes for one mix.
 ///
-/// The mix is cut to its typical demands: those that agree in CPU, devices, share and model count as
-/// one, memory is not looked at, and of these the most frequent ones are kept until they are 95 % of
-/// all jobs (of equally frequent ones those that ask for less). For a typical demand, what a node
-/// has free of devices is a fragment
+/// The mix is cut to its typical demands: those that agree in CPU, devices, share and model count
+/// as one, memory is not looked at, and of these the most frequent ones are kept until they are 95
+/// % of all jobs (of equally frequent ones those that ask for less). For a typical demand, what a
+/// node has free of devices is a fragment
 ///
 /// * all of it, where the demand needs no device, its model is another one, or the node lacks the
 ///   CPU or as many devices with so much left as it needs;
@@ -48,8 +48,8 @@ class Fragmentation {
 
   Row row(DeviceModelId model, MilliCpu cpu) const;
 
-  /// What is no fragment of so many wholly free devices of one node, of one partly taken device with
-  /// so much left, and of all that a node has free; in thousandths of devices, times `weight`.
+  /// What is no fragment of so many wholly free devices of one node, of one partly taken device
+  /// with so much left, and of all that a node has free; in thousandths of devices, times `weight`.
   std::int64_t usable_whole(std::int32_t devices, Row row) const {
     return std::int64_t{1000} * devices * row.whole[met_[static_cast<std::size_t>(devices)]];
   }
@@ -71,7 +71,7 @@ class Fragmentation {
   // the node meets: `whole` by how many of `sizes_` it has devices for, `part` by how many of
   // `shares_` fit a device.
   struct Table {
-    DeviceModelId model;             // None: of models that no demand names.
+    DeviceModelId model;              // None: of models that no demand names.
     std::vector<std::int64_t> whole;  // [CPU limits met][sizes met]
     std::vector<std::int64_t> part;   // [CPU limits met][shares met]
   };
@@ -89,11 +89,11 @@ class Fragmentation {
 
   std::int64_t weight_ = 0;
   std::size_t kinds_ = 0;
-  std::vector<MilliCpu> cpus_;           // Limits, ascending.
-  std::vector<std::int32_t> shares_;     // Below 1000, ascending.
-  std::vector<std::int32_t> sizes_;      // Whole devices, 1 standing for shares too; ascending.
-  std::array<std::uint8_t, 65> met_{};   // By number of devices: how many of `sizes_`.
-  std::vector<Table> tables_;            // The last one: of models that no demand names.
+  std::vector<MilliCpu> cpus_;          // Limits, ascending.
+  std::vector<std::int32_t> shares_;    // Below 1000, ascending.
+  std::vector<std::int32_t> sizes_;     // Whole devices, 1 standing for shares too; ascending.
+  std::array<std::uint8_t, 65> met_{};  // By number of devices: how many of `sizes_`.
+  std::vector<Table> tables_;           // The last one: of models that no demand names.
 };
 
 }  // namespace orrery

@@ -33,7 +33,8 @@ bool MostFree::place(const PlacementRequest& request,
   return take_found(request, trial, nodes);
 }
 
-DeviceSet MostFree::choose_devices(const PlacementRequest& request, const DeviceOffer& offer) const {
+DeviceSet MostFree::choose_devices(const PlacementRequest& request,
+                                   const DeviceOffer& offer) const {
   return pack_devices(offer.devices, request.demand);
 }
 

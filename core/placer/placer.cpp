@@ -31,8 +31,7 @@ bool Placer::take_found(const PlacementRequest& request,
                         std::vector<NodeCount>& nodes) const {
   const std::size_t begin = nodes.size();
   if (find(request, trial.index(), nodes) != Found::Place) return false;
-  for (std::size_t i = begin; i < nodes.size(); ++i)
-    take(request, trial, nodes[i]);
+  for (std::size_t i = begin; i < nodes.size(); ++i) take(request, trial, nodes[i]);
   return true;
 }
 

@@ -75,8 +75,8 @@ class Placer {
                     CapacityTrial& trial,
                     const NodeCount& nodes) const;
 
-  /// Chooses devices for one replica of the request: `demand.devices` of `whole`, or for a part of a
-  /// device one that has so much left. None where the demand has no device.
+  /// Chooses devices for one replica of the request: `demand.devices` of `whole`, or for a part of
+  /// a device one that has so much left. None where the demand has no device.
   virtual DeviceSet choose_devices(const PlacementRequest& request,
                                    const DeviceOffer& offer) const = 0;
 

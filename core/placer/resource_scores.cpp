@@ -172,8 +172,7 @@ class SpreadScore : public PlainScore {
 Placer::Found DotProduct::find(const PlacementRequest& request,
                                const FreeIndex& index,
                                std::vector<NodeCount>& nodes) const {
-  return find_by(
-      DotProductScore(request, index), TieOrder(request.seed), request, index, nodes);
+  return find_by(DotProductScore(request, index), TieOrder(request.seed), request, index, nodes);
 }
 
 Placer::Found BestFitScore::find(const PlacementRequest& request,
@@ -191,8 +190,7 @@ Placer::Found GpuPacking::find(const PlacementRequest& request,
 Placer::Found GpuClustering::find(const PlacementRequest& request,
                                   const FreeIndex& index,
                                   std::vector<NodeCount>& nodes) const {
-  return find_by(
-      ClusteringScore(request, index), TieOrder(request.seed), request, index, nodes);
+  return find_by(ClusteringScore(request, index), TieOrder(request.seed), request, index, nodes);
 }
 
 Placer::Found Spread::find(const PlacementRequest& request,

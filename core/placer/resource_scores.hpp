@@ -5,9 +5,9 @@
 
 namespace orrery {
 
-/// Where the free capacity points least in the direction of the demand: 100 (1 - (c a / C² + r d / D²)
-/// / 2), with c and r what the node has free of CPU and devices, a and d what is asked for, C and D the
-/// most that any node has.
+/// Where the free capacity points least in the direction of the demand: 100 (1 - (c a / C² + r d /
+/// D²) / 2), with c and r what the node has free of CPU and devices, a and d what is asked for, C
+/// and D the most that any node has.
 class DotProduct final : public ScoredPlacer {
  public:
   std::string_view name() const override { return "dot_product/1"; }

@@ -13,7 +13,9 @@
 namespace orrery {
 
 /// Whether a replica asks for a part of one device.
-inline bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
+inline bool is_share(const Demand& demand) {
+  return demand.devices == 1 && !demand.share.is_whole();
+}
 
 /// Replica by replica, each on the node of the highest score at that moment. Costs a score for each
 /// node with room, and for each further replica one score and a look at the others.
@@ -42,12 +44,12 @@ class ScoredPlacer : public Placer {
   /// What is left of the node after one replica of the request, which fits there.
   NodeFree after(const PlacementRequest& request, NodeId node, const NodeFree& free) const;
 
-  /// Placer::find. A scorer has `std::int64_t score(NodeId, const NodeFree&, std::int32_t here)` for
-  /// one more replica on a node that has room for it and `here` replicas of this request already,
-  /// and `std::int64_t final(std::int64_t score, std::int64_t least, std::int64_t most)`, the score
-  /// beside the least and the most of all nodes with room. The highest wins, of equal ones the least
-  /// key of `order`. `kByFreeAlone`: the score of a node without replicas of this request does not
-  /// depend on which node it is.
+  /// Placer::find. A scorer has `std::int64_t score(NodeId, const NodeFree&, std::int32_t here)`
+  /// for one more replica on a node that has room for it and `here` replicas of this request
+  /// already, and `std::int64_t final(std::int64_t score, std::int64_t least, std::int64_t most)`,
+  /// the score beside the least and the most of all nodes with room. The highest wins, of equal
+  /// ones the least key of `order`. `kByFreeAlone`: the score of a node without replicas of this
+  /// request does not depend on which node it is.
   template <class Scorer>
   Found find_by(const Scorer& scorer,
                 const TieOrder& order,
@@ -85,7 +87,8 @@ Placer::Found ScoredPlacer::find_by(const Scorer& scorer,
     const NodeId node{n};
     const NodeFree& free = index.at(node);
     if (node == request.avoid || !has_room(free, request.demand)) continue;
-    const bool alike = Scorer::kByFreeAlone && !candidates.empty() && free == *candidates.back().free;
+    const bool alike =
+        Scorer::kByFreeAlone && !candidates.empty() && free == *candidates.back().free;
     candidates.push_back(
         {node, 0, alike ? candidates.back().score : scorer.score(node, free, 0), &free});
   }
@@ -105,8 +108,8 @@ Placer::Found ScoredPlacer::find_by(const Scorer& scorer,
     std::int64_t best_score = 0;
     for (Candidate& each : candidates) {
       const std::int64_t score = scorer.final(each.score, range.first, range.second);
-      if (best != nullptr && (score < best_score ||
-                              (score == best_score && order.key(best->node) < order.key(each.node))))
+      if (best != nullptr && (score < best_score || (score == best_score &&
+                                                     order.key(best->node) < order.key(each.node))))
         continue;
       best = &each;
       best_score = score;

@@ -16,8 +16,8 @@ constexpr std::uint64_t mixed_bits(std::uint64_t bits) {
   return bits ^ (bits >> 31);
 }
 
-/// Of equally good nodes the one of the least key is taken. The same seed gives the same permutation
-/// of the nodes, also where nodes come to it later; no two nodes have the same key.
+/// Of equally good nodes the one of the least key is taken. The same seed gives the same
+/// permutation of the nodes, also where nodes come to it later; no two nodes have the same key.
 class TieOrder {
  public:
   explicit TieOrder(std::uint64_t seed) : mixed_seed_(mixed_bits(seed)) {}

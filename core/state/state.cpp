@@ -359,8 +359,7 @@ void State::rebuild() {
     const bool stands_in = !nodes[i].stands_in_for.is_none();
     has_spares = has_spares || nodes[i].spare || stands_in;
     if (stands_in) stand_ins.emplace_back(static_cast<std::uint32_t>(i));
-    ledger.set_site(
-        NodeId{static_cast<std::uint32_t>(i)}, nodes[i].rack, nodes[i].nvlink_domain);
+    ledger.set_site(NodeId{static_cast<std::uint32_t>(i)}, nodes[i].rack, nodes[i].nvlink_domain);
   }
   for_each_job([&](JobState& job) {
     take_name(job);

@@ -22,8 +22,7 @@ void ArrivalCurve::submitted(const JobSpec& spec, const State& state) {
   }
   if (any_) look(state);
   any_ = true;
-  for (const RoleSpec& role : spec.roles)
-    arrived_ += role.bundle.thousandths() * role.min_replicas;
+  for (const RoleSpec& role : spec.roles) arrived_ += role.bundle.thousandths() * role.min_replicas;
 }
 
 void ArrivalCurve::measure(const State& state, NodeId node) {
@@ -49,9 +48,8 @@ void ArrivalCurve::look(const State& state) {
   const double fragment =
       static_cast<double>(fragments_) / static_cast<double>(fragmentation_.front().weight());
   // To the nearest percent.
-  const std::int64_t percent =
-      (arrived_ * 200 + state.ledger.devices_total() * 1000) /
-      (state.ledger.devices_total() * 2000);
+  const std::int64_t percent = (arrived_ * 200 + state.ledger.devices_total() * 1000) /
+                               (state.ledger.devices_total() * 2000);
   if (points_.empty() || points_.back().arrived_pct != percent) {
     points_.push_back({.arrived_pct = percent});
     jobs_.push_back(0);

@@ -43,9 +43,10 @@ struct WorkloadAccount {
 
 /// How full a cluster is, and how much of what is free is of no use, when so much has arrived.
 struct ArrivalPoint {
-  std::int64_t arrived_pct = 0;  ///< Devices asked for so far, in percent of the cluster's, rounded.
-  double allocated_pct = 0;      ///< Devices held, in percent of the cluster's: mean over the jobs.
-  double fragment_pct = 0;       ///< Fragments (core/placer/fragmentation.hpp), likewise.
+  std::int64_t arrived_pct =
+      0;                     ///< Devices asked for so far, in percent of the cluster's, rounded.
+  double allocated_pct = 0;  ///< Devices held, in percent of the cluster's: mean over the jobs.
+  double fragment_pct = 0;   ///< Fragments (core/placer/fragmentation.hpp), likewise.
   double fragment_of_free_pct = 0;  ///< Fragments in percent of what is free.
 
   friend bool operator==(const ArrivalPoint&, const ArrivalPoint&) = default;
@@ -104,8 +105,8 @@ struct Summary {
   double gpu_utilization = 0;  ///< gpu_seconds_allocated / (devices * makespan_s), 0 to 1; more
                                ///< where two jobs have the same devices.
   double gpu_seconds_allocated = 0;
-  /// Fragments (core/placer/fragmentation.hpp) for the jobs alive, of all devices, 0 to 1: mean over
-  /// the run and highest, from samples.
+  /// Fragments (core/placer/fragmentation.hpp) for the jobs alive, of all devices, 0 to 1: mean
+  /// over the run and highest, from samples.
   double fragmentation_avg = 0;
   double fragmentation_max = 0;
   std::uint64_t restarts = 0;       ///< Charged to failures.
@@ -117,8 +118,8 @@ struct Summary {
   std::string state_digest;       ///< Of the controller's final state, 32 hexadecimal digits.
   WorkloadAccount workload;
   std::vector<ArrivalPoint> arrivals;  ///< Where jobs are to fill the cluster (`fill`); ascending.
-  std::vector<std::string> unmet;  ///< Expectations of the scenario that did not hold.
-  Measured measured;               ///< Not among `fields`: its place depends on the reader.
+  std::vector<std::string> unmet;      ///< Expectations of the scenario that did not hold.
+  Measured measured;                   ///< Not among `fields`: its place depends on the reader.
 
   friend bool operator==(const Summary&, const Summary&) = default;
 

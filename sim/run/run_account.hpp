@@ -27,8 +27,8 @@ class RunAccount final : public RunObserver {
   /// clock starts here.
   RunAccount(const State& state, const RunOptions& options, Labels take_label);
 
-  /// The jobs are to fill the cluster, and ask for this (LoadedWorkload::filling); nothing: they are
-  /// not. Before the first event.
+  /// The jobs are to fill the cluster, and ask for this (LoadedWorkload::filling); nothing: they
+  /// are not. Before the first event.
   void expect_filling(std::vector<std::pair<Bundle, std::int64_t>> mix);
 
   void on_event(Sequence sequence, const Event& event) override;

@@ -63,9 +63,7 @@ class OpenbReader {
   }
 
  private:
-  bool timed() const {
-    return !untimed_ && rows_.has(CreationTime) && rows_.has(ScheduledTime);
-  }
+  bool timed() const { return !untimed_ && rows_.has(CreationTime) && rows_.has(ScheduledTime); }
 
   Instant time(Column column) {
     const Instant at = fields_.time(rows_.name(column), rows_.field(column));

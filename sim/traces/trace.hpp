@@ -66,8 +66,8 @@ struct TraceOptions {
   OddRows censored = OddRows::Drop;
   /// Model whose measured throughput turns steps into seconds, for traces that count steps.
   std::string device_model = "v100";
-  /// Times are not looked at, by formats whose rows can be without: every row is a job, and none has
-  /// an end.
+  /// Times are not looked at, by formats whose rows can be without: every row is a job, and none
+  /// has an end.
   bool untimed = false;
 };
 

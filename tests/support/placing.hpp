@@ -51,9 +51,8 @@ inline bool find_gang(const Ledger& ledger,
 
 /// Claims for one replica on a node that has room for it.
 inline LeaseId claim_on(Ledger& ledger, JobId owner, NodeId node, const Demand& demand) {
-  const DeviceSet devices =
-      placers::initial().choose_devices(
-          request_for(demand, 1), {node, ledger.free().at(node), ledger.devices_of(node, demand)});
+  const DeviceSet devices = placers::initial().choose_devices(
+      request_for(demand, 1), {node, ledger.free().at(node), ledger.devices_of(node, demand)});
   return ledger.claim(owner, node, demand, devices);
 }
 

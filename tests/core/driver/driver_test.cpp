@@ -201,8 +201,7 @@ TEST_F(DriverTest, AJournalWhosePlacerIsNotThereIsNotReplayed) {
   ASSERT_FALSE(end.has_value());
   EXPECT_EQ(end.errors()[0].text(),
             "journal record 1: names the placer worst_fit/1, this program has " +
-                placers::names_text() +
-                "; use the program that wrote the journal, or a newer one");
+                placers::names_text() + "; use the program that wrote the journal, or a newer one");
 }
 
 TEST_F(DriverTest, ARecordOfANewerVersionEndsTheReplayWithAReason) {

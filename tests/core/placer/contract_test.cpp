@@ -141,8 +141,8 @@ TEST_P(PlacerContract, ChoosesDevicesThatAreFree) {
     PlacementRequest request;
     request.seed = seed;
     Demand& demand = request.demand;
-    const NodeFree free{MilliCpu{64'000}, Bytes{1 << 20}, std::popcount(devices.whole), 0,
-                        DeviceModelId{0}, true};
+    const NodeFree free{
+        MilliCpu{64'000}, Bytes{1 << 20}, std::popcount(devices.whole), 0, DeviceModelId{0}, true};
     const DeviceOffer offer{NodeId{3}, free, devices};
     EXPECT_EQ(placer().choose_devices(request, offer), DeviceSet{0});
     if (std::popcount(devices.whole) == 0) continue;
@@ -200,11 +200,10 @@ TEST_P(PlacerContract, ClaimsWhatItTriedOn) {
           ledger.claim(request.job,
                        at.node,
                        request.demand,
-                       placer().choose_devices(
-                           request,
-                           {at.node,
-                            ledger.free().at(at.node),
-                            ledger.devices_of(at.node, request.demand)}));
+                       placer().choose_devices(request,
+                                               {at.node,
+                                                ledger.free().at(at.node),
+                                                ledger.devices_of(at.node, request.demand)}));
       ledger.check();
       expect_same(trial.index(), ledger.free());
     }
