@@ -5,7 +5,8 @@ namespace orrery::sim {
 void ArrivalCurve::submitted(const JobSpec& spec, const State& state) {
   if (fragmentation_.empty()) {
     DemandMix mix;
-    for (const auto& [bundle, workers] : mix_) {
+    const auto bundles = std::exchange(mix_, {});
+    for (const auto& [bundle, workers] : bundles) {
       const Demand demand{bundle.cpu,
                           bundle.memory,
                           bundle.devices,
@@ -14,7 +15,6 @@ void ArrivalCurve::submitted(const JobSpec& spec, const State& state) {
                                                       : state.model_named(bundle.device_model)};
       for (std::int64_t i = 0; i < workers; ++i) mix.add(demand);
     }
-    mix_.clear();
     fragmentation_.emplace_back(mix.entries());
     of_node_.assign(state.ledger.node_count(), 0);
     for (std::uint32_t n = 0; n < of_node_.size(); ++n) measure(state, NodeId{n});

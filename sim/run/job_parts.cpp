@@ -35,8 +35,8 @@ SharedList<RoleSpec> SharedRoles::of(RoleSpec role) {
   for (const SharedList<RoleSpec>& kind : kinds_)
     if (kind.front() == role) return kind;
   SharedList<RoleSpec> fresh{std::move(role)};
-  if (kinds_.size() < kKinds) return kinds_.emplace_back(std::move(fresh));
-  return kinds_[std::exchange(oldest_, (oldest_ + 1) % kKinds)] = std::move(fresh);
+  if (kinds_.size() < kinds_max_) return kinds_.emplace_back(std::move(fresh));
+  return kinds_[std::exchange(oldest_, (oldest_ + 1) % kinds_max_)] = std::move(fresh);
 }
 
 std::shared_ptr<JobSpec> training_job(std::string name) {

@@ -27,12 +27,14 @@ RoleSpec rigid_role(std::int32_t gpus, std::int32_t per_node);
 /// trace is seldom that.
 class SharedRoles {
  public:
+  /// Knows the latest `kinds_max` kinds, at least 1; each is compared.
+  explicit SharedRoles(std::size_t kinds_max = 32) : kinds_max_(kinds_max) {}
+
   /// A list of this role alone; one that was made before where it is among the latest kinds.
   SharedList<RoleSpec> of(RoleSpec role);
 
  private:
-  static constexpr std::size_t kKinds = 32;
-
+  std::size_t kinds_max_;
   std::vector<SharedList<RoleSpec>> kinds_;
   std::size_t oldest_ = 0;
 };

@@ -52,12 +52,20 @@ void count_requests(const TraceRequests& requests, const Trace& trace, WorkloadA
 }
 
 class TraceSource final : public JobSource {
+  static constexpr std::size_t kKindsKept = 32;
+  // In random order, and all alive at once.
+  static constexpr std::size_t kKindsOfFilling = 512;
+
  public:
   TraceSource(const Scenario& scenario,
               const TraceWorkload& workload,
               const Trace& trace,
               const DeviceSpeeds* speeds)
-      : workload_(workload), trace_(trace), speeds_(speeds), requests_(scenario, workload) {
+      : workload_(workload),
+        trace_(trace),
+        speeds_(speeds),
+        requests_(scenario, workload),
+        roles_(workload.fill > 0 ? kKindsOfFilling : kKindsKept) {
     if (workload.fill > 0)
       filling_ = filling_order(trace.jobs,
                                workload.fill,

@@ -315,6 +315,8 @@ NOT_HERE = {
     "srun orrery agent --launcher slurm --config agent.yaml":
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py",
     "tools/bench/fidelity_table.py build/bin/orrery": "measures for minutes",
+    "tools/bench/placers.py": "measures for minutes: tests/system/papers/placers_test.py has a part of it",
+    "tools/bench/placers.py --lists default --seeds 42..51": "as the line above",
     "orrery storm --seeds 1..1000000 --out million": "runs for long: tests/tools/orrery/program_test.py interrupts and resumes one",
     "tools/mutation/mutation.py make":
         "builds for minutes: tests/tools/mutation has a program in small",
