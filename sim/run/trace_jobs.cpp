@@ -23,10 +23,11 @@ std::int64_t part_of(std::int64_t amount, std::int64_t parts) {
 }
 
 /// What became of the rows, in the words of the reports.
-void count_rows(const TraceReport& report, WorkloadAccount& account) {
+void count_rows(const TraceReport& report, bool fills, WorkloadAccount& account) {
   account.rows_read = report.rows;
   for (std::size_t r = 0; r < kTraceReasons; ++r) {
     const auto reason = static_cast<TraceReason>(r);
+    if (fills && reason == TraceReason::ZeroDuration) continue;  // Jobs have no times there.
     const auto add = [&](TraceAction action, std::vector<ReasonCount>& to) {
       if (const std::uint64_t count = report.counted(reason, action); count > 0)
         to.push_back({std::string(to_string(reason)), count});
@@ -218,7 +219,7 @@ Result<Trace> load_trace(const Scenario& scenario,
                                          path, named ? "workload.throughputs" : "workload.file");
                                    });
   if (!trace) return trace;
-  count_rows(trace->report, account);
+  count_rows(trace->report, workload.fill > 0, account);
   keep_first(trace->jobs, workload.limit, account);
   count_requests(TraceRequests(scenario, workload), *trace, account);
   return trace;
