@@ -274,8 +274,7 @@ TEST(Placers, TopologyStaysInADomainThenInARack) {
   EXPECT_EQ(in_rack_0, 1) << "as much as there is in one rack, the rest in the other";
   EXPECT_EQ(cluster.place("topology", whole_of(1), 3).size(), 1u);
   whole_nodes({6});  // No domain of rack 0 is whole any more, though the rack is the tighter one.
-  for (const NodeCount& n : cluster.place("topology", whole_of(1), 8))
-    EXPECT_GE(n.node.value, 12u);
+  for (const NodeCount& n : cluster.place("topology", whole_of(1), 8)) EXPECT_GE(n.node.value, 12u);
 }
 
 // The definition, class by class.
