@@ -8,7 +8,7 @@
 #include "tests/runtime/agent/stub_controller.hpp"
 
 namespace orrery::runtime {
-namespace {
+namespace diagnosis_tests {
 
 constexpr JobId kJob{7};
 
@@ -172,5 +172,5 @@ TEST_F(DiagnosisTest, WhatMakesNoSenseIsAnsweredAndNotKept) {
   EXPECT_EQ(reported(), (Diagnosis{Blame::Node, {}, 0, "kept"}));
 }
 
-}  // namespace
+}  // namespace diagnosis_tests
 }  // namespace orrery::runtime
