@@ -1,7 +1,7 @@
 // What calls between workers cost, beside a bare socket and gRPC in the same run.
 //
-//   bench_calls [PART ...]      floor, grpc, latency, burst, large, channel, group1, group16,
-//   group64;
+//   bench_calls [PART ...]      floor, grpc, latency, burst, large, channel, items (of 10 MB),
+//   group1, group16, group64;
 //                               all of them unless named
 //
 // Workers are processes of this program, started by it, with a directory and an agent of its own.
@@ -414,6 +414,8 @@ int main(int count, char** arguments) {
     if (is_wanted("channel")) {
       channel(one, "channel, items of 1 KB", 1000, 20'000, 1);
       channel(one, "channel, items of 1 KB, put by 16", 1000, 64'000, 16);
+    }
+    if (is_wanted("channel") || is_wanted("items")) {
       channel(one, "channel, items of 10 MB", 10'000'000, 100, 1);
     }
   }

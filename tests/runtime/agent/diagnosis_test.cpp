@@ -26,10 +26,10 @@ const std::string kSpeaker =
     "hello = os.environ[\"HELLO\"].replace(\"TOKEN\", os.environ[\"ORRERY_TOKEN\"])\n"
     "s.sendall((hello + os.environ[\"SAY\"]).encode())\n"
     "if late:\n"
-    "  s.sendall(b\"over\\n\")\n"
+    "  s.sendall(os.environ[\"OVER\"].encode())\n"
     "  for line in s.makefile():\n"
     "    print(line, end=\"\")\n"
-    "    if \"one JSON object\" in line: break\n"
+    "    if \"no role over\" in line: break\n"
     "  wait()\n"
     "os._exit(int(os.environ[\"CODE\"]))\n"
     "'";
@@ -45,6 +45,11 @@ class DiagnosisTest : public AgentTest {
                                   R"({"hello":{"worker":"7-1-0","token":"TOKEN"}})"
                                   "\n"},
                                  {"SAY", say},
+                                 // Answered in the order of what is kept; a line that is broken is
+                                 // answered before.
+                                 {"OVER",
+                                  R"({"diagnosis":{"fault":"peer","role":"over","rank":0}})"
+                                  "\n"},
                                  {"GO", path("go")},
                                  {"WAIT", wait},
                                  {"CODE", std::to_string(code)}};
@@ -59,7 +64,7 @@ class DiagnosisTest : public AgentTest {
 
   /// Waits until the agent has read all that the worker said.
   bool is_heard() {
-    return eventually([&] { return log().find("one JSON object") != std::string::npos; });
+    return eventually([&] { return log().find("no role over") != std::string::npos; });
   }
 
   /// What the report of its end says.

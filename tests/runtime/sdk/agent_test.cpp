@@ -103,7 +103,7 @@ TEST_F(WithAgent, HearsWhoIsToBlameForALossThatNothingCatches) {
   cluster.form(3);
   EXPECT_EQ(serves.exit_code(), 128 + SIGABRT);
   EXPECT_TRUE(cluster.heard(name, blames));
-  worker::Child& loops = start({"LOSE=main"});
+  worker::Child& loops = cluster.start(SDK_WORKER, {.role_rank = 1, .environment = {"LOSE=main"}});
   EXPECT_EQ(loops.exit_code(), 128 + SIGABRT);
   EXPECT_TRUE(cluster.heard(cluster.name_of("trainer", 1), blames));
 }
