@@ -29,9 +29,8 @@ void add(const ProcessProgram& process, bool for_all, std::vector<NodeProgram>& 
 }
 
 void sort_unique(std::vector<std::int32_t>& numbers) {
-  std::ranges::sort(numbers);
-  const auto [first, last] = std::ranges::unique(numbers);
-  numbers.erase(first, last);
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 }  // namespace
@@ -41,8 +40,9 @@ std::vector<NodeProgram> joined_programs(const std::vector<ProcessProgram>& proc
   for (const ProcessProgram& process : processes) by_node[process.node].push_back(&process);
   std::vector<NodeProgram> out;
   for (const auto& [node, here] : by_node) {
-    const bool for_all = std::ranges::all_of(here, [&](const ProcessProgram* process) {
-      return says_same(process->program, here.front()->program);
+    const NodeProgram& first = here.front()->program;
+    const bool for_all = std::all_of(here.begin(), here.end(), [&](const ProcessProgram* process) {
+      return says_same(process->program, first);
     });
     if (for_all)
       add(*here.front(), true, out);

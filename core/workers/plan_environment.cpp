@@ -133,8 +133,7 @@ void add_worker_group(const Inventory& inventory,
     shown.insert(shown.end(), all[rank].devices.begin(), all[rank].devices.end());
   }
   std::ranges::sort(shown);
-  const auto [first, last] = std::ranges::unique(shown);
-  shown.erase(first, last);
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
   std::vector<std::int32_t> own = process.devices;
   std::ranges::sort(own);
   const Sight sight = own == shown ? Sight::Own : Sight::Engine;
