@@ -2,17 +2,16 @@
 
 #include "core/base/digest.hpp"
 #include "core/base/math.hpp"
+#include "core/base/mixed_bits.hpp"
 
 namespace orrery {
 namespace {
 
-/// Steele, Lea and Flood's splitmix64: a counter through a mixing function.
+/// splitmix64: a counter through a mixing function.
 std::uint64_t splitmix64(std::uint64_t& counter) {
+  const std::uint64_t mixed = mixed_bits(counter);
   counter += 0x9e3779b97f4a7c15;
-  std::uint64_t z = counter;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  return mixed;
 }
 
 }  // namespace

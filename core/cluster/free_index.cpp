@@ -11,8 +11,6 @@ constexpr std::size_t kLogSize = 4096;
 constexpr std::int32_t kMany = 1'000'000;
 constexpr const char* kNoMore = "a node gives no more devices than it has free";
 
-bool is_share(const Demand& demand) { return demand.devices == 1 && !demand.share.is_whole(); }
-
 // One replica of a share where only the emptiest partly taken device is known: from that if it fits
 // there, else from a new one.
 void take_by_estimate(NodeFree& free, std::int32_t thousandths) {

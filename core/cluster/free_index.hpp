@@ -37,6 +37,11 @@ struct Demand {
   }
 };
 
+/// Whether a replica asks for a part of one device.
+inline bool is_share(const Demand& demand) {
+  return demand.devices == 1 && !demand.share.is_whole();
+}
+
 /// Thousandths left on each of a node's partly taken devices that have some left, ascending.
 using DeviceParts = std::vector<std::int16_t>;
 

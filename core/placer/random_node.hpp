@@ -6,7 +6,8 @@
 namespace orrery {
 
 /// Each replica on a node drawn uniformly from those with room, a part of a device from one drawn
-/// uniformly from the node's devices with room. Drawn from the stream of the request.
+/// uniformly from the node's devices with room. What is drawn follows from the seed, the job, its
+/// membership and the node, so that a trial and the claim after it draw the same.
 class RandomNode final : public ScoredPlacer {
  public:
   std::string_view name() const override { return "random/1"; }

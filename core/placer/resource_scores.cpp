@@ -93,7 +93,8 @@ class PackingScore : public PlainScore {
     constexpr std::int64_t kDeviceInUse = 50;
     if (here == 0 && is_empty(node, free))
       return std::max<std::int64_t>(kNodeInUse - free.devices, free.devices);
-    const std::int32_t left = is_share(demand) ? fullest(free) : 1000;
+    const std::int32_t left =
+        is_share(demand) ? fullest_with(free, demand.share.thousandths) : 1000;
     if (left == 1000) return std::max<std::int64_t>(kDeviceInUse - demand.devices, kNodeInUse);
     return std::max<std::int64_t>(100 - left / 100, kDeviceInUse);
   }
@@ -102,14 +103,6 @@ class PackingScore : public PlainScore {
   bool is_empty(NodeId node, const NodeFree& free) const {
     if (free.partial_max > 0) return false;
     return request_.ledger == nullptr || request_.ledger->node(node).devices == free.devices;
-  }
-
-  // What the fullest device has left that the share fits on.
-  std::int32_t fullest(const NodeFree& free) const {
-    const std::int32_t share = request_.demand.share.thousandths;
-    if (free.parts == nullptr) return free.partial_max >= share ? free.partial_max : 1000;
-    const auto part = std::lower_bound(free.parts->begin(), free.parts->end(), share);
-    return part == free.parts->end() ? 1000 : *part;
   }
 
   const PlacementRequest& request_;

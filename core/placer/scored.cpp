@@ -25,6 +25,12 @@ NodeFree free_by_devices(const DeviceOffer& offer) {
 
 }  // namespace
 
+std::int32_t fullest_with(const NodeFree& free, std::int32_t thousandths) {
+  if (free.parts == nullptr) return free.partial_max >= thousandths ? free.partial_max : 1000;
+  const auto part = std::lower_bound(free.parts->begin(), free.parts->end(), thousandths);
+  return part == free.parts->end() ? 1000 : *part;
+}
+
 bool ScoredPlacer::place(const PlacementRequest& request,
                          CapacityTrial& trial,
                          std::vector<NodeCount>& nodes) const {
@@ -58,10 +64,7 @@ DeviceSet ScoredPlacer::choose_devices(const PlacementRequest& request,
 std::int32_t ScoredPlacer::choose_share(const PlacementRequest& request,
                                         NodeId,
                                         const NodeFree& free) const {
-  if (free.parts == nullptr) return 1000;
-  const auto part =
-      std::lower_bound(free.parts->begin(), free.parts->end(), request.demand.share.thousandths);
-  return part == free.parts->end() ? 1000 : *part;
+  return fullest_with(free, request.demand.share.thousandths);
 }
 
 NodeFree ScoredPlacer::after(const PlacementRequest& request,

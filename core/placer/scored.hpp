@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/cluster/free_index.hpp"
 #include "core/placer/placer.hpp"
 #include "core/placer/tie_order.hpp"
 
 namespace orrery {
 
-/// Whether a replica asks for a part of one device.
-inline bool is_share(const Demand& demand) {
-  return demand.devices == 1 && !demand.share.is_whole();
-}
+/// What the fullest device of a node has left on which so many thousandths fit; 1000: none that is
+/// partly taken.
+std::int32_t fullest_with(const NodeFree& free, std::int32_t thousandths);
 
 /// Replica by replica, each on the node of the highest score at that moment. Costs a score for each
 /// node with room, and for each further replica one score and a look at the others.

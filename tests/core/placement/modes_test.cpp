@@ -10,28 +10,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Outcome {
-  Plan plan;
-  PlacementErrors errors;
-
-  std::string of(const std::string& name) const {
-    for (const ComponentPlan& component : plan.components) {
-      if (component.name == name) return seats(component);
-    }
-    return "nothing";
-  }
-
-  std::vector<std::string> told() const { return summary(errors); }
-};
-
-Outcome resolve(const Inventory& inventory,
-                const std::vector<PlacementRule>& rules,
-                const ParallelSizes& sizes) {
-  Outcome out;
-  out.plan = resolve_model_parallel(inventory, rules, sizes, out.errors);
-  return out;
-}
-
 ParallelSizes sizes(std::int32_t actor, std::int32_t rollout) {
   ParallelSizes out;
   out.actor_tensor = actor;
@@ -41,41 +19,42 @@ ParallelSizes sizes(std::int32_t actor, std::int32_t rollout) {
 
 TEST(Collocated, RolloutKeepsTheStrideOfTheActor) {
   const auto rules = std::vector{rule("actor,rollout,reward", "0-7")};
-  const Outcome out = resolve(cluster_of({8}), rules, sizes(4, 2));
+  const ResolvedPools out = resolve_pools(cluster_of({8}), rules, sizes(4, 2));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Collocated);
   EXPECT_EQ(out.of("rollout"), "0@0:0,2 1@0:1,3 2@0:4,6 3@0:5,7");
   EXPECT_EQ(out.of("actor"), "0@0:0 1@0:1 2@0:2 3@0:3 4@0:4 5@0:5 6@0:6 7@0:7");
   // A rollout that is split wider than the actor is dense.
-  EXPECT_EQ(resolve(cluster_of({8}), rules, sizes(1, 4)).of("rollout"), "0@0:0,1,2,3 1@0:4,5,6,7");
+  EXPECT_EQ(resolve_pools(cluster_of({8}), rules, sizes(1, 4)).of("rollout"),
+            "0@0:0,1,2,3 1@0:4,5,6,7");
 }
 
 TEST(Collocated, WhatSpeaksAgainstIt) {
   const Inventory one = cluster_of({8});
-  EXPECT_THAT(resolve(one, {rule("actor,rollout,reward", "0-5")}, sizes(3, 2)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("actor,rollout,reward", "0-5")}, sizes(3, 2)).told(),
               ElementsAre("parse tp_not_divisible@5:20"));
-  EXPECT_THAT(resolve(one, {rule("actor,rollout,reward", "0-5")}, sizes(4, 2)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("actor,rollout,reward", "0-5")}, sizes(4, 2)).told(),
               ElementsAre("parse not_divisible@5:20"));
-  EXPECT_THAT(resolve(one, {rule("actor,rollout,reward", "0-3")}, sizes(8, 1)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("actor,rollout,reward", "0-3")}, sizes(8, 1)).told(),
               ElementsAre("parse not_divisible@5:20", "parse not_divisible@5:20"));
   EXPECT_THAT(
-      resolve(one, {rule("actor,rollout,reward", "0-3"), rule("inference", "4")}, sizes(1, 1))
+      resolve_pools(one, {rule("actor,rollout,reward", "0-3"), rule("inference", "4")}, sizes(1, 1))
           .told(),
       ElementsAre("parse mode_ambiguous@5:20"));
   EXPECT_THAT(
-      resolve(cluster_of({4, 4}), {rule("actor,rollout,reward", "2-5")}, sizes(4, 4)).told(),
+      resolve_pools(cluster_of({4, 4}), {rule("actor,rollout,reward", "2-5")}, sizes(4, 4)).told(),
       ElementsAre("resolve process_spans_nodes@5:20"));
 }
 
 TEST(Disaggregated, PoolsOfTheirOwn) {
   ParallelSizes two = sizes(2, 2);
   two.rollout_pipeline = 2;
-  const Outcome out = resolve(cluster_of({4, 8}),
-                              {rule("actor", "0-1"),
-                               rule("rollout, reward", "4-11"),
-                               rule("inference", "2"),
-                               rule("critic", "3")},
-                              two);
+  const ResolvedPools out = resolve_pools(cluster_of({4, 8}),
+                                          {rule("actor", "0-1"),
+                                           rule("rollout, reward", "4-11"),
+                                           rule("inference", "2"),
+                                           rule("critic", "3")},
+                                          two);
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Disaggregated);
   EXPECT_EQ(out.of("rollout"), "0@1:0,1,2,3 1@1:4,5,6,7");
@@ -88,12 +67,12 @@ TEST(Disaggregated, GroupsAndOtherComponentsAreKept) {
   Inventory inventory = cluster_of({4, 4});
   add_group(inventory, "a", {0});
   add_group(inventory, "b", {1});
-  const Outcome out = resolve(inventory,
-                              {rule("actor", "0-1", "b"),
-                               rule("rollout", "0-1", "a"),
-                               rule("reward", "0,3", "a"),
-                               rule("env", "0-1:0-3", "node")},
-                              sizes(1, 2));
+  const ResolvedPools out = resolve_pools(inventory,
+                                          {rule("actor", "0-1", "b"),
+                                           rule("rollout", "0-1", "a"),
+                                           rule("reward", "0,3", "a"),
+                                           rule("env", "0-1:0-3", "node")},
+                                          sizes(1, 2));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Disaggregated);
   EXPECT_EQ(out.of("actor"), "0@1:0 1@1:1");
@@ -105,11 +84,11 @@ TEST(Disaggregated, GroupsAndOtherComponentsAreKept) {
 TEST(Disaggregated, WhatSpeaksAgainstIt) {
   const Inventory one = cluster_of({8});
   const auto told = [&](const char* actor, const char* rollout, const char* inference) {
-    return resolve(one,
-                   {rule("actor", actor),
-                    rule("rollout,reward", rollout),
-                    rule("inference", inference)},
-                   sizes(1, 2))
+    return resolve_pools(one,
+                         {rule("actor", actor),
+                          rule("rollout,reward", rollout),
+                          rule("inference", inference)},
+                         sizes(1, 2))
         .told();
   };
   EXPECT_THAT(told("0-3", "3-6", "7"), ElementsAre("parse mode_ambiguous@5:20"));
@@ -121,7 +100,7 @@ TEST(Disaggregated, WhatSpeaksAgainstIt) {
   wide.inference_tensor = 2;
   wide.recompute_logprobs = false;
   EXPECT_THAT(
-      resolve(
+      resolve_pools(
           one, {rule("actor", "0"), rule("rollout,reward", "2-3"), rule("inference", "7")}, wide)
           .told(),
       ElementsAre("parse inference_tp_too_large@5:20", "parse inference_without_recompute@5:20"));
@@ -134,50 +113,53 @@ TEST(Modes, SharedDevicesAreSeenAcrossGroups) {
   // Ranks 4-5 of a are ranks 0-1 of b.
   const auto rules =
       std::vector{rule("actor", "4-5", "a"), rule("rollout", "0-1", "b"), rule("reward", "0")};
-  EXPECT_EQ(resolve(inventory, rules, sizes(1, 1)).plan.mode, Mode::Collocated);
-  const Outcome overlap =
-      resolve(inventory,
-              {rule("actor", "3-5", "a"), rule("rollout", "0-1", "b"), rule("reward", "0")},
-              sizes(1, 1));
+  EXPECT_EQ(resolve_pools(inventory, rules, sizes(1, 1)).plan.mode, Mode::Collocated);
+  const ResolvedPools overlap =
+      resolve_pools(inventory,
+                    {rule("actor", "3-5", "a"), rule("rollout", "0-1", "b"), rule("reward", "0")},
+                    sizes(1, 1));
   EXPECT_THAT(overlap.told(), ElementsAre("parse mode_ambiguous@5:20"));
   EXPECT_THAT(overlap.errors[0].found, HasSubstr("Accelerator 0 of node 1"));
 }
 
 TEST(Modes, ComponentsThatMustBeThere) {
   const Inventory one = cluster_of({8});
-  EXPECT_THAT(resolve(one, {rule("rollout,reward", "0-3")}, sizes(1, 1)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("rollout,reward", "0-3")}, sizes(1, 1)).told(),
               ElementsAre("parse actor_missing@3:5"));
-  EXPECT_THAT(resolve(one, {rule("actor,rollout", "0-3")}, sizes(1, 1)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("actor,rollout", "0-3")}, sizes(1, 1)).told(),
               ElementsAre("parse reward_missing@3:5"));
-  EXPECT_THAT(resolve(one, {rule("actor,reward", "0-3")}, sizes(1, 1)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("actor,reward", "0-3")}, sizes(1, 1)).told(),
               ElementsAre("parse mode_ambiguous@3:5"));
   EXPECT_THAT(
-      resolve(one, {}, sizes(1, 1)).told(),
+      resolve_pools(one, {}, sizes(1, 1)).told(),
       ElementsAre(
           "parse actor_missing@0:0", "parse reward_missing@0:0", "parse mode_ambiguous@0:0"));
   // A text that cannot be read hides no component.
-  EXPECT_THAT(resolve(one, {rule("actor", "x"), rule("rollout,reward", "0-3")}, sizes(1, 1)).told(),
-              ElementsAre("parse rank_format@5:20"));
-  EXPECT_THAT(resolve(one, {rule("actor,rollout,reward", "0-3")}, sizes(0, 1)).told(),
+  EXPECT_THAT(
+      resolve_pools(one, {rule("actor", "x"), rule("rollout,reward", "0-3")}, sizes(1, 1)).told(),
+      ElementsAre("parse rank_format@5:20"));
+  EXPECT_THAT(resolve_pools(one, {rule("actor,rollout,reward", "0-3")}, sizes(0, 1)).told(),
               ElementsAre("parse not_divisible@3:5"));
 }
 
 TEST(Modes, ProcessRanksAreRefusedWhereTheModeDecides) {
   const Inventory one = cluster_of({8});
   EXPECT_THAT(
-      resolve(one,
-              {rule("actor,rollout", "0-3"), rule("reward", "4:0-1,5:2"), rule("env", "6-7:0-3")},
-              sizes(1, 1))
+      resolve_pools(
+          one,
+          {rule("actor,rollout", "0-3"), rule("reward", "4:0-1,5:2"), rule("env", "6-7:0-3")},
+          sizes(1, 1))
           .told(),
       ElementsAre("parse process_ranks_unsupported@5:22"));
   // Told once for a rule, after what speaks against the mode.
-  EXPECT_THAT(resolve(one, {rule("actor,rollout,reward,env", "0-5:0-11")}, sizes(4, 2)).told(),
-              ElementsAre("parse not_divisible@5:20", "parse process_ranks_unsupported@5:24"));
+  EXPECT_THAT(
+      resolve_pools(one, {rule("actor,rollout,reward,env", "0-5:0-11")}, sizes(4, 2)).told(),
+      ElementsAre("parse not_divisible@5:20", "parse process_ranks_unsupported@5:24"));
 }
 
 TEST(Modes, NodesAreNoDevices) {
   EXPECT_THAT(
-      resolve(cluster_of({0, 0}), {rule("actor,rollout,reward", "0-1")}, sizes(1, 1)).told(),
+      resolve_pools(cluster_of({0, 0}), {rule("actor,rollout,reward", "0-1")}, sizes(1, 1)).told(),
       ElementsAre("resolve no_hardware@5:20"));
 }
 
@@ -196,7 +178,7 @@ ParallelSizes evaluation(std::int32_t rollout) {
 
 TEST(Evaluation, NeedsNoActorAndPacksRolloutFromItsFirstDeviceOn) {
   const auto rules = std::vector{rule("rollout,reward", "2-5")};
-  const Outcome out = resolve(cluster_of({8}), rules, evaluation(2));
+  const ResolvedPools out = resolve_pools(cluster_of({8}), rules, evaluation(2));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Collocated);
   EXPECT_EQ(out.of("rollout"), "0@0:2,3 1@0:4,5");
@@ -206,7 +188,7 @@ TEST(Evaluation, NeedsNoActorAndPacksRolloutFromItsFirstDeviceOn) {
 TEST(Evaluation, LooksAtNoOtherPool) {
   const auto rules = std::vector{
       rule("rollout,reward", "0-3"), rule("actor", "2-5"), rule("rollout_judge", "4-7")};
-  const Outcome out = resolve(cluster_of({8}), rules, evaluation(4));
+  const ResolvedPools out = resolve_pools(cluster_of({8}), rules, evaluation(4));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.of("rollout"), "0@0:0,1,2,3");
   EXPECT_EQ(out.of("actor"), "0@0:2 1@0:3 2@0:4 3@0:5");
@@ -214,9 +196,9 @@ TEST(Evaluation, LooksAtNoOtherPool) {
 
 TEST(Evaluation, WhatSpeaksAgainstIt) {
   const Inventory one = cluster_of({8});
-  EXPECT_THAT(resolve(one, {rule("rollout", "0-3")}, evaluation(1)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("rollout", "0-3")}, evaluation(1)).told(),
               ElementsAre("parse reward_missing@3:5"));
-  EXPECT_THAT(resolve(one, {rule("rollout,reward", "0-4")}, evaluation(2)).told(),
+  EXPECT_THAT(resolve_pools(one, {rule("rollout,reward", "0-4")}, evaluation(2)).told(),
               ElementsAre("parse not_divisible@5:20"));
 }
 
@@ -225,7 +207,7 @@ TEST(Disaggregated, ACriticHasDevicesOfItsOwn) {
                                  rule("rollout,reward", "2-3"),
                                  rule("inference", "4-5"),
                                  rule("critic", "5-6")};
-  EXPECT_THAT(resolve(cluster_of({8}), rules, sizes(1, 1)).told(),
+  EXPECT_THAT(resolve_pools(cluster_of({8}), rules, sizes(1, 1)).told(),
               ElementsAre("parse mode_ambiguous@5:20"));
 }
 
@@ -235,7 +217,7 @@ TEST(Auto, AnInferencePoolIsJudgedAsInOtherModes) {
   wide.recompute_logprobs = false;
   const auto rules =
       std::vector{rule("actor", "0-3"), rule("rollout,reward", "4-6"), rule("inference", "7")};
-  EXPECT_THAT(resolve(cluster_of({8}), rules, wide).told(),
+  EXPECT_THAT(resolve_pools(cluster_of({8}), rules, wide).told(),
               ElementsAre("parse inference_without_recompute@5:20"));
 }
 
@@ -244,7 +226,7 @@ TEST(Auto, ActorRunsEverywhere) {
                                  rule("rollout", "4-9"),
                                  rule("inference", "10-11"),
                                  rule("reward", "4")};
-  const Outcome out = resolve(cluster_of({8, 4}), rules, dynamic(2, false));
+  const ResolvedPools out = resolve_pools(cluster_of({8, 4}), rules, dynamic(2, false));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Auto);
   EXPECT_EQ(out.of("actor"),
@@ -252,7 +234,7 @@ TEST(Auto, ActorRunsEverywhere) {
   EXPECT_EQ(out.of("rollout"), "0@0:4,5 1@0:6,7 2@1:0,1");
   EXPECT_EQ(out.of("inference"), "0@1:2 1@1:3");
   // At first rollout has the actor's devices too.
-  EXPECT_EQ(resolve(cluster_of({8, 4}), rules, dynamic(2, true)).of("rollout"),
+  EXPECT_EQ(resolve_pools(cluster_of({8, 4}), rules, dynamic(2, true)).of("rollout"),
             "0@0:0,1 1@0:2,3 2@0:4,5 3@0:6,7 4@1:0,1");
 }
 
@@ -261,17 +243,17 @@ TEST(Auto, GroupsThatHoldTheCluster) {
   add_group(inventory, "all", {0, 1, 2});
   add_group(inventory, "first", {0});
   add_group(inventory, "last", {2});
-  const Outcome kept =
-      resolve(inventory,
-              {rule("actor", "0-1", "all"), rule("rollout", "2-3", "all"), rule("reward", "0")},
-              dynamic(2, false));
+  const ResolvedPools kept = resolve_pools(
+      inventory,
+      {rule("actor", "0-1", "all"), rule("rollout", "2-3", "all"), rule("reward", "0")},
+      dynamic(2, false));
   EXPECT_THAT(kept.told(), IsEmpty());
   EXPECT_THAT(kept.plan.components.at(0).groups, ElementsAre("all"));
   EXPECT_EQ(kept.of("actor"), "0@0:0 1@0:1 2@2:0 3@2:1");
-  const Outcome joined =
-      resolve(inventory,
-              {rule("actor", "0-1", "first"), rule("rollout", "0-1", "last"), rule("reward", "0")},
-              dynamic(2, false));
+  const ResolvedPools joined = resolve_pools(
+      inventory,
+      {rule("actor", "0-1", "first"), rule("rollout", "0-1", "last"), rule("reward", "0")},
+      dynamic(2, false));
   EXPECT_THAT(joined.told(), IsEmpty());
   EXPECT_EQ(joined.of("rollout"), "0@2:0,1");
   EXPECT_THAT(joined.plan.components.at(0).groups, ElementsAre("cluster"));
@@ -280,7 +262,8 @@ TEST(Auto, GroupsThatHoldTheCluster) {
 TEST(Auto, WhatSpeaksAgainstIt) {
   const Inventory one = cluster_of({8});
   const auto told = [&](const char* actor, const char* rollout, bool pre) {
-    return resolve(one, {rule("actor", actor), rule("rollout,reward", rollout)}, dynamic(2, pre))
+    return resolve_pools(
+               one, {rule("actor", actor), rule("rollout,reward", rollout)}, dynamic(2, pre))
         .told();
   };
   EXPECT_THAT(told("0-3", "4-7", true), IsEmpty());
@@ -295,10 +278,10 @@ TEST(Auto, WhatSpeaksAgainstIt) {
 }
 
 TEST(Auto, ACriticKeepsItOff) {
-  const Outcome out =
-      resolve(cluster_of({8}),
-              {rule("actor", "0-3"), rule("rollout,reward", "4-6"), rule("critic", "7")},
-              dynamic(1, false));
+  const ResolvedPools out =
+      resolve_pools(cluster_of({8}),
+                    {rule("actor", "0-3"), rule("rollout,reward", "4-6"), rule("critic", "7")},
+                    dynamic(1, false));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Disaggregated);
 }

@@ -10,28 +10,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Outcome {
-  Plan plan;
-  PlacementErrors errors;
-
-  std::string of(const std::string& name) const {
-    for (const ComponentPlan& component : plan.components) {
-      if (component.name == name) return seats(component);
-    }
-    return "nothing";
-  }
-
-  std::vector<std::string> told() const { return summary(errors); }
-
-  std::vector<std::string> warned() const { return summary(plan.warnings); }
-};
-
-Outcome resolve(const std::vector<PlacementRule>& rules,
-                const ParallelSizes& sizes,
-                const Inventory& inventory = cluster_of({8})) {
-  Outcome out;
-  out.plan = resolve_model_parallel(inventory, rules, sizes, out.errors);
-  return out;
+ResolvedPools resolve(const std::vector<PlacementRule>& rules,
+                      const ParallelSizes& sizes,
+                      const Inventory& inventory = cluster_of({8})) {
+  return resolve_pools(inventory, rules, sizes);
 }
 
 ExtraEngine judge(std::int32_t tensor, std::int32_t pipeline = 0, std::int32_t replicas = 0) {
@@ -54,7 +36,7 @@ ParallelSizes evaluation(std::int32_t rollout, std::vector<ExtraEngine> engines)
 }
 
 TEST(MultiAgent, IsCollocatedWhateverOverlaps) {
-  const Outcome out =
+  const ResolvedPools out =
       resolve({rule("actor,reward", "0-7"), rule("rollout", "0-3")}, sizes(1, 2, {}));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.plan.mode, Mode::Collocated);
@@ -67,7 +49,7 @@ TEST(MultiAgent, IsCollocatedWhateverOverlaps) {
 }
 
 TEST(MultiAgent, AnEngineBesideRolloutHasRolloutsWidthAndStride) {
-  const Outcome out =
+  const ResolvedPools out =
       resolve({rule("actor,reward", "0-7"), rule("rollout", "0-3"), rule("rollout_judge", "4-7")},
               sizes(4, 2, {judge(2)}));
   EXPECT_THAT(out.told(), IsEmpty());
@@ -79,7 +61,7 @@ TEST(MultiAgent, AnEngineBesideRolloutHasRolloutsWidthAndStride) {
 TEST(MultiAgent, AnEnginesOwnSizesOnlyHaveToDivide) {
   const auto rules = std::vector{
       rule("actor,reward", "0-7"), rule("rollout", "0-3"), rule("rollout_judge", "4-7")};
-  const Outcome wider = resolve(rules, sizes(1, 1, {judge(2)}));
+  const ResolvedPools wider = resolve(rules, sizes(1, 1, {judge(2)}));
   EXPECT_THAT(wider.told(), IsEmpty());
   EXPECT_EQ(wider.of("rollout_judge"), "0@0:4 1@0:5 2@0:6 3@0:7") << "rollout's width of 1";
   EXPECT_THAT(wider.warned(), ElementsAre("parse not_divisible@5:20"));
@@ -136,18 +118,18 @@ TEST(MultiAgent, ComponentsOfNoCommonNameShareNothing) {
 TEST(MultiAgent, GroupsAreKept) {
   Inventory inventory = cluster_of({4, 4});
   add_group(inventory, "second", {1});
-  const Outcome out = resolve({rule("actor,reward", "0-3", "second"),
-                               rule("rollout", "0-1", "second"),
-                               rule("rollout_judge", "2-3", "second")},
-                              sizes(1, 1, {judge(1)}),
-                              inventory);
+  const ResolvedPools out = resolve({rule("actor,reward", "0-3", "second"),
+                                     rule("rollout", "0-1", "second"),
+                                     rule("rollout_judge", "2-3", "second")},
+                                    sizes(1, 1, {judge(1)}),
+                                    inventory);
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.of("rollout_judge"), "0@1:2 1@1:3");
 }
 
 TEST(MultiAgentEvaluation, NeedsNoActorAndHasItsEngines) {
-  const Outcome out = resolve({rule("rollout,reward", "0-3"), rule("rollout_judge", "4-7")},
-                              evaluation(2, {judge(2)}));
+  const ResolvedPools out = resolve({rule("rollout,reward", "0-3"), rule("rollout_judge", "4-7")},
+                                    evaluation(2, {judge(2)}));
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_EQ(out.of("rollout"), "0@0:0,1 1@0:2,3");
   EXPECT_EQ(out.of("rollout_judge"), "0@0:4,5 1@0:6,7");
@@ -158,13 +140,13 @@ TEST(MultiAgentEvaluation, AFixedWorkerHasTheSecondHalf) {
   two.halves_rollout = true;
   two.fixed_worker_tensor = 2;
   const auto rules = std::vector{rule("rollout,reward", "0-7")};
-  const Outcome out = resolve(rules, two);
+  const ResolvedPools out = resolve(rules, two);
   EXPECT_THAT(out.told(), IsEmpty());
   EXPECT_THAT(out.warned(), IsEmpty());
   EXPECT_EQ(out.of("rollout"), "0@0:0,1 1@0:2,3");
   EXPECT_EQ(out.of("rollout_fixed_worker"), "0@0:4,5 1@0:6,7");
   two.fixed_worker_tensor = 4;
-  const Outcome unlike = resolve(rules, two);
+  const ResolvedPools unlike = resolve(rules, two);
   EXPECT_EQ(unlike.of("rollout_fixed_worker"), "0@0:4,5 1@0:6,7") << "rollout's width";
   EXPECT_THAT(unlike.warned(), ElementsAre("parse not_divisible@5:20"));
   two.fixed_worker_tensor = 3;

@@ -75,6 +75,32 @@ inline std::string seats(const ComponentPlan& component) {
   return out;
 }
 
+/// What the pools of a model-parallel placement became.
+struct ResolvedPools {
+  Plan plan;
+  PlacementErrors errors;
+
+  /// The seats of a component; "nothing" where the plan has none of that name.
+  std::string of(const std::string& name) const {
+    for (const ComponentPlan& component : plan.components) {
+      if (component.name == name) return seats(component);
+    }
+    return "nothing";
+  }
+
+  std::vector<std::string> told() const { return summary(errors); }
+
+  std::vector<std::string> warned() const { return summary(plan.warnings); }
+};
+
+inline ResolvedPools resolve_pools(const Inventory& inventory,
+                                   const std::vector<PlacementRule>& rules,
+                                   const ParallelSizes& sizes) {
+  ResolvedPools out;
+  out.plan = resolve_model_parallel(inventory, rules, sizes, out.errors);
+  return out;
+}
+
 /// "0:0/2 1:0/2 ...": placement node rank, local rank and local world size of each process.
 inline std::string node_ranks(const ComponentPlan& component) {
   std::string out;
