@@ -55,35 +55,6 @@ class NodeLeaseTest : public AgentTest {
   }
 };
 
-// More than start at once: the others wait for them, and none is refused.
-TEST_F(NodeLeaseTest, ManyStartsFollowEachOther) {
-  constexpr JobId kMany{8};
-  constexpr std::uint32_t kCopies = 200;
-  controller_.start_job(kMany, role_of("exec sleep 1000"), kCopies, Incarnation{1});
-  ASSERT_TRUE(controller_.until_report(kMany, WorkerFact::Ready, kCopies));
-  controller_.set([&](StubController& c) {
-    for (const WorkersChanged& report : c.reports_) EXPECT_EQ(report.fact, WorkerFact::Running);
-    EXPECT_EQ(c.notices_.size(), 0u);
-  });
-}
-
-// A worker that has not been started yet can be stopped.
-TEST_F(NodeLeaseTest, AStopReachesThoseThatWaitToStart) {
-  constexpr JobId kMany{8};
-  constexpr std::uint32_t kCopies = 200;
-  controller_.start_job(kMany, role_of("exec sleep 1000"), kCopies, Incarnation{1});
-  StopWorkers stop{kMany, Generation{1}, Duration::zero(), {}};
-  for (std::uint32_t i = 0; i < kCopies; ++i)
-    stop.workers.push_back({Rank{i}, controller_.node_, Incarnation{1}, Rank{i}});
-  controller_.order(stop);
-  EXPECT_TRUE(controller_.until([&](const StubController& c) {
-    std::size_t gone = 0;
-    for (const WorkersChanged& each : c.reports_)
-      if (each.job == kMany && !is_up(each.fact)) gone += each.count;
-    return gone >= kCopies;
-  }));
-}
-
 TEST_F(NodeLeaseTest, AnAgentWithoutAnswersFencesItself) {
   expect_fenced_before(controllers_deadline());
   EXPECT_TRUE(controller_.until_report(kJob, WorkerFact::Lost));
