@@ -13,14 +13,15 @@
 # one engine per process. Everything else shares one process, since starting thousands of them costs
 # more than the cases. With OPTIMISED the tests themselves are compiled as what they test is.
 #
-#   orrery_python_test(NAME SCRIPT [argument ...] [TIMEOUT seconds] [COST seconds] [LABEL label]
-#                      [MAY_SKIP] [OWN_NETWORK])
+#   orrery_python_test(NAME SCRIPT [argument ...] [TIMEOUT seconds] [COST seconds] [PROCESSORS count]
+#                      [LABEL label] [MAY_SKIP] [OWN_NETWORK])
 #
 # registers a script of the calling folder as NAME, with label unit. Arguments may be generator
 # expressions such as $<TARGET_FILE:orrery-node>. MAY_SKIP: with exit code 77 it says that something
 # is not here that it needs. OWN_NETWORK: it counts starts, and a worker whose port another test holds would
 # be started anew; so it gets a network namespace, or runs alone where none can be made. COST: about how
 # long it takes, where that is long, so that it begins early and nothing waits for it at the end.
+# PROCESSORS: as many tests as it counts for, where it is in a hurry and others would hold it up.
 #
 #   orrery_fuzzer(NAME SOURCES a_fuzz.cpp ... [LINK target ...])
 #
@@ -93,7 +94,7 @@ if(ORRERY_TESTS AND NOT DEFINED ORRERY_OWN_NETWORKS)
 endif()
 
 function(orrery_python_test name script)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "MAY_SKIP;OWN_NETWORK" "TIMEOUT;COST;LABEL" "")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "MAY_SKIP;OWN_NETWORK" "TIMEOUT;COST;PROCESSORS;LABEL" "")
   orrery_time_limit(arg_TIMEOUT "${arg_TIMEOUT}")
   if(NOT arg_LABEL)
     set(arg_LABEL unit)
@@ -107,6 +108,9 @@ function(orrery_python_test name script)
   set_tests_properties(${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
   if(arg_COST)
     set_tests_properties(${name} PROPERTIES COST ${arg_COST})
+  endif()
+  if(arg_PROCESSORS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${arg_PROCESSORS})
   endif()
   if(arg_OWN_NETWORK AND NOT ORRERY_OWN_NETWORKS)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
