@@ -79,6 +79,13 @@ std::string progress_line(const Progress& progress) {
   return json.take();
 }
 
+std::string node_diagnosis_line(std::string_view message) {
+  JsonText json;
+  json.begin_object().key("diagnosis").begin_object().field("fault", "node");
+  json.field("message", message).end_object().end_object();
+  return json.take();
+}
+
 Result<std::optional<MembershipSaid>> membership_in(std::string_view line) {
   const Json document = Json::parse(line, nullptr, false);
   if (!document.is_object())

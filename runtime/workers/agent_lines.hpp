@@ -33,6 +33,10 @@ std::string hello_line(std::string_view worker, std::string_view token);
 std::string profiling_line(const Measured& measured);
 std::string progress_line(const Progress& progress);
 
+/// The failure that follows is the fault of the worker's node: it is charged, and the job starts
+/// elsewhere.
+std::string node_diagnosis_line(std::string_view message);
+
 /// A membership of the job, said by the agent.
 struct MembershipSaid {
   std::uint64_t generation = 0;

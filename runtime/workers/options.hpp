@@ -34,7 +34,4 @@ Result<Options> options_of(std::span<const char* const> arguments);
 /// The help of a program, whose backends are listed as `auto` tries them.
 std::string help_text(std::string_view program, std::string_view backends);
 
-/// `250ms`, `1.5s`, `2m`. Error: something else, or more than a day.
-Result<Milliseconds> time_of(std::string_view text);
-
 }  // namespace orrery::worker

@@ -23,24 +23,6 @@ int refuse(std::string_view program, const Errors& errors) {
   return missing ? kExitFailed : kExitBadInput;
 }
 
-/// The backend that was asked for, else the first that can be had; why others cannot is logged.
-Result<std::unique_ptr<Collective>> make_collective(const Program& program,
-                                                    const Options& options,
-                                                    Compute& compute,
-                                                    std::ostream& log) {
-  for (const Backend& backend : program.backends) {
-    if (options.backend != "auto" && options.backend != backend.name) continue;
-    Result<std::unique_ptr<Collective>> made = backend.make(options, compute);
-    if (made || options.backend != "auto") return made;
-    log << backend.name << " is left out: " << made.errors().front().text() << std::endl;
-  }
-  return Error{ErrorCode::InvalidInput,
-               {},
-               0,
-               "--backend",
-               options.backend + " is not in this build; --help lists those that are"};
-}
-
 double median(std::vector<double> values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -72,7 +54,8 @@ int work(const Program& program, const Options& options, const Start& start) {
   Drain drain;
   Result<std::unique_ptr<Compute>> compute = program.make_compute(options, start);
   if (!compute) return refuse(program.name, compute.errors());
-  Result<std::unique_ptr<Collective>> made = make_collective(program, options, **compute, log);
+  Result<std::unique_ptr<Collective>> made =
+      make_collective(program.backends, options, **compute, log);
   if (!made) return refuse(program.name, made.errors());
   Collective& collective = **made;
   std::unique_ptr<AgentLink> agent;
@@ -91,6 +74,23 @@ int work(const Program& program, const Options& options, const Start& start) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Collective>> make_collective(const std::vector<Backend>& backends,
+                                                    const Options& options,
+                                                    Compute& compute,
+                                                    std::ostream& log) {
+  for (const Backend& backend : backends) {
+    if (options.backend != "auto" && options.backend != backend.name) continue;
+    Result<std::unique_ptr<Collective>> made = backend.make(options, compute);
+    if (made || options.backend != "auto") return made;
+    log << backend.name << " is left out: " << made.errors().front().text() << std::endl;
+  }
+  return Error{ErrorCode::InvalidInput,
+               {},
+               0,
+               "--backend",
+               options.backend + " is not in this build; --help lists those that are"};
+}
 
 int run_program(const Program& program, std::span<const char* const> arguments) {
   const Result<Options> options = options_of(arguments);

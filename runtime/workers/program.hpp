@@ -26,6 +26,13 @@ struct Program {
   Resolve resolve;
 };
 
+/// The backend that was asked for, else the first that can be had; why others cannot is logged.
+/// Error: it is in no build like this one, or cannot be used here.
+Result<std::unique_ptr<Collective>> make_collective(const std::vector<Backend>& backends,
+                                                    const Options& options,
+                                                    Compute& compute,
+                                                    std::ostream& log);
+
 /// Runs a worker from its command line and environment; returns its exit code.
 int run_program(const Program& program, std::span<const char* const> arguments);
 

@@ -84,7 +84,7 @@ LAYERS = [
           outside=("grpcpp/", "grpc/", "absl/", "openssl/"), operating_system=True),
     Layer("runtime/etcd", may=("runtime/etcd", "runtime/election", "runtime/proto", "core"),
           outside=("grpcpp/",), operating_system=True),
-    Layer("runtime/workers", may=("runtime/workers", "core/base"),
+    Layer("runtime/workers", may=("runtime/workers", "core/base", "core/nodecheck"),
           outside=("nlohmann/", "gloo/", "cuda_runtime.h"), operating_system=True),
     # What users' programs link: the one part of the daemons' world that they see is the protocol.
     Layer("runtime/sdk", may=("runtime/sdk", "core/base", "core/workers"),

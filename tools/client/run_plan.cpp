@@ -79,6 +79,14 @@ std::string resources_of(const RunPlan& plan) {
   return out;
 }
 
+/// What each process runs; the check of its node, where it is asked for, becomes the command.
+std::vector<std::string> whole_command(const RunRequest& request, const RunPlan& plan) {
+  if (request.check_program.empty()) return request.command;
+  std::vector<std::string> out{request.check_program + (plan.devices > 0 ? "-cuda" : ""), "--"};
+  out.insert(out.end(), request.command.begin(), request.command.end());
+  return out;
+}
+
 }  // namespace
 
 Result<RunPlan> run_plan(const RunRequest& request,
@@ -127,7 +135,7 @@ std::string run_job_file(const RunRequest& request, const RunPlan& plan) {
     out += "    virtual_cluster: nodes\n";
   }
   out += resources_of(plan) + "    working_directory: " + quoted(request.folder) +
-         "\n    command: " + quoted_list(request.command) + "\n";
+         "\n    command: " + quoted_list(whole_command(request, plan)) + "\n";
   std::vector<KeyValue> environment = request.environment;
   if (plan.per_node > 1 && !request.threads.empty())
     environment.push_back({"OMP_NUM_THREADS", request.threads});

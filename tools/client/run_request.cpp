@@ -1,5 +1,7 @@
 #include "tools/client/run_request.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -59,6 +61,14 @@ std::string present_folder() {
   const char* called = std::getenv("PWD");
   if (called == nullptr || !std::filesystem::path(called).is_absolute()) return real.string();
   return std::filesystem::equivalent(called, real, code) ? called : real.string();
+}
+
+/// A program in the folder of this one; empty where there is none.
+std::string program_beside(const std::string& name) {
+  std::error_code code;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", code);
+  const std::string path = (self.parent_path() / name).string();
+  return !code && ::access(path.c_str(), X_OK) == 0 ? path : std::string();
 }
 
 class Reading {
@@ -169,6 +179,11 @@ class Reading {
       if (is_module) out_.command.emplace_back("-m");
     }
     out_.command.insert(out_.command.end(), words.begin(), words.end());
+    if (!arguments_.has("--node-check")) return;
+    // Agents elsewhere have it on their path, where it was installed with them.
+    out_.check_program = "orrery-check";
+    if (arguments_.has("--standalone") && !caller_.check_program.empty())
+      out_.check_program = caller_.check_program;
   }
 
   void read_names() {
@@ -291,6 +306,7 @@ class Reading {
 
 Caller Caller::of_this_process() {
   return {.folder = present_folder(),
+          .check_program = program_beside("orrery-check"),
           .variable = [](const std::string& name) -> std::optional<std::string> {
             const char* value = std::getenv(name.c_str());
             if (value == nullptr) return std::nullopt;

@@ -37,7 +37,8 @@ struct RunRequest {
   std::string priority;
   std::string group;
   std::vector<std::string> command;
-  std::string folder;  ///< Where the command starts; absolute.
+  std::string check_program;  ///< Runs before the command, with `-cuda` for devices; empty: none.
+  std::string folder;         ///< Where the command starts; absolute.
   std::vector<KeyValue> environment;
   std::string threads;  ///< OMP_NUM_THREADS where several processes share a node.
   std::vector<std::string> sets;
@@ -50,6 +51,7 @@ struct RunRequest {
 /// What is known of the process that asks.
 struct Caller {
   std::string folder;
+  std::string check_program;  ///< `orrery-check` beside this program; empty: not there.
   /// The value of a variable, or nothing.
   std::function<std::optional<std::string>(const std::string& name)> variable;
 

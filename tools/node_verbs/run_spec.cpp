@@ -47,6 +47,8 @@ std::vector<OptionSpec> run_options() {
        .value = "path=value",
        .help = "replace one value of the job file, for example drain_grace=5min",
        .repeatable = true},
+      {.name = "--node-check",
+       .help = "before they start, processes check their devices and the way to each other"},
       {.name = "--ranks",
        .value = "A,B,...",
        .help = "show only what these ranks write (default: all)"},

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "runtime/workers/checkpoint.hpp"
+#include "runtime/workers/option_rows.hpp"
 #include "runtime/workers/options.hpp"
 #include "tests/runtime/workers/child.hpp"
 #include "tests/support/temporary_folder.hpp"

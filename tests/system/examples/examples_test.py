@@ -35,12 +35,13 @@ DEFAULT_SERVER = "http://127.0.0.1:22100"
 # Programs that a command needs besides ours; without one it is skipped.
 PORTS = own_ports()  # Of what runs here, one after the other.
 TOOLS = ("curl", "jq", "git", "srun", "kubectl")
+BESIDE = ("orrery-worker", "orrery-check")  # Programs without verbs.
 LACKS = re.compile(r"this program was built without|shared/traces/\S+: \S+ cannot be read")
 
 
 def all_printed():
     return [*printed.of_pages(ROOT), *printed.of_help(PROGRAM),
-            *printed.of_worker_help(PROGRAM.parent / "orrery-worker")]
+            *(each for name in BESIDE for each in printed.of_worker_help(PROGRAM.parent / name))]
 
 
 def is_answered(example):
@@ -235,7 +236,7 @@ class TablesTest(unittest.TestCase):
         self.assertGreater(len(sources), 150)
         self.assertEqual({f"--help of {verb}" for verb in printed.verbs(PROGRAM)},
                          {source for source in sources if source.startswith("--help")}
-                         - {"--help of orrery-worker"})
+                         - {f"--help of {name}" for name in BESIDE})
 
     def test_commands_inside_sentences_name_verbs_and_options(self):
         verbs = printed.verbs(PROGRAM)

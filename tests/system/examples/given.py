@@ -291,6 +291,11 @@ COMES = {
         instead=(("1000", "40"),), why="a thousand steps take long on one core"),
     "for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 orrery-worker & done; wait":
         Comes(instead=(("22270", "{port}"), ("orrery-worker &", "orrery-worker --steps 20 &")), why=ANY_PORT),
+    # The check before a worker's program: it says how that went on its other output.
+    "orrery-check": Comes(),
+    "orrery-check -- python3 -c 'print(\"trains\")'": Comes("trains"),
+    "for r in 0 1; do ORRERY_RANK=$r ORRERY_WORLD_SIZE=2 MASTER_PORT=22270 orrery-check & done; wait":
+        Comes(instead=(("22270", "{port}"),), why=ANY_PORT),
 }
 
 # What runs in no such test, and why; a test that runs it, where there is one.

@@ -105,12 +105,12 @@ def of_help(program):
 
 
 def of_worker_help(program):
-    """The examples of the sample worker's own help."""
+    """The examples of the own help of the sample worker, or of the check."""
     text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True,
                           timeout=60).stdout
     lines = re.search(r"^Examples:\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)[1].splitlines()
     joined = "\n".join(REMARK.sub("", line.strip()) for line in lines).replace("\\\n", "")
-    return [Printed("--help of orrery-worker", 0, line) for line in joined.splitlines()]
+    return [Printed(f"--help of {program.name}", 0, line) for line in joined.splitlines()]
 
 
 def inline(root):

@@ -22,6 +22,7 @@ using Words = std::vector<std::string>;
 
 Caller caller() {
   return {.folder = "/srv/ddp",
+          .check_program = "/opt/bin/orrery-check",
           .variable = [](const std::string& name) -> std::optional<std::string> {
             if (name == "SEED") return "17";
             return std::nullopt;
@@ -174,6 +175,27 @@ TEST(RunRequest, CommandsRunAsTorchrunRunsThem) {
   };
   EXPECT_THAT(read({"train.py"}, with_python)->command,
               ElementsAre("/opt/env/bin/python", "-u", "train.py"));
+}
+
+TEST(RunRequest, TheCheckOfNodesRunsBeforeTheCommand) {
+  const auto command = [](Words words, std::vector<NodeFacts> nodes) {
+    words.insert(words.end(), {"--node-check", "train.py", "--node-check"});
+    const RunRequest asked = request(words);
+    const auto plan = run_plan(asked, nodes, ShareRule::JobFile);
+    EXPECT_TRUE(plan);
+    const std::string file = run_job_file(asked, *plan);
+    const std::size_t begin = file.find("command: ");
+    return file.substr(begin, file.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(command({}, nodes_of({0})),
+            R"(command: ["orrery-check", "--", "python3", "-u", "train.py", "--node-check"])");
+  EXPECT_EQ(command({}, nodes_of({8})),
+            R"(command: ["orrery-check-cuda", "--", "python3", "-u", "train.py", "--node-check"])");
+  EXPECT_EQ(
+      command({"--standalone"}, nodes_of({0})),
+      R"(command: ["/opt/bin/orrery-check", "--", "python3", "-u", "train.py", "--node-check"])");
+  EXPECT_THAT(request({"train.py", "--node-check"}).check_program, IsEmpty())
+      << "what stands behind the script is its own";
 }
 
 TEST(RunRequest, TheScriptNamesTheJob) {

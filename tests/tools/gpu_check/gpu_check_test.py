@@ -88,6 +88,7 @@ class ChecksOfAGpu(unittest.TestCase):
                 os.symlink(PROGRAMS / name, path / name)
         self.worker = path / "orrery-worker-cuda"
         self.write(STAND_IN.format(program=str(PROGRAMS / "orrery-worker")))
+        os.symlink(PROGRAMS / "orrery-check", path / "orrery-check-cuda")
         self.module = load()
         self.module.tell = lambda text: None
         options = self.module.argparse.Namespace(nccl_library=None, timeout=60,
@@ -105,9 +106,18 @@ class ChecksOfAGpu(unittest.TestCase):
 
     def test_they_pass_on_what_works(self):
         for name in ("cuda_worker", "cuda_agrees_with_cpu", "cuda_drain", "nccl_worker",
-                     "nccl_next_generation"):
+                     "nccl_next_generation", "gpu_node_check"):
             with self.subTest(name):
                 self.assertEqual(self.verdict(name), ("passed", ""))
+
+    def test_a_node_that_fails_its_check_is_told(self):
+        check = self.worker.parent / "orrery-check-cuda"
+        check.unlink()
+        check.write_text("#!/bin/sh\necho 'rank 0 of 1: the node check failed: other bits' >&2\nexit 1\n")
+        check.chmod(0o755)
+        verdict, reason = self.verdict("gpu_node_check")
+        self.assertEqual(verdict, "failed")
+        self.assertIn("other bits", reason)
 
     def test_they_fail_on_what_ends_badly(self):
         self.write("#!/bin/sh\necho it broke >&2\nexit 1\n")

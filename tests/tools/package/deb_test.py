@@ -50,7 +50,7 @@ class DebTest(unittest.TestCase):
         for line in listing.splitlines():
             self.assertRegex(line, r"^\S+ root/root ")
         for program in ["orrery", "orrery-cluster", "orrery-emulated-worker", "orrery-node",
-                        "orrery-shim", "orrery-devices", "orrery-worker"]:
+                        "orrery-shim", "orrery-devices", "orrery-worker", "orrery-check"]:
             self.assertRegex(listing, rf"-rwxr-xr-x .* \./usr/bin/{program}\n")
         self.assertIn(" ./usr/share/doc/orrery/examples/jobs/three_roles.yaml\n", listing)
         self.assertIn(" ./usr/share/orrery/scenarios/quickstart.yaml\n", listing)

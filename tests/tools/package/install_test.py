@@ -26,6 +26,7 @@ bin/orrery-node
 bin/orrery-shim
 bin/orrery-devices
 bin/orrery-worker
+bin/orrery-check
 lib/systemd/system/orrery-agent.service
 lib/systemd/system/orrery-controller.service
 share/bash-completion/completions/orrery
@@ -74,7 +75,7 @@ class InstallTest(unittest.TestCase):
     def test_everything_is_there_and_no_more(self):
         for file in FILES:
             self.assertTrue((self.prefix / file).is_file(), file)
-        for program in (BUILD / "bin").glob("orrery-worker*"):
+        for program in (BUILD / "bin").glob("orrery-[wc]*"):
             self.assertTrue((self.prefix / "bin" / program.name).is_file(), program.name)
         self.assertEqual([entry.name for entry in pathlib.Path(self.folder.name).iterdir()], ["usr"])
         self.assertEqual(sorted(e.name for e in self.prefix.iterdir()), ["bin", "lib", "share"])
