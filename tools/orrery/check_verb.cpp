@@ -1,4 +1,4 @@
-// check: validates scenarios with the policies that they name, and files of jobs; opens no
+// check: validates scenarios with the policies that they name, sweeps, and files of jobs; opens no
 // workload, runs nothing.
 #include <optional>
 #include <string>
@@ -11,6 +11,7 @@
 #include "scenarios/language/spec/approximated.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/orrery/scenario_runs.hpp"
+#include "tools/orrery/sweep_plan.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -20,7 +21,8 @@ namespace {
 struct CheckedFile {
   std::string path;
   bool sound = false;
-  std::optional<std::size_t> jobs;  ///< Of a sound file of jobs.
+  std::optional<std::size_t> jobs;   ///< Of a sound file of jobs.
+  std::optional<std::size_t> cells;  ///< Of a sound sweep.
 };
 
 /// What is found out about the files of one command.
@@ -46,6 +48,12 @@ void check_jobs(const std::string& text, const std::string& path, Checked& check
                     path + " --dry-run"});
 }
 
+void check_sweep(const std::string& path, Checked& checked) {
+  const auto plan = plan_sweep(path, SweepCheck::Parts);
+  if (!plan) return checked.take(plan.errors());
+  checked.files.back().cells = plan->cells.size();
+}
+
 void check_scenario(const Result<scenarios::Scenario>& scenario, Checked& checked) {
   if (!scenario) return checked.take(scenario.errors());
   if (const auto policy = fresh_policy(*scenario, {}); !policy)
@@ -61,6 +69,7 @@ std::string text_of(const std::vector<CheckedFile>& files) {
     if (!file.sound) continue;
     out += file.path + ": sound";
     if (file.jobs) out += ", " + std::to_string(*file.jobs) + (*file.jobs == 1 ? " job" : " jobs");
+    if (file.cells) out += ", " + std::to_string(*file.cells) + " cells";
     out += "\n";
   }
   return out;
@@ -84,6 +93,7 @@ std::string json_of(const Checked& checked) {
   for (const CheckedFile& file : checked.files) {
     json.begin_object().field("file", file.path).field("sound", file.sound);
     if (file.jobs) json.field("jobs", *file.jobs);
+    if (file.cells) json.field("cells", *file.cells);
     json.end_object();
   }
   json.end_array();
@@ -100,9 +110,11 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
   for (const std::string& path : arguments.operands()) {
     const auto text = read_input(path);
     const std::size_t errors = checked.errors.size();
-    checked.files.push_back({path, false, std::nullopt});
+    checked.files.push_back({path, false, std::nullopt, std::nullopt});
     if (!text)
       check_scenario(scenarios::load_scenario(path), checked);
+    else if (is_sweep(*text))
+      check_sweep(path, checked);
     else if (scenarios::kind_of_file(*text) == scenarios::FileKind::Jobs)
       check_jobs(*text, path, checked);
     else

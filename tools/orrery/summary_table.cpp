@@ -40,6 +40,54 @@ void append_counts(const char* verb,
            count.reason + "\n";
 }
 
+struct TableForm {
+  bool colour = false;
+  std::size_t width_max = 0;
+};
+
+std::string statistics_table(std::span<const std::string> titles,
+                             std::span<const LabelledStatistics> rows,
+                             bool judged,
+                             const TableForm& form) {
+  const bool failed =
+      any(rows, [](const LabelledStatistics& row) { return row.statistics.jobs_failed.mean; });
+  const Better lower = judged ? Better::Lower : Better::Neither;
+  std::vector<Column> columns;
+  for (const std::string& title : titles) columns.push_back({title});
+  columns.push_back({.title = "policy", .left = true});
+  columns.push_back({"seeds"});
+  if (failed) columns.push_back({"failed", lower});
+  columns.push_back({in_seconds("JCT avg"), lower});
+  columns.push_back({in_seconds("p50"), lower, false, 4});
+  columns.push_back({in_seconds("p99"), lower});
+  columns.push_back({in_seconds("queue avg"), lower});
+  columns.push_back({in_seconds("makespan"), lower, false, 1});
+  columns.push_back({"GPU use (%)", judged ? Better::Higher : Better::Neither});
+  columns.push_back({"realloc.", Better::Neither, false, 3});
+  columns.push_back({"preempt.", Better::Neither, false, 2});
+
+  Table table(std::move(columns));
+  for (const LabelledStatistics& labelled : rows) {
+    const PolicyStatistics& policy = labelled.statistics;
+    const bool several = policy.seeds > 1;
+    std::vector<Cell> row;
+    for (const std::string& label : labelled.labels) row.push_back(text_cell(label));
+    row.push_back(text_cell(policy.policy));
+    row.push_back(count_cell(policy.seeds));
+    if (failed) row.push_back(estimate_cell(policy.jobs_failed, 1, 1, several));
+    row.push_back(estimate_cell(policy.jct_avg_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.jct_p50_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.jct_p99_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.queue_avg_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.makespan_s, 1, 1, several));
+    row.push_back(estimate_cell(policy.gpu_utilization, 0.01, 1, several));
+    row.push_back(estimate_cell(policy.reallocations, 1, 0, several));
+    row.push_back(estimate_cell(policy.preemptions, 1, 0, several));
+    table.add_row(std::move(row));
+  }
+  return table.text(form.colour, form.width_max);
+}
+
 }  // namespace
 
 std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::size_t width_max) {
@@ -95,36 +143,16 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::siz
 std::string policies_table(std::span<const PolicyStatistics> policies,
                            bool colour,
                            std::size_t width_max) {
-  using P = PolicyStatistics;
-  const bool failed = any(policies, [](const P& p) { return p.jobs_failed.mean; });
+  std::vector<LabelledStatistics> rows;
+  for (const PolicyStatistics& policy : policies) rows.push_back({{}, policy});
+  return statistics_table({}, rows, true, {colour, width_max});
+}
 
-  std::vector<Column> columns{{.title = "policy", .left = true}, {"seeds"}};
-  if (failed) columns.push_back({"failed", Better::Lower});
-  columns.push_back({in_seconds("JCT avg"), Better::Lower});
-  columns.push_back({in_seconds("p50"), Better::Lower, false, 4});
-  columns.push_back({in_seconds("p99"), Better::Lower});
-  columns.push_back({in_seconds("queue avg"), Better::Lower});
-  columns.push_back({in_seconds("makespan"), Better::Lower, false, 1});
-  columns.push_back({"GPU use (%)", Better::Higher});
-  columns.push_back({"realloc.", Better::Neither, false, 3});
-  columns.push_back({"preempt.", Better::Neither, false, 2});
-
-  Table table(std::move(columns));
-  for (const P& policy : policies) {
-    const bool several = policy.seeds > 1;
-    std::vector<Cell> row{text_cell(policy.policy), count_cell(policy.seeds)};
-    if (failed) row.push_back(estimate_cell(policy.jobs_failed, 1, 1, several));
-    row.push_back(estimate_cell(policy.jct_avg_s, 1, 1, several));
-    row.push_back(estimate_cell(policy.jct_p50_s, 1, 1, several));
-    row.push_back(estimate_cell(policy.jct_p99_s, 1, 1, several));
-    row.push_back(estimate_cell(policy.queue_avg_s, 1, 1, several));
-    row.push_back(estimate_cell(policy.makespan_s, 1, 1, several));
-    row.push_back(estimate_cell(policy.gpu_utilization, 0.01, 1, several));
-    row.push_back(estimate_cell(policy.reallocations, 1, 0, several));
-    row.push_back(estimate_cell(policy.preemptions, 1, 0, several));
-    table.add_row(std::move(row));
-  }
-  return table.text(colour, width_max);
+std::string points_table(std::span<const std::string> titles,
+                         std::span<const LabelledStatistics> rows,
+                         bool colour,
+                         std::size_t width_max) {
+  return statistics_table(titles, rows, false, {colour, width_max});
 }
 
 std::string account_lines(const sim::Summary& summary) {

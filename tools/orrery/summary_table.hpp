@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sim/results/summary.hpp"
 #include "tools/orrery/seed_statistics.hpp"
@@ -18,6 +19,19 @@ std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::siz
 std::string policies_table(std::span<const PolicyStatistics> policies,
                            bool colour,
                            std::size_t width_max);
+
+/// The statistics of one policy at one point of a sweep.
+struct LabelledStatistics {
+  std::vector<std::string> labels;  ///< The point.
+  PolicyStatistics statistics;
+};
+
+/// The same behind columns of labels under these titles, which are never left out. No row is the
+/// best: they are of different points.
+std::string points_table(std::span<const std::string> titles,
+                         std::span<const LabelledStatistics> rows,
+                         bool colour,
+                         std::size_t width_max);
 
 /// Lines about what became of the rows of the workload's file; empty where there was none.
 std::string account_lines(const sim::Summary& summary);

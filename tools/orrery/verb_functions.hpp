@@ -12,6 +12,7 @@ std::span<const Verb> verbs();
 
 ExitCode run_sim(const Arguments& arguments, Console& console);
 ExitCode run_compare(const Arguments& arguments, Console& console);
+ExitCode run_sweep(const Arguments& arguments, Console& console);
 ExitCode run_test(const Arguments& arguments, Console& console);
 ExitCode run_check(const Arguments& arguments, Console& console);
 ExitCode run_place(const Arguments& arguments, Console& console);

@@ -101,6 +101,49 @@ Verb compare_verb() {
           run_compare};
 }
 
+Verb sweep_verb() {
+  return {
+      {.name = "sweep",
+       .operands = "FILE",
+       .operands_min = 1,
+       .operands_max = 1,
+       .summary = "run a scenario over a grid of parameters, policies and seeds; resumable",
+       .details =
+           "FILE names a scenario, values for any of its paths (grid: every combination, list: "
+           "point by point),\npolicies and seeds. Each cell is a run. Finished cells are kept in "
+           "DIR: the same command goes on where it\nwas interrupted or killed, and writes "
+           "sweep.csv with a row for each cell once all are there.\nA changed file, scenario or "
+           "program is refused. A COMMAND runs once for each cell, with orrery sweep FILE\n--cells "
+           "N at its end or in place of {command}; {cell}, {file} and {out} stand for the parts.",
+       .options = {{.name = "--out",
+                    .value = "DIR",
+                    .help = "for finished cells and the results (default: out/sweep-NAME)",
+                    .takes_path = true},
+                   {.name = "--parallel",
+                    .value = "N",
+                    .help = "cells at the same time (default: one per processor; Slurm: as it "
+                            "allows)"},
+                   {.name = "--launcher",
+                    .value = "L",
+                    .help = "where cells run: local, 'slurm [OPTIONS OF SBATCH]' as one job array, "
+                            "or 'COMMAND ...' (default: local)"},
+                   {.name = "--cells",
+                    .value = "LIST",
+                    .help = "run only these cells (1,4,7-9), write no tables: what launchers call"},
+                   {.name = "--dry-run", .help = "print the cells, run nothing"},
+                   kJson},
+       .examples = {{"orrery sweep scenarios/load_sweep.yaml --out load",
+                     "three loads, two policies, five seeds: 30 runs"},
+                    {"orrery sweep scenarios/load_sweep.yaml --dry-run", "which cells are there?"},
+                    {"orrery sweep scenarios/load_sweep.yaml --out array --launcher 'slurm "
+                     "--time=10' --parallel 100",
+                     "as a Slurm array, at most 100 at a time; DIR is on a shared file system"},
+                    {"orrery sweep scenarios/load_sweep.yaml --out nice --launcher 'nice -n 19' "
+                     "--parallel 2",
+                     "by a command of one's own"}}},
+      run_sweep};
+}
+
 Verb test_verb() {
   return {{.name = "test",
            .operands = "PATH...",
@@ -142,7 +185,7 @@ Verb check_verb() {
            .operands = "FILE...",
            .operands_min = 1,
            .operands_max = -1,
-           .summary = "validate scenarios and files of jobs, run nothing",
+           .summary = "validate scenarios, sweeps and files of jobs, run nothing",
            .details = "Reports everything that is wrong with every file, with place, finding, need "
                       "and remedy.",
            .options = {{"--json", "", "one JSON document on standard output, errors in it"}},
@@ -437,6 +480,7 @@ std::span<const Verb> verbs() {
   static const std::vector<Verb> kVerbs = [] {
     std::vector<Verb> all{sim_verb(),
                           compare_verb(),
+                          sweep_verb(),
                           test_verb(),
                           check_verb(),
                           place_verb(),

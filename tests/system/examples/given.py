@@ -261,6 +261,14 @@ COMES = {
     "orrery place train.yaml --nodes 8xH100 --as job --command 'python3 main.py'": Comes(
         '"python3",\\s*"main.py"', files=COMPOSED),
     "orrery place - < train.yaml": Comes("actor", files={"train.yaml": PLACEMENT}),
+    "orrery sweep scenarios/load_sweep.yaml --dry-run": Comes("30 cells, 3 points x 2 policies x 5 seeds"),
+    "orrery check scenarios/load_sweep.yaml": Comes("sound, 30 cells"),
+    "orrery sweep scenarios/load_sweep.yaml --out out/load": Comes(r"written to out/load: sweep\.csv"),
+    "orrery sweep scenarios/load_sweep.yaml --out load": Comes(r"written to load: sweep\.csv"),
+    "orrery sweep scenarios/load_sweep.yaml --out out/nice --launcher 'nice -n 19' --parallel 2": Comes(
+        r"written to out/nice: sweep\.csv"),
+    "orrery sweep scenarios/load_sweep.yaml --out nice --launcher 'nice -n 19' --parallel 2": Comes(
+        r"written to nice: sweep\.csv"),
     "orrery storm": Comes("nothing broke", instead=(("storm", "storm --seeds 1..100"),),
                           why="test_storm runs more of them"),
     "orrery storm --pins tests/sim/storm/pins.txt": Comes("nothing broke"),
@@ -315,6 +323,10 @@ NOT_HERE = {
     "systemctl enable --now orrery-controller orrery-agent": "needs systemd",
     "systemctl daemon-reload": "needs systemd",
     "systemctl enable --now orrery-agent": "needs systemd",
+    "orrery sweep scenarios/load_sweep.yaml --out out/array --launcher 'slurm --time=10 --mem=1G' --parallel 100":
+        "needs Slurm: tests/tools/orrery/sweep_slurm_test.py",
+    "orrery sweep scenarios/load_sweep.yaml --out array --launcher 'slurm --time=10' --parallel 100":
+        "needs Slurm: tests/tools/orrery/sweep_slurm_test.py",
     "sbatch docs/launchers/slurm.sbatch":
         "needs Slurm: tests/runtime/launch/slurm_cluster_test.py runs that file",
     "srun orrery agent --launcher slurm --config agent.yaml":

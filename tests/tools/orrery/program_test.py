@@ -33,7 +33,7 @@ cluster: {nodes: 2, gpus_per_node: 8, gpu: v100}
 workload:
   generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
 """
-VERBS = ["sim", "compare", "test", "check", "place", "trace info", "trace convert", "policies",
+VERBS = ["sim", "compare", "sweep", "test", "check", "place", "trace info", "trace convert", "policies",
          "journal dump", "journal verify", "history", "report", "up", "controller", "agent", "run", "submit", "apply", "get", "describe", "logs", "scale",
          "stop", "delete", "events", "top", "certs init",
          "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
@@ -115,8 +115,8 @@ class HelpTest(ProgramTest):
         for verb in VERBS:
             text = self.expect(0, "help", *verb.split()).stdout
             options, examples = text.split("example", 1)
-            # What stands behind a program that is run belongs to it.
-            examples = re.sub(r"( \S+\.py| \./\w+) .*", r"\1", examples)
+            # What stands behind a program that is run belongs to it, as what is quoted does to a launcher.
+            examples = re.sub(r"( \S+\.py| \./\w+) .*|'[^']*'", r"\1", examples)
             for option in re.findall(r"--[a-z]+", examples):
                 self.assertIn(option, options)
 
@@ -170,7 +170,7 @@ class BadUsageTest(ProgramTest):
         self.assertIn("usage: orrery VERB", self.expect_bad())
 
     def test_verbs_that_do_not_exist_are_not_promised(self):
-        for verb in ["forecast", "sweep"]:
+        for verb in ["forecast", "doctor"]:
             error = self.expect_bad(verb)
             self.assertIn(f"orrery: {verb}: unknown verb", error)
             for known in VERBS:
@@ -546,7 +546,7 @@ class OtherVerbsTest(ProgramTest):
         paths = sorted((ROOT / "scenarios").rglob("*.yaml"))
         self.assertTrue(paths)
         done = self.expect(0, "check", *paths)
-        self.assertEqual(done.stdout.count(": sound\n"), len(paths))
+        self.assertEqual(done.stdout.count(": sound"), len(paths))
 
     def test_check_reads_files_of_jobs_too(self):
         jobs = self.folder / "jobs.yaml"
