@@ -43,6 +43,14 @@ with open(os.path.join(sys.argv[1], name), "w") as out:
 """
 
 
+# RLinf takes it, and leaves two of the actor's six processes without a part of the model.
+LEFT_OVER = """\
+runner: {task_type: reasoning}
+cluster: {num_nodes: 2, component_placement: {"actor,rollout,reward": 0-5}}
+actor: {model: {tensor_model_parallel_size: 2, pipeline_model_parallel_size: 2}}
+"""
+
+
 class RlinfTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -105,6 +113,17 @@ class RlinfTest(unittest.TestCase):
         for (group, _), variables in found.items():
             self.assertEqual((variables.get("ENGINE"), variables.get("ASKED")),
                              ("fast", "yes") if group == "rollout" else (None, None), group)
+
+    def test_what_is_probably_not_meant_is_told_and_taken(self):
+        document = self.cluster.write("left-over.yaml", LEFT_OVER)
+        submitted = self.cluster.orrery("submit", document, "--command", "true")
+        self.addCleanup(self.cluster.orrery, "delete", "left-over")
+        simulated = subprocess.run([ORRERY, "sim", document, "--nodes", "4:2"],
+                                   capture_output=True, text=True, check=False)
+        for done in (submitted, simulated):
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, r"left-over\.yaml:2: warning: .*2 of them are left over")
+        self.assertEqual(self.cluster.job("left-over")["name"], "default.left-over")
 
 
 if __name__ == "__main__":
