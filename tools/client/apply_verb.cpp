@@ -63,7 +63,7 @@ ExitCode run_apply(const Arguments& arguments, Console& console) {
   if (!options) console.errors(options.errors());
   if (!sources) console.errors(sources.errors());
   if (!options || !sources) return ExitCode::BadInput;
-  for (const Error& warning : warnings) console.err("warning: " + warning.text() + "\n");
+  console.warnings(warnings);
   Session session(*options, console);
   if (!check_sources(session, *sources, {.apply = true})) return session.code();
   Apply apply(session, arguments);

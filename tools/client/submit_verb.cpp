@@ -16,12 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-void tell_warnings(const Errors& warnings, Console& console) {
-  std::string text;
-  for (const Error& warning : warnings) text += "warning: " + warning.text() + "\n";
-  if (!text.empty()) console.err(text);
-}
-
 /// The nodes of the controller in the order of their numbers, as `--nodes` takes them in a file.
 Result<scenarios::YamlNode> nodes_of(Session& session) {
   const json nodes = session.ask_list("nodes");
@@ -108,7 +102,7 @@ ExitCode run_submit(const Arguments& arguments, Console& console) {
   if (session.code() != ExitCode::Met) return session.code();
   if (!options || !sources) return ExitCode::BadInput;
   warnings.insert(warnings.end(), placed.begin(), placed.end());
-  tell_warnings(warnings, console);
+  console.warnings(warnings);
   const bool as_json = arguments.has("--json");
   const SubmissionAction action{.dry_run = arguments.has("--dry-run")};
   if (!action.dry_run && !check_sources(session, *sources)) return session.code();

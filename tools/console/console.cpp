@@ -49,4 +49,9 @@ void Console::errors(const Errors& errors) {
   err(text);
 }
 
+void Console::warnings(Errors warnings) {
+  for (Error& warning : warnings) warning.message.insert(0, "warning: ");
+  errors(warnings);
+}
+
 }  // namespace orrery::cli

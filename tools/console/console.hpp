@@ -37,6 +37,9 @@ class Console {
   /// One line per error on standard error.
   void errors(const Errors& errors);
 
+  /// The same with the word before what was found, behind the place.
+  void warnings(Errors warnings);
+
  private:
   ConsoleTraits traits_;
 };

@@ -87,7 +87,7 @@ ExitCode run_up(const Arguments& arguments, Console& console) {
   if (!options) console.errors(options.errors());
   if (!sources) console.errors(sources.errors());
   if (!options || !sources) return ExitCode::BadInput;
-  for (const Error& warning : warnings) console.err("warning: " + warning.text() + "\n");
+  console.warnings(warnings);
   return Up(std::move(*options), std::move(*sources), console).run();
 }
 

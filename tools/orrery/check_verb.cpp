@@ -125,8 +125,7 @@ ExitCode run_check(const Arguments& arguments, Console& console) {
     console.out(json_of(checked));
   } else {
     console.out(text_of(checked.files));
-    for (Error& warning : checked.warnings) warning.message.insert(0, "warning: ");
-    console.errors(checked.warnings);
+    console.warnings(checked.warnings);
     console.errors(checked.errors);
   }
   return checked.errors.empty() ? ExitCode::Met : ExitCode::BadInput;

@@ -96,8 +96,7 @@ ExitCode run_sim(const Arguments& arguments, Console& console) {
     console.errors(loaded.errors());
     return ExitCode::BadInput;
   }
-  for (Error& warning : warnings) warning.message.insert(0, "warning: ");
-  console.errors(warnings);
+  console.warnings(warnings);
   std::optional<OutputFolder> folder;
   RunOutputs outputs;
   const auto path = output_path(arguments, loaded->scenario);

@@ -79,7 +79,7 @@ class ManifestsTest(unittest.TestCase):
     def test_what_is_overruled_is_said(self):
         done = self.cluster.orrery("submit", MANIFESTS / "sample_tasks.yaml", "--dry-run")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("restartPolicy: is OnFailure and taken for Never", done.stderr)
+        self.assertIn("restartPolicy: warning: is OnFailure and taken for Never", done.stderr)
 
     def test_what_is_refused(self):
         for name, words in REFUSED.items():
