@@ -50,7 +50,7 @@ void AgentConnection::on_connected(Connected connected) {
   {
     const std::scoped_lock lock(mutex_);
     writing_ = false;
-    out_ += kept_;
+    for (const std::string& line : kept_) out_ += line;
   }
   write();
   read();
@@ -128,10 +128,10 @@ void AgentConnection::say(std::string line) {
   Io::instance().post([self = shared_from_this()] { self->write(); });
 }
 
-void AgentConnection::keep_saying(std::string line) {
+void AgentConnection::keep_saying(Kept what, std::string line) {
   {
     const std::scoped_lock lock(mutex_);
-    kept_ = line + "\n";
+    kept_[static_cast<std::size_t>(what)] = line + "\n";
   }
   say(std::move(line));
 }

@@ -18,6 +18,9 @@ namespace orrery::sdk::detail {
 
 class Turns;
 
+/// What is said again after each connect, in this order.
+enum class Kept : std::uint8_t { Endpoint, Diagnosis };
+
 class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
  public:
   /// `greeting`: the lines after each connect, each with its newline; those of `turns` follow.
@@ -35,7 +38,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   void say(std::string line);
 
   /// As `say`, and again after each connect; in place of the one before.
-  void keep_saying(std::string line);
+  void keep_saying(Kept what, std::string line);
 
   /// Waits until what was said has left, at most so long.
   void flush(Milliseconds time);
@@ -63,7 +66,7 @@ class AgentConnection : public std::enable_shared_from_this<AgentConnection> {
   std::mutex mutex_;
   std::condition_variable flushed_;
   std::deque<std::string> unsent_;
-  std::string kept_;  ///< Said after each greeting, with its newline; may be empty.
+  std::array<std::string, 2> kept_;  ///< Said after each greeting, with newlines; may be empty.
   bool writing_ = false;
   // The I/O thread's.
   std::shared_ptr<Link> link_;

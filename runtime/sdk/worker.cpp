@@ -21,6 +21,8 @@ namespace {
 
 constexpr int kDrainedCode = 143;  // As of a program that SIGTERM ended: work is left.
 constexpr Milliseconds kFlushLimit{1000};
+// What is charged hangs on it, and the agent may be starting anew.
+constexpr Milliseconds kDiagnosisLimit{10'000};
 constexpr std::size_t kDiagnosisBytes = 512;
 
 // The beginning of a UTF-8 text, cut between two characters.
@@ -73,11 +75,7 @@ struct Worker::State {
       sigterm = Io::instance().on_signal(SIGTERM, [this] { end(kDrainedCode); });
     if (start.socket.empty()) return;
     const std::string greeting =
-        Value{{"hello", {{"worker", start.worker}, {"token", start.token}}}}.dump() + "\n" +
-        Value{
-            {"endpoint", {{"port", server.port()}, {"certificate", server.identity().certificate}}}}
-            .dump() +
-        "\n";
+        Value{{"hello", {{"worker", start.worker}, {"token", start.token}}}}.dump() + "\n";
     agent = std::make_shared<detail::AgentConnection>(
         start.socket, greeting, [this](const Membership& told) { hear(told); }, turns);
     agent->start();
@@ -91,6 +89,16 @@ struct Worker::State {
       agent->flush(kFlushLimit);
       agent->close();
     }
+  }
+
+  /// Calls may come from now on: every method is there. Callers wait until then.
+  void take_calls() {
+    if (!agent || takes_calls.exchange(true)) return;
+    agent->keep_saying(
+        detail::Kept::Endpoint,
+        Value{
+            {"endpoint", {{"port", server.port()}, {"certificate", server.identity().certificate}}}}
+            .dump());
   }
 
   /// I/O thread.
@@ -159,8 +167,9 @@ struct Worker::State {
     }
     // Bytes that are no UTF-8 are replaced: what a program says when it fails may be anything.
     agent->keep_saying(
+        detail::Kept::Diagnosis,
         Value{{"diagnosis", said}}.dump(-1, ' ', false, Value::error_handler_t::replace));
-    agent->flush(kFlushLimit);
+    agent->flush(kDiagnosisLimit);
   }
 
   /// Where the program has not said whose fault it is.
@@ -215,6 +224,7 @@ struct Worker::State {
   std::mutex running;  ///< Held while a call runs, and at safe points.
   std::thread thread;
   std::atomic<bool> diagnosed = false;
+  std::atomic<bool> takes_calls = false;
   const std::shared_ptr<detail::Turns> turns = std::make_shared<detail::Turns>();
   std::shared_ptr<detail::AgentConnection> agent;
   std::shared_ptr<void> sigterm;
@@ -259,6 +269,7 @@ void Worker::on_drain(std::function<void()> function) {
 }
 
 int Worker::serve() {
+  state_->take_calls();
   try {
     while (!state_->is_ending()) state_->run_next(true);
     return state_->finish();
@@ -270,6 +281,7 @@ int Worker::serve() {
 
 void Worker::start() {
   if (state_->thread.joinable()) return;
+  state_->take_calls();
   state_->thread = std::thread([state = state_.get()] {
     while (!state->is_ending()) state->run_next(false);
   });

@@ -126,10 +126,10 @@ class Worker {
   void report_progress(const Value& progress);
 
   /// Says whose fault it will be that this worker fails, before it does. What was said last counts,
-  /// and nothing of it where the program ends with code 0. Waits, at most a second, until the agent
-  /// has been told. A WorkerLost that leaves `serve` or `safe_point`, or that nothing catches, is
-  /// the peer's fault, where the program has not said otherwise. Throws BadArguments: a peer
-  /// without a role or rank, or one of these with another fault.
+  /// and nothing of it where the program ends with code 0. Waits, at most ten seconds, until the
+  /// agent has been told. A WorkerLost that leaves `serve` or `safe_point`, or that nothing
+  /// catches, is the peer's fault, where the program has not said otherwise. Throws BadArguments: a
+  /// peer without a role or rank, or one of these with another fault.
   void diagnose(const Diagnosis& diagnosis);
 
   /// Waits for the turn on this worker's devices, for workers that share them. `lease` (1 s to 1

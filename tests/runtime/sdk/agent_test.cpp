@@ -30,6 +30,16 @@ TEST_F(WithAgent, HearsWhereTheWorkerListensAndWhatItMeasured) {
   EXPECT_TRUE(cluster.heard(name, R"({"progress":{"done":12}})"));
 }
 
+// A program joins, prepares for as long as it takes, and registers its methods.
+TEST_F(WithAgent, NoCallComesBeforeTheMethodsAreThere) {
+  worker::Child& process =
+      cluster.start(SDK_WORKER, {.environment = {"REGISTERS_LATE=yes"}, .listens = false});
+  EXPECT_TRUE(cluster.heard(cluster.name_of("trainer", 0), R"({"hello":)"));
+  EXPECT_THROW(trainer.within(std::chrono::milliseconds(50)).call("add", 1, 2), Timeout);
+  process.tell("register");
+  EXPECT_EQ(trainer.call<int>("add", 1, 2), 3);
+}
+
 TEST_F(WithAgent, ANewMembershipIsTakenUpBetweenTwoCalls) {
   start();
   Future<bool> held = trainer.submit<bool>("hold");

@@ -23,6 +23,7 @@ struct FakeWorker {
   std::int64_t role_rank = 0;
   std::string certificate;  ///< A PEM file; empty: plain.
   std::vector<std::string> environment = {};
+  bool listens = true;  ///< It is waited for until it does.
 };
 
 /// Serves GET /api/v1/jobs/JOB/peers and the workers' socket; keeps what was posted and said.
@@ -31,8 +32,8 @@ class FakeCluster {
   FakeCluster();
   ~FakeCluster();
 
-  /// Starts `program` as a worker and waits until it listens. Its rank is the number of those
-  /// before it.
+  /// Starts `program` as a worker and waits until it listens, if it is to. Its rank is the number
+  /// of those before it.
   worker::Child& start(const std::string& program, const FakeWorker& worker = {});
 
   /// The worker's name that start gave.

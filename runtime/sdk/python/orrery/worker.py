@@ -16,6 +16,7 @@ EXIT_DRAINED = 143
 
 _REQUEST_S = 60.0
 _FLUSH_S = 1.0
+_DIAGNOSIS_S = 10.0  # What is charged hangs on it, and the agent may be starting anew.
 
 _FAULTS = ("mine", "node", "peer")
 _DIAGNOSIS_BYTES = 512
@@ -268,7 +269,7 @@ class Worker:
         as in peer(role, rank). What was said last counts, and nothing of it where the worker ends
         with code 0. `message` is for people: of more than 512 bytes the beginning is kept.
 
-        Waits, at most a second, until the agent has been told. Raises BadArguments."""
+        Waits, at most ten seconds, until the agent has been told. Raises BadArguments."""
         is_peer = isinstance(role, str) and role and isinstance(rank, int) and rank >= 0
         if fault not in _FAULTS or (fault == "peer") != bool(is_peer) or (
                 fault != "peer" and (role is not None or rank is not None)):
@@ -285,7 +286,7 @@ class Worker:
         self._agent.start()
         self._agent.set_diagnosis({"diagnosis": said})
         if not loop.is_current():
-            self._agent.flush(_FLUSH_S)
+            self._agent.flush(_DIAGNOSIS_S)
 
     def _blame_for(self, error):
         """An error that nothing caught: a worker that was lost is the peer to blame, unless the
