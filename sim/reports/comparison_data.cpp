@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "sim/reports/page_figures.hpp"
@@ -68,6 +71,7 @@ class ComparisonWriter {
     json_.key("figures").begin_array();
     for (const Figure& figure : kFigures) put_figure(figure);
     json_.end_array();
+    put_jobs();
     put_samples("jct", &ComparedRun::jct);
     put_samples("waiting", &ComparedRun::waiting);
     put_column("thinned", thinned_, json_, [](const auto& text) { return text; });
@@ -106,6 +110,57 @@ class ComparisonWriter {
     json_.end_array().end_object();
   }
 
+  void put_times(std::string_view key, std::vector<std::optional<double>> JobChange::*times) {
+    json_.key(key).begin_array();
+    for (std::size_t run = 0; run < page_.runs.size(); ++run) {
+      json_.begin_array();
+      for (const JobChange& job : shown_) {
+        const std::optional<double>& at = (job.*times)[run];
+        if (at)
+          json_.value(*at);
+        else
+          json_.null();
+      }
+      json_.end_array();
+    }
+    json_.end_array();
+  }
+
+  // Those that change most, where there are too many.
+  void put_jobs() {
+    if (page_.jobs.empty()) {
+      json_.key("jobs").null();
+      return;
+    }
+    shown_.assign(page_.jobs.begin(), page_.jobs.end());
+    if (shown_.size() > limits_.jobs_max) {
+      const auto change = [](const JobChange& job) {
+        double most = 0;
+        for (const std::optional<double>& at : job.completed_s)
+          most = std::max(most,
+                          at && job.completed_s.front() ? std::abs(*at - *job.completed_s.front())
+                                                        : std::numeric_limits<double>::infinity());
+        return most;
+      };
+      std::ranges::stable_sort(shown_, std::greater<>(), change);
+      shown_.resize(limits_.jobs_max);
+      thinned_.push_back("The table has the " + std::to_string(limits_.jobs_max) +
+                         " jobs whose completion changes most.");
+    }
+    json_.key("jobs").begin_object();
+    put_column("name", shown_, json_, [](const auto& job) { return job.name; });
+    put_column("work_known", shown_, json_, [](const auto& job) { return job.work_known; });
+    put_times("waited_s", &JobChange::waited_s);
+    put_times("completed_s", &JobChange::completed_s);
+    json_.key("restarts").begin_array();
+    for (std::size_t run = 0; run < page_.runs.size(); ++run) {
+      json_.begin_array();
+      for (const JobChange& job : shown_) json_.value(job.restarts[run]);
+      json_.end_array();
+    }
+    json_.end_array().end_object();
+  }
+
   void put_samples(std::string_view name, SortedSample ComparedRun::*member) {
     json_.key(name).begin_array();
     for (std::size_t policy = 0; policy < policies_.size(); ++policy) {
@@ -138,6 +193,7 @@ class ComparisonWriter {
   std::vector<std::string> policies_;
   std::vector<std::uint64_t> seeds_;
   std::vector<std::string> thinned_;
+  std::vector<JobChange> shown_;
   JsonText json_;
 };
 

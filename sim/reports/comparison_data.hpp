@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,15 @@ struct ComparedRun {
   SortedSample waiting;
 };
 
+/// One job in each run, the recorded one first.
+struct JobChange {
+  std::string name;
+  std::string work_known;                          ///< Where its work is known from.
+  std::vector<std::optional<double>> waited_s;     ///< [run]: from submission; none: never.
+  std::vector<std::optional<double>> completed_s;  ///< [run]: likewise.
+  std::vector<std::uint64_t> restarts;             ///< [run]: after failures and by decision.
+};
+
 /// What a page of a comparison is made of.
 struct ComparisonPage {
   std::string_view fidelity;
@@ -34,6 +44,8 @@ struct ComparisonPage {
   std::vector<std::string> approximated;
   /// Of one figure over the seeds of one policy.
   MeanOverSeeds (*mean_of)(std::span<const double>) = nullptr;
+  /// Job by job, where the first run was recorded and the others are what-ifs of it; else empty.
+  std::span<const JobChange> jobs = {};
 };
 
 /// Several samples as one: all values, or `points_max` at equal distances in rank, where each value

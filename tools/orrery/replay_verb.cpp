@@ -60,6 +60,15 @@ std::string json_of(const std::vector<TermOrders>& terms,
 }  // namespace
 
 ExitCode run_replay(const Arguments& arguments, Console& console) {
+  const bool what_if =
+      arguments.has("--policy") || arguments.has("--set") || arguments.has("--out");
+  if (what_if && arguments.has("--log")) {
+    console.err(
+        "orrery replay: --log: found beside --policy, --set or --out, which run the journal "
+        "under other decisions; remove one of them\n");
+    return ExitCode::BadInput;
+  }
+  if (what_if) return run_what_if(arguments, console);
   const auto fail = [&console](const Errors& errors) {
     console.errors(errors);
     return ExitCode::BadInput;

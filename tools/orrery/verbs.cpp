@@ -391,16 +391,37 @@ Verb replay_verb() {
        .operands = "JOURNAL",
        .operands_min = 1,
        .operands_max = 1,
-       .summary = "run a recorded journal through the core again",
-       .details = "Folds the journal from its first record and prints for each term of a leader "
-                  "what was ordered, as a fingerprint.\nWith --log it must be what that controller "
-                  "said when it ended; exit code 3 where it is not.",
-       .options = {{.name = "--log",
+       .summary = "run a recorded journal again, as it was or as a what-if",
+       .details =
+           "Folds the journal from its first record and prints for each term of a leader "
+           "what was ordered, as a fingerprint.\nWith --log it must be what that controller "
+           "said when it ended; exit code 3 where it is not.\n\nWith --policy or --set it is a "
+           "what-if: the arrivals, requests and faults that were recorded happen again in\nworld "
+           "model, under another policy, cluster or parameter, and each job's start and completion "
+           "stand beside\nthose that were recorded. What the journal does not tell (the work of "
+           "jobs that did not end) is estimated,\nand said. Exit code 1 where a job can never fit.",
+       .options = {{.name = "--policy",
+                    .value = "P[,P...]",
+                    .help = "what-if: the policies that decide; see orrery policies"},
+                   {.name = "--set",
+                    .value = "path=value",
+                    .help = "what-if: replace one value of cluster, policy, placer, timing or "
+                            "controller",
+                    .repeatable = true},
+                   {.name = "--out",
+                    .value = "DIR",
+                    .help = "what-if: write what_if.json, pages and the files of each run there",
+                    .takes_path = true},
+                   {.name = "--log",
                     .value = "FILE",
                     .help = "the controller's log: its lines 'led epoch' must hold",
                     .takes_path = true},
                    kJson},
        .examples = {{"orrery replay run.db", "what each leader ordered"},
+                    {"orrery replay state/journal.db --policy easy,tiresias",
+                     "how would last week have gone under other policies?"},
+                    {"orrery replay state/journal.db --set cluster.groups[0].nodes=8 --out what-if",
+                     "the same with another cluster, and pages"},
                     {"orrery replay state/journal.db --log state/controller.log",
                      "does the journal of orrery up --state state decide as it did?"}}},
       run_replay};

@@ -96,6 +96,7 @@ class Comes:
 
 ENDED = "cp tests/system/journals/version_1.db journal.db"
 KEPT = "cp tests/system/journals/version_1.db run.db"
+RECORDED = "mkdir -p state; cp tests/system/journals/version_4.db state/journal.db"
 READY = r"ready in [\d.]+ s"
 UP = ((" up", " up --http 127.0.0.1:0 --ports {ports} --state {folder}/up"),)
 STANDALONE = (("--standalone", "--standalone --ports {ports}"),)
@@ -286,6 +287,13 @@ COMES = {
     "orrery journal dump run.db | head": Comes('"sequence"', before=KEPT),
     "orrery journal verify run.db": Comes("records", before=KEPT),
     "orrery replay run.db": Comes("epoch 1: .* orders of records 1 to ", before=KEPT),
+    "orrery replay state/journal.db --policy easy,tiresias": Comes("tiresias/1: ", before=RECORDED),
+    "orrery replay state/journal.db --policy fifo --set cluster.groups[0].nodes=8": Comes(
+        "fifo/1: ", before=RECORDED),
+    "orrery replay state/journal.db --set cluster.groups[0].nodes=8 --out what-if": Comes(
+        "at the same instant", before=RECORDED),
+    "orrery replay state/journal.db --set controller.preemption_grace=2min --out what-if": Comes(
+        "at the same instant", before=RECORDED),
     "orrery sim /usr/share/orrery/scenarios/quickstart.yaml": Comes(
         "JCT", instead=(("/usr/share/orrery/", ""),), why="from the tree in place of the package"),
     # Certificates.

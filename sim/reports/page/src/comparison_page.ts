@@ -1,5 +1,6 @@
 // The page of a comparison: policies side by side, over the same seeds.
 import {CdfPanel} from "./cdf_panel";
+import {changePanel} from "./change_panel";
 import type {ComparisonReport, Estimate} from "./data";
 import {html, svg} from "./elements";
 import {EstimatePanel} from "./estimate_panel";
@@ -90,6 +91,7 @@ export function comparisonPage(report: ComparisonReport): HTMLElement[] {
     ...[sentences("approximated", "Approximated", report.approximated),
       sentences("thinned", "Not shown in full", report.thinned)].filter((one) => one !== null),
     policies(report),
+    ...(report.jobs === null ? [] : [changePanel(report, report.jobs)]),
     html("section", {id: "estimates"}, html("h2", {}, "Means and intervals"),
       html("p", {class: "note"}, "Dots are means, whiskers 95 % intervals over seeds, faint ticks single runs."),
       html("div", {class: "row"}, ...charted.map((figure) => new EstimatePanel(report, figure, false).element))),

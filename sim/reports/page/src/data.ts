@@ -175,6 +175,15 @@ export interface ComparedFigure {
   difference: Estimate[]; // To the first policy, seed by seed; [0] is zero.
 }
 
+/** The jobs of a recorded run, by run: recorded first, then as what-ifs. */
+export interface ChangedJobs {
+  name: string[];
+  work_known: string[]; // Where the work of each is known from.
+  waited_s: (number | null)[][]; // [run][job]: from submission; null: never.
+  completed_s: (number | null)[][];
+  restarts: number[][];
+}
+
 export interface ComparisonReport {
   version: 1;
   kind: "comparison";
@@ -189,6 +198,7 @@ export interface ComparisonReport {
   approximated: string[];
   thinned: string[];
   figures: ComparedFigure[];
+  jobs: ChangedJobs | null; // Null: the runs have no recording in common.
   jct: Sample[]; // By policy, all seeds together.
   waiting: Sample[];
   measured: {decision_p50_us: number[]; decision_p99_us: number[]; wall_s: number[]}; // By run.

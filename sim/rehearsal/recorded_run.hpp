@@ -1,0 +1,102 @@
+// What a journal tells of the run that it recorded: what came from outside, and what was observed
+// of the work of each job. The first half of a what-if; job_truth.hpp has the second.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/control/controller.hpp"
+#include "core/driver/state_store.hpp"
+#include "scenarios/language/spec/faults.hpp"
+#include "sim/results/job_table.hpp"
+#include "sim/results/summary.hpp"
+#include "sim/run/run.hpp"
+
+namespace orrery::sim {
+
+/// Something that was observed of a job's work.
+struct WorkFact {
+  enum class Kind : std::uint8_t {
+    Members,  ///< Other workers are ready than before.
+    Report,   ///< The job told of its progress.
+    End,      ///< All work was done.
+  };
+
+  Kind kind = Kind::Members;
+  Instant at;
+  std::int32_t replicas = 0;  ///< Of the elastic role that are ready then.
+  bool any_ready = false;     ///< Some worker is ready,
+  bool whole = false;         ///< or all that are waited for are.
+  Generation generation;
+  double done = 0;  ///< Report: in the job's own unit,
+  double rate = 0;  ///< units per second from then on,
+  Duration remaining = Duration::forever();
+  EstimateSource source = EstimateSource::None;
+};
+
+/// A worker that ended by itself, or never came up: what it would do anywhere.
+struct RecordedEnd {
+  RoleIndex role;
+  std::int32_t local_rank = 0;
+  std::int32_t life = 0;  ///< Which start of this worker, from 0.
+  bool came_up = true;    ///< False: its node did not launch it.
+  Duration after;         ///< From ready to the end.
+  std::int32_t exit_code = 1;
+  Instant at;  ///< When it ended.
+};
+
+/// How long workers took to come up in one start of a job.
+struct StartSample {
+  Duration took;          ///< From the order to the last worker's readiness, or its end before.
+  bool restores = false;  ///< The job had worked before.
+  bool failed = false;    ///< Some worker never came up.
+};
+
+/// One submission, whether it was accepted or not.
+struct RecordedJob {
+  std::shared_ptr<const JobSpec> spec;
+  std::string user;  ///< May be empty.
+  Instant submit;
+  JobId id;  ///< None: it was refused.
+  std::vector<WorkFact> facts;
+  std::vector<StartSample> starts;
+  std::vector<RecordedEnd> ends;
+  JobPhase phase = JobPhase::Pending;  ///< At the end of the journal.
+  Reason reason = Reason::Submitted;
+  Instant finished = Instant::never();
+  bool policy_sized = false;  ///< It ran with more than one size.
+  bool was_started = false;   ///< Workers of it were told to start.
+};
+
+/// A recorded run. Instants count from its first record.
+struct RecordedRun {
+  Instant begin;  ///< On the journal's clock.
+  Instant end;    ///< Of the last record.
+  std::uint64_t records = 0;
+  std::uint32_t epochs = 0;
+  Settings settings;  ///< Of the last epoch.
+  std::vector<NodeGroup> groups;
+  std::size_t groups_at_begin = 0;  ///< Those that were declared before the first submission.
+  std::vector<Quota> quotas;        ///< That were declared first.
+  std::vector<RecordedJob> jobs;    ///< In the order of submission.
+  /// What users, nodes and workers said beside submissions and progress, with recorded ids. Faults
+  /// of nodes stand in `faults`.
+  std::vector<Event> requests;
+  std::vector<scenarios::Fault> faults;
+  std::vector<Duration> stops;  ///< From the order to stop to the end, workers that were asked.
+  std::vector<Duration> plan_delays;  ///< From the view to the plan.
+  std::vector<std::string> left_out;  ///< Sentences: what a what-if does not repeat.
+  std::unique_ptr<Metrics> metrics;   ///< Of the run as it was.
+  Summary summary;                    ///< Likewise.
+};
+
+/// Folds a journal from its first record. `name` is what its summary calls it, `listeners` hear the
+/// recorded run. Errors: the journal's; it does not begin with its first record.
+Result<RecordedRun> read_recorded_run(StateStore& store,
+                                      const std::string& name,
+                                      std::vector<RunListener*> listeners);
+
+}  // namespace orrery::sim

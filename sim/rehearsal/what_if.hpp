@@ -1,0 +1,59 @@
+// A recorded run once more, under another policy, cluster or parameter: in world `model`, from what
+// the journal tells.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.hpp"
+#include "core/plan/policy.hpp"
+#include "scenarios/language/loader.hpp"
+#include "scenarios/language/spec/scenario.hpp"
+#include "sim/rehearsal/job_truth.hpp"
+#include "sim/rehearsal/recorded_run.hpp"
+#include "sim/run/run.hpp"
+
+namespace orrery::sim {
+
+/// A recorded run that can be run under others.
+struct Rehearsal {
+  RecordedRun recorded;
+  RunTruth truth;
+};
+
+/// The scenario that a what-if runs: cluster, settings and costs as recorded, with what `overrides`
+/// change. Its jobs are the recording's, and not in it. `file` is what messages call the journal;
+/// `placer` is the placer's name without its version, empty: that of the policy.
+/// Errors: a path that is no key of a what-if or of the language, a value that is out of range.
+Result<scenarios::Scenario> what_if_scenario(const Rehearsal& rehearsal,
+                                             const std::string& file,
+                                             const std::string& placer,
+                                             const std::vector<scenarios::Override>& overrides);
+
+/// What came of a what-if.
+struct WhatIfRun {
+  RunReport report;
+  std::vector<JobId> jobs;  ///< [submission]: which job it became; none where it was refused.
+  bool all_over = false;    ///< Every job came to its end.
+};
+
+/// Runs it once. The policy must be fresh. Errors: as run_model.
+Result<WhatIfRun> run_what_if(const Rehearsal& rehearsal,
+                              const scenarios::Scenario& scenario,
+                              Policy& policy,
+                              const RunOptions& options);
+
+/// One job, recorded and in a what-if.
+struct JobDifference {
+  std::string name;
+  WorkKnown known = WorkKnown::Observed;
+  bool sizes_assumed = false;
+  const JobOutcome* recorded = nullptr;  ///< Null: it was refused.
+  const JobOutcome* now = nullptr;       ///< Null: it was refused.
+};
+
+/// Job by job, in the order of submission. Both live as long as the result.
+std::vector<JobDifference> differences(const Rehearsal& rehearsal, const WhatIfRun& run);
+
+}  // namespace orrery::sim

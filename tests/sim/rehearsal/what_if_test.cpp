@@ -1,0 +1,207 @@
+// A recorded run under its own decisions is the same run again; under others the work is the same.
+
+#include "sim/rehearsal/what_if.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/driver/memory_store.hpp"
+#include "policies/registry.hpp"
+#include "scenarios/language/loader.hpp"
+#include "sim/run/run.hpp"
+
+namespace orrery::sim {
+namespace {
+
+std::unique_ptr<Policy> policy_of(const scenarios::Scenario& scenario) {
+  policies::PolicyArguments arguments;
+  arguments.seed = scenario.seed;
+  auto policy = policies::make_policy(scenario.policy.name, arguments);
+  return policy ? std::move(*policy) : nullptr;
+}
+
+/// A journal of a scenario in world `model`.
+void record(const std::string& text, StateStore& store) {
+  const auto scenario = scenarios::parse_scenario(text, "recorded.yaml");
+  ASSERT_TRUE(scenario) << scenario.errors().front().text();
+  const auto workload = LoadedWorkload::load(*scenario);
+  ASSERT_TRUE(workload);
+  const auto policy = policy_of(*scenario);
+  RunOptions options;
+  options.store = &store;
+  ASSERT_TRUE(run_model(*scenario, *workload, *policy, options));
+}
+
+Rehearsal rehearsal_of(StateStore& store) {
+  auto recorded = read_recorded_run(store, "recorded", {});
+  EXPECT_TRUE(recorded) << recorded.errors().front().text();
+  Rehearsal out{std::move(*recorded), {}};
+  out.truth = truth_of(out.recorded);
+  return out;
+}
+
+WhatIfRun what_if(const Rehearsal& rehearsal, const std::vector<scenarios::Override>& overrides) {
+  const auto scenario = what_if_scenario(rehearsal, "recorded", "", overrides);
+  EXPECT_TRUE(scenario) << scenario.errors().front().text();
+  const auto policy = policy_of(*scenario);
+  auto run = run_what_if(rehearsal, *scenario, *policy, {});
+  EXPECT_TRUE(run);
+  return std::move(*run);
+}
+
+/// Jobs that end at another instant than recorded, in words.
+std::string changed(const Rehearsal& rehearsal, const WhatIfRun& run) {
+  std::string out;
+  for (const JobDifference& job : differences(rehearsal, run)) {
+    if (job.recorded == nullptr || job.recorded->finished.is_never()) continue;
+    if (job.now != nullptr && job.now->finished == job.recorded->finished &&
+        job.now->started == job.recorded->started && job.now->restarts == job.recorded->restarts)
+      continue;
+    out += job.name + " ended at " + std::to_string(job.recorded->finished.ns) + ", now at " +
+           (job.now == nullptr ? "never" : std::to_string(job.now->finished.ns)) + "\n";
+  }
+  return out;
+}
+
+std::string drawn(std::uint64_t seed, const std::string& policy, const std::string& more) {
+  return "seed: " + std::to_string(seed) + "\npolicy: " + policy + R"(
+cluster: {nodes: 6, gpus_per_node: 4}
+timing: {start: 13s, stop: 3s, restore: 7s, rescale: 4s}
+workload:
+  generator:
+    jobs: 80
+    arrivals: {load: 1.3}
+    duration: {lognormal: {median: 20min, sigma: 1}}
+    gpu_mix: [{gpus: 1, weight: 3}, {gpus: 2, weight: 1}, {gpus: 8, weight: 1}]
+    preemptible_share: 0.7
+)" + more;
+}
+
+const char* const kFaults = R"(
+faults:
+  - {at: 1h, node: 1, kind: down, for: 30min}
+  - {at: 2h, node: 2, kind: device_lost, devices: [0, 1], for: 20min}
+  - {at: 3h, node: 3, kind: cordon, for: 1h}
+  - {at: 4h, node: 0, kind: down, for: 10min}
+)";
+
+TEST(WhatIf, OfTheSameDecisionsEndsEveryJobAtTheSameNanosecond) {
+  for (const char* policy : {"fifo", "easy", "srtf", "las", "tiresias"})
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(std::string(policy) + ", seed " + std::to_string(seed));
+      MemoryStore store;
+      record(drawn(seed, policy, ""), store);
+      const Rehearsal rehearsal = rehearsal_of(store);
+      EXPECT_TRUE(std::ranges::all_of(rehearsal.truth.jobs, [](const JobTruth& truth) {
+        return truth.known == WorkKnown::Observed;
+      }));
+      EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+    }
+}
+
+TEST(WhatIf, RepeatsFaultsOfNodes) {
+  for (const char* policy : {"fifo", "tiresias"})
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE(std::string(policy) + ", seed " + std::to_string(seed));
+      MemoryStore store;
+      record(drawn(seed, policy, kFaults), store);
+      const Rehearsal rehearsal = rehearsal_of(store);
+      const WhatIfRun run = what_if(rehearsal, {});
+      EXPECT_GT(run.report.summary.node_losses + run.report.summary.restarts, 0U);
+      EXPECT_EQ(changed(rehearsal, run), "");
+    }
+}
+
+TEST(WhatIf, RepeatsElasticSizesFailuresAndRequests) {
+  MemoryStore store;
+  record(R"(
+policy: fit
+cluster: {nodes: 3, gpus_per_node: 4}
+timing: {start: 5s, stop: 2s, restore: 3s, rescale: 1s}
+jobs:
+  - {name: grows, replicas: {min: 2, max: 8}, work: {units: 9000, throughput: 10, scaling: {amdahl: {serial: 0.1}}}}
+  - {name: fails, replicas: 2, backoff_limit: 5, work: 900s, workers: [{rank: 1, after: 100s, exit: 3, times: 2}]}
+  - {name: dies, replicas: 1, backoff_limit: 1, work: 900s, workers: [{rank: 0, after: 50s, exit: 7, times: 9}]}
+  - {name: stopped, at: 10s, replicas: 1, work: 1h}
+  - {name: late, at: 200s, replicas: {min: 1, max: 4}, work: {units: 900, throughput: 3}}
+requests:
+  - {at: 300s, job: stopped, stop: true}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  EXPECT_EQ(changed(rehearsal, what_if(rehearsal, {})), "");
+}
+
+TEST(WhatIf, OfAnotherPolicyHasTheSameWork) {
+  MemoryStore store;
+  record(drawn(7, "fifo", ""), store);
+  MemoryStore truth;
+  record(drawn(7, "tiresias", ""), truth);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  const WhatIfRun run = what_if(rehearsal, {{"policy", "tiresias"}});
+  // Which is what Tiresias does with the same arrivals in the simulator itself, but for what fifo
+  // has never shown: how long a restore and a stop take.
+  const WhatIfRun told =
+      what_if(rehearsal, {{"policy", "tiresias"}, {"timing.restore", "7s"}, {"timing.stop", "3s"}});
+  const auto simulated = read_recorded_run(truth, "truth", {});
+  ASSERT_TRUE(simulated);
+  EXPECT_NE(changed(rehearsal, run), "");
+  for (std::size_t k = 0; k < told.jobs.size(); ++k) {
+    const JobOutcome& now = told.report.metrics->jobs()[told.jobs[k]];
+    const JobOutcome& then = simulated->metrics->jobs()[simulated->jobs[k].id];
+    EXPECT_EQ(now.finished, then.finished) << simulated->jobs[k].spec->name;
+  }
+}
+
+TEST(WhatIf, SaysWhereUnfinishedWorkIsKnownFrom) {
+  MemoryStore store;
+  record(R"(
+until: 100s
+cluster: {nodes: 1, gpus_per_node: 4}
+jobs:
+  - {name: done, replicas: 1, work: 50s}
+  - {name: stated, replicas: 1, estimate: 300s, work: 200s}
+  - {name: like, replicas: 1, work: 200s}
+  - {name: last, at: 90s, replicas: 1, work: 200s}
+)",
+         store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  const auto known = [&](std::size_t k) { return rehearsal.truth.jobs[k].known; };
+  EXPECT_EQ(known(0), WorkKnown::Observed);
+  EXPECT_NE(known(1), WorkKnown::Observed);
+  EXPECT_EQ(known(2), WorkKnown::History);
+  // It has worked for longer than the median by then, and not ended.
+  EXPECT_GT(rehearsal.truth.jobs[2].job.work.units, 90);
+  EXPECT_TRUE(what_if(rehearsal, {}).all_over);
+}
+
+TEST(WhatIf, RefusesPathsThatAreTheJournals) {
+  MemoryStore store;
+  record(drawn(1, "fifo", ""), store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  const auto refused = what_if_scenario(rehearsal, "j.db", "", {{"jobs[0].work", "1s"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors().front().text(),
+            "--set jobs[0].work=1s: jobs[0].work: is no part of a what-if, whose jobs and faults "
+            "are the journal's; set something below cluster, quotas, policy, placer, planner, "
+            "controller, timing, seed, until, outputs");
+  const auto unknown = what_if_scenario(rehearsal, "j.db", "", {{"timing.begin", "1s"}});
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.errors().front().text().find("begin: is no key here"), std::string::npos)
+      << unknown.errors().front().text();
+}
+
+TEST(WhatIf, OfAnotherClusterHasItsNodes) {
+  MemoryStore store;
+  record(drawn(2, "fifo", ""), store);
+  const Rehearsal rehearsal = rehearsal_of(store);
+  const WhatIfRun more = what_if(rehearsal, {{"cluster.groups[0].nodes", "60"}});
+  EXPECT_LT(more.report.summary.queue_avg_s, rehearsal.recorded.summary.queue_avg_s / 10);
+  const WhatIfRun none = what_if(rehearsal, {{"cluster.groups[0].nodes", "1"}});
+  EXPECT_FALSE(none.all_over);  // Some need eight devices.
+}
+
+}  // namespace
+}  // namespace orrery::sim

@@ -1,0 +1,120 @@
+"""orrery replay --policy and --set: a recorded run under other decisions, and what is refused.
+
+Usage: what_if_test.py PROGRAM SOURCES
+"""
+
+import json
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+SOURCES = pathlib.Path(sys.argv[2]).resolve()
+SCENARIO = """\
+seed: 3
+policy: fifo
+cluster: {nodes: 2, gpus_per_node: 4}
+timing: {start: 10s}
+jobs:
+  - {name: wide, replicas: 8, work: 100s}
+  - {name: first, replicas: 1, work: 100s}
+  - {name: wide-too, at: 1s, replicas: 8, work: 100s}
+  - {name: small, at: 2s, replicas: 1, estimate: 50s, work: 50s}
+"""
+
+
+class WhatIfTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="orrery-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        scenario = cls.folder / "recorded.yaml"
+        scenario.write_text(SCENARIO)
+        subprocess.run([PROGRAM, "sim", scenario, "--journal", "--out", cls.folder / "run"],
+                       check=True, capture_output=True)
+        cls.journal = cls.folder / "run/journal.db"
+
+    def replay(self, *words, code=0):
+        done = subprocess.run([PROGRAM, "replay", *map(str, words)], capture_output=True, text=True,
+                              cwd=self.folder, timeout=120, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_the_same_decisions_give_the_same_run(self):
+        told = json.loads(self.replay(self.journal, "--policy", "fifo", "--json").stdout)
+        what_if = told["what_if"][0]
+        self.assertEqual((what_if["jobs_same"], what_if["jobs_sooner"], what_if["jobs_later"]), (4, 0, 0))
+        for job in what_if["jobs"]:
+            self.assertEqual(job["recorded"], job["what_if"])
+            self.assertEqual(job["work_known"], "observed")
+        self.assertEqual(told["assumed"], [])
+
+    def test_policies_stand_side_by_side(self):
+        told = json.loads(self.replay(self.journal, "--policy", "fifo,srtf", "--json").stdout)
+        self.assertEqual([one["summary"]["policy"] for one in told["what_if"]], ["fifo/1", "srtf/1"])
+        text = self.replay(self.journal, "--policy", "fifo,srtf").stdout
+        self.assertIn("fifo/1 (recorded)", text)
+        self.assertIn("fifo/1: 0 jobs complete sooner than recorded, 0 later, 4 at the same instant", text)
+
+    def test_another_cluster_lets_jobs_start_sooner(self):
+        told = json.loads(self.replay(self.journal, "--set", "cluster.groups[0].nodes=8", "--json").stdout)
+        by_name = {job["name"]: job for job in told["what_if"][0]["jobs"]}
+        self.assertEqual(by_name["wide-too"]["what_if"]["started_s"], 1)
+        self.assertLess(by_name["wide-too"]["completion_change_s"], 0)
+
+    def test_a_job_that_can_never_fit_is_told(self):
+        done = self.replay(self.journal, "--set", "cluster.groups[0].nodes=1", code=1)
+        self.assertIn("never", done.stdout)
+        self.assertIn("give the cluster of the what-if such nodes with --set cluster", done.stderr)
+
+    def test_files_and_pages(self):
+        out = self.folder / "out"
+        self.replay(self.journal, "--policy", "fifo,srtf", "--out", out)
+        for name in ("what_if.json", "recorded/jobs.csv", "fifo/jobs.csv", "srtf/jobs.csv"):
+            self.assertTrue((out / name).is_file(), name)
+        page = out / "report.html"
+        if page.is_file():  # A program without pages writes none.
+            self.assertIn('"work_known":["observed"', page.read_text())
+
+    def test_what_is_refused(self):
+        cut = self.folder / "cut.db"
+        cut.write_bytes(self.journal.read_bytes()[:4096 * 2 + 100])
+        gap = self.folder / "gap.db"
+        shutil.copy(self.journal, gap)
+        with sqlite3.connect(gap) as database:
+            table = next(name for (name,) in database.execute(
+                "select name from sqlite_master where type = 'table'") if "record" in name or "journal" in name)
+            rows = database.execute(f"select max(rowid) from {table}").fetchone()[0]
+            database.execute(f"delete from {table} where rowid = ?", (rows // 2,))
+        database.close()
+        for words, said in (
+                ((self.journal, "--policy", "fifi"),
+                 'orrery: --policy: no policy is named "fifi"'),
+                ((self.journal, "--set", "jobs[0].work=1s"), "is no part of a what-if"),
+                ((self.journal, "--set", "timing.begin=1s"), "begin: is no key here"),
+                ((self.journal, "--set", "policy.quantum=1h"), "quantum"),
+                ((self.journal, "--policy", "fifo", "--log", "x"), "remove one of them"),
+                ((self.folder / "none.db", "--policy", "fifo"), "none.db"),
+                ((cut, "--policy", "fifo"), "cut.db"),
+                ((gap, "--policy", "fifo"), "is missing")):
+            with self.subTest(words=words):
+                done = self.replay(*words, code=2)
+                self.assertIn(said.replace("orrery: ", ""), done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_journals_of_older_versions_are_read(self):
+        for path in sorted((SOURCES / "tests/system/journals").glob("version_*.db")):
+            with self.subTest(path.name):
+                copy = self.folder / path.name
+                shutil.copy(path, copy)
+                told = json.loads(self.replay(copy, "--policy", "easy", "--json").stdout)
+                self.assertGreater(told["recorded"]["jobs_total"], 0)
+                self.assertEqual(told["recorded"]["jobs_total"], len(told["what_if"][0]["jobs"]))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
