@@ -32,10 +32,6 @@ struct Comparison {
   std::size_t parallel = 1;
 };
 
-void append(Errors& errors, const Errors& more) {
-  errors.insert(errors.end(), more.begin(), more.end());
-}
-
 /// The scenario's own policy and seed where the command line names none.
 Result<Comparison> comparison_of(const Arguments& arguments) {
   Errors errors;

@@ -35,10 +35,6 @@ int devices_per_node(const scenarios::Scenario& scenario) {
   return most;
 }
 
-void append(Errors& errors, const Errors& more) {
-  errors.insert(errors.end(), more.begin(), more.end());
-}
-
 void put_sample(const sim::SortedSample& sample, ByteWriter& bytes) {
   bytes.varint(sample.count);
   bytes.varint(sample.values_s.size());
@@ -330,6 +326,10 @@ Status choose_policy(scenarios::Scenario& scenario,
   }
   if (scenario.policy.name != name) scenario.policy = {name, {}, option};
   return Done{};
+}
+
+void append(Errors& errors, const Errors& more) {
+  errors.insert(errors.end(), more.begin(), more.end());
 }
 
 Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario,

@@ -38,6 +38,9 @@ Result<LoadedScenario> open_scenario_text(const std::string& text,
                                           const std::string& file,
                                           const std::vector<scenarios::Override>& overrides);
 
+/// All of them, in order.
+void append(Errors& errors, const Errors& more);
+
 /// Makes `name` the scenario's policy. The scenario's parameters stay only where it names the same
 /// policy. Errors: no such policy; `option` names the place.
 Status choose_policy(scenarios::Scenario& scenario,
