@@ -87,7 +87,7 @@ std::optional<Ignored> refuse_by_phase(const JobState& job, std::int32_t replica
   const JobRow& row = job.row;
   if (is_final(row.phase)) return Ignored::JobFinished;
   if (!row.holds) {
-    if (row.phase != JobPhase::Pending || row.infeasible) return Ignored::NotInThisPhase;
+    if (row.infeasible) return Ignored::NotInThisPhase;
     return replicas == 0 ? std::optional(Ignored::AlreadyKnown) : std::nullopt;
   }
   if (!row.preemptible) return Ignored::FixedJob;
@@ -270,7 +270,7 @@ bool place_change(Step& step, const JobState& job, Accepted& grant) {
   if (!grant.nodes.empty()) {
     added = beyond(grant.nodes, merged(kept));
     if (!fits_there(step.state.ledger, job.row.demand, merged(added))) return false;
-  } else if (missing > 0 && !find_nodes(step, job, job.row.demand, missing, added)) {
+  } else if (!find_nodes(step, job, job.row.demand, missing, added)) {
     return false;
   }
   for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});
@@ -295,7 +295,7 @@ bool place_new(Step& step,
 }
 
 void take(Step& step, JobState& job, Accepted& grant) {
-  if (job.row.holds && job.row.phase == JobPhase::Rescheduling) {
+  if (job.row.holds) {
     if (place_change(step, job, grant)) {
       form_next(step, job, grant.change);
       ++step.state.totals.grants;

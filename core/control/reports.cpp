@@ -290,9 +290,9 @@ void on_event(Step& step, const WorkersChanged& event) {
   for (std::uint32_t i = 0; i < event.count && i < 1u << 20; ++i) {
     Worker* worker =
         find_worker(*job, event.generation, event.incarnation, Rank{event.first.value + i});
-    if (worker == nullptr && planted(Bug::AcceptStaleGeneration) &&
-        event.first.value + i < job->workers.size())
-      worker = &job->workers[event.first.value + i];
+    if (planted(Bug::AcceptStaleGeneration))
+      if (worker == nullptr && event.first.value + i < job->workers.size())
+        worker = &job->workers[event.first.value + i];
     if (worker == nullptr) {
       reached(Mark::ReportStale);
       why = event.generation < job->row.generation ? Ignored::StaleGeneration

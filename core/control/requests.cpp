@@ -99,7 +99,6 @@ void fill_row(State& state, JobState& job) {
   state.count_demand(job);
   row.estimate = spec.estimate;
   row.estimate_source = spec.estimate_source;
-  row.submitted = state.now;
   row.attained_as_of = state.now;
   row.quota_namespace = quota_index(state, "namespace/", namespace_of(spec.name));
   if (!spec.group->empty()) row.quota_group = quota_index(state, "group/", *spec.group);

@@ -34,8 +34,7 @@ void settle(Step& step, JobState& job) {
   if (awaits_answer(job)) return;
   if (restart_outdated(step, job)) return;
   if (job.ready == job.workers.size()) {
-    if (job.row.phase == JobPhase::Starting && !job.workers.empty())
-      all_are_up(step, job, Reason::AllReady);
+    if (job.row.phase == JobPhase::Starting) all_are_up(step, job, Reason::AllReady);
     return;
   }
   settle_failures(step, job);

@@ -141,6 +141,8 @@ class StateChecker {
       if (c.status) {
         EXPECT_EQ(c.phase, row.phase);
       }
+    EXPECT_TRUE(row.holds || row.phase == JobPhase::Pending || is_final(row.phase))
+        << "it has no places and does not wait for any";
     check_change(job);
     check_timers(job, state.settings);
     check_seats(job);
@@ -191,6 +193,7 @@ class StateChecker {
         break;
       case JobPhase::Starting:
         EXPECT_FALSE(changing);
+        EXPECT_FALSE(job.workers.empty());
         break;
       case JobPhase::Running:
         EXPECT_FALSE(changing);

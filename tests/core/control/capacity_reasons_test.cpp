@@ -71,6 +71,25 @@ TEST(WaitingReason, OfWhatCanNeverFitNamesWhatTheNodesHave) {
             "the declared nodes can never hold more than 0: nodes have cores beside devices for 0");
 }
 
+TEST(WaitingReason, OfPartsThatCanNeverFitNamesWholeDevices) {
+  ControllerHarness h({nodes_of(1, 1)});
+  EXPECT_EQ(message_of(h, h.submit(job("a").share(700).replicas(2))),
+            "needs 1.4 devices at once, the declared nodes have 1: more than they can ever give "
+            "together");
+}
+
+TEST(WaitingReason, NamesTheMemoryThatANodeLacks) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder half = job("left");
+  half.raw().roles[0].bundle.memory = Bytes{1 << 19};
+  h.running(half, 1, {on(0, 1)});
+  JobBuilder wide = job("a").replicas(2);
+  wide.raw().roles[0].bundle.memory = Bytes{3 << 18};
+  EXPECT_EQ(message_of(h, h.submit(wide)),
+            "role worker needs 2 replicas with 1 device, 1 core and 768 KiB of memory each on one "
+            "node; there is room for 1: nodes have memory beside devices for 1");
+}
+
 TEST(WaitingReason, NamesTheQuota) {
   ControllerHarness h({nodes_of(1, 4)});
   h.step(QuotasDeclared{{Quota{"group/research", 3}}});

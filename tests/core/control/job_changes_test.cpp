@@ -148,6 +148,21 @@ TEST(Change, ADeadlineCountsFromTheBeginOfThePhase) {
   EXPECT_EQ(h.job(id).reason, Reason::RunDeadline);
 }
 
+TEST(Change, ADeadlineOfTheRunHoldsUnderOlderRulesToo) {
+  Settings older;
+  older.rules = 2;
+  ControllerHarness h({nodes_of(1, 4)}, older);
+  const JobId id = h.running(job("a"), 1);
+  JobBuilder after = job("a");
+  after.raw().run_deadline = Duration::seconds(150);
+  h.step(changed(id, after));
+  h.pass(Duration::seconds(149));
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  h.pass(Duration::seconds(1));
+  EXPECT_EQ(h.phase(id), JobPhase::Failed);
+  EXPECT_EQ(h.job(id).reason, Reason::RunDeadline);
+}
+
 TEST(Change, ADeadlineOfTheRunHoldsForAJobThatDrains) {
   ControllerHarness h({nodes_of(1, 4)});
   JobBuilder before = job("a").elastic(1, 2);

@@ -30,6 +30,16 @@ TEST(Nodes, AnElasticJobGoesOnWithItsSurvivors) {
   EXPECT_EQ(h.row(id).replicas, 4);
 }
 
+TEST(Nodes, AJobThatShrinksRecoversWhoWasToStayOnALostNode) {
+  ControllerHarness h({nodes_of(3, 2)});
+  const JobId id = h.running(job("a").elastic(1, 4).no_unknown(), 3, {on(0, 2), on(1, 1)});
+  h.plan(grant(id, 2, {on(0, 1), on(1, 1)}));
+  ASSERT_EQ(h.job(id).workers[1].state, WorkerState::Draining);
+  h.forget();
+  h.node_down(0);
+  EXPECT_EQ(h.row(id).node_losses, 1u) << "one worker was to stay there, whoever else was to go";
+}
+
 // A start that is under way says the place of before: were its worker kept in another place, it
 // would come up beside the worker that has that one by now.
 TEST(Nodes, AWorkerThatIsStartingIsStoppedBeforeItsPlaceMoves) {

@@ -142,6 +142,18 @@ TEST(Plans, AChangeThatDoesNotFitDisturbsNoWorker) {
   EXPECT_EQ(h.phase(fixed), JobPhase::Running);
 }
 
+// The rules 1 of older journals have it, too; before those the job was drained first.
+TEST(Plans, AJournalOfRules1DisturbsNoWorkerForAChangeThatDoesNotFitEither) {
+  Settings older;
+  older.rules = 1;
+  ControllerHarness h({nodes_of(2, 4)}, older);
+  const JobId a = h.running(job("a").elastic(2, 4).rescale(RescaleMode::Restart), 2, {on(0, 2)});
+  h.running(job("fixed").replicas(4), 4, {on(1, 4)});
+  h.plan(grant(a, 4, {on(1, 4)}));
+  EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
+  EXPECT_EQ(h.row(a).reschedules, 0u);
+}
+
 // What the same plan takes from another job counts as free.
 TEST(Plans, AChangeThatStartsAnewFitsWhereAnotherGivesWay) {
   ControllerHarness h({nodes_of(2, 4)});
@@ -189,6 +201,22 @@ TEST(Plans, WhatNoClusterHasIsDroppedForAJobThatRunsToo) {
     EXPECT_EQ(h.phase(each), JobPhase::Running);
   }
   EXPECT_LE(h.row(id).devices_held + h.row(anew).devices_held, 8);
+}
+
+TEST(Plans, AJobOnANodeThatTakesNoMoreMayHaveAllThatIsLeftBeside) {
+  Settings settings;
+  settings.lemon_incidents = 1;
+  ControllerHarness h({nodes_of(2, 8)}, settings);
+  const JobId id = h.running(job("a").elastic(1, 16), 4, {on(0, 4)});
+  const JobId fails = h.running(job("fails").limit(1), 1, {on(0, 1)});
+  h.fail(fails, 0);
+  h.step(StopRequested{0, fails});
+  h.stop_all();
+  ASSERT_FALSE(h.controller.state().ledger.node(NodeId{0}).usable);
+  h.plan(grant(id, 12));
+  h.settle();
+  EXPECT_EQ(h.phase(id), JobPhase::Running);
+  EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(0, 4), on(1, 8)));
 }
 
 TEST(Plans, TooManyReplicasAreClippedToTheMaximum) {
@@ -319,6 +347,14 @@ TEST(Plans, ANodeMayStandTwiceButIsNotFilledTwice) {
   EXPECT_EQ(h.grants_dropped(Ignored::DoesNotFit), 1u);
   h.plan(grant(id, 3, {on(1, 1), on(0, 1), on(1, 1)}));
   EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(0, 1), on(1, 2)));
+}
+
+TEST(Plans, ANodeThatStandsSeveralTimesGetsWhatItLacksInAll) {
+  ControllerHarness h({nodes_of(2, 4)});
+  const JobId id = h.running(job("a").elastic(1, 8), 2, {on(0, 2)});
+  h.plan(grant(id, 3, {on(0, 1), on(0, 1), on(0, 1)}));
+  h.settle();
+  EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(0, 3)));
 }
 
 TEST(Plans, WhatIsSoAlreadyIsNoChange) {

@@ -86,6 +86,17 @@ TEST(Scaling, MoreIsAddedToWhatWasAskedForBefore) {
   EXPECT_FALSE(h.last_answer().accepted) << "fewer than there are";
 }
 
+TEST(Scaling, AJournalOfRules1AddsToWhatWasAskedForBeforeToo) {
+  Settings older;
+  older.rules = 1;
+  older.policy_sizes = true;
+  ControllerHarness h({nodes_of(1, 8)}, older);
+  const JobId id = h.running(job("a").elastic(1, 8), 1);
+  h.step(any_size(id, ScaleMode::Add, 2));
+  h.step(any_size(id, ScaleMode::Add, 2));
+  EXPECT_EQ(h.row(id).max_replicas, 5);
+}
+
 TEST(Scaling, OutsideTheBoundsIsRefusedWholeAndNamesThem) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a").elastic(2, 4).role("b", 1), 2);

@@ -237,5 +237,21 @@ TEST(Rules, TheOneTimerOfOlderRulesBecomesThoseOfItsKinds) {
     EXPECT_FALSE(h.job(id).timers.is_set(TimerKind::Sole));
 }
 
+TEST(Rules, AJobThatIsOverKeepsNoDeadlineFromOlderRules) {
+  Settings older;
+  older.rules = 2;
+  ControllerHarness h({nodes_of(1, 1)}, older);
+  JobBuilder runs = job("runs");
+  runs.raw().run_deadline = Duration::seconds(1000);
+  const JobId id = h.running(runs, 1);
+  h.succeed(id, 0);
+  Settings newer = older;
+  newer.rules = 3;
+  h.step(EpochStarted{Epoch{2}, newer});
+  EXPECT_TRUE(h.job(id).timers.earliest().is_never());
+  h.pass(Duration::seconds(1000));
+  EXPECT_EQ(h.phase(id), JobPhase::Succeeded);
+}
+
 }  // namespace
 }  // namespace orrery::tests

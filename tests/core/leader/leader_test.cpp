@@ -148,6 +148,31 @@ TEST_F(LeaderTest, NothingIsGrantedBeforeTheEpochIsSafeOrWhereAnotherMayLead) {
   EXPECT_FALSE(leader_.is_registered(NodeId{0}));
 }
 
+TEST_F(LeaderTest, OrdersWaitForTheRegistrationOnTheStreamThatThereIsNow) {
+  registered(0);
+  leader_.disconnected(NodeId{0});
+  granted({on(0, 1)});
+  issue();
+  leader_.connected(NodeId{0});
+  streams_.take();
+  ASSERT_EQ(beat(0, false), HeartbeatVerdict::Renewed) << "it registered on the stream before";
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew"));
+  EXPECT_FALSE(leader_.is_registered(NodeId{0}));
+  beat(0, true);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+}
+
+TEST_F(LeaderTest, ANodeThatIsDeclaredLaterTakesPartAsThoseBefore) {
+  h_.step(NodesDeclared{{nodes_of(1, 4)}});
+  leader_.declare_nodes(1, at(0));
+  granted({on(2, 1)});
+  issue();
+  EXPECT_EQ(leader_.entries().waiting, 1u);
+  registered(2);
+  EXPECT_THAT(streams_.take(), ElementsAre("2 renew", "2 job", "2 members", "2 start"));
+  EXPECT_EQ(leader_.entries().waiting, 0u);
+}
+
 TEST_F(LeaderTest, AnAgentOfAnotherEpochHearsOfThisOneAndAnUnregisteredOneIsSentAway) {
   leader_.connected(NodeId{0});
   EXPECT_EQ(beat(0, true, {}, Epoch{7}), HeartbeatVerdict::StaleEpoch);
@@ -202,6 +227,22 @@ TEST_F(LeaderTest, AStreamThatBreaksKeepsTheOrdersThatFollow) {
   EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
 }
 
+TEST_F(LeaderTest, AStreamThatBreaksWhileTheJobIsToldKeepsTheOrder) {
+  granted({on(0, 1)});
+  issue();
+  for (const char* word : {"0 job", "0 members"}) {
+    leader_.connected(NodeId{0});
+    streams_.breaks_at = word;
+    beat(0, true);
+    EXPECT_EQ(streams_.take().back(), word);
+    EXPECT_EQ(leader_.entries().waiting, 1u);
+  }
+  streams_.breaks_at.clear();
+  leader_.connected(NodeId{0});
+  beat(0, true);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+}
+
 TEST_F(LeaderTest, NothingWaitsForANodeThatIsGivenUpOrReplaced) {
   granted({on(0, 1), on(1, 1)});
   issue();
@@ -212,6 +253,25 @@ TEST_F(LeaderTest, NothingWaitsForANodeThatIsGivenUpOrReplaced) {
   EXPECT_EQ(leader_.entries().waiting, 1u);
   leader_.time_reached(at(3600));
   EXPECT_EQ(leader_.entries().waiting, 0u);
+}
+
+TEST_F(LeaderTest, OfAStartThatComesOutOfTheStoreAfterItsJobHasEndedNothingIsKept) {
+  const JobId id = granted({on(0, 1)});
+  const std::vector<CommandBody> start = h_.orders;
+  h_.step(StopRequested{0, id});
+  h_.node_down(0);
+  for (const CommandBody& body : start) leader_.order({Sequence{9}, 0, Epoch{1}, body});
+  EXPECT_EQ(leader_.entries().all(), 0u);
+}
+
+TEST_F(LeaderTest, AStartOfAJobThatIsForgottenByNowGoesNowhere) {
+  registered(0);
+  streams_.take();
+  WorkerStart start{Rank{0}, RoleIndex{0}, 0, NodeId{0}};
+  start.incarnation = Incarnation{1};
+  leader_.order({Sequence{9}, 0, Epoch{1}, StartWorkers{JobId{77}, Generation{1}, 1, {start}}});
+  EXPECT_THAT(streams_.take(), IsEmpty());
+  EXPECT_EQ(leader_.entries().all(), 0u);
 }
 
 TEST_F(LeaderTest, AListLosesNoWorkerWhoseStartStillWaitsForTheStore) {

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "core/base/coverage_mark.hpp"
 #include "tests/core/leader/streams_in_test.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -81,6 +83,11 @@ std::vector<Word> words() {
   };
 }
 
+// Each is counted, so that a storm can say how often a node spoke of what is not its own.
+std::uint64_t refusals() {
+  return mark_counts[static_cast<std::size_t>(Mark::LeaderRejectedReport)];
+}
+
 TEST(OwnReports, OfAWorkerIsTakenFromItsOwnNodeAlone) {
   for (const Word& word : words()) {
     SCOPED_TRACE(word.name);
@@ -97,10 +104,12 @@ TEST(OwnReports, OfAWorkerIsTakenFromItsOwnNodeAlone) {
     leader.establish(h.now);
     for (std::uint32_t n = 0; n < 3; ++n) {
       const NodeId node{n};
+      const std::uint64_t before = refusals();
       word.say(leader, node, h.job(id), h.now);
       // All nodes have workers of the job: progress of the whole may be reported by each of them.
       const bool counts = node == home || word.name == "progress";
       EXPECT_EQ(leader.has_news(), counts) << "node " << n;
+      EXPECT_EQ(refusals() - before, counts ? 0u : 1u) << "node " << n;
       leader.drop_news();
     }
   }
@@ -128,6 +137,30 @@ TEST(OwnReports, OfARunOfRanksCountsThePartThatIsOwn) {
   ASSERT_EQ(own.size(), 1u);
   EXPECT_EQ(own[0].first, Rank{2});
   EXPECT_EQ(own[0].count, 2u);
+}
+
+TEST(OwnReports, OfARunOfRanksAsManyCountAsAJobCanHave) {
+  ControllerHarness h({nodes_of(2, 1)});
+  const JobId id = h.running(JobBuilder("one"), 1);
+  WorkersChanged late{id, Generation{0}, Incarnation{0}, WorkerFact::Exited, Rank{0}, kReplicasMax};
+  std::vector<WorkersChanged> own;
+  EXPECT_TRUE(take_own(h.controller.state(), NodeId{0}, late, own));
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0].count, std::uint32_t{kReplicasMax});
+  late.count = UINT32_MAX;
+  own.clear();
+  EXPECT_FALSE(take_own(h.controller.state(), NodeId{0}, late, own));
+}
+
+TEST(OwnReports, ADeviceIsLostByTheWordOfItsOwnNodeAlone) {
+  ControllerHarness h({nodes_of(2, 1)});
+  StreamsInTest streams;
+  Leader leader(Epoch{1}, h.controller.state(), Settings{}, 2, h.now, Duration::zero(), streams);
+  const DevicesLost lost{NodeId{1}, 1};
+  EXPECT_FALSE(leader.said(NodeId{0}, lost, h.now, h.now));
+  EXPECT_FALSE(leader.has_news());
+  EXPECT_TRUE(leader.said(NodeId{1}, lost, h.now, h.now));
+  EXPECT_TRUE(leader.has_news());
 }
 
 TEST(OwnReports, WhatDoesNotExistYetIsMadeUpAndWhatIsOverIsLate) {
