@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/base/bytes.hpp"
 #include "tests/core/leader/streams_in_test.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -340,6 +342,55 @@ TEST_F(LeaderTest, AfterATakeoverNodesThatTheJobHasLeftAreCleanedToo) {
   heard.beat = {NodeId{1}, Epoch{2}, 1, 1, at(0), true, Sequence{}, {}};
   next.beat(NodeId{1}, heard, true, at(1));
   EXPECT_THAT(streams.take(), ElementsAre("1 renew", "1 clean"));
+}
+
+TEST_F(LeaderTest, ANewLeaderNotesNothingOfJobsThatWaitOrHaveEnded) {
+  const JobId ended = h_.running(JobBuilder("ended"), 1);
+  h_.succeed(ended, 0);
+  h_.submit(JobBuilder("waits"));
+  const JobId runs = h_.running(JobBuilder("runs"), 1);
+  const State& state = h_.controller.state();
+  StreamsInTest streams;
+  Leader next(Epoch{2}, state, state.settings, 2, at(0), Duration::zero(), streams);
+  EXPECT_EQ(next.entries().jobs, 1u) << "of job " << runs.value;
+}
+
+std::string bytes_of(const Leader& leader) {
+  ByteWriter out;
+  leader.save(out);
+  return std::string(out.text());
+}
+
+TEST_F(LeaderTest, ItsBytesDifferWithAllThatDecidesWhatItDoesNext) {
+  const State& state = h_.controller.state();
+  const auto began = [&](int ahead) {
+    const Duration journal_ahead = Duration::seconds(ahead);
+    return bytes_of(Leader(Epoch{1}, state, state.settings, 2, at(0), journal_ahead, streams_));
+  };
+  EXPECT_NE(began(0), began(1)) << "by how far the journal's clock is ahead";
+  EXPECT_NE(began(0), bytes_of(leader_)) << "whether its epoch is safe";
+  std::string last = bytes_of(leader_);
+  const auto differ = [&](const char* after) {
+    const std::string now = bytes_of(leader_);
+    EXPECT_NE(std::exchange(last, now), now) << after;
+  };
+  const std::string unconnected = last;
+  leader_.connected(NodeId{0});
+  differ("a stream");
+  leader_.disconnected(NodeId{0});
+  differ("no stream any more");
+  EXPECT_NE(last, unconnected) << "a stream before";
+  const JobId id = granted({on(0, 1)});
+  issue();
+  differ("an order that waits");
+  leader_.withheld(id, Incarnation{9});
+  differ("a start that was withheld");
+  leader_.lacks(NodeId{0}, 1, false, at(1), at(1));
+  differ("news");
+  news();
+  differ("no news any more");
+  registered(0);
+  differ("a registration, and the order gone out");
 }
 
 }  // namespace
