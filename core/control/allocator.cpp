@@ -117,7 +117,7 @@ std::optional<Ignored> refuse(Step& step, const JobState& job, Accepted& grant, 
   const std::int32_t named = size_at_most(*job.spec, row.elastic, grant.replicas);
   if (named != grant.replicas) {
     if (named < row.min_replicas) return Ignored::OutOfBounds;
-    if (row.holds && named == row.replicas) return Ignored::AlreadyKnown;
+    if (named == row.replicas) return Ignored::AlreadyKnown;
     grant.replicas = named;
     step.out.notices.push_back(step.notice(NoticeKind::GrantClipped, job));
   }
@@ -223,7 +223,8 @@ std::vector<NodeCount> beyond(std::span<const NodeCount> wanted, std::vector<Nod
 
 // Plans say where the elastic role goes and count on the others to stay: where all of a job starts
 // anew (rules 3), those go back to the nodes that they leave. Elsewhere they might take what the
-// plan gives to the next job. False where they were fewer or more, or that does not fit.
+// plan gives to the next job. False where they were fewer or more, or that does not fit. The nodes
+// are known ones: a job that runs is given no others.
 bool place_others_again(Step& step, const JobState& job, Accepted& grant) {
   if (step.state.settings.rules < 3 || grant.nodes.empty() || job.role_count() == 1 ||
       is_seated(*job.spec))
@@ -241,10 +242,7 @@ bool place_others_again(Step& step, const JobState& job, Accepted& grant) {
     }
     for (const NodeCount& n : nodes) added.push_back({role, n});
   }
-  const bool usable = std::all_of(added.begin(), added.end(), [&](const Placed& placed) {
-    return placed.at.node.index() < step.state.ledger.node_count();
-  });
-  if (!usable || !fits_together(step, job, added)) return false;
+  if (!fits_together(step, job, added)) return false;
   grant.change.added = std::move(added);
   return true;
 }
@@ -385,8 +383,7 @@ std::optional<Accepted> accept(Step& step,
 void drop_unseatable(Step& step, std::vector<Accepted>& accepted) {
   const State& state = step.state;
   const auto gives = [&](const Accepted& grant) {
-    const JobRow& row = step.state.job(grant.job).row;
-    return row.holds && grant.replicas < row.replicas;
+    return grant.replicas < step.state.job(grant.job).row.replicas;
   };
   const auto givers = std::count_if(accepted.begin(), accepted.end(), gives);
   std::erase_if(accepted, [&](const Accepted& grant) {
@@ -473,8 +470,7 @@ bool drop_unplaceable(Step& step, std::vector<Accepted>& accepted) {
 // larger in the next. Who gives all for a job of higher priority may open the way step by step.
 void drop_vain(Step& step, std::vector<Accepted>& accepted, bool dropped) {
   const auto shrinks = [&](const Accepted& grant) {
-    const JobRow& row = step.state.job(grant.job).row;
-    return row.holds && grant.replicas > 0 && grant.replicas < row.replicas;
+    return grant.replicas > 0 && grant.replicas < step.state.job(grant.job).row.replicas;
   };
   const auto sits = [&](const Accepted& grant) {
     return is_seated(*step.state.job(grant.job).spec);

@@ -443,13 +443,12 @@ void give_up_unknown(Step& step, JobState& job) {
   if (step.state.settings.rules >= 2 && awaits_word(step.state, job))
     return step.state.set_timer(job, TimerKind::Contact, step.at + step.state.settings.node_lease);
   reached(Mark::UnknownGivenUp);
-  std::vector<std::uint8_t> lost(job.workers.size(), 0);
-  for (std::size_t i = 0; i < job.workers.size(); ++i) {
-    Worker& worker = job.workers[i];
+  RankFlags lost;
+  for (Worker& worker : job.workers) {
     const NodeState& node = step.state.nodes[worker.node.index()];
     if (!worker.is_gone() && (node.silent || node.heard < step.state.epoch))
       gone(step, job, worker, WorkerState::Lost, 0);
-    lost[i] = worker.state == WorkerState::Lost;
+    lost.push_back(worker.state == WorkerState::Lost);
   }
   if (all_required_succeeded(job)) {
     finish(step, job, JobPhase::Succeeded, Reason::RequiredSucceeded);

@@ -66,6 +66,7 @@ class StateChecker {
       if (!is_final(row.phase)) ++live;
       if (!row.holds) {
         EXPECT_EQ(row.devices_held, 0);
+        EXPECT_EQ(row.replicas, 0);
       }
       for (const std::uint32_t q : {row.quota_group, row.quota_namespace})
         if (q != UINT32_MAX) held[q] += row.devices_held;

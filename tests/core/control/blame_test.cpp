@@ -298,6 +298,8 @@ TEST(Blame, ASuccessAndAnEndThatWasAskedForBlameNoWorker) {
   EXPECT_EQ(h.phase(id), JobPhase::Running);
   h.step(StopRequested{1, id});
   fail(h, id, 1, node(), 143);
+  for (const Worker& worker : h.job(id).workers)
+    EXPECT_EQ(worker.diagnosis->blame, Blame::None) << worker.local_rank;
   EXPECT_EQ(h.row(id).node_losses, 0U);
   EXPECT_THAT(status_of(h.controller.state(), h.job(id)).failures, SizeIs(0));
 }

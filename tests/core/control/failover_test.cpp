@@ -316,6 +316,9 @@ TEST(Takeover, ALeapOverEpochsLeavesNumbersOut) {
   h.take_over(2 * kEpochLeap);
   EXPECT_GT(h.job(old).incarnation.value, before.value + 1000);
   EXPECT_EQ(h.job(old).workers[0].incarnation, before) << "a running worker keeps its name";
+  const Incarnation leapt = h.job(old).incarnation;
+  h.take_over(2 * kEpochLeap + 1);
+  EXPECT_EQ(h.job(old).incarnation, leapt) << "the next epoch is no leap, however high it is";
   const JobId fresh = h.submit(job("b"));
   EXPECT_GT(fresh.value, old.value + 1000);
   ByteWriter bytes;

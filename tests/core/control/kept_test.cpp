@@ -192,6 +192,19 @@ TEST(Deletion, OfAFinishedJobForgetsItAtOnce) {
   EXPECT_FALSE(h.last_answer().accepted);
 }
 
+TEST(Deletion, OfAFinishedJobStopsTheWorkersThatItLeftRunning) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").clean(CleanPodPolicy::None).follower("serves", 1), 1);
+  h.succeed(id, 0);
+  ASSERT_EQ(h.phase(id), JobPhase::Succeeded);
+  ASSERT_EQ(h.processes_of(id), 1u);
+  h.step(DeleteRequested{7, id});
+  EXPECT_EQ(h.processes_of(id), 0u);
+  h.stop_all();
+  h.step(TimeReached{});
+  EXPECT_EQ(h.controller.state().find(id), nullptr);
+}
+
 TEST(Deletion, IsRememberedByALoadedState) {
   ControllerHarness h({nodes_of(1, 4)});
   const JobId id = h.running(job("a"), 1);

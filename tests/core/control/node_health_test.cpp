@@ -77,6 +77,23 @@ TEST(Relaunch, ANodeThatNoRelaunchWasAskedForIsLeftAsItIs) {
   EXPECT_FALSE(usable(r.h, 0));
 }
 
+// Older rules went on to ask, but not for this incident.
+TEST(Relaunch, OlderRulesTakeNoAnswerInTheMiddleOfARecovery) {
+  Settings older;
+  older.rules = 0;
+  ControllerHarness h({nodes_of(3, 2)}, older);
+  JobBuilder builder = job("a").replicas(2).limit(10).no_unknown();
+  builder.raw().failover.edit().worker_node_failures_max = 0;
+  const JobId id = h.running(builder, 2, {on(0, 1), on(1, 1)});
+  h.fail(id, 0);
+  ASSERT_NE(h.order<RelaunchNodes>(), nullptr);
+  h.step(DevicesLost{NodeId{1}, h.job(id).workers[1].devices});
+  ASSERT_EQ(h.job(id).after_drain, AfterDrain::Start);
+  h.step(NodesRelaunched{id, h.job(id).failover->open.number, {NodeId{0}}, {}});
+  EXPECT_EQ(h.reports_ignored(Ignored::StaleIncident), 1u);
+  EXPECT_TRUE(usable(h, 0));
+}
+
 TEST(Relaunch, AnAnswerForAJobThatIsNotKnownIsTold) {
   ControllerHarness h({nodes_of(1, 2)});
   h.step(NodesRelaunched{JobId{9}, 1, {NodeId{0}}, {}});

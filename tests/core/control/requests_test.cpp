@@ -62,6 +62,15 @@ TEST(Submission, TheOperatorsFamilyFailsABadSpecificationAtRunTime) {
   EXPECT_EQ(h.job(id).reason, Reason::InvalidSpec);
 }
 
+TEST(Submission, AJobOfTheOperatorsFamilyWithoutRolesIsRefusedAtOnce) {
+  ControllerHarness h({nodes_of(1, 4)});
+  JobBuilder none = job("a").family(JobFamily::Tasks);
+  none.raw().roles.clear();
+  EXPECT_TRUE(h.submit(none).is_none());
+  EXPECT_THAT(h.last_answer().message, HasSubstr("role"));
+  EXPECT_EQ(h.controller.state().next_job(), JobId{0});
+}
+
 TEST(Submission, AJobThatCanNeverFitIsNotOfferedUntilNodesCome) {
   ControllerHarness h({nodes_of(2, 4)});
   const JobId id = h.submit(job("a").replicas(3).devices(4));

@@ -237,6 +237,24 @@ TEST(Rules, TheOneTimerOfOlderRulesBecomesThoseOfItsKinds) {
     EXPECT_FALSE(h.job(id).timers.is_set(TimerKind::Sole));
 }
 
+TEST(Rules, AJobThatAwaitsItsNodeIsNotTakenForOneThatWaitsForPlaces) {
+  Settings older;
+  older.rules = 2;
+  ControllerHarness h({nodes_of(2, 1)}, older);
+  JobBuilder builder = job("a").limit(10).no_unknown();
+  builder.raw().failover.edit().worker_node_failures_max = 0;
+  const JobId id = h.running(builder, 1);
+  h.fail(id, 0);
+  ASSERT_NE(h.order<RelaunchNodes>(), nullptr);
+  Settings newer = older;
+  newer.rules = 3;
+  h.step(EpochStarted{Epoch{2}, newer});
+  EXPECT_TRUE(h.job(id).timers.is_set(TimerKind::Answer));
+  EXPECT_FALSE(h.job(id).timers.is_set(TimerKind::Wait));
+  h.pass(Duration::seconds(10'000));
+  EXPECT_FALSE(is_final(h.phase(id)));
+}
+
 TEST(Rules, AJobThatIsOverKeepsNoDeadlineFromOlderRules) {
   Settings older;
   older.rules = 2;

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/base/bytes.hpp"
 #include "tests/core/leader/streams_in_test.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -205,10 +207,11 @@ TEST_F(LeaderTest, OfAStartThatWaitsForItsNodeOnlyWhatIsStillMeantGoesOut) {
   streams_.orders.clear();
   leader_.connected(NodeId{0});
   beat(0, true);
+  std::vector<Rank> started;
   for (const CommandBody& each : streams_.orders)
-    if (const auto* start = std::get_if<StartWorkers>(&each)) {
-      for (const WorkerStart& worker : start->workers) EXPECT_NE(worker.rank, Rank{1});
-    }
+    if (const auto* start = std::get_if<StartWorkers>(&each))
+      for (const WorkerStart& worker : start->workers) started.push_back(worker.rank);
+  EXPECT_THAT(started, ElementsAre(Rank{0}));
 }
 
 TEST_F(LeaderTest, AStreamThatBreaksKeepsTheOrdersThatFollow) {
@@ -340,6 +343,134 @@ TEST_F(LeaderTest, AfterATakeoverNodesThatTheJobHasLeftAreCleanedToo) {
   heard.beat = {NodeId{1}, Epoch{2}, 1, 1, at(0), true, Sequence{}, {}};
   next.beat(NodeId{1}, heard, true, at(1));
   EXPECT_THAT(streams.take(), ElementsAre("1 renew", "1 clean"));
+}
+
+TEST_F(LeaderTest, ANewStreamIsToldAllAnew) {
+  registered(0);
+  granted({on(0, 1)});
+  issue();
+  streams_.take();
+  leader_.connected(NodeId{0});  // In place of the one before, of which no end was seen.
+  beat(0, true);
+  issue();
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+  leader_.disconnected(NodeId{0});
+  EXPECT_EQ(leader_.entries().told, 0u) << "of a stream that is not there";
+}
+
+TEST_F(LeaderTest, AnOrderGoesOnceToEachNodeThatItIsAbout) {
+  registered(0);
+  registered(1);
+  const JobId id = granted({on(0, 1), on(1, 2)});
+  issue();
+  streams_.take();
+  StopWorkers stop{id, h_.row(id).generation, Duration::zero(), {}};
+  UpdateMembership update{id, h_.row(id).generation, 3, {}};
+  for (const std::uint32_t node : {1u, 0u, 1u}) {
+    stop.workers.push_back({Rank{0}, NodeId{node}, {}, Rank{0}});
+    update.members.push_back({Rank{0}, RoleIndex{0}, 0, NodeId{node}});
+  }
+  leader_.order({Sequence{9}, 0, Epoch{1}, stop});
+  leader_.order({Sequence{9}, 1, Epoch{1}, update});
+  EXPECT_THAT(streams_.take(), ElementsAre("0 stop", "1 stop", "0 update", "1 update"));
+  const CommandBody part = part_for(NodeId{1}, update);
+  EXPECT_EQ(std::get<UpdateMembership>(part).members.size(), 2u) << "the node's own members";
+}
+
+TEST_F(LeaderTest, WhatANodeSaysOfItselfIsNewsByTheClockOfTheJournal) {
+  const State& state = h_.controller.state();
+  Leader ahead(Epoch{1}, state, state.settings, 2, at(0), Duration::seconds(100), streams_);
+  ahead.lacks(NodeId{0}, 2, false, at(1), at(2));
+  ahead.lacks(NodeId{1}, 0, true, at(3), at(3));
+  ahead.leaving(NodeId{1}, at(50), at(4), at(4));
+  std::vector<Event> events;
+  ahead.take_news(events);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[0].at, at(102));
+  EXPECT_EQ(events[0].occurred_at, at(101));
+  EXPECT_EQ(std::get<DevicesLost>(events[0].body).devices, 2u);
+  EXPECT_EQ(std::get<NodeHeld>(events[1].body).node, NodeId{1});
+  EXPECT_EQ(std::get<NodeLeaving>(events[2].body).until, at(150));
+  EXPECT_FALSE(ahead.has_news());
+}
+
+TEST_F(LeaderTest, ANodeThatRegistersSaysWhatItLacksAndWhenItLeaves) {
+  // What comes with a beat of node 0; the names of the events that follow.
+  const auto says = [&](bool registers, std::uint64_t devices, bool held, Instant leaves) {
+    HeardBeat heard;
+    heard.beat = {NodeId{0}, Epoch{1}, 1, ++number_, at(0), registers, Sequence{}, {}};
+    heard.lost_devices = devices;
+    heard.held = held;
+    heard.leaves_at = leaves;
+    if (registers) leader_.connected(NodeId{0});
+    leader_.beat(NodeId{0}, heard, may_renew_, at(1));
+    std::vector<std::string> said;
+    for (const Event& event : news()) {
+      if (std::holds_alternative<NodeReturned>(event.body)) said.emplace_back("list");
+      if (std::holds_alternative<NodeHeld>(event.body)) said.emplace_back("held");
+      if (std::holds_alternative<NodeLeaving>(event.body)) said.emplace_back("leaves");
+      if (const auto* lost = std::get_if<DevicesLost>(&event.body))
+        said.push_back("lost " + std::to_string(lost->devices));
+      h_.step(event.body);
+    }
+    return said;
+  };
+  const Instant never = Instant::never();
+  EXPECT_THAT(says(true, 0, false, never), ElementsAre("list"));
+  EXPECT_THAT(says(false, 1, true, at(9)), IsEmpty()) << "it registers with that";
+  EXPECT_THAT(says(true, 0, true, never), ElementsAre("list", "held"));
+  EXPECT_THAT(says(true, 0, true, never), ElementsAre("list")) << "known";
+  EXPECT_THAT(says(true, 0, false, never), ElementsAre("list", "lost 0"));
+  EXPECT_THAT(says(true, 1, false, at(9)), ElementsAre("list", "lost 1", "leaves"));
+}
+
+TEST_F(LeaderTest, ANewLeaderNotesNothingOfJobsThatWaitOrHaveEnded) {
+  const JobId ended = h_.running(JobBuilder("ended"), 1);
+  h_.succeed(ended, 0);
+  h_.submit(JobBuilder("waits"));
+  const JobId runs = h_.running(JobBuilder("runs"), 1);
+  const State& state = h_.controller.state();
+  StreamsInTest streams;
+  Leader next(Epoch{2}, state, state.settings, 2, at(0), Duration::zero(), streams);
+  EXPECT_EQ(next.entries().jobs, 1u) << "of job " << runs.value;
+}
+
+std::string bytes_of(const Leader& leader) {
+  ByteWriter out;
+  leader.save(out);
+  return std::string(out.text());
+}
+
+TEST_F(LeaderTest, ItsBytesDifferWithAllThatDecidesWhatItDoesNext) {
+  const State& state = h_.controller.state();
+  const auto began = [&](int ahead) {
+    const Duration journal_ahead = Duration::seconds(ahead);
+    return bytes_of(Leader(Epoch{1}, state, state.settings, 2, at(0), journal_ahead, streams_));
+  };
+  EXPECT_NE(began(0), began(1)) << "by how far the journal's clock is ahead";
+  EXPECT_NE(began(0), bytes_of(leader_)) << "whether its epoch is safe";
+  std::string last = bytes_of(leader_);
+  const auto differ = [&](const char* after) {
+    const std::string now = bytes_of(leader_);
+    EXPECT_NE(std::exchange(last, now), now) << after;
+  };
+  const std::string unconnected = last;
+  leader_.connected(NodeId{0});
+  differ("a stream");
+  leader_.disconnected(NodeId{0});
+  differ("no stream any more");
+  EXPECT_NE(last, unconnected) << "a stream before";
+  const JobId id = granted({on(0, 1)});
+  issue();
+  differ("an order that waits");
+  leader_.withheld(id, Incarnation{9});
+  differ("a start that was withheld");
+  leader_.lacks(NodeId{0}, 1, false, at(1), at(1));
+  differ("news");
+  news();
+  differ("no news any more");
+  registered(0);
+  differ("a registration, and the order gone out");
 }
 
 }  // namespace

@@ -187,6 +187,132 @@ TEST(OwnReports, WhatDoesNotExistYetIsMadeUpAndWhatIsOverIsLate) {
   EXPECT_TRUE(counts(id, generation - 1, incarnation - 1)) << "the core ignores it, and says why";
 }
 
+/// A cluster that forgets a job with its last worker.
+struct Forgotten {
+  ControllerHarness h{{nodes_of(2, 2)}, forgets()};
+  JobId gone;
+
+  Forgotten() {
+    gone = h.running(JobBuilder("gone"), 1);
+    h.succeed(gone, 0);
+    h.step(TimeReached{});
+    EXPECT_EQ(state().find(gone), nullptr);
+  }
+
+  const State& state() const { return h.controller.state(); }
+
+ private:
+  static Settings forgets() {
+    Settings settings;
+    settings.retain_finished_max = 0;
+    return settings;
+  }
+};
+
+TEST(OwnReports, OfAForgottenJobComeLateAndOfOneThatIsToComeAreMadeUp) {
+  const Forgotten f;
+  for (const bool late : {true, false}) {
+    const JobId job = late ? f.gone : f.state().next_job();
+    std::vector<WorkersChanged> own;
+    const WorkersChanged exits{job, {}, {}, WorkerFact::Exited, Rank{0}, 3};
+    EXPECT_EQ(take_own(f.state(), NodeId{0}, exits, own), late);
+    EXPECT_EQ(own.size(), late ? 1u : 0u);
+    const std::uint64_t before = refusals();
+    EXPECT_EQ(is_own(f.state(), NodeId{0}, ProgressReported{job, {}, 5, 1}, {}), late);
+    SubMasterSaid word;
+    word.job = job;
+    EXPECT_EQ(is_own(f.state(), NodeId{0}, word), late);
+    EXPECT_EQ(refusals() - before, late ? 0u : 2u);
+    EXPECT_FALSE(is_own(f.state(), NodeId{0}, FailureExplained{job, {}, Rank{0}, "it did", ""}))
+        << "there is nothing that it explains";
+  }
+  std::vector<WorkersChanged> own;
+  EXPECT_FALSE(
+      take_own(f.state(), NodeId{0}, {JobId::none(), {}, {}, WorkerFact::Exited, Rank{0}, 1}, own));
+}
+
+TEST(OwnReports, OfAMeasurementThatComesLateNothingCountsAndNoneIsAccused) {
+  Forgotten f;
+  const JobId over = f.h.running(JobBuilder("over").clean(CleanPodPolicy::None), 1);
+  const JobId id = f.h.running(JobBuilder("a").replicas(2), 2, {on(0, 1), on(1, 1)});
+  const Generation now = f.h.row(id).generation;
+  const std::uint64_t before = refusals();
+  f.h.step(StopRequested{0, over});
+  EXPECT_FALSE(is_own(f.state(), NodeId{0}, ProfilingChanged{f.gone, now, Rank{0}, {}}));
+  EXPECT_FALSE(is_own(f.state(),
+                      f.h.job(over).workers[0].node,
+                      ProfilingChanged{over, f.h.row(over).generation, Rank{0}, {}}));
+  for (const Generation other : {Generation{now.value - 1}, now.next()})
+    EXPECT_FALSE(is_own(f.state(), NodeId{0}, ProfilingChanged{id, other, Rank{0}, {}}));
+  EXPECT_EQ(refusals(), before);
+  EXPECT_TRUE(is_own(f.state(), NodeId{1}, ProfilingChanged{id, now, Rank{1}, {}}));
+  EXPECT_FALSE(is_own(f.state(), NodeId{1}, ProfilingChanged{id, now, Rank{2}, {}}));
+  EXPECT_EQ(refusals(), before + 1) << "a rank that the job does not have is made up";
+}
+
+TEST(OwnReports, ProgressIsTakenLateAndAsTheLastWordOfNodesThatWereAsked) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(JobBuilder("a").elastic(1, 2), 1, {on(0, 1)});
+  const State& state = h.controller.state();
+  const auto counts = [&](std::uint32_t node, Generation generation, std::vector<NodeId> asked) {
+    return is_own(state, NodeId{node}, ProgressReported{id, generation, 5, 1}, asked);
+  };
+  const Generation now = h.row(id).generation;
+  EXPECT_TRUE(counts(1, Generation{now.value - 1}, {})) << "the core ignores it, and says why";
+  EXPECT_FALSE(counts(0, now.next(), {}));
+  EXPECT_TRUE(counts(0, now, {}));
+  EXPECT_FALSE(counts(1, now, {NodeId{1}})) << "others run it now";
+  h.plan(grant(id, 0));
+  h.stop_all();
+  ASSERT_TRUE(h.job(id).workers.empty());
+  EXPECT_TRUE(counts(0, now, {NodeId{0}}));
+  EXPECT_FALSE(counts(1, now, {NodeId{0}}));
+}
+
+TEST(OwnReports, AnEndIsExplainedByTheNodeWhereItWas) {
+  ControllerHarness h({nodes_of(2, 1)});
+  const JobId id = h.running(JobBuilder("a").limit(3).no_unknown(), 1, {on(0, 1)});
+  const Worker failed = h.job(id).workers[0];
+  h.fail(id, 0);
+  h.node_down(0);
+  h.pass(Duration::seconds(60));
+  h.settle();
+  ASSERT_EQ(h.job(id).workers[0].node, NodeId{1}) << "another worker has its place";
+  const auto counts = [&](std::uint32_t node, Incarnation incarnation) {
+    return is_own(h.controller.state(),
+                  NodeId{node},
+                  FailureExplained{id, incarnation, failed.birth_rank, "it did", ""});
+  };
+  EXPECT_TRUE(counts(0, failed.incarnation));
+  EXPECT_FALSE(counts(1, failed.incarnation));
+  EXPECT_FALSE(counts(0, h.job(id).incarnation)) << "that one runs elsewhere";
+  EXPECT_TRUE(counts(1, h.job(id).incarnation));
+  EXPECT_FALSE(counts(0, h.job(id).incarnation.next()));
+}
+
+TEST(OwnReports, OfARunOfRanksEachPartThatIsOwnCounts) {
+  ControllerHarness h({nodes_of(2, 2)});
+  JobBuilder builder("three");
+  builder.replicas(2).role("middle", 1).role("last", 1);
+  const JobId id = h.submit(builder);
+  h.plan(grant(id, 2, {on(0, 1), on(1, 1)}));
+  const JobState& job = h.job(id);
+  ASSERT_EQ(job.workers.size(), 4u);
+  const WorkersChanged all{
+      id, job.workers[0].born, job.workers[0].incarnation, WorkerFact::Ready, Rank{0}, 4};
+  for (std::uint32_t node = 0; node < 2; ++node) {
+    std::vector<WorkersChanged> own;
+    EXPECT_FALSE(take_own(h.controller.state(), NodeId{node}, all, own));
+    std::vector<std::uint32_t> ranks;
+    for (const WorkersChanged& run : own)
+      for (std::uint32_t i = 0; i < run.count; ++i) ranks.push_back(run.first.value + i);
+    std::vector<std::uint32_t> there;
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+      if (job.workers[rank].node == NodeId{node}) there.push_back(rank);
+    EXPECT_EQ(ranks, there) << "node " << node;
+  }
+}
+
 TEST(OwnReports, AListOfAnotherNodesWorkersEndsThemNowhere) {
   ControllerHarness h({nodes_of(2, 1)});
   const JobId id = h.running(JobBuilder("one"), 1);
