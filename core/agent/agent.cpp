@@ -444,23 +444,23 @@ void Agent::stop(WorkerName name, Instant kill_at, Instant now, AgentOutput& out
   switch (worker.state) {
     case AgentWorkerState::Waiting:
       end(name, WorkerFact::Lost, 0, out);
-      return;
+      break;
     case AgentWorkerState::Starting:
     case AgentWorkerState::Ready:
       if (kill_at <= now) {
         kill(worker, now, out);
-        return;
+      } else {
+        worker.state = AgentWorkerState::Asked;
+        worker.act_at = kill_at;
+        out.actions.push_back(SignalWorker{name, WorkerSignal::Ask});
       }
-      worker.state = AgentWorkerState::Asked;
-      worker.act_at = kill_at;
-      out.actions.push_back(SignalWorker{name, WorkerSignal::Ask});
-      return;
+      break;
     case AgentWorkerState::Asked:
       worker.act_at = std::min(worker.act_at, kill_at);
       if (worker.act_at <= now) kill(worker, now, out);
-      return;
+      break;
     case AgentWorkerState::Killed:
-      return;
+      break;
   }
 }
 

@@ -206,7 +206,8 @@ void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
   }
 }
 
-// The heap of deadlines is left out: it answers by deadline and id, however it lies.
+// The heap of deadlines is left out: it answers by deadline and id, however it lies. The profiles
+// come last, so that their number need not be said.
 void Liveness::save(ByteWriter& out) const {
   Encoder encoder(out);
   encoder.put(epoch_);
@@ -222,7 +223,6 @@ void Liveness::save(ByteWriter& out) const {
     encoder.put(node.ordered);
     encoder.put(node.doubted);
   }
-  out.varint(profiles_.size());
   for (const auto& [member, profile] : profiles_) {
     encoder.put(member.first);
     encoder.put(member.second);

@@ -116,8 +116,6 @@ NodeFree least_of(const NodeFree& a, const NodeFree& b) {
   least.memory.count = std::min(a.memory.count, b.memory.count);
   least.devices = std::min(a.devices, b.devices);
   least.usable = a.usable && b.usable;
-  least.partial_max = 0;
-  least.parts = nullptr;
   if (a.partial_max == 0 && b.partial_max == 0) return least;
   // Device by device, the emptiest first: so each has a device of its own in either.
   const DeviceParts of_a = known_parts(a, a.devices - least.devices);
@@ -230,7 +228,7 @@ void FreeIndex::insert(NodeId node) {
   }
   devices_most_ = std::max(devices_most_, free.devices);
   BitsetIndex& set = buckets.by_free[level];
-  if (set.size() <= node.index()) set.resize(std::max<std::size_t>(64, (node.index() + 1) * 2));
+  if (set.size() <= node.index()) set.resize((node.index() + 1) * 2);
   set.insert(node.index());
   ++buckets.count[level];
 }

@@ -29,7 +29,7 @@ bool ports_fit(const Ledger& ledger, const JobSpec& spec, std::span<const Placed
     ports = each;
     blocks.push_back(placed.at);
   }
-  return blocks.empty() || have_ports(ledger, merged(blocks), ports);
+  return have_ports(ledger, merged(blocks), ports);
 }
 
 std::vector<std::size_t> claim_order(const State& state,
@@ -126,7 +126,7 @@ bool fits_after(Step& step, const JobState& job, const MembershipChange& change)
 
 bool fits_there(const Ledger& ledger, const Demand& demand, std::span<const NodeCount> nodes) {
   return std::all_of(nodes.begin(), nodes.end(), [&](const NodeCount& n) {
-    return n.replicas > 0 && n.node.index() < ledger.node_count() &&
+    return n.node.index() < ledger.node_count() &&
            replicas_that_fit(ledger.free().at(n.node), demand) >= n.replicas;
   });
 }

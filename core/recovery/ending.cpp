@@ -14,10 +14,8 @@ namespace orrery {
 
 void become_running(Step& step, JobState& job, Reason reason) {
   set_phase(step, job, JobPhase::Running, reason);
-  if (!job.failover->start_by.is_never() && !planted(Bug::StartByNotCleared)) {
+  if (!job.failover->start_by.is_never() && !planted(Bug::StartByNotCleared))
     job.failover.edit().start_by = Instant::never();
-    job.failover.tidy();
-  }
   close_incident(step, job);
   if (!job.targets->empty()) meet_target(step, job);
 }

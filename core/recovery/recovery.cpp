@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/coverage_mark.hpp"
+#include "core/base/invariant.hpp"
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/places.hpp"
@@ -423,8 +424,8 @@ void fail_change(Step& step, JobState& job) {
 void recover(Step& step, JobState& job, RankFlags failed, Reason reason, RecoveryScope scope) {
   widen(job, failed, scope);
   if (!count_wide_restarts(step, job, failed, scope)) return;
-  // A recovery that comes over another one takes its place, with all that that one has claimed.
-  if (job.after_drain != AfterDrain::Nothing) abandon_next(step, job);
+  invariant(job.after_drain == AfterDrain::Nothing,
+            "a recovery begins where no change is under way");
   // Nor is an answer awaited any more about nodes of the incident before: it would come as a stale
   // one, and the next question would be taken for that one.
   if (step.state.settings.rules >= 1 && !job.failover->relaunching.empty())
@@ -453,8 +454,7 @@ void recover(Step& step, JobState& job, RankFlags failed, Reason reason, Recover
     }
   }
   // What else is missing may take the room that there is.
-  const bool blamed =
-      job.failover->open.is_open() && job.failover->open.cause == Reason::NodeBlamed;
+  const bool blamed = job.failover->open.cause == Reason::NodeBlamed;
   if (blamed && !moves) moves = leave_blamed_nodes(step, job, change);
   // Where somebody goes elsewhere, or goes for good, the others meet in another place or are fewer.
   if (moves && job.spec->rescale == RescaleMode::Auto)
@@ -513,8 +513,7 @@ void resume_recovery(Step& step, JobState& job, Reason reason, RecoveryScope sco
     return (is_root || blames_root) && is_set_aside(job, w);
   });
   // Nor have late workers come up while an answer was awaited.
-  const bool late =
-      open.is_open() && open.cause == Reason::StartDeadline && step.state.settings.rules >= 2;
+  const bool late = open.cause == Reason::StartDeadline && step.state.settings.rules >= 2;
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
     const Worker& worker = job.workers[i];
     failed[i] = worker.state == WorkerState::Lost ||

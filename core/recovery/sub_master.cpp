@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/invariant.hpp"
 #include "core/membership/advancing.hpp"
 #include "core/membership/forming.hpp"
 #include "core/membership/releasing.hpp"
@@ -16,11 +17,15 @@ namespace {
 
 constexpr std::size_t kKind = EventBody(std::in_place_type<SubMasterSaid>).index();
 
-// The worker that leads `role`; null where the job has none now.
-Worker* master_of(JobState& job, RoleIndex role) {
-  for (Worker& worker : job.workers)
-    if (job.spec->roles[worker.role.index()].master_of == role) return &worker;
-  return nullptr;
+// The worker that leads `role`. A sub-master is always one, and a job whose recovery is led has all
+// its workers.
+Worker& master_of(JobState& job, RoleIndex role) {
+  const auto leads = [&](const Worker& worker) {
+    return job.spec->roles[worker.role.index()].master_of == role;
+  };
+  const auto found = std::find_if(job.workers.begin(), job.workers.end(), leads);
+  invariant(found != job.workers.end(), "a recovery is led by a worker of the job");
+  return *found;
 }
 
 // Where all are up, the word alone is awaited.
@@ -45,7 +50,7 @@ void tell(Step& step, JobState& job, const Worker& master, SubMasterOrder word) 
 
 void restart_sub_master(Step& step, JobState& job) {
   step.state.clear_timer(job, TimerKind::Answer);
-  const Worker& master = *master_of(job, job.failover->led_role);
+  const Worker& master = master_of(job, job.failover->led_role);
   const bool failed = master.state == WorkerState::Failed;
   if (failed && !charge_master(step, job, master)) return;
   MembershipChange change;
@@ -79,28 +84,25 @@ void begin_led_recovery(Step& step, JobState& job, RoleIndex role, Reason reason
 
 bool settle_led_recovery(Step& step, JobState& job) {
   JobFailover& failover = job.failover.edit();
-  Worker* master = master_of(job, failover.led_role);
-  if (master == nullptr) {
-    give_up_sub_master(step, job);
-    return true;
-  }
-  if (master->is_gone()) {
+  const Worker& master = master_of(job, failover.led_role);
+  if (master.is_gone()) {
     restart_sub_master(step, job);
     return true;
   }
-  const bool knows = failover.told == master->incarnation;
+  const bool knows = failover.told == master.incarnation;
   if (failover.led == LedRecovery::Asked) {
-    if (master->state != WorkerState::Ready) return true;
-    if (job.row.phase == JobPhase::Starting) {
-      set_phase(step, job, JobPhase::Restarting, failover.open.cause);
-      if (knows && step.state.settings.rules >= 1) await_word(step, job);
+    if (master.state == WorkerState::Ready) {
+      if (job.row.phase == JobPhase::Starting) {
+        set_phase(step, job, JobPhase::Restarting, failover.open.cause);
+        if (knows && step.state.settings.rules >= 1) await_word(step, job);
+      }
+      if (!knows) tell(step, job, master, SubMasterOrder::Recover);
     }
-    if (!knows) tell(step, job, *master, SubMasterOrder::Recover);
     return true;
   }
-  if (failover.led == LedRecovery::Restarted && master->state == WorkerState::Ready) {
+  if (failover.led == LedRecovery::Restarted && master.state == WorkerState::Ready) {
     if (!knows)
-      tell(step, job, *master, SubMasterOrder::Restarted);
+      tell(step, job, master, SubMasterOrder::Restarted);
     else if (step.state.settings.rules >= 3 && !job.timers.is_set(TimerKind::Answer))
       await_word(step, job);  // It was out of contact meanwhile.
   }
@@ -118,11 +120,9 @@ void all_are_up(Step& step, JobState& job, Reason reason) {
 
 void give_up_sub_master(Step& step, JobState& job) {
   JobFailover& failover = job.failover.edit();
-  const Worker* master = master_of(job, failover.led_role);
-  if (master != nullptr && !charge_master(step, job, *master)) return;
+  if (!charge_master(step, job, master_of(job, failover.led_role))) return;
   failover.told = Incarnation{};
-  if (failover.led == LedRecovery::Restarted && master != nullptr)
-    return restart_sub_master(step, job);
+  if (failover.led == LedRecovery::Restarted) return restart_sub_master(step, job);
   // The role's workers, all that failed, and the sub-master itself, which does not answer.
   RankFlags failed(job.workers.size(), 0);
   for (std::size_t i = 0; i < job.workers.size(); ++i) {
@@ -131,7 +131,7 @@ void give_up_sub_master(Step& step, JobState& job) {
                 worker.role == failover.led_role ||
                 job.spec->roles[worker.role.index()].master_of == failover.led_role;
   }
-  failover.led = master != nullptr ? LedRecovery::Restarting : LedRecovery::None;
+  failover.led = LedRecovery::Restarting;
   recover(step, job, std::move(failed), Reason::SubMasterLate, RecoveryScope::Role);
 }
 
@@ -147,12 +147,12 @@ JobState* hear_sub_master(Step& step, const SubMasterSaid& event) {
   if (failover.led == LedRecovery::None || failover.led_role != event.role ||
       failover.open.number != event.incident)
     return stale(job, Ignored::StaleIncident);
-  const Worker* master = master_of(*job, event.role);
-  if (master == nullptr || master->incarnation != event.incarnation || !master->is_alive())
+  const Worker& master = master_of(*job, event.role);
+  if (master.incarnation != event.incarnation || !master.is_alive())
     return stale(job, Ignored::StaleIncarnation);
   const bool asked = failover.led == LedRecovery::Asked && awaits_answer(*job);
   if (event.word == SubMasterMessage::AskState && asked) {
-    tell(step, *job, *master, SubMasterOrder::State);
+    tell(step, *job, master, SubMasterOrder::State);
   } else if (event.word == SubMasterMessage::AskRestart && asked) {
     failover.led = LedRecovery::Restarting;
     resume_recovery(step, *job, failover.open.cause, RecoveryScope::Role);

@@ -67,9 +67,41 @@ class AgentTest : public ::testing::Test {
 
 TEST_F(AgentTest, WordOfAProcessThatItDoesNotAnswerForIsNoted) {
   lease(0);
-  step(WorkerReady{worker(7, 0)}, 1);
-  EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker));
+  for (const AgentEvent& word : {AgentEvent{WorkerReady{worker(7, 0)}},
+                                 AgentEvent{WorkerRuns{worker(7, 0), Generation{1}}},
+                                 AgentEvent{WorkerExited{worker(7, 0), 1}},
+                                 AgentEvent{WorkerVanished{worker(7, 0)}},
+                                 AgentEvent{SpawnFailed{worker(7, 0), kNotFound}},
+                                 AgentEvent{SubMasterSpoke{worker(7, 0), RoleIndex{0}, 1}}}) {
+    step(word, 1);
+    EXPECT_THAT(notes(), ElementsAre(AgentNote::UnknownWorker));
+    EXPECT_THAT(out_.reports, IsEmpty());
+    EXPECT_THAT(out_.said, IsEmpty());
+  }
+}
+
+TEST_F(AgentTest, AWordForASubMasterThatIsNotHereIsNoted) {
+  lease(0);
+  run_ready(7, 1, 1);
+  TellSubMaster word{JobId{7}, RoleIndex{1}, RoleIndex{0}, NodeId{0}, Incarnation{2}, 1};
+  step(command(word), 2);
+  EXPECT_THAT(notes(), ElementsAre(AgentNote::NotRunning)) << "that start of it";
+  word.incarnation = Incarnation{1};
+  step(command(word), 2);
+  EXPECT_THAT(notes(), IsEmpty());
+  ASSERT_THAT(out_.actions, SizeIs(1));
+  EXPECT_TRUE(std::holds_alternative<PassToSubMaster>(out_.actions[0]));
+}
+
+TEST_F(AgentTest, AHelloOfOneThatIsBeingStoppedDoesNotBringItBack) {
+  lease(0);
+  step(command(start_ranks(7, 1, 1)), 1);
+  step(WorkerRuns{worker(7, 0), Generation{1}}, 1);
+  step(command(stop_rank(7, 1, 0, Duration::seconds(2))), 2);
+  step(WorkerReady{worker(7, 0)}, 3);
   EXPECT_THAT(out_.reports, IsEmpty());
+  step(TimePassed{}, 4);
+  EXPECT_THAT(signals(), ElementsAre(WorkerSignal::Kill)) << "its grace is over all the same";
 }
 
 TEST_F(AgentTest, SpawnsWhatIsOrderedAndReportsItReadyAsOneRange) {

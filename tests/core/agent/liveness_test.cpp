@@ -113,6 +113,18 @@ TEST_F(LivenessTest, AReportedEndIsNoLoss) {
   EXPECT_THAT(edges_, IsEmpty());
 }
 
+TEST_F(LivenessTest, TheListOfANewLifeIsTakenAsItIs) {
+  hear(1, {running(0)}, true);
+  liveness_.reported(NodeId{0},
+                     {JobId{7}, Generation{1}, Incarnation{1}, WorkerFact::Exited, Rank{0}, 1, 0},
+                     edges_);
+  session_ = 2;
+  hear(2, {running(0)}, true);
+  ASSERT_NE(only_edge<NodeReturned>(), nullptr);
+  hear(3, {running(0)});
+  EXPECT_THAT(edges_, IsEmpty()) << "it says the same once more";
+}
+
 TEST_F(LivenessTest, AnOrderOnItsWayIsNeitherLossNorSurprise) {
   hear(1, {}, true);
   liveness_.ordered(start_ranks(7, 1, 2));
@@ -120,6 +132,14 @@ TEST_F(LivenessTest, AnOrderOnItsWayIsNeitherLossNorSurprise) {
   EXPECT_THAT(edges_, IsEmpty());
   hear(3, {running(0), running(1)});
   EXPECT_THAT(edges_, IsEmpty());
+}
+
+TEST_F(LivenessTest, AStartThatIsTakenBackOnANodeThatIsNotKnownChangesNothing) {
+  liveness_.ordered(start_ranks(7, 1, 1));
+  liveness_.withdrawn(NodeId{1'000'000}, running(0));
+  EXPECT_THAT(liveness_.on_their_way(NodeId{0}), SizeIs(1));
+  liveness_.withdrawn(NodeId{0}, running(0));
+  EXPECT_THAT(liveness_.on_their_way(NodeId{0}), IsEmpty());
 }
 
 TEST_F(LivenessTest, AnOrderThatAnEarlierConnectionLostIsGivenUpWithTheNextList) {
@@ -273,6 +293,19 @@ TEST_F(LivenessTest, OnlyProfilingsThatDifferBecomeEdges) {
   liveness_.forget(JobId{7});
   liveness_.profiled(first, edges_);
   EXPECT_THAT(edges_, SizeIs(1));
+}
+
+TEST_F(LivenessTest, WhatHasMeasuredSomethingElseIsToldApartByItsBytes) {
+  const auto bytes_after = [&](const std::string& key, double value) {
+    Liveness liveness{Epoch{2}, Settings{}, 2, at(0)};
+    liveness.profiled({JobId{7}, Generation{1}, Rank{0}, {{key, value}}}, edges_);
+    ByteWriter out;
+    liveness.save(out);
+    return std::string(out.text());
+  };
+  EXPECT_EQ(bytes_after("loss", 1), bytes_after("loss", 1));
+  EXPECT_NE(bytes_after("loss", 1), bytes_after("loss", 2));
+  EXPECT_NE(bytes_after("loss", 1), bytes_after("lost", 1));
 }
 
 }  // namespace

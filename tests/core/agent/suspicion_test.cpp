@@ -77,6 +77,17 @@ TEST_F(SuspicionsTest, AWorkerThatSaysNothingForTooLongHangs) {
   EXPECT_EQ(suspicions_.next_deadline(), at(50));
 }
 
+TEST_F(SuspicionsTest, AStepThatTookNoTimeIsNoMeasurement) {
+  ready(0);
+  profile(1, 1, 3);
+  profile(1, 2, 3);
+  profile(1, 0, 1);
+  ASSERT_THAT(edges_, IsEmpty()) << "two of three are as slow";
+  profile(2, 2, 0);
+  profile(2, 1, 3);
+  EXPECT_THAT(edges_, IsEmpty()) << "they still are";
+}
+
 TEST_F(SuspicionsTest, EachStartIsSuspectedOnceUntilAPeerIsReady) {
   ready(0);
   pass(30);

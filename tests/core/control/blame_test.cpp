@@ -123,6 +123,20 @@ TEST(Blame, TwoWorkersGoWhereThereIsRoomForOneOneByOne) {
   EXPECT_NE(h.job(id).workers[0].node, h.job(id).workers[1].node);
 }
 
+TEST(Blame, WorkersThatTradeNodesHoldWhatTheyHeld) {
+  ControllerHarness h({nodes_of(2, 2)});
+  JobBuilder builder = job("a").replicas(2).follower("logger", 1, 0).limit(0).no_unknown();
+  builder.raw().failover.edit().trigger = FailureTrigger::AtEnd;
+  const JobId id = h.running(builder, 2, {on(0, 1), on(1, 1)});
+  h.forget();
+  fail(h, id, 0, node());
+  fail(h, id, 1, node());
+  recover(h, id);
+  ASSERT_EQ(h.job(id).workers[0].node, NodeId{1});
+  ASSERT_EQ(h.job(id).workers[1].node, NodeId{0});
+  for (const Notice& notice : h.notices) EXPECT_NE(notice.kind, NoticeKind::Allocated);
+}
+
 TEST(Blame, AProgramThatAlwaysBlamesItsNodeWaitsLongerEachTimeAndEndsAtItsLimit) {
   ControllerHarness h({nodes_of(2, 4)});
   JobBuilder builder = job("a").limit(0);

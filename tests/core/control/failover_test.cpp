@@ -229,6 +229,25 @@ TEST(Hangs, AStragglerMovesToAnotherNode) {
   EXPECT_EQ(h.row(id).restarts, 0u);
 }
 
+TEST(Hangs, AStragglerStaysWhereNoOtherNodeHasPortsForIt) {
+  NodeGroup few = nodes_of(1, 2);
+  few.name = "few";
+  few.ports = {9000, 1};
+  ControllerHarness h({nodes_of(1, 2), few});
+  JobBuilder taken = job("taken");
+  taken.raw().roles[0].command = {"serve"};
+  h.running(taken, 1, {on(1, 1)});
+  JobBuilder builder = job("a").replicas(2);
+  builder.raw().roles[0].command = {"train"};
+  builder.raw().failover.edit().straggler_moves = true;
+  const JobId id = h.running(builder, 2, {on(0, 2)});
+  const Worker worker = h.job(id).workers[0];
+  h.step(WorkerSuspected{
+      id, worker.born, worker.incarnation, worker.birth_rank, Suspicion::Straggling});
+  EXPECT_EQ(h.phase(id), JobPhase::Running) << "there is a device, and no port";
+  EXPECT_EQ(h.row(id).reschedules, 0u);
+}
+
 TEST(Strict, OnlyARunningJobOutlivesItsController) {
   ControllerHarness h({nodes_of(2, 4)});
   JobBuilder builder = job("a");

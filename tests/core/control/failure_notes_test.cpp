@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
@@ -129,11 +133,39 @@ TEST(FailureNotes, ExplanationsOfOtherWorkersChangeNothing) {
   EXPECT_EQ(h.reports_ignored(Ignored::UnknownJob), 1u);
 }
 
+TEST(FailureNotes, LateWordsOfOneThatHasSucceededAreNoFailure) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").replicas(2), 2);
+  const Worker worker = h.job(id).workers[0];
+  h.succeed(id, 0);
+  h.step(explained(id, worker, "all is well\n"));
+  EXPECT_THAT(status(h, id).failures, IsEmpty());
+  EXPECT_EQ(h.reports_ignored(Ignored::StaleIncarnation), 1u);
+}
+
+TEST(FailureNotes, AnExitCodeIsNotSaidTwice) {
+  ControllerHarness h({nodes_of(1, 4)});
+  const JobId id = h.running(job("a").limit(0), 1);
+  const Worker worker = h.job(id).workers[0];
+  end_with(h, id, 0, 7);
+  h.step(explained(id, worker, "no such file\n"));
+  const JobStatus told = status(h, id);
+  ASSERT_THAT(told.failures, SizeIs(1));
+  EXPECT_EQ(told.failures[0].message, "worker 0 on node-0 ended with exit code 7");
+}
+
 TEST(FailureNotes, ASignalIsNamedAndAStartThatFailedSaysWhy) {
   ControllerHarness h({nodes_of(1, 4)});
-  const JobId killed = h.running(job("a").limit(0), 1);
-  end_with(h, killed, 0, 137);
-  EXPECT_THAT(status(h, killed).message, HasSubstr("was ended by signal 9 (SIGKILL"));
+  for (const auto& [number, name] : std::vector<std::pair<int, std::string>>{{6, " (SIGABRT)"},
+                                                                             {9, " (SIGKILL: "},
+                                                                             {11, " (SIGSEGV)"},
+                                                                             {15, " (SIGTERM)"},
+                                                                             {31, ""}}) {
+    const JobId killed = h.running(job("a" + std::to_string(number)).limit(0), 1);
+    end_with(h, killed, 0, 128 + number);
+    EXPECT_THAT(status(h, killed).message,
+                HasSubstr("was ended by signal " + std::to_string(number) + name));
+  }
   const JobId unstarted = h.submit(job("b").limit(0));
   h.plan(grant(unstarted, 1));
   const Worker worker = h.job(unstarted).workers[0];

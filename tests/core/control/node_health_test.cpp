@@ -94,6 +94,20 @@ TEST(Relaunch, OlderRulesTakeNoAnswerInTheMiddleOfARecovery) {
   EXPECT_TRUE(usable(h, 0));
 }
 
+TEST(Relaunch, IsNotAwaitedAnyMoreWhereALossStartsAnotherRecovery) {
+  Relaunch r;
+  const std::uint32_t asked = r.h.job(r.id).failover->open.number;
+  const std::uint64_t devices = r.h.job(r.id).workers[1].devices;
+  r.h.step(DevicesLost{NodeId{1}, devices});
+  EXPECT_TRUE(r.h.job(r.id).failover->relaunching.empty());
+  r.h.step(NodesRelaunched{r.id, asked, {NodeId{0}}, {}});
+  EXPECT_EQ(r.h.reports_ignored(Ignored::StaleIncident), 1u);
+  r.h.stop_all();
+  r.h.pass(Duration::seconds(60));
+  r.h.settle();
+  EXPECT_EQ(r.h.phase(r.id), JobPhase::Running);
+}
+
 TEST(Relaunch, AnAnswerForAJobThatIsNotKnownIsTold) {
   ControllerHarness h({nodes_of(1, 2)});
   h.step(NodesRelaunched{JobId{9}, 1, {NodeId{0}}, {}});

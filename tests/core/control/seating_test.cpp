@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/control/state_view.hpp"
+#include "core/control/status.hpp"
 #include "tests/support/controller_harness.hpp"
 
 namespace orrery::tests {
@@ -171,6 +172,35 @@ TEST(Seating, ADeviceThatTheClusterLacksIsInfeasibleUntilItComes) {
   h.plan(grant(id, 2));
   h.settle();
   EXPECT_THAT(h.job(id).elastic_nodes, ElementsAre(on(1, 2)));
+}
+
+TEST(Seating, MoreCpuThanItsNodeHasIsInfeasible) {
+  ControllerHarness h({nodes_of(2, 4)});
+  JobBuilder b = pinned("a", 2, "0-1").cpu(33000);
+  const JobId id = h.submit(b);
+  EXPECT_TRUE(h.row(id).infeasible);
+  EXPECT_EQ(status_of(h.controller.state(), h.job(id)).message,
+            "its workers on node 0 need more CPU or memory than the node has; place fewer of "
+            "them there");
+  const JobId fits = h.submit(pinned("b", 2, "0-1").cpu(32000));
+  EXPECT_FALSE(h.row(fits).infeasible);
+}
+
+TEST(Seating, SeatsThatComeFreeAreNotTakenBeyondTheQuota) {
+  ControllerHarness h({nodes_of(2, 4)});
+  h.step(QuotasDeclared{{{"group/x", 4}}});
+  JobBuilder b = sized("a").group("x");
+  b.raw().preemptible = false;
+  const JobId id = h.running(b, 2);
+  const JobId other = h.running(pinned("other", 1, "3"), 1);
+  h.step(ScaleRequested{9, id, RoleIndex{0}, ScaleMode::Set, 4});
+  ASSERT_TRUE(h.last_answer().accepted);
+  ASSERT_EQ(h.row(id).replicas, 2) << "a seat is taken";
+  h.step(QuotasDeclared{{{"group/x", 3}}});
+  h.succeed(other, 0);
+  h.settle();
+  EXPECT_EQ(h.row(id).replicas, 2) << "the seats are free, the quota does not allow them";
+  EXPECT_EQ(h.row(id).reschedules, 0u);
 }
 
 TEST(Seating, AFailedWorkerStartsAgainOnItsSeat) {

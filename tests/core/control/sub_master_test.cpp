@@ -12,10 +12,13 @@ constexpr RoleIndex kMaster{1};
 /// A job with a role of two that is led, a sub-master, and a role that has nothing to do with it.
 /// Ranks: 0 and 1 are led, 2 is the sub-master, 3 the other.
 struct Led {
-  ControllerHarness h{{nodes_of(2, 8)}};
+  ControllerHarness h;
   JobId id;
 
-  explicit Led(std::int32_t limit = 3, std::int32_t node_failures = 100) {
+  explicit Led(std::int32_t limit = 3,
+               std::int32_t node_failures = 100,
+               const Settings& settings = {})
+      : h({nodes_of(2, 8)}, settings) {
     JobBuilder builder =
         job("a").replicas(2).follower("master", 1, 0).role("other", 1).limit(limit);
     builder.raw().roles[1].master_of = kLed;
@@ -188,6 +191,40 @@ TEST(SubMaster, ThatDiesJustBeforeItsRoleFailsDoesNotCoverThat) {
   EXPECT_EQ(led.h.row(led.id).restarts, 1u);
   EXPECT_EQ(led.started(0), 2u);
   EXPECT_EQ(led.started(1), 1u);
+}
+
+TEST(SubMaster, ThatFailsTogetherWithAWorkerIsNotWhatIsCharged) {
+  Led led;
+  WorkersChanged both = led.h.cluster.end(led.h.process(led.id, 2), WorkerFact::Exited, 1);
+  (void)led.h.cluster.end(led.h.process(led.id, 3), WorkerFact::Exited, 1);
+  both.count = 2;
+  led.h.step(both);
+  EXPECT_EQ(led.h.job(led.id).failover->open.role, RoleIndex{2}) << "the user's own";
+  EXPECT_TRUE(led.h.job(led.id).failover->open.charged);
+  EXPECT_EQ(led.h.row(led.id).restarts, 1u);
+}
+
+TEST(SubMaster, ThatWasOutOfContactHasItsTimeAgain) {
+  for (const std::uint16_t rules : {std::uint16_t{3}, kDecisionRules}) {
+    SCOPED_TRACE(rules);
+    Settings settings;
+    settings.rules = rules;
+    Led led(3, 100, settings);
+    led.h.fail(led.id, 1);
+    led.say(SubMasterMessage::AskRestart);
+    led.bring_up();
+    ASSERT_EQ(led.told(), SubMasterOrder::Restarted);
+    const Incarnation silent = led.master();
+    for (const std::uint32_t node : {0U, 1U}) led.h.step(NodeSilent{NodeId{node}});
+    ASSERT_EQ(led.h.phase(led.id), JobPhase::Unknown);
+    for (const std::uint32_t node : {0U, 1U}) led.h.node_up(node);
+    ASSERT_EQ(led.h.phase(led.id), JobPhase::Starting);
+    led.h.pass(led.h.job(led.id).spec->failover->sub_master_timeout);
+    led.bring_up();
+    EXPECT_NE(led.master(), silent) << "it has not said that it is done: another takes its place";
+    led.say(SubMasterMessage::Done);
+    EXPECT_EQ(led.h.phase(led.id), JobPhase::Running);
+  }
 }
 
 TEST(SubMaster, IsOneWhateverAUserAsksFor) {

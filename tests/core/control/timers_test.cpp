@@ -122,6 +122,32 @@ TEST(Stuck, ARestartInPlaceGoesElsewhere) {
   EXPECT_EQ(h.row(id).node_losses, 1u);
 }
 
+TEST(Stuck, TwoOnOneNodeAreOneIncidentOfIt) {
+  Settings settings = kills_within(Duration::seconds(60));
+  settings.lemon_incidents = 10;
+  ControllerHarness h({nodes_of(1, 2)}, settings);
+  const JobId id = h.running(drains_for("a", Duration::seconds(20)).replicas(2), 2);
+  h.step(StopRequested{0, id});
+  h.pass(Duration::seconds(20 + 10 + 60));
+  ASSERT_TRUE(h.controller.state().nodes[0].excluded);
+  EXPECT_EQ(h.controller.state().nodes[0].incidents.size(), 1u);
+}
+
+TEST(Stuck, AJobThatStaysBesideItAndGrowsElsewhereLosesNothing) {
+  ControllerHarness h({nodes_of(1, 2), nodes_of(1, 1)}, kills_within(Duration::seconds(60)));
+  const JobId stuck = h.running(drains_for("stuck", Duration::seconds(20)), 1, {on(0, 1)});
+  const JobId grows = h.running(job("grows").elastic(1, 2), 1, {on(0, 1)});
+  const JobId late = h.running(drains_for("late", Duration::seconds(500)), 1, {on(1, 1)});
+  h.step(StopRequested{0, stuck});
+  h.step(StopRequested{0, late});
+  h.plan(grant(grows, 2, {on(0, 1), on(1, 1)}));
+  ASSERT_EQ(h.job(grows).blocked, 1u);
+  h.pass(Duration::seconds(20 + 10 + 60));
+  ASSERT_TRUE(h.controller.state().nodes[0].excluded);
+  EXPECT_EQ(h.row(grows).node_losses, 0u);
+  EXPECT_EQ(h.job(grows).after_drain, AfterDrain::Start) << "its change goes on";
+}
+
 TEST(Stuck, AControllerThatStoodStillHearsFirstWhatNodesSay) {
   ControllerHarness h({nodes_of(1, 1)}, kills_within(Duration::seconds(60)));
   const JobId id = h.running(drains_for("a", Duration::seconds(20)), 1);
@@ -187,6 +213,43 @@ TEST(Changes, WaitForPlacesWithinTheBackoffLimit) {
   EXPECT_EQ(run.h.job(run.blocked).reason, Reason::BackoffLimitReached);
 }
 
+TEST(Changes, CountFromWhoHasTheirPlacesNotFromWhoStopsBesideThem) {
+  ControllerHarness h({nodes_of(2, 1), nodes_of(1, 2)}, kills_within(Duration::seconds(3600)));
+  JobBuilder builder = job("a").elastic(1, 3);
+  builder.raw().start_deadline = Duration::seconds(60);
+  const JobId grows = h.running(builder, 1, {on(0, 1)});
+  const JobId soon = h.running(drains_for("soon", Duration::seconds(20)), 1, {on(1, 1)});
+  const JobId late = h.running(drains_for("late", Duration::seconds(500)), 1, {on(2, 1)});
+  h.step(StopRequested{0, soon});
+  h.step(StopRequested{0, late});
+  h.plan(grant(grows, 3, {on(0, 1), on(1, 1), on(2, 1)}));
+  ASSERT_EQ(h.job(grows).blocked, 1u) << "beside the late one a device is free";
+  EXPECT_EQ(h.job(grows).timers.at(TimerKind::Change) - h.now,
+            Duration::seconds(20) + kLease + Duration::seconds(60));
+}
+
+TEST(Changes, ThatHaveTheirPlacesWaitForListsWithoutACharge) {
+  ControllerHarness h({nodes_of(2, 1)}, kills_within(Duration::seconds(3600)));
+  JobBuilder builder = job("a").elastic(1, 2);
+  builder.raw().start_deadline = Duration::seconds(60);
+  const JobId grows = h.running(builder, 1, {on(0, 1)});
+  const JobId other = h.running(drains_for("b", Duration::seconds(20)), 1, {on(1, 1)});
+  h.step(StopRequested{0, other});
+  h.plan(grant(grows, 2, {on(0, 1), on(1, 1)}));
+  ASSERT_TRUE(h.job(grows).timers.is_set(TimerKind::Change));
+  h.take_over(2);
+  h.node_up(0);
+  h.stop_all();
+  ASSERT_EQ(h.job(grows).blocked, 0u);
+  h.pass(Duration::seconds(200));
+  EXPECT_EQ(h.phase(grows), JobPhase::Rescheduling) << "the list of the other node has not come";
+  EXPECT_EQ(h.row(grows).restarts, 0u);
+  h.node_up(1);
+  h.settle();
+  EXPECT_EQ(h.phase(grows), JobPhase::Running);
+  EXPECT_EQ(h.row(grows).replicas, 2);
+}
+
 TEST(Rules, OlderRulesKillAgainOnlyAfterAnotherGrace) {
   Settings older;
   older.rules = 2;
@@ -210,6 +273,29 @@ TEST(Rules, TheOneTimerOfOlderRulesIsTheDeadlineOfAStart) {
   EXPECT_EQ(h.phase(id), JobPhase::Starting);
   h.pass(Duration::seconds(1));
   EXPECT_EQ(h.phase(id), JobPhase::Failed);
+}
+
+TEST(Rules, AJobWhosePlacesAreTakenBackWaitsNoLongerThanItMay) {
+  for (const std::uint16_t rules : {std::uint16_t{1}, std::uint16_t{2}, kDecisionRules}) {
+    SCOPED_TRACE(rules);
+    Settings settings;
+    settings.rules = rules;
+    ControllerHarness h({nodes_of(1, 1)}, settings);
+    JobBuilder waits = job("waits").preemptible();
+    waits.raw().wait_deadline = Duration::seconds(500);
+    const JobId id = h.submit(waits);
+    h.take_over(2);
+    h.plan(grant(id, 1));
+    ASSERT_TRUE(h.row(id).holds);
+    ASSERT_EQ(h.phase(id), JobPhase::Pending) << "the list of its node has not come";
+    h.plan(grant(id, 0));
+    ASSERT_FALSE(h.row(id).holds);
+    h.pass(Duration::seconds(499));
+    EXPECT_EQ(h.phase(id), JobPhase::Pending);
+    h.pass(Duration::seconds(1));
+    EXPECT_EQ(h.phase(id), JobPhase::Failed);
+    EXPECT_EQ(h.job(id).reason, Reason::WaitDeadline);
+  }
 }
 
 TEST(Rules, TheOneTimerOfOlderRulesBecomesThoseOfItsKinds) {

@@ -94,6 +94,20 @@ TEST_F(DriverTest, OrdersWaitForASlowStoreAndGoOutInOrder) {
   EXPECT_EQ(controller_.state().totals.succeeded, 2u);
 }
 
+TEST_F(DriverTest, AStartThatAnotherHasReplacedMeanwhileIsNotIssued) {
+  DelayedStore store(world_, Duration::seconds(30));
+  open(store);
+  world_.at(5, submission(job("a")));
+  world_.at(
+      10, WorkersChanged{JobId{0}, Generation{1}, Incarnation{1}, WorkerFact::Lost, Rank{0}, 1, 0});
+  ASSERT_EQ(driver_->run(Instant::zero() + Duration::seconds(100)), RunEnd::Finished);
+  std::vector<std::uint32_t> started;
+  for (const Command& command : world_.issued)
+    if (const auto* start = std::get_if<StartWorkers>(&command.body))
+      for (const WorkerStart& each : start->workers) started.push_back(each.incarnation.value);
+  EXPECT_THAT(started, ElementsAre(2)) << "the first became durable when it was lost already";
+}
+
 /// Each look at it takes a millisecond, and it has something to tell each time.
 class BusyWorld final : public World {
  public:
@@ -188,17 +202,22 @@ TEST_F(DriverTest, ADeposedLeaderEndsWithoutAnOrder) {
 }
 
 TEST_F(DriverTest, AJournalWhosePlacerIsNotThereIsNotReplayed) {
-  Settings settings;
-  settings.placer = "worst_fit/1";
-  ByteWriter bytes;
-  encode(Event{{}, {}, Origin::External, EpochStarted{Epoch{1}, settings}}, bytes);
-  Digester digester(Digest{});
-  digester.update(bytes.bytes());
   MemoryStore store;
-  ASSERT_TRUE(store.append(Epoch{1}, {{{Sequence{1}, digester.finish(), bytes.bytes()}}}));
+  Digest chain;
+  for (const std::uint32_t epoch : {1U, 2U}) {
+    Settings settings;
+    settings.placer = "worst_fit/" + std::to_string(epoch);
+    ByteWriter bytes;
+    encode(Event{{}, {}, Origin::External, EpochStarted{Epoch{epoch}, settings}}, bytes);
+    Digester digester(chain);
+    digester.update(bytes.bytes());
+    chain = digester.finish();
+    ASSERT_TRUE(store.append(Epoch{epoch}, {{{Sequence{epoch}, chain, bytes.bytes()}}}));
+  }
   Controller other;
   const auto end = replay(store, other);
   ASSERT_FALSE(end.has_value());
+  ASSERT_EQ(end.errors().size(), 1u) << "it ends at the first";
   EXPECT_EQ(end.errors()[0].text(),
             "journal record 1: names the placer worst_fit/1, this program has " +
                 placers::names_text() + "; use the program that wrote the journal, or a newer one");
@@ -326,6 +345,17 @@ TEST_F(DriverTest, ACycleWhoseGrantIsAlwaysDroppedEndsTheRunToo) {
   EXPECT_EQ(controller_.state().live_count(), 1u);
 }
 
+TEST_F(DriverTest, ARunGoesOnHoweverLongTheWorldTellsWhatOrdersNothing) {
+  DriverOptions options;
+  options.quiet_cycles_max = 3;
+  open(memory_, {}, options);
+  obey();
+  for (int i = 0; i < 20; ++i) world_.at(5 + i, WorkersChanged{});
+  world_.at(50, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished);
+  EXPECT_EQ(issued(kStart), 1u);
+}
+
 TEST_F(DriverTest, TheEndOfTheRunIsKept) {
   Settings settings;
   settings.plan_period = Duration::seconds(60);
@@ -367,6 +397,26 @@ TEST_F(DriverTest, EndlessTurnsAtOneInstantAreNoProgress) {
   builder.raw().backoff_max = Duration::zero();
   world_.at(5, submission(builder));
   EXPECT_EQ(driver_->run(Instant::never()), RunEnd::NoProgress);
+}
+
+TEST_F(DriverTest, EachInstantHasAllTheTurnsThatAreAllowed) {
+  DriverOptions options;
+  options.idle_turns_max = 0;  // One for the only job.
+  open(memory_, {}, options);
+  obey();
+  world_.at(5, submission(job("a")));
+  EXPECT_EQ(driver_->run(Instant::never()), RunEnd::Finished) << "two turns, one goes beyond";
+}
+
+TEST_F(DriverTest, AnAnswerThatIsLostIsMissedWhenItWouldHaveCome) {
+  InlinePlanner slow(policy_, Duration::seconds(3), nullptr);
+  open(memory_);
+  const PlanRequest request{controller_.state().sequence, PlanTrigger::Period, {}};
+  slow.lose(request, controller_, PlanLoss::Failed, "planted in a test");
+  const Instant due = controller_.state().now + Duration::seconds(3);
+  EXPECT_EQ(slow.ready_at(), due);
+  EXPECT_FALSE(slow.take(due - Duration::milliseconds(1)).has_value());
+  EXPECT_TRUE(slow.take(due).has_value());
 }
 
 TEST_F(DriverTest, SnapshotsAreTakenAndLoad) {

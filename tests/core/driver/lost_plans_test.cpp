@@ -251,5 +251,44 @@ TEST_F(LostPlans, AJournalOfThemIsFoldedAndPlannedAgain) {
   EXPECT_GE(report->plans, 2u);
 }
 
+TEST_F(LostPlans, PlannedAgainAPolicyThatWasPutBackLooksAtEverythingAsItDid) {
+  world_.submit(0, job("a"));
+  run_to(4);
+  policy_.does = Does::Throws;
+  watcher_.on_loss = [this] { policy_.does = Does::AsItShould; };
+  world_.submit(5, job("b"));
+  run_to(10);
+  ASSERT_EQ(watcher_.losses.size(), 1u);
+  ASSERT_EQ(policy_.answers, 1u);
+  ASSERT_FALSE(policy_.seen_complete);
+  FailingPolicy fresh;
+  fresh.seen_complete = true;
+  const auto report = recompute(memory_, fresh);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->plans, 2u);
+  EXPECT_FALSE(fresh.seen_complete);
+}
+
+TEST_F(LostPlans, PlannedAgainAPolicyBeginsAnewWhereItDid) {
+  policy_.does = Does::Throws;
+  watcher_.on_loss = [this] {
+    const std::size_t losses = watcher_.losses.size();
+    policy_.does = losses == 1 || losses == 1 + kLostBeforeAnew ? Does::AsItShould : Does::Throws;
+  };
+  world_.submit(0, job("a"));
+  run_to(4);
+  ASSERT_EQ(policy_.answers, 1u);
+  policy_.does = Does::Throws;
+  world_.submit(10, job("b"));
+  run_to(100);
+  ASSERT_TRUE(watcher_.losses.back().anew);
+  ASSERT_EQ(policy_.answers, 1u) << "it has forgotten the first";
+  FailingPolicy fresh;
+  const auto report = recompute(memory_, fresh);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->plans, 2u);
+  EXPECT_EQ(fresh.answers, 1u);
+}
+
 }  // namespace
 }  // namespace orrery::tests

@@ -109,6 +109,17 @@ TEST(FreeIndex, SharesOfOneDeviceAddUp) {
   EXPECT_EQ(index.free_devices(), 1);
 }
 
+TEST(FreeIndex, AShareIsGivenBackToNoDeviceThatCannotHaveHeldIt) {
+  FreeIndex index;
+  index.add(node(2));
+  Nodes nodes;
+  ASSERT_TRUE(take_gang(index, share(600), 1, nodes));
+  ASSERT_TRUE(take_gang(index, share(400), 1, nodes));
+  ASSERT_TRUE(take_gang(index, share(399), 1, nodes));
+  index.give(NodeId{0}, share(400), 1);
+  EXPECT_EQ(replicas_that_fit(index.at(NodeId{0}), share(500)), 1) << "400 and 601 are left";
+}
+
 TEST(FreeIndex, SharesFitOnEveryDeviceThatHasSoMuchLeft) {
   FreeIndex index;
   index.add(node(3));
@@ -145,6 +156,37 @@ TEST(FreeIndex, ReplicasByDevicesAreThoseOfEachNodeByItself) {
   }
 }
 
+TEST(FreeIndex, ATrialThatHasFollowedALargeClusterFollowsASmallOne) {
+  FreeIndex large, small;
+  for (int i = 0; i < 200'000; ++i) large.add(node(4));
+  small.add(node(4));
+  CapacityTrial trial;
+  trial.sync(large);
+  large.take(NodeId{199'999}, devices(1), 1);
+  trial.sync(large);
+  EXPECT_EQ(trial.index().at(NodeId{199'999}).devices, 3);
+  trial.sync(small);
+  small.take(NodeId{0}, devices(1), 1);
+  trial.sync(small);
+  EXPECT_EQ(trial.index().size(), 1u);
+  EXPECT_EQ(trial.index().at(NodeId{0}).devices, 3);
+}
+
+TEST(FreeIndex, TellsItsLast4096Changes) {
+  FreeIndex index;
+  index.add(node(4));
+  const std::uint64_t before = index.version();
+  std::vector<NodeId> changed;
+  for (int i = 0; i < 2048; ++i) {
+    index.take(NodeId{0}, devices(1), 1);
+    index.give(NodeId{0}, devices(1), 1);
+  }
+  EXPECT_TRUE(index.changed_since(before, changed));
+  EXPECT_EQ(changed.size(), 4096u);
+  index.take(NodeId{0}, devices(1), 1);
+  EXPECT_FALSE(index.changed_since(before, changed));
+}
+
 TEST(FreeIndex, ATrialOfAnotherIndexBeginsWithNothingTried) {
   FreeIndex first, second;
   for (FreeIndex* index : {&first, &second})
@@ -174,6 +216,13 @@ TEST(FreeIndex, TheLeastOfTwoIsTakenDeviceByDevice) {
   EXPECT_EQ(least_of(with_parts(0, {200, 500}), with_parts(0, {400, 450})),
             with_parts(0, {200, 450}));
   EXPECT_EQ(least_of(with_parts(0, {500}), node(0)), node(0));
+}
+
+TEST(FreeIndex, OnTheLeastOfANodeOutOfUseNothingFits) {
+  NodeFree gone = node(2);
+  gone.usable = false;
+  EXPECT_EQ(replicas_that_fit(least_of(gone, node(2)), devices(1)), 0);
+  EXPECT_EQ(replicas_that_fit(least_of(node(2), gone), devices(1)), 0);
 }
 
 TEST(FreeIndex, WhatFitsOnTheLeastFitsOnEither) {

@@ -85,6 +85,17 @@ TEST_F(LedgerSeats, ASeatOnANodeOutOfUseDoesNotFit) {
   EXPECT_FALSE(fits(seat(1)));
 }
 
+TEST_F(LedgerSeats, ALedgerThatIsBuiltAnewCountsTheSameDevices) {
+  ledger.add_node(group_of(2, 0), kModel);
+  sit(seat(0b1));
+  ledger.set_usable(NodeId{1}, false);
+  ledger.rebuild();
+  ledger.check();
+  EXPECT_EQ(ledger.devices_total(), 6);
+  EXPECT_EQ(ledger.devices_usable(), 4);
+  EXPECT_EQ(ledger.free().free_devices(), 3);
+}
+
 TEST_F(LedgerSeats, MembersOfATurnGroupSitOnTheSameDevices) {
   sit(seat(0b0011), kJob, {1, 0});
   EXPECT_TRUE(fits(seat(0b0011), kJob, {1, 1})) << "another member of the group";
