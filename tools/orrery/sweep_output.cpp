@@ -1,7 +1,7 @@
 #include "tools/orrery/sweep_output.hpp"
 
 #include <algorithm>
-#include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/base/json_text.hpp"
@@ -20,19 +20,23 @@ void put_settings(const SweepFile& sweep, std::size_t point, JsonText& json) {
   json.end_object();
 }
 
-/// Runs of consecutive results that differ in the seed alone.
-std::vector<std::span<const SweepResult>> by_group(const SweepPlan& plan,
-                                                   const std::vector<SweepResult>& results) {
-  const std::size_t seeds = plan.sweep.seeds.size();
-  std::vector<std::span<const SweepResult>> out;
-  for (std::size_t at = 0; at < results.size(); at += seeds)
-    out.push_back(std::span(results).subspan(at, seeds));
-  return out;
+/// The advice as it is for the file of a sweep, whose seeds stand there.
+std::string advice_for_file(std::string advice) {
+  constexpr std::string_view kOption = "--seeds 1..10";
+  if (const std::size_t at = advice.find(kOption); at != advice.npos)
+    advice.replace(at, kOption.size(), "seeds: 1..10 in the file");
+  return advice;
 }
 
-std::vector<sim::Summary> summaries_of(std::span<const SweepResult> group) {
-  std::vector<sim::Summary> out;
-  for (const SweepResult& result : group) out.push_back(result.summary);
+/// The results of one point after the other, as runs of its policies by their labels.
+std::vector<std::vector<sim::Summary>> by_point(const SweepPlan& plan,
+                                                const std::vector<SweepResult>& results) {
+  std::vector<std::vector<sim::Summary>> out(plan.sweep.points.size());
+  for (const SweepResult& result : results) {
+    std::vector<sim::Summary>& point = out[result.cell.point];
+    point.push_back(result.summary);
+    point.back().policy = plan.sweep.policies[result.cell.policy].label;
+  }
   return out;
 }
 
@@ -84,19 +88,24 @@ std::string sweep_text(const SweepPlan& plan,
                        const std::vector<SweepResult>& results,
                        const Console& console) {
   std::vector<LabelledStatistics> rows;
-  for (const auto group : by_group(plan, results)) {
-    const SweepCell& cell = group.front().cell;
+  const auto points = by_point(plan, results);
+  for (std::size_t point = 0; point < points.size(); ++point) {
     LabelledStatistics row;
-    for (const auto& setting : plan.sweep.points[cell.point])
+    for (const auto& setting : plan.sweep.points[point])
       row.labels.push_back(setting ? setting->label : "-");
-    row.statistics = statistics_of(summaries_of(group)).front();
-    row.statistics.policy = plan.sweep.policies[cell.policy].label;
-    rows.push_back(std::move(row));
+    for (sim::PolicyStatistics& policy : sim::statistics_of(points[point])) {
+      row.statistics = std::move(policy);
+      rows.push_back(row);
+    }
   }
+  const std::size_t seeds = plan.sweep.seeds.size();
+  const std::string advice = advice_on_seeds(seeds, plan.sweep.policies.size());
   return plan.sweep.name + ", scenario " + results.front().summary.scenario + ", world " +
          results.front().summary.world + ", " + std::to_string(plan.cells.size()) + " cells\n\n" +
          points_table(
-             plan.sweep.parameters, rows, console.traits().colour, console.traits().table_width());
+             plan.sweep.parameters, rows, console.traits().colour, console.traits().table_width()) +
+         (seeds > 1 ? "\n[low, high]: " + std::string(sim::kIntervalMethod) + "\n" : "") +
+         (advice.empty() ? "" : "\n" + advice_for_file(advice) + "\n");
 }
 
 std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results) {
@@ -112,17 +121,19 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     json.end_object();
   }
   json.end_array().key("points").begin_array();
-  for (const auto group : by_group(plan, results)) {
-    const SweepCell& cell = group.front().cell;
+  const auto points = by_point(plan, results);
+  for (std::size_t point = 0; point < points.size(); ++point) {
     json.begin_object().key("set");
-    put_settings(plan.sweep, cell.point, json);
-    json.key("statistics");
-    std::vector<PolicyStatistics> statistics = statistics_of(summaries_of(group));
-    statistics.front().policy = plan.sweep.policies[cell.policy].label;
-    put_statistics(statistics, json);
+    put_settings(plan.sweep, point, json);
+    json.key("policies");
+    put_statistics(sim::statistics_of(points[point]), json);
+    json.key("differences");
+    put_differences(sim::differences_of(points[point]), json);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array().key("method").begin_object();
+  json.field("interval", sim::kIntervalMethod).field("test", sim::kTestMethod).end_object();
+  json.end_object();
   return json.take() + "\n";
 }
 

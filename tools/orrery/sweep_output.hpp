@@ -27,7 +27,8 @@ std::string sweep_text(const SweepPlan& plan,
                        const std::vector<SweepResult>& results,
                        const Console& console);
 
-/// All cells with their summaries, and the statistics of each point and policy, as one document.
+/// All cells with their summaries, and for each point what `compare` says of its policies, as one
+/// document.
 std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results);
 
 /// Writes the files of a finished sweep. Errors: one cannot be written.

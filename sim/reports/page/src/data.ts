@@ -18,6 +18,11 @@ export interface Summary {
   queue_avg_s: number;
   queue_p99_s: number;
   queue_max: number;
+  slowdown_avg: number;
+  slowdown_p99: number;
+  ftf_avg: number;
+  ftf_max: number;
+  ftf_unfair: number;
   makespan_s: number;
   gpu_utilization: number;
   gpu_seconds_allocated: number;
@@ -165,14 +170,21 @@ export interface RunReport {
 /** A mean over seeds and half the width of its 95 percent interval. */
 export interface Estimate {
   mean: number;
-  ci95: number;
+  low: number | null; // Of the 95 % interval; null: of one seed there is none.
+  high: number | null;
+}
+
+/** One policy less another, seed by seed. */
+export interface PairedDifference extends Estimate {
+  p: number | null;
+  p_holm: number | null;
 }
 
 export interface ComparedFigure {
   key: string;
   by_run: number[]; // [policy * seeds + seed]
   by_policy: Estimate[];
-  difference: Estimate[]; // To the first policy, seed by seed; [0] is zero.
+  pairs: PairedDifference[]; // In the order of pairsOf; the first are those to the first policy.
 }
 
 /** The jobs of a recorded run, by run: recorded first, then as what-ifs. */
@@ -201,7 +213,21 @@ export interface ComparisonReport {
   jobs: ChangedJobs | null; // Null: the runs have no recording in common.
   jct: Sample[]; // By policy, all seeds together.
   waiting: Sample[];
+  slowdown: Sample[]; // Without a unit.
+  scatter: {name: string[]; jct_s: (number | null)[][]}; // Jobs of the first seed, by policy; null: did not succeed.
+  interval_method: string;
+  test_method: string;
   measured: {decision_p50_us: number[]; decision_p99_us: number[]; wall_s: number[]}; // By run.
+}
+
+/** The pairs of policies that differences are of: the later one less the earlier one. */
+export function pairsOf(policies: string[]): {policy: number; against: number}[] {
+  return policies.flatMap((_, against) => policies.slice(against + 1).map((_, at) => ({policy: against + 1 + at, against})));
+}
+
+/** The differences of all policies to the first, whose own is zero. */
+export function differencesToFirst(figure: ComparedFigure): Estimate[] {
+  return [{mean: 0, low: null, high: null}, ...figure.pairs.slice(0, figure.by_policy.length - 1)];
 }
 
 export type Report = RunReport | ComparisonReport;
