@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "core/base/json_text.hpp"
+#include "sim/reports/report_html.hpp"
 #include "tools/console/table.hpp"
 #include "tools/orrery/seed_statistics.hpp"
 #include "tools/orrery/summary_table.hpp"
@@ -26,18 +26,6 @@ std::string advice_for_file(std::string advice) {
   if (const std::size_t at = advice.find(kOption); at != advice.npos)
     advice.replace(at, kOption.size(), "seeds: 1..10 in the file");
   return advice;
-}
-
-/// The results of one point after the other, as runs of its policies by their labels.
-std::vector<std::vector<sim::Summary>> by_point(const SweepPlan& plan,
-                                                const std::vector<SweepResult>& results) {
-  std::vector<std::vector<sim::Summary>> out(plan.sweep.points.size());
-  for (const SweepResult& result : results) {
-    std::vector<sim::Summary>& point = out[result.cell.point];
-    point.push_back(result.summary);
-    point.back().policy = plan.sweep.policies[result.cell.policy].label;
-  }
-  return out;
 }
 
 }  // namespace
@@ -84,31 +72,31 @@ std::string dry_run_json(const SweepPlan& plan, const std::vector<std::size_t>& 
   return json.take() + "\n";
 }
 
-std::string sweep_text(const SweepPlan& plan,
-                       const std::vector<SweepResult>& results,
-                       const Console& console) {
+std::string sweep_text(const SweepPlan& plan, const SweepNumbers& numbers, const Console& console) {
   std::vector<LabelledStatistics> rows;
-  const auto points = by_point(plan, results);
-  for (std::size_t point = 0; point < points.size(); ++point) {
+  for (std::size_t point = 0; point < numbers.points.size(); ++point) {
     LabelledStatistics row;
     for (const auto& setting : plan.sweep.points[point])
       row.labels.push_back(setting ? setting->label : "-");
-    for (sim::PolicyStatistics& policy : sim::statistics_of(points[point])) {
-      row.statistics = std::move(policy);
+    for (const sim::PolicyStatistics& policy : numbers.statistics[point]) {
+      row.statistics = policy;
       rows.push_back(row);
     }
   }
   const std::size_t seeds = plan.sweep.seeds.size();
   const std::string advice = advice_on_seeds(seeds, plan.sweep.policies.size());
-  return plan.sweep.name + ", scenario " + results.front().summary.scenario + ", world " +
-         results.front().summary.world + ", " + std::to_string(plan.cells.size()) + " cells\n\n" +
+  return plan.sweep.name + ", scenario " + numbers.points.front().front().scenario + ", world " +
+         numbers.points.front().front().world + ", " + std::to_string(plan.cells.size()) +
+         " cells\n\n" +
          points_table(
              plan.sweep.parameters, rows, console.traits().colour, console.traits().table_width()) +
          (seeds > 1 ? "\n[low, high]: " + std::string(sim::kIntervalMethod) + "\n" : "") +
          (advice.empty() ? "" : "\n" + advice_for_file(advice) + "\n");
 }
 
-std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+std::string sweep_json(const SweepPlan& plan,
+                       const std::vector<SweepResult>& results,
+                       const SweepNumbers& numbers) {
   JsonText json(JsonText::Layout::Indented);
   json.begin_object().field("sweep", plan.sweep.name).field("scenario", plan.sweep.scenario);
   json.key("cells").begin_array();
@@ -121,14 +109,13 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     json.end_object();
   }
   json.end_array().key("points").begin_array();
-  const auto points = by_point(plan, results);
-  for (std::size_t point = 0; point < points.size(); ++point) {
+  for (std::size_t point = 0; point < numbers.points.size(); ++point) {
     json.begin_object().key("set");
     put_settings(plan.sweep, point, json);
     json.key("policies");
-    put_statistics(sim::statistics_of(points[point]), json);
+    put_statistics(numbers.statistics[point], json);
     json.key("differences");
-    put_differences(sim::differences_of(points[point]), json);
+    put_differences(sim::differences_of(numbers.points[point]), json);
     json.end_object();
   }
   json.end_array().key("method").begin_object();
@@ -139,10 +126,17 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
 
 Status write_sweep(const SweepPlan& plan,
                    const std::vector<SweepResult>& results,
+                   const SweepNumbers& numbers,
                    const SweepStore& store) {
-  return store.put("sweep.csv", sweep_csv(plan.sweep, results));
+  Status written = store.put("sweep.csv", sweep_csv(plan.sweep, results));
+  if (written && sim::report_page_absence().empty())
+    written = store.put("report.html", sim::report_page(sweep_page_data(plan, numbers)));
+  return written;
 }
 
-std::string written_files() { return "sweep.csv"; }
+std::string written_files() {
+  const std::string absence = sim::report_page_absence();
+  return absence.empty() ? "sweep.csv, report.html" : "sweep.csv; " + absence;
+}
 
 }  // namespace orrery::cli

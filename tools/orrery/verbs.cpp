@@ -114,7 +114,7 @@ Verb sweep_verb() {
            "FILE names a scenario, values for any of its paths (grid: every combination, list: "
            "point by point),\npolicies and seeds. Each cell is a run. Finished cells are kept in "
            "DIR: the same command goes on where it\nwas interrupted or killed, and writes "
-           "sweep.csv with a row for each cell once all are there.\nA changed file, scenario or "
+           "sweep.csv and report.html once all are there.\nA changed file, scenario or "
            "program is refused. A COMMAND runs once for each cell, with orrery sweep FILE\n--cells "
            "N at its end or in place of {command}; {cell}, {file} and {out} stand for the parts.",
        .options = {{.name = "--out",

@@ -2,25 +2,16 @@
 import {CdfPanel} from "./cdf_panel";
 import {changePanel} from "./change_panel";
 import {type ComparisonReport, type Estimate, pairsOf} from "./data";
-import {html, svg} from "./elements";
+import {html} from "./elements";
 import {EstimatePanel} from "./estimate_panel";
 import {columnsOf, type FigureColumn, kFigures} from "./figure_words";
 import {sentences, titled} from "./head";
 import {digits3, duration, plain, signed} from "./numbers";
 import {ScatterPanel} from "./scatter_panel";
-import {kDashes, lineColours, onTheme} from "./theme";
+import {swatch} from "./swatch";
 
 function seedsText(seeds: number[]): string {
   return seeds.length === 1 ? String(seeds[0]) : `${seeds[0]} to ${seeds[seeds.length - 1]} (${seeds.length})`;
-}
-
-/** The colour and dash of a policy, which stand for it in every chart. */
-function swatch(policy: number): SVGElement {
-  const stroke = svg("line", {x1: 0, x2: 22, y1: 4, y2: 4, "stroke-width": 2, "stroke-dasharray": kDashes[policy % kDashes.length]!});
-  const paint = () => stroke.setAttribute("stroke", lineColours()[policy % lineColours().length]!);
-  paint();
-  onTheme(paint);
-  return svg("svg", {class: "dash", width: 22, height: 8, "aria-hidden": "true"}, stroke);
 }
 
 /** The interval as a line of its own below a mean; nothing where there is none or it is a point. */

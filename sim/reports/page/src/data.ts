@@ -230,7 +230,29 @@ export function differencesToFirst(figure: ComparedFigure): Estimate[] {
   return [{mean: 0, low: null, high: null}, ...figure.pairs.slice(0, figure.by_policy.length - 1)];
 }
 
-export type Report = RunReport | ComparisonReport;
+/** A figure of a sweep; policies in the order of the report's. */
+export interface SweptFigure {
+  key: string;
+  by_point: Estimate[][]; // [point][policy]
+  by_value: Estimate[][][]; // [parameter][value][policy]: the mean over all points with that value.
+}
+
+export interface SweepReport {
+  version: 1;
+  kind: "sweep";
+  name: string;
+  description: string;
+  scenario: string;
+  world: string;
+  policies: string[];
+  seeds: number[];
+  parameters: {path: string; values: string[]}[];
+  points: number[][]; // [point][parameter]: index of the value.
+  figures: SweptFigure[];
+  interval_method: string;
+}
+
+export type Report = RunReport | ComparisonReport | SweepReport;
 
 export function readReport(): Report {
   return JSON.parse(document.getElementById("data")!.textContent!) as Report;

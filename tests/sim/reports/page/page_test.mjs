@@ -404,6 +404,47 @@ await test("a comparison has all policies, intervals and the figures of compare.
   assert.match(await page.value(`document.querySelector("#jct svg").textContent`), /min|s/);
 });
 
+await test("a sweep is drawn against each of its parameters", async () => {
+  const file = join(folder, "two_sweep.yaml");
+  writeFileSync(file, `scenario: ${join(root, "scenarios/quickstart.yaml")}
+description: Nodes and load.
+set: {workload.generator.jobs: 200}
+grid: {workload.generator.arrivals.load: [1, 2, 4], cluster.nodes: [4, 8]}
+policies: [fifo, {name: easy, backfill_depth: 3}]
+seeds: 1..3
+`);
+  const out = join(folder, "swept");
+  const document = JSON.parse(orrery("sweep", file, "--out", out, "--json").stdout);
+  const page = await opened(join(out, "report.html"), {width: 1280, height: 900});
+  assert.deepEqual(page.complaints, []);
+  const rows = () => page.value(`[...document.querySelector("#swept .scroll table").tBodies[0].rows].map((row) =>
+    [...row.cells].map((cell) => cell.textContent))`);
+  const check = async (key, same) => {
+    const shown = await rows();
+    assert.equal(shown.length, 6);
+    shown.forEach((row, at) => {
+      const point = document.points[at];
+      assert.deepEqual(row.slice(0, 2), Object.values(point.set));
+      point.policies.forEach((policy, p) => same(row[2 + 2 * p], policy[key].mean));
+    });
+  };
+  await check("jct_avg_s", (text, value) => sameDuration(text, value, "jct_avg_s"));
+  // Two parameters, and the first of them at both values of the other; two policies each.
+  assert.equal(await page.value(`document.querySelectorAll("#swept figure").length`), 4);
+  assert.equal(await page.value(`document.querySelectorAll("#swept figure path.cdf").length`), 8);
+  assert.equal(await page.value(`document.querySelectorAll("#swept figure circle.mean").length`), 2 * (3 + 2 + 3 + 3));
+  await picture(page, "sweep");
+  await page.value(`{const select = document.getElementById("figure"); select.value = "gpu_utilization";
+    select.dispatchEvent(new Event("change"));}`);
+  await page.settled();
+  await check("gpu_utilization", (text, value) => assert.equal(text, (100 * value).toFixed(1) + " %"));
+  // Means over the other parameter are means of means.
+  const swept = dataOf(join(out, "report.html"));
+  const figure = swept.figures.find((one) => one.key === "gpu_utilization");
+  const mean = (figure.by_point[0][1].mean + figure.by_point[1][1].mean) / 2;
+  assert.ok(Math.abs(figure.by_value[0][0][1].mean - mean) < 1e-9);
+});
+
 await browser.close();
 console.log(failed === 0 ? "all passed" : `${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
