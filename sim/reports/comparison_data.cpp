@@ -1,44 +1,18 @@
 #include "sim/reports/comparison_data.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <utility>
 
 #include "sim/reports/page_figures.hpp"
+#include "sim/results/percentile.hpp"
+#include "sim/statistics/policy_statistics.hpp"
+#include "sim/statistics/run_figures.hpp"
 
 namespace orrery::sim {
 namespace {
-
-/// As `percentile_of_sorted`, of seconds.
-double within(const std::vector<double>& ascending, double q) {
-  if (ascending.empty()) return 0;
-  const double at = q * static_cast<double>(ascending.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, ascending.size() - 1);
-  return ascending[low] + (at - static_cast<double>(low)) * (ascending[high] - ascending[low]);
-}
-
-/// A figure of a summary under its name there.
-struct Figure {
-  std::string_view key;
-  double (*of)(const Summary&);
-};
-
-constexpr std::array<Figure, 10> kFigures{{
-    {"jct_avg_s", [](const Summary& s) { return s.jct_avg_s; }},
-    {"jct_p50_s", [](const Summary& s) { return s.jct_p50_s; }},
-    {"jct_p99_s", [](const Summary& s) { return s.jct_p99_s; }},
-    {"queue_avg_s", [](const Summary& s) { return s.queue_avg_s; }},
-    {"makespan_s", [](const Summary& s) { return s.makespan_s; }},
-    {"gpu_utilization", [](const Summary& s) { return s.gpu_utilization; }},
-    {"jobs_failed", [](const Summary& s) { return static_cast<double>(s.jobs_failed); }},
-    {"restarts", [](const Summary& s) { return static_cast<double>(s.restarts); }},
-    {"reallocations", [](const Summary& s) { return static_cast<double>(s.reallocations); }},
-    {"preemptions", [](const Summary& s) { return static_cast<double>(s.preemptions); }},
-}};
 
 /// Writes the members of a comparison's page, one after the other.
 class ComparisonWriter {
@@ -69,11 +43,14 @@ class ComparisonWriter {
     });
     put_column("approximated", page_.approximated, json_, [](const auto& text) { return text; });
     json_.key("figures").begin_array();
-    for (const Figure& figure : kFigures) put_figure(figure);
+    put_figures();
     json_.end_array();
     put_jobs();
     put_samples("jct", &ComparedRun::jct);
     put_samples("waiting", &ComparedRun::waiting);
+    put_samples("slowdown", &ComparedRun::slowdown);
+    put_scatter();
+    json_.field("interval_method", kIntervalMethod).field("test_method", kTestMethod);
     put_column("thinned", thinned_, json_, [](const auto& text) { return text; });
     put_measured();
     json_.end_object();
@@ -85,29 +62,77 @@ class ComparisonWriter {
     return page_.runs.subspan(policy * seeds_.size(), seeds_.size());
   }
 
-  void put_estimate(std::span<const double> values) {
-    const MeanOverSeeds estimate = page_.mean_of(values);
-    json_.begin_object().field("mean", estimate.mean).field("ci95", estimate.half_width);
-    json_.end_object();
+  static void put_bound(std::string_view name, bool known, double value, JsonText& json) {
+    json.key(name);
+    if (known)
+      json.value(value);
+    else
+      json.null();
   }
 
-  void put_figure(const Figure& figure) {
-    std::vector<std::vector<double>> values(policies_.size());
-    for (std::size_t policy = 0; policy < policies_.size(); ++policy)
-      for (const ComparedRun& run : of_policy(policy))
-        values[policy].push_back(figure.of(run.summary));
-    json_.begin_object().field("key", figure.key);
-    put_column(
-        "by_run", page_.runs, json_, [&](const auto& run) { return figure.of(run.summary); });
-    json_.key("by_policy").begin_array();
-    for (const std::vector<double>& one : values) put_estimate(one);
-    json_.end_array().key("difference").begin_array();
-    // Pairs of equal seeds differ in the policy alone.
-    for (std::vector<double> one : values) {
-      for (std::size_t seed = 0; seed < one.size(); ++seed) one[seed] -= values.front()[seed];
-      put_estimate(one);
+  /// Begins an object that the caller ends.
+  void begin_estimate(const SeedEstimate& estimate) {
+    const auto& interval = estimate.interval;
+    json_.begin_object().field("mean", estimate.mean);
+    put_bound("low", interval.has_value(), interval ? interval->low : 0, json_);
+    put_bound("high", interval.has_value(), interval ? interval->high : 0, json_);
+  }
+
+  void put_figures() {
+    std::vector<Summary> summaries;
+    for (const ComparedRun& run : page_.runs) summaries.push_back(run.summary);
+    const std::vector<PolicyStatistics> statistics = statistics_of(summaries);
+    const std::vector<PolicyDifference> differences = differences_of(summaries);
+    for (std::size_t i = 0; i < run_figures().size(); ++i) {
+      const RunFigure& figure = run_figures()[i];
+      json_.begin_object().field("key", figure.key);
+      put_column(
+          "by_run", page_.runs, json_, [&](const auto& run) { return figure.of(run.summary); });
+      json_.key("by_policy").begin_array();
+      for (const PolicyStatistics& policy : statistics) {
+        begin_estimate(policy.figures[i]);
+        json_.end_object();
+      }
+      json_.end_array().key("pairs").begin_array();
+      if (differences.empty()) put_plain_differences(statistics, i);
+      for (const PolicyDifference& pair : differences) {
+        begin_estimate(pair.figures[i].difference);
+        json_.field("p", pair.figures[i].p).field("p_holm", pair.figures[i].p_holm).end_object();
+      }
+      json_.end_array().end_object();
+    }
+  }
+
+  /// Of one seed: differences without anything to judge them by.
+  void put_plain_differences(const std::vector<PolicyStatistics>& statistics, std::size_t figure) {
+    for (std::size_t against = 0; against < statistics.size(); ++against)
+      for (std::size_t policy = against + 1; policy < statistics.size(); ++policy) {
+        begin_estimate({.mean = statistics[policy].figures[figure].mean -
+                                statistics[against].figures[figure].mean});
+        json_.key("p").null().key("p_holm").null().end_object();
+      }
+  }
+
+  /// The jobs of the first seed under every policy.
+  void put_scatter() {
+    json_.key("scatter").begin_object();
+    put_column("name", page_.runs.front().jobs.names, json_, [](const auto& name) { return name; });
+    json_.key("jct_s").begin_array();
+    for (std::size_t policy = 0; policy < policies_.size(); ++policy) {
+      json_.begin_array();
+      for (const double jct_s : of_policy(policy).front().jobs.jct_s) {
+        if (jct_s < 0)
+          json_.null();
+        else
+          json_.value(jct_s);
+      }
+      json_.end_array();
     }
     json_.end_array().end_object();
+    if (page_.runs.front().jobs.total > page_.runs.front().jobs.names.size())
+      thinned_.push_back("The scatter of jobs shows " +
+                         std::to_string(page_.runs.front().jobs.names.size()) + " of " +
+                         std::to_string(page_.runs.front().jobs.total) + " jobs: one in so many.");
   }
 
   void put_times(std::string_view key, std::vector<std::optional<double>> JobChange::*times) {
@@ -220,9 +245,24 @@ SortedSample merged(std::span<const SortedSample* const> samples, std::size_t po
       before += weighted[at++].second;
     out.values_s.push_back(weighted[at].first);
   }
-  out.p50_s = within(out.values_s, 0.50);
-  out.p90_s = within(out.values_s, 0.90);
-  out.p99_s = within(out.values_s, 0.99);
+  out.p50_s = percentile_of_sorted(std::span<const double>(out.values_s), 0.50);
+  out.p90_s = percentile_of_sorted(std::span<const double>(out.values_s), 0.90);
+  out.p99_s = percentile_of_sorted(std::span<const double>(out.values_s), 0.99);
+  return out;
+}
+
+SampledJobs sampled_jobs(const JobTable& jobs, std::size_t jobs_max) {
+  SampledJobs out;
+  for (const JobOutcome& job : jobs.rows()) out.total += job.exists() ? 1 : 0;
+  const std::size_t stride = (jobs.size() + jobs_max - 1) / std::max<std::size_t>(jobs_max, 1);
+  for (std::size_t index = 0; index < jobs.size(); index += std::max<std::size_t>(stride, 1)) {
+    const JobId id(static_cast<std::uint32_t>(index));
+    const JobOutcome& job = jobs.rows()[index];
+    if (!job.exists()) continue;
+    out.names.emplace_back(display_name(jobs.name(id)));
+    out.jct_s.push_back(
+        job.phase == JobPhase::Succeeded ? page_seconds((job.finished - job.submitted).ns) : -1);
+  }
   return out;
 }
 

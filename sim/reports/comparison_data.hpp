@@ -10,15 +10,20 @@
 
 #include "core/base/json_text.hpp"
 #include "sim/reports/report_html.hpp"
+#include "sim/results/job_table.hpp"
 #include "sim/results/summary.hpp"
 
 namespace orrery::sim {
 
-/// A mean over seeds and half the width of its interval.
-struct MeanOverSeeds {
-  double mean = 0;
-  double half_width = 0;
+/// Some jobs of one run: all, or one in so many by id, so that runs of one seed have the same.
+struct SampledJobs {
+  std::uint64_t total = 0;  ///< Of the run.
+  std::vector<std::string> names;
+  std::vector<double> jct_s;  ///< Below 0: the job did not succeed.
 };
+
+/// At most `jobs_max` jobs.
+SampledJobs sampled_jobs(const JobTable& jobs, std::size_t jobs_max);
 
 /// One run of a comparison.
 struct ComparedRun {
@@ -26,6 +31,8 @@ struct ComparedRun {
   std::string page;  ///< Address of its own page from the comparison's; empty: none.
   SortedSample jct;
   SortedSample waiting;
+  SortedSample slowdown;  ///< Without a unit.
+  SampledJobs jobs;
 };
 
 /// One job in each run, the recorded one first.
@@ -42,8 +49,6 @@ struct ComparisonPage {
   std::string_view fidelity;
   std::span<const ComparedRun> runs;  ///< Policies outermost, each with the same seeds in order.
   std::vector<std::string> approximated;
-  /// Of one figure over the seeds of one policy.
-  MeanOverSeeds (*mean_of)(std::span<const double>) = nullptr;
   /// Job by job, where the first run was recorded and the others are what-ifs of it; else empty.
   std::span<const JobChange> jobs = {};
 };

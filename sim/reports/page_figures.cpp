@@ -11,6 +11,19 @@
 namespace orrery::sim {
 namespace {
 
+/// Thinned by rank, as so many values of `all`, which ascend.
+template <class Number, class Write>
+std::vector<double> thinned(const std::vector<Number>& all, std::size_t points_max, Write&& write) {
+  std::vector<double> out;
+  if (all.size() <= points_max) {
+    for (const Number value : all) out.push_back(write(value));
+    return out;
+  }
+  const std::size_t last = points_max - 1;
+  for (std::size_t i = 0; i <= last; ++i) out.push_back(write(all[i * (all.size() - 1) / last]));
+  return out;
+}
+
 SortedSample sample_of(std::vector<std::int64_t> values, std::size_t points_max) {
   std::ranges::sort(values);
   SortedSample out;
@@ -18,13 +31,7 @@ SortedSample sample_of(std::vector<std::int64_t> values, std::size_t points_max)
   out.p50_s = percentile_of_sorted(values, 0.50) / 1e9;
   out.p90_s = percentile_of_sorted(values, 0.90) / 1e9;
   out.p99_s = percentile_of_sorted(values, 0.99) / 1e9;
-  if (values.size() <= points_max) {
-    for (const std::int64_t ns : values) out.values_s.push_back(page_seconds(ns));
-    return out;
-  }
-  const std::size_t last = points_max - 1;
-  for (std::size_t i = 0; i <= last; ++i)
-    out.values_s.push_back(page_seconds(values[i * (values.size() - 1) / last]));
+  out.values_s = thinned(values, points_max, [](std::int64_t ns) { return page_seconds(ns); });
   return out;
 }
 
@@ -51,6 +58,22 @@ SortedSample completion_times(const JobTable& jobs, std::size_t points_max) {
     if (job.exists() && job.phase == JobPhase::Succeeded)
       times.push_back((job.finished - job.submitted).ns);
   return sample_of(std::move(times), points_max);
+}
+
+SortedSample slowdowns(const std::vector<JobRatios>& jobs, std::size_t points_max) {
+  std::vector<double> all;
+  for (const JobRatios& job : jobs) all.push_back(job.slowdown);
+  std::ranges::sort(all);
+  const std::span<const double> values(all);
+  SortedSample out;
+  out.count = all.size();
+  out.p50_s = percentile_of_sorted(values, 0.50);
+  out.p90_s = percentile_of_sorted(values, 0.90);
+  out.p99_s = percentile_of_sorted(values, 0.99);
+  // To the thousandth, so that the text is short.
+  out.values_s =
+      thinned(all, points_max, [](double value) { return std::round(value * 1000) / 1000; });
+  return out;
 }
 
 SortedSample waiting_times(const JobTable& jobs, std::size_t points_max) {

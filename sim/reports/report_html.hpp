@@ -10,6 +10,7 @@
 
 #include "sim/reports/job_notes.hpp"
 #include "sim/reports/timeline.hpp"
+#include "sim/results/job_ratios.hpp"
 #include "sim/results/job_table.hpp"
 #include "sim/results/summary.hpp"
 
@@ -44,7 +45,8 @@ struct PageLimits {
   std::size_t sample_max = 2'000;   ///< Points of a distribution.
 };
 
-/// A sorted sample of times: all, or so many at equal distances in rank.
+/// A sorted sample of times, or of what is said to be without a unit: all, or so many at equal
+/// distances in rank.
 struct SortedSample {
   std::uint64_t count = 0;  ///< Before it was thinned.
   std::vector<double> values_s;
@@ -58,6 +60,9 @@ SortedSample completion_times(const JobTable& jobs, std::size_t points_max);
 
 /// Times from submission to the first allocation, of the jobs that were ever allocated.
 SortedSample waiting_times(const JobTable& jobs, std::size_t points_max);
+
+/// Slowdowns of the jobs that succeeded (sim/results/job_ratios.hpp); they have no unit.
+SortedSample slowdowns(const std::vector<JobRatios>& jobs, std::size_t points_max);
 
 /// The data of a run's page as JSON, as sim/reports/page/src/data.ts declares them. Equal runs give
 /// equal bytes but for the last member, `measured`.

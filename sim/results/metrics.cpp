@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "core/base/invariant.hpp"
@@ -28,6 +29,24 @@ void set_queue_times(std::vector<std::int64_t>& queued, Summary& summary) {
   std::ranges::sort(queued);
   summary.queue_avg_s = mean_of(queued) / kNsPerSecond;
   summary.queue_p99_s = percentile_of_sorted(queued, 0.99) / kNsPerSecond;
+}
+
+/// Fills the five fields of slowdown and fairness.
+void set_ratios(const std::vector<JobRatios>& jobs, Summary& summary) {
+  if (jobs.empty()) return;
+  const auto count = static_cast<double>(jobs.size());
+  std::vector<double> slowdown;
+  std::uint64_t unfair = 0;
+  for (const JobRatios& job : jobs) {
+    slowdown.push_back(job.slowdown);
+    summary.slowdown_avg += job.slowdown / count;
+    summary.ftf_avg += job.fairness / count;
+    summary.ftf_max = std::max(summary.ftf_max, job.fairness);
+    unfair += job.fairness > 1 ? 1 : 0;
+  }
+  std::ranges::sort(slowdown);
+  summary.slowdown_p99 = percentile_of_sorted(std::span<const double>(slowdown), 0.99);
+  summary.ftf_unfair = static_cast<double>(unfair) / count;
 }
 
 /// First submission to last end; to `end` where a job still runs.
@@ -102,12 +121,19 @@ void Metrics::phase_changed(const Notice& notice, JobOutcome& job) {
   job.reason = notice.reason;
   if (!is_final(notice.to)) return;
   job.finished = notice.occurred_at;
+  away_.back(notice.job, notice.occurred_at);
   ++jobs_over_;
   hold(job, 0);
 }
 
 void Metrics::allocated(const Notice& notice, JobOutcome& job) {
-  if (notice.count > 0 && !job.has_started()) job.started = notice.at;
+  if (notice.count > 0 && !job.has_started()) {
+    job.started = notice.at;
+  } else if (notice.count > 0) {
+    away_.back(notice.job, notice.at);
+  } else if (job.has_started() && !job.is_over()) {
+    away_.left(notice.job, notice.at);
+  }
   // A finished job gives everything back; a notice about what it still drains comes too late.
   if (!job.is_over()) hold(job, notice.devices);
 }
@@ -162,6 +188,7 @@ Summary Metrics::summarise(const RunFacts& facts) const {
   summary.jobs_unfinished = summary.jobs_total - summary.jobs_finished - summary.jobs_failed;
   set_jct(jct, summary);
   set_queue_times(queued, summary);
+  set_ratios(job_ratios(jobs_, away_, facts.devices, facts.end), summary);
   summary.queue_max = static_cast<std::uint64_t>(std::max(waiting_max_, waiting_));
 
   const Duration makespan = makespan_of(jobs_, facts.end);

@@ -8,6 +8,7 @@
 #include "core/base/units.hpp"
 #include "core/record/command.hpp"
 #include "sim/results/duration_histogram.hpp"
+#include "sim/results/job_ratios.hpp"
 #include "sim/results/job_table.hpp"
 #include "sim/results/summary.hpp"
 
@@ -28,7 +29,7 @@ struct RunFacts {
 };
 
 /// Feed it every submission and every notice in order, then ask once. Under 100 bytes a job, the
-/// names of ten letters included.
+/// names of ten letters included; about as many again for a job that lost all its devices.
 ///
 /// Times: a job starts at `at` of its first allocation, since that is when the devices are taken;
 /// it ends at `occurred_at` of its last phase, since that is when it ended in the world. Devices
@@ -45,6 +46,9 @@ class Metrics {
 
   const JobTable& jobs() const { return jobs_; }
 
+  /// How long jobs held nothing after their start.
+  const AwayTimes& away() const { return away_; }
+
   /// Jobs over so far, either way; what a progress bar shows.
   std::uint64_t jobs_over() const { return jobs_over_; }
 
@@ -59,6 +63,7 @@ class Metrics {
   void hold(JobOutcome& job, std::int32_t devices);
 
   JobTable jobs_;
+  AwayTimes away_;
   DurationHistogram decisions_;
   Instant now_ = Instant::zero();
   std::int64_t devices_held_ = 0;

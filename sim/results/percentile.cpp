@@ -3,8 +3,10 @@
 #include <cstddef>
 
 namespace orrery::sim {
+namespace {
 
-double percentile_of_sorted(std::span<const std::int64_t> ascending, double q) {
+template <class Number>
+double percentile(std::span<const Number> ascending, double q) {
   if (ascending.empty()) return 0;
   const double position = q * static_cast<double>(ascending.size() - 1);
   const auto below = static_cast<std::size_t>(position);
@@ -12,6 +14,16 @@ double percentile_of_sorted(std::span<const std::int64_t> ascending, double q) {
   const double part = position - static_cast<double>(below);
   const auto gap = static_cast<double>(ascending[below + 1] - ascending[below]);
   return static_cast<double>(ascending[below]) + part * gap;
+}
+
+}  // namespace
+
+double percentile_of_sorted(std::span<const std::int64_t> ascending, double q) {
+  return percentile(ascending, q);
+}
+
+double percentile_of_sorted(std::span<const double> ascending, double q) {
+  return percentile(ascending, q);
 }
 
 double mean_of(std::span<const std::int64_t> values) {

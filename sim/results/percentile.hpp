@@ -11,6 +11,9 @@ namespace orrery::sim {
 /// "linear" and Excel PERCENTILE.INC. An empty sample gives 0.
 double percentile_of_sorted(std::span<const std::int64_t> ascending, double q);
 
+/// The same of numbers of any unit.
+double percentile_of_sorted(std::span<const double> ascending, double q);
+
 /// The mean, summed exactly; an empty sample gives 0.
 double mean_of(std::span<const std::int64_t> values);
 

@@ -101,6 +101,13 @@ struct Summary {
   double queue_avg_s = 0;
   double queue_p99_s = 0;
   std::uint64_t queue_max = 0;  ///< Most jobs that waited at the end of one instant.
+  /// Bounded slowdown and finish-time fairness (sim/results/job_ratios.hpp) of the jobs that
+  /// succeeded; 0 where there are none. `ftf_unfair`: the share of them above 1.
+  double slowdown_avg = 0;
+  double slowdown_p99 = 0;
+  double ftf_avg = 0;
+  double ftf_max = 0;
+  double ftf_unfair = 0;
   double makespan_s = 0;  ///< First submission to last end; to the run's end if a job still runs.
   double gpu_utilization = 0;  ///< gpu_seconds_allocated / (devices * makespan_s), 0 to 1; more
                                ///< where two jobs have the same devices.
@@ -140,6 +147,11 @@ struct Summary {
     v.field("queue_avg_s", self.queue_avg_s);
     v.field("queue_p99_s", self.queue_p99_s);
     v.field("queue_max", self.queue_max);
+    v.field("slowdown_avg", self.slowdown_avg);
+    v.field("slowdown_p99", self.slowdown_p99);
+    v.field("ftf_avg", self.ftf_avg);
+    v.field("ftf_max", self.ftf_max);
+    v.field("ftf_unfair", self.ftf_unfair);
     v.field("makespan_s", self.makespan_s);
     v.field("gpu_utilization", self.gpu_utilization);
     v.field("gpu_seconds_allocated", self.gpu_seconds_allocated);

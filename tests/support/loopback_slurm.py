@@ -119,8 +119,8 @@ class Cluster:
         self.daemons.append(subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment))
 
-    def run(self, *command, **more):
-        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S,
+    def run(self, *command, patience_s=PATIENCE_S, **more):
+        return subprocess.run(command, capture_output=True, text=True, timeout=patience_s,
                               env={**self.environment, **more}, cwd=self.folder, check=False)
 
     def stop(self):

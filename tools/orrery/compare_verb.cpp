@@ -105,9 +105,26 @@ void put_comparison(std::span<const sim::Summary> results,
   if (missing > 0) json.field("runs_missing", missing);
   json.key("results").begin_array();
   for (const sim::Summary& summary : results) sim::put_summary(summary, measured, json);
+  const auto statistics = sim::statistics_of(results);
   json.end_array().key("policies");
-  put_statistics(statistics_of(results), json);
+  put_statistics(statistics, json);
+  json.key("differences");
+  put_differences(sim::differences_of(results), json);
+  json.key("method").begin_object();
+  json.field("interval", sim::kIntervalMethod).field("test", sim::kTestMethod).end_object();
+  if (const std::string advice = advice_on_seeds(statistics.front().seeds, statistics.size());
+      !advice.empty())
+    json.field("advice", advice);
   json.end_object();
+}
+
+/// How the policies differ over their seeds, and how that was judged; empty where there is one.
+std::string text_of_differences(std::span<const sim::Summary> results, std::size_t width_max) {
+  const std::string method = "[low, high]: " + std::string(sim::kIntervalMethod) + "\n";
+  const auto differences = sim::differences_of(results);
+  if (differences.empty()) return "\n" + method;
+  return "\ndifferences over the same seeds\n\n" + differences_table(differences, width_max) +
+         "\n" + method + std::string(sim::kTestMethod) + "\n";
 }
 
 void print(const std::vector<sim::Summary>& results,
@@ -129,13 +146,16 @@ void print(const std::vector<sim::Summary>& results,
                        : ", seed " + std::to_string(first.seed)) +
               "\n" + account_lines(first) + "\n");
   const ConsoleTraits& traits = console.traits();
-  console.out(several ? policies_table(statistics_of(results), traits.colour, traits.table_width())
-                      : runs_table(results, traits.colour, traits.table_width()));
-}
-
-sim::MeanOverSeeds mean_over_seeds(std::span<const double> values) {
-  const Estimate estimate = estimate_of(values);
-  return {estimate.mean, estimate.half_width};
+  const auto statistics = sim::statistics_of(results);
+  if (several) {
+    console.out(policies_table(statistics, traits.colour, traits.table_width()));
+    console.out(text_of_differences(results, traits.table_width()));
+  } else {
+    console.out(runs_table(results, traits.colour, traits.table_width()));
+  }
+  if (const std::string advice = advice_on_seeds(statistics.front().seeds, statistics.size());
+      !advice.empty())
+    console.out("\n" + advice + "\n");
 }
 
 /// Answers in order; errors and warnings that several runs share are said once.
@@ -165,8 +185,12 @@ Answers gathered(const std::vector<TaskEnd>& ends) {
       if (std::ranges::find(out.warnings, warning) == out.warnings.end())
         out.warnings.push_back(std::move(warning));
     if (!answer.errors.empty()) continue;
-    out.runs.push_back(
-        {answer.summary, {}, std::move(answer.completion), std::move(answer.waiting)});
+    out.runs.push_back({answer.summary,
+                        {},
+                        std::move(answer.completion),
+                        std::move(answer.waiting),
+                        std::move(answer.slowdown),
+                        std::move(answer.jobs)});
     out.results.push_back(std::move(answer.summary));
   }
   return out;
@@ -187,8 +211,7 @@ Status write_page(const Comparison& comparison, Answers& answers, const OutputFo
   const sim::ComparisonPage page{
       .fidelity = to_string(comparison.loaded->scenario.fidelity),
       .runs = answers.runs,
-      .approximated = approximations(comparison.loaded->scenario, answers.warnings),
-      .mean_of = mean_over_seeds};
+      .approximated = approximations(comparison.loaded->scenario, answers.warnings)};
   return write_file(folder.scratch() / "report.html",
                     sim::report_page(sim::comparison_page_data(page)));
 }

@@ -49,6 +49,23 @@ sim::SortedSample read_sample(ByteReader& reader) {
   return sample;
 }
 
+void put_jobs(const sim::SampledJobs& jobs, ByteWriter& bytes) {
+  bytes.varint(jobs.total);
+  bytes.varint(jobs.names.size());
+  for (const std::string& name : jobs.names) bytes.string(name);
+  bytes.f64s(jobs.jct_s);
+}
+
+sim::SampledJobs read_jobs_sample(ByteReader& reader) {
+  sim::SampledJobs jobs;
+  jobs.total = reader.varint();
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left)
+    jobs.names.emplace_back(reader.string());
+  for (std::size_t left = jobs.names.size(); left > 0 && reader.ok(); --left)
+    jobs.jct_s.push_back(reader.f64());
+  return jobs;
+}
+
 /// Writes an answer as bytes: the summary, its measured part, warnings, samples and errors.
 std::string encoded(const RunAnswer& answer) {
   ByteWriter bytes;
@@ -59,6 +76,8 @@ std::string encoded(const RunAnswer& answer) {
   out.put(answer.tries_before);
   put_sample(answer.completion, bytes);
   put_sample(answer.waiting, bytes);
+  put_sample(answer.slowdown, bytes);
+  put_jobs(answer.jobs, bytes);
   bytes.u8(answer.failed_as_wanted ? 1 : 0);
   bytes.varint(answer.errors.size());
   for (const Error& error : answer.errors) {
@@ -81,6 +100,8 @@ std::optional<RunAnswer> decoded(std::string_view bytes) {
   in.get(answer.tries_before);
   answer.completion = read_sample(reader);
   answer.waiting = read_sample(reader);
+  answer.slowdown = read_sample(reader);
+  answer.jobs = read_jobs_sample(reader);
   answer.failed_as_wanted = reader.u8() != 0;
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
     Error error;
@@ -234,6 +255,9 @@ ExitCode run_and_fill(const scenarios::Scenario& as_written,
     const std::size_t points = sim::PageLimits{}.sample_max;
     answer.completion = sim::completion_times(ran->metrics->jobs(), points);
     answer.waiting = sim::waiting_times(ran->metrics->jobs(), points);
+    answer.slowdown = sim::slowdowns(
+        sim::job_ratios(ran->metrics->jobs(), ran->metrics->away(), 0, ran->ended_at), points);
+    answer.jobs = sim::sampled_jobs(ran->metrics->jobs(), points);
   }
   if (written && journal) written = journal->close();
   if (!written) {

@@ -11,6 +11,7 @@
 #include "core/plan/policy.hpp"
 #include "scenarios/language/loader.hpp"
 #include "scenarios/language/spec/scenario.hpp"
+#include "sim/reports/comparison_data.hpp"
 #include "sim/reports/report_html.hpp"
 #include "sim/results/summary.hpp"
 #include "sim/run/workload.hpp"
@@ -74,7 +75,9 @@ struct RunAnswer {
   Errors errors;                          ///< Not empty: there is no summary.
   sim::SortedSample completion;           ///< With a folder only: for the page of a comparison,
   sim::SortedSample waiting;              ///< as many points as it draws.
-  bool failed_as_wanted = false;          ///< The scenario must fail, and an expectation is unmet.
+  sim::SortedSample slowdown;
+  sim::SampledJobs jobs;
+  bool failed_as_wanted = false;  ///< The scenario must fail, and an expectation is unmet.
 };
 
 /// Runs one scenario as the body of a task; the answer is sent through `report`.

@@ -7,23 +7,28 @@
 #include <vector>
 
 #include "sim/results/summary.hpp"
-#include "tools/orrery/seed_statistics.hpp"
+#include "sim/statistics/policy_statistics.hpp"
 
 namespace orrery::cli {
 
 /// One row per run. Lesser columns are left out where a line would be longer than `width_max`.
 std::string runs_table(std::span<const sim::Summary> runs, bool colour, std::size_t width_max);
 
-/// One row per policy, each number as mean and half the width of its 95 percent interval;
+/// One row per policy, each number as mean and 95 percent interval (sim/statistics/bootstrap.hpp);
 /// narrowed likewise.
-std::string policies_table(std::span<const PolicyStatistics> policies,
+std::string policies_table(std::span<const sim::PolicyStatistics> policies,
                            bool colour,
                            std::size_t width_max);
+
+/// One row for each main figure of each pair of policies, but for those that are equal with every
+/// seed: the paired difference with its interval, and what it may be by chance.
+std::string differences_table(std::span<const sim::PolicyDifference> differences,
+                              std::size_t width_max);
 
 /// The statistics of one policy at one point of a sweep.
 struct LabelledStatistics {
   std::vector<std::string> labels;  ///< The point.
-  PolicyStatistics statistics;
+  sim::PolicyStatistics statistics;
 };
 
 /// The same behind columns of labels under these titles, which are never left out. No row is the

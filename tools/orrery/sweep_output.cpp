@@ -1,10 +1,10 @@
 #include "tools/orrery/sweep_output.hpp"
 
 #include <algorithm>
-#include <span>
-#include <utility>
+#include <string_view>
 
 #include "core/base/json_text.hpp"
+#include "sim/reports/report_html.hpp"
 #include "tools/console/table.hpp"
 #include "tools/orrery/seed_statistics.hpp"
 #include "tools/orrery/summary_table.hpp"
@@ -20,20 +20,12 @@ void put_settings(const SweepFile& sweep, std::size_t point, JsonText& json) {
   json.end_object();
 }
 
-/// Runs of consecutive results that differ in the seed alone.
-std::vector<std::span<const SweepResult>> by_group(const SweepPlan& plan,
-                                                   const std::vector<SweepResult>& results) {
-  const std::size_t seeds = plan.sweep.seeds.size();
-  std::vector<std::span<const SweepResult>> out;
-  for (std::size_t at = 0; at < results.size(); at += seeds)
-    out.push_back(std::span(results).subspan(at, seeds));
-  return out;
-}
-
-std::vector<sim::Summary> summaries_of(std::span<const SweepResult> group) {
-  std::vector<sim::Summary> out;
-  for (const SweepResult& result : group) out.push_back(result.summary);
-  return out;
+/// The advice as it is for the file of a sweep, whose seeds stand there.
+std::string advice_for_file(std::string advice) {
+  constexpr std::string_view kOption = "--seeds 1..10";
+  if (const std::size_t at = advice.find(kOption); at != advice.npos)
+    advice.replace(at, kOption.size(), "seeds: 1..10 in the file");
+  return advice;
 }
 
 }  // namespace
@@ -80,26 +72,31 @@ std::string dry_run_json(const SweepPlan& plan, const std::vector<std::size_t>& 
   return json.take() + "\n";
 }
 
-std::string sweep_text(const SweepPlan& plan,
-                       const std::vector<SweepResult>& results,
-                       const Console& console) {
+std::string sweep_text(const SweepPlan& plan, const SweepNumbers& numbers, const Console& console) {
   std::vector<LabelledStatistics> rows;
-  for (const auto group : by_group(plan, results)) {
-    const SweepCell& cell = group.front().cell;
+  for (std::size_t point = 0; point < numbers.points.size(); ++point) {
     LabelledStatistics row;
-    for (const auto& setting : plan.sweep.points[cell.point])
+    for (const auto& setting : plan.sweep.points[point])
       row.labels.push_back(setting ? setting->label : "-");
-    row.statistics = statistics_of(summaries_of(group)).front();
-    row.statistics.policy = plan.sweep.policies[cell.policy].label;
-    rows.push_back(std::move(row));
+    for (const sim::PolicyStatistics& policy : numbers.statistics[point]) {
+      row.statistics = policy;
+      rows.push_back(row);
+    }
   }
-  return plan.sweep.name + ", scenario " + results.front().summary.scenario + ", world " +
-         results.front().summary.world + ", " + std::to_string(plan.cells.size()) + " cells\n\n" +
+  const std::size_t seeds = plan.sweep.seeds.size();
+  const std::string advice = advice_on_seeds(seeds, plan.sweep.policies.size());
+  return plan.sweep.name + ", scenario " + numbers.points.front().front().scenario + ", world " +
+         numbers.points.front().front().world + ", " + std::to_string(plan.cells.size()) +
+         " cells\n\n" +
          points_table(
-             plan.sweep.parameters, rows, console.traits().colour, console.traits().table_width());
+             plan.sweep.parameters, rows, console.traits().colour, console.traits().table_width()) +
+         (seeds > 1 ? "\n[low, high]: " + std::string(sim::kIntervalMethod) + "\n" : "") +
+         (advice.empty() ? "" : "\n" + advice_for_file(advice) + "\n");
 }
 
-std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results) {
+std::string sweep_json(const SweepPlan& plan,
+                       const std::vector<SweepResult>& results,
+                       const SweepNumbers& numbers) {
   JsonText json(JsonText::Layout::Indented);
   json.begin_object().field("sweep", plan.sweep.name).field("scenario", plan.sweep.scenario);
   json.key("cells").begin_array();
@@ -112,26 +109,34 @@ std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& re
     json.end_object();
   }
   json.end_array().key("points").begin_array();
-  for (const auto group : by_group(plan, results)) {
-    const SweepCell& cell = group.front().cell;
+  for (std::size_t point = 0; point < numbers.points.size(); ++point) {
     json.begin_object().key("set");
-    put_settings(plan.sweep, cell.point, json);
-    json.key("statistics");
-    std::vector<PolicyStatistics> statistics = statistics_of(summaries_of(group));
-    statistics.front().policy = plan.sweep.policies[cell.policy].label;
-    put_statistics(statistics, json);
+    put_settings(plan.sweep, point, json);
+    json.key("policies");
+    put_statistics(numbers.statistics[point], json);
+    json.key("differences");
+    put_differences(sim::differences_of(numbers.points[point]), json);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array().key("method").begin_object();
+  json.field("interval", sim::kIntervalMethod).field("test", sim::kTestMethod).end_object();
+  json.end_object();
   return json.take() + "\n";
 }
 
 Status write_sweep(const SweepPlan& plan,
                    const std::vector<SweepResult>& results,
+                   const SweepNumbers& numbers,
                    const SweepStore& store) {
-  return store.put("sweep.csv", sweep_csv(plan.sweep, results));
+  Status written = store.put("sweep.csv", sweep_csv(plan.sweep, results));
+  if (written && sim::report_page_absence().empty())
+    written = store.put("report.html", sim::report_page(sweep_page_data(plan, numbers)));
+  return written;
 }
 
-std::string written_files() { return "sweep.csv"; }
+std::string written_files() {
+  const std::string absence = sim::report_page_absence();
+  return absence.empty() ? "sweep.csv, report.html" : "sweep.csv; " + absence;
+}
 
 }  // namespace orrery::cli

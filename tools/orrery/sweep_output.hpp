@@ -7,6 +7,7 @@
 
 #include "core/base/result.hpp"
 #include "tools/console/console.hpp"
+#include "tools/orrery/sweep_page.hpp"
 #include "tools/orrery/sweep_plan.hpp"
 #include "tools/sweep/sweep_store.hpp"
 #include "tools/sweep/sweep_table.hpp"
@@ -23,19 +24,22 @@ std::string dry_run_table(const SweepPlan& plan,
 std::string dry_run_json(const SweepPlan& plan, const std::vector<std::size_t>& done);
 
 /// A table of means for each point and policy.
-std::string sweep_text(const SweepPlan& plan,
-                       const std::vector<SweepResult>& results,
-                       const Console& console);
+std::string sweep_text(const SweepPlan& plan, const SweepNumbers& numbers, const Console& console);
 
-/// All cells with their summaries, and the statistics of each point and policy, as one document.
-std::string sweep_json(const SweepPlan& plan, const std::vector<SweepResult>& results);
+/// All cells with their summaries, and for each point what `compare` says of its policies, as one
+/// document.
+std::string sweep_json(const SweepPlan& plan,
+                       const std::vector<SweepResult>& results,
+                       const SweepNumbers& numbers);
 
 /// Writes the files of a finished sweep. Errors: one cannot be written.
 Status write_sweep(const SweepPlan& plan,
                    const std::vector<SweepResult>& results,
+                   const SweepNumbers& numbers,
                    const SweepStore& store);
 
-/// Names of what `write_sweep` writes, joined by commas.
+/// Names of what `write_sweep` writes, joined by commas, and why there is no page where there is
+/// none.
 std::string written_files();
 
 }  // namespace orrery::cli

@@ -203,13 +203,14 @@ ExitCode run_all_cells(const SweepWish& wish,
   if (interrupted() || !failed->empty()) return tell_of_rest(wish, store, *failed, console);
   store.remove_halves();
   const Gathered all = gathered_cells(wish.plan, store);
-  const Status written = write_sweep(wish.plan, all.results, store);
+  const SweepNumbers numbers = numbers_of(wish.plan, all.results);
+  const Status written = write_sweep(wish.plan, all.results, numbers, store);
   if (!written) {
     console.errors(written.errors());
     return ExitCode::BadInput;
   }
-  console.out(as_json ? sweep_json(wish.plan, all.results)
-                      : sweep_text(wish.plan, all.results, console));
+  console.out(as_json ? sweep_json(wish.plan, all.results, numbers)
+                      : sweep_text(wish.plan, numbers, console));
   console.err(all.remarks);
   console.err("remark: written to " + store.folder().string() + ": " + written_files() + "\n");
   return all.worst;

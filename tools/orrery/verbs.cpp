@@ -69,36 +69,38 @@ Verb sim_verb() {
 }
 
 Verb compare_verb() {
-  return {{.name = "compare",
-           .operands = "SCENARIO",
-           .operands_min = 1,
-           .operands_max = 1,
-           .summary = "run a scenario under several policies and seeds, side by side",
-           .details =
-               "Each run is a process of its own; the workload is read once per seed at "
-               "most.\nWith several seeds the table shows mean and 95 percent interval. With --out "
-               "finished runs are kept where\nit is interrupted or killed, and the same command "
-               "goes on with them.",
-           .options = {{.name = "--policies",
-                        .value = "a,b,c",
-                        .help = "the policies, joined by commas (default: the scenario's)"},
-                       {.name = "--seeds",
-                        .value = "A..B",
-                        .help = "seeds from A to B, both included (default: the scenario's)"},
-                       {.name = "--parallel",
-                        .value = "N",
-                        .help = "runs at the same time (default: one per processor)"},
-                       kWorld,
-                       kFidelity,
-                       kSet,
-                       kOut,
-                       kJson},
-           .examples = {{"orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las",
-                         "the main job: four policies on the same 20,000 jobs"},
-                        {"orrery compare scenarios/quickstart.yaml --policies fifo,las "
-                         "--seeds 1..10 --json",
-                         "two policies over ten seeds, for a script"}}},
-          run_compare};
+  return {
+      {.name = "compare",
+       .operands = "SCENARIO",
+       .operands_min = 1,
+       .operands_max = 1,
+       .summary = "run a scenario under several policies and seeds, side by side",
+       .details = "Each run is a process of its own; the workload is read once per seed at "
+                  "most.\nWith several seeds the table shows means with 95 percent intervals, and "
+                  "how policies "
+                  "differ over the\nsame seeds, with what of that may be chance. With --out "
+                  "finished runs are kept where\nit is interrupted or killed, and the same command "
+                  "goes on with them.",
+       .options = {{.name = "--policies",
+                    .value = "a,b,c",
+                    .help = "the policies, joined by commas (default: the scenario's)"},
+                   {.name = "--seeds",
+                    .value = "A..B",
+                    .help = "seeds from A to B, both included (default: the scenario's)"},
+                   {.name = "--parallel",
+                    .value = "N",
+                    .help = "runs at the same time (default: one per processor)"},
+                   kWorld,
+                   kFidelity,
+                   kSet,
+                   kOut,
+                   kJson},
+       .examples = {{"orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las",
+                     "the main job: four policies on the same 20,000 jobs"},
+                    {"orrery compare scenarios/quickstart.yaml --policies fifo,las "
+                     "--seeds 1..10 --json",
+                     "two policies over ten seeds, for a script"}}},
+      run_compare};
 }
 
 Verb sweep_verb() {
@@ -112,7 +114,7 @@ Verb sweep_verb() {
            "FILE names a scenario, values for any of its paths (grid: every combination, list: "
            "point by point),\npolicies and seeds. Each cell is a run. Finished cells are kept in "
            "DIR: the same command goes on where it\nwas interrupted or killed, and writes "
-           "sweep.csv with a row for each cell once all are there.\nA changed file, scenario or "
+           "sweep.csv and report.html once all are there.\nA changed file, scenario or "
            "program is refused. A COMMAND runs once for each cell, with orrery sweep FILE\n--cells "
            "N at its end or in place of {command}; {cell}, {file} and {out} stand for the parts.",
        .options = {{.name = "--out",

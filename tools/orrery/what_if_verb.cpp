@@ -19,7 +19,6 @@
 #include "tools/orrery/output_folder.hpp"
 #include "tools/orrery/run_files.hpp"
 #include "tools/orrery/scenario_runs.hpp"
-#include "tools/orrery/seed_statistics.hpp"
 #include "tools/orrery/summary_table.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
@@ -347,16 +346,16 @@ std::string json_of(const sim::Rehearsal& rehearsal,
 
 // --- files ---
 
-sim::MeanOverSeeds mean_of_one(std::span<const double> values) {
-  const Estimate estimate = estimate_of(values);
-  return {estimate.mean, estimate.half_width};
-}
-
 sim::ComparedRun compared(const sim::Summary& summary,
-                          const sim::JobTable& jobs,
+                          const sim::Metrics& metrics,
                           const std::string& page) {
   const std::size_t points = sim::PageLimits{}.sample_max;
-  return {summary, page, sim::completion_times(jobs, points), sim::waiting_times(jobs, points)};
+  const auto ratios = sim::job_ratios(metrics.jobs(), metrics.away(), 0, Instant::zero());
+  return {.summary = summary,
+          .page = page,
+          .jct = sim::completion_times(metrics.jobs(), points),
+          .waiting = sim::waiting_times(metrics.jobs(), points),
+          .slowdown = sim::slowdowns(ratios, points)};
 }
 
 /// The recorded run's own files, from a second look at the journal.
@@ -409,10 +408,10 @@ Status write_page(const sim::Rehearsal& rehearsal,
   std::vector<sim::ComparedRun> runs;
   sim::Summary recorded = rehearsal.recorded.summary;
   recorded.policy += " (recorded)";
-  runs.push_back(compared(recorded, rehearsal.recorded.metrics->jobs(), "recorded/report.html"));
+  runs.push_back(compared(recorded, *rehearsal.recorded.metrics, "recorded/report.html"));
   for (std::size_t i = 0; i < all.size(); ++i)
     runs.push_back(compared(all[i].run.report.summary,
-                            all[i].run.report.metrics->jobs(),
+                            *all[i].run.report.metrics,
                             asked[i].folder + "/report.html"));
   for (sim::ComparedRun& run : runs) run.summary.seed = recorded.seed;
   std::vector<std::string> approximated = said_of(rehearsal);
@@ -422,7 +421,6 @@ Status write_page(const sim::Rehearsal& rehearsal,
   const sim::ComparisonPage page{.fidelity = "L0",
                                  .runs = runs,
                                  .approximated = approximated,
-                                 .mean_of = mean_of_one,
                                  .jobs = changes};
   return write_file(path, sim::report_page(sim::comparison_page_data(page)));
 }

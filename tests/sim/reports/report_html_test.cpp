@@ -200,10 +200,37 @@ TEST(ReportHtml, DataCannotEndTheirElement) {
   EXPECT_TRUE(report_page_absence().empty());
 }
 
-MeanOverSeeds plain_mean(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return {sum / static_cast<double>(values.size()), 0};
+json figure_of(const json& page, const std::string& key) {
+  for (const json& figure : page["figures"])
+    if (figure["key"] == key) return figure;
+  return {};
+}
+
+TEST(ReportHtml, OfOneSeedThereAreMeansAlone) {
+  std::vector<ComparedRun> runs(2);
+  runs[0].summary = {.policy = "fifo/1", .jct_avg_s = 10};
+  runs[1].summary = {.policy = "las/1", .jct_avg_s = 12};
+  const json page = json::parse(comparison_page_data({.fidelity = "L0", .runs = runs}));
+  const json figure = figure_of(page, "jct_avg_s");
+  EXPECT_TRUE(figure["by_policy"][1]["low"].is_null());
+  EXPECT_EQ(figure["pairs"][0]["mean"], 2.0);
+  EXPECT_TRUE(figure["pairs"][0]["p"].is_null());
+}
+
+TEST(ReportHtml, JobsOfAScatterAreTheSameInEveryRun) {
+  JobTable jobs;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    jobs.add(JobId{i}, {.name = "default.j" + std::to_string(i), .submitted = Instant{0}});
+    jobs[JobId{i}].finished = Instant{Duration::seconds(i).ns};
+    jobs[JobId{i}].phase = i == 4 ? JobPhase::Failed : JobPhase::Succeeded;
+  }
+  const SampledJobs some = sampled_jobs(jobs, 5);
+  EXPECT_EQ(some.total, 10U);
+  EXPECT_EQ(some.names, (std::vector<std::string>{"j0", "j2", "j4", "j6", "j8"}));
+  EXPECT_EQ(some.jct_s, (std::vector<double>{0, 2, -1, 6, 8}));
+  EXPECT_EQ(sampled_jobs(jobs, 10).names.size(), 10U);
+  EXPECT_EQ(sampled_jobs(jobs, 9).names.size(), 5U);
+  EXPECT_TRUE(sampled_jobs(JobTable(), 5).names.empty());
 }
 
 TEST(ReportHtml, DifferencesArePairedBySeed) {
@@ -214,17 +241,20 @@ TEST(ReportHtml, DifferencesArePairedBySeed) {
     runs[i].summary.seed = i % 2;
     runs[i].summary.jct_avg_s = jct[i];
     runs[i].jct = {.count = 2, .values_s = {jct[i], jct[i] + 1}};
+    runs[i].jobs = {2, {"one", "two"}, i == 0 ? std::vector{1.5, -1.0} : std::vector{2.5, 3.5}};
   }
-  const json page =
-      json::parse(comparison_page_data({.fidelity = "L0", .runs = runs, .mean_of = plain_mean}));
+  const json page = json::parse(comparison_page_data({.fidelity = "L0", .runs = runs}));
   EXPECT_EQ(page["policies"], json({"fifo/1", "las/1"}));
   EXPECT_EQ(page["seeds"], json({0, 1}));
-  const json& figure = page["figures"][0];
-  EXPECT_EQ(figure["key"], "jct_avg_s");
+  const json figure = figure_of(page, "jct_avg_s");
   EXPECT_EQ(figure["by_run"], json({10.0, 30.0, 12.0, 36.0}));
   EXPECT_EQ(figure["by_policy"][1]["mean"], 24.0);
-  EXPECT_EQ(figure["difference"][0]["mean"], 0.0);
-  EXPECT_EQ(figure["difference"][1]["mean"], 4.0);
+  ASSERT_EQ(figure["pairs"].size(), 1U);
+  EXPECT_EQ(figure["pairs"][0]["mean"], 4.0);
+  EXPECT_EQ(figure["pairs"][0]["p"], 0.5);
+  EXPECT_LE(figure["by_policy"][0]["low"], 20.0);
+  EXPECT_EQ(page["scatter"]["name"], json({"one", "two"}));
+  EXPECT_EQ(page["scatter"]["jct_s"], json({{1.5, nullptr}, {2.5, 3.5}}));
   EXPECT_EQ(page["jct"][1]["values_s"], json({12.0, 13.0, 36.0, 37.0}));
 }
 

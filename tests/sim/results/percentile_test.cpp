@@ -22,7 +22,8 @@ TEST(Percentile, OfOneValueIsThatValue) {
 }
 
 TEST(Percentile, OfNothingIsZero) {
-  EXPECT_EQ(percentile_of_sorted({}, 0.5), 0);
+  EXPECT_EQ(percentile_of_sorted(std::vector<std::int64_t>{}, 0.5), 0);
+  EXPECT_EQ(percentile_of_sorted(std::vector<double>{}, 0.5), 0);
   EXPECT_EQ(mean_of({}), 0);
 }
 

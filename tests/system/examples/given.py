@@ -331,6 +331,8 @@ NOT_HERE = {
     "systemctl enable --now orrery-controller orrery-agent": "needs systemd",
     "systemctl daemon-reload": "needs systemd",
     "systemctl enable --now orrery-agent": "needs systemd",
+    "tests/tools/orrery/sweep_test.py build/bin/orrery . --full": "cli_sweep runs it in small",
+    "tests/tools/orrery/sweep_slurm_test.py build/bin/orrery . --full": "cli_sweep_slurm runs it in small",
     "orrery sweep scenarios/load_sweep.yaml --out out/array --launcher 'slurm --time=10 --mem=1G' --parallel 100":
         "needs Slurm: tests/tools/orrery/sweep_slurm_test.py",
     "orrery sweep scenarios/load_sweep.yaml --out array --launcher 'slurm --time=10' --parallel 100":

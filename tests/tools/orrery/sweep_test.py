@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """Sweeps of the built program: cells that are kept, killed, taken up again, launched by commands.
 
-Usage: sweep_test.py PROGRAM ROOT
+Usage: sweep_test.py PROGRAM ROOT [--full]     --full: the killed sweep has 200 cells of 1,000 jobs
 """
 
 import csv
@@ -20,6 +21,7 @@ import unittest
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
+FULL = "--full" in sys.argv
 PATIENCE_S = 240
 SCENARIO = """\
 name: made
@@ -90,20 +92,32 @@ class SweepTest(unittest.TestCase):
 
 class ResumedTest(SweepTest):
     def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(self):
+        cells = 200 if FULL else 32
         self.file.write_text(SWEEP.replace("load: [0.7, 1, 1.3]", "load: [0.7, 1, 1.3, 1.6]"))
-        code, _, _ = self.end_by(signal.SIGKILL, 5, "--parallel", "1")
+        if FULL:
+            self.file.write_text("""\
+scenario: made.yaml
+set: {workload.generator.jobs: 1000}
+grid: {workload.generator.arrivals.load: [0.6, 0.8, 1, 1.2, 1.4]}
+policies: [fifo, easy, srtf, las]
+seeds: 1..10
+""")
+        code, _, _ = self.end_by(signal.SIGKILL, cells // 6, "--parallel", "1")
         self.assertEqual(code, -signal.SIGKILL)
         self.assertFalse((self.out / "sweep.csv").exists())
         before = self.cells()
-        self.assertTrue(5 <= len(before) < 32, before)
+        self.assertTrue(cells // 6 <= len(before) < cells, before)
         again = self.end_by(signal.SIGKILL, len(before) + 3, "--parallel", "2")
         self.assertEqual(again[0], -signal.SIGKILL)
         done = self.expect(0)
-        self.assertRegex(done.stderr, r"remark: \d+ of 32 cells were done before")
+        self.assertRegex(done.stderr, rf"remark: \d+ of {cells} cells were done before")
         after = self.cells()
         self.assertEqual({name: after[name] for name in before}, before, "a finished cell was run again")
+        begun = time.monotonic()
         self.assertEqual((self.out / "sweep.csv").read_bytes(), self.whole())
-        self.assertEqual(len(self.rows()), 32)
+        self.assertEqual(len(self.rows()), cells)
+        if FULL:
+            print(f"{cells} cells: killed at {len(before)} and again, equal; undisturbed {time.monotonic() - begun:.1f} s")
         self.assertEqual(list(self.out.rglob("*.half")), [])
 
     def test_a_finished_sweep_runs_nothing_again(self):

@@ -1,11 +1,11 @@
-// Cumulative distributions of times: how many jobs took at most so long.
+// Cumulative distributions, of times or of ratios: how many jobs took at most so long.
 import {bisectRight} from "d3-array";
 
 import {framed, type Frame, plotHeight, plotWidth, type Tick} from "./chart_frame";
 import type {Sample} from "./data";
 import {choice, html, svg, table, tableBehind} from "./elements";
 import {isPrinting, onLayout} from "./layout";
-import {duration, percent, quantile, shortDuration, timeTicks, whole} from "./numbers";
+import {digits3, duration, percent, plain, quantile, shortDuration, timeTicks, whole} from "./numbers";
 import {linearScale, logScale} from "./scales";
 import {kDashes, lineColours, onTheme} from "./theme";
 
@@ -27,7 +27,9 @@ export class CdfPanel {
   private frame: Frame = {width: 360, height: 230, left: 46, right: 16, top: 8, bottom: 24};
   private valueAt: (x: number) => number = () => 0;
 
-  constructor(id: string, private readonly title: string, private readonly lines: CdfLine[]) {
+  /** Ratios have no unit; their axis begins at 1. */
+  constructor(id: string, private readonly title: string, private readonly lines: CdfLine[],
+              private readonly unit: "time" | "ratio" = "time") {
     this.element = html("figure", {class: "distribution", id},
       html("figcaption", {}, html("h3", {}, title),
         choice<Axis>("Axis", [["linear", "Linear"], ["log", "Log"]], "linear", (axis) => {
@@ -56,12 +58,13 @@ export class CdfPanel {
       const from = lowest >= highest ? lowest / 10 : lowest;
       const scale = logScale([from, highest], [0, pixels]);
       x = (value) => value <= from ? 0 : scale(value);
-      ticks = logTicks(from, highest, pixels / 58).map((value) => ({at: scale(value), text: shortDuration(value)}));
+      ticks = logTicks(from, highest, pixels / 58, this.unit).map((value) => ({at: scale(value), text: this.short(value)}));
       this.valueAt = (at) => scale.invert(at);
     } else {
       const scale = linearScale([0, highest], [0, pixels]);
       x = scale;
-      ticks = timeTicks(0, highest, pixels / 62).ticks.map((value) => ({at: scale(value), text: shortDuration(value)}));
+      const round = this.unit === "time" ? timeTicks(0, highest, pixels / 62).ticks : scale.ticks(Math.max(2, pixels / 62));
+      ticks = round.map((value) => ({at: scale(value), text: this.short(value)}));
       this.valueAt = (at) => scale.invert(at);
     }
     const y = linearScale([0, 1], [plotHeight(this.frame), 0]);
@@ -74,6 +77,14 @@ export class CdfPanel {
     this.drawLegend();
   }
 
+  private short(value: number): string {
+    return this.unit === "time" ? shortDuration(value) : plain(value);
+  }
+
+  private say(value: number): string {
+    return this.unit === "time" ? duration(value) : digits3(value);
+  }
+
   private drawLegend(): void {
     this.legend.replaceChildren(...this.lines.map((one, at) => {
       const sample = one.sample.values_s;
@@ -81,7 +92,7 @@ export class CdfPanel {
         x1: 0, x2: 22, y1: 4, y2: 4, stroke: lineColours()[at % lineColours().length]!,
         "stroke-dasharray": kDashes[at % kDashes.length]!, "stroke-width": 2}));
       const figures = sample.length === 0 ? "none"
-        : `p50 ${duration(one.sample.p50_s)}, p90 ${duration(one.sample.p90_s)}, p99 ${duration(one.sample.p99_s)}`;
+        : `p50 ${this.say(one.sample.p50_s)}, p90 ${this.say(one.sample.p90_s)}, p99 ${this.say(one.sample.p99_s)}`;
       return html("span", {class: "item"}, this.lines.length > 1 ? stroke : null,
         (one.name === "" ? "" : one.name + ": ") + figures + `; ${whole(one.sample.count)} jobs`);
     }));
@@ -96,14 +107,14 @@ export class CdfPanel {
       const share = sample.length === 0 ? 0 : bisectRight(sample, value) / sample.length;
       return (one.name === "" ? "" : one.name + " ") + percent(share);
     });
-    this.readout.textContent = `at most ${duration(value)}: ${shares.join(", ")}`;
+    this.readout.textContent = `at most ${this.say(value)}: ${shares.join(", ")}`;
   }
 
   private table(): HTMLElement {
-    return table(`${this.title}: share of jobs that took at most so long`,
-      ["Share", ...this.lines.map((one) => one.name || "Time")],
+    return table(`${this.title}: share of jobs ${this.unit === "time" ? "that took at most so long" : "with at most so much"}`,
+      ["Share", ...this.lines.map((one) => one.name || (this.unit === "time" ? "Time" : "Ratio"))],
       kQuantiles.map((q) => [percent(q, 0), ...this.lines.map((one) =>
-        one.sample.values_s.length === 0 ? "—" : duration(quantile(one.sample.values_s, q)))]));
+        one.sample.values_s.length === 0 ? "—" : this.say(quantile(one.sample.values_s, q)))]));
   }
 }
 
@@ -126,11 +137,14 @@ function steps(values: number[], x: (value: number) => number, y: (share: number
 const kRound = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600, 36000, 86400, 864000, 8640000];
 const kRoundFine = [...kRound, 2, 5, 30, 120, 300, 1800, 7200, 14400, 21600, 172800, 432000].sort((a, b) => a - b);
 
-/** Round durations between two, for a logarithmic axis, at most `count`. */
-function logTicks(from: number, to: number, count: number): number[] {
+const kPowers = Array.from({length: 13}, (_, at) => 10 ** (at - 3));
+const kPowersFine = kPowers.flatMap((power) => [power, 2 * power, 5 * power]);
+
+/** Round values between two, for a logarithmic axis, at most `count`. */
+export function logTicks(from: number, to: number, count: number, unit: "time" | "ratio" = "time"): number[] {
   const within = (list: number[]) => list.filter((value) => value >= from && value <= to);
-  const fine = within(kRoundFine);
-  const ticks = fine.length <= count ? fine : within(kRound);
+  const fine = within(unit === "time" ? kRoundFine : kPowersFine);
+  const ticks = fine.length <= count ? fine : within(unit === "time" ? kRound : kPowers);
   const stride = Math.max(1, Math.ceil(ticks.length / count));
   return ticks.filter((_, at) => at % stride === 0);
 }

@@ -18,6 +18,11 @@ export interface Summary {
   queue_avg_s: number;
   queue_p99_s: number;
   queue_max: number;
+  slowdown_avg: number;
+  slowdown_p99: number;
+  ftf_avg: number;
+  ftf_max: number;
+  ftf_unfair: number;
   makespan_s: number;
   gpu_utilization: number;
   gpu_seconds_allocated: number;
@@ -165,14 +170,21 @@ export interface RunReport {
 /** A mean over seeds and half the width of its 95 percent interval. */
 export interface Estimate {
   mean: number;
-  ci95: number;
+  low: number | null; // Of the 95 % interval; null: of one seed there is none.
+  high: number | null;
+}
+
+/** One policy less another, seed by seed. */
+export interface PairedDifference extends Estimate {
+  p: number | null;
+  p_holm: number | null;
 }
 
 export interface ComparedFigure {
   key: string;
   by_run: number[]; // [policy * seeds + seed]
   by_policy: Estimate[];
-  difference: Estimate[]; // To the first policy, seed by seed; [0] is zero.
+  pairs: PairedDifference[]; // In the order of pairsOf; the first are those to the first policy.
 }
 
 /** The jobs of a recorded run, by run: recorded first, then as what-ifs. */
@@ -201,10 +213,46 @@ export interface ComparisonReport {
   jobs: ChangedJobs | null; // Null: the runs have no recording in common.
   jct: Sample[]; // By policy, all seeds together.
   waiting: Sample[];
+  slowdown: Sample[]; // Without a unit.
+  scatter: {name: string[]; jct_s: (number | null)[][]}; // Jobs of the first seed, by policy; null: did not succeed.
+  interval_method: string;
+  test_method: string;
   measured: {decision_p50_us: number[]; decision_p99_us: number[]; wall_s: number[]}; // By run.
 }
 
-export type Report = RunReport | ComparisonReport;
+/** The pairs of policies that differences are of: the later one less the earlier one. */
+export function pairsOf(policies: string[]): {policy: number; against: number}[] {
+  return policies.flatMap((_, against) => policies.slice(against + 1).map((_, at) => ({policy: against + 1 + at, against})));
+}
+
+/** The differences of all policies to the first, whose own is zero. */
+export function differencesToFirst(figure: ComparedFigure): Estimate[] {
+  return [{mean: 0, low: null, high: null}, ...figure.pairs.slice(0, figure.by_policy.length - 1)];
+}
+
+/** A figure of a sweep; policies in the order of the report's. */
+export interface SweptFigure {
+  key: string;
+  by_point: Estimate[][]; // [point][policy]
+  by_value: Estimate[][][]; // [parameter][value][policy]: the mean over all points with that value.
+}
+
+export interface SweepReport {
+  version: 1;
+  kind: "sweep";
+  name: string;
+  description: string;
+  scenario: string;
+  world: string;
+  policies: string[];
+  seeds: number[];
+  parameters: {path: string; values: string[]}[];
+  points: number[][]; // [point][parameter]: index of the value.
+  figures: SweptFigure[];
+  interval_method: string;
+}
+
+export type Report = RunReport | ComparisonReport | SweepReport;
 
 export function readReport(): Report {
   return JSON.parse(document.getElementById("data")!.textContent!) as Report;

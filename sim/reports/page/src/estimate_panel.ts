@@ -1,6 +1,6 @@
 // One figure of all policies: means with intervals, or differences to the first policy.
 import {framed, type Frame, plotHeight, plotWidth, type Tick} from "./chart_frame";
-import type {ComparedFigure, ComparisonReport, Estimate} from "./data";
+import {type ComparedFigure, type ComparisonReport, differencesToFirst, type Estimate} from "./data";
 import {html, svg, table, tableBehind} from "./elements";
 import {type FigureWords, kFigures} from "./figure_words";
 import {isPrinting, onLayout} from "./layout";
@@ -19,15 +19,15 @@ export class EstimatePanel {
 
   constructor(private readonly report: ComparisonReport, private readonly figure: ComparedFigure, private readonly differences: boolean) {
     this.words = kFigures[figure.key]!;
-    this.estimates = differences ? figure.difference : figure.by_policy;
+    this.estimates = differences ? differencesToFirst(figure) : figure.by_policy;
     this.title = this.words.name;
     const say = (value: number) => differences ? signed(value, this.words.say) : this.words.say(value);
     this.element = html("figure", {class: "distribution", "data-key": figure.key},
       html("figcaption", {}, html("h3", {}, this.title)), this.box,
       tableBehind(() => table(`${this.title}${differences ? ", difference" : ""}`, ["Policy", "Mean", "95 % interval"],
         report.policies.map((policy, at) => {
-          const {mean, ci95} = this.estimates[at]!;
-          return [policy, say(mean), `${say(mean - ci95)} to ${say(mean + ci95)}`];
+          const {mean, low, high} = this.estimates[at]!;
+          return [policy, say(mean), low === null || high === null ? "—" : `${say(low)} to ${say(high)}`];
         }))));
     onTheme(() => this.draw());
     onLayout(this.element, () => this.draw());
@@ -58,8 +58,8 @@ export class EstimatePanel {
     const longest = policies.reduce((most, name) => Math.max(most, name.length), 0);
     const frame: Frame = {width, height: 34 + kRow * policies.length, left: Math.min(140, 14 + longest * 6.6), right: 16, top: 6, bottom: 24};
     const all = policies.flatMap((_, at) => {
-      const {mean, ci95} = this.estimates[at]!;
-      return [mean - ci95, mean + ci95, ...this.runs(at)];
+      const {mean, low, high} = this.estimates[at]!;
+      return [low ?? mean, high ?? mean, ...this.runs(at)];
     });
     // What cannot be below zero is not drawn there, whatever its interval says.
     let from = this.differences ? Math.min(0, ...all) : 0;
@@ -77,11 +77,12 @@ export class EstimatePanel {
     policies.forEach((_, at) => {
       if (this.differences && at === 0) return;
       const colour = lineColours()[at % lineColours().length]!;
-      const {mean, ci95} = this.estimates[at]!;
+      const {mean, low, high} = this.estimates[at]!;
       const y = middle(at);
       for (const run of this.runs(at)) plot.append(svg("line", {class: "run", x1: x(run), x2: x(run), y1: y - 5, y2: y + 5, stroke: colour}));
-      for (const [x1, x2, y1, y2] of [[mean - ci95, mean + ci95, 0, 0], [mean - ci95, mean - ci95, -4, 4], [mean + ci95, mean + ci95, -4, 4]] as const)
-        if (ci95 > 0) plot.append(svg("line", {class: "whisker", x1: x(x1), x2: x(x2), y1: y + y1, y2: y + y2, stroke: colour}));
+      if (low !== null && high !== null && high > low)
+        for (const [x1, x2, y1, y2] of [[low, high, 0, 0], [low, low, -4, 4], [high, high, -4, 4]] as const)
+          plot.append(svg("line", {class: "whisker", x1: x(x1), x2: x(x2), y1: y + y1, y2: y + y2, stroke: colour}));
       plot.append(svg("circle", {class: "mean", cx: x(mean), cy: y, r: 3.6, fill: colour}));
     });
     this.box.replaceChildren(root);

@@ -1,7 +1,7 @@
 // The head of a page: what was run, its figures, what was approximated.
 import type {RunReport} from "./data";
 import {html} from "./elements";
-import {duration, percent, plain, whole} from "./numbers";
+import {digits3, duration, percent, plain, whole} from "./numbers";
 import {themeSwitch} from "./theme";
 
 /** The title with what was run below it; `facts` are names and values. */
@@ -42,6 +42,9 @@ export function runFigures(report: RunReport): HTMLElement {
     ["Waiting", [
       ["mean", duration(s.queue_avg_s), "queue_avg_s"], ["p99", duration(s.queue_p99_s), "queue_p99_s"],
       ["queue max", whole(s.queue_max), "queue_max"], ["makespan", duration(s.makespan_s), "makespan_s"]]],
+    ["Beside running alone", [
+      ["slowdown", digits3(s.slowdown_avg), "slowdown_avg"], ["slowdown p99", digits3(s.slowdown_p99), "slowdown_p99"],
+      ["fairness, worst", digits3(s.ftf_max), "ftf_max"], ["treated unfairly", percent(s.ftf_unfair), "ftf_unfair"]]],
     ["Cluster", [
       ["nodes", whole(cluster.nodes_total)], ["devices", whole(cluster.devices_total)],
       ["utilisation", percent(s.gpu_utilization), "gpu_utilization"],

@@ -247,9 +247,11 @@ await test("figures equal summary.json", async () => {
   const shown = await page.value(`Object.fromEntries([...document.querySelectorAll("dd[data-key]")].map((dd) => [dd.dataset.key, dd.textContent]))`);
   let compared = 0;
   for (const [key, text] of Object.entries(shown)) {
-    if (key === "gpu_utilization" || key === "fragmentation_avg") assert.equal(text, (100 * summary[key]).toFixed(1) + " %");
+    if (["gpu_utilization", "fragmentation_avg", "ftf_unfair"].includes(key)) assert.equal(text, (100 * summary[key]).toFixed(1) + " %");
     else if (key === "gpu_seconds_allocated") assert.ok(Math.abs(parseFloat(text) * 3600 / summary[key] - 1) < 0.01, text);
     else if (key.endsWith("_s")) sameDuration(text, summary[key], key);
+    else if (key.startsWith("slowdown") || key.startsWith("ftf"))
+      assert.ok(Math.abs(Number(text.replaceAll(",", "")) - summary[key]) <= Math.max(0.005, summary[key] / 100), `${key} ${text}`);
     else assert.equal(Number(text.replaceAll(",", "")), summary[key], key);
     compared++;
   }
@@ -359,20 +361,40 @@ await test("a comparison has all policies, intervals and the figures of compare.
   assert.deepEqual(page.requests, [pathToFileURL(join(out, "report.html")).href]);
   const rows = await page.value(`[...document.querySelectorAll("table.policies tbody tr")].map((tr) => ({
     policy: tr.querySelector("th").textContent.trim(),
-    jct: tr.querySelector("td[data-key=jct_avg_s] div").textContent}))`);
+    jct: tr.querySelector("td[data-key=jct_avg_s] div").textContent,
+    interval: tr.querySelector("td[data-key=jct_avg_s] .interval").textContent,
+    chance: tr.querySelector("td[data-key=jct_avg_s] div:last-child").textContent}))`);
   const unit = /Completion, mean \((\w+)\)/.exec(await page.value(`document.querySelector("table.policies thead").textContent`))[1];
   assert.deepEqual(rows.map((row) => row.policy), compared.policies.map((one) => one.policy));
   rows.forEach((row, at) => {
-    const [mean, half] = row.jct.split(" ± ");
-    sameDuration(`${mean} ${unit}`, compared.policies[at].jct_avg_s.mean, row.policy);
-    sameDuration(`${half} ${unit}`, compared.policies[at].jct_avg_s.ci95, row.policy);
+    const [low, high] = row.interval.split(" to ");
+    const figure = compared.policies[at].jct_avg_s;
+    sameDuration(`${row.jct} ${unit}`, figure.mean, row.policy);
+    sameDuration(`${low} ${unit}`, figure.low, row.policy);
+    sameDuration(`${high} ${unit}`, figure.high, row.policy);
+    if (at > 0) assert.equal(row.chance, `p ${compared.differences[at - 1].jct_avg_s.p.toFixed(3)}`);
   });
+  const pairs = await page.value(`[...document.querySelectorAll("#pairs tbody tr")].filter((tr) =>
+    tr.querySelector("th").textContent.startsWith("Completion, mean")).map((tr) =>
+    [...tr.querySelectorAll("td")].slice(0, 2).map((td) => td.textContent))`);
+  assert.deepEqual(pairs, compared.differences.map((one) => [one.policy, one.against]));
   // One dot a policy for each figure, no dot for the first policy's difference to itself.
   const charts = await page.value(`document.querySelectorAll("#estimates figure").length`);
   assert.ok(charts >= 5);
   assert.equal(await page.value(`document.querySelectorAll("#estimates circle.mean").length`), 3 * charts);
   assert.equal(await page.value(`document.querySelectorAll("#differences circle.mean").length`), 2 * charts);
-  assert.equal(await page.value(`document.querySelectorAll("#jct path.cdf").length`), 3);
+  for (const id of ["jct", "waiting", "slowdown"])
+    assert.equal(await page.value(`document.querySelectorAll("#${id} path.cdf").length`), 3, id);
+  // Job by job: the first two policies, then another pair.
+  const scatter = () => page.value(`document.querySelector("#job-scatter .legend").textContent`);
+  assert.match(await scatter(), /^las\/1 beside fifo\/1: \d+ of \d+ jobs are faster/);
+  const first = json(join(out, "fifo-1/summary.json"));
+  assert.match(await scatter(), new RegExp(`of ${first.jobs_finished} jobs`));
+  await page.value(`{const select = document.querySelectorAll("#job-scatter select")[1];
+    select.value = "2"; select.dispatchEvent(new Event("change"));}`);
+  assert.match(await scatter(), /^srtf\/1 beside fifo\/1/);
+  assert.equal(await page.value(`document.querySelector("#job-scatter path.dots").getAttribute("d").split("M").length - 1`),
+    first.jobs_finished);
   const links = await page.value(`[...document.querySelectorAll("#runs a")].map((a) => a.getAttribute("href"))`);
   assert.equal(links.length, 12);
   for (const link of links) assert.ok(existsSync(join(out, link)), link);
@@ -380,6 +402,47 @@ await test("a comparison has all policies, intervals and the figures of compare.
   await page.value(`document.querySelector("#jct [data-value=log]").click()`);
   await page.settled();
   assert.match(await page.value(`document.querySelector("#jct svg").textContent`), /min|s/);
+});
+
+await test("a sweep is drawn against each of its parameters", async () => {
+  const file = join(folder, "two_sweep.yaml");
+  writeFileSync(file, `scenario: ${join(root, "scenarios/quickstart.yaml")}
+description: Nodes and load.
+set: {workload.generator.jobs: 200}
+grid: {workload.generator.arrivals.load: [1, 2, 4], cluster.nodes: [4, 8]}
+policies: [fifo, {name: easy, backfill_depth: 3}]
+seeds: 1..3
+`);
+  const out = join(folder, "swept");
+  const document = JSON.parse(orrery("sweep", file, "--out", out, "--json").stdout);
+  const page = await opened(join(out, "report.html"), {width: 1280, height: 900});
+  assert.deepEqual(page.complaints, []);
+  const rows = () => page.value(`[...document.querySelector("#swept .scroll table").tBodies[0].rows].map((row) =>
+    [...row.cells].map((cell) => cell.textContent))`);
+  const check = async (key, same) => {
+    const shown = await rows();
+    assert.equal(shown.length, 6);
+    shown.forEach((row, at) => {
+      const point = document.points[at];
+      assert.deepEqual(row.slice(0, 2), Object.values(point.set));
+      point.policies.forEach((policy, p) => same(row[2 + 2 * p], policy[key].mean));
+    });
+  };
+  await check("jct_avg_s", (text, value) => sameDuration(text, value, "jct_avg_s"));
+  // Two parameters, and the first of them at both values of the other; two policies each.
+  assert.equal(await page.value(`document.querySelectorAll("#swept figure").length`), 4);
+  assert.equal(await page.value(`document.querySelectorAll("#swept figure path.cdf").length`), 8);
+  assert.equal(await page.value(`document.querySelectorAll("#swept figure circle.mean").length`), 2 * (3 + 2 + 3 + 3));
+  await picture(page, "sweep");
+  await page.value(`{const select = document.getElementById("figure"); select.value = "gpu_utilization";
+    select.dispatchEvent(new Event("change"));}`);
+  await page.settled();
+  await check("gpu_utilization", (text, value) => assert.equal(text, (100 * value).toFixed(1) + " %"));
+  // Means over the other parameter are means of means.
+  const swept = dataOf(join(out, "report.html"));
+  const figure = swept.figures.find((one) => one.key === "gpu_utilization");
+  const mean = (figure.by_point[0][1].mean + figure.by_point[1][1].mean) / 2;
+  assert.ok(Math.abs(figure.by_value[0][0][1].mean - mean) < 1e-9);
 });
 
 await browser.close();
