@@ -36,12 +36,28 @@ Duration median_run(const State& state) {
   return *middle;
 }
 
+/// How long it has gone on since its last report. A job that stood still in between and has the
+/// same rate again has not told so.
+Duration since_report(const JobRow& row, Instant now) {
+  return row.holds ? now - std::max(row.progress.as_of, row.allocated_at) : Duration::zero();
+}
+
+/// How long the job has worked: by what it has told, else by the service that it had.
+Duration time_worked(const JobRow& row, Instant now) {
+  const ProgressView& progress = row.progress;
+  if (progress.rate > 0) {
+    return Duration::from_seconds(progress.done / progress.rate) + since_report(row, now);
+  }
+  const std::int32_t devices = row.holds ? row.devices_held : row.gang_devices();
+  if (devices <= 0) return row.holds ? now - row.allocated_at : Duration::zero();
+  return Duration{row.attained_device_us(now) * 1000 / devices};
+}
+
 Remaining remaining_of(const JobState& job, Instant now, Duration median) {
   const ProgressView& progress = job.row.progress;
-  const Duration ran = job.started_at.is_never() ? Duration::zero() : now - job.started_at;
+  const Duration ran = time_worked(job.row, now);
   if (!progress.remaining.is_forever() && progress.source != EstimateSource::None) {
-    const Duration since = job.row.holds && progress.rate > 0 ? now - progress.as_of
-                                                              : Duration::zero();
+    const Duration since = progress.rate > 0 ? since_report(job.row, now) : Duration::zero();
     const RemainingKnown known = progress.source == EstimateSource::Oracle ? RemainingKnown::Oracle
                                  : progress.source == EstimateSource::Declared
                                      ? RemainingKnown::Declared
@@ -149,7 +165,9 @@ std::string refusal_of(const Controller& from, const JobSpec& spec) {
   Controller copy = from;
   Commands commands;
   const State& state = from.state();
-  copy.step({state.now, state.now, Origin::External,
+  copy.step({state.now,
+             state.now,
+             Origin::External,
              JobSubmitted{0, std::make_shared<const JobSpec>(spec)}},
             commands);
   for (const CommandBody& order : commands.orders)
@@ -230,8 +248,8 @@ Result<Forecast> forecast(const Controller& from,
   driver.continue_from({}, state.sequence);
   controller.resume();
   if (!options.without.is_none()) {
-    const Status stopped = driver.apply(
-        {{state.now, state.now, Origin::External, StopRequested{0, options.without}}});
+    const Status stopped =
+        driver.apply({{state.now, state.now, Origin::External, StopRequested{0, options.without}}});
     if (!stopped) return stopped.errors();
   }
   const RunEnd end = driver.run(Instant::never());

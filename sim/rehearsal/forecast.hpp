@@ -27,17 +27,17 @@ enum class RemainingKnown : std::uint8_t {
 /// What is foretold of one job.
 struct JobForecast {
   JobId id;
-  std::string name;  ///< Full.
+  std::string name;   ///< Full.
   bool runs = false;  ///< It holds devices already.
   RemainingKnown known = RemainingKnown::Nothing;
-  Duration remaining;                   ///< At its usual size.
-  Instant start = Instant::never();     ///< When its workers are told to start; never: not within
-                                        ///< the run.
-  Instant end = Instant::never();       ///< Likewise.
+  Duration remaining;                ///< At its usual size.
+  Instant start = Instant::never();  ///< When its workers are told to start; never: not within
+                                     ///< the run.
+  Instant end = Instant::never();    ///< Likewise.
   bool succeeds = false;
-  std::vector<std::string> nodes;       ///< Where it starts; numbers where nodes have no names.
-  std::string waits_for;                ///< In words, at the fork; empty: it runs.
-  bool never_fits = false;              ///< On the declared nodes.
+  std::vector<std::string> nodes;  ///< Where it starts; numbers where nodes have no names.
+  std::string waits_for;           ///< In words, at the fork; empty: it runs.
+  bool never_fits = false;         ///< On the declared nodes.
 };
 
 /// What is foretold of a state.

@@ -45,8 +45,8 @@ void ForkedWorld::begin(const State& state) {
   }
 }
 
-// One order for each start that its workers are of, in the order of these starts, and the membership
-// that they have come to since.
+// One order for each start that its workers are of, in the order of these starts, and the
+// membership that they have come to since.
 void ForkedWorld::place(const JobState& job) {
   std::map<std::pair<Generation, Incarnation>, StartWorkers> starts;
   UpdateMembership membership{job.row.id, job.row.generation, 0, {}};

@@ -1,4 +1,5 @@
-// World `model` from the middle of a run: jobs, workers and nodes stand as a controller's state says.
+// World `model` from the middle of a run: jobs, workers and nodes stand as a controller's state
+// says.
 #pragma once
 
 #include <cstdint>
@@ -59,9 +60,9 @@ class ForkedWorld final : public World {
   void order(CommandBody body);
 
   ModelWorld& world_;
-  std::size_t live_ = 0;         ///< Submissions that are jobs of the state.
-  std::map<JobId, double> done_; ///< Work of jobs of the state before the fork.
-  std::vector<Event> pending_;   ///< Of the begin, for the controller.
+  std::size_t live_ = 0;          ///< Submissions that are jobs of the state.
+  std::map<JobId, double> done_;  ///< Work of jobs of the state before the fork.
+  std::vector<Event> pending_;    ///< Of the begin, for the controller.
   Instant forked_at_;
   std::uint32_t orders_ = 0;
 };

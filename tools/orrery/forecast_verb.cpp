@@ -109,13 +109,14 @@ std::vector<Delay> delays_of(const Forecast& with, const Forecast& without) {
     const double later = (job.end - found->second->end).in_seconds();
     if (later >= kDelayLeast_s) out.push_back({job.name, later});
   }
-  std::ranges::stable_sort(out, std::greater<>(), [](const Delay& delay) {
-    return delay.seconds.value_or(1e300);
-  });
+  std::ranges::stable_sort(
+      out, std::greater<>(), [](const Delay& delay) { return delay.seconds.value_or(1e300); });
   return out;
 }
 
-Result<Answer> answered(const Forecaster& forecaster, const Controller& from, const Question& asked) {
+Result<Answer> answered(const Forecaster& forecaster,
+                        const Controller& from,
+                        const Question& asked) {
   auto with = forecaster.run(asked.submitted, JobId::none());
   if (!with) return with.errors();
   Answer answer{std::move(*with), std::nullopt};
@@ -125,9 +126,8 @@ Result<Answer> answered(const Forecaster& forecaster, const Controller& from, co
   auto without = forecaster.run(nullptr, asked.job);
   if (!without) return without.errors();
   std::vector<Delay> delays = delays_of(answer.with, *without);
-  std::erase_if(delays, [&](const Delay& delay) {
-    return job != nullptr && delay.name == job->spec->name;
-  });
+  std::erase_if(
+      delays, [&](const Delay& delay) { return job != nullptr && delay.name == job->spec->name; });
   answer.delays = std::move(delays);
   return answer;
 }
@@ -161,14 +161,16 @@ Result<Question> question_of(const std::string& operand, const State& state) {
 
 std::string in_text(Instant at, Instant now) {
   if (at.is_never()) return "not foreseen";
-  return at <= now ? "since " + time_in_words((now - at).in_seconds())
-                   : "in " + time_in_words((at - now).in_seconds());
+  return at == now  ? std::string("at once")
+         : at < now ? "since " + time_in_words((now - at).in_seconds())
+                    : "in " + time_in_words((at - now).in_seconds());
 }
 
 std::string nodes_text(const std::vector<std::string>& nodes) {
   constexpr std::size_t kShown = 8;
   std::string out;
-  for (std::size_t i = 0; i < nodes.size() && i < kShown; ++i) out += (i > 0 ? ", " : "") + nodes[i];
+  for (std::size_t i = 0; i < nodes.size() && i < kShown; ++i)
+    out += (i > 0 ? ", " : "") + nodes[i];
   if (nodes.size() > kShown) out += " and " + std::to_string(nodes.size() - kShown) + " more";
   return out;
 }
@@ -176,7 +178,8 @@ std::string nodes_text(const std::vector<std::string>& nodes) {
 std::string said_of(const JobForecast& job, Instant now) {
   std::string out = short_name(job.name) + ": ";
   if (job.never_fits) return out + "can never fit on this cluster: " + job.waits_for + "\n";
-  out += job.runs ? "runs " + in_text(job.start, now) : "starts " + in_text(job.start, now);
+  out += job.runs ? "runs since " + time_in_words((now - job.start).in_seconds())
+                  : "starts " + in_text(job.start, now);
   if (!job.nodes.empty()) out += " on " + nodes_text(job.nodes);
   out += ", ends " + in_text(job.end, now);
   if (!job.end.is_never()) out += job.succeeds ? "" : " without success";
@@ -189,8 +192,8 @@ std::string said_of(const JobForecast& job, Instant now) {
 
 std::string said_of(const std::vector<Delay>& delays) {
   if (delays.empty()) return "  delays nobody\n";
-  std::string out = "  delays " + std::to_string(delays.size()) +
-                    (delays.size() == 1 ? " job:\n" : " jobs:\n");
+  std::string out =
+      "  delays " + std::to_string(delays.size()) + (delays.size() == 1 ? " job:\n" : " jobs:\n");
   for (std::size_t i = 0; i < delays.size() && i < kDelayedShown; ++i)
     out += "    " + short_name(delays[i].name) + " by " +
            (delays[i].seconds ? time_in_words(*delays[i].seconds)
