@@ -96,6 +96,11 @@ class Comes:
 
 ENDED = "cp tests/system/journals/version_1.db journal.db"
 KEPT = "cp tests/system/journals/version_1.db run.db"
+FORETOLD = (
+    "printf 'until: 9s\ncluster: {nodes: 1}\njobs: [{name: train, work: 300s}]\n' > run.yaml; "
+    "orrery sim run.yaml --journal --out state")
+FORETOLD_NEXT = FORETOLD.replace("name: train", "name: before") + (
+    "; printf 'name: train\ncommand: [true]\n' > train.yaml")
 RECORDED = "mkdir -p state; cp tests/system/journals/version_4.db state/journal.db"
 READY = r"ready in [\d.]+ s"
 UP = ((" up", " up --http 127.0.0.1:0 --ports {ports} --state {folder}/up"),)
@@ -294,6 +299,11 @@ COMES = {
         "at the same instant", before=RECORDED),
     "orrery replay state/journal.db --set controller.preemption_grace=2min --out what-if": Comes(
         "at the same instant", before=RECORDED),
+    "orrery forecast train --journal state/journal.db": Comes("train: runs since", before=FORETOLD),
+    "orrery forecast train.yaml --journal state/journal.db": Comes(
+        "train: starts at once", before=FORETOLD_NEXT),
+    "orrery forecast --journal state/journal.db": Comes("known by", before=RECORDED),
+    "orrery forecast --journal state/journal.db --json": Comes('"jobs"', before=RECORDED),
     "orrery sim /usr/share/orrery/scenarios/quickstart.yaml": Comes(
         "JCT", instead=(("/usr/share/orrery/", ""),), why="from the tree in place of the package"),
     # Certificates.

@@ -1,0 +1,260 @@
+#include "sim/rehearsal/forecast.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/control/status.hpp"
+#include "core/driver/driver.hpp"
+#include "core/driver/memory_store.hpp"
+#include "sim/model/model_world.hpp"
+#include "sim/rehearsal/forked_world.hpp"
+
+namespace orrery::sim {
+namespace {
+
+/// What nothing is known of.
+constexpr Duration kUnknownRuns = Duration::seconds(3600);
+/// Work that is never done at once.
+constexpr Duration kLeast = Duration::milliseconds(1);
+
+struct Remaining {
+  Duration left;
+  RemainingKnown known = RemainingKnown::Nothing;
+};
+
+/// How long jobs that succeeded ran, as far as the state knows; forever: none did.
+Duration median_run(const State& state) {
+  std::vector<Duration> runs;
+  state.for_each_job([&](const JobState& job) {
+    if (job.row.phase == JobPhase::Succeeded && !job.started_at.is_never())
+      runs.push_back(job.finished_at - job.started_at);
+  });
+  if (runs.empty()) return Duration::forever();
+  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
+  std::nth_element(runs.begin(), middle, runs.end());
+  return *middle;
+}
+
+/// How long it has gone on since its last report. A job that stood still in between and has the
+/// same rate again has not told so.
+Duration since_report(const JobRow& row, Instant now) {
+  return row.holds ? now - std::max(row.progress.as_of, row.allocated_at) : Duration::zero();
+}
+
+/// How long the job has worked: by what it has told, else by the service that it had.
+Duration time_worked(const JobRow& row, Instant now) {
+  const ProgressView& progress = row.progress;
+  if (progress.rate > 0) {
+    return Duration::from_seconds(progress.done / progress.rate) + since_report(row, now);
+  }
+  const std::int32_t devices = row.holds ? row.devices_held : row.gang_devices();
+  if (devices <= 0) return row.holds ? now - row.allocated_at : Duration::zero();
+  return Duration{row.attained_device_us(now) * 1000 / devices};
+}
+
+Remaining remaining_of(const JobState& job, Instant now, Duration median) {
+  const ProgressView& progress = job.row.progress;
+  const Duration ran = time_worked(job.row, now);
+  if (!progress.remaining.is_forever() && progress.source != EstimateSource::None) {
+    const Duration since = progress.rate > 0 ? since_report(job.row, now) : Duration::zero();
+    const RemainingKnown known = progress.source == EstimateSource::Oracle ? RemainingKnown::Oracle
+                                 : progress.source == EstimateSource::Declared
+                                     ? RemainingKnown::Declared
+                                     : RemainingKnown::Measured;
+    return {std::max(kLeast, progress.remaining - since), known};
+  }
+  if (job.row.estimate > Duration::zero() && !job.row.estimate.is_forever())
+    return {std::max(kLeast, job.row.estimate - ran), RemainingKnown::Declared};
+  // It has run for longer than the median: as long again as it has.
+  if (!median.is_forever())
+    return {median > ran ? median - ran : std::max(kLeast, ran), RemainingKnown::History};
+  return {std::max(kUnknownRuns, ran), RemainingKnown::Nothing};
+}
+
+/// Work of so long at the job's present size, or the one that it starts with.
+scenarios::WorkSpec work_of(Duration left, std::int32_t size, double rate) {
+  scenarios::WorkSpec work;
+  work.base_replicas = std::max(1, size);
+  work.base_rate = rate > 0 ? rate : 1;
+  work.units = work.base_rate * left.in_seconds();
+  return work;
+}
+
+std::string node_name(const State& state, NodeId node) {
+  const std::string& name = state.nodes[node.index()].name;
+  return name.empty() ? std::to_string(node.value) : name;
+}
+
+/// Writes down when jobs start and end.
+class ForecastObserver final : public RunObserver {
+ public:
+  ForecastObserver(Forecast& forecast, const ForecastOptions& options)
+      : forecast_(forecast), options_(options) {
+    for (std::size_t i = 0; i < forecast.jobs.size(); ++i) place_[forecast.jobs[i].id] = i;
+  }
+
+  void on_event(Sequence, const Event&) override { ++forecast_.records; }
+
+  void on_notices(std::span<const Notice> notices, const State& state) override {
+    for (const Notice& notice : notices) {
+      if (notice.kind != NoticeKind::PhaseChanged) continue;
+      JobForecast* job = known(notice.job, state);
+      if (job == nullptr) continue;
+      if (notice.to == JobPhase::Starting && job->start.is_never()) starts(*job, notice, state);
+      if (!is_final(notice.to)) continue;
+      job->end = notice.occurred_at;
+      job->succeeds = notice.to == JobPhase::Succeeded;
+    }
+  }
+
+  bool should_stop() override {
+    forecast_.cut_short = forecast_.records >= options_.records_max;
+    return forecast_.cut_short || (options_.stop && options_.stop());
+  }
+
+ private:
+  // The job that was asked for has an id once it is accepted.
+  JobForecast* known(JobId id, const State& state) {
+    const auto found = place_.find(id);
+    if (found != place_.end()) return &forecast_.jobs[found->second];
+    const JobState* job = state.find(id);
+    if (options_.submitted == nullptr || job == nullptr || job->spec != options_.submitted)
+      return nullptr;
+    JobForecast& submitted = forecast_.jobs.back();
+    submitted.id = id;
+    submitted.waits_for = status_of(state, *job).message;
+    submitted.never_fits = job->row.infeasible;
+    place_[id] = forecast_.jobs.size() - 1;
+    return &submitted;
+  }
+
+  static void starts(JobForecast& job, const Notice& notice, const State& state) {
+    job.start = notice.at;
+    const JobState* now = state.find(job.id);
+    if (now == nullptr) return;
+    std::vector<NodeId> nodes;
+    for (const Worker& worker : now->workers) nodes.push_back(worker.node);
+    for (const Worker& worker : now->next) nodes.push_back(worker.node);
+    std::ranges::sort(nodes);
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    for (const NodeId node : nodes)
+      if (!node.is_none()) job.nodes.push_back(node_name(state, node));
+  }
+
+  Forecast& forecast_;
+  const ForecastOptions& options_;
+  std::map<JobId, std::size_t> place_;
+};
+
+JobForecast foretold(const State& state, const JobState& job, const Remaining& remaining) {
+  JobForecast out;
+  out.id = job.row.id;
+  out.name = job.spec->name;
+  out.runs = job.row.holds;
+  out.known = remaining.known;
+  out.remaining = remaining.left;
+  if (job.row.holds && !job.started_at.is_never()) out.start = job.started_at;
+  if (!job.row.holds) out.waits_for = status_of(state, job).message;
+  out.never_fits = job.row.infeasible;
+  return out;
+}
+
+/// What is asked before it is run: nobody has answered it.
+std::string refusal_of(const Controller& from, const JobSpec& spec) {
+  Controller copy = from;
+  Commands commands;
+  const State& state = from.state();
+  copy.step({state.now,
+             state.now,
+             Origin::External,
+             JobSubmitted{0, std::make_shared<const JobSpec>(spec)}},
+            commands);
+  for (const CommandBody& order : commands.orders)
+    if (const auto* answer = std::get_if<AnswerRequest>(&order))
+      if (!answer->accepted) return answer->message;
+  return {};
+}
+
+}  // namespace
+
+scenarios::Scenario forked_scenario(const State& state) {
+  scenarios::Scenario scenario;
+  scenario.name = "forecast";
+  scenario.seed = state.settings.seed;
+  scenario.groups = state.declared;
+  scenario.settings = state.settings;
+  scenario.policy.name = state.settings.policy.substr(0, state.settings.policy.find('/'));
+  for (std::uint32_t n = 0; n < state.nodes.size(); ++n) {
+    if (!state.nodes[n].silent) continue;
+    scenarios::Fault fault;
+    fault.kind = scenarios::FaultKind::Down;
+    fault.nodes = {NodeId{n}};
+    scenario.faults.push_back(fault);
+  }
+  return scenario;
+}
+
+Result<Forecast> forecast(const Controller& from,
+                          const scenarios::Scenario& scenario,
+                          Policy& policy,
+                          const ForecastOptions& options) {
+  Controller controller = from;
+  const State& state = controller.state();
+  Forecast out;
+  out.now = state.now;
+  const Duration median = median_run(state);
+  std::vector<ForkedJob> live;
+  state.for_each_job([&](const JobState& job) {
+    const bool lingers = std::ranges::any_of(job.workers, &Worker::is_alive);
+    if (is_final(job.row.phase) && !lingers) return;
+    const Remaining remaining = remaining_of(job, state.now, median);
+    ForkedJob forked;
+    forked.id = job.row.id;
+    forked.job.spec = job.spec;
+    const std::int32_t size =
+        job.row.holds && job.row.replicas > 0 ? job.row.replicas : rigid_replicas(*job.spec);
+    forked.job.work = work_of(remaining.left, size, job.row.progress.rate);
+    forked.done = job.row.progress.done;
+    live.push_back(std::move(forked));
+    if (!is_final(job.row.phase)) out.jobs.push_back(foretold(state, job, remaining));
+  });
+  std::vector<ModelJob> to_come;
+  if (options.submitted != nullptr) {
+    out.refused = refusal_of(from, *options.submitted);
+    if (!out.refused.empty()) return out;
+    JobState asked;
+    asked.spec = options.submitted;
+    asked.row.estimate = options.submitted->estimate;
+    const Remaining remaining = remaining_of(asked, state.now, median);
+    ModelJob job;
+    job.spec = options.submitted;
+    job.submit = state.now;
+    job.work = work_of(remaining.left, rigid_replicas(*job.spec), 1);
+    to_come.push_back(std::move(job));
+    JobForecast foretold_of;
+    foretold_of.name = options.submitted->name;
+    foretold_of.known = remaining.known;
+    foretold_of.remaining = remaining.left;
+    out.jobs.push_back(std::move(foretold_of));
+  }
+  ForkedJobs source(state.now, std::move(live), std::move(to_come));
+  ModelWorld machines(scenario, source);
+  ForkedWorld world(machines, source, state);
+  NullStore nowhere;
+  InlinePlanner planner(policy, Duration::zero(), nullptr);
+  ForecastObserver observer(out, options);
+  Driver driver(controller, world, nowhere, planner, &observer, {});
+  driver.continue_from({}, state.sequence);
+  controller.resume();
+  if (!options.without.is_none()) {
+    const Status stopped =
+        driver.apply({{state.now, state.now, Origin::External, StopRequested{0, options.without}}});
+    if (!stopped) return stopped.errors();
+  }
+  const RunEnd end = driver.run(Instant::never());
+  if (end == RunEnd::StoreFailed || end == RunEnd::Deposed) return driver.store_errors();
+  return out;
+}
+
+}  // namespace orrery::sim
