@@ -1,0 +1,169 @@
+#include "policies/queues/queue_books.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/changes.hpp"
+
+namespace orrery::policies {
+
+bool share_quota(const JobRow& a, const JobRow& b) {
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  return (a.quota_group != kNone && a.quota_group == b.quota_group) ||
+         (a.quota_namespace != kNone && a.quota_namespace == b.quota_namespace);
+}
+
+QueueBooks::QueueBooks(QueuesSpec spec, bool sizes_jobs)
+    : tree_(std::move(spec)),
+      sizes_jobs_(sizes_jobs),
+      loads_(tree_),
+      usage_(tree_),
+      jobs_(tree_.size()),
+      shares_(tree_.size(), 0),
+      held_(tree_.size(), 0) {
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue)
+    if (tree_.node(queue).is_leaf()) leaves_.push_back(queue);
+}
+
+const QueueJob* QueueBooks::find(JobId id) const {
+  const auto found = known_.find(id);
+  return found == known_.end() ? nullptr : &found->second.job;
+}
+
+void QueueBooks::forget(JobId id) {
+  const auto found = known_.find(id);
+  if (found == known_.end()) return;
+  const Known& known = found->second;
+  loads_.remove(known.job);
+  QueueJobs& jobs = jobs_[known.job.queue];
+  if (known.job.waits) jobs.waiting.erase(known.priority, id);
+  if (known.job.holds)
+    jobs.holding.erase(std::lower_bound(jobs.holding.begin(), jobs.holding.end(), id));
+  known_.erase(found);
+}
+
+void QueueBooks::refresh(const ClusterView& view, JobId id) {
+  const QueueJob* before = find(id);
+  if (before != nullptr) jobs_[before->queue].touched.push_back(id);
+  forget(id);
+  if (!view.is_live(id)) return;
+  const JobView job = view.job(id);
+  const JobRow& row = job.row;
+  Known known{queue_job(tree_, row, job.spec, sizes_jobs_), row.priority};
+  QueueJobs& jobs = jobs_[known.job.queue];
+  jobs.touched.push_back(id);
+  if (known.job.waits)
+    jobs.waiting.insert(row.priority,
+                        {id,
+                         row.gang_room(),
+                         row.estimate_source == EstimateSource::None ? Duration::zero()
+                                                                     : row.estimate},
+                        row.wait_kind());
+  if (known.job.holds)
+    jobs.holding.insert(std::lower_bound(jobs.holding.begin(), jobs.holding.end(), id), id);
+  loads_.add(known.job);
+  known_.emplace(id, std::move(known));
+}
+
+void QueueBooks::rebuild(const ClusterView& view) {
+  known_.clear();
+  loads_.clear();
+  for (QueueJobs& jobs : jobs_) jobs = {};
+  for (const JobId id : view.holding()) refresh(view, id);
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    refresh(view, entry.job);
+    return true;
+  });
+  for (QueueJobs& jobs : jobs_) jobs.touched.clear();
+}
+
+// Free cores and memory of nodes, and what jobs hold of them, are all that there is.
+void QueueBooks::measure(const ClusterView& view) {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+  const QueueUse& held = loads_.use(0);
+  scale_.cpu = tree_.spec().cpu;
+  scale_.memory = tree_.spec().memory;
+  scale_.capacity.devices = view.devices_usable() * 1000;
+  scale_.capacity.cpu = view.capacity().free_cpu().count + held.cpu;
+  scale_.capacity.memory = view.capacity().free_memory().count / kMebibyte + held.memory;
+}
+
+void QueueBooks::deal() {
+  shares_ = queue_shares(tree_, scale_, loads_.wants(scale_), weights_, turn_);
+}
+
+void QueueBooks::begin(const ClusterView& view) {
+  if (loaded_ || !view.touched_complete()) {
+    rebuild(view);
+    loaded_ = false;
+  } else {
+    for (const JobId id : view.touched()) refresh(view, id);
+  }
+  measure(view);
+  usage_.pass(view.now(), held_);
+  weights_ = usage_.weights(scale_.total());
+  deal();
+}
+
+void QueueBooks::end() {
+  for (std::uint32_t queue = 0; queue < tree_.size(); ++queue) held_[queue] = used(queue);
+  release(0);
+}
+
+bool QueueBooks::is_behind(std::uint32_t queue) const {
+  for (; queue != 0; queue = tree_.node(queue).parent)
+    if (used(queue) >= shares_[queue]) return false;
+  return true;
+}
+
+bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more) const {
+  for (; queue != 0; queue = tree_.node(queue).parent) {
+    QueueUse then = loads_.use(queue);
+    then += more;
+    if (scale_.dominant(then) > shares_[queue]) return false;
+  }
+  return true;
+}
+
+void QueueBooks::give_turn(const QueueTurn& turn) {
+  turn_ = turn;
+  deal();
+}
+
+void QueueBooks::hold(JobId id, const QueueUse& more) {
+  loads_.hold(job(id), more);
+  held_now_.emplace_back(id, more);
+}
+
+void QueueBooks::release(std::size_t held) {
+  while (held_now_.size() > held) {
+    QueueUse less;
+    less -= held_now_.back().second;
+    loads_.hold(job(held_now_.back().first), less);
+    held_now_.pop_back();
+  }
+}
+
+void QueueBooks::save(ByteWriter& out) const {
+  usage_.save(out);
+  out.u32(turn_.queue);
+  out.i64(turn_.amount);
+  out.varint(held_.size());
+  for (const std::int64_t held : held_) out.signed_varint(held);
+}
+
+void QueueBooks::load(ByteReader& in) {
+  usage_.load(in);
+  turn_.queue = in.u32();
+  turn_.amount = in.i64();
+  if (turn_.queue >= tree_.size()) turn_ = {};
+  held_.assign(tree_.size(), 0);
+  const std::uint64_t count = in.varint();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    const std::int64_t held = in.signed_varint();
+    if (i < held_.size()) held_[i] = held;
+  }
+  loaded_ = true;
+}
+
+}  // namespace orrery::policies
