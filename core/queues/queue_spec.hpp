@@ -62,6 +62,8 @@ struct QueuesSpec {
   Duration patience = Duration::seconds(1800);  ///< Denied so long, a queue has a turn.
   bool cpu = false;                         ///< Whether shares of cores count beside devices.
   bool memory = false;                      ///< Whether shares of memory do.
+  bool sizes_jobs = false;  ///< Whether the policy behind gives elastic jobs more than their
+                            ///< least, so that they ask for it; known to the policy, not written.
   std::string otherwise;                    ///< Queue of jobs that name none; empty: "default".
   std::vector<QueueSpec> queues;
 

@@ -93,6 +93,7 @@ bool put_field(QueuesSpec& spec, std::string_view key, std::string_view value) {
   if (key == "half_life") return put(spec.half_life, parsed_duration(value));
   if (key == "patience") return put(spec.patience, parsed_duration(value));
   if (key == "default") return put(spec.otherwise, std::optional(std::string(value)));
+  if (key == "sizes") return put_flag(spec.sizes_jobs, value);
   if (key != "resources") return false;
   for (const std::string_view name : parts_of(value, ',')) {
     if (name == "cpu")
@@ -122,6 +123,7 @@ std::string whole_text(const QueuesSpec& spec) {
     add("resources",
         std::string("devices") + (spec.cpu ? ",cpu" : "") + (spec.memory ? ",memory" : ""));
   if (!spec.otherwise.empty()) add("default", spec.otherwise);
+  if (spec.sizes_jobs) add("sizes", "true");
   return out;
 }
 

@@ -13,9 +13,8 @@ bool share_quota(const JobRow& a, const JobRow& b) {
          (a.quota_namespace != kNone && a.quota_namespace == b.quota_namespace);
 }
 
-QueueBooks::QueueBooks(QueuesSpec spec, bool sizes_jobs)
+QueueBooks::QueueBooks(QueuesSpec spec)
     : tree_(std::move(spec)),
-      sizes_jobs_(sizes_jobs),
       loads_(tree_),
       usage_(tree_),
       jobs_(tree_.size()),
@@ -49,7 +48,7 @@ void QueueBooks::refresh(const ClusterView& view, JobId id) {
   if (!view.is_live(id)) return;
   const JobView job = view.job(id);
   const JobRow& row = job.row;
-  Known known{queue_job(tree_, row, job.spec, sizes_jobs_), row.priority};
+  Known known{queue_job(tree_, row, job.spec, tree_.spec().sizes_jobs), row.priority};
   QueueJobs& jobs = jobs_[known.job.queue];
   jobs.touched.push_back(id);
   if (known.job.waits)
@@ -110,14 +109,17 @@ void QueueBooks::end() {
   release(0);
 }
 
-bool QueueBooks::is_behind(std::uint32_t queue) const {
-  for (; queue != 0; queue = tree_.node(queue).parent)
-    if (used(queue) >= shares_[queue]) return false;
-  return true;
+bool QueueBooks::is_behind(std::uint32_t queue) const { return lowest_full(queue) == 0; }
+
+std::uint32_t QueueBooks::lowest_full(std::uint32_t queue) const {
+  while (queue != 0 && used(queue) < shares_[queue]) queue = tree_.node(queue).parent;
+  return queue;
 }
 
-bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more) const {
-  for (; queue != 0; queue = tree_.node(queue).parent) {
+bool QueueBooks::stays_within(std::uint32_t queue,
+                              const QueueUse& more,
+                              std::uint32_t top) const {
+  for (; queue != top; queue = tree_.node(queue).parent) {
     QueueUse then = loads_.use(queue);
     then += more;
     if (scale_.dominant(then) > shares_[queue]) return false;

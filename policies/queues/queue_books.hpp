@@ -28,8 +28,7 @@ struct QueueJobs {
 /// view, and need not be saved.
 class QueueBooks {
  public:
-  /// `sizes_jobs`: whether the policy behind gives jobs more than they start with.
-  QueueBooks(QueuesSpec spec, bool sizes_jobs);
+  explicit QueueBooks(QueuesSpec spec);
 
   const QueueTree& tree() const { return tree_; }
 
@@ -65,8 +64,12 @@ class QueueBooks {
   /// Whether the queue, and each above it, holds less than it is entitled to.
   bool is_behind(std::uint32_t queue) const;
 
-  /// Whether all of them hold at most that with so much more.
-  bool stays_within(std::uint32_t queue, const QueueUse& more) const;
+  /// The lowest queue on the way up that does not hold less than it is entitled to: itself, one
+  /// above it, whose other queues then hold too much, or 0 where all are behind.
+  std::uint32_t lowest_full(std::uint32_t queue) const;
+
+  /// Whether the queue and those above it, below `top`, hold at most that with so much more.
+  bool stays_within(std::uint32_t queue, const QueueUse& more, std::uint32_t top = 0) const;
 
   /// From now on the queue comes first with so much, after guarantees.
   void give_turn(const QueueTurn& turn);
@@ -99,7 +102,6 @@ class QueueBooks {
   };
 
   QueueTree tree_;
-  bool sizes_jobs_;
   std::vector<std::uint32_t> leaves_;
   QueueLoads loads_;
   QueueUsage usage_;

@@ -79,7 +79,8 @@ void QueueReclaim::track(const ClusterView& view, QueueBooks& books) {
   if (keep_turn(view, books)) return;
   std::uint32_t longest = 0;
   for (const std::uint32_t leaf : books.leaves()) {
-    const JobId first = books.is_behind(leaf) ? first_waiting(view, books, leaf) : JobId::none();
+    const bool is_behind = books.lowest_full(leaf) != leaf;
+    const JobId first = is_behind ? first_waiting(view, books, leaf) : JobId::none();
     if (first.is_none()) {
       behind_since_.erase(leaf);
       continue;
@@ -97,7 +98,7 @@ void QueueReclaim::track(const ClusterView& view, QueueBooks& books) {
 }
 
 // Whether a queue, and each above it up to where the claimant's way joins, holds more than its
-// share.
+// share, while all on the claimant's way hold less.
 bool QueueReclaim::is_over(const QueueBooks& books, std::uint32_t leaf, std::uint32_t claimant) {
   const QueueTree& tree = books.tree();
   const auto is_above = [&](std::uint32_t queue) {
@@ -106,8 +107,12 @@ bool QueueReclaim::is_over(const QueueBooks& books, std::uint32_t leaf, std::uin
     return queue == 0;
   };
   if (leaf == claimant) return false;
-  for (std::uint32_t queue = leaf; !is_above(queue); queue = tree.node(queue).parent)
+  std::uint32_t queue = leaf;
+  for (; !is_above(queue); queue = tree.node(queue).parent)
     if (books.used(queue) <= books.share(queue)) return false;
+  if (claimant == books.turn()) return true;
+  for (std::uint32_t at = claimant; at != queue; at = tree.node(at).parent)
+    if (books.used(at) >= books.share(at)) return false;
   return true;
 }
 
@@ -240,7 +245,7 @@ bool QueueReclaim::claim(Call& call, std::uint32_t leaf, JobId id) {
 
 void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
   const bool has_turn = leaf == call.books.turn();
-  std::vector<JobId> jobs;
+  const std::uint32_t top = call.books.lowest_full(leaf);
   int looked_at = 0;
   call.books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
     const QueueUse gang = gang_use(call.view, entry.job);
@@ -250,7 +255,7 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
           return call.view.job(start.job).spec.roles.size() > 1;
         });
     const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
-                         (has_turn || call.books.stays_within(leaf, gang)) &&
+                         (has_turn || call.books.stays_within(leaf, gang, top)) &&
                          quotas_allow(call, entry.job) &&
                          !call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang);
     if (!allowed) return ++looked_at < kLookedAt;
@@ -267,15 +272,18 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
 }
 
 std::int64_t QueueReclaim::growth_missing(const QueueBooks& books, std::uint32_t leaf) {
-  if (!books.is_behind(leaf) || !books.jobs(leaf).waiting.empty()) return 0;
+  const std::uint32_t top = books.lowest_full(leaf);
+  if (top == leaf || !books.jobs(leaf).waiting.empty()) return 0;
   std::int64_t missing = INT64_MAX;
-  for (std::uint32_t queue = leaf; queue != 0; queue = books.tree().node(queue).parent)
+  for (std::uint32_t queue = leaf; queue != top; queue = books.tree().node(queue).parent)
     missing = std::min(missing, books.share(queue) - books.used(queue));
   return std::max<std::int64_t>(0, missing);
 }
 
 void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
-  std::int64_t missing = growth_missing(call.books, leaf) - call.trial.index().free_thousandths();
+  std::int64_t missing = growth_missing(call.books, leaf);
+  // What is free is its own to take, unless a queue above it has its share.
+  if (call.books.is_behind(leaf)) missing -= call.trial.index().free_thousandths();
   for (Victim& victim : call.victims) {
     const std::uint32_t queue = call.books.job(victim.job).queue;
     while (missing > 0 && !victim.is_gone && is_over(call.books, queue, leaf)) {
@@ -318,7 +326,7 @@ Plan QueueReclaim::run(const ClusterView& view,
                        bool sizes_jobs) {
   std::vector<std::uint32_t> behind;
   for (const std::uint32_t leaf : books.leaves())
-    if (leaf == books.turn() || (books.is_behind(leaf) && may_claim(books, leaf)))
+    if (leaf == books.turn() || (books.lowest_full(leaf) != leaf && may_claim(books, leaf)))
       behind.push_back(leaf);
   if (behind.empty()) return {};
   trial.sync(view.capacity());

@@ -28,6 +28,11 @@ QueueUse use_with(const JobRow& row, const JobSpec& spec, std::int32_t devices) 
   return use_at(row, spec, (devices - row.rest_devices) / row.demand.devices);
 }
 
+QueuesSpec with_sizes(QueuesSpec spec, const Policy& policy) {
+  spec.sizes_jobs = policy.sizes_jobs();
+  return spec;
+}
+
 bool gives_up(const ClusterView& view, const Plan& plan) {
   return std::any_of(plan.grants.begin(), plan.grants.end(), [&](const Grant& grant) {
     return !grant.is_remark() && view.row(grant.job).holds;
@@ -40,7 +45,7 @@ Queued::Queued(QueuesSpec spec, const Maker& make)
     : Queued(std::move(spec), make, make()) {}
 
 Queued::Queued(QueuesSpec spec, const Maker& make, std::unique_ptr<Policy> first)
-    : books_(std::move(spec), first->sizes_jobs()),
+    : books_(with_sizes(std::move(spec), *first)),
       text_(queues_text(books_.tree().spec())),
       name_("queues/1+" + std::string(first->name())),
       policies_(books_.tree().size()),
@@ -187,6 +192,29 @@ bool Queued::accept(const ClusterView& view, const Question& question, Plan& pla
   return plan.grants.size() == asked;
 }
 
+// The first jobs of the queue that may start and fit, without the policy.
+Plan Queued::in_order(const ClusterView& view, const Question& question) {
+  constexpr int kLookedAt = 64;
+  Plan plan;
+  int looked_at = 0;
+  const std::size_t mark = trial_.mark();
+  books_.jobs(question.leaf).waiting.for_each([&](const WaitEntry& entry) {
+    const JobView job = view.job(entry.job);
+    const QueueUse gang = use_at(job.row, job.spec, job.row.min_replicas);
+    const bool allowed = may_start(question, gang, {}) &&
+                         quotas_allow(view, entry.job, job.row.gang_devices()) &&
+                         !books_.loads().block(books_.scale(), books_.job(entry.job), gang);
+    if (allowed && try_start(view, job, job.row.min_replicas, trial_)) {
+      plan.grant(entry.job, job.row.min_replicas);
+      books_.hold(entry.job, gang);
+      promised_.emplace_back(entry.job, job.row.gang_devices());
+    }
+    return ++looked_at < kLookedAt;
+  });
+  trial_.undo(mark);
+  return plan;
+}
+
 Plan Queued::ask(const ClusterView& view, const Question& question) {
   Policy& policy = *policies_[question.leaf];
   QueueJobs& jobs = books_.jobs(question.leaf);
@@ -215,7 +243,8 @@ Plan Queued::ask(const ClusterView& view, const Question& question) {
     if (accept(view, question, plan)) return plan;
     if (round == kRoundsMax && !gives_up(view, plan)) return plan;
     books_.release(held);
-    if (round == kRoundsMax) return {};
+    // A policy that asks for the same in vain again and again must not hold its queue up.
+    if (round == kRoundsMax) return in_order(view, question);
     ByteReader in(saved.bytes());
     policy.load(in);
     jobs.touched_complete = false;
@@ -261,7 +290,8 @@ bool Queued::may_borrow(std::uint32_t leaf) const {
   if (!sizes_) return true;
   std::int64_t missing = 0;
   for (const std::uint32_t other : books_.leaves())
-    if (other != leaf) missing += QueueReclaim::growth_missing(books_, other);
+    if (other != leaf && books_.is_behind(other))
+      missing += QueueReclaim::growth_missing(books_, other);
   return missing < trial_.index().free_thousandths();
 }
 

@@ -71,6 +71,7 @@ class Queued final : public Policy {
   const Policy& first() const { return *policies_[books_.leaves().front()]; }
 
   bool quotas_allow(const ClusterView& view, JobId id, std::int32_t devices) const;
+  Plan in_order(const ClusterView& view, const Question& question);
   Plan ask(const ClusterView& view, const Question& question);
   bool may_hold(const ClusterView& view,
                 const Question& question,

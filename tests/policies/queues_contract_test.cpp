@@ -35,8 +35,8 @@ std::map<std::string, std::string> parameters_of(std::string_view name) {
 }
 
 std::uint64_t histories_of(std::string_view name) {
-  if (name == "pollux" || name == "shockwave") return 4;
-  return name == "themis" || name == "gavel_makespan" ? 3 : 12;
+  if (name == "pollux" || name == "shockwave") return 2;
+  return name == "themis" || name == "gavel_makespan" ? 2 : 4;
 }
 
 // Jobs of the histories are of group "limited", or of none.
