@@ -30,11 +30,13 @@ class Sharing {
   Sharing(const QueueTree& tree,
           const QueueScale& scale,
           std::span<const std::int64_t> weights,
-          const QueueTurn& turn)
+          const QueueTurn& turn,
+          std::span<const std::int64_t> credits)
       : tree_(tree),
         scale_(scale),
         weights_(weights),
         turn_(turn),
+        credits_(credits),
         guarantees_(tree.guarantees(scale.total())),
         asks_(tree.size()),
         shares_(tree.size(), 0) {}
@@ -90,9 +92,30 @@ class Sharing {
   void deal(std::uint32_t above, const QueueVector& available) {
     std::vector<ShareClaim> claims;
     for (const std::uint32_t child : tree_.node(above).children) claims.push_back(claim_of(child));
-    const std::vector<std::int64_t> dealt = deal_shares(claims, available);
+    std::vector<std::int64_t> dealt = deal_shares(claims, available);
+    if (!credits_.empty()) correct(above, claims, available, dealt);
     for (std::size_t i = 0; i < dealt.size(); ++i)
       shares_[tree_.node(above).children[i]] = dealt[i];
+  }
+
+  // First what each is due with its credit, then the rest as before.
+  void correct(std::uint32_t above,
+               std::vector<ShareClaim> claims,
+               const QueueVector& available,
+               std::vector<std::int64_t>& dealt) const {
+    std::vector<ShareClaim> due = claims;
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      const std::int64_t least = std::max(due[i].guaranteed, due[i].ahead);
+      const std::int64_t credit = credits_[tree_.node(above).children[i]];
+      due[i].most = std::clamp(dealt[i] + credit, least, std::max(least, claims[i].most));
+      due[i].weight = std::max<std::int64_t>(1, due[i].most - least);
+    }
+    dealt = deal_shares(due, available);
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      claims[i].guaranteed = dealt[i];
+      claims[i].ahead = 0;
+    }
+    dealt = deal_shares(claims, available);
   }
 
   // What a queue has of each resource, in the mix that those below it ask for.
@@ -110,6 +133,7 @@ class Sharing {
   const QueueScale& scale_;
   std::span<const std::int64_t> weights_;
   const QueueTurn& turn_;
+  std::span<const std::int64_t> credits_;
   std::vector<std::int64_t> guarantees_;
   std::vector<Asks> asks_;
   std::vector<std::int64_t> shares_;
@@ -201,8 +225,9 @@ std::vector<std::int64_t> queue_shares(const QueueTree& tree,
                                        const QueueScale& scale,
                                        std::span<const QueueUse> wants,
                                        std::span<const std::int64_t> weights,
-                                       const QueueTurn& turn) {
-  return Sharing(tree, scale, weights, turn).run(wants);
+                                       const QueueTurn& turn,
+                                       std::span<const std::int64_t> credits) {
+  return Sharing(tree, scale, weights, turn, credits).run(wants);
 }
 
 }  // namespace orrery

@@ -19,7 +19,10 @@ QueueBooks::QueueBooks(QueuesSpec spec)
       usage_(tree_),
       jobs_(tree_.size()),
       shares_(tree_.size(), 0),
-      held_(tree_.size(), 0) {
+      held_(tree_.size(), 0),
+      fair_(tree_.size(), 0),
+      owed_(tree_.size(), 0),
+      guarantees_(tree_.size(), 0) {
   for (std::uint32_t queue = 1; queue < tree_.size(); ++queue)
     if (tree_.node(queue).is_leaf()) leaves_.push_back(queue);
 }
@@ -87,8 +90,28 @@ void QueueBooks::measure(const ClusterView& view) {
   scale_.capacity.memory = view.capacity().free_memory().count / kMebibyte + held.memory;
 }
 
+// What was missed until now is owed; at most what the whole cluster gives in `patience`, and nothing
+// to a queue that asks for nothing.
+void QueueBooks::pass(Instant now) {
+  const std::int64_t ms = Duration::milliseconds(1).ns;
+  const std::int64_t passed = std::max<std::int64_t>(0, now.ns / ms - as_of_.ns / ms);
+  __extension__ using Wide = __int128;
+  const Wide most = static_cast<Wide>(scale_.total()) * (tree_.spec().patience.ns / ms);
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) {
+    if (fair_[queue] == 0 && held_[queue] == 0) owed_[queue] = 0;
+    const Wide owed = owed_[queue] + static_cast<Wide>(fair_[queue] - held_[queue]) * passed;
+    owed_[queue] = static_cast<std::int64_t>(std::clamp(owed, -most, most));
+  }
+  as_of_ = std::max(as_of_, now);
+}
+
 void QueueBooks::deal() {
-  shares_ = queue_shares(tree_, scale_, loads_.wants(scale_), weights_, turn_);
+  const std::vector<QueueUse> wants = loads_.wants(scale_);
+  fair_ = queue_shares(tree_, scale_, wants, weights_);
+  std::vector<std::int64_t> credits(tree_.size(), 0);
+  const std::int64_t span = tree_.spec().patience.ns / Duration::milliseconds(1).ns;
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) credits[queue] = owed_[queue] / span;
+  shares_ = queue_shares(tree_, scale_, wants, weights_, turn_, credits);
 }
 
 void QueueBooks::begin(const ClusterView& view) {
@@ -100,6 +123,8 @@ void QueueBooks::begin(const ClusterView& view) {
   }
   measure(view);
   usage_.pass(view.now(), held_);
+  pass(view.now());
+  guarantees_ = tree_.guarantees(scale_.total());
   weights_ = usage_.weights(scale_.total());
   deal();
 }
@@ -151,7 +176,12 @@ void QueueBooks::save(ByteWriter& out) const {
   out.u32(turn_.queue);
   out.i64(turn_.amount);
   out.varint(held_.size());
-  for (const std::int64_t held : held_) out.signed_varint(held);
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    out.signed_varint(held_[i]);
+    out.signed_varint(fair_[i]);
+    out.signed_varint(owed_[i]);
+  }
+  out.i64(as_of_.ns);
 }
 
 void QueueBooks::load(ByteReader& in) {
@@ -160,11 +190,19 @@ void QueueBooks::load(ByteReader& in) {
   turn_.amount = in.i64();
   if (turn_.queue >= tree_.size()) turn_ = {};
   held_.assign(tree_.size(), 0);
+  fair_.assign(tree_.size(), 0);
+  owed_.assign(tree_.size(), 0);
   const std::uint64_t count = in.varint();
   for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
     const std::int64_t held = in.signed_varint();
-    if (i < held_.size()) held_[i] = held;
+    const std::int64_t fair = in.signed_varint();
+    const std::int64_t owed = in.signed_varint();
+    if (i >= held_.size()) continue;
+    held_[i] = held;
+    fair_[i] = fair;
+    owed_[i] = owed;
   }
+  as_of_ = Instant{in.i64()};
   loaded_ = true;
 }
 

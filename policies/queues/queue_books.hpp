@@ -24,8 +24,10 @@ struct QueueJobs {
   bool touched_complete = false;
 };
 
-/// Follows the views, and deals out shares on what it finds. All but past use is derived from the
-/// view, and need not be saved.
+/// Follows the views, and deals out shares on what it finds. Jobs come in sizes, so that a queue
+/// seldom holds its share exactly: what it misses is owed to it, what it has beyond it owes, and
+/// over `patience` its share is more or less by that, so that the mean over hours is its share. All
+/// but past use and what is owed is derived from the view, and need not be saved.
 class QueueBooks {
  public:
   explicit QueueBooks(QueuesSpec spec);
@@ -55,8 +57,11 @@ class QueueBooks {
 
   const QueueLoads& loads() const { return loads_; }
 
-  /// What the queue is entitled to now, in the scale's units.
+  /// What the queue is entitled to now, in the scale's units, with what it is owed.
   std::int64_t share(std::uint32_t queue) const { return shares_[queue]; }
+
+  /// What is guaranteed to it, in the scale's units.
+  std::int64_t guarantee(std::uint32_t queue) const { return guarantees_[queue]; }
 
   /// What it holds, with what this call has given it, in the scale's units.
   std::int64_t used(std::uint32_t queue) const { return scale_.dominant(loads_.use(queue)); }
@@ -95,6 +100,7 @@ class QueueBooks {
   void forget(JobId id);
   void measure(const ClusterView& view);
   void deal();
+  void pass(Instant now);
 
   struct Known {
     QueueJob job;
@@ -113,6 +119,10 @@ class QueueBooks {
   std::vector<std::int64_t> weights_;  ///< By queue.
   std::vector<std::int64_t> shares_;   ///< By queue.
   std::vector<std::int64_t> held_;     ///< By queue, from the last plan on.
+  std::vector<std::int64_t> fair_;     ///< By queue, from then on: its share without what it is owed.
+  std::vector<std::int64_t> owed_;     ///< By queue: units times milliseconds, below 0: it owes.
+  std::vector<std::int64_t> guarantees_;  ///< By queue.
+  Instant as_of_;
   std::vector<std::pair<JobId, QueueUse>> held_now_;
 };
 

@@ -107,10 +107,12 @@ bool QueueReclaim::is_over(const QueueBooks& books, std::uint32_t leaf, std::uin
     return queue == 0;
   };
   if (leaf == claimant) return false;
+  // For a turn all give but what they are guaranteed.
+  const bool has_turn = claimant == books.turn();
   std::uint32_t queue = leaf;
   for (; !is_above(queue); queue = tree.node(queue).parent)
-    if (books.used(queue) <= books.share(queue)) return false;
-  if (claimant == books.turn()) return true;
+    if (books.used(queue) <= (has_turn ? books.guarantee(queue) : books.share(queue))) return false;
+  if (has_turn) return true;
   for (std::uint32_t at = claimant; at != queue; at = tree.node(at).parent)
     if (books.used(at) >= books.share(at)) return false;
   return true;
@@ -123,7 +125,7 @@ void QueueReclaim::list_victims(Call& call) {
       const JobView job = call.view.job(id);
       if (!may_be_taken_from(job.row) || !call.view.partner(id).is_none()) continue;
       call.victims.push_back(
-          {id, {job.nodes.begin(), job.nodes.end()}, job.row.replicas, job.row.replicas, false});
+          {id, {job.nodes.begin(), job.nodes.end()}, job.row.replicas, job.row.replicas});
     }
   std::sort(call.victims.begin(), call.victims.end(), [&](const Victim& a, const Victim& b) {
     const JobRow& one = call.view.row(a.job);
@@ -137,7 +139,9 @@ void QueueReclaim::list_victims(Call& call) {
 // Takes one replica, the last one on the last node.
 bool QueueReclaim::shrink_one(Call& call, Victim& victim) {
   const JobView job = call.view.job(victim.job);
-  if (victim.replicas <= job.row.min_replicas || call.view.is_seated(victim.job)) return false;
+  if (victim.replicas <= job.row.min_replicas || victim.is_moved ||
+      call.view.is_seated(victim.job))
+    return false;
   NodeCount& last = victim.nodes.back();
   call.trial.give(last.node, job.row.demand, 1);
   if (--last.replicas == 0) victim.nodes.pop_back();
@@ -201,6 +205,112 @@ bool QueueReclaim::fits(Call& call, const JobView& job, std::vector<NodeCount>& 
   return try_start(call.view, job, job.row.min_replicas, call.trial, &nodes);
 }
 
+// Where enough is free but in pieces: clears nodes, those first on which most is free, of small jobs
+// that find room elsewhere. All or nothing.
+bool QueueReclaim::make_place(Call& call,
+                              const JobView& job,
+                              std::vector<NodeCount>& nodes) {
+  constexpr int kNodesMax = 16;
+  
+  if (job.row.demand.devices < 2 || !job.row.demand.share.is_whole() ||
+      call.trial.index().device_room() < job.row.gang_room())
+    return false;
+  const std::size_t mark = call.trial.mark();
+  const std::size_t held = call.books.held();
+  std::vector<Victim> before = call.victims;
+  std::vector<std::size_t> moved;
+  bool fit = false;
+  for (int cleared = 0; cleared < kNodesMax && !fit; ++cleared) {
+    if (!clear_node(call, job, moved)) break;
+    fit = fits(call, job, nodes);
+  }
+  // The largest is the hardest to place.
+  std::sort(moved.begin(), moved.end(), [&](std::size_t a, std::size_t b) {
+    const std::int32_t one = call.view.row(call.victims[a].job).devices_held;
+    const std::int32_t other = call.view.row(call.victims[b].job).devices_held;
+    return one != other ? one > other : a < b;
+  });
+  for (std::size_t i = 0; i < moved.size() && fit; ++i) fit = place_again(call, call.victims[moved[i]]);
+  if (fit) return true;
+  call.trial.undo(mark);
+  call.books.release(held);
+  call.victims = std::move(before);
+  return false;
+}
+
+// Takes away the jobs of the node on which a replica needs the fewest more devices, until it fits
+// there; only jobs that are on that node alone.
+bool QueueReclaim::clear_node(Call& call, const JobView& job, std::vector<std::size_t>& moved) {
+  const Demand& demand = job.row.demand;
+  std::map<NodeId, std::vector<std::size_t>> movable;
+  for (std::size_t i = 0; i < call.victims.size(); ++i) {
+    const Victim& victim = call.victims[i];
+    const JobView other = call.view.job(victim.job);
+    const bool small = !victim.is_gone && !victim.is_moved && victim.replicas == victim.before &&
+                       victim.nodes.size() == 1 && other.spec.roles.size() == 1 &&
+                       other.row.devices_held < demand.devices && !other.row.has_parts() &&
+                       !call.view.is_seated(victim.job);
+    if (small) movable[victim.nodes.front().node].push_back(i);
+  }
+  NodeId best = NodeId::none();
+  std::int32_t best_free = -1;
+  for (const auto& [node, victims] : movable) {
+    const NodeFree& free = call.trial.index().at(node);
+    if (!free.usable || (!demand.model.is_none() && free.model != demand.model) ||
+        replicas_that_fit(free, demand) > 0)
+      continue;
+    std::int32_t after = free.devices;
+    for (const std::size_t i : victims) after += call.view.row(call.victims[i].job).devices_held;
+    if (after >= demand.devices && free.devices > best_free) {
+      best = node;
+      best_free = free.devices;
+    }
+  }
+  if (best.is_none()) return false;
+  std::vector<std::size_t>& here = movable[best];
+  std::sort(here.begin(), here.end(), [&](std::size_t a, std::size_t b) {
+    const std::int32_t one = call.view.row(call.victims[a].job).devices_held;
+    const std::int32_t other = call.view.row(call.victims[b].job).devices_held;
+    return one != other ? one < other : a < b;
+  });
+  for (const std::size_t i : here) {
+    if (replicas_that_fit(call.trial.index().at(best), demand) > 0) break;
+    Victim& victim = call.victims[i];
+    const JobView other = call.view.job(victim.job);
+    for (const NodeCount& at : victim.nodes) call.trial.give(at.node, other.row.demand, at.replicas);
+    victim.is_moved = true;
+    victim.nodes.clear();
+    moved.push_back(i);
+  }
+  return replicas_that_fit(call.trial.index().at(best), demand) > 0;
+}
+
+bool QueueReclaim::place_again(Call& call, Victim& victim) {
+  const JobView job = call.view.job(victim.job);
+  return place(call.view, victim.job, job.row.demand, victim.replicas, call.trial, victim.nodes);
+}
+
+// The first job that makes room by itself: not the next to go, but the only one.
+bool QueueReclaim::take_one(Call& call,
+                            std::uint32_t leaf,
+                            const JobView& job,
+                            std::vector<NodeCount>& nodes) {
+  for (Victim& victim : call.victims) {
+    if (call.tries >= kTriesMax) return false;
+    if (victim.is_gone || victim.is_moved ||
+        !is_over(call.books, call.books.job(victim.job).queue, leaf))
+      continue;
+    const std::size_t mark = call.trial.mark();
+    const std::size_t held = call.books.held();
+    take_whole(call, victim);
+    if (fits(call, job, nodes)) return true;
+    call.trial.undo(mark);
+    call.books.release(held);
+    victim.is_gone = false;
+  }
+  return false;
+}
+
 // Takes from others, by and by, until the job fits; then gives back what it did not take.
 bool QueueReclaim::make_room(Call& call,
                              std::uint32_t leaf,
@@ -208,17 +318,20 @@ bool QueueReclaim::make_room(Call& call,
                              std::vector<NodeCount>& nodes) {
   const JobView job = call.view.job(id);
   const auto is_takeable = [&](const Victim& victim) {
-    return !victim.is_gone && is_over(call.books, call.books.job(victim.job).queue, leaf);
+    return !victim.is_gone && !victim.is_moved &&
+           is_over(call.books, call.books.job(victim.job).queue, leaf);
   };
+  if (make_place(call, job, nodes)) return true;
   for (Victim& victim : call.victims)
     while (is_takeable(victim) && shrink_one(call, victim))
       if (fits(call, job, nodes)) return true;
+  if (take_one(call, leaf, job, nodes)) return true;
   std::vector<std::size_t> taken;
   for (std::size_t i = 0; i < call.victims.size() && call.tries < kTriesMax; ++i) {
     if (!is_takeable(call.victims[i])) continue;
     take_whole(call, call.victims[i]);
     taken.push_back(i);
-    if (!fits(call, job, nodes)) continue;
+    if (!fits(call, job, nodes) && !make_place(call, job, nodes)) continue;
     // The last one made the difference; of the others, the last to go is the first to be spared.
     taken.pop_back();
     for (; !taken.empty(); taken.pop_back()) put_back(call, call.victims[taken.back()]);
@@ -308,7 +421,7 @@ Plan QueueReclaim::plan_of(const Call& call) {
   for (const Victim& victim : call.victims)
     if (victim.is_gone) plan.preempt(victim.job);
   for (const Victim& victim : call.victims)
-    if (!victim.is_gone && victim.replicas < victim.before)
+    if (!victim.is_gone && (victim.is_moved || victim.replicas < victim.before))
       grant_on(victim.job, victim.replicas, victim.nodes);
   std::vector<const Start*> starts;
   for (const Start& start : call.starts) starts.push_back(&start);

@@ -14,7 +14,8 @@ namespace orrery::policies {
 /// from queues beyond theirs, replicas of elastic jobs first, then whole jobs, the lowest priority
 /// and the youngest allocation first. Takes nothing unless the job then fits, takes only while the
 /// other queue holds more than its share, and never from fixed jobs. Elastic jobs of a queue that is
-/// behind and has none waiting get room to grow by what others' elastic jobs give up.
+/// behind and has none waiting get room to grow by what others' elastic jobs give up. Where enough
+/// is free, but in pieces, small preemptible jobs of any queue are moved to other nodes.
 ///
 /// Also knows who was denied for how long, and has the turn.
 class QueueReclaim {
@@ -38,6 +39,7 @@ class QueueReclaim {
     std::int32_t replicas = 0;     ///< The same.
     std::int32_t before = 0;
     bool is_gone = false;
+    bool is_moved = false;  ///< To `nodes`, which are others than it has.
   };
 
   struct Start {
@@ -66,6 +68,13 @@ class QueueReclaim {
   static bool quotas_allow(const Call& call, JobId id);
   static bool fits(Call& call, const JobView& job, std::vector<NodeCount>& nodes);
   static bool make_room(Call& call, std::uint32_t leaf, JobId id, std::vector<NodeCount>& nodes);
+  static bool make_place(Call& call, const JobView& job, std::vector<NodeCount>& nodes);
+  static bool take_one(Call& call,
+                       std::uint32_t leaf,
+                       const JobView& job,
+                       std::vector<NodeCount>& nodes);
+  static bool clear_node(Call& call, const JobView& job, std::vector<std::size_t>& moved);
+  static bool place_again(Call& call, Victim& victim);
   static bool claim(Call& call, std::uint32_t leaf, JobId id);
   static void claim_jobs(Call& call, std::uint32_t leaf);
   static void claim_growth(Call& call, std::uint32_t leaf);

@@ -12,8 +12,16 @@ bool QueueView::is_live(JobId id) const {
 
 std::int64_t QueueView::devices_usable() const {
   if (books_.scale().capacity.devices == 0) return whole_.devices_usable();
-  const std::int64_t share = std::max(books_.share(queue_), books_.used(queue_));
-  return std::min(whole_.devices_usable(), (share + 999) / 1000);
+  if (devices_ < 0) {
+    const std::int64_t share = std::max(books_.share(queue_), books_.used(queue_));
+    // A job that is wider, or has no devices at all, must not look as if it could never run.
+    devices_ = std::max<std::int64_t>(1, (share + 999) / 1000);
+    jobs().waiting.for_each([&](const WaitEntry& entry) {
+      devices_ = std::max<std::int64_t>(devices_, entry.devices);
+      return true;
+    });
+  }
+  return std::min(whole_.devices_usable(), devices_);
 }
 
 }  // namespace orrery::policies

@@ -48,7 +48,8 @@ class QueueView final : public ClusterView {
 
   const FreeIndex& capacity() const override { return free_; }
 
-  /// Whole devices of what the queue is entitled to, or holds where that is more.
+  /// Whole devices of what the queue is entitled to, or holds where that is more; as many as its
+  /// widest waiting job needs at least.
   std::int64_t devices_usable() const override;
 
   bool quota_allows(JobId id, std::int32_t devices) const override {
@@ -90,6 +91,7 @@ class QueueView final : public ClusterView {
   std::uint32_t queue_;
   const FreeIndex& free_;
   Allows allows_;
+  mutable std::int64_t devices_ = -1;  ///< Of `devices_usable`; below 0: not counted yet.
 };
 
 }  // namespace orrery::policies
