@@ -12,9 +12,9 @@
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
 #include "policies/parameters.hpp"
-#include "policies/queues/queued.hpp"
 #include "policies/pollux.hpp"
 #include "policies/pollux_making.hpp"
+#include "policies/queues/queued.hpp"
 #include "policies/shockwave.hpp"
 #include "policies/sia.hpp"
 #include "policies/sjf.hpp"
@@ -515,9 +515,8 @@ Made make_policy(std::string_view name, const PolicyArguments& arguments) {
   if (!errors.empty()) return errors;
   Made first = row->make(*values, arguments);
   if (!first) return first.errors();
-  return std::unique_ptr<Policy>(std::make_unique<Queued>(*std::move(spec), [&] {
-    return row->make(*values, arguments).value();
-  }));
+  return std::unique_ptr<Policy>(std::make_unique<Queued>(
+      *std::move(spec), [&] { return row->make(*values, arguments).value(); }));
 }
 
 }  // namespace orrery::policies

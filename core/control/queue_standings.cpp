@@ -88,8 +88,7 @@ std::string QueueStandings::blocked_text(const JobState& job,
   switch (block.cause) {
     case QueueCause::Limit:
       return "its queue " + name + " may hold " + devices_text(p.tree.most(block.queue, total)) +
-             " and holds " +
-             QueueAmount{p.scale.dominant(p.loads.use(block.queue)), false}.text();
+             " and holds " + QueueAmount{p.scale.dominant(p.loads.use(block.queue)), false}.text();
     case QueueCause::UserLimit:
       return "in queue " + name + " user " + known.user + " may hold " +
              devices_text(p.tree.user_most(block.queue, known.user, total)) + " and holds " +
@@ -100,7 +99,8 @@ std::string QueueStandings::blocked_text(const JobState& job,
     case QueueCause::Share:
       return "its queue " + name + " has its share: it holds " +
              devices_text(p.scale.dominant(p.loads.use(block.queue))) + " of " +
-             QueueAmount{p.shares[block.queue], false}.text() + ", and other queues ask for the rest";
+             QueueAmount{p.shares[block.queue], false}.text() +
+             ", and other queues ask for the rest";
   }
   static_cast<void>(job);
   return {};
@@ -111,8 +111,10 @@ std::string QueueStandings::why_waiting(const JobState& job) const {
   const Parts& p = *parts_;
   const QueueJob known = queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs);
   const QueueUse gang = use_at(job.row, *job.spec, job.row.min_replicas);
-  if (const auto block = p.loads.block(p.scale, known, gang)) return blocked_text(job, known, *block);
-  // A queue that has its share waits where the cluster is full; else nothing keeps it from borrowing.
+  if (const auto block = p.loads.block(p.scale, known, gang))
+    return blocked_text(job, known, *block);
+  // A queue that has its share waits where the cluster is full; else nothing keeps it from
+  // borrowing.
   for (std::uint32_t queue = known.queue; queue != 0; queue = p.tree.node(queue).parent)
     if (p.scale.dominant(p.loads.use(queue)) >= p.shares[queue] && p.shares[queue] > 0)
       return blocked_text(job, known, {QueueCause::Share, queue});

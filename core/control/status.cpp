@@ -39,9 +39,7 @@ std::string why_its_queue(const State& state, const JobState& job, const QueueSt
   return queues != nullptr ? queues->why_waiting(job) : QueueStandings(state).why_waiting(job);
 }
 
-std::string waiting_message(const State& state,
-                            const JobState& job,
-                            const QueueStandings* queues) {
+std::string waiting_message(const State& state, const JobState& job, const QueueStandings* queues) {
   const JobRow& row = job.row;
   if (is_seated(*job.spec) && (row.infeasible || state.quota_allows(job, row.gang_devices()))) {
     const std::string why = why_not_seated(state, job);
@@ -206,9 +204,7 @@ std::string set_aside_message(const JobState& job) {
          ", and count as done: its failures are skipped (failover.trigger: skip)";
 }
 
-std::string message_of(const State& state,
-                       const JobState& job,
-                       const QueueStandings* queues) {
+std::string message_of(const State& state, const JobState& job, const QueueStandings* queues) {
   const JobRow& row = job.row;
   if (job.deleted)
     return "deleted; it is gone once its workers have ended, " +

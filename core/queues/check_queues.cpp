@@ -46,7 +46,9 @@ class QueueCheck {
     if (spec_.patience < Duration::seconds(1))
       say(kTop, "patience", "is shorter than 1s, 1s or more is needed; write for example 30min");
     if (spec_.queues.empty())
-      say(kTop, "tree", "has no queue, one at least is needed; write for example [{name: research}]");
+      say(kTop,
+          "tree",
+          "has no queue, one at least is needed; write for example [{name: research}]");
     if (spec_.queues.size() > kQueuesMax)
       say(kTop,
           "tree",
@@ -113,22 +115,23 @@ class QueueCheck {
   }
 
   void otherwise() {
-    const std::string name =
-        spec_.otherwise.empty() ? std::string(kDefaultQueue) : spec_.otherwise;
+    const std::string name = spec_.otherwise.empty() ? std::string(kDefaultQueue) : spec_.otherwise;
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) {
       if (!spec_.otherwise.empty())
         say(kTop,
             "default",
-            "is '" + name + "', which is no queue; write the name of one, or remove the key: a "
-            "queue named default is then added");
+            "is '" + name +
+                "', which is no queue; write the name of one, or remove the key: a "
+                "queue named default is then added");
       return;
     }
     if (has_children(name))
       say(kTop,
           "default",
-          "is '" + name + "', which has queues below it, and jobs stand in queues without; name "
-          "one of those below it");
+          "is '" + name +
+              "', which has queues below it, and jobs stand in queues without; name "
+              "one of those below it");
   }
 
   // Both in one unit, where they can be compared: as devices, or as parts of the cluster.

@@ -109,8 +109,8 @@ class Dealing {
         sums[r] += taken(has_[i], claims_[i].shape[r]);
     bool settled = active_.empty();
     while (!settled) {
-      const std::size_t next = *std::min_element(
-          active_.begin(), active_.end(), [&](std::size_t a, std::size_t b) {
+      const std::size_t next =
+          *std::min_element(active_.begin(), active_.end(), [&](std::size_t a, std::size_t b) {
             const Wide left = static_cast<Wide>(has_[a] - base_[a] + 1) * weight_[b];
             const Wide right = static_cast<Wide>(has_[b] - base_[b] + 1) * weight_[a];
             return left != right ? left < right : a < b;

@@ -21,13 +21,13 @@ using QueueVector = std::array<std::int64_t, kQueueResources>;
 /// One that asks. All amounts are of its dominant resource, the one of which it takes the largest
 /// part.
 struct ShareClaim {
-  std::int64_t weight = 1;       ///< At least 0, at most 10^10; 0: gets what no other asks for.
-  std::int32_t priority = 0;     ///< Class: the highest has its fill first.
-  std::int64_t guaranteed = 0;   ///< Given before all else; 0 to `most`.
-  std::int64_t ahead = 0;        ///< Given after all guarantees, before weights; 0 to `most`.
-  std::int64_t most = 0;         ///< All that it asks for; at most 10^13.
+  std::int64_t weight = 1;        ///< At least 0, at most 10^10; 0: gets what no other asks for.
+  std::int32_t priority = 0;      ///< Class: the highest has its fill first.
+  std::int64_t guaranteed = 0;    ///< Given before all else; 0 to `most`.
+  std::int64_t ahead = 0;         ///< Given after all guarantees, before weights; 0 to `most`.
+  std::int64_t most = 0;          ///< All that it asks for; at most 10^13.
   QueueVector shape{kShapeUnit};  ///< What it takes of each resource for a million; the dominant
-                                 ///< one is a million.
+                                  ///< one is a million.
 };
 
 /// How much each gets. First what is guaranteed (where that is more than there is, in proportion to

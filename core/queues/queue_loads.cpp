@@ -31,10 +31,7 @@ QueueUse use_at(const JobRow& row, const JobSpec& spec, std::int32_t replicas) {
   return out;
 }
 
-QueueJob queue_job(const QueueTree& tree,
-                   const JobRow& row,
-                   const JobSpec& spec,
-                   bool sizes_jobs) {
+QueueJob queue_job(const QueueTree& tree, const JobRow& row, const JobSpec& spec, bool sizes_jobs) {
   QueueJob job;
   job.queue = tree.queue_of(*spec.group);
   job.user = std::string(namespace_of(spec.name));
@@ -138,7 +135,8 @@ std::optional<QueueBlock> QueueLoads::block(const QueueScale& scale,
   for (std::uint32_t queue = job.queue; queue != 0; queue = tree_.node(queue).parent) {
     QueueUse then = queues_[queue].use;
     then += more;
-    if (scale.dominant(then) > tree_.most(queue, total)) return QueueBlock{QueueCause::Limit, queue};
+    if (scale.dominant(then) > tree_.most(queue, total))
+      return QueueBlock{QueueCause::Limit, queue};
     if (!tree_.limits_users(queue)) continue;
     then = use_of(queue, job.user);
     then += more;

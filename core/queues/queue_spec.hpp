@@ -41,11 +41,11 @@ struct QueueUser {
 
 /// One queue. Jobs stand in queues without others below them.
 struct QueueSpec {
-  std::string name;          ///< DNS label, unique in the tree.
-  std::string parent;        ///< Empty: at the top.
-  std::int64_t weight = 1;   ///< Of what is dealt beyond guarantees; 0 to 1,000,000.
-  std::int32_t priority = 0; ///< Class: what is dealt goes to the highest first, among siblings.
-  QueueAmount guarantee;     ///< Its own as soon as it asks for it.
+  std::string name;           ///< DNS label, unique in the tree.
+  std::string parent;         ///< Empty: at the top.
+  std::int64_t weight = 1;    ///< Of what is dealt beyond guarantees; 0 to 1,000,000.
+  std::int32_t priority = 0;  ///< Class: what is dealt goes to the highest first, among siblings.
+  QueueAmount guarantee;      ///< Its own as soon as it asks for it.
   std::optional<QueueAmount> limit;   ///< Never more than that.
   std::optional<QueueAmount> borrow;  ///< Never more than this beyond the guarantee.
   bool reclaim = true;                ///< Whether others are preempted for what it is entitled to.
@@ -57,14 +57,14 @@ struct QueueSpec {
 
 /// The whole tree, and how it is shared.
 struct QueuesSpec {
-  Duration period = Duration::seconds(60);  ///< How often what others borrowed is taken back.
-  Duration half_life = Duration::zero();    ///< Of past use that counts; zero: none does.
+  Duration period = Duration::seconds(60);      ///< How often what others borrowed is taken back.
+  Duration half_life = Duration::zero();        ///< Of past use that counts; zero: none does.
   Duration patience = Duration::seconds(1800);  ///< Denied so long, a queue has a turn.
-  bool cpu = false;                         ///< Whether shares of cores count beside devices.
-  bool memory = false;                      ///< Whether shares of memory do.
+  bool cpu = false;                             ///< Whether shares of cores count beside devices.
+  bool memory = false;                          ///< Whether shares of memory do.
   bool sizes_jobs = false;  ///< Whether the policy behind gives elastic jobs more than their
                             ///< least, so that they ask for it; known to the policy, not written.
-  std::string otherwise;                    ///< Queue of jobs that name none; empty: "default".
+  std::string otherwise;    ///< Queue of jobs that name none; empty: "default".
   std::vector<QueueSpec> queues;
 
   friend bool operator==(const QueuesSpec&, const QueuesSpec&) = default;

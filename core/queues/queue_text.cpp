@@ -151,8 +151,7 @@ std::string queue_text(const QueueSpec& queue) {
 
 std::string queues_text(const QueuesSpec& spec) {
   std::string out = whole_text(spec);
-  for (const QueueSpec& queue : spec.queues)
-    out += (out.empty() ? "" : "; ") + queue_text(queue);
+  for (const QueueSpec& queue : spec.queues) out += (out.empty() ? "" : "; ") + queue_text(queue);
   return out;
 }
 

@@ -169,7 +169,8 @@ QueueTree::QueueTree(QueuesSpec spec) : spec_(std::move(spec)) {
     by_name_.emplace(queue.name, size());
     nodes_.push_back({queue, 0, {}});
   }
-  const std::string otherwise = spec_.otherwise.empty() ? std::string(kDefaultQueue) : spec_.otherwise;
+  const std::string otherwise =
+      spec_.otherwise.empty() ? std::string(kDefaultQueue) : spec_.otherwise;
   if (!by_name_.contains(otherwise)) {
     by_name_.emplace(otherwise, size());
     QueueNode node;

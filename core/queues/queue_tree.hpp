@@ -106,8 +106,8 @@ struct QueueTurn {
 ///
 /// `wants`: by number, what the jobs of each queue ask for in all (those without queues below them;
 /// others are not read). `weights`: by number, in place of those written; empty: as written.
-/// `credits`: by number, what each should have more, or less, than that, as far as guarantees, `most`
-/// and its demand let it: what one gets more others get less, in proportion; empty: nothing.
+/// `credits`: by number, what each should have more, or less, than that, as far as guarantees,
+/// `most` and its demand let it: what one gets more others get less, in proportion; empty: nothing.
 std::vector<std::int64_t> queue_shares(const QueueTree& tree,
                                        const QueueScale& scale,
                                        std::span<const QueueUse> wants,

@@ -45,8 +45,7 @@ void QueueUsage::pass(Instant now, const std::vector<std::int64_t>& held) {
 
 std::vector<std::int64_t> QueueUsage::weights(std::int64_t total) const {
   std::vector<std::int64_t> out(tree_.size(), 0);
-  const Wide start =
-      static_cast<Wide>(total) * (tree_.spec().half_life.ns / 8 / kPerMillisecond);
+  const Wide start = static_cast<Wide>(total) * (tree_.spec().half_life.ns / 8 / kPerMillisecond);
   for (std::uint32_t above = 0; above < tree_.size(); ++above) {
     Wide all = 0;
     Wide weights = 0;

@@ -55,12 +55,12 @@ void QueueBooks::refresh(const ClusterView& view, JobId id) {
   QueueJobs& jobs = jobs_[known.job.queue];
   jobs.touched.push_back(id);
   if (known.job.waits)
-    jobs.waiting.insert(row.priority,
-                        {id,
-                         row.gang_room(),
-                         row.estimate_source == EstimateSource::None ? Duration::zero()
-                                                                     : row.estimate},
-                        row.wait_kind());
+    jobs.waiting.insert(
+        row.priority,
+        {id,
+         row.gang_room(),
+         row.estimate_source == EstimateSource::None ? Duration::zero() : row.estimate},
+        row.wait_kind());
   if (known.job.holds)
     jobs.holding.insert(std::lower_bound(jobs.holding.begin(), jobs.holding.end(), id), id);
   loads_.add(known.job);
@@ -90,8 +90,8 @@ void QueueBooks::measure(const ClusterView& view) {
   scale_.capacity.memory = view.capacity().free_memory().count / kMebibyte + held.memory;
 }
 
-// What was missed until now is owed; at most what the whole cluster gives in `patience`, and nothing
-// to a queue that asks for nothing.
+// What was missed until now is owed; at most what the whole cluster gives in `patience`, and
+// nothing to a queue that asks for nothing.
 void QueueBooks::pass(Instant now) {
   const std::int64_t ms = Duration::milliseconds(1).ns;
   const std::int64_t passed = std::max<std::int64_t>(0, now.ns / ms - as_of_.ns / ms);
@@ -141,9 +141,7 @@ std::uint32_t QueueBooks::lowest_full(std::uint32_t queue) const {
   return queue;
 }
 
-bool QueueBooks::stays_within(std::uint32_t queue,
-                              const QueueUse& more,
-                              std::uint32_t top) const {
+bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more, std::uint32_t top) const {
   for (; queue != top; queue = tree_.node(queue).parent) {
     QueueUse then = loads_.use(queue);
     then += more;

@@ -119,8 +119,8 @@ class QueueBooks {
   std::vector<std::int64_t> weights_;  ///< By queue.
   std::vector<std::int64_t> shares_;   ///< By queue.
   std::vector<std::int64_t> held_;     ///< By queue, from the last plan on.
-  std::vector<std::int64_t> fair_;     ///< By queue, from then on: its share without what it is owed.
-  std::vector<std::int64_t> owed_;     ///< By queue: units times milliseconds, below 0: it owes.
+  std::vector<std::int64_t> fair_;  ///< By queue, from then on: its share without what it is owed.
+  std::vector<std::int64_t> owed_;  ///< By queue: units times milliseconds, below 0: it owes.
   std::vector<std::int64_t> guarantees_;  ///< By queue.
   Instant as_of_;
   std::vector<std::pair<JobId, QueueUse>> held_now_;

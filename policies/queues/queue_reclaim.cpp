@@ -41,9 +41,9 @@ JobId QueueReclaim::first_waiting(const ClusterView& view,
   JobId first = JobId::none();
   int looked_at = 0;
   books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
-    const bool allowed = view.quota_allows(entry.job, view.row(entry.job).gang_devices()) &&
-                         !books.loads().block(books.scale(), books.job(entry.job),
-                                              gang_use(view, entry.job));
+    const bool allowed =
+        view.quota_allows(entry.job, view.row(entry.job).gang_devices()) &&
+        !books.loads().block(books.scale(), books.job(entry.job), gang_use(view, entry.job));
     if (allowed) first = entry.job;
     return !allowed && ++looked_at < kLookedAt;
   });
@@ -139,8 +139,7 @@ void QueueReclaim::list_victims(Call& call) {
 // Takes one replica, the last one on the last node.
 bool QueueReclaim::shrink_one(Call& call, Victim& victim) {
   const JobView job = call.view.job(victim.job);
-  if (victim.replicas <= job.row.min_replicas || victim.is_moved ||
-      call.view.is_seated(victim.job))
+  if (victim.replicas <= job.row.min_replicas || victim.is_moved || call.view.is_seated(victim.job))
     return false;
   NodeCount& last = victim.nodes.back();
   call.trial.give(last.node, job.row.demand, 1);
@@ -205,13 +204,11 @@ bool QueueReclaim::fits(Call& call, const JobView& job, std::vector<NodeCount>& 
   return try_start(call.view, job, job.row.min_replicas, call.trial, &nodes);
 }
 
-// Where enough is free but in pieces: clears nodes, those first on which most is free, of small jobs
-// that find room elsewhere. All or nothing.
-bool QueueReclaim::make_place(Call& call,
-                              const JobView& job,
-                              std::vector<NodeCount>& nodes) {
+// Where enough is free but in pieces: clears nodes, those first on which most is free, of small
+// jobs that find room elsewhere. All or nothing.
+bool QueueReclaim::make_place(Call& call, const JobView& job, std::vector<NodeCount>& nodes) {
   constexpr int kNodesMax = 16;
-  
+
   if (job.row.demand.devices < 2 || !job.row.demand.share.is_whole() ||
       call.trial.index().device_room() < job.row.gang_room())
     return false;
@@ -230,7 +227,8 @@ bool QueueReclaim::make_place(Call& call,
     const std::int32_t other = call.view.row(call.victims[b].job).devices_held;
     return one != other ? one > other : a < b;
   });
-  for (std::size_t i = 0; i < moved.size() && fit; ++i) fit = place_again(call, call.victims[moved[i]]);
+  for (std::size_t i = 0; i < moved.size() && fit; ++i)
+    fit = place_again(call, call.victims[moved[i]]);
   if (fit) return true;
   call.trial.undo(mark);
   call.books.release(held);
@@ -277,7 +275,8 @@ bool QueueReclaim::clear_node(Call& call, const JobView& job, std::vector<std::s
     if (replicas_that_fit(call.trial.index().at(best), demand) > 0) break;
     Victim& victim = call.victims[i];
     const JobView other = call.view.job(victim.job);
-    for (const NodeCount& at : victim.nodes) call.trial.give(at.node, other.row.demand, at.replicas);
+    for (const NodeCount& at : victim.nodes)
+      call.trial.give(at.node, other.row.demand, at.replicas);
     victim.is_moved = true;
     victim.nodes.clear();
     moved.push_back(i);
@@ -363,14 +362,14 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
   call.books.jobs(leaf).waiting.for_each([&](const WaitEntry& entry) {
     const QueueUse gang = gang_use(call.view, entry.job);
     const bool needs_rest = call.view.job(entry.job).spec.roles.size() > 1;
-    const bool other_rest = std::any_of(
-        call.starts.begin(), call.starts.end(), [&](const Start& start) {
+    const bool other_rest =
+        std::any_of(call.starts.begin(), call.starts.end(), [&](const Start& start) {
           return call.view.job(start.job).spec.roles.size() > 1;
         });
-    const bool allowed = !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
-                         (has_turn || call.books.stays_within(leaf, gang, top)) &&
-                         quotas_allow(call, entry.job) &&
-                         !call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang);
+    const bool allowed =
+        !(needs_rest && other_rest) && !call.view.is_seated(entry.job) &&
+        (has_turn || call.books.stays_within(leaf, gang, top)) && quotas_allow(call, entry.job) &&
+        !call.books.loads().block(call.books.scale(), call.books.job(entry.job), gang);
     if (!allowed) return ++looked_at < kLookedAt;
     // Where there is room already, the policy sees to it.
     const std::size_t mark = call.trial.mark();

@@ -10,12 +10,13 @@
 
 namespace orrery::policies {
 
-/// One plan that takes and gives: for the first jobs of each queue that is behind its share it takes
-/// from queues beyond theirs, replicas of elastic jobs first, then whole jobs, the lowest priority
-/// and the youngest allocation first. Takes nothing unless the job then fits, takes only while the
-/// other queue holds more than its share, and never from fixed jobs. Elastic jobs of a queue that is
-/// behind and has none waiting get room to grow by what others' elastic jobs give up. Where enough
-/// is free, but in pieces, small preemptible jobs of any queue are moved to other nodes.
+/// One plan that takes and gives: for the first jobs of each queue that is behind its share it
+/// takes from queues beyond theirs, replicas of elastic jobs first, then whole jobs, the lowest
+/// priority and the youngest allocation first. Takes nothing unless the job then fits, takes only
+/// while the other queue holds more than its share, and never from fixed jobs. Elastic jobs of a
+/// queue that is behind and has none waiting get room to grow by what others' elastic jobs give up.
+/// Where enough is free, but in pieces, small preemptible jobs of any queue are moved to other
+/// nodes.
 ///
 /// Also knows who was denied for how long, and has the turn.
 class QueueReclaim {

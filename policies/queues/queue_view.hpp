@@ -52,9 +52,7 @@ class QueueView final : public ClusterView {
   /// widest waiting job needs at least.
   std::int64_t devices_usable() const override;
 
-  bool quota_allows(JobId id, std::int32_t devices) const override {
-    return allows_(id, devices);
-  }
+  bool quota_allows(JobId id, std::int32_t devices) const override { return allows_(id, devices); }
 
   std::int32_t target(JobId id, RoleIndex role) const override { return whole_.target(id, role); }
 

@@ -18,9 +18,7 @@ QueueUse difference(QueueUse a, const QueueUse& b) {
   return a;
 }
 
-bool is_growth(const QueueUse& more) {
-  return more.devices > 0 || more.cpu > 0 || more.memory > 0;
-}
+bool is_growth(const QueueUse& more) { return more.devices > 0 || more.cpu > 0 || more.memory > 0; }
 
 // What the job takes when it holds so many devices in all, as quotas count them.
 QueueUse use_with(const JobRow& row, const JobSpec& spec, std::int32_t devices) {
@@ -41,8 +39,7 @@ bool gives_up(const ClusterView& view, const Plan& plan) {
 
 }  // namespace
 
-Queued::Queued(QueuesSpec spec, const Maker& make)
-    : Queued(std::move(spec), make, make()) {}
+Queued::Queued(QueuesSpec spec, const Maker& make) : Queued(std::move(spec), make, make()) {}
 
 Queued::Queued(QueuesSpec spec, const Maker& make, std::unique_ptr<Policy> first)
     : books_(with_sizes(std::move(spec), *first)),
@@ -109,7 +106,9 @@ void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
 
 // Whether a queue that may not borrow may start a job: it holds less than its share, which the job
 // may cross; while another has its turn, not even that.
-bool Queued::may_start(const Question& question, const QueueUse& more, const QueueUse& spared) const {
+bool Queued::may_start(const Question& question,
+                       const QueueUse& more,
+                       const QueueUse& spared) const {
   if (question.borrows) return true;
   const QueueTree& tree = books_.tree();
   const bool strict = books_.turn() != 0 && books_.turn() != question.leaf;
@@ -122,7 +121,8 @@ bool Queued::may_start(const Question& question, const QueueUse& more, const Que
   return true;
 }
 
-// Beside what other queues were given in this call: quotas of the cluster may count jobs of several.
+// Beside what other queues were given in this call: quotas of the cluster may count jobs of
+// several.
 bool Queued::quotas_allow(const ClusterView& view, JobId id, std::int32_t devices) const {
   for (const auto& [other, more] : promised_)
     if (share_quota(view.row(id), view.row(other))) devices += more;
@@ -178,9 +178,9 @@ bool Queued::accept(const ClusterView& view, const Question& question, Plan& pla
     const QueueUse more = change(grant);
     if (!is_growth(more)) return false;
     const QueueJob& job = books_.job(grant.job);
-    const bool allowed = !books_.loads().block(books_.scale(), job, more) &&
-                         (job.holds ? books_.stays_within(question.leaf, more)
-                                    : may_start(question, more, {}));
+    const bool allowed =
+        !books_.loads().block(books_.scale(), job, more) &&
+        (job.holds ? books_.stays_within(question.leaf, more) : may_start(question, more, {}));
     if (!allowed) {
       refused_.push_back(grant.job);
       return true;
@@ -228,15 +228,12 @@ Plan Queued::ask(const ClusterView& view, const Question& question) {
   for (int round = is_growth(takeable) ? 0 : 1; true; ++round) {
     const QueueUse spared = round == 0 ? takeable : QueueUse{};
     narrow_ = round > 1;
-    const QueueView own(view,
-                        books_,
-                        question.leaf,
-                        trial_.index(),
-                        [&](JobId id, std::int32_t devices) {
-                          return quotas_allow(view, id, devices) &&
-                                 may_hold(view, question, spared, id, devices);
-                        });
-    Plan plan = question.job != nullptr ? policy.allocate(*question.job, own) : policy.optimize(own);
+    const QueueView own(
+        view, books_, question.leaf, trial_.index(), [&](JobId id, std::int32_t devices) {
+          return quotas_allow(view, id, devices) && may_hold(view, question, spared, id, devices);
+        });
+    Plan plan =
+        question.job != nullptr ? policy.allocate(*question.job, own) : policy.optimize(own);
     jobs.touched.clear();
     jobs.touched_complete = true;
     started_.clear();
@@ -269,8 +266,8 @@ std::vector<std::uint32_t> Queued::in_turn() const {
     const QueueJobs& jobs = books_.jobs(leaf);
     if (jobs.waiting.empty() && jobs.holding.empty()) continue;
     const std::int64_t share = std::max<std::int64_t>(1, books_.share(leaf));
-    const auto part = static_cast<std::int64_t>(static_cast<Wide>(books_.used(leaf)) * 1'000'000 /
-                                                share);
+    const auto part =
+        static_cast<std::int64_t>(static_cast<Wide>(books_.used(leaf)) * 1'000'000 / share);
     const bool has_turn = books_.turn() == leaf;
     places.push_back({!has_turn && !books_.is_behind(leaf), has_turn ? -1 : part, leaf});
   }
@@ -384,7 +381,11 @@ bool Queued::take_grant(const ClusterView& view,
   for (std::size_t r = 0; r < job.spec.roles.size(); ++r) {
     const RoleIndex role{static_cast<std::uint16_t>(r)};
     if (role == job.row.elastic) continue;
-    if (!place(view, grant.job, view.demand_of(job.spec, role), view.target(grant.job, role), trial_,
+    if (!place(view,
+               grant.job,
+               view.demand_of(job.spec, role),
+               view.target(grant.job, role),
+               trial_,
                others))
       return false;
   }
@@ -396,8 +397,8 @@ bool Queued::take_grant(const ClusterView& view,
 Plan Queued::joined(const ClusterView& view, std::vector<Given>& given) const {
   if (given.empty()) return {};
   if (given.size() == 1) return std::move(given.front().plan);
-  const bool gives_up = std::any_of(
-      given.begin(), given.end(), [](const Given& each) { return each.gives_up; });
+  const bool gives_up =
+      std::any_of(given.begin(), given.end(), [](const Given& each) { return each.gives_up; });
   Plan plan;
   std::vector<Grant> last;
   for (Given& each : given)

@@ -17,11 +17,11 @@
 namespace orrery::policies {
 
 /// Each queue without others below it has a policy of its own, all of one kind. Asked for a plan,
-/// it asks them in turn, the queue first that has the least of what it is entitled to; each sees the
-/// jobs of its queue and what is free, and starts or grows jobs while the queue holds less than its
-/// share. What no queue that is behind can use goes to the others. What is given beyond limits of
-/// queues and users, or out of what others are guaranteed for good, is asked for again without it,
-/// and never granted.
+/// it asks them in turn, the queue first that has the least of what it is entitled to; each sees
+/// the jobs of its queue and what is free, and starts or grows jobs while the queue holds less than
+/// its share. What no queue that is behind can use goes to the others. What is given beyond limits
+/// of queues and users, or out of what others are guaranteed for good, is asked for again without
+/// it, and never granted.
 ///
 /// Once a period it takes back what others hold beyond their shares for jobs of queues that are
 /// behind (QueueReclaim). A queue that is behind and could start nothing for `patience` has a turn:
@@ -104,11 +104,11 @@ class Queued final : public Policy {
   std::vector<std::pair<JobId, std::int32_t>> promised_;  ///< Devices more, by queues asked before.
 
   // Of one question.
-  std::vector<JobId> refused_;            ///< Asked for in vain.
-  std::vector<JobId> started_;            ///< By the plan that was looked at last.
-  std::vector<JobId> kept_;               ///< With `narrow_`: no others may start.
+  std::vector<JobId> refused_;  ///< Asked for in vain.
+  std::vector<JobId> started_;  ///< By the plan that was looked at last.
+  std::vector<JobId> kept_;     ///< With `narrow_`: no others may start.
   bool narrow_ = false;
-  std::map<JobId, std::int64_t> most_;    ///< That elastic jobs may hold.
+  std::map<JobId, std::int64_t> most_;  ///< That elastic jobs may hold.
 };
 
 }  // namespace orrery::policies

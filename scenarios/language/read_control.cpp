@@ -22,9 +22,7 @@ std::optional<std::string> parameter_text(const YamlNode& node) {
 
 }  // namespace
 
-void read_policy(const MapReader& top,
-                 PolicyChoice& policy,
-                 std::optional<std::int64_t> devices) {
+void read_policy(const MapReader& top, PolicyChoice& policy, std::optional<std::int64_t> devices) {
   const YamlNode* node = top.find("policy");
   if (node == nullptr) return;
   policy.place = top.reading().place(node->origin);

@@ -37,8 +37,8 @@ void read_users(const MapReader& reader, std::vector<QueueUser>& users) {
   const YamlNode* node = reader.find("users");
   if (node == nullptr) return;
   if (!node->is_map())
-    return reader.fail(
-        "users", found_instead(*node, "a map", "write for example users: {alice: 16}"));
+    return reader.fail("users",
+                       found_instead(*node, "a map", "write for example users: {alice: 16}"));
   for (const YamlEntry& entry : node->entries) {
     const auto limit = amount_in(entry.value);
     if (limit)
@@ -126,8 +126,8 @@ void read_queues(const MapReader& top,
   const std::span<const YamlNode> items = reader.items("tree");
   for (const YamlNode& item : items) {
     const std::string subject = "policy.queues.tree[" + std::to_string(spec.queues.size()) + "]";
-    spec.queues.push_back(read_queue(
-        MapReader(top.reading(), item, section("policy.queues.tree"), subject)));
+    spec.queues.push_back(
+        read_queue(MapReader(top.reading(), item, section("policy.queues.tree"), subject)));
   }
   // What is left out because it was wrong would be missed once more.
   if (top.reading().count() == before) report(reader, items, spec, devices);

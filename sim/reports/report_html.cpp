@@ -77,7 +77,7 @@ class RunPageWriter {
     put_column("at_s", points, json_, [](const auto& point) { return page_seconds(point.at); });
     put_column("name", points.back().queues, json_, [](const auto& queue) { return queue.name; });
     put_column("depth", points.back().queues, json_, [](const auto& queue) { return queue.depth; });
-    const auto put_values = [&](std::string_view key, double QueueStanding::* value) {
+    const auto put_values = [&](std::string_view key, double QueueStanding::*value) {
       json_.key(key).begin_array();
       for (std::size_t i = 0; i < count; ++i) {
         json_.begin_array();

@@ -63,11 +63,11 @@ struct ArrivalPoint {
 /// Means over a run of one queue, in devices; see core/control/queue_standings.hpp.
 struct QueueMeans {
   std::string name;
-  std::string parent;         ///< Empty: it stands at the top.
-  double guarantee = 0;       ///< At the end.
-  double share_avg = 0;       ///< What it was entitled to.
+  std::string parent;    ///< Empty: it stands at the top.
+  double guarantee = 0;  ///< At the end.
+  double share_avg = 0;  ///< What it was entitled to.
   double used_avg = 0;
-  double borrowed_avg = 0;    ///< Beyond its guarantee.
+  double borrowed_avg = 0;  ///< Beyond its guarantee.
   double used_max = 0;
   std::int64_t waiting_max = 0;  ///< Jobs.
 

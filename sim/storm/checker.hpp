@@ -22,8 +22,8 @@
 #include "sim/storm/notice_check.hpp"
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
-#include "sim/storm/queue_check.hpp"
 #include "sim/storm/process_check.hpp"
+#include "sim/storm/queue_check.hpp"
 #include "sim/storm/recovery_check.hpp"
 #include "sim/storm/violation.hpp"
 

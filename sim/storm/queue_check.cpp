@@ -24,9 +24,8 @@ bool may_be_taken(const JobRow& row) {
 }  // namespace
 
 void QueueCheck::say(const std::string& text) {
-  found_.add(ViolationKind::DecisionWrong,
-             now_,
-             "record " + std::to_string(at_.value) + ": " + text);
+  found_.add(
+      ViolationKind::DecisionWrong, now_, "record " + std::to_string(at_.value) + ": " + text);
 }
 
 void QueueCheck::read_tree(const State& state) {
@@ -121,11 +120,10 @@ void QueueCheck::check_guarantees(const Picture& now, const State& state) {
     const QueueUse gang = use_at(job.row, *job.spec, job.row.min_replicas);
     QueueUse then = now.loads.use(known.queue);
     then += gang;
-    const bool is_guaranteed = tree_->node(known.queue).spec.reclaim &&
-                               tree_->node(known.queue).parent == 0 &&
-                               now.scale.dominant(then) <= guarantees[known.queue] &&
-                               state.quota_allows(job, job.row.gang_devices()) &&
-                               !now.loads.block(now.scale, known, gang);
+    const bool is_guaranteed =
+        tree_->node(known.queue).spec.reclaim && tree_->node(known.queue).parent == 0 &&
+        now.scale.dominant(then) <= guarantees[known.queue] &&
+        state.quota_allows(job, job.row.gang_devices()) && !now.loads.block(now.scale, known, gang);
     if (is_guaranteed && !denied[known.queue] && job.spec->roles.size() == 1 &&
         job.spec->virtual_clusters.empty() && !is_seated(*job.spec))
       denied[known.queue] = could_start(now, state, job);

@@ -166,9 +166,10 @@ TEST(QueuesPromise, LimitsAlwaysAndGuaranteesWithinOnePeriod) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, QueuesContract, ::testing::ValuesIn(names()), [](const auto& row) {
-  return std::string(row.param);
-});
+INSTANTIATE_TEST_SUITE_P(Registry,
+                         QueuesContract,
+                         ::testing::ValuesIn(names()),
+                         [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
 }  // namespace orrery

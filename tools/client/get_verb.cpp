@@ -92,9 +92,9 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
   } else if (list.empty() && names.empty()) {
     console.err(what.none);
   } else if (!list.empty()) {
-    console.out(jobs ? jobs_table(list, console.traits(), history)
-                     : what.many == kNodes.many ? nodes_table(list, console.traits())
-                                                : queues_table(list, console.traits()));
+    console.out(jobs                       ? jobs_table(list, console.traits(), history)
+                : what.many == kNodes.many ? nodes_table(list, console.traits())
+                                           : queues_table(list, console.traits()));
     // A user that asks for a job by name wants to know why it failed.
     if (jobs && !names.empty()) console.out(failures_of(list));
   }

@@ -270,16 +270,17 @@ std::string queues_table(const json& queues, const ConsoleTraits& console) {
     return with_commas(real_of(queue, key), 1);
   };
   for (const json& queue : queues)
-    table.add_row({text_cell(std::string(2 * static_cast<std::size_t>(number_of(queue, "depth")), ' ') +
-                             text_of(queue, "name")),
-                   number_cell(number_of(queue, "weight")),
-                   {.text = devices(queue, "guarantee")},
-                   {.text = real_of(queue, "limit") > 0 ? devices(queue, "limit") : "-"},
-                   {.text = devices(queue, "share")},
-                   {.text = devices(queue, "used")},
-                   {.text = devices(queue, "borrowed")},
-                   number_cell(number_of(queue, "jobs_holding")),
-                   number_cell(number_of(queue, "jobs_waiting"))});
+    table.add_row(
+        {text_cell(std::string(2 * static_cast<std::size_t>(number_of(queue, "depth")), ' ') +
+                   text_of(queue, "name")),
+         number_cell(number_of(queue, "weight")),
+         {.text = devices(queue, "guarantee")},
+         {.text = real_of(queue, "limit") > 0 ? devices(queue, "limit") : "-"},
+         {.text = devices(queue, "share")},
+         {.text = devices(queue, "used")},
+         {.text = devices(queue, "borrowed")},
+         number_cell(number_of(queue, "jobs_holding")),
+         number_cell(number_of(queue, "jobs_waiting"))});
   return table.text(console.colour, console.table_width());
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <type_traits>
 
-#include "policies/elasticflow.hpp"
 #include "core/queues/queue_text.hpp"
+#include "policies/elasticflow.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/yaml/quantities.hpp"
 

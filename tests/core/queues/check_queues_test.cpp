@@ -24,7 +24,8 @@ QueueAmount amount(std::string_view text) { return queue_amount(text).value(); }
 std::vector<std::string> faults(const QueuesSpec& spec,
                                 std::optional<std::int64_t> devices = std::nullopt) {
   std::vector<std::string> out;
-  for (const QueueFault& fault : check_queues(spec, devices)) out.push_back(fault_text(spec, fault));
+  for (const QueueFault& fault : check_queues(spec, devices))
+    out.push_back(fault_text(spec, fault));
   return out;
 }
 

@@ -144,7 +144,7 @@ TEST(FairDealing, IsFairByDominantResource) {
   ShareClaim memory = asks(18'000, 1);
   memory.shape = {kUnit * 2 * 1 / 4, kUnit, 0};  // (1/9) over (4/18).
   ShareClaim cores = asks(18'000, 1);
-  cores.shape = {kUnit, kUnit * 3 / 18, 0};      // (1/18) over (3/9).
+  cores.shape = {kUnit, kUnit * 3 / 18, 0};  // (1/18) over (3/9).
   const std::vector<std::int64_t> dealt =
       deal_shares(std::vector{memory, cores}, {9'000, 9'000, 0});
   EXPECT_THAT(dealt, ElementsAre(6'000, 6'000));

@@ -50,8 +50,8 @@ class Shares {
 };
 
 TEST(QueueShares, GoDownTheTree) {
-  Shares shares("research weight=3; product; vision parent=research weight=2; speech parent=research",
-                64);
+  Shares shares(
+      "research weight=3; product; vision parent=research weight=2; speech parent=research", 64);
   shares.ask("vision", 100).ask("speech", 100).ask("product", 100);
   EXPECT_EQ(shares.of("research"), 48);
   EXPECT_EQ(shares.of("vision"), 32);

@@ -70,8 +70,8 @@ jobs: [{name: a}]
 }
 
 TEST(Loader, PoliciesCarryTheirParametersWithPlaces) {
-  const Scenario scenario =
-      load("cluster: {nodes: 1}\njobs: [{name: a}]\npolicy:\n  name: tiresias\n  threshold: [1, 2]\n");
+  const Scenario scenario = load(
+      "cluster: {nodes: 1}\njobs: [{name: a}]\npolicy:\n  name: tiresias\n  threshold: [1, 2]\n");
   EXPECT_EQ(scenario.policy.name, "tiresias");
   EXPECT_EQ(scenario.policy.parameters[0].value, "1,2");
   EXPECT_EQ(scenario.policy.parameters[0].place, "test.yaml:5");
