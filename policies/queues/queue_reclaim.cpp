@@ -76,6 +76,9 @@ bool QueueReclaim::keep_turn(const ClusterView& view, QueueBooks& books) {
 }
 
 void QueueReclaim::track(const ClusterView& view, QueueBooks& books) {
+  std::erase_if(kept_until_, [&](const auto& kept) {
+    return view.now() >= kept.second || books.find(kept.first) == nullptr;
+  });
   if (keep_turn(view, books)) return;
   std::uint32_t longest = 0;
   for (const std::uint32_t leaf : books.leaves()) {
@@ -119,13 +122,15 @@ bool QueueReclaim::is_over(const QueueBooks& books, std::uint32_t leaf, std::uin
 }
 
 // In the order in which they go.
-void QueueReclaim::list_victims(Call& call) {
+void QueueReclaim::list_victims(Call& call) const {
   for (const std::uint32_t leaf : call.books.leaves())
     for (const JobId id : call.books.jobs(leaf).holding) {
       const JobView job = call.view.job(id);
       if (!may_be_taken_from(job.row) || !call.view.partner(id).is_none()) continue;
       call.victims.push_back(
           {id, {job.nodes.begin(), job.nodes.end()}, job.row.replicas, job.row.replicas});
+      const auto kept = kept_until_.find(id);
+      call.victims.back().is_kept = kept != kept_until_.end() && call.view.now() < kept->second;
     }
   std::sort(call.victims.begin(), call.victims.end(), [&](const Victim& a, const Victim& b) {
     const JobRow& one = call.view.row(a.job);
@@ -296,7 +301,7 @@ bool QueueReclaim::take_one(Call& call,
                             std::vector<NodeCount>& nodes) {
   for (Victim& victim : call.victims) {
     if (call.tries >= kTriesMax) return false;
-    if (victim.is_gone || victim.is_moved ||
+    if (victim.is_gone || victim.is_moved || (victim.is_kept && !call.guaranteed) ||
         !is_over(call.books, call.books.job(victim.job).queue, leaf))
       continue;
     const std::size_t mark = call.trial.mark();
@@ -327,7 +332,7 @@ bool QueueReclaim::make_room(Call& call,
   if (take_one(call, leaf, job, nodes)) return true;
   std::vector<std::size_t> taken;
   for (std::size_t i = 0; i < call.victims.size() && call.tries < kTriesMax; ++i) {
-    if (!is_takeable(call.victims[i])) continue;
+    if (!is_takeable(call.victims[i]) || (call.victims[i].is_kept && !call.guaranteed)) continue;
     take_whole(call, call.victims[i]);
     taken.push_back(i);
     if (!fits(call, job, nodes) && !make_place(call, job, nodes)) continue;
@@ -339,7 +344,20 @@ bool QueueReclaim::make_room(Call& call,
   return false;
 }
 
+// Whether so much more is guaranteed to the queue, or to one above it.
+bool QueueReclaim::is_guaranteed(const QueueBooks& books,
+                                 std::uint32_t leaf,
+                                 const QueueUse& more) {
+  for (std::uint32_t queue = leaf; queue != 0; queue = books.tree().node(queue).parent) {
+    QueueUse then = books.loads().use(queue);
+    then += more;
+    if (books.scale().dominant(then) <= books.guarantee(queue)) return true;
+  }
+  return false;
+}
+
 bool QueueReclaim::claim(Call& call, std::uint32_t leaf, JobId id) {
+  call.guaranteed = is_guaranteed(call.books, leaf, gang_use(call.view, id));
   const std::size_t mark = call.trial.mark();
   const std::size_t held = call.books.held();
   const std::vector<Victim> before = call.victims;
@@ -376,7 +394,7 @@ void QueueReclaim::claim_jobs(Call& call, std::uint32_t leaf) {
     std::vector<NodeCount> nodes;
     if (fits(call, call.view.job(entry.job), nodes)) {
       call.trial.undo(mark);
-      return false;
+      return ++looked_at < kLookedAt;
     }
     if (!claim(call, leaf, entry.job)) ++looked_at;
     return looked_at < kLookedAt && call.tries < kTriesMax;
@@ -448,6 +466,8 @@ Plan QueueReclaim::run(const ClusterView& view,
   for (const std::uint32_t leaf : behind) claim_jobs(call, leaf);
   if (sizes_jobs)
     for (const std::uint32_t leaf : behind) claim_growth(call, leaf);
+  const Instant until = view.now() + books.tree().spec().patience;
+  for (const Start& start : call.starts) kept_until_[start.job] = until;
   return plan_of(call);
 }
 
@@ -456,6 +476,11 @@ void QueueReclaim::save(ByteWriter& out) const {
   for (const auto& [leaf, since] : behind_since_) {
     out.u32(leaf);
     out.i64(since.ns);
+  }
+  out.varint(kept_until_.size());
+  for (const auto& [job, until] : kept_until_) {
+    out.u32(job.value);
+    out.i64(until.ns);
   }
   out.u32(turn_job_.value);
   out.i64(turn_until_.ns);
@@ -466,6 +491,11 @@ void QueueReclaim::load(ByteReader& in) {
   for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
     const std::uint32_t leaf = in.u32();
     behind_since_[leaf] = Instant{in.i64()};
+  }
+  kept_until_.clear();
+  for (std::uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
+    const JobId job{in.u32()};
+    kept_until_[job] = Instant{in.i64()};
   }
   turn_job_ = JobId{in.u32()};
   turn_until_ = Instant{in.i64()};

@@ -18,6 +18,9 @@ namespace orrery::policies {
 /// Where enough is free, but in pieces, small preemptible jobs of any queue are moved to other
 /// nodes.
 ///
+/// A job that others gave way to is preempted for guarantees alone until it has run for `patience`,
+/// or it would come and go with what its queue is owed.
+///
 /// Also knows who was denied for how long, and has the turn.
 class QueueReclaim {
  public:
@@ -41,6 +44,7 @@ class QueueReclaim {
     std::int32_t before = 0;
     bool is_gone = false;
     bool is_moved = false;  ///< To `nodes`, which are others than it has.
+    bool is_kept = false;   ///< It goes for guarantees alone.
   };
 
   struct Start {
@@ -57,12 +61,14 @@ class QueueReclaim {
     std::vector<Victim> victims;
     std::vector<Start> starts;
     int tries = 0;
+    bool guaranteed = false;  ///< What is claimed now is guaranteed to its queue.
   };
 
   static bool may_claim(const QueueBooks& books, std::uint32_t leaf);
   static JobId first_waiting(const ClusterView& view, const QueueBooks& books, std::uint32_t leaf);
   static bool is_over(const QueueBooks& books, std::uint32_t leaf, std::uint32_t claimant);
-  static void list_victims(Call& call);
+  void list_victims(Call& call) const;
+  static bool is_guaranteed(const QueueBooks& books, std::uint32_t leaf, const QueueUse& more);
   static bool shrink_one(Call& call, Victim& victim);
   static void take_whole(Call& call, Victim& victim);
   static bool put_back(Call& call, Victim& victim);
@@ -85,6 +91,7 @@ class QueueReclaim {
   bool keep_turn(const ClusterView& view, QueueBooks& books);
 
   std::map<std::uint32_t, Instant> behind_since_;
+  std::map<JobId, Instant> kept_until_;  ///< Of jobs that others gave way to.
   JobId turn_job_ = JobId::none();
   Instant turn_until_ = Instant::never();  ///< Never: its job does not run yet.
 };

@@ -105,13 +105,15 @@ void Queued::size_jobs(const ClusterView& view, std::uint32_t leaf) {
 }
 
 // Whether a queue that may not borrow may start a job: it holds less than its share, which the job
-// may cross; while another has its turn, not even that.
+// may cross; of a fixed job while another has its turn, not even that.
 bool Queued::may_start(const Question& question,
+                       bool fixed,
                        const QueueUse& more,
                        const QueueUse& spared) const {
-  if (question.borrows) return true;
   const QueueTree& tree = books_.tree();
-  const bool strict = books_.turn() != 0 && books_.turn() != question.leaf;
+  // What is borrowed while another has its turn can be taken back for it, but not of fixed jobs.
+  const bool strict = fixed && books_.turn() != 0 && books_.turn() != question.leaf;
+  if (question.borrows && !strict) return true;
   for (std::uint32_t queue = question.leaf; queue != 0; queue = tree.node(queue).parent) {
     QueueUse then = difference(books_.loads().use(queue), spared);
     if (!strict && books_.scale().dominant(then) >= books_.share(queue)) return false;
@@ -150,7 +152,7 @@ bool Queued::may_hold(const ClusterView& view,
     return false;
   const QueueUse least = use_at(job.row, job.spec, job.row.min_replicas);
   if (!known->holds && !is_growth(difference(more, least)))
-    return may_start(question, more, spared);
+    return may_start(question, known->fixed, more, spared);
   const auto most = most_.find(id);
   QueueUse then = known->use;
   then += more;
@@ -178,9 +180,9 @@ bool Queued::accept(const ClusterView& view, const Question& question, Plan& pla
     const QueueUse more = change(grant);
     if (!is_growth(more)) return false;
     const QueueJob& job = books_.job(grant.job);
-    const bool allowed =
-        !books_.loads().block(books_.scale(), job, more) &&
-        (job.holds ? books_.stays_within(question.leaf, more) : may_start(question, more, {}));
+    const bool allowed = !books_.loads().block(books_.scale(), job, more) &&
+                         (job.holds ? books_.stays_within(question.leaf, more)
+                                    : may_start(question, job.fixed, more, {}));
     if (!allowed) {
       refused_.push_back(grant.job);
       return true;
@@ -201,7 +203,7 @@ Plan Queued::in_order(const ClusterView& view, const Question& question) {
   books_.jobs(question.leaf).waiting.for_each([&](const WaitEntry& entry) {
     const JobView job = view.job(entry.job);
     const QueueUse gang = use_at(job.row, job.spec, job.row.min_replicas);
-    const bool allowed = may_start(question, gang, {}) &&
+    const bool allowed = may_start(question, job.row.is_fixed(), gang, {}) &&
                          quotas_allow(view, entry.job, job.row.gang_devices()) &&
                          !books_.loads().block(books_.scale(), books_.job(entry.job), gang);
     if (allowed && try_start(view, job, job.row.min_replicas, trial_)) {
@@ -282,7 +284,6 @@ std::vector<std::uint32_t> Queued::in_turn() const {
 
 // Whether queues at their shares may take what is free: no other has its turn or room to grow into.
 bool Queued::may_borrow(std::uint32_t leaf) const {
-  if (books_.turn() != 0 && books_.turn() != leaf) return false;
   if (books_.is_behind(leaf)) return false;
   if (!sizes_) return true;
   std::int64_t missing = 0;

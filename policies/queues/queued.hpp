@@ -78,7 +78,10 @@ class Queued final : public Policy {
                 const QueueUse& spared,
                 JobId id,
                 std::int32_t devices) const;
-  bool may_start(const Question& question, const QueueUse& more, const QueueUse& spared) const;
+  bool may_start(const Question& question,
+                 bool fixed,
+                 const QueueUse& more,
+                 const QueueUse& spared) const;
   bool may_borrow(std::uint32_t leaf) const;
   QueueUse takeable(const ClusterView& view, std::uint32_t leaf) const;
   bool accept(const ClusterView& view, const Question& question, Plan& plan);

@@ -119,7 +119,7 @@ TEST_F(Queues, ElasticJobsShrinkToTheShareOfTheirQueue) {
 }
 
 TEST_F(Queues, AnElasticJobOfAQueueBehindGrowsByWhatOthersGiveUp) {
-  use("fit", "a; b");
+  use("fit", "patience=864000s; a; b");
   submit(1, in("a").replicas(1, 16).preemptible());
   pass(60);
   const JobId late = submit(1, in("b").replicas(1, 16).preemptible()).front();
@@ -128,19 +128,47 @@ TEST_F(Queues, AnElasticJobOfAQueueBehindGrowsByWhatOthersGiveUp) {
   EXPECT_EQ(held("a"), 8);
 }
 
-TEST_F(Queues, AGangWiderThanItsShareHasATurn) {
+TEST_F(Queues, AGangWiderThanItsShareRunsInTurn) {
   use("fifo", "patience=600s; a; b");
   submit(30, in("b").preemptible());
   const JobId wide = submit(1, in("a").devices(8).replicas(2).preemptible()).front();
   pass(60);
   EXPECT_EQ(cluster_.replicas(wide), 0) << "its share is half of that";
-  for (int i = 0; i < 11; ++i) pass(60);
-  EXPECT_EQ(cluster_.replicas(wide), 2);
-  for (int i = 0; i < 9; ++i) pass(60);
-  EXPECT_EQ(cluster_.replicas(wide), 2) << "for as long as it waited";
-  for (int i = 0; i < 4; ++i) pass(60);
-  EXPECT_EQ(cluster_.replicas(wide), 0);
-  EXPECT_EQ(held("b"), 16);
+  int first = 0;
+  int minutes = 0;
+  int of_b = 0;
+  for (int minute = 1; minute <= 240; ++minute) {
+    pass(60);
+    if (cluster_.replicas(wide) == 2 && minutes++ == 0) first = minute;
+    of_b += held("b") == 16 ? 1 : 0;
+  }
+  EXPECT_LE(first, 12);
+  EXPECT_NEAR(minutes, 120, 20) << "half of the time";
+  EXPECT_EQ(minutes + of_b, 240) << "and b has the other half";
+}
+
+TEST_F(Queues, TheMeanOfUseIsTheShareThoughJobsAreWide) {
+  use("fifo", "a weight=3; b weight=2");
+  submit(8, in("a").devices(8).preemptible());
+  submit(8, in("b").devices(8).preemptible());
+  std::int64_t of_a = 0;
+  for (int minute = 0; minute < 1440; ++minute) {
+    pass(60);
+    of_a += held("a");
+  }
+  EXPECT_NEAR(static_cast<double>(of_a) / 1440, 9.6, 0.2);
+}
+
+TEST_F(Queues, SmallJobsMoveTogetherForAWideOne) {
+  use("fifo", "a; b");
+  submit(16, in("b").preemptible().estimate(100'000));
+  pass(60);
+  use("fifo", "a guarantee=8; b limit=8");
+  cluster_.everything_changed();
+  submit(1, in("a").devices(8).preemptible());
+  for (int i = 0; i < 3; ++i) pass(60);
+  EXPECT_EQ(held("a"), 8);
+  EXPECT_EQ(held("b"), 8);
 }
 
 TEST_F(Queues, ThePolicyChoosesInsideAQueue) {

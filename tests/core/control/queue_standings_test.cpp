@@ -25,7 +25,7 @@ JobBuilder job_in(std::string queue, std::string name) {
   return builder;
 }
 
-std::string message_of(const ControllerHarness& h, JobId id) {
+std::string said_of(const ControllerHarness& h, JobId id) {
   return status_of(h.controller.state(), h.job(id)).message;
 }
 
@@ -55,20 +55,20 @@ TEST(QueueStandings, TellSharesUseAndWhatIsBorrowed) {
 TEST(WaitingReason, NamesTheLimitOfAQueue) {
   ControllerHarness h({nodes_of(2, 8)}, with_queues("a limit=5; b"));
   h.running(job_in("a", "one").devices(4), 1, {on(0, 1)});
-  EXPECT_EQ(message_of(h, h.submit(job_in("a", "two").devices(2))),
+  EXPECT_EQ(said_of(h, h.submit(job_in("a", "two").devices(2))),
             "needs 2 devices at once: its queue a may hold 5 devices and holds 4");
 }
 
 TEST(WaitingReason, NamesTheLimitOfAUser) {
   ControllerHarness h({nodes_of(2, 8)}, with_queues("a users=default:4; b"));
   h.running(job_in("a", "one").devices(4), 1, {on(0, 1)});
-  EXPECT_EQ(message_of(h, h.submit(job_in("a", "two").devices(1))),
+  EXPECT_EQ(said_of(h, h.submit(job_in("a", "two").devices(1))),
             "needs 1 device at once: in queue a user default may hold 4 devices and holds 4");
 }
 
 TEST(WaitingReason, NamesWhatIsGuaranteedToOthers) {
   ControllerHarness h({nodes_of(2, 8)}, with_queues("a; b guarantee=12"));
-  EXPECT_THAT(message_of(h, h.submit(job_in("a", "one").devices(8))),
+  EXPECT_THAT(said_of(h, h.submit(job_in("a", "one").devices(8))),
               HasSubstr("what is left is guaranteed to other queues"));
 }
 
@@ -78,7 +78,7 @@ TEST(WaitingReason, NamesTheShareOfAQueue) {
   h.running(job_in("b", "two").devices(4), 1, {on(0, 1)});
   h.submit(job_in("b", "three").devices(4));
   EXPECT_EQ(
-      message_of(h, h.submit(job_in("a", "four").devices(4))),
+      said_of(h, h.submit(job_in("a", "four").devices(4))),
       "needs 4 devices at once: its queue a has its share: it holds 4 devices of 4, and other "
       "queues ask for the rest");
 }
