@@ -416,11 +416,13 @@ void QueueReclaim::claim_growth(Call& call, std::uint32_t leaf) {
   if (call.books.is_behind(leaf)) missing -= call.trial.index().free_thousandths();
   for (Victim& victim : call.victims) {
     const std::uint32_t queue = call.books.job(victim.job).queue;
-    while (missing > 0 && !victim.is_gone && is_over(call.books, queue, leaf)) {
-      const std::int64_t before = call.books.used(queue);
-      if (!shrink_one(call, victim)) break;
-      missing -= before - call.books.used(queue);
-    }
+    const JobView job = call.view.job(victim.job);
+    QueueUse replica = use_at(job.row, job.spec, 2);
+    replica -= use_at(job.row, job.spec, 1);
+    const std::int64_t unit = call.books.scale().dominant(replica);
+    while (missing >= unit && !victim.is_gone && is_over(call.books, queue, leaf) &&
+           shrink_one(call, victim))
+      missing -= unit;
   }
 }
 

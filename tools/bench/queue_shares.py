@@ -9,7 +9,7 @@ of it is contended; each virtual cluster is a queue whose weight is the number o
 Prints a Markdown table for each policy: by queue its weight, the devices that it was entitled to and
 held, as means over the day, and how far they are apart in percent of what it was entitled to (of
 queues entitled to a fiftieth of the cluster or more) and of the cluster. Exit code 1 where one is
-further apart than --most percent, 0 with a message where the trace is not there.
+further apart than --most percent of the cluster, 0 with a message where the trace is not there.
 """
 
 import argparse
@@ -102,12 +102,12 @@ def main():
             told = "" if of_share is None else f"{of_share:+.2f} %"
             print(f"| {queue['name']} | {queue['share_avg']:.2f} | {queue['used_avg']:.2f} | {told} "
                   f"| {of_all:+.2f} % | {queue['waiting_max']} |")
-            if abs(of_all if of_share is None else of_share) > options.most:
+            if abs(of_all) > options.most:
                 too_far.append(f"{policy}: {queue['name']}")
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(figures, indent=1), encoding="utf-8")
     if too_far:
-        print("\nfurther apart than", options.most, "%:", ", ".join(too_far))
+        print("\nfurther apart than", options.most, "% of the cluster:", ", ".join(too_far))
     return 1 if too_far else 0
 
 
