@@ -143,8 +143,13 @@ std::optional<QueueBlock> QueueLoads::block(const QueueScale& scale,
     if (scale.dominant(then) > tree_.user_most(queue, job.user, total))
       return QueueBlock{QueueCause::UserLimit, queue};
   }
-  if (job.fixed && reserved(scale, job.queue, more) > total &&
-      reserved(scale, job.queue, more) > reserved(scale, job.queue, {}))
+  if (!job.fixed) return std::nullopt;
+  // Where it would not fit beside what is held for good, it waits for that, not for guarantees.
+  QueueUse fixed = queues_[0].fixed;
+  fixed += more;
+  const std::int64_t then_reserved = reserved(scale, job.queue, more);
+  if (scale.dominant(fixed) <= total && then_reserved > total &&
+      then_reserved > reserved(scale, job.queue, {}))
     return QueueBlock{QueueCause::Guarantee, job.queue};
   return std::nullopt;
 }
