@@ -59,8 +59,8 @@ TEST_F(QueueLoadsTest, WhatIsGuaranteedToOthersIsBorrowedByJobsThatGiveItBack) {
   EXPECT_EQ(cause(job("a2", "bob", 0, true), 1), QueueCause::Guarantee);
   EXPECT_EQ(cause(job("a2", "bob", 0), 1), std::nullopt);
   EXPECT_EQ(cause(job("b", "bob", 0, true), 8), std::nullopt);
-  EXPECT_EQ(cause(job("b", "bob", 0, true), 9), QueueCause::Guarantee)
-      << "beyond its guarantee, where nothing is left";
+  EXPECT_EQ(cause(job("b", "bob", 0, true), 9), std::nullopt)
+      << "there is no room for it beside the other, whatever is guaranteed";
 }
 
 TEST_F(QueueLoadsTest, WantsOfAUserEndAtItsLimit) {
