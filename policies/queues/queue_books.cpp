@@ -137,7 +137,8 @@ void QueueBooks::end() {
 bool QueueBooks::is_behind(std::uint32_t queue) const { return lowest_full(queue) == 0; }
 
 std::uint32_t QueueBooks::lowest_full(std::uint32_t queue) const {
-  while (queue != 0 && used(queue) < shares_[queue]) queue = tree_.node(queue).parent;
+  while (queue != 0 && used(queue) < shares_[queue] - slack(queue))
+    queue = tree_.node(queue).parent;
   return queue;
 }
 
@@ -145,7 +146,7 @@ bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more, std::ui
   for (; queue != top; queue = tree_.node(queue).parent) {
     QueueUse then = loads_.use(queue);
     then += more;
-    if (scale_.dominant(then) > shares_[queue]) return false;
+    if (scale_.dominant(then) > shares_[queue] + slack(queue)) return false;
   }
   return true;
 }

@@ -2,6 +2,7 @@
 // entitled to what.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -59,6 +60,14 @@ class QueueBooks {
 
   /// What the queue is entitled to now, in the scale's units, with what it is owed.
   std::int64_t share(std::uint32_t queue) const { return shares_[queue]; }
+
+  /// Less than that from its share, a queue has it: jobs come in whole replicas, and shares do not.
+  std::int64_t slack(std::uint32_t queue) const {
+    return std::min<std::int64_t>(100, shares_[queue] / 20);
+  }
+
+  /// Whether the queue holds more than it is entitled to.
+  bool is_beyond(std::uint32_t queue) const { return used(queue) > shares_[queue] + slack(queue); }
 
   /// What is guaranteed to it, in the scale's units.
   std::int64_t guarantee(std::uint32_t queue) const { return guarantees_[queue]; }

@@ -114,10 +114,11 @@ bool QueueReclaim::is_over(const QueueBooks& books, std::uint32_t leaf, std::uin
   const bool has_turn = claimant == books.turn();
   std::uint32_t queue = leaf;
   for (; !is_above(queue); queue = tree.node(queue).parent)
-    if (books.used(queue) <= (has_turn ? books.guarantee(queue) : books.share(queue))) return false;
+    if (has_turn ? books.used(queue) <= books.guarantee(queue) : !books.is_beyond(queue))
+      return false;
   if (has_turn) return true;
   for (std::uint32_t at = claimant; at != queue; at = tree.node(at).parent)
-    if (books.used(at) >= books.share(at)) return false;
+    if (books.used(at) >= books.share(at) - books.slack(at)) return false;
   return true;
 }
 
@@ -406,7 +407,7 @@ std::int64_t QueueReclaim::growth_missing(const QueueBooks& books, std::uint32_t
   if (top == leaf || !books.jobs(leaf).waiting.empty()) return 0;
   std::int64_t missing = INT64_MAX;
   for (std::uint32_t queue = leaf; queue != top; queue = books.tree().node(queue).parent)
-    missing = std::min(missing, books.share(queue) - books.used(queue));
+    missing = std::min(missing, books.share(queue) + books.slack(queue) - books.used(queue));
   return std::max<std::int64_t>(0, missing);
 }
 

@@ -116,7 +116,8 @@ bool Queued::may_start(const Question& question,
   if (question.borrows && !strict) return true;
   for (std::uint32_t queue = question.leaf; queue != 0; queue = tree.node(queue).parent) {
     QueueUse then = difference(books_.loads().use(queue), spared);
-    if (!strict && books_.scale().dominant(then) >= books_.share(queue)) return false;
+    if (!strict && books_.scale().dominant(then) >= books_.share(queue) - books_.slack(queue))
+      return false;
     then += more;
     if (strict && books_.scale().dominant(then) > books_.share(queue)) return false;
   }

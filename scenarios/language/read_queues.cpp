@@ -112,6 +112,10 @@ void read_queues(const MapReader& top,
   const std::string place = top.reading().place(node.origin);
   const std::string key(kQueuesParameter);
   if (node.is_scalar()) {
+    const Result<QueuesSpec> read = parsed_queues(node.scalar);
+    if (!read)
+      for (const Error& error : read.errors())
+        top.reading().fail(node.origin, error.subject, error.message);
     policy.parameters.push_back({key, node.scalar, place});
     return;
   }
