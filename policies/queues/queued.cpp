@@ -44,7 +44,7 @@ Queued::Queued(QueuesSpec spec, const Maker& make) : Queued(std::move(spec), mak
 Queued::Queued(QueuesSpec spec, const Maker& make, std::unique_ptr<Policy> first)
     : books_(with_sizes(std::move(spec), *first)),
       text_(queues_text(books_.tree().spec())),
-      name_("queues/1+" + std::string(first->name())),
+      name_(std::string(first->name()) + "+queues/1"),
       policies_(books_.tree().size()),
       sizes_(first->sizes_jobs()) {
   for (const std::uint32_t leaf : books_.leaves())

@@ -128,7 +128,7 @@ COMES = {
     "build/bin/orrery get nodes": Comes(r"node-1"),
     # docs/queues.md
     "build/bin/orrery compare scenarios/queues/shares.yaml --policies fit,las,fifo": Comes(
-        r"^queues/1\+fit/1 (.|\n)*^unmet: .*train: replicas were 1, expected 16", code=1),
+        r"^fit/1\+queues/1 (.|\n)*^unmet: .*train: replicas were 1, expected 16", code=1),
     # What runs for ever.
     "orrery up": Comes(until=READY, instead=UP, why=ANY_PORT),
     "orrery up --volume-root /data --volume-root /src": Comes(
