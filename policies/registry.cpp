@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/queues/queue_text.hpp"
 #include "policies/easy.hpp"
 #include "policies/elasticflow.hpp"
 #include "policies/fifo.hpp"
@@ -13,6 +14,7 @@
 #include "policies/parameters.hpp"
 #include "policies/pollux.hpp"
 #include "policies/pollux_making.hpp"
+#include "policies/queues/queued.hpp"
 #include "policies/shockwave.hpp"
 #include "policies/sia.hpp"
 #include "policies/sjf.hpp"
@@ -503,9 +505,18 @@ Made make_policy(std::string_view name, const PolicyArguments& arguments) {
                      "\", which needs a solver of linear programs, and this program was built "
                      "without one; install coinor-libcbc-dev and build again, or choose another "
                      "policy"};
-  Result<ParameterValues> values = read_parameters(*row, arguments.parameters);
-  if (!values) return values.errors();
-  return row->make(*values, arguments);
+  std::map<std::string, std::string> own = arguments.parameters;
+  const auto queues = own.extract(std::string(kQueuesParameter));
+  Result<ParameterValues> values = read_parameters(*row, own);
+  Errors errors = values ? Errors{} : values.errors();
+  if (queues.empty()) return errors.empty() ? row->make(*values, arguments) : Made(errors);
+  Result<QueuesSpec> spec = parsed_queues(queues.mapped());
+  if (!spec) errors.insert(errors.end(), spec.errors().begin(), spec.errors().end());
+  if (!errors.empty()) return errors;
+  Made first = row->make(*values, arguments);
+  if (!first) return first.errors();
+  return std::unique_ptr<Policy>(std::make_unique<Queued>(
+      *std::move(spec), [&] { return row->make(*values, arguments).value(); }));
 }
 
 }  // namespace orrery::policies

@@ -4,6 +4,7 @@
 
 #include "core/base/amount_text.hpp"
 #include "core/control/capacity_reasons.hpp"
+#include "core/control/queue_standings.hpp"
 #include "core/control/seat_reasons.hpp"
 #include "core/control/user_events.hpp"
 #include "core/job/phase.hpp"
@@ -33,7 +34,12 @@ std::string before_waiting(const JobState& job) {
   return "";
 }
 
-std::string waiting_message(const State& state, const JobState& job) {
+std::string why_its_queue(const State& state, const JobState& job, const QueueStandings* queues) {
+  if (state.settings.queues.empty()) return {};
+  return queues != nullptr ? queues->why_waiting(job) : QueueStandings(state).why_waiting(job);
+}
+
+std::string waiting_message(const State& state, const JobState& job, const QueueStandings* queues) {
   const JobRow& row = job.row;
   if (is_seated(*job.spec) && (row.infeasible || state.quota_allows(job, row.gang_devices()))) {
     const std::string why = why_not_seated(state, job);
@@ -44,6 +50,8 @@ std::string waiting_message(const State& state, const JobState& job) {
       !quota.empty() && !row.infeasible) {
     text = "needs " + counted(row.gang_devices(), "device") +
            " at once, its quota is used up: " + quota;
+  } else if (const std::string queue = why_its_queue(state, job, queues); !queue.empty()) {
+    text = "needs " + counted(row.gang_devices(), "device") + " at once: " + queue;
   } else {
     text = why_no_room(state, job);
     if (text.empty() && !row.infeasible && !is_seated(*job.spec)) text = why_no_ports(state, job);
@@ -196,7 +204,7 @@ std::string set_aside_message(const JobState& job) {
          ", and count as done: its failures are skipped (failover.trigger: skip)";
 }
 
-std::string message_of(const State& state, const JobState& job) {
+std::string message_of(const State& state, const JobState& job, const QueueStandings* queues) {
   const JobRow& row = job.row;
   if (job.deleted)
     return "deleted; it is gone once its workers have ended, " +
@@ -207,7 +215,7 @@ std::string message_of(const State& state, const JobState& job) {
   switch (row.phase) {
     case JobPhase::Pending:
       return row.holds ? "granted; waits for the devices to be given back"
-                       : waiting_message(state, job);
+                       : waiting_message(state, job, queues);
     case JobPhase::Failed:
       if (job.reason == Reason::CannotStart) return refusal_message(state, job);
       if (job.failover->limit != Limit::None) return limit_message(state, job);
@@ -319,13 +327,13 @@ std::vector<PlaceStatus> allocation_of(const State& state, const JobState& job) 
 
 }  // namespace
 
-JobStatus status_of(const State& state, const JobState& job) {
+JobStatus status_of(const State& state, const JobState& job, const QueueStandings* queues) {
   const JobRow& row = job.row;
   JobStatus status;
   status.name = job.spec->name;
   status.phase = row.phase;
   status.reason = job.reason;
-  status.message = message_of(state, job);
+  status.message = message_of(state, job, queues);
   status.allocation = allocation_of(state, job);
   status.devices = row.devices_held;
   status.generation = row.generation;

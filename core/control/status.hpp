@@ -149,7 +149,12 @@ struct JobStatus {
   }
 };
 
-/// The status of a job that is in state.
-JobStatus status_of(const State& state, const JobState& job);
+class QueueStandings;
+
+/// The status of a job that is in state. `queues`: of this state, for callers that ask for many
+/// jobs; null: looked up where it is needed.
+JobStatus status_of(const State& state,
+                    const JobState& job,
+                    const QueueStandings* queues = nullptr);
 
 }  // namespace orrery

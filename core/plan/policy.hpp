@@ -40,6 +40,9 @@ class Policy {
   /// The placer that the policy was made with, for settings that name none; empty: the initial one.
   virtual std::string_view usual_placer() const { return {}; }
 
+  /// The queues that stand in front of it, as text (core/queues/queue_text.hpp); empty: none.
+  virtual std::string_view queues() const { return {}; }
+
   /// What to do about one newly submitted job; empty: it waits.
   virtual Plan allocate(const JobView& job, const ClusterView& view) = 0;
 

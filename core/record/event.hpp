@@ -49,6 +49,7 @@ struct Settings {
   std::string placer;  ///< Versioned name; empty in journals from before it was named: best_fit/1.
   /// From a kill on; a worker whose node tells no end by then is given up. At least `node_lease`.
   Duration kill_deadline = Duration::forever();
+  std::string queues;  ///< The queues in front of the policy (core/queues), as text; empty: none.
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
@@ -74,6 +75,7 @@ struct Settings {
     v.field_since(4, "rules", self.rules, std::uint16_t{0});
     v.field_since(5, "placer", self.placer);
     v.field_since(5, "kill_deadline", self.kill_deadline);
+    v.field_since(5, "queues", self.queues);
   }
 };
 

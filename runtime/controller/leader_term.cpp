@@ -23,6 +23,7 @@ Settings settings_of(const ControllerConfig& config, const Policy& policy, const
   settings.plan_on_capacity = triggers.capacity;
   settings.plan_period = triggers.period;
   settings.policy_sizes = policy.sizes_jobs();
+  settings.queues = std::string(policy.queues());
   settings.cluster = state.settings.cluster;
   // Drawn once for each journal, and part of it from then on.
   while (settings.cluster == 0) {

@@ -71,8 +71,11 @@ Membership membership_of(const ControlView& view, const JobState& job) {
           members_of(view, job)};
 }
 
-JobSnapshot take_snapshot(const ControlView& view, const JobState& job, bool with_members) {
-  JobSnapshot out{job.row.id, status_of(view.state, job), job.spec, {}};
+JobSnapshot take_snapshot(const ControlView& view,
+                          const JobState& job,
+                          bool with_members,
+                          const QueueStandings* queues) {
+  JobSnapshot out{job.row.id, status_of(view.state, job, queues), job.spec, {}};
   if (with_members) out.members = members_of(view, job);
   return out;
 }

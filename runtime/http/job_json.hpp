@@ -80,7 +80,10 @@ std::vector<Member> members_of(const runtime::ControlView& view, const JobState&
 
 Membership membership_of(const runtime::ControlView& view, const JobState& job);
 
-JobSnapshot take_snapshot(const runtime::ControlView& view, const JobState& job, bool with_members);
+JobSnapshot take_snapshot(const runtime::ControlView& view,
+                          const JobState& job,
+                          bool with_members,
+                          const QueueStandings* queues = nullptr);
 
 /// A job as in a list: its status, number, group, priority, labels.
 void write_job(JsonText& json, const JobSnapshot& job);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/control/queue_standings.hpp"
 #include "runtime/http/body_fields.hpp"
 #include "runtime/http/job_json.hpp"
 #include "runtime/http/submission.hpp"
@@ -94,10 +95,11 @@ void list(const CallPtr& call, const ControlClient& client) {
   client.look(call, [call, filter](const ControlView& view) -> Then {
     std::vector<JobSnapshot> jobs;
     bool more = false;
+    const QueueStandings queues(view.state);
     view.state.for_each_job([&](const JobState& job) {
       if (more || !filter.takes(view.state, job)) return;
       more = jobs.size() == filter.limit;
-      if (!more) jobs.push_back(take_snapshot(view, job, false));
+      if (!more) jobs.push_back(take_snapshot(view, job, false, &queues));
     });
     return [call, jobs = std::move(jobs), more] { answer_list(call, jobs, more); };
   });

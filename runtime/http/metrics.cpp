@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/control/queue_standings.hpp"
 #include "runtime/http/node_json.hpp"
 
 namespace orrery::http {
@@ -83,6 +84,7 @@ struct Snapshot {
   std::int64_t devices_free = 0;
   Totals totals;
   std::vector<QuotaUse> quotas;
+  std::vector<QueueStanding> queues;
 };
 
 Snapshot snapshot_of(const ControlView& view) {
@@ -101,6 +103,7 @@ Snapshot snapshot_of(const ControlView& view) {
   out.devices_free = view.state.ledger.free().free_devices();
   out.totals = view.state.totals;
   out.quotas = view.state.quotas;
+  out.queues = QueueStandings(view.state).list();
   return out;
 }
 
@@ -159,6 +162,15 @@ void write_state(MetricsText& text, const Snapshot& now) {
   for (const QuotaUse& use : now.quotas) text.sample("scope", use.quota.scope, use.quota.devices);
   text.gauge("orrery_quota_devices_held", "Devices held under a quota.");
   for (const QuotaUse& use : now.quotas) text.sample("scope", use.quota.scope, use.held);
+  text.gauge("orrery_queue_share_devices", "Devices that a queue is entitled to now.");
+  for (const QueueStanding& queue : now.queues) text.sample("queue", queue.name, queue.share);
+  text.gauge("orrery_queue_used_devices", "Devices that the jobs of a queue hold.");
+  for (const QueueStanding& queue : now.queues) text.sample("queue", queue.name, queue.used);
+  text.gauge("orrery_queue_borrowed_devices", "Of these, beyond what is guaranteed to the queue.");
+  for (const QueueStanding& queue : now.queues) text.sample("queue", queue.name, queue.borrowed);
+  text.gauge("orrery_queue_jobs_waiting", "Jobs of a queue that wait.");
+  for (const QueueStanding& queue : now.queues)
+    text.sample("queue", queue.name, queue.jobs_waiting);
 }
 
 void write_http(MetricsText& text, const Figures& figures) {

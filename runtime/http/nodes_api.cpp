@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/json_text.hpp"
+#include "core/control/queue_standings.hpp"
 #include "core/record/record_text.hpp"
 #include "runtime/http/node_json.hpp"
 
@@ -146,6 +147,20 @@ void cluster(const CallPtr& call, const ControlClient& client) {
   });
 }
 
+// What is entitled to what; empty where no queues stand in front of the policy.
+void queues(const CallPtr& call, const ControlClient& client) {
+  if (!query_is_sound(call, "")) return;
+  client.look(call, [call](const ControlView& view) -> Then {
+    return [call, queues = QueueStandings(view.state).list()] {
+      JsonText json;
+      json.begin_object();
+      JsonFields(json, TimesAs::WithUtc).field("queues", queues);
+      json.end_object();
+      call->exchange->respond(json_response(json.take()));
+    };
+  });
+}
+
 }  // namespace
 
 void add_nodes_api(Router& router, const ControlClient& client) {
@@ -158,6 +173,8 @@ void add_nodes_api(Router& router, const ControlClient& client) {
   router.add("POST", "/api/v1/nodes/{node}/include", Role::Admin, [=](const CallPtr& call) {
     exclude(call, client, false);
   });
+  router.add(
+      "GET", "/api/v1/queues", Role::User, [=](const CallPtr& call) { queues(call, client); });
   router.add(
       "GET", "/api/v1/cluster", Role::User, [=](const CallPtr& call) { cluster(call, client); });
 }

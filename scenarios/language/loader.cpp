@@ -71,6 +71,7 @@ Scenario read_scenario(Reading& reading, const YamlNode& root, const std::string
   read_control(top, scenario);
   read_workload(top, std::string(directory_of(file)), scenario);
   read_jobs(top, scenario);
+  check_queue_users(top, scenario);
   read_requests(top, scenario);
   read_faults(top, scenario);
   read_failures(top, std::string(directory_of(file)), scenario);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/placer/registry.hpp"
+#include "core/queues/queue_text.hpp"
 #include "scenarios/language/readers.hpp"
 
 namespace orrery::scenarios {
@@ -21,7 +22,7 @@ std::optional<std::string> parameter_text(const YamlNode& node) {
 
 }  // namespace
 
-void read_policy(const MapReader& top, PolicyChoice& policy) {
+void read_policy(const MapReader& top, PolicyChoice& policy, std::optional<std::int64_t> devices) {
   const YamlNode* node = top.find("policy");
   if (node == nullptr) return;
   policy.place = top.reading().place(node->origin);
@@ -44,6 +45,10 @@ void read_policy(const MapReader& top, PolicyChoice& policy) {
         top.reading().fail(entry.key_origin,
                            "policy." + entry.key,
                            "stands twice, each key stands once in a map; remove one of them");
+    if (entry.key == kQueuesParameter) {
+      read_queues(top, entry.value, devices, policy);
+      continue;
+    }
     const auto text = parameter_text(entry.value);
     if (!text) {
       top.reading().fail(entry.value.origin,
@@ -226,7 +231,10 @@ bool Scenario::needs_agents() const {
 }
 
 void read_control(const MapReader& top, Scenario& scenario) {
-  read_policy(top, scenario.policy);
+  std::int64_t devices = 0;
+  for (const NodeGroup& group : scenario.groups)
+    devices += std::int64_t{group.count} * group.devices;
+  read_policy(top, scenario.policy, devices > 0 ? std::optional(devices) : std::nullopt);
   read_placer(top, scenario.settings);
   if (const YamlNode* node = top.find("planner")) {
     const MapReader reader(top.reading(), *node, section("planner"), "planner");

@@ -40,8 +40,20 @@ void read_device_models(const MapReader& cluster, Scenario& scenario);
 /// `network` of the cluster; after its groups and device models.
 void read_network(const MapReader& cluster, const std::string& directory, Scenario& scenario);
 
-/// `policy`: its name and parameters, unchecked, with their places.
-void read_policy(const MapReader& top, PolicyChoice& policy);
+/// `policy`: its name and parameters, unchecked, with their places; `queues` among them checked,
+/// and against the `devices` of the cluster where they are known.
+void read_policy(const MapReader& top,
+                 PolicyChoice& policy,
+                 std::optional<std::int64_t> devices = std::nullopt);
+
+/// `policy.queues`, which `node` is: becomes a parameter (core/queues/queue_text.hpp).
+void read_queues(const MapReader& top,
+                 const YamlNode& node,
+                 std::optional<std::int64_t> devices,
+                 PolicyChoice& policy);
+
+/// Users that `policy.queues` limits, where all jobs are written in the scenario; after `jobs`.
+void check_queue_users(const MapReader& top, const Scenario& scenario);
 
 /// `placer`: `settings.placer` becomes its versioned name.
 void read_placer(const MapReader& top, Settings& settings);

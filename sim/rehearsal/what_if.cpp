@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/driver/memory_store.hpp"
+#include "core/queues/queue_text.hpp"
 #include "sim/model/model_world.hpp"
 #include "sim/rehearsal/recorded_world.hpp"
 #include "sim/run/run_account.hpp"
@@ -107,6 +108,8 @@ Result<scenarios::Scenario> what_if_scenario(const Rehearsal& rehearsal,
   base.timing = rehearsal.truth.timing;
   base.planner_latency = rehearsal.truth.planner_latency;
   base.policy.name = run.settings.policy.substr(0, run.settings.policy.find('/'));
+  if (!run.settings.queues.empty())
+    base.policy.parameters.push_back({std::string(kQueuesParameter), run.settings.queues, {}});
   base.settings.placer = placer;
   auto scenario = scenarios::parse_scenario(to_yaml(base) + "jobs: []\n", file, overrides);
   if (!scenario) return scenario.errors();

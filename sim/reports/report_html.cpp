@@ -54,6 +54,7 @@ class RunPageWriter {
     put_series("devices_in_use", run_.timeline.devices_in_use(), json_);
     put_series("fragments", run_.timeline.fragments(), json_);
     put_series("queue_length", run_.timeline.queue_length(), json_);
+    put_queues();
     put_sample("jct", completion_times(run_.jobs, limits_.sample_max), json_);
     put_sample("waiting", waiting_times(run_.jobs, limits_.sample_max), json_);
     put_links(run_.timeline, limits_, json_, shown_.thinned);
@@ -64,6 +65,33 @@ class RunPageWriter {
   }
 
  private:
+  // One time axis for all; in devices, [queue][point].
+  void put_queues() {
+    const std::vector<QueueSamples::Point>& points = run_.timeline.queues().points();
+    if (points.empty()) {
+      json_.key("queues").null();
+      return;
+    }
+    const std::size_t count = points.back().queues.size();
+    json_.key("queues").begin_object();
+    put_column("at_s", points, json_, [](const auto& point) { return page_seconds(point.at); });
+    put_column("name", points.back().queues, json_, [](const auto& queue) { return queue.name; });
+    put_column("depth", points.back().queues, json_, [](const auto& queue) { return queue.depth; });
+    const auto put_values = [&](std::string_view key, double QueueStanding::*value) {
+      json_.key(key).begin_array();
+      for (std::size_t i = 0; i < count; ++i) {
+        json_.begin_array();
+        for (const QueueSamples::Point& point : points) json_.value(point.queues[i].*value);
+        json_.end_array();
+      }
+      json_.end_array();
+    };
+    put_values("share", &QueueStanding::share);
+    put_values("used", &QueueStanding::used);
+    put_values("borrowed", &QueueStanding::borrowed);
+    json_.end_object();
+  }
+
   void put_summary_without_measured() {
     json_.key("summary").begin_object();
     JsonFields fields(json_);

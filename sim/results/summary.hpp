@@ -60,6 +60,32 @@ struct ArrivalPoint {
   }
 };
 
+/// Means over a run of one queue, in devices; see core/control/queue_standings.hpp.
+struct QueueMeans {
+  std::string name;
+  std::string parent;    ///< Empty: it stands at the top.
+  double guarantee = 0;  ///< At the end.
+  double share_avg = 0;  ///< What it was entitled to.
+  double used_avg = 0;
+  double borrowed_avg = 0;  ///< Beyond its guarantee.
+  double used_max = 0;
+  std::int64_t waiting_max = 0;  ///< Jobs.
+
+  friend bool operator==(const QueueMeans&, const QueueMeans&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("name", self.name);
+    v.field("parent", self.parent);
+    v.field("guarantee", self.guarantee);
+    v.field("share_avg", self.share_avg);
+    v.field("used_avg", self.used_avg);
+    v.field("borrowed_avg", self.borrowed_avg);
+    v.field("used_max", self.used_max);
+    v.field("waiting_max", self.waiting_max);
+  }
+};
+
 /// What differs from one run of the program to the next: times of this machine, and its memory.
 struct Measured {
   double decision_p50_us = 0;  ///< One call of the policy.
@@ -125,6 +151,7 @@ struct Summary {
   std::string state_digest;       ///< Of the controller's final state, 32 hexadecimal digits.
   WorkloadAccount workload;
   std::vector<ArrivalPoint> arrivals;  ///< Where jobs are to fill the cluster (`fill`); ascending.
+  std::vector<QueueMeans> queues;      ///< In front of the policy, parents first; else empty.
   std::vector<std::string> unmet;      ///< Expectations of the scenario that did not hold.
   Measured measured;                   ///< Not among `fields`: its place depends on the reader.
 
@@ -166,6 +193,7 @@ struct Summary {
     v.field("state_digest", self.state_digest);
     v.field("workload", self.workload);
     v.field("arrivals", self.arrivals);
+    v.field("queues", self.queues);
     v.field("unmet", self.unmet);
   }
 };

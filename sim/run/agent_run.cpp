@@ -38,6 +38,8 @@ class SharedPolicy final : public Policy {
 
   std::string_view usual_placer() const override { return policy_.usual_placer(); }
 
+  std::string_view queues() const override { return policy_.queues(); }
+
   Plan allocate(const JobView& job, const ClusterView& view) override {
     return policy_.allocate(job, view);
   }

@@ -91,6 +91,7 @@ Settings settings_for(const scenarios::Scenario& scenario, const Policy& policy)
   settings.plan_on_capacity = triggers.capacity;
   settings.plan_period = triggers.period;
   settings.policy_sizes = policy.sizes_jobs();
+  settings.queues = std::string(policy.queues());
   return settings;
 }
 

@@ -52,6 +52,7 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
 void RunAccount::on_notices(std::span<const Notice> notices, const State& state) {
   for (const Notice& notice : notices) metrics_->observe(notice);
   fragments_.observe(state);
+  queues_.observe(state);
   for (RunListener* listener : options_.listeners)
     listener->on_notices(notices, state, metrics_->jobs());
 }
@@ -100,6 +101,7 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   report.ended_at = now;
   report.summary = metrics_->summarise(facts);
   sum_up_fragments(now, facts.devices, report.summary);
+  sum_up_queues(now, report.summary);
   if (arrivals_) report.summary.arrivals = arrivals_->close(state_);
   report.metrics = std::move(metrics_);
   return report;

@@ -13,6 +13,7 @@
 #include "core/driver/driver.hpp"
 #include "sim/results/arrival_curve.hpp"
 #include "sim/results/fragment_samples.hpp"
+#include "sim/results/queue_samples.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {
@@ -43,6 +44,9 @@ class RunAccount final : public RunObserver {
   /// Fragmentation up to `end`, of a cluster with so many devices.
   void sum_up_fragments(Instant end, std::int64_t devices, Summary& summary) const;
 
+  /// Means of queues up to `end`.
+  void sum_up_queues(Instant end, Summary& summary) const { summary.queues = queues_.means(end); }
+
   /// What the run gave; `chain` is the chain digest of its `events` records, `end` how it ended.
   /// Once, at the end.
   RunReport close(const scenarios::Scenario& scenario,
@@ -59,6 +63,7 @@ class RunAccount final : public RunObserver {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::unique_ptr<Metrics> metrics_ = std::make_unique<Metrics>();
   FragmentSamples fragments_;
+  QueueSamples queues_;
   std::optional<ArrivalCurve> arrivals_;
   std::uint64_t events_ = 0;
   std::uint64_t submitted_ = 0;

@@ -22,6 +22,8 @@ Checker::Checker(const CheckerFacts& facts)
       recoveries_(found_),
       blames_(found_),
       plans_(found_),
+      queues_(found_),
+      judges_queues_(!facts.plans_garbled),
       notices_(found_),
       agents_(nodes_in(facts.groups), facts.agents, found_) {}
 
@@ -58,6 +60,7 @@ void Checker::folded(Instant now,
   recoveries_.folded(now, record, after);
   blames_.folded(now, record, after);
   plans_.folded(now, record, after);
+  if (judges_queues_) queues_.folded(now, record, after);
   notices_.folded(now, record, reader);
   if (const auto* measured = std::get_if<ProfilingChanged>(&record.event.body))
     if (const JobState* job = after.find(measured->job))

@@ -23,6 +23,7 @@
 #include "sim/storm/order_check.hpp"
 #include "sim/storm/plan_check.hpp"
 #include "sim/storm/process_check.hpp"
+#include "sim/storm/queue_check.hpp"
 #include "sim/storm/recovery_check.hpp"
 #include "sim/storm/violation.hpp"
 
@@ -35,6 +36,7 @@ struct CheckerFacts {
   Duration late_max;     ///< So much later than due may a leader that runs do something.
   std::map<std::string, TrueWork> work;  ///< By the job's full name.
   AgentFacts agents = {};
+  bool plans_garbled = false;  ///< Plans may say what no policy has: queues are not judged.
 };
 
 /// Fed with everything that happens, in its order; `now` is the world's clock and never steps back.
@@ -68,6 +70,7 @@ class Checker {
     recoveries_.comes(event, before);
     blames_.comes(event, before);
     plans_.comes(event, before);
+    if (judges_queues_) queues_.comes(event, before);
   }
 
   /// What came of it, what a user reads of it, and the folded state after it.
@@ -111,6 +114,8 @@ class Checker {
   RecoveryCheck recoveries_;
   BlameCheck blames_;
   PlanCheck plans_;
+  QueueCheck queues_;
+  bool judges_queues_;
   NoticeCheck notices_;
   AgentCheck agents_;
 };

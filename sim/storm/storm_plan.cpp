@@ -11,6 +11,7 @@
 #include "sim/storm/plan_growth.hpp"
 #include "sim/storm/plan_jobs.hpp"
 #include "sim/storm/plan_programs.hpp"
+#include "sim/storm/plan_queues.hpp"
 
 namespace orrery::sim {
 namespace {
@@ -207,6 +208,7 @@ Scenario plan_storm(std::uint64_t seed,
   plan_faults(faults, kStormCalmFrom, scenario);
   plan_stuck(Random::stream(seed, "storm/stuck"), kStormCalmFrom, scenario);
   plan_blames(Random::stream(seed, "storm/blames"), scenario);
+  plan_queues(Random::stream(seed, "storm/queues"), scenario);
   scenario.until = kStormCalmFrom + storm_patience(scenario);
   return scenario;
 }

@@ -47,6 +47,7 @@ class StateReader final : public StatusReader {
 
 CheckerFacts checker_facts(const scenarios::Scenario& scenario) {
   CheckerFacts facts;
+  facts.plans_garbled = scenario.jitter.plans_garbled > 0;
   facts.groups = scenario.groups;
   // A process that is not stopped is fenced at the end of its lease; one that is asked to has its
   // grace before that.

@@ -17,7 +17,7 @@ Arrival random_arrival(Random& random, Instant at, ContractScope scope) {
   job.devices(devices).replicas(
       least, elastic ? least + static_cast<std::int32_t>(random.between(1, 4)) : least);
   job.cpu(random.between(0, 4));
-  if (elastic || random.below(2) == 0) job.preemptible();
+  if (elastic || random.below(2) == 0 || !scope.fixed) job.preemptible();
   if (random.below(6) == 0) job.priority(100);
   if (random.below(6) == 0 && scope.quotas) job.group("limited");
   if (random.below(8) == 0 && least * devices <= 8 && scope.several_roles) job.also(2, 1);

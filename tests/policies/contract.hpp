@@ -18,6 +18,7 @@ using PolicyMaker = std::function<std::unique_ptr<Policy>()>;
 struct ContractScope {
   bool several_roles = true;
   bool quotas = true;
+  bool fixed = true;
 };
 
 /// A small cluster with jobs of every kind: fixed and elastic, preemptible or not, of two

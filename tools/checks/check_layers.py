@@ -34,7 +34,7 @@ RECORD = JOB + ("core/record",)
 STATE = RECORD + ("core/state",)
 MEMBERSHIP = STATE + ("core/membership", "core/placer", "core/discovery", "core/placement", "core/vcluster")
 RECOVERY = MEMBERSHIP + ("core/recovery",)
-CONTROL = RECOVERY + ("core/control", "core/plan")
+CONTROL = RECOVERY + ("core/control", "core/plan", "core/queues")
 
 # The longest matching folder rules a file.
 LAYERS = [
@@ -44,6 +44,7 @@ LAYERS = [
     Layer("core/cluster", may=CLUSTER),
     Layer("core/placer", may=PLACER),
     Layer("core/job", may=JOB),
+    Layer("core/queues", may=JOB + ("core/queues",)),
     Layer("core/models", may=JOB + ("core/models",)),
     Layer("core/discovery", may=JOB + ("core/discovery",)),
     Layer("core/placement", may=JOB + ("core/placement",)),

@@ -11,10 +11,26 @@ namespace {
 
 using nlohmann::json;
 
+/// What may be listed.
+struct Listed {
+  const char* one;
+  const char* many;
+  const char* none;  ///< What is said where there are none.
+};
+
+constexpr Listed kJobs{"job", "jobs", "no jobs yet; submit one with orrery submit FILE\n"};
+constexpr Listed kNodes{"node", "nodes", "no nodes yet: no agent has joined\n"};
+constexpr Listed kQueues{
+    "queue", "queues", "no queues stand in front of the policy; docs/queues.md says how\n"};
+
 /// The elements named in `names`, in that order; all where none is named. Of jobs one name may have
 /// several, which come as they are listed. Tells what is unknown.
-json chosen(Session& session, const json& all, const std::vector<std::string>& names, bool jobs) {
+json chosen(Session& session,
+            const json& all,
+            const std::vector<std::string>& names,
+            const Listed& what) {
   if (names.empty()) return all;
+  const bool jobs = what.many == kJobs.many;
   json out = json::array();
   for (const std::string& given : names) {
     const std::string name = jobs ? full_name(given) : given;
@@ -22,8 +38,8 @@ json chosen(Session& session, const json& all, const std::vector<std::string>& n
     for (const json& each : all)
       if (text_of(each, "name") == name) out.push_back(each);
     if (out.size() > before) continue;
-    session.console().err(std::string(jobs ? "job " : "node ") + name + ": unknown; orrery get " +
-                          (jobs ? "jobs" : "nodes") + " lists what there is\n");
+    session.console().err(std::string(what.one) + " " + name + ": unknown; orrery get " +
+                          what.many + " lists what there is\n");
     session.note(ExitCode::Unmet);
   }
   return out;
@@ -55,27 +71,32 @@ ExitCode run_get(const Arguments& arguments, Console& console) {
     return ExitCode::BadInput;
   }
   std::vector<std::string> names = arguments.operands();
-  const bool nodes = !names.empty() && (names[0] == "nodes" || names[0] == "node");
-  if (nodes || (!names.empty() && (names[0] == "jobs" || names[0] == "job")))
-    names.erase(names.begin());
+  Listed what = kJobs;
+  if (!names.empty())
+    for (const Listed& each : {kJobs, kNodes, kQueues})
+      if (names[0] == each.one || names[0] == each.many) {
+        what = each;
+        names.erase(names.begin());
+        break;
+      }
+  const bool jobs = what.many == kJobs.many;
   Session session(*options, console);
-  const char* key = nodes ? "nodes" : "jobs";
-  const bool history = arguments.has("--all") && !nodes;
-  const json all = session.ask_list(key, history ? "all=1" : "");
+  const bool history = arguments.has("--all") && jobs;
+  const json all = session.ask_list(what.many, history ? "all=1" : "");
   if (all.is_null()) return session.code();
-  const json list = chosen(session, all, names, !nodes);
+  const json list = chosen(session, all, names, what);
   if (arguments.has("--json")) {
-    console.out(json{{key, list}}.dump(2) + "\n");
+    console.out(json{{what.many, list}}.dump(2) + "\n");
   } else if (arguments.has("--names")) {
-    console.out(names_of(list, !nodes));
+    console.out(names_of(list, jobs));
   } else if (list.empty() && names.empty()) {
-    console.err(nodes ? "no nodes yet: no agent has joined\n"
-                      : "no jobs yet; submit one with orrery submit FILE\n");
+    console.err(what.none);
   } else if (!list.empty()) {
-    console.out(nodes ? nodes_table(list, console.traits())
-                      : jobs_table(list, console.traits(), history));
+    console.out(jobs                       ? jobs_table(list, console.traits(), history)
+                : what.many == kNodes.many ? nodes_table(list, console.traits())
+                                           : queues_table(list, console.traits()));
     // A user that asks for a job by name wants to know why it failed.
-    if (!nodes && !names.empty()) console.out(failures_of(list));
+    if (jobs && !names.empty()) console.out(failures_of(list));
   }
   return session.code();
 }

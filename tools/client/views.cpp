@@ -256,6 +256,34 @@ std::string nodes_table(const json& nodes, const ConsoleTraits& console) {
   return table.text(console.colour, console.table_width());
 }
 
+std::string queues_table(const json& queues, const ConsoleTraits& console) {
+  Table table({{.title = "queue", .left = true},
+               {.title = "weight", .spare = 2},
+               {.title = "guarantee"},
+               {.title = "limit", .spare = 1},
+               {.title = "share"},
+               {.title = "used"},
+               {.title = "borrowed"},
+               {.title = "running"},
+               {.title = "waiting"}});
+  const auto devices = [](const json& queue, const char* key) {
+    return with_commas(real_of(queue, key), 1);
+  };
+  for (const json& queue : queues)
+    table.add_row(
+        {text_cell(std::string(2 * static_cast<std::size_t>(number_of(queue, "depth")), ' ') +
+                   text_of(queue, "name")),
+         number_cell(number_of(queue, "weight")),
+         {.text = devices(queue, "guarantee")},
+         {.text = real_of(queue, "limit") > 0 ? devices(queue, "limit") : "-"},
+         {.text = devices(queue, "share")},
+         {.text = devices(queue, "used")},
+         {.text = devices(queue, "borrowed")},
+         number_cell(number_of(queue, "jobs_holding")),
+         number_cell(number_of(queue, "jobs_waiting"))});
+  return table.text(console.colour, console.table_width());
+}
+
 std::string members_table(const json& members, const ConsoleTraits& console) {
   Table table({{.title = "rank"},
                {.title = "role", .left = true},

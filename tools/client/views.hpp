@@ -27,6 +27,9 @@ std::string jobs_table(const nlohmann::json& jobs,
 /// A row per node.
 std::string nodes_table(const nlohmann::json& nodes, const ConsoleTraits& console);
 
+/// The table of `orrery get queues`, parents before what is below them.
+std::string queues_table(const nlohmann::json& queues, const ConsoleTraits& console);
+
 /// A row per worker.
 std::string members_table(const nlohmann::json& members, const ConsoleTraits& console);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/queues/queue_text.hpp"
 #include "policies/elasticflow.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/yaml/quantities.hpp"
@@ -133,8 +134,23 @@ std::string divided_services(const std::string& text, const Divider& by) {
   return out;
 }
 
+/// The tree with its times divided, a second at least for those that must not be less.
+void scale_queues(scenarios::PolicyChoice& policy, const Divider& by) {
+  for (scenarios::Parameter& parameter : policy.parameters) {
+    if (parameter.key != kQueuesParameter) continue;
+    Result<QueuesSpec> spec = parsed_queues(parameter.value);
+    if (!spec) continue;
+    spec->period = std::max(by.of(spec->period), Duration::seconds(1));
+    spec->patience = std::max(by.of(spec->patience), Duration::seconds(1));
+    if (spec->half_life > Duration::zero())
+      spec->half_life = std::max(by.of(spec->half_life), Duration::seconds(60));
+    parameter.value = queues_text(*spec);
+  }
+}
+
 /// Times that are left to the policy's defaults are said, as they are divided too.
 void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
+  scale_queues(policy, by);
   const policies::PolicyRow* row = policies::find_row(policy.name);
   if (row == nullptr) return;
   for (const policies::ParameterRow& parameter : row->parameters) {

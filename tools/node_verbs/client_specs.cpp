@@ -80,22 +80,24 @@ VerbSpec apply_spec() {
 }
 
 VerbSpec get_spec() {
-  return {.name = "get",
-          .operands = "[jobs|nodes] [NAME...]",
-          .operands_max = -1,
-          .summary = "list jobs or nodes",
-          .details = "",
-          .options = with_client_options(
-              {{.name = "--all",
-                .help = "also jobs whose name a newer one has, with their numbers",
-                .letter = "-a"},
-               {.name = "--names", .help = "print names only, one a line"},
-               kJson}),
-          .examples = {{"orrery get", "all jobs, of each name the newest"},
-                       {"orrery get train --all", "every run under this name that is still kept"},
-                       {"orrery get nodes", "all nodes, with what they have and what is taken"},
-                       {"orrery get jobs train --json", "one job, for a script"}},
-          .operand_kind = OperandKind::Job};
+  return {
+      .name = "get",
+      .operands = "[jobs|nodes|queues] [NAME...]",
+      .operands_max = -1,
+      .summary = "list jobs, nodes or queues",
+      .details = "",
+      .options =
+          with_client_options({{.name = "--all",
+                                .help = "also jobs whose name a newer one has, with their numbers",
+                                .letter = "-a"},
+                               {.name = "--names", .help = "print names only, one a line"},
+                               kJson}),
+      .examples = {{"orrery get", "all jobs, of each name the newest"},
+                   {"orrery get train --all", "every run under this name that is still kept"},
+                   {"orrery get nodes", "all nodes, with what they have and what is taken"},
+                   {"orrery get queues", "who is entitled to what, holds it and has borrowed it"},
+                   {"orrery get jobs train --json", "one job, for a script"}},
+      .operand_kind = OperandKind::Job};
 }
 
 VerbSpec describe_spec() {

@@ -29,6 +29,9 @@ std::string text() {
              std::string(parameter.help) + "\n";
     }
   }
+  out +=
+      "\nqueues stand in front of any of them: policy: {name: las, queues: {tree: ...}}, see "
+      "docs/queues.md\n";
   out += "\nplacers, chosen by `placer:` beside the policy\n";
   for (const placers::PlacerRow& row : placers::rows())
     out += std::string(row.name) + "\n    " + std::string(row.summary) +

@@ -105,6 +105,7 @@ Result<std::string> page_of(StateStore& store, const JournalSurvey& survey) {
   sim::Summary summary = account.metrics().summarise(facts);
   summary.decisions = survey.plans;
   account.sum_up_fragments(end, facts.devices, summary);
+  account.sum_up_queues(end, summary);
   const sim::RunPage page{
       .summary = summary,
       .fidelity = "real",

@@ -8,6 +8,7 @@
 
 #include "core/base/json_text.hpp"
 #include "core/base/stream_text.hpp"
+#include "core/queues/queue_text.hpp"
 #include "core/record/codec.hpp"
 #include "policies/registry.hpp"
 #include "sim/expectations/expectations.hpp"
@@ -348,7 +349,12 @@ Status choose_policy(scenarios::Scenario& scenario,
         .message = "no policy is named \"" + name + "\", needed one of " + known + "; " +
                    (near ? "did you mean " + std::string(*near) + "?" : "see orrery policies")};
   }
-  if (scenario.policy.name != name) scenario.policy = {name, {}, option};
+  if (scenario.policy.name == name) return Done{};
+  // Queues stand in front of any policy, so they stay.
+  scenarios::PolicyChoice choice{name, {}, option};
+  for (const scenarios::Parameter& parameter : scenario.policy.parameters)
+    if (parameter.key == kQueuesParameter) choice.parameters.push_back(parameter);
+  scenario.policy = std::move(choice);
   return Done{};
 }
 

@@ -26,6 +26,9 @@ constexpr SectionKeys kSections[]{
      {"topology nic_bandwidth latency nodes_per_leaf oversubscription link_bandwidth torus "
       "dragonfly platform device_bandwidth storage_bandwidth wiring stage"}},
     {"cluster.network.dragonfly", {"groups chassis routers nodes_per_router"}},
+    {"policy.queues", {"tree default period half_life patience resources"}},
+    {"policy.queues.tree",
+     {"name parent weight priority guarantee limit borrow reclaim user_limit users"}},
     {"planner", {"latency deadline steps"}},
     {"jitter", {"timers batches planner clocks_ppm plans_lost plans_garbled plans_garbled_until"}},
     {"controller",

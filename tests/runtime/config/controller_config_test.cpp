@@ -93,6 +93,26 @@ node_check: true
   EXPECT_TRUE(config->node_check);
 }
 
+TEST(ControllerConfig, TakesQueuesAsScenariosDo) {
+  const auto config = read_controller_config(source(R"(
+policy:
+  name: las
+  queues:
+    half_life: 12h
+    tree:
+      - {name: research, weight: 3, limit: 75%}
+      - {name: vision, parent: research, user_limit: 8}
+)"),
+                                             {});
+  ASSERT_TRUE(config) << config.errors()[0].text();
+  EXPECT_THAT(config->policy_parameters,
+              ElementsAre(KeyValue{"queues",
+                                   "half_life=43200s; research weight=3 limit=75%; vision "
+                                   "parent=research user_limit=8"}));
+  EXPECT_THAT(errors_of(source("policy: {name: las, queues: {tree: [{name: a, parent: b}]}}\n")),
+              ElementsAre(::testing::HasSubstr("queue a: parent: is 'b', which is no queue")));
+}
+
 TEST(ControllerConfig, SaysAllThatIsWrongAtOnceWithItsLine) {
   const std::string tls_needed =
       ", which other machines reach, and there are no certificates, mutual TLS is needed there; "

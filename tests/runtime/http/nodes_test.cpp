@@ -71,6 +71,27 @@ TEST_F(NodesTest, TheClusterInTotals) {
   EXPECT_EQ(cluster["admission"], "open");
 }
 
+TEST_F(NodesTest, QueuesAreListedWithTheirShares) {
+  EXPECT_EQ(get("/api/v1/queues").json()["queues"].size(), 0u) << "there are none";
+  Settings settings;
+  settings.queues = "research weight=3; vision parent=research limit=8; default";
+  control.step(EpochStarted{Epoch{2}, settings});
+  JobBuilder job("a");
+  job.replicas(3);
+  job.raw().group = "vision";
+  control.running(job.spec(), 3);
+  const Json queues = get("/api/v1/queues").json()["queues"];
+  ASSERT_EQ(queues.size(), 3u);
+  EXPECT_EQ(queues[1]["name"], "vision");
+  EXPECT_EQ(queues[1]["parent"], "research");
+  EXPECT_EQ(queues[1]["used"], 3);
+  EXPECT_EQ(queues[1]["share"], 3);
+  EXPECT_EQ(queues[1]["limit"], 8);
+  EXPECT_NE(get("/metrics").body.find("orrery_queue_used_devices{queue=\"vision\"} 3"),
+            std::string::npos);
+  EXPECT_EQ(get("/api/v1/queues?name=x").status, 400);
+}
+
 // --- metrics ---
 
 std::map<std::string, double> samples(const std::string& text) {

@@ -70,11 +70,35 @@ jobs: [{name: a}]
 }
 
 TEST(Loader, PoliciesCarryTheirParametersWithPlaces) {
-  const Scenario scenario =
-      load("cluster: {nodes: 1}\njobs: [{name: a}]\npolicy:\n  name: tiresias\n  queues: [1, 2]\n");
+  const Scenario scenario = load(
+      "cluster: {nodes: 1}\njobs: [{name: a}]\npolicy:\n  name: tiresias\n  threshold: [1, 2]\n");
   EXPECT_EQ(scenario.policy.name, "tiresias");
   EXPECT_EQ(scenario.policy.parameters[0].value, "1,2");
   EXPECT_EQ(scenario.policy.parameters[0].place, "test.yaml:5");
+}
+
+TEST(Loader, QueuesBecomeAParameterOfThePolicy) {
+  const Scenario scenario = load(R"(
+cluster: {nodes: 2, gpus_per_node: 8}
+policy:
+  name: las
+  queues:
+    half_life: 12h
+    resources: [devices, cpu]
+    default: product
+    tree:
+      - {name: research, weight: 3, limit: 75%, borrow: 4}
+      - {name: vision, parent: research, user_limit: 8, users: {alice: 0.5}}
+      - {name: product, guarantee: 4, priority: 1, reclaim: false, borrow: false}
+jobs: [{name: alice.a, group: vision}]
+)");
+  ASSERT_EQ(scenario.policy.parameters.size(), 1U);
+  EXPECT_EQ(scenario.policy.parameters[0].key, "queues");
+  EXPECT_EQ(scenario.policy.parameters[0].value,
+            "half_life=43200s resources=devices,cpu default=product; research weight=3 limit=75% "
+            "borrow=4; vision parent=research user_limit=8 users=alice:0.5; product priority=1 "
+            "guarantee=4 borrow=0 reclaim=false");
+  EXPECT_EQ(scenario.policy.parameters[0].place, "test.yaml:6");
 }
 
 TEST(Loader, ReportsEverythingAtOnceByLine) {

@@ -131,6 +131,9 @@ COMES = {
     "build/bin/orrery describe three-roles": Comes(r"Succeeded"),
     "build/bin/orrery logs three-roles": Comes(r"learner of"),
     "build/bin/orrery get nodes": Comes(r"node-1"),
+    # docs/queues.md
+    "build/bin/orrery compare scenarios/queues/shares.yaml --policies fit,las,fifo": Comes(
+        r"^fit/1\+queues/1 (.|\n)*^unmet: .*train: replicas were 1, expected 16", code=1),
     # What runs for ever.
     "orrery up": Comes(until=READY, instead=UP, why=ANY_PORT),
     "orrery up --volume-root /data --volume-root /src": Comes(

@@ -127,6 +127,16 @@ export interface Links {
   use: number[][]; // [link][column], 0 to 1.
 }
 
+/** Queues in front of the policy, parents first; in devices, [queue][point]. */
+export interface Queues {
+  at_s: number[];
+  name: string[];
+  depth: number[];
+  share: number[][]; // What it was entitled to.
+  used: number[][];
+  borrowed: number[][]; // Held beyond its guarantee.
+}
+
 /** How often the policy took so long; bins ascend and touch. */
 export interface DecisionTimes {
   edges_us: number[]; // One more than `count`.
@@ -161,6 +171,7 @@ export interface RunReport {
   devices_in_use: Series;
   fragments: Series; // In devices.
   queue_length: Series;
+  queues: Queues | null;
   jct: Sample;
   waiting: Sample;
   links: Links | null;

@@ -1,4 +1,6 @@
 // The page of one run.
+import {bisectRight} from "d3-array";
+
 import {CdfPanel} from "./cdf_panel";
 import type {RunReport} from "./data";
 import {DecisionPanel} from "./decision_panel";
@@ -11,6 +13,23 @@ import {LinkPanel} from "./link_panel";
 import {percent, plain, whole} from "./numbers";
 import {SeriesPanel} from "./series_panel";
 import {TimeView} from "./time_view";
+
+/** Of each queue what it held, and as a line what it was entitled to. */
+function queues(report: RunReport, view: TimeView): HTMLElement[] {
+  const all = report.queues;
+  if (all === null) return [];
+  return all.name.map((name, i) => {
+    const used = all.used[i]!;
+    const share = all.share[i]!;
+    const borrowed = all.borrowed[i]!;
+    return new SeriesPanel({at_s: all.at_s, mean: used, highest: []}, view, {
+      id: `queue-${name}`, title: `Queue ${name}: devices held, and its share as a line`, top: null, line: share,
+      say: (value, at) => {
+        const k = Math.max(0, bisectRight(all.at_s, at) - 1);
+        return `${plain(value)} devices, entitled to ${plain(share[k] ?? 0)}, ${plain(borrowed[k] ?? 0)} borrowed`;
+      }}).element;
+  });
+}
 
 function workload(report: RunReport): HTMLElement | null {
   const {workload: account} = report.summary;
@@ -39,6 +58,7 @@ export function runPage(report: RunReport): HTMLElement[] {
       say: (value) => `${plain(value)} devices, ${percent(total > 0 ? value / total : 0)} of all`}).element,
     new SeriesPanel(report.queue_length, view, {
       id: "queue", title: "Jobs waiting", top: null, say: (value) => `${plain(value)} jobs`}).element,
+    ...queues(report, view),
     report.links === null ? null : new LinkPanel(report.links, view).element,
   ];
   return [

@@ -17,7 +17,9 @@ export interface SeriesLook {
   /** Upper end of the axis; null: the highest value. */
   top: number | null;
   /** What a value is called beside the pointer, such as "45 of 64 devices". */
-  say: (value: number) => string;
+  say: (value: number, at: number) => string;
+  /** A second quantity at the same times, drawn as a line above the area. */
+  line?: number[];
 }
 
 const kPoints = 4000;
@@ -31,7 +33,7 @@ export class SeriesPanel {
   private hair: SVGLineElement | null = null;
 
   constructor(private readonly series: Series, private readonly view: TimeView, private readonly look: SeriesLook) {
-    const highest = max(series.highest.length > 0 ? series.highest : series.mean) ?? 0;
+    const highest = max([...(series.highest.length > 0 ? series.highest : series.mean), ...(look.line ?? [])]) ?? 0;
     this.top = Math.max(look.top ?? highest, highest, 1);
     this.box.setAttribute("aria-label", `${look.title} over time; arrow keys move, plus and minus zoom, 0 shows all`);
     this.element = html("figure", {class: "over-time", id: look.id},
@@ -80,6 +82,10 @@ export class SeriesPanel {
     if (this.series.highest.length > 0)
       plot.append(svg("path", {class: "highest", d: line<number>().curve(curveStepAfter).x(at)
         .y((i) => y(this.series.highest[index(i)] ?? 0))(points) ?? ""}));
+    const above = this.look.line;
+    if (above !== undefined)
+      plot.append(svg("path", {class: "highest", d: line<number>().curve(curveStepAfter).x(at)
+        .y((i) => y(above[index(i)] ?? 0))(points) ?? ""}));
     plot.append(svg("path", {class: "line", d: line<number>().curve(curveStepAfter).x(at).y(mean)(points) ?? ""}));
     this.hair = svg("line", {class: "hair", y1: 0, y2: plotHeight(this.frame), visibility: "hidden"});
     plot.append(this.hair);
@@ -89,7 +95,7 @@ export class SeriesPanel {
 
   private point(): void {
     const at = this.view.cursor;
-    this.readout.textContent = at === null ? "" : `${clock(at)}: ${this.look.say(this.valueAt(at))}`;
+    this.readout.textContent = at === null ? "" : `${clock(at)}: ${this.look.say(this.valueAt(at), at)}`;
     if (this.hair === null) return;
     this.hair.setAttribute("visibility", at === null ? "hidden" : "visible");
     if (at === null) return;

@@ -1,0 +1,124 @@
+#include "core/control/queue_standings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/amount_text.hpp"
+#include "core/job/phase.hpp"
+#include "core/queues/queue_text.hpp"
+
+namespace orrery {
+namespace {
+
+double devices_in(std::int64_t thousandths) { return static_cast<double>(thousandths) / 1000; }
+
+// "16 devices", "0.5 devices".
+std::string devices_text(std::int64_t thousandths) {
+  const std::string number = QueueAmount{thousandths, false}.text();
+  return number + (thousandths == 1000 ? " device" : " devices");
+}
+
+}  // namespace
+
+QueueStandings::QueueStandings(const State& state) {
+  if (state.settings.queues.empty()) return;
+  Result<QueuesSpec> spec = parsed_queues(state.settings.queues);
+  // A journal of another program may have keys that this one does not know.
+  if (!spec) return;
+  parts_ = std::make_unique<Parts>(*std::move(spec));
+  Parts& p = *parts_;
+  state.for_each_job([&](const JobState& job) {
+    if (!is_final(job.row.phase))
+      p.loads.add(queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs));
+  });
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+  const FreeIndex& free = state.ledger.free();
+  p.scale.cpu = p.tree.spec().cpu;
+  p.scale.memory = p.tree.spec().memory;
+  p.scale.capacity = {state.ledger.devices_usable() * 1000,
+                      free.free_cpu().count + p.loads.use(0).cpu,
+                      free.free_memory().count / kMebibyte + p.loads.use(0).memory};
+  p.shares = queue_shares(p.tree, p.scale, p.loads.wants(p.scale));
+}
+
+QueueStanding QueueStandings::standing(std::uint32_t queue, std::int32_t depth) const {
+  const Parts& p = *parts_;
+  const QueueSpec& spec = p.tree.node(queue).spec;
+  const std::int64_t total = p.scale.total();
+  const std::int64_t guarantee = p.tree.guarantees(total)[queue];
+  const std::int64_t most = p.tree.most(queue, total);
+  const std::int64_t used = p.scale.dominant(p.loads.use(queue));
+  QueueStanding out;
+  out.name = spec.name;
+  out.parent = spec.parent;
+  out.depth = depth;
+  out.weight = spec.weight;
+  out.priority = spec.priority;
+  out.guarantee = devices_in(guarantee);
+  out.limit = most == INT64_MAX ? 0 : devices_in(most);
+  out.share = devices_in(p.shares[queue]);
+  out.used = devices_in(used);
+  out.borrowed = devices_in(std::max<std::int64_t>(0, used - guarantee));
+  out.jobs_holding = p.loads.holding(queue);
+  out.jobs_waiting = p.loads.waiting(queue);
+  return out;
+}
+
+void QueueStandings::append(std::uint32_t queue,
+                            std::int32_t depth,
+                            std::vector<QueueStanding>& out) const {
+  for (const std::uint32_t child : parts_->tree.node(queue).children) {
+    out.push_back(standing(child, depth));
+    append(child, depth + 1, out);
+  }
+}
+
+std::vector<QueueStanding> QueueStandings::list() const {
+  std::vector<QueueStanding> out;
+  if (any()) append(0, 0, out);
+  return out;
+}
+
+std::string QueueStandings::blocked_text(const JobState& job,
+                                         const QueueJob& known,
+                                         const QueueBlock& block) const {
+  const Parts& p = *parts_;
+  const std::int64_t total = p.scale.total();
+  const std::string& name = p.tree.name(block.queue);
+  switch (block.cause) {
+    case QueueCause::Limit:
+      return "its queue " + name + " may hold " + devices_text(p.tree.most(block.queue, total)) +
+             " and holds " + QueueAmount{p.scale.dominant(p.loads.use(block.queue)), false}.text();
+    case QueueCause::UserLimit:
+      return "in queue " + name + " user " + known.user + " may hold " +
+             devices_text(p.tree.user_most(block.queue, known.user, total)) + " and holds " +
+             QueueAmount{p.scale.dominant(p.loads.use_of(block.queue, known.user)), false}.text();
+    case QueueCause::Guarantee:
+      return "what is left is guaranteed to other queues, and a job that is not preemptible may "
+             "not borrow it";
+    case QueueCause::Share:
+      return "its queue " + name + " has its share: it holds " +
+             devices_text(p.scale.dominant(p.loads.use(block.queue))) + " of " +
+             QueueAmount{p.shares[block.queue], false}.text() +
+             ", and other queues ask for the rest";
+  }
+  static_cast<void>(job);
+  return {};
+}
+
+std::string QueueStandings::why_waiting(const JobState& job) const {
+  if (!any() || job.row.infeasible) return {};
+  const Parts& p = *parts_;
+  const QueueJob known = queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs);
+  const QueueUse gang = use_at(job.row, *job.spec, job.row.min_replicas);
+  if (const auto block = p.loads.block(p.scale, known, gang))
+    return blocked_text(job, known, *block);
+  // A queue that has its share waits where the cluster is full; else nothing keeps it from
+  // borrowing.
+  for (std::uint32_t queue = known.queue; queue != 0; queue = p.tree.node(queue).parent)
+    if (p.scale.dominant(p.loads.use(queue)) >= p.shares[queue] && p.shares[queue] > 0)
+      return blocked_text(job, known, {QueueCause::Share, queue});
+  return {};
+}
+
+}  // namespace orrery

@@ -1,0 +1,208 @@
+#include "policies/queues/queue_books.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/changes.hpp"
+
+namespace orrery::policies {
+
+bool share_quota(const JobRow& a, const JobRow& b) {
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  return (a.quota_group != kNone && a.quota_group == b.quota_group) ||
+         (a.quota_namespace != kNone && a.quota_namespace == b.quota_namespace);
+}
+
+QueueBooks::QueueBooks(QueuesSpec spec)
+    : tree_(std::move(spec)),
+      loads_(tree_),
+      usage_(tree_),
+      jobs_(tree_.size()),
+      shares_(tree_.size(), 0),
+      held_(tree_.size(), 0),
+      fair_(tree_.size(), 0),
+      owed_(tree_.size(), 0),
+      guarantees_(tree_.size(), 0) {
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue)
+    if (tree_.node(queue).is_leaf()) leaves_.push_back(queue);
+}
+
+const QueueJob* QueueBooks::find(JobId id) const {
+  const auto found = known_.find(id);
+  return found == known_.end() ? nullptr : &found->second.job;
+}
+
+void QueueBooks::forget(JobId id) {
+  const auto found = known_.find(id);
+  if (found == known_.end()) return;
+  const Known& known = found->second;
+  loads_.remove(known.job);
+  QueueJobs& jobs = jobs_[known.job.queue];
+  if (known.job.waits) jobs.waiting.erase(known.priority, id);
+  if (known.job.holds)
+    jobs.holding.erase(std::lower_bound(jobs.holding.begin(), jobs.holding.end(), id));
+  known_.erase(found);
+}
+
+void QueueBooks::refresh(const ClusterView& view, JobId id) {
+  const QueueJob* before = find(id);
+  if (before != nullptr) jobs_[before->queue].touched.push_back(id);
+  forget(id);
+  if (!view.is_live(id)) return;
+  const JobView job = view.job(id);
+  const JobRow& row = job.row;
+  Known known{queue_job(tree_, row, job.spec, tree_.spec().sizes_jobs), row.priority};
+  QueueJobs& jobs = jobs_[known.job.queue];
+  jobs.touched.push_back(id);
+  if (known.job.waits)
+    jobs.waiting.insert(
+        row.priority,
+        {id,
+         row.gang_room(),
+         row.estimate_source == EstimateSource::None ? Duration::zero() : row.estimate},
+        row.wait_kind());
+  if (known.job.holds)
+    jobs.holding.insert(std::lower_bound(jobs.holding.begin(), jobs.holding.end(), id), id);
+  loads_.add(known.job);
+  known_.emplace(id, std::move(known));
+}
+
+void QueueBooks::rebuild(const ClusterView& view) {
+  known_.clear();
+  loads_.clear();
+  for (QueueJobs& jobs : jobs_) jobs = {};
+  for (const JobId id : view.holding()) refresh(view, id);
+  view.waiting().for_each([&](const WaitEntry& entry) {
+    refresh(view, entry.job);
+    return true;
+  });
+  for (QueueJobs& jobs : jobs_) jobs.touched.clear();
+}
+
+// Free cores and memory of nodes, and what jobs hold of them, are all that there is.
+void QueueBooks::measure(const ClusterView& view) {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+  const QueueUse& held = loads_.use(0);
+  scale_.cpu = tree_.spec().cpu;
+  scale_.memory = tree_.spec().memory;
+  scale_.capacity.devices = view.devices_usable() * 1000;
+  scale_.capacity.cpu = view.capacity().free_cpu().count + held.cpu;
+  scale_.capacity.memory = view.capacity().free_memory().count / kMebibyte + held.memory;
+}
+
+// What was missed until now is owed; at most what the whole cluster gives in `patience`, and
+// nothing to a queue that asks for nothing.
+void QueueBooks::pass(Instant now) {
+  const std::int64_t ms = Duration::milliseconds(1).ns;
+  const std::int64_t passed = std::max<std::int64_t>(0, now.ns / ms - as_of_.ns / ms);
+  __extension__ using Wide = __int128;
+  const Wide most = static_cast<Wide>(scale_.total()) * (tree_.spec().patience.ns / ms);
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) {
+    if (fair_[queue] == 0 && held_[queue] == 0) owed_[queue] = 0;
+    const Wide owed = owed_[queue] + static_cast<Wide>(fair_[queue] - held_[queue]) * passed;
+    owed_[queue] = static_cast<std::int64_t>(std::clamp(owed, -most, most));
+  }
+  as_of_ = std::max(as_of_, now);
+}
+
+void QueueBooks::deal() {
+  const std::vector<QueueUse> wants = loads_.wants(scale_);
+  fair_ = queue_shares(tree_, scale_, wants, weights_);
+  std::vector<std::int64_t> credits(tree_.size(), 0);
+  const std::int64_t span = tree_.spec().patience.ns / Duration::milliseconds(1).ns;
+  for (std::uint32_t queue = 1; queue < tree_.size(); ++queue) credits[queue] = owed_[queue] / span;
+  shares_ = queue_shares(tree_, scale_, wants, weights_, turn_, credits);
+}
+
+void QueueBooks::begin(const ClusterView& view) {
+  if (loaded_ || !view.touched_complete()) {
+    rebuild(view);
+    loaded_ = false;
+  } else {
+    for (const JobId id : view.touched()) refresh(view, id);
+  }
+  measure(view);
+  usage_.pass(view.now(), held_);
+  pass(view.now());
+  guarantees_ = tree_.guarantees(scale_.total());
+  weights_ = usage_.weights(scale_.total());
+  deal();
+}
+
+void QueueBooks::end() {
+  for (std::uint32_t queue = 0; queue < tree_.size(); ++queue) held_[queue] = used(queue);
+  release(0);
+}
+
+bool QueueBooks::is_behind(std::uint32_t queue) const { return lowest_full(queue) == 0; }
+
+std::uint32_t QueueBooks::lowest_full(std::uint32_t queue) const {
+  while (queue != 0 && used(queue) < shares_[queue] - slack(queue))
+    queue = tree_.node(queue).parent;
+  return queue;
+}
+
+bool QueueBooks::stays_within(std::uint32_t queue, const QueueUse& more, std::uint32_t top) const {
+  for (; queue != top; queue = tree_.node(queue).parent) {
+    QueueUse then = loads_.use(queue);
+    then += more;
+    if (scale_.dominant(then) > shares_[queue] + slack(queue)) return false;
+  }
+  return true;
+}
+
+void QueueBooks::give_turn(const QueueTurn& turn) {
+  turn_ = turn;
+  deal();
+}
+
+void QueueBooks::hold(JobId id, const QueueUse& more) {
+  loads_.hold(job(id), more);
+  held_now_.emplace_back(id, more);
+}
+
+void QueueBooks::release(std::size_t held) {
+  while (held_now_.size() > held) {
+    QueueUse less;
+    less -= held_now_.back().second;
+    loads_.hold(job(held_now_.back().first), less);
+    held_now_.pop_back();
+  }
+}
+
+void QueueBooks::save(ByteWriter& out) const {
+  usage_.save(out);
+  out.u32(turn_.queue);
+  out.i64(turn_.amount);
+  out.varint(held_.size());
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    out.signed_varint(held_[i]);
+    out.signed_varint(fair_[i]);
+    out.signed_varint(owed_[i]);
+  }
+  out.i64(as_of_.ns);
+}
+
+void QueueBooks::load(ByteReader& in) {
+  usage_.load(in);
+  turn_.queue = in.u32();
+  turn_.amount = in.i64();
+  if (turn_.queue >= tree_.size()) turn_ = {};
+  held_.assign(tree_.size(), 0);
+  fair_.assign(tree_.size(), 0);
+  owed_.assign(tree_.size(), 0);
+  const std::uint64_t count = in.varint();
+  for (std::uint64_t i = 0; i < count && in.ok(); ++i) {
+    const std::int64_t held = in.signed_varint();
+    const std::int64_t fair = in.signed_varint();
+    const std::int64_t owed = in.signed_varint();
+    if (i >= held_.size()) continue;
+    held_[i] = held;
+    fair_[i] = fair;
+    owed_[i] = owed;
+  }
+  as_of_ = Instant{in.i64()};
+  loaded_ = true;
+}
+
+}  // namespace orrery::policies

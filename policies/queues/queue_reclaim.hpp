@@ -1,0 +1,99 @@
+// Taking back what some queues hold beyond their shares, for queues that are behind.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/plan/cluster_view.hpp"
+#include "policies/queues/queue_books.hpp"
+
+namespace orrery::policies {
+
+/// One plan that takes and gives: for the first jobs of each queue that is behind its share it
+/// takes from queues beyond theirs, replicas of elastic jobs first, then whole jobs, the lowest
+/// priority and the youngest allocation first. Takes nothing unless the job then fits, takes only
+/// while the other queue holds more than its share, and never from fixed jobs. Elastic jobs of a
+/// queue that is behind and has none waiting get room to grow by what others' elastic jobs give up.
+/// Where enough is free, but in pieces, small preemptible jobs of any queue are moved to other
+/// nodes.
+///
+/// A job that others gave way to is preempted for guarantees alone until it has run for `patience`,
+/// or it would come and go with what its queue is owed.
+///
+/// Also knows who was denied for how long, and has the turn.
+class QueueReclaim {
+ public:
+  /// Who is behind at this instant, and since when: gives and ends turns. Once a period.
+  void track(const ClusterView& view, QueueBooks& books);
+
+  /// What is taken back now; empty: nothing. What it changes is held in the books.
+  Plan run(const ClusterView& view, QueueBooks& books, CapacityTrial& trial, bool sizes_jobs);
+
+  /// What queues that are behind miss for elastic jobs to grow, in the scale's units.
+  static std::int64_t growth_missing(const QueueBooks& books, std::uint32_t leaf);
+
+  void save(ByteWriter& out) const;
+  void load(ByteReader& in);
+
+ private:
+  struct Victim {
+    JobId job;
+    std::vector<NodeCount> nodes;  ///< That the elastic role keeps.
+    std::int32_t replicas = 0;     ///< The same.
+    std::int32_t before = 0;
+    bool is_gone = false;
+    bool is_moved = false;  ///< To `nodes`, which are others than it has.
+    bool is_kept = false;   ///< It goes for guarantees alone.
+  };
+
+  struct Start {
+    JobId job;
+    std::int32_t replicas;
+    std::vector<NodeCount> nodes;
+  };
+
+  /// One call.
+  struct Call {
+    const ClusterView& view;
+    QueueBooks& books;
+    CapacityTrial& trial;
+    std::vector<Victim> victims;
+    std::vector<Start> starts;
+    int tries = 0;
+    bool guaranteed = false;  ///< What is claimed now is guaranteed to its queue.
+  };
+
+  static bool may_claim(const QueueBooks& books, std::uint32_t leaf);
+  static JobId first_waiting(const ClusterView& view, const QueueBooks& books, std::uint32_t leaf);
+  static bool is_over(const QueueBooks& books, std::uint32_t leaf, std::uint32_t claimant);
+  void list_victims(Call& call) const;
+  static bool is_guaranteed(const QueueBooks& books, std::uint32_t leaf, const QueueUse& more);
+  static bool shrink_one(Call& call, Victim& victim);
+  static void take_whole(Call& call, Victim& victim);
+  static bool put_back(Call& call, Victim& victim);
+  static bool quotas_allow(const Call& call, JobId id);
+  static bool fits(Call& call, const JobView& job, std::vector<NodeCount>& nodes);
+  static bool make_room(Call& call, std::uint32_t leaf, JobId id, std::vector<NodeCount>& nodes);
+  static bool make_place(Call& call, const JobView& job, std::vector<NodeCount>& nodes);
+  static bool take_one(Call& call,
+                       std::uint32_t leaf,
+                       const JobView& job,
+                       std::vector<NodeCount>& nodes);
+  static bool clear_node(Call& call, const JobView& job, std::vector<std::size_t>& moved);
+  static bool place_again(Call& call, Victim& victim);
+  static bool claim(Call& call, std::uint32_t leaf, JobId id);
+  static void claim_jobs(Call& call, std::uint32_t leaf);
+  static void claim_growth(Call& call, std::uint32_t leaf);
+  static Plan plan_of(const Call& call);
+
+  void end_turn(QueueBooks& books);
+  bool keep_turn(const ClusterView& view, QueueBooks& books);
+
+  std::map<std::uint32_t, Instant> behind_since_;
+  std::map<JobId, Instant> kept_until_;  ///< Of jobs that others gave way to.
+  JobId turn_job_ = JobId::none();
+  Instant turn_until_ = Instant::never();  ///< Never: its job does not run yet.
+};
+
+}  // namespace orrery::policies

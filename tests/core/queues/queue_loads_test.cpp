@@ -1,0 +1,75 @@
+// What keeps a job from holding more.
+#include "core/queues/queue_loads.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/queues/queue_text.hpp"
+
+namespace orrery {
+namespace {
+
+class QueueLoadsTest : public ::testing::Test {
+ protected:
+  QueueLoadsTest() { scale_.capacity.devices = 16'000; }
+
+  QueueJob job(std::string_view queue, std::string user, std::int64_t held, bool fixed = false) {
+    QueueJob out;
+    out.queue = tree_.queue_of(queue);
+    out.user = std::move(user);
+    out.use.devices = out.want.devices = held * 1000;
+    out.fixed = fixed;
+    out.holds = held > 0;
+    out.waits = held == 0;
+    return out;
+  }
+
+  std::optional<QueueCause> cause(const QueueJob& job, std::int64_t more) const {
+    const auto block = loads_.block(scale_, job, {more * 1000, 0, 0});
+    return block ? std::optional(block->cause) : std::nullopt;
+  }
+
+  QueueTree tree_{parsed_queues("a limit=10; a1 parent=a user_limit=4 users=carol:6; "
+                                "a2 parent=a; b guarantee=8")
+                      .value()};
+  QueueScale scale_;
+  QueueLoads loads_{tree_};
+};
+
+TEST_F(QueueLoadsTest, LimitsOfQueuesAboveCount) {
+  loads_.add(job("a1", "alice", 4));
+  loads_.add(job("a2", "alice", 5));
+  EXPECT_EQ(cause(job("a2", "bob", 0), 1), std::nullopt);
+  EXPECT_EQ(cause(job("a2", "bob", 0), 2), QueueCause::Limit);
+  EXPECT_EQ(loads_.use(tree_.node(tree_.queue_of("a1")).parent).devices, 9'000);
+  loads_.remove(job("a2", "alice", 5));
+  EXPECT_EQ(cause(job("a2", "bob", 0), 6), std::nullopt);
+}
+
+TEST_F(QueueLoadsTest, UsersHaveLimitsOfTheirOwn) {
+  loads_.add(job("a1", "alice", 4));
+  loads_.add(job("a1", "carol", 4));
+  EXPECT_EQ(cause(job("a1", "alice", 0), 1), QueueCause::UserLimit);
+  EXPECT_EQ(cause(job("a1", "carol", 0), 2), std::nullopt);
+  EXPECT_EQ(cause(job("a2", "alice", 0), 1), std::nullopt) << "of that queue alone";
+}
+
+TEST_F(QueueLoadsTest, WhatIsGuaranteedToOthersIsBorrowedByJobsThatGiveItBack) {
+  loads_.add(job("a2", "alice", 8, true));
+  EXPECT_EQ(cause(job("a2", "bob", 0, true), 1), QueueCause::Guarantee);
+  EXPECT_EQ(cause(job("a2", "bob", 0), 1), std::nullopt);
+  EXPECT_EQ(cause(job("b", "bob", 0, true), 8), std::nullopt);
+  EXPECT_EQ(cause(job("b", "bob", 0, true), 9), std::nullopt)
+      << "there is no room for it beside the other, whatever is guaranteed";
+}
+
+TEST_F(QueueLoadsTest, WantsOfAUserEndAtItsLimit) {
+  loads_.add(job("a1", "alice", 4));
+  QueueJob waits = job("a1", "alice", 0);
+  waits.want.devices = 9'000;
+  loads_.add(waits);
+  EXPECT_EQ(loads_.wants(scale_)[waits.queue].devices, 4'000);
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,206 @@
+// What queues in front of a policy do, step by step.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "policies/registry.hpp"
+#include "tests/policies/ask.hpp"
+#include "tests/support/fake_view.hpp"
+
+namespace orrery {
+namespace {
+
+using testing::FakeCluster;
+using testing::job;
+using testing::JobBuilder;
+
+std::unique_ptr<Policy> queued(std::string_view name, const std::string& queues) {
+  return policies::make_policy(name, {.parameters = {{"queues", queues}}}).value();
+}
+
+JobBuilder in(const std::string& queue) { return job().group(queue).estimate(100'000); }
+
+class Queues : public ::testing::Test {
+ protected:
+  Queues() { cluster_.add_nodes(2, 8); }
+
+  void use(std::string_view name, const std::string& queues) { policy_ = queued(name, queues); }
+
+  std::vector<JobId> submit(int n, const JobBuilder& builder) {
+    std::vector<JobId> out;
+    for (; n > 0; --n) {
+      out.push_back(cluster_.submit(builder));
+      cluster_.carry_out(cluster_.ask_allocate(*policy_, out.back()));
+    }
+    return out;
+  }
+
+  void plan() {
+    for (int i = 0; i < 10; ++i) {
+      const Plan plan = cluster_.ask_optimize(*policy_);
+      if (plan.empty()) break;
+      cluster_.carry_out(plan);
+    }
+    EXPECT_THAT(cluster_.violations(), ::testing::IsEmpty());
+  }
+
+  void pass(std::int64_t seconds) {
+    cluster_.advance(seconds);
+    plan();
+  }
+
+  std::int32_t held(const std::string& group) const {
+    std::int32_t sum = 0;
+    for (const JobId id : cluster_.holding())
+      if (*cluster_.job(id).spec.group == group) sum += cluster_.row(id).devices_held;
+    return sum;
+  }
+
+  FakeCluster cluster_;
+  std::unique_ptr<Policy> policy_;
+};
+
+TEST_F(Queues, ShareByWeightWhenBothAsk) {
+  use("fifo", "a weight=3; b weight=1");
+  submit(16, in("a").preemptible());
+  submit(16, in("b").preemptible());
+  EXPECT_EQ(held("a"), 16) << "what no other asks for is borrowed";
+  pass(60);
+  EXPECT_EQ(held("a"), 12) << "taken back within one period";
+  EXPECT_EQ(held("b"), 4);
+  pass(60);
+  EXPECT_EQ(held("a"), 12) << "and stays so";
+}
+
+TEST_F(Queues, NeverExceedALimitOrAUsersLimit) {
+  use("fifo", "a limit=6 user_limit=4; b");
+  submit(10, in("a").preemptible());
+  pass(60);
+  EXPECT_EQ(held("a"), 4) << "all are of one user";
+  use("fifo", "a limit=6; b");
+  cluster_.everything_changed();
+  pass(60);
+  EXPECT_EQ(held("a"), 6);
+}
+
+TEST_F(Queues, FixedJobsBorrowNothingThatIsGuaranteed) {
+  use("easy", "a; b guarantee=6");
+  submit(16, in("a"));
+  pass(60);
+  EXPECT_EQ(held("a"), 10);
+  submit(6, in("b"));
+  EXPECT_EQ(held("b"), 6) << "at once";
+}
+
+TEST_F(Queues, AQueueThatMayNotBorrowKeepsToItsGuarantee) {
+  use("fifo", "a guarantee=4 borrow=0; b");
+  submit(16, in("a").preemptible());
+  pass(60);
+  EXPECT_EQ(held("a"), 4);
+}
+
+TEST_F(Queues, AQueueWithoutReclaimWaits) {
+  use("fifo", "a; b reclaim=false");
+  submit(16, in("a").preemptible());
+  submit(16, in("b").preemptible());
+  pass(60);
+  EXPECT_EQ(held("b"), 0);
+}
+
+TEST_F(Queues, ElasticJobsShrinkToTheShareOfTheirQueue) {
+  use("fit", "a; b");
+  const JobId wide = submit(1, in("a").replicas(1, 16).preemptible()).front();
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 16);
+  submit(4, in("b").devices(2).preemptible());
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 8);
+  EXPECT_EQ(held("b"), 8);
+  EXPECT_EQ(cluster_.preemptions(), 0U);
+}
+
+TEST_F(Queues, AnElasticJobOfAQueueBehindGrowsByWhatOthersGiveUp) {
+  use("fit", "patience=864000s; a; b");
+  submit(1, in("a").replicas(1, 16).preemptible());
+  pass(60);
+  const JobId late = submit(1, in("b").replicas(1, 16).preemptible()).front();
+  for (int i = 0; i < 4; ++i) pass(60);
+  EXPECT_EQ(cluster_.replicas(late), 8);
+  EXPECT_EQ(held("a"), 8);
+}
+
+TEST_F(Queues, AGangWiderThanItsShareRunsInTurn) {
+  use("fifo", "patience=600s; a; b");
+  submit(30, in("b").preemptible());
+  const JobId wide = submit(1, in("a").devices(8).replicas(2).preemptible()).front();
+  pass(60);
+  EXPECT_EQ(cluster_.replicas(wide), 0) << "its share is half of that";
+  int first = 0;
+  int minutes = 0;
+  int of_b = 0;
+  for (int minute = 1; minute <= 240; ++minute) {
+    pass(60);
+    if (cluster_.replicas(wide) == 2 && minutes++ == 0) first = minute;
+    of_b += held("b") == 16 ? 1 : 0;
+  }
+  EXPECT_LE(first, 12);
+  EXPECT_NEAR(minutes, 120, 20) << "half of the time";
+  EXPECT_EQ(minutes + of_b, 240) << "and b has the other half";
+}
+
+TEST_F(Queues, TheMeanOfUseIsTheShareThoughJobsAreWide) {
+  use("fifo", "a weight=3; b weight=2");
+  submit(8, in("a").devices(8).preemptible());
+  submit(8, in("b").devices(8).preemptible());
+  std::int64_t of_a = 0;
+  for (int minute = 0; minute < 1440; ++minute) {
+    pass(60);
+    of_a += held("a");
+  }
+  EXPECT_NEAR(static_cast<double>(of_a) / 1440, 9.6, 0.2);
+}
+
+TEST_F(Queues, SmallJobsMoveTogetherForAWideOne) {
+  use("fifo", "a; b");
+  submit(16, in("b").preemptible().estimate(100'000));
+  pass(60);
+  use("fifo", "a guarantee=8; b limit=8");
+  cluster_.everything_changed();
+  submit(1, in("a").devices(8).preemptible());
+  for (int i = 0; i < 3; ++i) pass(60);
+  EXPECT_EQ(held("a"), 8);
+  EXPECT_EQ(held("b"), 8);
+}
+
+TEST_F(Queues, ThePolicyChoosesInsideAQueue) {
+  use("srtf", "a; b");
+  const auto slow = submit(8, in("a").preemptible());
+  submit(8, in("b").preemptible());
+  pass(60);
+  const auto quick = submit(8, job().group("a").estimate(50).preemptible());
+  plan();
+  for (const JobId id : quick) EXPECT_EQ(cluster_.replicas(id), 1);
+  for (const JobId id : slow) EXPECT_EQ(cluster_.replicas(id), 0);
+  EXPECT_EQ(held("b"), 8) << "of its own jobs alone";
+}
+
+TEST_F(Queues, PastUseIsMadeUpFor) {
+  use("fifo", "half_life=3600s; a; b");
+  submit(16, in("a").preemptible());
+  for (int i = 0; i < 60; ++i) pass(60);
+  submit(16, in("b").preemptible());
+  pass(60);
+  EXPECT_GT(held("b"), 9) << "b had nothing for an hour";
+  EXPECT_LT(held("a"), 7);
+}
+
+TEST_F(Queues, TreesAreRefusedWhole) {
+  const auto made = policies::make_policy(
+      "las", {.parameters = {{"queues", "a parent=b; b parent=a"}, {"quantum", "x"}}});
+  ASSERT_FALSE(made);
+  ASSERT_EQ(made.errors().size(), 3U);
+  EXPECT_EQ(made.errors()[0].subject, "policy.quantum");
+  EXPECT_EQ(made.errors()[1].subject, "policy.queues");
+}
+
+}  // namespace
+}  // namespace orrery
