@@ -410,18 +410,15 @@ Status write_page(const sim::Rehearsal& rehearsal,
   recorded.policy += " (recorded)";
   runs.push_back(compared(recorded, *rehearsal.recorded.metrics, "recorded/report.html"));
   for (std::size_t i = 0; i < all.size(); ++i)
-    runs.push_back(compared(all[i].run.report.summary,
-                            *all[i].run.report.metrics,
-                            asked[i].folder + "/report.html"));
+    runs.push_back(compared(
+        all[i].run.report.summary, *all[i].run.report.metrics, asked[i].folder + "/report.html"));
   for (sim::ComparedRun& run : runs) run.summary.seed = recorded.seed;
   std::vector<std::string> approximated = said_of(rehearsal);
   for (const Told& told : all)
     approximated.insert(approximated.end(), told.remarks.begin(), told.remarks.end());
   const std::vector<sim::JobChange> changes = changes_of(all);
-  const sim::ComparisonPage page{.fidelity = "L0",
-                                 .runs = runs,
-                                 .approximated = approximated,
-                                 .jobs = changes};
+  const sim::ComparisonPage page{
+      .fidelity = "L0", .runs = runs, .approximated = approximated, .jobs = changes};
   return write_file(path, sim::report_page(sim::comparison_page_data(page)));
 }
 
