@@ -55,7 +55,8 @@ void QueueSamples::observe(const State& state) {
   at_ = state.now;
   latest_ = std::move(now);
   keep();
-  if (++looks_ % kLooksAtOnePace == 0) apart_ = std::max(Duration::seconds(1), Duration{apart_.ns * 2});
+  if (++looks_ % kLooksAtOnePace == 0)
+    apart_ = std::max(Duration::seconds(1), Duration{apart_.ns * 2});
 }
 
 std::vector<QueueMeans> QueueSamples::means(Instant end) const {
