@@ -24,7 +24,11 @@ void QueueSamples::add(const std::vector<QueueStanding>& queues,
 }
 
 void QueueSamples::keep() {
-  if (looks_ % stride_ == 0) points_.push_back({at_, latest_});
+  // Of one instant the last look counts.
+  if (!points_.empty() && points_.back().at == at_)
+    points_.back().queues = latest_;
+  else if (looks_ % stride_ == 0)
+    points_.push_back({at_, latest_});
   if (points_.size() <= kPointsMax) return;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points_.size(); i += 2) points_[kept++] = std::move(points_[i]);
@@ -51,7 +55,8 @@ void QueueSamples::observe(const State& state) {
   at_ = state.now;
   latest_ = std::move(now);
   keep();
-  if (++looks_ % kLooksAtOnePace == 0) apart_ = Duration{apart_.ns * 2};
+  if (++looks_ % kLooksAtOnePace == 0)
+    apart_ = std::max(Duration::seconds(1), Duration{apart_.ns * 2});
 }
 
 std::vector<QueueMeans> QueueSamples::means(Instant end) const {

@@ -11,8 +11,8 @@
 
 namespace orrery::sim {
 
-/// Looks at the queues when ten seconds have passed since the last look, after many looks at twice
-/// that, and so on: a look costs as much as there are live jobs.
+/// Looks at the queues after every step; after 16,384 looks when a second has passed since the last
+/// one, after as many more when two have, and so on: a look costs as much as there are live jobs.
 class QueueSamples {
  public:
   struct Point {
@@ -43,7 +43,7 @@ class QueueSamples {
   static void add(const std::vector<QueueStanding>& queues, double seconds, std::vector<Sum>& sums);
   void keep();
 
-  Duration apart_ = Duration::seconds(10);
+  Duration apart_ = Duration::zero();
   std::uint64_t looks_ = 0;
   std::uint64_t stride_ = 1;  ///< Of looks that are kept.
   bool any_ = false;

@@ -338,6 +338,30 @@ await test("links are a heat map that says how busy the one pointed at was", asy
   await picture(page, "links");
 });
 
+await test("queues show what each holds and is entitled to", async () => {
+  const out = join(folder, "queues");
+  orrery("sim", join(root, "scenarios/queues/shares.yaml"), "--out", out);
+  const {queues, end_s} = dataOf(join(out, "report.html"));
+  assert.deepEqual(queues.name, ["research", "vision", "speech", "product", "default"]);
+  const means = json(join(out, "summary.json")).queues;
+  assert.equal(means[1].used_max, 16);
+  const at = (minute) => queues.at_s.findLastIndex((one) => one <= 60 * minute);
+  assert.equal(queues.used[1][at(5)], 16, "train holds all of the cluster at first");
+  assert.equal(queues.used[1][at(25)], 6);
+  assert.equal(queues.share[3][at(25)], 7);
+  const page = await opened(join(out, "report.html"));
+  assert.deepEqual(page.complaints, []);
+  await page.value(`document.getElementById("queue-vision").scrollIntoView({block: "center"})`);
+  const [left, top, width, height] = await page.value(`(() => {
+    const box = document.querySelector("#queue-vision .svg-box").getBoundingClientRect();
+    return [box.left, box.top, box.width, box.height];
+  })()`);
+  await page.mouse("mouseMoved", left + 84 + (width - 84) * 1500 / end_s, top + height / 2);
+  assert.match(await page.value(`document.querySelector("#queue-vision .readout").textContent`),
+    /6 devices, entitled to 6, 6 borrowed/);
+  await picture(page, "queues");
+});
+
 await test("thousands of jobs are drawn, zoomed and searched", async () => {
   const big = join(folder, "big");
   orrery("sim", join(root, "scenarios/quickstart.yaml"), "--set", "workload.generator.jobs=4000", "--policy", "las", "--out", big);
