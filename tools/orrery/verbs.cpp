@@ -425,7 +425,7 @@ Verb replay_verb() {
                     {"orrery replay state/journal.db --set cluster.groups[0].nodes=8 --out what-if",
                      "the same with another cluster, and pages"},
                     {"orrery replay state/journal.db --log state/controller.log",
-                     "does the journal of orrery up --state state decide as it did?"}}},
+                     "does the journal of that controller decide as it did?"}}},
       run_replay};
 }
 

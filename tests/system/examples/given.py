@@ -98,7 +98,7 @@ ENDED = "cp tests/system/journals/version_1.db journal.db"
 KEPT = "cp tests/system/journals/version_1.db run.db"
 FORETOLD = (
     "printf 'until: 9s\ncluster: {nodes: 1}\njobs: [{name: train, work: 300s}]\n' > run.yaml; "
-    "orrery sim run.yaml --journal --out state")
+    "rm -rf state; orrery sim run.yaml --journal --out state")
 FORETOLD_NEXT = FORETOLD.replace("name: train", "name: before") + (
     "; printf 'name: train\ncommand: [true]\n' > train.yaml")
 RECORDED = "mkdir -p state; cp tests/system/journals/version_4.db state/journal.db"

@@ -34,7 +34,7 @@ workload:
   generator: {preset: philly-like, jobs: %d, arrivals: {load: 0.9}, preemptible_share: 1}
 """
 VERBS = ["sim", "compare", "sweep", "test", "check", "place", "trace info", "trace convert", "policies",
-         "journal dump", "journal verify", "history", "report", "up", "controller", "agent", "run", "submit", "apply", "get", "describe", "logs", "scale",
+         "journal dump", "journal verify", "replay", "forecast", "history", "report", "up", "controller", "agent", "run", "submit", "apply", "get", "describe", "logs", "scale",
          "stop", "delete", "events", "top", "certs init",
          "certs controller", "certs agent", "certs user", "certs admin", "certs token", "certs show",
          "version", "completion", "help"]
@@ -170,7 +170,7 @@ class BadUsageTest(ProgramTest):
         self.assertIn("usage: orrery VERB", self.expect_bad())
 
     def test_verbs_that_do_not_exist_are_not_promised(self):
-        for verb in ["forecast", "doctor"]:
+        for verb in ["doctor"]:
             error = self.expect_bad(verb)
             self.assertIn(f"orrery: {verb}: unknown verb", error)
             for known in VERBS:
