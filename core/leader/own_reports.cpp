@@ -17,9 +17,7 @@ bool can_be_late(const JobState& job, Generation generation, Incarnation incarna
   return generation <= job.row.generation && incarnation <= job.incarnation;
 }
 
-bool job_can_be_late(const State& state, JobId job) {
-  return !job.is_none() && job < state.next_job();
-}
+bool job_can_be_late(const State& state, JobId job) { return job < state.next_job(); }
 
 }  // namespace
 

@@ -158,10 +158,15 @@ TEST_F(LeaderTest, OrdersWaitForTheRegistrationOnTheStreamThatThereIsNow) {
   leader_.connected(NodeId{0});
   streams_.take();
   ASSERT_EQ(beat(0, false), HeartbeatVerdict::Renewed) << "it registered on the stream before";
+  granted({on(0, 1)});
+  issue();
   EXPECT_THAT(streams_.take(), ElementsAre("0 renew"));
   EXPECT_FALSE(leader_.is_registered(NodeId{0}));
+  EXPECT_EQ(leader_.entries().waiting, 2u);
   beat(0, true);
-  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+  EXPECT_THAT(
+      streams_.take(),
+      ElementsAre("0 renew", "0 job", "0 members", "0 start", "0 job", "0 members", "0 start"));
 }
 
 TEST_F(LeaderTest, ANodeThatIsDeclaredLaterTakesPartAsThoseBefore) {
@@ -273,8 +278,90 @@ TEST_F(LeaderTest, AStartOfAJobThatIsForgottenByNowGoesNowhere) {
   WorkerStart start{Rank{0}, RoleIndex{0}, 0, NodeId{0}};
   start.incarnation = Incarnation{1};
   leader_.order({Sequence{9}, 0, Epoch{1}, StartWorkers{JobId{77}, Generation{1}, 1, {start}}});
+  leader_.withheld(JobId{77}, Incarnation{1});
   EXPECT_THAT(streams_.take(), IsEmpty());
   EXPECT_EQ(leader_.entries().all(), 0u);
+  const UpdateMembership update{JobId{77}, Generation{1}, 1, {start}};
+  leader_.order({Sequence{9}, 1, Epoch{1}, update});
+  EXPECT_THAT(streams_.take(), ElementsAre("0 update")) << "what the job was is not known any more";
+}
+
+TEST_F(LeaderTest, AWithheldStartOfAJobThatHasEndedIsNotKept) {
+  const JobId id = granted({on(0, 1)});
+  h_.step(StopRequested{0, id});
+  leader_.withheld(id, h_.job(id).incarnation);
+  EXPECT_EQ(leader_.entries().all(), 0u);
+}
+
+TEST_F(LeaderTest, AStartOfWhichANodesPartWasGivenUpDoesNotGoThere) {
+  const JobId id = granted({on(0, 1), on(1, 1)});
+  issue();
+  h_.lose(id, 0);
+  for (const std::uint32_t node : {0u, 1u}) registered(node);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "1 renew", "1 job", "1 members", "1 start"));
+}
+
+TEST_F(LeaderTest, AListHasOfTheStartsThatWaitForTheStoreThoseOfItsNodeAlone) {
+  registered(0);
+  const JobId id = h_.submit(JobBuilder("grows").elastic(1, 4));
+  h_.plan(grant(id, 1, {on(0, 1)}));
+  issue();
+  h_.plan(grant(id, 3, {on(0, 2), on(1, 1)}));  // Not issued.
+  ASSERT_EQ(h_.job(id).workers.size(), 3u);
+  news();
+  leader_.connected(NodeId{0});
+  beat(0, true);
+  std::vector<RunningWorker> listed;
+  for (const Event& event : news())
+    if (const auto* list = std::get_if<NodeReturned>(&event.body)) listed = list->workers;
+  ASSERT_EQ(listed.size(), 1u) << "the first one was sent on the stream before, and is not there";
+  EXPECT_EQ(listed[0].rank, Rank{1});
+}
+
+TEST_F(LeaderTest, AListLosesNoWorkerWhoseStartWaitsForTheNodeWhenItConnectsAgain) {
+  const JobId id = granted({on(0, 1)});
+  issue();
+  leader_.connected(NodeId{0});
+  leader_.disconnected(NodeId{0});
+  leader_.connected(NodeId{0});
+  beat(0, true);
+  for (const Event& event : news()) h_.step(event.body);
+  EXPECT_EQ(h_.job(id).workers[0].state, WorkerState::Starting);
+  EXPECT_THAT(streams_.take(), ElementsAre("0 renew", "0 job", "0 members", "0 start"));
+}
+
+TEST_F(LeaderTest, WhatABeatMeasuresOfAnothersWorkerIsNoSignOfItsLife) {
+  JobBuilder builder("trains");
+  builder.raw().failover.edit().hang_after = Duration::seconds(5);
+  const JobId id = h_.running(builder, 1, {on(0, 1)});
+  const State& state = h_.controller.state();
+  Leader next(Epoch{1}, state, Settings{}, 2, at(0), Duration::zero(), streams_);
+  next.establish(at(0));
+  const auto beats = [&](std::uint32_t node, int seconds) {
+    HeardBeat heard;
+    heard.beat = {NodeId{node}, Epoch{1}, 1, ++number_, at(0), true, Sequence{}, {}};
+    heard.measured = {{id, h_.row(id).generation, Rank{0}, {{"throughput", 10}}}};
+    next.connected(NodeId{node});
+    next.beat(NodeId{node}, heard, true, at(seconds));
+    return next.next_deadline();
+  };
+  EXPECT_EQ(beats(0, 2), at(7));
+  EXPECT_EQ(beats(1, 4), at(7));
+  EXPECT_EQ(beats(0, 4), at(9));
+}
+
+TEST_F(LeaderTest, WhatFollowsFromAnAgentsOrdersIsAReaction) {
+  const JobId id = h_.running(JobBuilder("a"), 1, {on(0, 1)});
+  const Worker& worker = h_.job(id).workers[0];
+  leader_.said(NodeId{0}, ProgressReported{id, h_.row(id).generation, 5, 1}, at(1), at(1));
+  leader_.said(NodeId{0},
+               FailureExplained{id, worker.incarnation, worker.birth_rank, "it did", ""},
+               at(1),
+               at(1));
+  const std::vector<Event> events = news();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].origin, Origin::External);
+  EXPECT_EQ(events[1].origin, Origin::Reaction);
 }
 
 TEST_F(LeaderTest, AListLosesNoWorkerWhoseStartStillWaitsForTheStore) {

@@ -35,7 +35,8 @@ Word report(std::string name, WorkerFact fact, std::int32_t exit_code = 0) {
 
 Word said(std::string name, std::function<EventBody(const JobState&)> make) {
   return {std::move(name), [=](Leader& leader, NodeId node, const JobState& job, Instant now) {
-            leader.said(node, make(job), now, now);
+            const bool counts = leader.said(node, make(job), now, now);
+            EXPECT_EQ(counts, leader.has_news());
           }};
 }
 
@@ -86,6 +87,15 @@ std::vector<Word> words() {
 // Each is counted, so that a storm can say how often a node spoke of what is not its own.
 std::uint64_t refusals() {
   return mark_counts[static_cast<std::size_t>(Mark::LeaderRejectedReport)];
+}
+
+/// What `judge` says, which is counted where it is no.
+template <class Judge>
+bool judged(const Judge& judge) {
+  const std::uint64_t before = refusals();
+  const bool own = judge();
+  EXPECT_EQ(refusals() - before, own ? 0u : 1u);
+  return own;
 }
 
 TEST(OwnReports, OfAWorkerIsTakenFromItsOwnNodeAlone) {
@@ -149,7 +159,11 @@ TEST(OwnReports, OfARunOfRanksAsManyCountAsAJobCanHave) {
   EXPECT_EQ(own[0].count, std::uint32_t{kReplicasMax});
   late.count = UINT32_MAX;
   own.clear();
-  EXPECT_FALSE(take_own(h.controller.state(), NodeId{0}, late, own));
+  EXPECT_FALSE(judged([&] { return take_own(h.controller.state(), NodeId{0}, late, own); }));
+  EXPECT_EQ(own[0].count, 1u << 20) << "no more are looked at";
+  const Worker& worker = h.job(id).workers[0];
+  const WorkersChanged more{id, worker.born, worker.incarnation, WorkerFact::Exited, Rank{1}, 1};
+  EXPECT_TRUE(take_own(h.controller.state(), NodeId{0}, more, own)) << "fewer than there were";
 }
 
 TEST(OwnReports, ADeviceIsLostByTheWordOfItsOwnNodeAlone) {
@@ -157,7 +171,7 @@ TEST(OwnReports, ADeviceIsLostByTheWordOfItsOwnNodeAlone) {
   StreamsInTest streams;
   Leader leader(Epoch{1}, h.controller.state(), Settings{}, 2, h.now, Duration::zero(), streams);
   const DevicesLost lost{NodeId{1}, 1};
-  EXPECT_FALSE(leader.said(NodeId{0}, lost, h.now, h.now));
+  EXPECT_FALSE(judged([&] { return leader.said(NodeId{0}, lost, h.now, h.now); }));
   EXPECT_FALSE(leader.has_news());
   EXPECT_TRUE(leader.said(NodeId{1}, lost, h.now, h.now));
   EXPECT_TRUE(leader.has_news());
@@ -255,7 +269,8 @@ TEST(OwnReports, ProgressIsTakenLateAndAsTheLastWordOfNodesThatWereAsked) {
   const JobId id = h.running(JobBuilder("a").elastic(1, 2), 1, {on(0, 1)});
   const State& state = h.controller.state();
   const auto counts = [&](std::uint32_t node, Generation generation, std::vector<NodeId> asked) {
-    return is_own(state, NodeId{node}, ProgressReported{id, generation, 5, 1}, asked);
+    const ProgressReported progress{id, generation, 5, 1};
+    return judged([&] { return is_own(state, NodeId{node}, progress, asked); });
   };
   const Generation now = h.row(id).generation;
   EXPECT_TRUE(counts(1, Generation{now.value - 1}, {})) << "the core ignores it, and says why";
@@ -279,15 +294,29 @@ TEST(OwnReports, AnEndIsExplainedByTheNodeWhereItWas) {
   h.settle();
   ASSERT_EQ(h.job(id).workers[0].node, NodeId{1}) << "another worker has its place";
   const auto counts = [&](std::uint32_t node, Incarnation incarnation) {
-    return is_own(h.controller.state(),
-                  NodeId{node},
-                  FailureExplained{id, incarnation, failed.birth_rank, "it did", ""});
+    const FailureExplained explained{id, incarnation, failed.birth_rank, "it did", ""};
+    return judged([&] { return is_own(h.controller.state(), NodeId{node}, explained); });
   };
   EXPECT_TRUE(counts(0, failed.incarnation));
   EXPECT_FALSE(counts(1, failed.incarnation));
   EXPECT_FALSE(counts(0, h.job(id).incarnation)) << "that one runs elsewhere";
   EXPECT_TRUE(counts(1, h.job(id).incarnation));
   EXPECT_FALSE(counts(0, h.job(id).incarnation.next()));
+}
+
+TEST(OwnReports, ASubMastersWordMayBeOfAnEarlierStartAndOfNoneToCome) {
+  ControllerHarness h({nodes_of(2, 2)});
+  const JobId id = h.running(JobBuilder("a"), 1, {on(0, 1)});
+  SubMasterSaid word;
+  word.job = id;
+  word.role = RoleIndex{0};
+  const auto counts = [&](Incarnation incarnation) {
+    word.incarnation = incarnation;
+    return judged([&] { return is_own(h.controller.state(), NodeId{1}, word); });
+  };
+  EXPECT_TRUE(counts(Incarnation{0})) << "the core ignores it, and says why";
+  EXPECT_TRUE(counts(h.job(id).incarnation));
+  EXPECT_FALSE(counts(h.job(id).incarnation.next()));
 }
 
 TEST(OwnReports, OfARunOfRanksEachPartThatIsOwnCounts) {
