@@ -285,7 +285,7 @@ bool Driver::wait(Instant until, bool more) {
   const Instant deadline = next_wake();
   const bool answers_due = planner_.is_busy() || !outbox_.empty();
   if (!more && deadline.is_never() && !answers_due) return false;
-  if (world_.now() >= until) return false;
+  if (deadline >= until && world_.now() >= until) return false;
   // A policy may change its mind after some cycles, but not for ever after.
   const bool idle = !more && !answers_due && controller_.only_cycles_left();
   quiet_cycles_ = idle && orders_ == orders_seen_ ? quiet_cycles_ + 1 : 0;
