@@ -164,6 +164,10 @@ class Tree:
 
     def find(self, folders, parallel: int) -> list:
         known = standalone.entries(self.build.resolve(), self.tree.resolve())
+        if any(path not in known for path in sources(ROOT, folders)):  # Files are new since.
+            copy(ROOT, self.tree, {})
+            self.configure()
+            known = standalone.entries(self.build.resolve(), self.tree.resolve())
         here, there = str(self.tree.resolve()), str(ROOT)
         jobs = {}
         for path in sources(ROOT, folders):

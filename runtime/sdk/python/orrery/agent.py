@@ -74,7 +74,9 @@ class Agent:
             self._task.cancel()
             self._task = None  # What is said after this connects anew.
         if self._writer is not None:
+            # Not when the task has ended: what is said until then would go where nothing is read.
             self._writer.close()
+            self._writer = None
 
     def _set_diagnosis(self, line):
         self._diagnosis = line
@@ -98,10 +100,12 @@ class Agent:
 
     async def _stay_connected(self):
         pauses = directory.pauses()
+        has_hello = self._has_hello
         while True:
+            writer = None
             try:
-                reader, self._writer = await asyncio.open_unix_connection(self._path,
-                                                                          limit=_LINE_MAX)
+                reader, writer = await asyncio.open_unix_connection(self._path, limit=_LINE_MAX)
+                self._writer = writer
                 self._write(self._hello)
                 if self._endpoint is not None:
                     self._write(self._endpoint)
@@ -112,7 +116,7 @@ class Agent:
                 wish = self.turns.greeted()
                 if wish is not None:
                     self._write(wish)
-                self._has_hello.set()
+                has_hello.set()
                 while True:
                     line = await reader.readline()
                     if not line:
@@ -122,10 +126,11 @@ class Agent:
             except (OSError, ValueError) as error:
                 _log.debug("agent at %s: %s", self._path, error)
             finally:
-                if self._writer is not None:
-                    self._writer.close()
-                self._writer = None
-                self._has_hello.clear()
+                if writer is not None:
+                    writer.close()
+                if self._writer is writer:  # Else another task has connected since close().
+                    self._writer = None
+                has_hello.clear()
             await asyncio.sleep(next(pauses))
 
     def _take(self, text):

@@ -100,7 +100,10 @@ class FakeAgent:
                 good = line["hello"] == {"worker": self._worker, "token": self._token}
                 self.hellos += good
                 answer = {"membership": self._membership()} if good else {"error": "wrong token"}
-                connection.sendall(json.dumps(answer).encode() + b"\n")
+                try:
+                    connection.sendall(json.dumps(answer).encode() + b"\n")
+                except OSError:
+                    pass  # It has ended; what it said before that is still to be read.
                 if good:
                     self._connections.append(connection)
             elif "endpoint" in line:

@@ -11,7 +11,7 @@ import unittest
 
 import fakes
 import orrery
-from orrery import loop, turns
+from orrery import agent, loop, turns
 
 
 class Blame(unittest.TestCase):
@@ -76,6 +76,26 @@ class Blame(unittest.TestCase):
             probe.agent.open()
             fakes.wait_for(job.changed, "its word again", lambda: word in probe.agent.lines)
             self.assertEqual(probe.agent.hellos, 2)
+
+    def test_what_is_said_right_after_the_end_of_the_connection_is_heard(self):
+        changed = threading.Condition()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        heard_by = fakes.FakeAgent(f"{folder.name}/agent", "w", "t", dict, changed)
+        self.addCleanup(heard_by.close)
+        connection = agent.Agent(heard_by.path, "w", "t", lambda _membership: None)
+        connection.start()
+        fakes.wait_for(changed, "hello", lambda: heard_by.hellos == 1)
+        word = {"progress": {"done": 1.0}}
+
+        def in_one_turn():
+            # What other threads ask for may come so where the machine is busy.
+            connection._close()
+            connection._start()
+            connection._say(word)
+        loop.get().call_soon_threadsafe(in_one_turn)
+        fakes.wait_for(changed, "its word", lambda: word in heard_by.lines)
+        connection.close()
 
     def test_what_makes_no_sense_is_refused(self):
         worker = orrery.Worker.join({"ORRERY_WORKER": "7-0-0"}, drain_on_sigterm=False)
