@@ -400,7 +400,7 @@ ExitCode run_one(const scenarios::Scenario& scenario,
   for (int again = 1; maybe_too_slow && again <= kAgainMax; ++again) {
     before.push_back("at time_scale " + with_commas(slower.time_scale, 1) +
                      " it ran otherwise: " + answer.summary.unmet.front());
-    slower.time_scale = std::max(1.0, slower.time_scale / 4);
+    slower.time_scale = std::max(1.0, slower.time_scale / 3);
     RunOutputs beside = outputs;
     if (!beside.kept.empty()) beside.kept += "-" + std::to_string(again + 1);
     answer = {};
