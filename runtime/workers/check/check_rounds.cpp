@@ -87,7 +87,7 @@ class RankCheck {
       : group_(group), parts_(parts), work_(work), meeting_(meeting) {}
 
   /// Round `round`, whose groups rank 0 has set: computes, sums, and says how long that took.
-  Outcome take_part(std::int32_t round, const Limits& limits) {
+  Outcome take_part(std::int32_t round) {
     std::string text;
     Outcome step = meeting_.get(groups_key(round), text);
     if (!step.ok()) return step;
@@ -103,7 +103,7 @@ class RankCheck {
     const Outcome device = check_device(parts_, work_, computed, digest);
     if (!device.ok()) said.failure = device.reason;
     Duration summed;
-    step = sum_with(*own, round, limits, said, summed);
+    step = sum_with(*own, round, said, summed);
     if (!step.ok()) return step;
     said.took = Duration{computed.ns + summed.ns};
     said.mean = digest.mean;
@@ -115,7 +115,6 @@ class RankCheck {
   /// of this rank, and no end of the check.
   Outcome sum_with(const std::vector<std::size_t>& ranks,
                    std::int32_t round,
-                   const Limits& limits,
                    Said& said,
                    Duration& took) {
     const bool leads = static_cast<std::int32_t>(ranks.front()) == group_.rank;
@@ -155,14 +154,17 @@ class RankCheck {
         std::ranges::find(ranks, static_cast<std::size_t>(group_.rank)) - ranks.begin());
     pair.world_size = static_cast<std::int32_t>(ranks.size());
     const Outcome summed = sum_up(pair, took);
-    parts_.collective.leave();
+    // Who leaves ends the group for the others: at once where it failed, else when all are through.
+    if (!summed.ok()) parts_.collective.leave();
     if (summed.kind == OutcomeKind::Cancelled) return summed;
     if (!summed.ok()) said.failure = summed.reason;
-    return wait_for_all(ranks, round, limits);
+    step = wait_for_all(ranks, round);
+    parts_.collective.leave();
+    return step;
   }
 
-  /// Who leaves a group ends it for the others: not before all are through.
-  Outcome wait_for_all(const std::vector<std::size_t>& ranks, std::int32_t round, const Limits&) {
+  /// Until each of the group has its sums, or has given them up.
+  Outcome wait_for_all(const std::vector<std::size_t>& ranks, std::int32_t round) {
     Outcome step = meeting_.set(key("summed", round, group_.rank), "ok");
     std::string ignored;
     for (const std::size_t rank : ranks)
@@ -193,7 +195,7 @@ class RankCheck {
         step = Outcome::fatal("a sum of " + std::string(parts_.collective.name()) + " over " +
                               std::to_string(pair.world_size) + " ranks is wrong");
     }
-    return step.ok() ? parts_.collective.barrier() : step;
+    return step;
   }
 
   const Group& group_;
@@ -290,7 +292,6 @@ class Judge {
 Outcome run_rounds(const Group& group,
                    const CheckParts& parts,
                    const CheckWork& work,
-                   const Limits& limits,
                    Rendezvous& meeting,
                    RankVerdict& verdict) {
   RankCheck own(group, parts, work, meeting);
@@ -299,7 +300,7 @@ Outcome run_rounds(const Group& group,
   Outcome step = Outcome::done();
   for (std::int32_t round = 1; round <= kRounds && step.ok(); ++round) {
     if (judge) step = judge->open_round();
-    if (step.ok()) step = own.take_part(round, limits);
+    if (step.ok()) step = own.take_part(round);
     if (step.ok() && judge) step = judge->close_round();
   }
   if (step.ok() && judge) step = judge->tell_verdict();
@@ -395,7 +396,7 @@ Outcome check_together(const Group& group,
   std::unique_ptr<Rendezvous> meeting;
   Outcome step = Rendezvous::join(group.meeting, limits, meeting);
   if (!step.ok()) return step;
-  step = run_rounds(group, parts, work, limits, *meeting, verdict);
+  step = run_rounds(group, parts, work, *meeting, verdict);
   if (!step.ok() || group.rank == 0) return step;
   // The program that follows listens at rank 0's port: that is free when rank 0 has left.
   while (!is_cut(meeting->lifeline()) && step.ok())
