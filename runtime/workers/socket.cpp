@@ -175,7 +175,7 @@ Outcome wait_time(Milliseconds time, const Limits& limits, std::string_view what
   return waited;
 }
 
-Result<Descriptor> listen_at(const Endpoint& at) {
+Result<Descriptor> bind_at(const Endpoint& at) {
   std::optional<SystemAddress> address = system_address(at);
   if (!address) return socket_error(at, "listen", EAFNOSUPPORT);
   Descriptor out = new_socket(address->storage.ss_family);
@@ -184,7 +184,12 @@ Result<Descriptor> listen_at(const Endpoint& at) {
   ::setsockopt(out.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(out.number(), address->get(), address->size) != 0)
     return socket_error(at, "bind", errno);
-  if (::listen(out.number(), kBacklog) != 0) return socket_error(at, "listen", errno);
+  return out;
+}
+
+Result<Descriptor> listen_at(const Endpoint& at) {
+  Result<Descriptor> out = bind_at(at);
+  if (out && ::listen(out->number(), kBacklog) != 0) return socket_error(at, "listen", errno);
   return out;
 }
 

@@ -46,6 +46,10 @@ Outcome wait_ready(int descriptor, short events, const Limits& limits, std::stri
 /// Sleeps for `time`, at most until the limits are met.
 Outcome wait_time(Milliseconds time, const Limits& limits, std::string_view what);
 
+/// Holds `at` for one who listens there: nobody else is given its port by the system. Port 0 lets
+/// the system choose. Error: the system's reason.
+Result<Descriptor> bind_at(const Endpoint& at);
+
 /// Listens at `at`; port 0 lets the system choose. Error: the system's reason.
 Result<Descriptor> listen_at(const Endpoint& at);
 

@@ -119,11 +119,12 @@ class RankCheck {
                    Duration& took) {
     const bool leads = static_cast<std::int32_t>(ranks.front()) == group_.rank;
     Endpoint place{meeting_.own_address(), 0};
-    // Found free a moment ago, for the collective listens by itself.
+    // Held until the sums are over, for the collective listens by itself.
+    Descriptor held;
     if (leads) {
-      const Result<Descriptor> listener = listen_at(place);
-      const Result<Endpoint> found =
-          listener ? local_end(*listener) : Result<Endpoint>(listener.errors());
+      Result<Descriptor> bound = bind_at(place);
+      const Result<Endpoint> found = bound ? local_end(*bound) : Result<Endpoint>(bound.errors());
+      if (bound) held = std::move(bound).value();
       if (found)
         place.port = found->port;
       else if (said.failure.empty())
