@@ -206,8 +206,7 @@ void Liveness::time_reached(Instant now, std::vector<EventBody>& edges) {
   }
 }
 
-// The heap of deadlines is left out: it answers by deadline and id, however it lies. The profiles
-// come last, so that their number need not be said.
+// The heap of deadlines is left out: it answers by deadline and id, however it lies.
 void Liveness::save(ByteWriter& out) const {
   Encoder encoder(out);
   encoder.put(epoch_);
@@ -223,6 +222,7 @@ void Liveness::save(ByteWriter& out) const {
     encoder.put(node.ordered);
     encoder.put(node.doubted);
   }
+  out.varint(profiles_.size());
   for (const auto& [member, profile] : profiles_) {
     encoder.put(member.first);
     encoder.put(member.second);

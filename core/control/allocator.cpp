@@ -268,7 +268,7 @@ bool place_change(Step& step, const JobState& job, Accepted& grant) {
   if (!grant.nodes.empty()) {
     added = beyond(grant.nodes, merged(kept));
     if (!fits_there(step.state.ledger, job.row.demand, merged(added))) return false;
-  } else if (!find_nodes(step, job, job.row.demand, missing, added)) {
+  } else if (missing > 0 && !find_nodes(step, job, job.row.demand, missing, added)) {
     return false;
   }
   for (const NodeCount& n : added) change.added.push_back({job.row.elastic, n});

@@ -31,13 +31,7 @@ QueueStandings::QueueStandings(const State& state) {
     if (!is_final(job.row.phase))
       p.loads.add(queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs));
   });
-  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  const FreeIndex& free = state.ledger.free();
-  p.scale.cpu = p.tree.spec().cpu;
-  p.scale.memory = p.tree.spec().memory;
-  p.scale.capacity = {state.ledger.devices_usable() * 1000,
-                      free.free_cpu().count + p.loads.use(0).cpu,
-                      free.free_memory().count / kMebibyte + p.loads.use(0).memory};
+  p.scale = p.loads.scale(state.ledger.devices_usable(), state.ledger.free());
   p.shares = queue_shares(p.tree, p.scale, p.loads.wants(p.scale));
 }
 
@@ -79,9 +73,7 @@ std::vector<QueueStanding> QueueStandings::list() const {
   return out;
 }
 
-std::string QueueStandings::blocked_text(const JobState& job,
-                                         const QueueJob& known,
-                                         const QueueBlock& block) const {
+std::string QueueStandings::blocked_text(const QueueJob& known, const QueueBlock& block) const {
   const Parts& p = *parts_;
   const std::int64_t total = p.scale.total();
   const std::string& name = p.tree.name(block.queue);
@@ -102,7 +94,6 @@ std::string QueueStandings::blocked_text(const JobState& job,
              QueueAmount{p.shares[block.queue], false}.text() +
              ", and other queues ask for the rest";
   }
-  static_cast<void>(job);
   return {};
 }
 
@@ -111,13 +102,12 @@ std::string QueueStandings::why_waiting(const JobState& job) const {
   const Parts& p = *parts_;
   const QueueJob known = queue_job(p.tree, job.row, *job.spec, p.tree.spec().sizes_jobs);
   const QueueUse gang = use_at(job.row, *job.spec, job.row.min_replicas);
-  if (const auto block = p.loads.block(p.scale, known, gang))
-    return blocked_text(job, known, *block);
+  if (const auto block = p.loads.block(p.scale, known, gang)) return blocked_text(known, *block);
   // A queue that has its share waits where the cluster is full; else nothing keeps it from
   // borrowing.
   for (std::uint32_t queue = known.queue; queue != 0; queue = p.tree.node(queue).parent)
     if (p.scale.dominant(p.loads.use(queue)) >= p.shares[queue] && p.shares[queue] > 0)
-      return blocked_text(job, known, {QueueCause::Share, queue});
+      return blocked_text(known, {QueueCause::Share, queue});
   return {};
 }
 

@@ -74,9 +74,7 @@ class QueueStandings {
 
   QueueStanding standing(std::uint32_t queue, std::int32_t depth) const;
   void append(std::uint32_t queue, std::int32_t depth, std::vector<QueueStanding>& out) const;
-  std::string blocked_text(const JobState& job,
-                           const QueueJob& known,
-                           const QueueBlock& block) const;
+  std::string blocked_text(const QueueJob& known, const QueueBlock& block) const;
 
   std::unique_ptr<Parts> parts_;
 };

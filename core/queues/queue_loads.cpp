@@ -90,6 +90,15 @@ QueueUse QueueLoads::use_of(std::uint32_t queue, std::string_view user) const {
   return found == users_.end() ? QueueUse{} : found->second.use;
 }
 
+QueueScale QueueLoads::scale(std::int64_t devices_usable, const FreeIndex& free) const {
+  const QueueUse& held = queues_[0].use;
+  return {{devices_usable * 1000,
+           free.free_cpu().count + held.cpu,
+           free.free_memory().count / kMebibyte + held.memory},
+          tree_.spec().cpu,
+          tree_.spec().memory};
+}
+
 std::vector<QueueUse> QueueLoads::wants(const QueueScale& scale) const {
   __extension__ using Wide = __int128;
   std::vector<QueueUse> out(queues_.size());

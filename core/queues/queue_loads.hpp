@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cluster/free_index.hpp"
 #include "core/job/row.hpp"
 #include "core/job/spec.hpp"
 #include "core/queues/queue_tree.hpp"
@@ -74,6 +75,9 @@ class QueueLoads {
 
   /// Held by the jobs of one user in a queue that limits users; nothing where it does not.
   QueueUse use_of(std::uint32_t queue, std::string_view user) const;
+
+  /// What there is to share: usable devices, and of the rest what is free and what jobs hold.
+  QueueScale scale(std::int64_t devices_usable, const FreeIndex& free) const;
 
   /// By queue: what its jobs ask for, of each user no more than the queue lets it have.
   std::vector<QueueUse> wants(const QueueScale& scale) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/amount_text.hpp"
 #include "core/base/number_text.hpp"
 
 namespace orrery {
@@ -24,14 +25,6 @@ std::optional<std::int64_t> thousandths_in(std::string_view text) {
   return *whole * kWhole + *part;
 }
 
-std::string decimal(std::int64_t thousandths) {
-  std::string text = std::to_string(thousandths / kWhole);
-  if (thousandths % kWhole == 0) return text;
-  std::string part = std::to_string(kWhole + thousandths % kWhole).substr(1);
-  while (part.back() == '0') part.pop_back();
-  return text + "." + part;
-}
-
 }  // namespace
 
 // Thousandths of the cluster are tenths of a percent.
@@ -42,7 +35,7 @@ std::int64_t QueueAmount::of(std::int64_t total) const {
 }
 
 std::string QueueAmount::text() const {
-  return of_cluster ? decimal(thousandths * 100) + "%" : decimal(thousandths);
+  return of_cluster ? thousandths_text(thousandths * 100) + "%" : thousandths_text(thousandths);
 }
 
 std::optional<QueueAmount> queue_amount(std::string_view text) {

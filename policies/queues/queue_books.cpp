@@ -79,17 +79,6 @@ void QueueBooks::rebuild(const ClusterView& view) {
   for (QueueJobs& jobs : jobs_) jobs.touched.clear();
 }
 
-// Free cores and memory of nodes, and what jobs hold of them, are all that there is.
-void QueueBooks::measure(const ClusterView& view) {
-  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  const QueueUse& held = loads_.use(0);
-  scale_.cpu = tree_.spec().cpu;
-  scale_.memory = tree_.spec().memory;
-  scale_.capacity.devices = view.devices_usable() * 1000;
-  scale_.capacity.cpu = view.capacity().free_cpu().count + held.cpu;
-  scale_.capacity.memory = view.capacity().free_memory().count / kMebibyte + held.memory;
-}
-
 // What was missed until now is owed; at most what the whole cluster gives in `patience`, and
 // nothing to a queue that asks for nothing.
 void QueueBooks::pass(Instant now) {
@@ -121,7 +110,7 @@ void QueueBooks::begin(const ClusterView& view) {
   } else {
     for (const JobId id : view.touched()) refresh(view, id);
   }
-  measure(view);
+  scale_ = loads_.scale(view.devices_usable(), view.capacity());
   usage_.pass(view.now(), held_);
   pass(view.now());
   guarantees_ = tree_.guarantees(scale_.total());

@@ -107,7 +107,6 @@ class QueueBooks {
   void rebuild(const ClusterView& view);
   void refresh(const ClusterView& view, JobId id);
   void forget(JobId id);
-  void measure(const ClusterView& view);
   void deal();
   void pass(Instant now);
 

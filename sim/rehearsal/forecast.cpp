@@ -4,9 +4,11 @@
 #include <map>
 #include <utility>
 
+#include "core/control/queue_standings.hpp"
 #include "core/control/status.hpp"
 #include "core/driver/driver.hpp"
 #include "core/driver/memory_store.hpp"
+#include "core/queues/queue_text.hpp"
 #include "sim/model/model_world.hpp"
 #include "sim/rehearsal/forked_world.hpp"
 
@@ -147,7 +149,10 @@ class ForecastObserver final : public RunObserver {
   std::map<JobId, std::size_t> place_;
 };
 
-JobForecast foretold(const State& state, const JobState& job, const Remaining& remaining) {
+JobForecast foretold(const State& state,
+                     const JobState& job,
+                     const Remaining& remaining,
+                     const QueueStandings& queues) {
   JobForecast out;
   out.id = job.row.id;
   out.name = job.spec->name;
@@ -155,7 +160,7 @@ JobForecast foretold(const State& state, const JobState& job, const Remaining& r
   out.known = remaining.known;
   out.remaining = remaining.left;
   if (job.row.holds && !job.started_at.is_never()) out.start = job.started_at;
-  if (!job.row.holds) out.waits_for = status_of(state, job).message;
+  if (!job.row.holds) out.waits_for = status_of(state, job, &queues).message;
   out.never_fits = job.row.infeasible;
   return out;
 }
@@ -185,6 +190,9 @@ scenarios::Scenario forked_scenario(const State& state) {
   scenario.groups = state.declared;
   scenario.settings = state.settings;
   scenario.policy.name = state.settings.policy.substr(0, state.settings.policy.find('/'));
+  if (!state.settings.queues.empty())
+    scenario.policy.parameters.push_back(
+        {std::string(kQueuesParameter), state.settings.queues, {}});
   for (std::uint32_t n = 0; n < state.nodes.size(); ++n) {
     if (!state.nodes[n].silent) continue;
     scenarios::Fault fault;
@@ -204,6 +212,7 @@ Result<Forecast> forecast(const Controller& from,
   Forecast out;
   out.now = state.now;
   const Duration median = median_run(state);
+  const QueueStandings queues(state);
   std::vector<ForkedJob> live;
   state.for_each_job([&](const JobState& job) {
     const bool lingers = std::ranges::any_of(job.workers, &Worker::is_alive);
@@ -217,7 +226,7 @@ Result<Forecast> forecast(const Controller& from,
     forked.job.work = work_of(remaining.left, size, job.row.progress.rate);
     forked.done = job.row.progress.done;
     live.push_back(std::move(forked));
-    if (!is_final(job.row.phase)) out.jobs.push_back(foretold(state, job, remaining));
+    if (!is_final(job.row.phase)) out.jobs.push_back(foretold(state, job, remaining, queues));
   });
   std::vector<ModelJob> to_come;
   if (options.submitted != nullptr) {

@@ -56,7 +56,8 @@ struct ForecastOptions {
   std::function<bool()> stop = nullptr;      ///< Asked now and then; true ends the run.
 };
 
-/// The scenario in which a state goes on: its nodes, with those that are silent down for good.
+/// The scenario in which a state goes on: its nodes, with those that are silent down for good, its
+/// policy and the queues in front of it.
 scenarios::Scenario forked_scenario(const State& state);
 
 /// Runs the state on until all jobs are over. `policy` is fresh, and is the one that the state's

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "policies/registry.hpp"
+#include "tests/policies/contract_scope.hpp"
 
 namespace orrery {
 namespace {
@@ -19,16 +20,6 @@ using testing::PolicyMaker;
 using ::testing::StartsWith;
 
 class Contract : public ::testing::TestWithParam<std::string_view> {};
-
-// These size one role as their sources do, and leave quotas to the allocator. Pollux sizes one role
-// and lets the others start; it leaves it to the allocator where two jobs of one quota grow at
-// once.
-testing::ContractScope scope_of(std::string_view name) {
-  const bool narrow = name == "tiresias" || name == "optimus" || name == "shockwave" ||
-                      name == "sia" || name == "themis" || name == "gandiva" || name == "allox" ||
-                      name.starts_with("gavel_");
-  return {.several_roles = !narrow, .quotas = !narrow && name != "pollux"};
-}
 
 // Gavel's packing, Gandiva: no pair is known by measurement. Pollux: a search of thousands of
 // allocations for each plan promises the same as one of hundreds. Gavel's max-min: water filling

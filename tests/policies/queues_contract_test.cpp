@@ -9,6 +9,7 @@
 #include "core/queues/queue_text.hpp"
 #include "policies/registry.hpp"
 #include "tests/policies/contract.hpp"
+#include "tests/policies/contract_scope.hpp"
 
 namespace orrery {
 namespace {
@@ -18,14 +19,6 @@ using ::testing::IsEmpty;
 using testing::PolicyMaker;
 
 class QueuesContract : public ::testing::TestWithParam<std::string_view> {};
-
-// As for the policy alone.
-testing::ContractScope scope_of(std::string_view name) {
-  const bool narrow = name == "tiresias" || name == "optimus" || name == "shockwave" ||
-                      name == "sia" || name == "themis" || name == "gandiva" || name == "allox" ||
-                      name.starts_with("gavel_");
-  return {.several_roles = !narrow, .quotas = !narrow && name != "pollux"};
-}
 
 std::map<std::string, std::string> parameters_of(std::string_view name) {
   std::map<std::string, std::string> out;

@@ -165,10 +165,6 @@ nlohmann::json Session::ask_list(const char* key, const std::string& query) {
   }
 }
 
-std::string full_name(std::string_view name) {
-  return name.find('.') == name.npos ? "default." + std::string(name) : std::string(name);
-}
-
 std::string job_target(std::string_view name, std::string_view rest) {
   return "/api/v1/jobs/" + url_escaped(full_name(name)) + std::string(rest);
 }

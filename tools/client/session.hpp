@@ -10,6 +10,7 @@
 #include "tools/client/client.hpp"
 #include "tools/console/arguments.hpp"
 #include "tools/console/console.hpp"
+#include "tools/console/job_names.hpp"
 #include "tools/console/verb.hpp"
 
 namespace orrery::cli {
@@ -54,9 +55,6 @@ class Session {
   Console& console_;
   ExitCode code_ = ExitCode::Met;
 };
-
-/// "default.train" of "train": names have a namespace.
-std::string full_name(std::string_view name);
 
 /// "/api/v1/jobs/default.train" with `rest` behind it.
 std::string job_target(std::string_view name, std::string_view rest = "");

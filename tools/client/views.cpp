@@ -195,11 +195,6 @@ std::string time_in_utc(std::int64_t ns) {
   return text;
 }
 
-std::string short_name(const std::string& full) {
-  constexpr std::string_view kDefault = "default.";
-  return full.starts_with(kDefault) ? full.substr(kDefault.size()) : full;
-}
-
 std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numbered) {
   std::vector<Column> columns{{.title = "job", .left = true},
                               {.title = "phase", .left = true},

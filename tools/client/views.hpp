@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tools/console/console.hpp"
+#include "tools/console/job_names.hpp"
 
 namespace orrery::cli {
 
@@ -45,8 +46,5 @@ std::string job_page(const nlohmann::json& job, const ConsoleTraits& console);
 
 /// Everything about one node.
 std::string node_page(const nlohmann::json& node, const ConsoleTraits& console);
-
-/// "train" of "default.train".
-std::string short_name(const std::string& full);
 
 }  // namespace orrery::cli

@@ -15,6 +15,7 @@
 #include "sim/rehearsal/forecast.hpp"
 #include "tools/console/input_file.hpp"
 #include "tools/console/interrupt.hpp"
+#include "tools/console/job_names.hpp"
 #include "tools/console/table.hpp"
 #include "tools/orrery/scenario_runs.hpp"
 #include "tools/orrery/verb_functions.hpp"
@@ -47,11 +48,6 @@ struct Answer {
   Forecast with;
   std::optional<std::vector<Delay>> delays;  ///< By the job that was asked about, where it waits.
 };
-
-std::string short_name(const std::string& name) {
-  constexpr std::string_view kDefault = "default.";
-  return name.starts_with(kDefault) ? name.substr(kDefault.size()) : name;
-}
 
 /// Runs forecasts from one state.
 class Forecaster {
@@ -134,8 +130,7 @@ Result<Answer> answered(const Forecaster& forecaster,
 
 /// The job that an operand names, or the one in the file that it names.
 Result<Question> question_of(const std::string& operand, const State& state) {
-  const std::string full = operand.find('.') == std::string::npos ? "default." + operand : operand;
-  const JobId id = state.named(full);
+  const JobId id = state.named(full_name(operand));
   if (!id.is_none() && !is_final(state.job(id).row.phase)) return Question{id, nullptr};
   std::error_code code;
   if (operand != "-" && !std::filesystem::exists(operand, code))

@@ -10,6 +10,7 @@
 #include "core/record/record_text.hpp"
 #include "runtime/store/sqlite_store.hpp"
 #include "tools/console/interrupt.hpp"
+#include "tools/console/job_names.hpp"
 #include "tools/console/moment.hpp"
 #include "tools/console/table.hpp"
 #include "tools/orrery/job_history.hpp"
@@ -40,15 +41,9 @@ Result<HistoryFilter> filter_of(const Arguments& arguments) {
   if (const auto state = arguments.value("--state"))
     out.state = *state == "failed" ? JobPhase::Failed : JobPhase::Succeeded;
   out.user = arguments.value("--user").value_or("");
-  out.job = arguments.value("--job").value_or("");
-  if (!out.job.empty() && out.job.find('.') == std::string::npos) out.job = "default." + out.job;
+  if (const auto job = arguments.value("--job")) out.job = full_name(*job);
   if (!errors.empty()) return errors;
   return out;
-}
-
-std::string short_job_name(const std::string& name) {
-  constexpr std::string_view kDefault = "default.";
-  return name.starts_with(kDefault) ? name.substr(kDefault.size()) : name;
 }
 
 std::string second_of(Instant at) {
@@ -70,7 +65,7 @@ std::string history_table(const std::vector<EndedJob>& jobs, const ConsoleTraits
   for (const EndedJob& job : jobs) {
     const bool ran = !job.started.is_never();
     const Instant waited_until = ran ? job.started : job.ended;
-    table.add_row({{.text = short_job_name(job.name)},
+    table.add_row({{.text = short_name(job.name)},
                    {.text = job.user.empty() ? "-" : job.user},
                    {.text = std::string(to_string(job.state))},
                    {.text = job.exit_code == 0 ? "-" : std::to_string(job.exit_code)},

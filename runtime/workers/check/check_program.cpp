@@ -45,7 +45,7 @@ std::span<const Row> rows() {
   static const std::array<Row, 9> kRows = {{
       {"--size",
        "M",
-       "rows and columns of the matrices (--help says how many)",
+       "rows and columns of the matrices (as below)",
        Row::whole_number(&CheckOptions::size, 16, 16384)},
       {"--products",
        "N",

@@ -5,6 +5,7 @@
 //
 //   groups/K          ranks of the groups of round K, "0,1;2,3"          by rank 0
 //   begin/K/RANK      "ok ADDRESS:PORT", or "failed WHY": its compute    by each rank
+//   summed/K/RANK    its sums with its group are over, well or not       by each rank
 //   measure/K/RANK    "ok NANOSECONDS DIGEST", or "failed WHY"           by each rank
 //   verdict           a line for each rank: "ok", "slow FACTOR" or "abnormal WHY"
 //   read/RANK         the verdict has arrived                            by each rank

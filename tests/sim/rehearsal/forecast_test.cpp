@@ -8,44 +8,27 @@
 #include <string>
 
 #include "core/base/random.hpp"
-#include "core/driver/memory_store.hpp"
 #include "core/driver/replay.hpp"
-#include "policies/registry.hpp"
-#include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
+#include "tests/sim/rehearsal/model_runs.hpp"
 
 namespace orrery::sim {
 namespace {
 
-std::unique_ptr<Policy> named_policy(const scenarios::Scenario& scenario) {
-  policies::PolicyArguments arguments;
-  arguments.seed = scenario.seed;
-  auto policy = policies::make_policy(scenario.policy.name, arguments);
-  return policy ? std::move(*policy) : nullptr;
-}
-
 /// Runs a scenario up to `until` (or its end) and folds its journal.
 Controller state_of(const std::string& text, const std::string& until) {
   Controller controller;
-  const auto scenario =
-      scenarios::parse_scenario(text,
-                                "run.yaml",
-                                until.empty() ? std::vector<scenarios::Override>{}
-                                              : std::vector<scenarios::Override>{{"until", until}});
-  EXPECT_TRUE(scenario) << scenario.errors().front().text();
-  const auto workload = LoadedWorkload::load(*scenario);
-  const auto policy = named_policy(*scenario);
   MemoryStore store;
-  RunOptions options;
-  options.store = &store;
-  EXPECT_TRUE(run_model(*scenario, *workload, *policy, options));
+  record(text,
+         store,
+         until.empty() ? std::vector<scenarios::Override>{}
+                       : std::vector<scenarios::Override>{{"until", until}});
   EXPECT_TRUE(replay(store, controller));
   return controller;
 }
 
 Forecast foretell(const Controller& from, const ForecastOptions& options = {}) {
   const scenarios::Scenario scenario = forked_scenario(from.state());
-  const auto policy = named_policy(scenario);
+  const auto policy = policy_of(scenario);
   auto out = forecast(from, scenario, *policy, options);
   EXPECT_TRUE(out);
   return std::move(*out);
@@ -65,6 +48,28 @@ std::string jobs_drawn(std::uint64_t seed, const std::string& policy) {
            ", work: " + work + "}\n";
   }
   return out;
+}
+
+// Devices are free, and the queue of the second job may not hold more of them.
+TEST(Forecast, KeepsTheQueuesInFrontOfThePolicy) {
+  const Controller then = state_of(R"(
+policy: {name: fifo, queues: {tree: [{name: small, limit: 4}]}}
+cluster: {nodes: 4, gpus_per_node: 4}
+jobs:
+  - {name: first, group: small, replicas: 4, estimate: 100s, work: 100s}
+  - {name: second, group: small, replicas: 4, estimate: 50s, work: 50s}
+  - {name: other, replicas: 4, estimate: 50s, work: 50s}
+)",
+                                   "10s");
+  const Forecast foretold = foretell(then);
+  ASSERT_EQ(foretold.jobs.size(), 3U);
+  EXPECT_TRUE(foretold.jobs[0].runs);
+  EXPECT_FALSE(foretold.jobs[1].runs);
+  EXPECT_NE(foretold.jobs[1].waits_for.find("its queue small may hold 4 devices"),
+            std::string::npos)
+      << foretold.jobs[1].waits_for;
+  EXPECT_EQ(foretold.jobs[1].start, foretold.jobs[0].end);
+  EXPECT_TRUE(foretold.jobs[2].runs);
 }
 
 TEST(Forecast, IsWhatTheRunCameTo) {

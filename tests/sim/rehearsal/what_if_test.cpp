@@ -7,32 +7,10 @@
 #include <algorithm>
 #include <string>
 
-#include "core/driver/memory_store.hpp"
-#include "policies/registry.hpp"
-#include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
+#include "tests/sim/rehearsal/model_runs.hpp"
 
 namespace orrery::sim {
 namespace {
-
-std::unique_ptr<Policy> policy_of(const scenarios::Scenario& scenario) {
-  policies::PolicyArguments arguments;
-  arguments.seed = scenario.seed;
-  auto policy = policies::make_policy(scenario.policy.name, arguments);
-  return policy ? std::move(*policy) : nullptr;
-}
-
-/// A journal of a scenario in world `model`.
-void record(const std::string& text, StateStore& store) {
-  const auto scenario = scenarios::parse_scenario(text, "recorded.yaml");
-  ASSERT_TRUE(scenario) << scenario.errors().front().text();
-  const auto workload = LoadedWorkload::load(*scenario);
-  ASSERT_TRUE(workload);
-  const auto policy = policy_of(*scenario);
-  RunOptions options;
-  options.store = &store;
-  ASSERT_TRUE(run_model(*scenario, *workload, *policy, options));
-}
 
 Rehearsal rehearsal_of(StateStore& store) {
   auto recorded = read_recorded_run(store, "recorded", {});
