@@ -37,23 +37,25 @@ void QueueCheck::read_tree(const State& state) {
   if (!text_.empty() && spec) tree_ = std::make_unique<QueueTree>(*std::move(spec));
 }
 
-std::unique_ptr<QueueCheck::Picture> QueueCheck::picture_of(const State& state) const {
+std::unique_ptr<QueueCheck::Picture> QueueCheck::picture_of(const State& state,
+                                                            const Plan* plan) const {
   auto out = std::make_unique<Picture>(*tree_);
+  const auto gives_way = [plan](JobId id) {
+    return plan != nullptr &&
+           std::any_of(plan->grants.begin(), plan->grants.end(), [id](const Grant& grant) {
+             return grant.job == id && !grant.is_remark() && grant.replicas == 0;
+           });
+  };
   state.for_each_job([&](const JobState& job) {
     if (is_final(job.row.phase)) return;
     QueueJob known = queue_job(*tree_, job.row, *job.spec, tree_->spec().sizes_jobs);
+    if (gives_way(job.row.id)) known.use = {};
     out->loads.add(known);
     out->users.push_back(std::move(known.user));
   });
   std::sort(out->users.begin(), out->users.end());
   out->users.erase(std::unique(out->users.begin(), out->users.end()), out->users.end());
-  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
-  out->scale.cpu = tree_->spec().cpu;
-  out->scale.memory = tree_->spec().memory;
-  out->scale.capacity = {
-      state.ledger.devices_usable() * 1000,
-      state.ledger.free().free_cpu().count + out->loads.use(0).cpu,
-      state.ledger.free().free_memory().count / kMebibyte + out->loads.use(0).memory};
+  out->scale = out->loads.scale(state.ledger.devices_usable(), state.ledger.free());
   return out;
 }
 
@@ -153,9 +155,8 @@ void QueueCheck::folded(Instant now, const FoldedRecord& record, const State& af
   at_ = record.sequence;
   const auto* plan = std::get_if<PlanProposed>(&record.event.body);
   if (before_ == nullptr || plan == nullptr || tree_ == nullptr) return;
-  const std::unique_ptr<Picture> then = picture_of(after);
-  if (plan->view.value + 1 == record.sequence.value) check_limits(*then);
-  if (plan->trigger == PlanTrigger::Period) check_guarantees(*then, after);
+  if (plan->view.value + 1 == record.sequence.value) check_limits(*picture_of(after, &plan->plan));
+  if (plan->trigger == PlanTrigger::Period) check_guarantees(*picture_of(after), after);
 }
 
 }  // namespace orrery::sim

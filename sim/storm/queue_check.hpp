@@ -37,7 +37,8 @@ class QueueCheck {
     std::vector<std::string> users;
   };
 
-  std::unique_ptr<Picture> picture_of(const State& state) const;
+  /// `plan`: whose victims hold nothing more, although their workers still end; null: none.
+  std::unique_ptr<Picture> picture_of(const State& state, const Plan* plan = nullptr) const;
   void read_tree(const State& state);
   void check_limits(const Picture& after);
   void check_guarantees(const Picture& now, const State& state);
