@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 
 import orrery
 
@@ -27,9 +28,18 @@ def node():
     return told["members"][told["rank"]]["node"]
 
 
+def has_turn():
+    """Whether the trainers before it have blamed and are back: two that fail at once are one
+    incident, and the one that is drained before it exits is not charged."""
+    return all((folder / f"{worker.role}-{rank}.again").exists()
+               for rank in range(worker.role_rank))
+
+
 mark = folder / f"{worker.role}-{worker.role_rank}"
 if how == "stays":
     sys.exit(worker.serve(Staying()))
+while how == "peer" and not has_turn():
+    time.sleep(0.01)
 if not mark.exists():
     mark.write_text(node())
     if how == "node":
