@@ -167,11 +167,13 @@ def _buffer_of(value, buffers):
 # --- JSON, as strictly as the protocol has it ----------------------------------------------------
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def to_json(value):
     """JSON text in UTF-8; raises BadArguments for what cannot be sent."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False,
-                          separators=(",", ":")).encode("utf-8")
+        return _ENCODER.encode(value).encode("utf-8")
     except UnicodeEncodeError:
         raise errors.BadArguments("found a text that is no UTF-8 (half a surrogate pair), needed "
                                   "whole characters; send it as bytes") from None
