@@ -17,6 +17,8 @@ import sys
 import threading
 import time
 
+from . import buffer_memory
+
 # How long the role stays free for the next thread that waits. Longer than the pause between two
 # calls of a loop, shorter than what a peer that waits for us would notice.
 _FREE_S = 0.004
@@ -79,6 +81,7 @@ class Role:
         self._is_due = False  # The background thread is next.
         self._turn_at = 0.0
         self._is_in_background = False
+        self._is_watching = False  # Memory, by a timer.
         self._sleeps = False  # The background thread, until something is put into _urges.
         self._urges = queue.SimpleQueue()  # Its put may be called in handlers of signals.
         threading.Thread(target=self._serve, name="orrery-loop", daemon=True).start()
@@ -91,6 +94,17 @@ class Role:
 
     def remove(self, descriptor):
         self._connections.pop(descriptor, None)
+
+    def watch_memory(self):
+        """Lets go of memory of buffers that is not used, after a while."""
+        if not self._is_watching:
+            self._is_watching = True
+            self.loop.call_later(buffer_memory.KEPT_FOR_S, self._look_at_memory)
+
+    def _look_at_memory(self):
+        self._is_watching = False
+        if buffer_memory.memory.drop_older(buffer_memory.KEPT_FOR_S):
+            self.watch_memory()
 
     # --- from any thread ---
 

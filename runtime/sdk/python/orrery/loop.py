@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 
-from . import errors, frames, io_role
+from . import buffer_memory, errors, frames, io_role
 
 # So much is handed to the system at once: less copying where it takes only a part.
 _CHUNK = 256 << 10
@@ -214,6 +214,8 @@ class Connection(asyncio.BufferedProtocol):
         self._pump()
 
     def _took(self, header, buffers, too_large):
+        if buffers and any(len(buffer) >= buffer_memory.LARGE for buffer in buffers):
+            role().watch_memory()
         if not self.is_over:
             self.took(header, buffers, too_large)
 
