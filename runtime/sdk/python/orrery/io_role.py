@@ -309,7 +309,10 @@ class Role:
             if self._holder:
                 seconds = _LOOK_S
         try:
-            return self._urges.get(timeout=seconds)
+            is_urged = self._urges.get(timeout=seconds)
+            while not self._urges.empty():
+                is_urged |= self._urges.get()
+            return is_urged
         except queue.Empty:
             if seconds == _LOOK_S:
                 self._free_forgotten()
