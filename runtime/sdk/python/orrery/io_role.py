@@ -1,9 +1,10 @@
 """Which thread does the I/O now: the I/O role, which goes round.
 
-All that the SDK does with sockets and timers happens on one thread at a time, the one that has the
-role. A background thread has it by default and runs asyncio's loop. A thread that waits for a call
-takes it where it is free, sends its own frame and reads what comes on connections that are there, so
-that no other thread has to be woken for it. Whatever else is to be done (timers, tasks, new
+All that the SDK does with sockets and timers happens on one thread at a time. One thread has the
+role: it waits for what comes and acts on it. A background thread has it by default and runs
+asyncio's loop. A thread that waits for a call takes it where it is free, and reads what comes on
+connections that are there, so that no other thread has to be woken for it. While the one with the
+role waits in the selector any thread may act in its place, and sends its own frames. Whatever else is to be done (timers, tasks, new
 connections, TLS) it leaves to the background thread; so an exception of a handler of a signal, which
 may come at any line of the main thread, ends one connection at worst. The SDK in C++ hands the role
 round, too (ADR 0024).
@@ -11,6 +12,7 @@ round, too (ADR 0024).
 
 import asyncio
 import collections
+import math
 import queue
 import selectors
 import sys
@@ -33,6 +35,19 @@ _LOOK_S = 1.0
 _here = threading.local()
 
 
+class _Selector(selectors.DefaultSelector):
+    """While it waits other threads may act for the loop."""
+
+    role = None
+
+    def select(self, timeout=None):
+        self.role.open(timeout)
+        try:
+            return super().select(timeout)
+        finally:
+            self.role.close()
+
+
 class _Loop(asyncio.SelectorEventLoop):
     """Tasks that are posted while no thread has the role wake the background thread."""
 
@@ -42,6 +57,11 @@ class _Loop(asyncio.SelectorEventLoop):
         handle = super().call_soon_threadsafe(*arguments, **keywords)
         self.role.posted()
         return handle
+
+    def call_at(self, when, *arguments, **keywords):
+        if when < self.role.waits_until:
+            self.role.is_early = True
+        return super().call_at(when, *arguments, **keywords)
 
 
 class Parker:
@@ -69,13 +89,19 @@ class Role:
     """The loop of a process, and who does its work. Its background thread starts with it."""
 
     def __init__(self):
-        self._selector = selectors.DefaultSelector()
+        self.waits_until = 0.0  # The selector; 0 where it does not.
+        self.is_early = False  # A timer was set that is due before.
+        self._selector = _Selector()
+        self._selector.role = self
+        _Loop.role = self  # Which asks in its constructor.
         self.loop = _Loop(self._selector)
         self.loop.role = self
         self._connections = {}  # By descriptor: those that any thread with the role may read.
         # The thread that has it, as the only entry: taken and left in one step each, which no
         # handler of a signal can cut in two.
         self._holder = {}
+        self._actor = {}  # Likewise, the thread that acts: all but waiting in the selector.
+        self._waiting = collections.deque()  # Parkers of threads that want to act.
         self._left = 0  # How often it was left.
         self._candidates = collections.deque()  # Parkers of threads that would take it.
         self._is_due = False  # The background thread is next.
@@ -84,7 +110,8 @@ class Role:
         self._is_watching = False  # Memory, by a timer.
         self._sleeps = False  # The background thread, until something is put into _urges.
         self._urges = queue.SimpleQueue()  # Its put may be called in handlers of signals.
-        threading.Thread(target=self._serve, name="orrery-loop", daemon=True).start()
+        self._background = threading.Thread(target=self._serve, name="orrery-loop", daemon=True)
+        self._background.start()
 
     # --- on the loop ---
 
@@ -114,14 +141,18 @@ class Role:
             self._urge()
 
     def perform(self, function, *arguments):
-        """Runs a function as the loop would, after all that was posted: at once where the role is
-        free, else by its holder."""
+        """Runs a function as the loop would, after all that was posted: at once unless another
+        thread acts just now, which then does it."""
         try:
-            if self._try_enter() and not self.loop._ready:
+            if not self._has_loop() and self._may_act() and not self.loop._ready:
                 self._as_loop(function, *arguments)
+                if self.loop._ready or self.is_early:
+                    self.is_early = False
+                    self.loop.call_soon_threadsafe(_nothing)
                 return
         finally:
-            self._leave()
+            if not self._has_loop():
+                self._end_act()
         self.loop.call_soon_threadsafe(function, *arguments)
 
     def wait(self, parker, is_done, end=None):
@@ -147,8 +178,49 @@ class Role:
 
     def is_loop(self):
         """Whether this thread runs what belongs to the loop."""
-        return asyncio._get_running_loop() is self.loop and \
-            threading.get_ident() in self._holder.values()
+        return asyncio._get_running_loop() is self.loop and self._has_loop()
+
+    # --- acting ---
+
+    def open(self, timeout):
+        """The thread with the role waits in the selector from now on, so long at most."""
+        self.waits_until = math.inf if timeout is None else time.monotonic() + timeout
+        self._end_act()
+
+    def close(self):
+        """It acts again."""
+        self._act()
+        self.waits_until, self.is_early = 0.0, False
+
+    def _may_act(self):
+        me = threading.get_ident()
+        return not self._actor and self._actor.setdefault(0, me) == me
+
+    def _act(self):
+        """Waits until no other thread acts, which takes as long as one message."""
+        me, tries = threading.get_ident(), 0
+        while self._actor.setdefault(0, me) != me:
+            parker = parker_of(self)
+            self._waiting.append(parker)
+            if self._actor:
+                parker.wait(0.001)
+            try:
+                self._waiting.remove(parker)
+            except ValueError:
+                pass  # It was notified.
+            tries += 1
+            if tries % 1000 == 0:
+                self._free_forgotten()
+
+    def _end_act(self):
+        if self._actor.get(0) != threading.get_ident():
+            return
+        self._actor.clear()
+        if self._waiting:
+            try:
+                self._waiting.popleft().notify()
+            except IndexError:
+                pass  # It goes on by itself.
 
     # --- taking and leaving it ---
 
@@ -162,15 +234,20 @@ class Role:
 
     def _has_loop(self):
         running = asyncio._get_running_loop()
-        if running is self.loop and threading.get_ident() not in self._holder.values():
+        if running is self.loop and threading.get_ident() not in self._actor.values() and \
+                not self._is_background():
             asyncio._set_running_loop(None)  # A handler of a signal kept it from being taken back.
             return False
         return running is not None
+
+    def _is_background(self):
+        return threading.get_ident() == self._background.ident
 
     def _leave(self):
         """Leaves the role where this thread has it."""
         if self._has_loop() or self._holder.get(0) != threading.get_ident():
             return
+        self._end_act()
         self._left += 1
         if self.loop._ready:
             self._is_due = True  # What has been brought about.
@@ -184,13 +261,15 @@ class Role:
         """An exception of a handler of a signal may keep the main thread from leaving the role."""
         main = threading.main_thread().ident
         frame = sys._current_frames().get(main)
-        if self._holder.get(0) != main:
+        if main not in (self._holder.get(0), self._actor.get(0)):
             return
         while frame is not None:
             if frame.f_code in (Role.perform.__code__, Role._read_until.__code__):
                 return
             frame = frame.f_back
-        self._holder.clear()
+        for held in (self._holder, self._actor):
+            if held.get(0) == main:
+                held.clear()
 
     def _urge(self):
         self._sleeps = False
@@ -243,6 +322,7 @@ class Role:
         try:
             if not self._try_enter():
                 return None
+            self._act()
             while not is_done():
                 if self.loop._ready or time.monotonic() >= self._turn_at:
                     self._is_due = True
@@ -288,6 +368,7 @@ class Role:
         me = threading.get_ident()
         if self._holder.setdefault(0, me) != me:
             return
+        self._act()
         self._is_in_background = True
         self._is_due = False
         try:
@@ -319,6 +400,10 @@ class Role:
             return False
         finally:
             self._sleeps = False
+
+
+def _nothing():
+    """Wakes the thread that waits in the selector."""
 
 
 def parker_of(role):

@@ -94,6 +94,20 @@ class IoRole(unittest.TestCase):
         holder.call("release")
         holding.result(60)
 
+    def test_a_deadline_is_kept_though_no_thread_waits(self):
+        """The background thread waits for later timers when it is set."""
+        holder = self.driver.peer("actor", 1)
+        holding = holder.submit("hold")
+        holder.call("await_begun")
+        fakes.until(lambda: loop.role().waits_until > 1.0, "the background thread to wait")
+        done = threading.Event()
+        future = holder.submit("add", 1, deadline=0.05)
+        future.add_done_callback(lambda _: done.set())
+        self.assertTrue(done.wait(30))
+        self.assertIsInstance(future.exception(), orrery.Timeout)
+        holder.call("release")
+        holding.result(60)
+
     def test_a_thread_with_a_loop_of_its_own_may_wait(self):
         async def calls():
             return [self.peer.call("add", number, deadline=60) for number in range(20)]
