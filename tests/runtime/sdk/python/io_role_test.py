@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import threading
+import time
 import unittest
 
 import fakes
@@ -96,17 +97,20 @@ class IoRole(unittest.TestCase):
 
     def test_a_deadline_is_kept_though_no_thread_waits(self):
         """The background thread waits for later timers when it is set."""
-        holder = self.driver.peer("actor", 1)
-        holding = holder.submit("hold")
-        holder.call("await_begun")
-        fakes.until(lambda: loop.role().waits_until > 1.0, "the background thread to wait")
-        done = threading.Event()
-        future = holder.submit("add", 1, deadline=0.05)
-        future.add_done_callback(lambda _: done.set())
-        self.assertTrue(done.wait(30))
-        self.assertIsInstance(future.exception(), orrery.Timeout)
-        holder.call("release")
-        holding.result(60)
+        stopped, process = self.driver.peer("actor", 1), self.job.workers[1].process
+        stopped.call("add", 1)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            role = loop.role()
+            fakes.until(lambda: role._is_in_background and role.waits_until > time.monotonic() + 1,
+                        "the background thread to wait for long")
+            done = threading.Event()
+            future = stopped.submit("add", 1, deadline=0.05)
+            future.add_done_callback(lambda _: done.set())
+            self.assertTrue(done.wait(0.5 * fakes.PATIENCE_S))
+            self.assertIsInstance(future.exception(), orrery.Timeout)
+        finally:
+            process.send_signal(signal.SIGCONT)
 
     def test_a_thread_with_a_loop_of_its_own_may_wait(self):
         async def calls():
