@@ -40,6 +40,15 @@ struct PlannerConfig {
   Bytes memory{std::int64_t{8} << 30};        ///< Most that it may map.
 };
 
+/// The processes that forecast.
+struct ForecastConfig {
+  Duration deadline = Duration::seconds(10);  ///< For one answer.
+  Bytes memory{std::int64_t{2} << 30};        ///< Most that one may map.
+  Duration refresh = Duration::seconds(30);   ///< Of what is expected of all that wait; 0: never.
+  std::uint64_t records = 2'000'000;          ///< Of one run at most.
+  std::string accuracy_file;  ///< What came of forecasts; empty: beside the journal of SQLite.
+};
+
 /// `orrery controller`.
 struct ControllerConfig {
   std::string name;                                ///< For people and for election; default: host.
@@ -52,6 +61,7 @@ struct ControllerConfig {
   std::string policy = "fifo";
   std::vector<KeyValue> policy_parameters;
   PlannerConfig planner;
+  ForecastConfig forecast;
   Settings settings;              ///< `policy` and its triggers are filled in from the policy.
   std::vector<NodeGroup> groups;  ///< Declared beforehand: racks, domains, spares of named nodes.
   std::vector<Quota> quotas;

@@ -18,6 +18,7 @@
 #include "core/record/command.hpp"
 #include "core/record/event.hpp"
 #include "core/state/state.hpp"
+#include "runtime/controller/histogram.hpp"
 #include "runtime/link/messages.hpp"
 
 namespace orrery::runtime {
@@ -74,6 +75,8 @@ struct ControllerFacts {
   std::uint64_t terms = 0;    ///< Led by this process.
   double store_commit_s = 0;  ///< Of the last commit.
   std::uint64_t inbox = 0;    ///< Items waiting for the core thread.
+  /// How long the oldest item of each sweep of the inbox had waited, in seconds.
+  Histogram<8> inbox_wait{{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3}, {}, 0};
 };
 
 /// Where a worker takes calls; docs/calls.md.

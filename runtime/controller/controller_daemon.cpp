@@ -1,6 +1,7 @@
 #include "runtime/controller/controller_daemon.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -186,12 +187,15 @@ void ControllerDaemon::live() {
   while (!stopping_) {
     tasks.clear();
     tasks_.take(next_wake(), tasks);
+    const bool has_oldest = !tasks.empty();
+    const TaskQueue::Clock::time_point oldest = tasks_.oldest();
     const auto earliest = swept + kBetweenSweeps;
     if (TaskQueue::Clock::now() < earliest) {
       std::this_thread::sleep_until(earliest);
       tasks_.take(earliest, tasks);
     }
     swept = TaskQueue::Clock::now();
+    if (has_oldest) inbox_wait_.add(std::chrono::duration<double>(swept - oldest).count());
     for (TaskQueue::Task& task : tasks) task();
     end_without_hello();
     if (try_again_at_ && TaskQueue::Clock::now() >= *try_again_at_) try_again();
@@ -413,6 +417,7 @@ ControllerFacts ControllerDaemon::facts() {
   out.terms = terms_;
   out.plans_lost = plans_lost_;
   out.inbox = tasks_.size();
+  out.inbox_wait = inbox_wait_;
   if (term_) term_->add_facts(out);
   return out;
 }

@@ -128,6 +128,7 @@ class ControllerDaemon final : public ControlApi, private LinkListener {
   Instant started_;
   std::uint64_t links_opened_ = 0;
   std::uint64_t terms_ = 0;
+  decltype(ControllerFacts::inbox_wait) inbox_wait_ = ControllerFacts{}.inbox_wait;
   std::array<std::uint64_t, EnumNames<PlanLoss>::kNames.size()> plans_lost_{};
   Epoch epoch_min_;          ///< Of the next term.
   bool was_behind_ = false;  ///< Nodes have seen more than the journal of this process holds.

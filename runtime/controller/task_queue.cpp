@@ -12,6 +12,7 @@ void TaskQueue::post(Task task) {
     tasks_.push_back(std::move(task));
     // The consumer is awake already, or will be by the first of them.
     if (tasks_.size() > 1) return;
+    oldest_ = Clock::now();
   }
   changed_.notify_one();
 }
@@ -33,6 +34,7 @@ bool TaskQueue::take(Clock::time_point deadline, std::vector<Task>& tasks) {
   else
     changed_.wait_until(lock, deadline, is_due);
   woken_ = false;
+  if (!tasks_.empty()) oldest_taken_ = oldest_;
   if (tasks.empty()) {
     tasks.swap(tasks_);
   } else {

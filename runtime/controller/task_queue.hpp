@@ -26,6 +26,10 @@ class TaskQueue {
   /// `close`, when there are none left.
   bool take(Clock::time_point deadline, std::vector<Task>& tasks);
 
+  /// When the oldest of the tasks was posted that the last `take` gave; its consumer's to ask, and
+  /// only where it gave some.
+  Clock::time_point oldest() const { return oldest_taken_; }
+
   /// Takes nothing more from now on.
   void close();
 
@@ -35,6 +39,8 @@ class TaskQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Task> tasks_;
+  Clock::time_point oldest_;        ///< When the first of `tasks_` was posted.
+  Clock::time_point oldest_taken_;  ///< The consumer's own.
   bool woken_ = false;
   bool closed_ = false;
 };

@@ -12,6 +12,7 @@ Frontend::Frontend(std::unique_ptr<Server> server,
   ServiceOptions service;
   service.read_jobs = std::move(options.read_jobs);
   service.tokens = options.tokens;
+  service.forecasts = options.forecasts;
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   service.life = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());

@@ -17,7 +17,8 @@ struct FrontendOptions {
   runtime::TlsFiles tls;
   ServerLimits limits;
   ReadJobText read_jobs;
-  Authenticator* tokens = nullptr;  ///< Outlives the front end.
+  Authenticator* tokens = nullptr;          ///< Outlives the front end.
+  runtime::Forecasts* forecasts = nullptr;  ///< Likewise; null: none are made.
 };
 
 /// Answers from its construction on until it is destroyed or stopped.

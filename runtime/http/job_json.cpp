@@ -25,6 +25,8 @@ void write_common(JsonFields& fields, const JobSnapshot& job) {
   fields.field("group", *job.spec->group);
   fields.field("priority", job.spec->priority);
   fields.field("labels", job.spec->labels);
+  fields.field("expected_start", job.expected_start);
+  fields.field("expected_as_of", job.expected_as_of);
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ struct JobSnapshot {
   JobStatus status;
   std::shared_ptr<const JobSpec> spec;
   std::vector<Member> members;
+  Instant expected_start = Instant::never();  ///< By the last forecast; never: it told none.
+  Instant expected_as_of = Instant::never();  ///< When that was made.
 };
 
 /// Name of a node; "node-3" where none was declared.

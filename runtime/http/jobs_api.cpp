@@ -89,10 +89,22 @@ void answer_list(const CallPtr& call, const std::vector<JobSnapshot>& jobs, bool
   call->exchange->respond(json_response(json.take()));
 }
 
-void list(const CallPtr& call, const ControlClient& client) {
+// What was foretold of jobs that wait still.
+void add_expected(std::vector<JobSnapshot>& jobs, const runtime::Forecasts* forecasts) {
+  const auto known = forecasts == nullptr ? nullptr : forecasts->latest();
+  if (known == nullptr) return;
+  for (JobSnapshot& job : jobs) {
+    const auto found = known->starts.find(job.id);
+    if (found == known->starts.end() || job.status.phase != JobPhase::Pending) continue;
+    job.expected_start = found->second;
+    job.expected_as_of = known->answer->now;
+  }
+}
+
+void list(const CallPtr& call, const ControlClient& client, const runtime::Forecasts* forecasts) {
   JobFilter filter;
   if (!read_filter(call, filter)) return;
-  client.look(call, [call, filter](const ControlView& view) -> Then {
+  client.look(call, [call, filter, forecasts](const ControlView& view) -> Then {
     std::vector<JobSnapshot> jobs;
     bool more = false;
     const QueueStandings queues(view.state);
@@ -101,15 +113,23 @@ void list(const CallPtr& call, const ControlClient& client) {
       more = jobs.size() == filter.limit;
       if (!more) jobs.push_back(take_snapshot(view, job, false, &queues));
     });
-    return [call, jobs = std::move(jobs), more] { answer_list(call, jobs, more); };
+    return [call, jobs = std::move(jobs), more, forecasts]() mutable {
+      add_expected(jobs, forecasts);
+      answer_list(call, jobs, more);
+    };
   });
 }
 
-void get(const CallPtr& call, const ControlClient& client, const std::shared_ptr<EventFeed>& feed) {
+void get(const CallPtr& call,
+         const ControlClient& client,
+         const std::shared_ptr<EventFeed>& feed,
+         const runtime::Forecasts* forecasts) {
   if (!query_is_sound(call, "")) return;
   client.look_at_job(
-      call, call->value("job"), [call, feed](const ControlView& view, const JobState& job) -> Then {
-        return [call, feed, snapshot = take_snapshot(view, job, true)] {
+      call, call->value("job"), [=](const ControlView& view, const JobState& job) -> Then {
+        return [=, known = std::vector{take_snapshot(view, job, true)}]() mutable {
+          add_expected(known, forecasts);
+          const JobSnapshot& snapshot = known.front();
           const auto events = feed->latest({snapshot.status.name, 0}, kEventsOfJob);
           call->exchange->respond(json_response(job_json(snapshot, events)));
         };
@@ -240,12 +260,15 @@ void scale(const CallPtr& call, const ControlClient& client) {
 void add_jobs_api(Router& router,
                   const ControlClient& client,
                   const std::shared_ptr<EventFeed>& feed,
-                  const std::shared_ptr<TextReader>& reader) {
-  router.add("GET", "/api/v1/jobs", Role::User, [=](CallPtr call) { list(call, client); });
+                  const std::shared_ptr<TextReader>& reader,
+                  const runtime::Forecasts* forecasts) {
+  router.add(
+      "GET", "/api/v1/jobs", Role::User, [=](CallPtr call) { list(call, client, forecasts); });
   router.add(
       "POST", "/api/v1/jobs", Role::User, [=](CallPtr call) { submit(call, client, reader); });
-  router.add(
-      "GET", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { get(call, client, feed); });
+  router.add("GET", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) {
+    get(call, client, feed, forecasts);
+  });
   router.add(
       "DELETE", "/api/v1/jobs/{job}", Role::User, [=](CallPtr call) { delete_job(call, client); });
   router.add("POST", "/api/v1/jobs/{job}/stop", Role::User, [=](CallPtr call) {

@@ -1,7 +1,10 @@
 #include "runtime/http/metrics.hpp"
 
 #include <array>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -54,6 +57,22 @@ class MetricsText {
     sample(value);
   }
 
+  template <std::size_t kBounds>
+  void histogram(std::string_view name,
+                 std::string_view help,
+                 const runtime::Histogram<kBounds>& values) {
+    family(name, help, "histogram");
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i <= kBounds; ++i) {
+      count += values.counts[i];
+      const std::string bound = i < kBounds ? shortest(values.bounds[i]) : "+Inf";
+      out_.append(name).append("_bucket{le=\"").append(bound).append("\"} ");
+      out_.append(text(count)).append("\n");
+    }
+    out_.append(name).append("_sum ").append(text(values.sum)).append("\n");
+    out_.append(name).append("_count ").append(text(count)).append("\n");
+  }
+
   std::string take() { return std::move(out_); }
 
  private:
@@ -61,6 +80,11 @@ class MetricsText {
     name_ = name;
     out_.append("# HELP ").append(name).append(" ").append(help).append("\n");
     out_.append("# TYPE ").append(name).append(" ").append(type).append("\n");
+  }
+
+  static std::string shortest(double value) {
+    std::array<char, 32> digits{};
+    return {digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr};
   }
 
   template <class Number>
@@ -134,6 +158,10 @@ void write_process(MetricsText& text, const ControllerFacts& facts) {
   for (std::size_t i = 0; i < EnumNames<PlanLoss>::kNames.size(); ++i)
     text.sample("loss", EnumNames<PlanLoss>::kNames[i], facts.plans_lost[i]);
   text.counter("orrery_orders_total", "Orders sent to agents.", facts.orders);
+  text.histogram("orrery_inbox_wait_seconds",
+                 "How long the oldest item of each sweep, such as a renewal of a lease, waited for "
+                 "the core thread.",
+                 facts.inbox_wait);
 }
 
 void write_state(MetricsText& text, const Snapshot& now) {
@@ -193,19 +221,44 @@ void write_http(MetricsText& text, const Figures& figures) {
              figures.streams_open.load());
 }
 
+void write_forecasts(MetricsText& text, const runtime::Forecasts& forecasts) {
+  const runtime::ForecastFigures figures = forecasts.figures();
+  const auto accuracy = forecasts.accuracy();
+  text.counter("orrery_forecasts_total", "Forecasts made, by what came of them.");
+  text.sample("outcome", "answered", figures.replies[0]);
+  for (std::size_t i = 1; i < figures.replies.size(); ++i)
+    text.sample("outcome", EnumNames<runtime::ForecastLoss>::kNames[i], figures.replies[i]);
+  text.sample("outcome", "turned_away", figures.refused);
+  text.sample("outcome", "reused", figures.reused);
+  text.histogram("orrery_forecast_seconds",
+                 "How long forecasts took: encoding, the helper's process, its answer.",
+                 figures.seconds);
+  text.histogram("orrery_forecast_copy_seconds",
+                 "How long the core thread copied its state for a forecast.",
+                 figures.copy_seconds);
+  text.histogram("orrery_forecast_error_ratio",
+                 "Of starts foretold at submission: the error over the time waited, 60 s at least.",
+                 figures.errors);
+  text.gauge("orrery_forecast_error_median",
+             "Median of that, of the latest 10,000 starts.",
+             accuracy->error_p50);
+}
+
 }  // namespace
 
 void add_metrics(Router& router,
                  const ControlClient& client,
-                 const std::shared_ptr<const Figures>& figures) {
+                 const std::shared_ptr<const Figures>& figures,
+                 const runtime::Forecasts* forecasts) {
   // Not through ControlClient: a controller that follows or starts has figures too.
-  router.add("GET", "/metrics", Role::User, [client, figures](const CallPtr& call) {
-    client.control().read([call, figures, executor = client.executor()](const ControlView& view) {
-      executor->post([call, figures, now = snapshot_of(view)] {
+  router.add("GET", "/metrics", Role::User, [=](const CallPtr& call) {
+    client.control().read([=, executor = client.executor()](const ControlView& view) {
+      executor->post([=, now = snapshot_of(view)] {
         MetricsText text;
         write_process(text, now.facts);
         write_state(text, now);
         write_http(text, *figures);
+        if (forecasts != nullptr) write_forecasts(text, *forecasts);
         Response out;
         out.content_type = "text/plain; version=0.0.4; charset=utf-8";
         out.body = text.take();

@@ -59,14 +59,22 @@ std::string_view reason_phrase(int status) {
       return "Payload Too Large";
     case 422:
       return "Unprocessable Entity";
+    case 429:
+      return "Too Many Requests";
     case 431:
       return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
     case 501:
       return "Not Implemented";
     case 503:
       return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
     case 505:
       return "HTTP Version Not Supported";
+    case 507:
+      return "Insufficient Storage";
     default:
       return status < 400 ? "OK" : "Error";
   }

@@ -5,6 +5,7 @@
 #include "runtime/http/api.hpp"
 #include "runtime/http/di_api.hpp"
 #include "runtime/http/events_api.hpp"
+#include "runtime/http/forecast_api.hpp"
 #include "runtime/http/health_api.hpp"
 #include "runtime/http/jobs_api.hpp"
 #include "runtime/http/logs_api.hpp"
@@ -63,7 +64,8 @@ Service::Service(runtime::ControlApi& control,
       tokens_(options.tokens) {
   const ControlClient& client = client_;
   add_health_api(router_, client);
-  add_jobs_api(router_, client, feed_, texts_);
+  add_jobs_api(router_, client, feed_, texts_, options.forecasts);
+  add_forecast_api(router_, client, options.forecasts, texts_);
   polls_ = std::make_shared<MembershipPolls>(client);
   add_members_api(router_, client, polls_);
   add_peers_api(router_, client);
@@ -71,7 +73,7 @@ Service::Service(runtime::ControlApi& control,
   add_logs_api(router_, client);
   add_nodes_api(router_, client);
   add_di_api(router_, client);
-  add_metrics(router_, client, figures);
+  add_metrics(router_, client, figures, options.forecasts);
   add_openapi(router_);
   feed_->start(control);
   polls_->start();

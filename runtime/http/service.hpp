@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/controller/control_api.hpp"
+#include "runtime/forecast/forecasts.hpp"
 #include "runtime/http/access.hpp"
 #include "runtime/http/event_feed.hpp"
 #include "runtime/http/exchange.hpp"
@@ -18,7 +19,8 @@ namespace orrery::http {
 struct ServiceOptions {
   ReadJobText read_jobs;            ///< Empty: jobs cannot be submitted here.
   Authenticator* tokens = nullptr;  ///< Outlives the service; null: no bearer token is known.
-  std::uint64_t life = 0;           ///< Differs from one life of the process to the next.
+  runtime::Forecasts* forecasts = nullptr;  ///< Outlives the service; null: none are made.
+  std::uint64_t life = 0;                   ///< Differs from one life of the process to the next.
 };
 
 /// The routes and what they share.

@@ -163,23 +163,17 @@ struct Wish {
 };
 
 // The text was read, with the nodes of the cluster where it speaks of them.
-void take(const CallPtr& call,
-          const ControlClient& client,
-          const Wish& wish,
-          Result<ReadJobs> jobs) {
-  if (!jobs) return fail(call, 400, jobs.errors());
-  if (!keep_only(call, *jobs, wish.only)) return;
-  if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
+void take(const CallPtr& call, const ControlClient& client, const Wish& wish, ReadJobs jobs) {
+  if (!keep_only(call, jobs, wish.only)) return;
   std::vector<std::shared_ptr<const JobSpec>> specs;
-  for (JobSpec& spec : jobs->jobs)
-    specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
+  for (JobSpec& spec : jobs.jobs) specs.push_back(std::make_shared<const JobSpec>(std::move(spec)));
   if (wish.apply)
     return apply_jobs(
         call,
         client,
-        {std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call), wish.dry});
+        {std::move(specs), std::move(jobs.warnings), wish.key, user_of(*call), wish.dry});
   begin(std::make_shared<Submission>(Submission{
-            call, client, std::move(specs), std::move(jobs->warnings), wish.key, user_of(*call)}),
+            call, client, std::move(specs), std::move(jobs.warnings), wish.key, user_of(*call)}),
         wish.dry);
 }
 
@@ -202,6 +196,27 @@ std::uint64_t request_number(std::string_view key, std::size_t index) {
   return std::max<std::uint64_t>(1, digest.finish().low + index);
 }
 
+void read_jobs(const CallPtr& call,
+               const ControlClient& client,
+               const std::shared_ptr<TextReader>& reader,
+               const JobText& text,
+               std::function<void(ReadJobs)> then) {
+  if (!reader->can_read()) return fail(call, 501, "this server reads no job files");
+  const auto pass_on = [call, then = std::move(then)](Result<ReadJobs> jobs) {
+    if (!jobs) return fail(call, 400, jobs.errors());
+    if (jobs->jobs.empty()) return fail(call, 400, "the text has no job; send a job file");
+    then(std::move(*jobs));
+  };
+  read_text(call, reader, text, [=](Result<ReadJobs> jobs) {
+    if (!jobs || !jobs->needs_nodes) return pass_on(std::move(jobs));
+    client.look(call, [=](const ControlView& view) -> Then {
+      JobText again = text;
+      again.nodes = view.state.declared;
+      return [=, again = std::move(again)] { read_text(call, reader, again, pass_on); };
+    });
+  });
+}
+
 void submit(const CallPtr& call,
             const ControlClient& client,
             const std::shared_ptr<TextReader>& reader) {
@@ -219,19 +234,9 @@ void submit(const CallPtr& call,
   if (key.size() > kKeyBytesMax)
     return fail(call, 400, "the Idempotency-Key is longer than 256 bytes; send a shorter one");
   if (!key.empty()) wish.key = call->identity.name + "\n" + key;
-  if (!reader->can_read()) return fail(call, 501, "this server reads no job files");
   text.text = std::move(call->request.body);
-  read_text(call, reader, text, [=](Result<ReadJobs> jobs) {
-    if (!jobs || !jobs->needs_nodes) return take(call, client, wish, std::move(jobs));
-    client.look(call, [=](const ControlView& view) -> Then {
-      JobText again = text;
-      again.nodes = view.state.declared;
-      return [=, again = std::move(again)] {
-        read_text(call, reader, again, [=](Result<ReadJobs> known) {
-          take(call, client, wish, std::move(known));
-        });
-      };
-    });
+  read_jobs(call, client, reader, text, [=](ReadJobs jobs) {
+    take(call, client, wish, std::move(jobs));
   });
 }
 

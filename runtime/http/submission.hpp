@@ -1,7 +1,9 @@
 // POST /api/v1/jobs: from a text to jobs that are durable.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "runtime/http/api.hpp"
 #include "runtime/http/text_reader.hpp"
@@ -14,6 +16,14 @@ namespace orrery::http {
 void submit(const CallPtr& call,
             const ControlClient& client,
             const std::shared_ptr<TextReader>& reader);
+
+/// Reads a job file that came with a call, with the cluster's nodes where it speaks of them, and
+/// passes on its jobs, one at least, on the I/O thread. Where that fails the call is answered.
+void read_jobs(const CallPtr& call,
+               const ControlClient& client,
+               const std::shared_ptr<TextReader>& reader,
+               const JobText& text,
+               std::function<void(ReadJobs)> then);
 
 /// The number under which a client's key is known in the journal: never 0. `index`: of the job in
 /// its file.

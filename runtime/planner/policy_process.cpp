@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/planner/serve_plans.hpp"
+#include "runtime/planner/child_side.hpp"
 
 extern char** environ;
 

@@ -1,16 +1,6 @@
 #include "runtime/planner/serve_plans.hpp"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <exception>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,55 +12,6 @@ namespace orrery::runtime {
 namespace {
 
 enum ExitCodes : int { kEnd = 0, kBadWord = 2, kPolicyFailed = 3 };
-
-constexpr std::size_t kToldMax = 400;
-
-// A sanitizer reserves terabytes of addresses for its shadow, and can then reserve no more.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kAddressesAreMemory = false;
-#else
-constexpr bool kAddressesAreMemory = true;
-#endif
-
-bool read_all(int fd, std::span<std::byte> to) {
-  while (!to.empty()) {
-    const ssize_t got = ::recv(fd, to.data(), to.size(), 0);
-    if (got > 0)
-      to = to.subspan(static_cast<std::size_t>(got));
-    else if (got == 0 || errno != EINTR)
-      return false;
-  }
-  return true;
-}
-
-bool write_all(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent > 0)
-      bytes = bytes.subspan(static_cast<std::size_t>(sent));
-    else if (errno != EINTR)
-      return false;
-  }
-  return true;
-}
-
-// The process ends with its controller, and before it where memory runs out; it leaves no core.
-void settle_in() {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const rlimit none{0, 0};
-  ::setrlimit(RLIMIT_CORE, &none);
-  if (const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
-    (void)!::write(fd, "500", 3);
-    ::close(fd);
-  }
-}
-
-void limit_memory(Bytes memory) {
-  if (memory.count <= 0 || !kAddressesAreMemory) return;
-  const auto most = static_cast<rlim_t>(memory.count);
-  const rlimit limit{most, most};
-  ::setrlimit(RLIMIT_AS, &limit);
-}
 
 /// One policy on a state that follows the controller's.
 class Served {
@@ -127,15 +68,7 @@ class Served {
   }
 
   /// Tells the controller, as far as it still listens; false.
-  bool fail(std::string_view why) {
-    out_.clear();
-    {
-      const FrameWriter failed(out_, FrameKind::Failed);
-      out_.string(why.substr(0, kToldMax));
-    }
-    (void)write_all(fd_, out_.bytes());
-    return false;
-  }
+  bool fail(std::string_view why) { return tell_failure(fd_, out_, why); }
 
  private:
   int fd_;
@@ -149,11 +82,8 @@ class Served {
 int serve(int fd, Served& served) {
   std::vector<std::byte> payload;
   while (true) {
-    std::array<std::byte, kFrameHead> bytes{};
-    if (!read_all(fd, bytes)) return kEnd;
-    const FrameHead head = read_head(bytes);
-    payload.resize(head.size);
-    if (!read_all(fd, payload)) return kEnd;
+    FrameHead head;
+    if (!read_frame(fd, head, payload)) return kEnd;
     bool good = false;
     switch (static_cast<FrameKind>(head.kind)) {
       case FrameKind::Begin:

@@ -6,12 +6,10 @@
 
 #include "core/base/result.hpp"
 #include "core/plan/policy.hpp"
+#include "runtime/planner/child_side.hpp"
 #include "runtime/planner/planner_frames.hpp"
 
 namespace orrery::runtime {
-
-/// The descriptor by which the process is connected to its controller.
-inline constexpr int kPlannerFd = 3;
 
 using MakePolicy = std::function<Result<std::unique_ptr<Policy>>(const PolicySpec&)>;
 

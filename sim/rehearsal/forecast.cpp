@@ -10,78 +10,13 @@
 #include "core/driver/memory_store.hpp"
 #include "core/queues/queue_text.hpp"
 #include "sim/model/model_world.hpp"
+#include "sim/rehearsal/forked_work.hpp"
 #include "sim/rehearsal/forked_world.hpp"
+#include "sim/rehearsal/recent_arrivals.hpp"
+#include "sim/rehearsal/remaining_time.hpp"
 
 namespace orrery::sim {
 namespace {
-
-/// What nothing is known of.
-constexpr Duration kUnknownRuns = Duration::seconds(3600);
-/// Work that is never done at once.
-constexpr Duration kLeast = Duration::milliseconds(1);
-
-struct Remaining {
-  Duration left;
-  RemainingKnown known = RemainingKnown::Nothing;
-};
-
-/// How long jobs that succeeded ran, as far as the state knows; forever: none did.
-Duration median_run(const State& state) {
-  std::vector<Duration> runs;
-  state.for_each_job([&](const JobState& job) {
-    if (job.row.phase == JobPhase::Succeeded && !job.started_at.is_never())
-      runs.push_back(job.finished_at - job.started_at);
-  });
-  if (runs.empty()) return Duration::forever();
-  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
-  std::nth_element(runs.begin(), middle, runs.end());
-  return *middle;
-}
-
-/// How long it has gone on since its last report. A job that stood still in between and has the
-/// same rate again has not told so.
-Duration since_report(const JobRow& row, Instant now) {
-  return row.holds ? now - std::max(row.progress.as_of, row.allocated_at) : Duration::zero();
-}
-
-/// How long the job has worked: by what it has told, else by the service that it had.
-Duration time_worked(const JobRow& row, Instant now) {
-  const ProgressView& progress = row.progress;
-  if (progress.rate > 0) {
-    return Duration::from_seconds(progress.done / progress.rate) + since_report(row, now);
-  }
-  const std::int32_t devices = row.holds ? row.devices_held : row.gang_devices();
-  if (devices <= 0) return row.holds ? now - row.allocated_at : Duration::zero();
-  return Duration{row.attained_device_us(now) * 1000 / devices};
-}
-
-Remaining remaining_of(const JobState& job, Instant now, Duration median) {
-  const ProgressView& progress = job.row.progress;
-  const Duration ran = time_worked(job.row, now);
-  if (!progress.remaining.is_forever() && progress.source != EstimateSource::None) {
-    const Duration since = progress.rate > 0 ? since_report(job.row, now) : Duration::zero();
-    const RemainingKnown known = progress.source == EstimateSource::Oracle ? RemainingKnown::Oracle
-                                 : progress.source == EstimateSource::Declared
-                                     ? RemainingKnown::Declared
-                                     : RemainingKnown::Measured;
-    return {std::max(kLeast, progress.remaining - since), known};
-  }
-  if (job.row.estimate > Duration::zero() && !job.row.estimate.is_forever())
-    return {std::max(kLeast, job.row.estimate - ran), RemainingKnown::Declared};
-  // It has run for longer than the median: as long again as it has.
-  if (!median.is_forever())
-    return {median > ran ? median - ran : std::max(kLeast, ran), RemainingKnown::History};
-  return {std::max(kUnknownRuns, ran), RemainingKnown::Nothing};
-}
-
-/// Work of so long at the job's present size, or the one that it starts with.
-scenarios::WorkSpec work_of(Duration left, std::int32_t size, double rate) {
-  scenarios::WorkSpec work;
-  work.base_replicas = std::max(1, size);
-  work.base_rate = rate > 0 ? rate : 1;
-  work.units = work.base_rate * left.in_seconds();
-  return work;
-}
 
 std::string node_name(const State& state, NodeId node) {
   const std::string& name = state.nodes[node.index()].name;
@@ -93,7 +28,11 @@ class ForecastObserver final : public RunObserver {
  public:
   ForecastObserver(Forecast& forecast, const ForecastOptions& options)
       : forecast_(forecast), options_(options) {
-    for (std::size_t i = 0; i < forecast.jobs.size(); ++i) place_[forecast.jobs[i].id] = i;
+    for (std::size_t i = 0; i < forecast.jobs.size(); ++i) {
+      const JobForecast& job = forecast.jobs[i];
+      if (!job.id.is_none()) place_[job.id] = i;
+      if (!job.never_fits) ++left_;
+    }
   }
 
   void on_event(Sequence, const Event&) override { ++forecast_.records; }
@@ -105,12 +44,15 @@ class ForecastObserver final : public RunObserver {
       if (job == nullptr) continue;
       if (notice.to == JobPhase::Starting && job->start.is_never()) starts(*job, notice, state);
       if (!is_final(notice.to)) continue;
+      if (job->end.is_never() && !job->never_fits) --left_;
       job->end = notice.occurred_at;
       job->succeeds = notice.to == JobPhase::Succeeded;
     }
   }
 
   bool should_stop() override {
+    // Jobs that arrive would come for ever.
+    if (options_.draws && options_.draws->arrivals && left_ == 0) return true;
     forecast_.cut_short = forecast_.records >= options_.records_max;
     return forecast_.cut_short || (options_.stop && options_.stop());
   }
@@ -127,6 +69,7 @@ class ForecastObserver final : public RunObserver {
     submitted.id = id;
     submitted.waits_for = status_of(state, *job).message;
     submitted.never_fits = job->row.infeasible;
+    if (submitted.never_fits) --left_;
     place_[id] = forecast_.jobs.size() - 1;
     return &submitted;
   }
@@ -147,6 +90,7 @@ class ForecastObserver final : public RunObserver {
   Forecast& forecast_;
   const ForecastOptions& options_;
   std::map<JobId, std::size_t> place_;
+  std::size_t left_ = 0;  ///< Jobs that can end and have not.
 };
 
 JobForecast foretold(const State& state,
@@ -211,19 +155,26 @@ Result<Forecast> forecast(const Controller& from,
   const State& state = controller.state();
   Forecast out;
   out.now = state.now;
-  const Duration median = median_run(state);
+  const RunHistory history(state);
+  const std::uint64_t seed = options.draws ? options.draws->seed : 0;
+  // A stream for each job: with and without another one, what is drawn of it is the same.
+  const auto remaining_of = [&](const JobState& job) {
+    if (!options.draws || !options.draws->durations) return history.remaining(job, state.now);
+    Random random = Random::stream(seed, "remaining of " + job.spec->name);
+    return history.drawn(job, state.now, random);
+  };
   const QueueStandings queues(state);
   std::vector<ForkedJob> live;
   state.for_each_job([&](const JobState& job) {
     const bool lingers = std::ranges::any_of(job.workers, &Worker::is_alive);
     if (is_final(job.row.phase) && !lingers) return;
-    const Remaining remaining = remaining_of(job, state.now, median);
+    const Remaining remaining = remaining_of(job);
     ForkedJob forked;
     forked.id = job.row.id;
     forked.job.spec = job.spec;
     const std::int32_t size =
         job.row.holds && job.row.replicas > 0 ? job.row.replicas : rigid_replicas(*job.spec);
-    forked.job.work = work_of(remaining.left, size, job.row.progress.rate);
+    forked.job.work = forked_work(remaining.left, size, job.row.progress.rate);
     forked.done = job.row.progress.done;
     live.push_back(std::move(forked));
     if (!is_final(job.row.phase)) out.jobs.push_back(foretold(state, job, remaining, queues));
@@ -235,19 +186,19 @@ Result<Forecast> forecast(const Controller& from,
     JobState asked;
     asked.spec = options.submitted;
     asked.row.estimate = options.submitted->estimate;
-    const Remaining remaining = remaining_of(asked, state.now, median);
-    ModelJob job;
-    job.spec = options.submitted;
-    job.submit = state.now;
-    job.work = work_of(remaining.left, rigid_replicas(*job.spec), 1);
-    to_come.push_back(std::move(job));
+    const Remaining remaining = remaining_of(asked);
+    to_come.push_back(forked_arrival(asked, state.now, remaining.left));
     JobForecast foretold_of;
     foretold_of.name = options.submitted->name;
     foretold_of.known = remaining.known;
     foretold_of.remaining = remaining.left;
     out.jobs.push_back(std::move(foretold_of));
   }
-  ForkedJobs source(state.now, std::move(live), std::move(to_come));
+  std::optional<RecentArrivals> arrivals;
+  if (options.draws && options.draws->arrivals)
+    arrivals.emplace(state, history, Random::stream(seed, "arrivals"));
+  ForkedJobs source(
+      state.now, std::move(live), std::move(to_come), arrivals ? &*arrivals : nullptr);
   ModelWorld machines(scenario, source);
   ForkedWorld world(machines, source, state);
   NullStore nowhere;

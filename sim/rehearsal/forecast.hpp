@@ -4,25 +4,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/base/enum_names.hpp"
 #include "core/base/result.hpp"
 #include "core/control/controller.hpp"
+#include "core/forecast/forecast_answer.hpp"
 #include "core/plan/policy.hpp"
 #include "scenarios/language/spec/scenario.hpp"
 
 namespace orrery::sim {
 
-/// Where it is known from how long a job still runs. The state alone is asked.
-enum class RemainingKnown : std::uint8_t {
-  Oracle,    ///< Its last report, which knows.
-  Measured,  ///< Its last report, which estimates.
-  Declared,  ///< The run time that its user stated, less what it has run.
-  History,   ///< The median of the jobs of the state that succeeded.
-  Nothing,   ///< No job of the state has come to its end: an hour, or as long again as it has run.
-};
+using orrery::RemainingKnown;
 
 /// What is foretold of one job.
 struct JobForecast {
@@ -49,11 +43,19 @@ struct Forecast {
   std::string refused;            ///< Why the job that was asked for would be refused; else empty.
 };
 
+/// What is drawn, rather than taken as most likely or left out.
+struct ForecastDraws {
+  std::uint64_t seed = 0;
+  bool durations = false;  ///< How long jobs still run.
+  bool arrivals = false;   ///< Jobs that arrive, as those of the state did.
+};
+
 struct ForecastOptions {
   std::shared_ptr<const JobSpec> submitted;  ///< At the fork, beside what there is; may be null.
   JobId without;                             ///< This job is stopped at the fork; none: none is.
   std::uint64_t records_max = 2'000'000;     ///< The run ends after so many records.
   std::function<bool()> stop = nullptr;      ///< Asked now and then; true ends the run.
+  std::optional<ForecastDraws> draws = {};   ///< None: nothing.
 };
 
 /// The scenario in which a state goes on: its nodes, with those that are silent down for good, its
@@ -61,19 +63,11 @@ struct ForecastOptions {
 scenarios::Scenario forked_scenario(const State& state);
 
 /// Runs the state on until all jobs are over. `policy` is fresh, and is the one that the state's
-/// settings name; nothing arrives but `options.submitted`. The controller is copied.
+/// settings name; nothing arrives but `options.submitted` and what is drawn. The controller is
+/// copied.
 Result<Forecast> forecast(const Controller& from,
                           const scenarios::Scenario& scenario,
                           Policy& policy,
                           const ForecastOptions& options);
 
 }  // namespace orrery::sim
-
-namespace orrery {
-
-template <>
-struct EnumNames<sim::RemainingKnown> {
-  static constexpr std::array kNames{"oracle", "measured", "declared", "history", "nothing"};
-};
-
-}  // namespace orrery

@@ -6,8 +6,11 @@
 
 namespace orrery::sim {
 
-ForkedJobs::ForkedJobs(Instant now, std::vector<ForkedJob> live, std::vector<ModelJob> to_come)
-    : now_(now), live_(std::move(live)), to_come_(std::move(to_come)) {}
+ForkedJobs::ForkedJobs(Instant now,
+                       std::vector<ForkedJob> live,
+                       std::vector<ModelJob> to_come,
+                       JobSource* later)
+    : now_(now), live_(std::move(live)), to_come_(std::move(to_come)), later_(later) {}
 
 std::optional<ModelJob> ForkedJobs::next() {
   const std::size_t at = next_++;
@@ -17,7 +20,7 @@ std::optional<ModelJob> ForkedJobs::next() {
     return job;
   }
   if (at - live_.size() < to_come_.size()) return to_come_[at - live_.size()];
-  return std::nullopt;
+  return later_ == nullptr ? std::nullopt : later_->next();
 }
 
 ForkedWorld::ForkedWorld(ModelWorld& world, const ForkedJobs& source, const State& state)

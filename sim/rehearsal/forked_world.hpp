@@ -25,8 +25,12 @@ struct ForkedJob {
 /// Jobs of a state, and then those that are still to come, in the order of their submission.
 class ForkedJobs final : public JobSource {
  public:
-  /// `live` are submitted at `now`, where nobody hears of it.
-  ForkedJobs(Instant now, std::vector<ForkedJob> live, std::vector<ModelJob> to_come);
+  /// `live` are submitted at `now`, where nobody hears of it. `later`, which outlives the source
+  /// and may be null, gives the jobs after `to_come`.
+  ForkedJobs(Instant now,
+             std::vector<ForkedJob> live,
+             std::vector<ModelJob> to_come,
+             JobSource* later = nullptr);
 
   std::optional<ModelJob> next() override;
 
@@ -36,6 +40,7 @@ class ForkedJobs final : public JobSource {
   Instant now_;
   std::vector<ForkedJob> live_;
   std::vector<ModelJob> to_come_;
+  JobSource* later_;
   std::size_t next_ = 0;
 };
 

@@ -14,12 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/driver/memory_store.hpp"
-#include "core/driver/replay.hpp"
 #include "core/record/version.hpp"
 #include "policies/registry.hpp"
-#include "scenarios/language/loader.hpp"
-#include "sim/run/run.hpp"
+#include "tools/bench/forecast_state.hpp"
 
 namespace orrery::bench {
 namespace {
@@ -37,43 +34,6 @@ std::unique_ptr<Policy> easy() {
   return policy ? std::move(*policy) : nullptr;
 }
 
-/// Live jobs that fill the cluster, and behind them waiting ones of all sizes.
-std::string scenario_text(int live, int waiting, int nodes) {
-  const int devices = nodes * 8;
-  std::string out = "policy: easy\nuntil: 10s\ncluster: {nodes: " + std::to_string(nodes) +
-                    ", gpus_per_node: 8}\njobs:\n";
-  const int width = devices / live;
-  for (int k = 0; k < live + waiting; ++k) {
-    const bool lives = k < live;
-    const int replicas = lives ? std::max(1, width) : 1 << (k % 9);
-    const int work = 600 + (k * 7919) % 36000;
-    out += "  - {name: j" + std::to_string(k) + ", at: " + (lives ? "0s" : "1s") +
-           ", replicas: " + std::to_string(replicas) + ", estimate: " + std::to_string(work) +
-           "s, work: " + std::to_string(work) + "s}\n";
-  }
-  return out;
-}
-
-/// The bytes of the state of such a cluster.
-std::vector<std::byte> state_bytes(const std::string& text) {
-  const auto scenario = scenarios::parse_scenario(text, "bench.yaml");
-  if (!scenario) {
-    std::printf("%s\n", scenario.errors().front().text().c_str());
-    std::exit(2);
-  }
-  const auto workload = sim::LoadedWorkload::load(*scenario);
-  const auto policy = easy();
-  MemoryStore store;
-  sim::RunOptions options;
-  options.store = &store;
-  if (!sim::run_model(*scenario, *workload, *policy, options)) std::exit(3);
-  Controller controller;
-  if (!replay(store, controller)) std::exit(3);
-  ByteWriter bytes;
-  controller.state().save(bytes);
-  return {bytes.bytes().begin(), bytes.bytes().end()};
-}
-
 void print(const char* what, std::vector<double> ms) {
   std::ranges::sort(ms);
   std::printf("  %-28s p50 %8.1f ms   fastest %8.1f   slowest %8.1f\n",
@@ -84,7 +44,7 @@ void print(const char* what, std::vector<double> ms) {
 }
 
 int run(int live, int waiting, int nodes) {
-  const std::vector<std::byte> bytes = state_bytes(scenario_text(live, waiting, nodes));
+  const std::vector<std::byte> bytes = forecast_state(live, waiting, nodes);
   std::vector<double> load_ms;
   std::vector<double> run_ms;
   sim::Forecast last;

@@ -58,6 +58,7 @@ LAYERS = [
     Layer("core/membership", may=MEMBERSHIP),
     Layer("core/recovery", may=RECOVERY),
     Layer("core/control", may=CONTROL),
+    Layer("core/forecast", may=RECORD + ("core/forecast",)),
     Layer("core/leader", may=STATE + ("core/leader", "core/agent")),
     Layer("core/driver", may=CONTROL + ("core/driver",)),
     Layer("policies", may=("policies", "core"),
@@ -109,7 +110,8 @@ LAYERS = [
                                       "sim/run", "sim/faults", "scenarios", "core"),
           outside=("nlohmann/",), operating_system=True),
     Layer("tools/node", may=("tools/node", "tools/certs", "tools/client", "tools/console",
-                             "tools/documents", "tools/node_verbs", "tools/processes", "runtime", "scenarios", "policies", "core"),
+                             "tools/documents", "tools/node_verbs", "tools/processes", "runtime", "scenarios", "policies", "core",
+                             "sim/rehearsal"),
           outside=("nlohmann/",), operating_system=True),
     # The floor of calls between workers is measured beside gRPC.
     Layer("tools/bench", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),

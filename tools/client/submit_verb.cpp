@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "scenarios/language/rlinf/inventory_words.hpp"
+#include "tools/client/forecast_reading.hpp"
 #include "tools/client/job_sources.hpp"
 #include "tools/client/job_waiting.hpp"
 #include "tools/client/json_reading.hpp"
 #include "tools/client/session.hpp"
 #include "tools/client/verbs.hpp"
 #include "tools/client/views.hpp"
+#include "tools/console/forecast_text.hpp"
 #include "tools/documents/rlinf_documents.hpp"
 
 namespace orrery::cli {
@@ -61,6 +63,26 @@ Result<std::string> job_of_document(Session& session,
                      "say which process it is"};
   return rlinf_job(
       text, *context, {.name = scenarios::job_name_of_file(path), .command = *command}, warnings);
+}
+
+/// What the controller foretells of every job of a file, which was not submitted. Where it makes no
+/// forecast now, why is told, and the trial is good all the same.
+json foretell(Session& session, const JobSource& source, bool tells) {
+  json out = json::array();
+  for (const JobSpec& spec : source.jobs) {
+    const auto reply = session.client().send(hypothetical(source, {}, spec.name));
+    const json document =
+        reply ? json::parse(reply->body, nullptr, false) : json(json::value_t::discarded);
+    if (!reply || !reply->is_good() || document.is_discarded()) {
+      const std::string why = text_of(member_of(document, "error"), "message");
+      session.console().err("remark: " + short_name(spec.name) + ": no forecast" +
+                            (why.empty() ? "" : ": " + why) + "\n");
+      continue;
+    }
+    if (tells) session.console().out(forecast_page(forecast_of(document)));
+    out.push_back(document);
+  }
+  return out;
 }
 
 /// Sends every file; the names of what was taken.
@@ -116,6 +138,12 @@ ExitCode run_submit(const Arguments& arguments, Console& console) {
     if (session.code() == ExitCode::Met) session.note(before);
   } else {
     for (const std::string& name : names) out["jobs"].push_back({{"name", name}});
+  }
+  if (action.dry_run && session.code() == ExitCode::Met) {
+    out["forecasts"] = json::array();
+    for (const JobSource& source : *sources)
+      for (json& each : foretell(session, source, !as_json))
+        out["forecasts"].push_back(std::move(each));
   }
   if (as_json) console.out(out.dump(2) + "\n");
   return session.code();

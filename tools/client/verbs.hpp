@@ -17,5 +17,7 @@ ExitCode run_stop(const Arguments& arguments, Console& console);
 ExitCode run_delete(const Arguments& arguments, Console& console);
 ExitCode run_events(const Arguments& arguments, Console& console);
 ExitCode run_top(const Arguments& arguments, Console& console);
+ExitCode run_forecast(const Arguments& arguments, Console& console);
+ExitCode run_accuracy(const Arguments& arguments, Console& console);
 
 }  // namespace orrery::cli

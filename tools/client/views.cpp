@@ -195,6 +195,11 @@ std::string time_in_utc(std::int64_t ns) {
   return text;
 }
 
+std::string expected_text(std::int64_t start_ns, std::int64_t now_ns) {
+  if (start_ns <= 0) return "";
+  return start_ns <= now_ns ? "now" : "in " + span_in_words(now_ns, start_ns);
+}
+
 std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numbered) {
   std::vector<Column> columns{{.title = "job", .left = true},
                               {.title = "phase", .left = true},
@@ -203,7 +208,11 @@ std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numb
                               {.title = "gen", .spare = 3},
                               {.title = "restarts", .spare = 4},
                               {.title = "age"},
+                              {.title = "expected", .left = true, .spare = 5},
                               {.title = "reason", .left = true, .spare = 1}};
+  const bool some_expected = std::ranges::any_of(
+      jobs, [](const json& job) { return number_of(job, "expected_start") > 0; });
+  if (!some_expected) columns.erase(columns.end() - 2);
   if (numbered) columns.insert(columns.begin() + 1, {.title = "number"});
   Table table(std::move(columns));
   const std::int64_t now = now_ns();
@@ -218,6 +227,8 @@ std::string jobs_table(const json& jobs, const ConsoleTraits& console, bool numb
         number_cell(number_of(job, "restarts")),
         {.text = span_in_words(number_of(job, "submitted"), now)},
         text_cell(text_of(job, "message"))};
+    if (some_expected)
+      row.insert(row.end() - 1, text_cell(expected_text(number_of(job, "expected_start"), now)));
     if (numbered) row.insert(row.begin() + 1, number_cell(number_of(job, "id")));
     table.add_row(std::move(row));
   }

@@ -19,6 +19,10 @@ std::string span_in_words(std::int64_t from_ns, std::int64_t to_ns);
 /// "2026-11-22 00:14:20" in UTC; "-" where there is none.
 std::string time_in_utc(std::int64_t ns);
 
+/// When a job that waits is expected to start: "in 3 min 20 s", "now"; empty where no forecast
+/// foresees it.
+std::string expected_text(std::int64_t start_ns, std::int64_t now_ns);
+
 /// A row per job of an array of statuses. Names of the default namespace are shown without it.
 /// `numbered`: with the numbers that tell jobs of one name apart.
 std::string jobs_table(const nlohmann::json& jobs,

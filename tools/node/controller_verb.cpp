@@ -5,6 +5,7 @@
 
 #include "runtime/config/read/config_reader.hpp"
 #include "runtime/controller/controller_daemon.hpp"
+#include "runtime/forecast/forecast_desk.hpp"
 #include "runtime/http/frontend.hpp"
 #include "runtime/launch/relaunch_runner.hpp"
 #include "runtime/planner/process_planner.hpp"
@@ -13,6 +14,7 @@
 #include "tools/node/backend.hpp"
 #include "tools/node/daemon_settings.hpp"
 #include "tools/node/daemon_signals.hpp"
+#include "tools/node/forecast_process.hpp"
 #include "tools/node/launching.hpp"
 #include "tools/node/planner_process.hpp"
 #include "tools/node/verbs.hpp"
@@ -144,11 +146,15 @@ ExitCode run_controller(const Arguments& arguments, Console& console) {
   parts.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
   auto daemon = runtime::ControllerDaemon::start(std::move(parts));
   if (!daemon) return fail(daemon.errors());
+  runtime::ForecastDeskOptions forecasting = forecast_options(*config);
+  forecasting.say = [&console](const std::string& sentence) { console.err(sentence + "\n"); };
+  runtime::ForecastDesk desk(**daemon, std::move(forecasting));
   http::FrontendOptions options;
   options.address = config->http_address;
   options.tls = config->tls;
   options.tokens = tokens->get();
   options.read_jobs = job_reader();
+  options.forecasts = &desk;
   auto frontend = http::serve_http(**daemon, std::move(options));
   if (!frontend) return fail(frontend.errors());
   if (config->advertised_url.empty()) (*daemon)->advertise((*frontend)->url());

@@ -7,6 +7,7 @@
 #include "tools/client/verbs.hpp"
 #include "tools/console/about_verbs.hpp"
 #include "tools/console/program.hpp"
+#include "tools/node/forecast_process.hpp"
 #include "tools/node/planner_process.hpp"
 #include "tools/node/verbs.hpp"
 #include "tools/node_verbs/specs.hpp"
@@ -29,6 +30,8 @@ std::vector<Verb> verbs() {
           {.spec = delete_spec(), .run = run_delete},
           {.spec = events_spec(), .run = run_events},
           {.spec = top_spec(), .run = run_top},
+          {.spec = forecast_spec(), .run = run_forecast},
+          {.spec = accuracy_spec(), .run = run_accuracy},
           {.spec = certs_init_spec(), .run = run_certs_init},
           {.spec = certs_controller_spec(), .run = run_certs_controller},
           {.spec = certs_agent_spec(), .run = run_certs_agent},
@@ -45,6 +48,7 @@ std::vector<Verb> verbs() {
 
 int run_node_program(int argc, char** argv, const runtime::MakePolicy& make) {
   if (is_planner(argc, argv)) return runtime::serve_plans(runtime::kPlannerFd, make);
+  if (is_forecaster(argc, argv)) return serve_forecasts(make);
   const std::vector<Verb> known = verbs();
   return run_program({.name = "orrery-node",
                       .summary = "the part of orrery that runs on the machines of a "

@@ -5,7 +5,8 @@
 
 namespace orrery::cli {
 
-/// Runs a verb, or serves plans of policies that `make` makes. Returns the exit code.
+/// Runs a verb, or serves plans or forecasts with policies that `make` makes. Returns the exit
+/// code.
 int run_node_program(int argc, char** argv, const runtime::MakePolicy& make);
 
 }  // namespace orrery::cli

@@ -185,6 +185,63 @@ VerbSpec delete_spec() {
           .operand_kind = OperandKind::Job};
 }
 
+VerbSpec forecast_spec() {
+  return {
+      .name = "forecast",
+      .operands = "[JOB|FILE]",
+      .operands_min = 0,
+      .operands_max = 1,
+      .summary = "tell when jobs will start and end, and whom a job would delay",
+      .details =
+          "A copy of the controller's state goes on in world model, in a process of its own, with "
+          "the policy that it has:\nwhen a job starts, where, when it ends, and, by a second run "
+          "without it, whose end it delays. FILE is a job\nthat is not submitted; without an "
+          "operand all jobs are told of that wait or run. Nothing but the state is\nread: how "
+          "long jobs still run is what they report, else what was stated, else the median of "
+          "those that ended.\nWith --journal no controller is asked: the last state of its journal "
+          "is, also while it is written.\nExit code 1: the job would be refused, or can never "
+          "fit.",
+      .options = with_client_options(
+          {{.name = "--runs",
+            .value = "N",
+            .help = "run N times with times drawn as the jobs of the state make them likely, and "
+                    "tell quantiles (default: 1)"},
+           {.name = "--arrivals",
+            .value = "A",
+            .help = "jobs that arrive meanwhile: none, or as they did recently (default: none)",
+            .choices = {"none", "recent"}},
+           {.name = "--seed", .value = "N", .help = "of what is drawn (default: 1)"},
+           {.name = "--journal",
+            .value = "FILE",
+            .help = "ask the last state of this journal, not a controller",
+            .takes_path = true},
+           {.name = "--set",
+            .value = "path=value",
+            .help = "with --journal: a parameter of the policy, policy.NAME=value, which a journal "
+                    "does not hold; else a value of FILE",
+            .repeatable = true},
+           kJson}),
+      .examples = {{"orrery forecast train", "when will it start?"},
+                   {"orrery forecast train.yaml", "and if I submitted this?"},
+                   {"orrery forecast train --runs 20 --arrivals recent", "how sure is that?"},
+                   {"orrery forecast train --journal state/journal.db", "from a journal alone"},
+                   {"orrery forecast --journal state/journal.db --json",
+                    "all that wait or run, for a script"}},
+      .operand_kind = OperandKind::Job};
+}
+
+VerbSpec accuracy_spec() {
+  return {.name = "accuracy",
+          .operands = "",
+          .summary = "how right the forecasts of this controller were",
+          .details =
+              "Of each job that had to wait, the controller keeps when its first forecast said "
+              "that it would start, and\nwhen it did. The error is the difference over the time "
+              "that it waited, a minute at least.",
+          .options = with_client_options({kJson}),
+          .examples = {{"orrery accuracy", "may I believe orrery forecast?"}}};
+}
+
 VerbSpec events_spec() {
   return {
       .name = "events",
@@ -216,13 +273,28 @@ VerbSpec top_spec() {
 
 std::vector<Verb> node_verbs_run_beside() {
   std::vector<Verb> out;
-  for (VerbSpec (*spec)() :
-       {up_spec,          controller_spec, agent_spec,       run_spec,
-        submit_spec,      apply_spec,      get_spec,         describe_spec,
-        logs_spec,        scale_spec,      stop_spec,        delete_spec,
-        events_spec,      top_spec,        certs_init_spec,  certs_controller_spec,
-        certs_agent_spec, certs_user_spec, certs_admin_spec, certs_token_spec,
-        certs_show_spec})
+  for (VerbSpec (*spec)() : {up_spec,
+                             controller_spec,
+                             agent_spec,
+                             run_spec,
+                             submit_spec,
+                             apply_spec,
+                             get_spec,
+                             describe_spec,
+                             logs_spec,
+                             scale_spec,
+                             stop_spec,
+                             delete_spec,
+                             events_spec,
+                             top_spec,
+                             accuracy_spec,
+                             certs_init_spec,
+                             certs_controller_spec,
+                             certs_agent_spec,
+                             certs_user_spec,
+                             certs_admin_spec,
+                             certs_token_spec,
+                             certs_show_spec})
     out.push_back({.spec = spec()});
   return out;
 }

@@ -22,8 +22,11 @@ VerbSpec stop_spec();
 VerbSpec delete_spec();
 VerbSpec events_spec();
 VerbSpec top_spec();
+VerbSpec forecast_spec();
+VerbSpec accuracy_spec();
 
-/// All of the above, without functions, in the order of the overview.
+/// All of the above but forecast, which orrery carries out with --journal, without functions, in
+/// the order of the overview.
 std::vector<Verb> node_verbs_run_beside();
 
 }  // namespace orrery::cli

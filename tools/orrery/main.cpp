@@ -2,7 +2,6 @@
 // controller are carried out by the program orrery-node in the same folder, scenarios in world
 // cluster by orrery-cluster, which is this program with more in it.
 #include "tools/console/program.hpp"
-#include "tools/orrery/cluster_parts.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 int main(int argc, char** argv) {
@@ -12,7 +11,7 @@ int main(int argc, char** argv) {
                   "simulator before production",
        .start_with = "  orrery compare scenarios/quickstart.yaml --policies fifo,easy,srtf,las\n",
        .beside = "orrery-node",
-       .instead = orrery::cli::program_of_world_cluster,
+       .instead = orrery::cli::program_instead,
        .verbs = orrery::cli::verbs(),
        .version = orrery::cli::this_version()},
       argc,

@@ -1,6 +1,9 @@
 // One function per verb; the table in verbs.cpp names them.
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "tools/console/arguments.hpp"
 #include "tools/console/console.hpp"
 #include "tools/console/verb.hpp"
@@ -9,6 +12,9 @@ namespace orrery::cli {
 
 /// Every verb of the program, in the order of the overview.
 std::span<const Verb> verbs();
+
+/// The program beside this one that carries a verb out with these arguments; empty: this one does.
+std::string_view program_instead(std::string_view verb, const Arguments& arguments);
 
 ExitCode run_sim(const Arguments& arguments, Console& console);
 ExitCode run_compare(const Arguments& arguments, Console& console);

@@ -3,6 +3,7 @@
 
 #include "tools/console/about_verbs.hpp"
 #include "tools/node_verbs/specs.hpp"
+#include "tools/orrery/cluster_parts.hpp"
 #include "tools/orrery/verb_functions.hpp"
 
 namespace orrery::cli {
@@ -429,36 +430,7 @@ Verb replay_verb() {
       run_replay};
 }
 
-Verb forecast_verb() {
-  return {
-      {.name = "forecast",
-       .operands = "[JOB|FILE]",
-       .operands_min = 0,
-       .operands_max = 1,
-       .summary = "tell when jobs will start and end, and whom a job would delay",
-       .details =
-           "Copies the state that the journal leads to, and lets it go on in world model with the "
-           "policy that it names:\nwhen a job starts, where, when it ends, and, by a second run "
-           "without it, whose end it delays. FILE is a job\nthat is not submitted; without an "
-           "operand all jobs are told of that wait or run. Nothing but the state is\nread: how "
-           "long jobs still run is what they report, else what was stated, else the median of "
-           "those that ended.\nThe journal may be read while its controller writes it. Exit code "
-           "1: it would be refused, or can never fit.",
-       .options = {{.name = "--journal",
-                    .value = "FILE",
-                    .help = "whose last state is asked; needed",
-                    .takes_path = true},
-                   {.name = "--set",
-                    .value = "policy.NAME=value",
-                    .help = "a parameter of the policy, which a journal does not hold",
-                    .repeatable = true},
-                   kJson},
-       .examples = {{"orrery forecast train --journal state/journal.db", "when will it start?"},
-                    {"orrery forecast train.yaml --journal state/journal.db",
-                     "and if I submitted this?"},
-                    {"orrery forecast --journal state/journal.db --json", "all that wait or run"}}},
-      run_forecast};
-}
+Verb forecast_verb() { return {forecast_spec(), run_forecast}; }
 
 Verb journal_verify_verb() {
   return {
@@ -554,6 +526,11 @@ std::span<const Verb> verbs() {
     return all;
   }();
   return kVerbs;
+}
+
+std::string_view program_instead(std::string_view verb, const Arguments& arguments) {
+  if (verb == "forecast" && !arguments.value("--journal")) return "orrery-node";
+  return program_of_world_cluster(verb, arguments);
 }
 
 }  // namespace orrery::cli

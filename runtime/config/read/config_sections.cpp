@@ -8,12 +8,13 @@ namespace {
 constexpr scenarios::SectionKeys kSections[]{
     {"controller",
      {"name agents_address http_address advertised_url tls tokens_file store policy placer "
-      "planner settings seed cluster closed_cluster quotas relaunch_command "
+      "planner forecast settings seed cluster closed_cluster quotas relaunch_command "
       "relaunch_command_timeout "
       "node_check"}},
     {"tls", {"ca certificate key"}},
     {"store", {"sqlite etcd_endpoints etcd_prefix etcd_tls leader_lease snapshot_every"}},
     {"planner", {"deadline memory"}},
+    {"forecast", {"deadline memory refresh records accuracy_file"}},
     {"settings",
      {"node_lease fence_margin takeover_grace retain_finished retain_finished_max "
       "preemption_grace lemon_incidents lemon_window exclusion kill_deadline"}},

@@ -18,6 +18,7 @@ using scenarios::YamlNode;
 constexpr Duration kPlannerDeadlineLeast = Duration::milliseconds(100);
 constexpr Duration kPlannerDeadlineMost = Duration::seconds(3600);
 constexpr Bytes kPlannerMemoryLeast{256 << 20};
+constexpr Bytes kForecastMemoryLeast{64 << 20};
 constexpr Duration kLeaderLeaseMax = Duration::seconds(3600);
 
 void read_store(const MapReader& top, const std::string& directory, StoreConfig& store) {
@@ -162,6 +163,25 @@ void read_planner(const MapReader& top, PlannerConfig& planner) {
                 "example 8GiB");
 }
 
+void read_forecast(const MapReader& top, const std::string& directory, ForecastConfig& forecast) {
+  const YamlNode* node = top.find("forecast");
+  if (node == nullptr) return;
+  const MapReader reader(top.reading(), *node, config_section("forecast"), "forecast");
+  reader.read_duration("deadline", forecast.deadline);
+  if (forecast.deadline < kPlannerDeadlineLeast || forecast.deadline > kPlannerDeadlineMost)
+    reader.fail("deadline", "is out of range, 100ms to 1h is needed; write for example 10s");
+  reader.read_size("memory", forecast.memory);
+  if (forecast.memory < kForecastMemoryLeast)
+    reader.fail("memory",
+                "is too little for a program and its state, 64MiB at least is needed; write for "
+                "example 2GiB");
+  reader.read_duration("refresh", forecast.refresh);
+  if (forecast.refresh.ns < 0 || forecast.refresh > kPlannerDeadlineMost)
+    reader.fail("refresh", "is out of range, 0 (never) to 1h is needed; write for example 30s");
+  reader.read_integer("records", forecast.records, 1000, 1'000'000'000);
+  read_path(reader, "accuracy_file", directory, forecast.accuracy_file);
+}
+
 void read_timings(const MapReader& top, Settings& settings) {
   top.read_integer("seed", settings.seed, 0, INT64_MAX);
   const YamlNode* node = top.find("settings");
@@ -212,6 +232,7 @@ void read_controller(const MapReader& top,
   read_policy(top, check, config, errors);
   scenarios::read_placer(top, config.settings);
   read_planner(top, config.planner);
+  read_forecast(top, directory, config.forecast);
   read_timings(top, config.settings);
   read_groups(top, config.groups);
   scenarios::read_quotas(top, config.quotas);

@@ -29,6 +29,22 @@ TEST(ControllerConfig, NeedsNoFile) {
   EXPECT_EQ(config->settings, Settings{});
 }
 
+TEST(ControllerConfig, BoundsForecasts) {
+  const auto config = read_controller_config(
+      source("forecast: {deadline: 3s, memory: 1GiB, refresh: 0s, records: 5000, accuracy_file: "
+             "right}\n"),
+      {});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->forecast.deadline, Duration::seconds(3));
+  EXPECT_EQ(config->forecast.memory.count, 1 << 30);
+  EXPECT_EQ(config->forecast.refresh, Duration::zero());
+  EXPECT_EQ(config->forecast.records, 5000u);
+  EXPECT_EQ(config->forecast.accuracy_file, "conf/right");
+  const auto errors = errors_of(
+      source("forecast: {deadline: 1ms, memory: 1MiB, refresh: 2h, records: 1, speed: 3}\n"));
+  EXPECT_EQ(errors.size(), 5u);
+}
+
 TEST(ControllerConfig, ReadsEveryKey) {
   const auto config = read_controller_config(source(R"(
 name: a

@@ -10,6 +10,7 @@
 
 #include "runtime/http/frontend.hpp"
 #include "tests/runtime/http/fake_control.hpp"
+#include "tests/runtime/http/fake_forecasts.hpp"
 #include "tests/runtime/http/http_client.hpp"
 #include "tests/support/job_builders.hpp"
 
@@ -48,6 +49,7 @@ inline Result<http::ReadJobs> read_job_lines(const http::JobText& text) {
 class HttpTest : public ::testing::Test {
  protected:
   FakeControl control;
+  FakeForecasts forecasts;
   http::FrontendOptions options;
   std::unique_ptr<http::Frontend> front;
 
@@ -55,6 +57,7 @@ class HttpTest : public ::testing::Test {
   void serve(http::ReadJobText read = read_job_lines) {
     if (options.address == http::FrontendOptions().address) options.address = "127.0.0.1:0";
     options.read_jobs = std::move(read);
+    options.forecasts = &forecasts;
     Result<std::unique_ptr<http::Frontend>> served = http::serve_http(control, options);
     ASSERT_TRUE(served.has_value()) << served.errors().front().text();
     front = std::move(*served);

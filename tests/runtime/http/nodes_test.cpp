@@ -131,12 +131,12 @@ TEST_F(NodesTest, EveryMetricIsDocumentedAndEveryDocumentedOneIsThere) {
   std::istringstream lines(get("/metrics").body);
   for (std::string line; std::getline(lines, line);) {
     std::smatch found;
-    if (std::regex_match(line, found, std::regex("# TYPE (\\S+) (counter|gauge)")))
+    if (std::regex_match(line, found, std::regex("# TYPE (\\S+) (counter|gauge|histogram)")))
       told.insert(found[1].str() + " " + found[2].str());
   }
   std::set<std::string> documented;
   const std::string text = text_of_file(std::string(ORRERY_SOURCE_ROOT) + "/docs/metrics.md");
-  const std::regex row("\\| `(orrery_\\w+)(?:\\{\\w+\\})?` \\| (counter|gauge) \\|");
+  const std::regex row("\\| `(orrery_\\w+)(?:\\{\\w+\\})?` \\| (counter|gauge|histogram) \\|");
   for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it)
     documented.insert((*it)[1].str() + " " + (*it)[2].str());
   EXPECT_EQ(told, documented);

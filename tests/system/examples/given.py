@@ -190,7 +190,7 @@ COMES = {
     "orrery submit ppo.yaml --command 'python3 worker.py'": Comes(
         "ppo: submitted", files={"ppo.yaml": "cluster: {component_placement: {agent: {node_group: "
                                              "node, placement: '0:0-1'}}}\n"}),
-    "orrery submit train.yaml --dry-run": Comes("train", files={"train.yaml": SHORT}, job="none"),
+    "orrery submit train.yaml --dry-run": Comes("train: starts at once", files={"train.yaml": SHORT}, job="none"),
     "orrery submit train.yaml --wait && orrery logs train": Comes(
         "I trained", files={"train.yaml": SHORT}, job="none"),
     "orrery apply jobs/*.yaml": Comes("pendulum", files={"jobs/a.yaml": WALKER, "jobs/b.yaml": DIJOB}),
@@ -210,6 +210,11 @@ COMES = {
     "orrery scale train collector=16": Comes("16 replicas", job=ROLES, changes=True),
     "orrery stop train": Comes("stopped", job=LONG, changes=True),
     "orrery delete train": Comes("deleted", job=LONG, changes=True),
+    "orrery forecast train": Comes("train: runs since", job=LONG),
+    "orrery forecast train.yaml": Comes("train: starts at once", files={"train.yaml": SHORT}, job="none"),
+    "orrery forecast": Comes("known by", job=LONG),
+    "orrery forecast train --runs 20 --arrivals recent": Comes("train: runs since", job=LONG),
+    "orrery accuracy": Comes("foretold", job=LONG),
     "orrery events -f": Comes(until="Job", job=LONG),
     "orrery events --job train": Comes("JobRunning", job=LONG),
     "orrery events --since 10min": Comes("JobRunning", job=LONG),

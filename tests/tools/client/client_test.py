@@ -442,10 +442,23 @@ roles:
             self.assertEqual(self.fake.requests("POST")[-1][3], self.PLACED)
 
     def test_a_trial_asks_and_submits_nothing(self):
+        self.fake.answers[("POST", "/api/v1/forecast")] = (200, {
+            "jobs": [{"name": "default.train", "starts_in_s": 60, "ends_in_s": None, "nodes": ["n1"],
+                      "remaining_known": "declared", "remaining_s": 30, "waits_for": "needs 4 devices"}],
+            "delays": [{"name": "default.b", "by_s": None}], "runs": 1})
         done = self.expect(0, "submit", self.path, "--dry-run", "--wait")
-        self.assertEqual(done.stdout, "train: would be taken\n")
+        self.assertEqual(done.stdout, "train: would be taken\n"
+                         "train: starts in 1 min on n1, ends not foreseen\n  now: needs 4 devices\n"
+                         "  what is left of it is known by: declared (30 s)\n"
+                         "  delays 1 job:\n    b by more than is foreseen\n")
         self.assertEqual(self.fake.requests("POST")[0][2]["dry_run"], ["1"])
-        self.assertEqual(len(self.fake.asked), 1)
+        self.assertEqual([each[1] for each in self.fake.asked], ["/api/v1/jobs", "/api/v1/forecast"])
+        self.assertEqual(self.fake.requests("POST")[1][2]["only"], ["default.train"])
+        # Without a forecast the trial is as good.
+        self.fake.answers[("POST", "/api/v1/forecast")] = (429, {"error": {"message": "too many wait"}})
+        done = self.expect(0, "submit", self.path, "--dry-run")
+        self.assertEqual(done.stdout, "train: would be taken\n")
+        self.assertEqual(done.stderr, "remark: train: no forecast: too many wait\n")
 
     def test_what_no_cluster_could_place_is_told_here(self):
         path = self.write("bad.yaml", self.PLACED.replace('"0-7"', '"7-0"'))

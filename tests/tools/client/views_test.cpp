@@ -40,6 +40,19 @@ TEST(Views, WhatIsMissingOrOfAnotherKindIsADash) {
   EXPECT_THAT(node_page(json::object(), {}), HasSubstr("devices:"));
 }
 
+TEST(Views, ExpectedStartsAreAColumnWhereThereAreAny) {
+  EXPECT_EQ(expected_text(0, 5), "");
+  EXPECT_EQ(expected_text(5, 5), "now");
+  EXPECT_EQ(expected_text(201'000'000'000, 1'000'000'000), "in 3 min 20 s");
+  json jobs = json::parse(R"([{"name":"default.a","phase":"Running","expected_start":null},
+                              {"name":"default.b","phase":"Pending","message":"waits"}])");
+  EXPECT_THAT(jobs_table(jobs, {}), Not(HasSubstr("expected")));
+  jobs[1]["expected_start"] = now_ns() + 3'600'000'000'000;
+  EXPECT_THAT(jobs_table(jobs, {}), HasSubstr("expected"));
+  EXPECT_THAT(jobs_table(jobs, {}), testing::ContainsRegex("in (59 min|1 h).*  waits"));
+  EXPECT_THAT(jobs_table(jobs, {}, true), testing::ContainsRegex("in (59 min|1 h).*  waits"));
+}
+
 TEST(Views, AWarningIsColouredOnATerminalOnly) {
   const json event = json::parse(
       R"({"at":1700000000000000000,"job":"default.a","node":"n1","severity":"Warning",

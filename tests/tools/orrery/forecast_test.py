@@ -6,6 +6,7 @@ Usage: forecast_test.py PROGRAM
 import json
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -86,9 +87,35 @@ class ForecastTest(unittest.TestCase):
                 (("--set", "policy.speed=3"), "speed")):
             with self.subTest(words=words):
                 self.assertIn(said, self.forecast(*words, code=2).stderr)
-        done = subprocess.run([PROGRAM, "forecast", "over"], capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("add --journal FILE", done.stderr)
+
+    def test_over_runs(self):
+        told = json.loads(self.forecast("last", "--runs", "5", "--arrivals", "recent", "--json").stdout)
+        self.assertEqual(told["runs"], 5)
+        self.assertLessEqual(told["jobs"][0]["starts_in"]["p10"], told["jobs"][0]["starts_in"]["p90"])
+        self.assertEqual(told, json.loads(
+            self.forecast("last", "--runs", "5", "--arrivals", "recent", "--json").stdout))
+
+    def test_journals_that_cannot_be_read(self):
+        whole = (self.folder / "run" / "journal.db").read_bytes()
+        for name, content, said in (("cut.db", whole[:len(whole) // 2], "cut.db"), ("none.db", None, "none.db"),
+                                    ("text.db", b"no journal", "text.db")):
+            with self.subTest(name=name):
+                if content is not None:
+                    (self.folder / name).write_bytes(content)
+                done = subprocess.run([PROGRAM, "forecast", "--journal", name], cwd=self.folder, capture_output=True,
+                                      text=True, timeout=120, check=False)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn(said, done.stderr)
+
+    def test_a_journal_of_another_version(self):
+        path = self.folder / "later.db"
+        shutil.copy(self.folder / "run" / "journal.db", path)
+        with sqlite3.connect(path) as database:
+            database.execute("PRAGMA user_version = 999")
+        done = subprocess.run([PROGRAM, "forecast", "--journal", path.name], cwd=self.folder, capture_output=True,
+                              text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn("later.db", done.stderr)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: bench_hollow [--agents N] [--processes N] [--connections N] [--seconds S] [--ramp S]\n"
     "                    [--replicas N] [--per-job N] [--transport] [--restart]\n"
-    "                    [--controller ADDR --pid PID]\n"
+    "                    [--controller ADDR --pid PID] [--forecaster PROGRAM [--jobs N]]\n"
     "\n"
     "Connects N hollow agents (the real state machine, no workers) from processes of their own, "
     "and\n"
@@ -38,8 +38,12 @@ constexpr const char* kUsage =
     "a\n"
     "temporary folder; with --transport one that only answers; with --controller another process.\n"
     "With --replicas, jobs with so many replicas together are submitted to it afterwards; with\n"
-    "--restart it ends and begins anew, and all agents come back at once. Prints one line of "
-    "JSON;\n"
+    "--restart it ends and begins anew, and all agents come back at once. With --forecaster "
+    "(orrery-node)\n"
+    "N jobs (4000) are submitted, and it forecasts them all the time while heartbeats are "
+    "measured. "
+    "Prints\n"
+    "one line of JSON;\n"
     "fails if an agent lost its lease or a replica did not start.\n";
 
 struct Options {
@@ -53,6 +57,8 @@ struct Options {
   bool transport = false;
   bool restart = false;
   std::string controller;
+  std::string forecaster;
+  int jobs = 4000;
   int pid = 0;
 };
 
@@ -196,6 +202,7 @@ struct Measured {
   double starts_cpu_s = 0;
   bool restarted = false;
   double restart_s = 0;
+  std::uint64_t forecasts = 0;
   double registered_s = 0;
 };
 
@@ -242,6 +249,8 @@ std::string json_of(const Options& options, const Measured& m) {
       static_cast<double>(renewal_below_us(m.sum_before, m.sum_after, 0.5)));
   add("renewal_p99_below_us",
       static_cast<double>(renewal_below_us(m.sum_before, m.sum_after, 0.99)));
+  add("renewal_max_below_us", static_cast<double>(renewal_below_us(m.sum_before, m.sum_after, 1)));
+  if (!options.forecaster.empty()) add("forecasts", static_cast<double>(m.forecasts));
   add("leases_lost", static_cast<double>(m.sum_end.leases_lost));
   add("streams_closed", static_cast<double>(m.sum_end.closed));
   add("refusals", static_cast<double>(m.sum_end.refused));
@@ -292,7 +301,10 @@ int run(const Options& options) {
   // Two periods of heartbeats, so that nothing of the connecting is measured.
   std::this_thread::sleep_for(std::chrono::seconds(std::min(options.seconds, 4)));
 
+  if (!options.forecaster.empty() && controller)
+    if (!controller->forecast(options.forecaster, options.jobs)) return 2;
   m.before = cost();
+  const std::uint64_t forecasts_before = controller ? controller->forecasts() : 0;
   m.sum_before = fleets.sum();
   const double fleet_before = fleets.cpu_s();
   const Steady::time_point measured_from = Steady::now();
@@ -302,6 +314,7 @@ int run(const Options& options) {
   }
   std::fprintf(stderr, "\n");
   m.after = cost();
+  m.forecasts = controller ? controller->forecasts() - forecasts_before : 0;
   m.sum_after = fleets.sum();
   m.wall_s = seconds_since(measured_from);
   m.fleet_cpu_s = fleets.cpu_s() - fleet_before;
@@ -351,6 +364,7 @@ bool parse(int count, char** arguments, Options& options) {
                                                        {"--ramp", &options.ramp},
                                                        {"--replicas", &options.replicas},
                                                        {"--per-job", &options.per_job},
+                                                       {"--jobs", &options.jobs},
                                                        {"--pid", &options.pid}};
   for (int i = 1; i < count; ++i) {
     const std::string_view argument = arguments[i];
@@ -365,6 +379,10 @@ bool parse(int count, char** arguments, Options& options) {
     if (i + 1 == count) return false;
     if (argument == "--controller") {
       options.controller = arguments[++i];
+      continue;
+    }
+    if (argument == "--forecaster") {
+      options.forecaster = arguments[++i];
       continue;
     }
     bool known = false;

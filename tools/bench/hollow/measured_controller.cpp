@@ -13,6 +13,7 @@
 #include "policies/registry.hpp"
 #include "runtime/controller/controller_daemon.hpp"
 #include "runtime/election/sole_election.hpp"
+#include "runtime/forecast/forecast_desk.hpp"
 #include "runtime/link/link.hpp"
 #include "runtime/store/sqlite_store.hpp"
 
@@ -39,6 +40,10 @@ class AnsweringController final : public MeasuredController, private runtime::Li
   }
 
   ReplicaStarts start_replicas(int, int, const std::function<void()>&) override { return {}; }
+
+  bool forecast(const std::string&, int) override { return false; }
+
+  std::uint64_t forecasts() const override { return 0; }
 
  private:
   void listen(const std::string& address) {
@@ -79,6 +84,7 @@ class WholeController final : public MeasuredController {
   }
 
   ~WholeController() override {
+    desk_.reset();
     daemon_.reset();
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
@@ -102,6 +108,20 @@ class WholeController final : public MeasuredController {
     out.ready = running_.load() * per_job;
     return out;
   }
+
+  bool forecast(const std::string& program, int jobs) override {
+    for (int i = 0; i < jobs; ++i) submit("default.asked-" + std::to_string(i), 1);
+    runtime::ForecastDeskOptions options;
+    options.helper.program = {program, "serve-forecasts"};
+    options.helper.policy.name = "fifo";
+    options.helper.memory = Bytes{std::int64_t{2} << 30};
+    options.refresh = Duration::zero();
+    desk_ = std::make_unique<runtime::ForecastDesk>(*daemon_, std::move(options));
+    ask();
+    return true;
+  }
+
+  std::uint64_t forecasts() const override { return answered_; }
 
  private:
   void begin(const std::string& address) {
@@ -144,6 +164,19 @@ class WholeController final : public MeasuredController {
                  });
   }
 
+  // Each with another seed: a question that was asked before is answered with what is known.
+  void ask() {
+    ForecastQuestion question;
+    question.seed = ++asked_;
+    (void)desk_->ask(question, [this](const runtime::ForecastReply& reply) {
+      if (reply.answer != nullptr)
+        ++answered_;
+      else
+        std::fprintf(stderr, "%s\n", reply.why.c_str());
+      ask();
+    });
+  }
+
   void count_running() {
     daemon_->read([this](const runtime::ControlView& view) {
       int running = 0;
@@ -158,6 +191,9 @@ class WholeController final : public MeasuredController {
   std::atomic<int> running_ = 0;
   std::atomic<int> refused_ = 0;
   std::unique_ptr<runtime::ControllerDaemon> daemon_;
+  std::uint64_t asked_ = 0;
+  std::atomic<std::uint64_t> answered_ = 0;
+  std::unique_ptr<runtime::ForecastDesk> desk_;
 };
 
 }  // namespace

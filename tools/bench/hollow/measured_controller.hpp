@@ -1,6 +1,7 @@
 // What hollow agents connect to.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,14 @@ class MeasuredController {
   virtual ReplicaStarts start_replicas(int replicas,
                                        int per_job,
                                        const std::function<void()>& progress) = 0;
+
+  /// From now on a forecast of all jobs is made all the time, by this program; false: none can be.
+  /// `jobs` jobs of one device are submitted
+  /// before, and run or wait.
+  virtual bool forecast(const std::string& program, int jobs) = 0;
+
+  /// Forecasts that were answered so far.
+  virtual std::uint64_t forecasts() const = 0;
 };
 
 /// Answers Hello with Welcome and Beat with Renewal, and does nothing else: the transport's cost.

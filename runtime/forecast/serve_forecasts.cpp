@@ -1,0 +1,120 @@
+#include "runtime/forecast/serve_forecasts.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/version.hpp"
+#include "runtime/forecast/forecast_frames.hpp"
+#include "runtime/planner/child_side.hpp"
+
+namespace orrery::runtime {
+namespace {
+
+enum ExitCodes : int { kEnd = 0, kBadWord = 2, kFailed = 3 };
+
+// Whatever else runs on the controller's machine goes first.
+constexpr int kNiceness = 10;
+
+std::string text_of(const Errors& errors) {
+  std::string out;
+  for (const Error& error : errors) out += (out.empty() ? "" : "\n") + error.text();
+  return out;
+}
+
+/// What is said where memory runs out: made beforehand, for then nothing can be made.
+struct LastWord {
+  int fd = -1;
+  std::vector<std::byte> frame;
+};
+
+LastWord last_word;  // A new-handler takes no argument.
+
+[[noreturn]] void say_last_word() {
+  (void)write_all(last_word.fd, last_word.frame);
+  ::_exit(kFailed);
+}
+
+void prepare_last_word(int fd) {
+  ByteWriter out;
+  {
+    const FrameWriter failed(out, FrameKind::Failed);
+    out.string(kOutOfMemory);
+  }
+  last_word = {fd, {out.bytes().begin(), out.bytes().end()}};
+  std::set_new_handler(say_last_word);
+}
+
+/// One state, and questions about it.
+class Served {
+ public:
+  Served(int fd, const AnswerForecast& answer) : fd_(fd), answer_(answer) {}
+
+  bool begin(ByteReader in) {
+    Begin begin;
+    if (!read_begin(in, begin)) return fail("another version of the protocol");
+    limit_memory(begin.memory);
+    ByteReader state(begin.state);
+    if (!controller_.load(state, kRecordVersion) || !state.finished())
+      return fail("the state of the controller cannot be read");
+    policy_ = begin.policy;
+    out_.clear();
+    { const FrameWriter ready(out_, FrameKind::Ready); }
+    return write_all(fd_, out_.bytes());
+  }
+
+  bool ask(ByteReader in) {
+    ForecastQuestion question;
+    if (!read_question(in, question)) return fail("a question cannot be read");
+    const auto answer = answer_(controller_, policy_, question);
+    if (!answer) return fail(text_of(answer.errors()));
+    out_.clear();
+    write_forecast_answer(out_, *answer);
+    return write_all(fd_, out_.bytes());
+  }
+
+  bool fail(std::string_view why) { return tell_failure(fd_, out_, why); }
+
+ private:
+  int fd_;
+  const AnswerForecast& answer_;
+  Controller controller_;
+  PolicySpec policy_;
+  ByteWriter out_;
+};
+
+int serve(int fd, Served& served) {
+  std::vector<std::byte> payload;
+  while (true) {
+    FrameHead head;
+    if (!read_frame(fd, head, payload)) return kEnd;
+    bool good = false;
+    if (head.kind == static_cast<std::uint8_t>(FrameKind::Begin))
+      good = served.begin(ByteReader(payload));
+    else if (head.kind == static_cast<std::uint8_t>(FrameKind::Ask))
+      good = served.ask(ByteReader(payload));
+    if (!good) return kBadWord;
+  }
+}
+
+}  // namespace
+
+int serve_forecasts(int fd, const AnswerForecast& answer) {
+  settle_in();
+  ::setpriority(PRIO_PROCESS, 0, kNiceness);
+  prepare_last_word(fd);
+  Served served(fd, answer);
+  try {
+    return serve(fd, served);
+  } catch (const std::exception& error) {
+    served.fail(error.what());
+  }
+  return kFailed;
+}
+
+}  // namespace orrery::runtime
