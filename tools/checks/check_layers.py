@@ -109,7 +109,7 @@ LAYERS = [
                                       "sim/run", "sim/faults", "scenarios", "core"),
           outside=("nlohmann/",), operating_system=True),
     Layer("tools/node", may=("tools/node", "tools/certs", "tools/client", "tools/console",
-                             "tools/documents", "tools/node_verbs", "tools/processes", "runtime", "scenarios", "policies", "core"),
+                             "tools/documents", "tools/node_verbs", "tools/processes", "runtime", "sim/rehearsal", "scenarios", "policies", "core"),
           outside=("nlohmann/",), operating_system=True),
     # The floor of calls between workers is measured beside gRPC.
     Layer("tools/bench", may=("tools", "runtime", "sim", "scenarios", "policies", "core"),
