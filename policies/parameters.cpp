@@ -47,6 +47,9 @@ class ParameterReader {
       }
       case ParameterType::List:
         return list(text);
+      case ParameterType::Text:
+        value.text = text;
+        return value;
     }
     return std::nullopt;
   }
@@ -59,7 +62,7 @@ class ParameterReader {
     if (row.type == ParameterType::List) {
       for (const double element : value.list)
         if (!in_range({row.name, ParameterType::Number, {}, {}, row.least, row.most, {}},
-                      {0, element, {}}))
+                      {0, element, {}, {}}))
           return false;
       return true;
     }
@@ -74,7 +77,7 @@ class ParameterReader {
  private:
   static std::optional<Value> whole(std::optional<std::int64_t> read) {
     if (!read) return std::nullopt;
-    return Value{*read, 0, {}};
+    return Value{*read, 0, {}, {}};
   }
 
   static std::optional<Value> list(std::string_view text) {
@@ -171,5 +174,7 @@ bool ParameterValues::flag(std::string_view name) const { return at(name).whole 
 const std::vector<double>& ParameterValues::list(std::string_view name) const {
   return at(name).list;
 }
+
+const std::string& ParameterValues::text(std::string_view name) const { return at(name).text; }
 
 }  // namespace orrery::policies

@@ -22,6 +22,7 @@
 #include "policies/srsf.hpp"
 #include "policies/srtf.hpp"
 #include "policies/tiresias.hpp"
+#include "policies/twin/twin_making.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -320,6 +321,45 @@ Made made_elasticflow(const ParameterValues& values, const PolicyArguments& argu
   return made<ElasticFlow>(parameters, estimates_from(arguments));
 }
 
+constexpr ParameterRow kTwinParameters[] = {
+    {"candidates",
+     ParameterType::Text,
+     "",
+     "easy; srtf; las; fit",
+     "",
+     "",
+     "policies with their parameters, such as las quantum=10min; the first begins"},
+    {"objective",
+     ParameterType::Text,
+     "",
+     "mean_jct",
+     "",
+     "",
+     "what is to be small: mean_jct, makespan or p99_wait"},
+    {"period", ParameterType::Duration, "", "10min", "1s", "", "time between two decisions"},
+    {"events_max",
+     ParameterType::Integer,
+     "events",
+     "20000",
+     "100",
+     "10000000",
+     "simulated in one decision, all candidates together"},
+    {"margin",
+     ParameterType::Number,
+     "part of what it comes to",
+     "0.05",
+     "0",
+     "1",
+     "by which another candidate must be better to be adopted"},
+    {"restart",
+     ParameterType::Duration,
+     "",
+     "30s",
+     "0s",
+     "",
+     "what a job that was stopped loses when it starts again, in rehearsals"},
+};
+
 constexpr PolicyRow kRows[] = {
     {"fifo",
      "whole gangs in queue order; stops at the first that does not fit",
@@ -453,6 +493,12 @@ constexpr PolicyRow kRows[] = {
        return make_gavel("themis/1", SharingRule::FinishTimeFair, values, arguments);
      },
      true},
+    {"twin",
+     "rehearses candidates on a model of the cluster and lets the best decide",
+     kTwinParameters,
+     make_twin,
+     false,
+     true},
 };
 
 }  // namespace
@@ -476,6 +522,7 @@ std::string brief_value(const ParameterRow& parameter) {
                                                                      {"threshold", "600,3000"},
                                                                      {"promote_after", "1"},
                                                                      {"beside", "0.7"},
+                                                                     {"events_max", "600"},
                                                                      {"deadline_factor", "0.5,4"}};
   for (const auto& [name, value] : kBrief)
     if (parameter.name == name) return value;
@@ -505,10 +552,23 @@ Made make_policy(std::string_view name, const PolicyArguments& arguments) {
                      "\", which needs a solver of linear programs, and this program was built "
                      "without one; install coinor-libcbc-dev and build again, or choose another "
                      "policy"};
+  if (row->needs_rehearsal && arguments.rehearsal == nullptr)
+    return Error{
+        ErrorCode::Unavailable,
+        {},
+        0,
+        "policy",
+        "is \"" + std::string(name) +
+            "\", which rehearses on a model of the cluster, and what runs policies here has "
+            "none; choose another policy, or run it in orrery sim or in a controller"};
   std::map<std::string, std::string> own = arguments.parameters;
   const auto queues = own.extract(std::string(kQueuesParameter));
   Result<ParameterValues> values = read_parameters(*row, own);
   Errors errors = values ? Errors{} : values.errors();
+  if (!queues.empty() && row->needs_rehearsal) {
+    if (!errors.empty()) return errors;
+    return row->make(*values, arguments);
+  }
   if (queues.empty()) return errors.empty() ? row->make(*values, arguments) : Made(errors);
   Result<QueuesSpec> spec = parsed_queues(queues.mapped());
   if (!spec) errors.insert(errors.end(), spec.errors().begin(), spec.errors().end());

@@ -16,6 +16,7 @@
 #include "core/base/units.hpp"
 #include "core/models/job_models.hpp"
 #include "core/plan/policy.hpp"
+#include "core/plan/rehearsal.hpp"
 
 namespace orrery {
 
@@ -28,6 +29,7 @@ enum class ParameterType : std::uint8_t {
   Duration,  ///< Number with ns, us, ms, s, min, h or d; a bare number is seconds.
   Flag,      ///< true or false.
   List,      ///< Decimal numbers joined by ",".
+  Text,      ///< What the policy reads itself.
 };
 
 /// One parameter as users see it. Texts of `initial`, `least` and `most` are as users write them;
@@ -49,6 +51,7 @@ struct PolicyArguments {
   std::uint64_t seed = 0;    ///< For policies that draw random numbers.
   JobModels models;          ///< Where empty: jobs are taken to speed up in proportion.
   int devices_per_node = 1;  ///< How densely policies may think replicas packed, at least 1.
+  std::shared_ptr<Rehearsal> rehearsal;  ///< For policies that rehearse; null: none can be made.
 };
 
 /// The checked values of one policy's parameters, defaults filled in.
@@ -60,6 +63,7 @@ class ParameterValues {
   Duration duration(std::string_view name) const;
   bool flag(std::string_view name) const;
   const std::vector<double>& list(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
 
  private:
   friend class ParameterReader;
@@ -68,6 +72,7 @@ class ParameterValues {
     std::int64_t whole = 0;  ///< Integer, Duration in nanoseconds, Flag.
     double number = 0;
     std::vector<double> list;
+    std::string text;
   };
 
   const Value& at(std::string_view name) const;
@@ -81,7 +86,8 @@ struct PolicyRow {
   std::string_view summary;
   std::span<const ParameterRow> parameters;
   Result<std::unique_ptr<Policy>> (*make)(const ParameterValues&, const PolicyArguments&);
-  bool needs_solver = false;  ///< Of linear programs: `policies/solver`.
+  bool needs_solver = false;     ///< Of linear programs: `policies/solver`.
+  bool needs_rehearsal = false;  ///< `PolicyArguments::rehearsal`; takes queues itself.
 };
 
 /// Whether this program can make the policy: one that needs a solver can be made where the program
@@ -107,7 +113,7 @@ Result<std::unique_ptr<Policy>> make_policy(std::string_view name,
 
 template <>
 struct EnumNames<policies::ParameterType> {
-  static constexpr std::array kNames{"integer", "number", "duration", "flag", "list"};
+  static constexpr std::array kNames{"integer", "number", "duration", "flag", "list", "text"};
 };
 
 }  // namespace orrery

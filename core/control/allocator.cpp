@@ -522,12 +522,22 @@ void note(Step& step, const Grant& said) {
   set_phase(step, *job, JobPhase::Pending, Reason::NotAdmitted);
 }
 
+void tell_choice(Step& step, const PlanChoice& choice) {
+  step.state.chosen = {choice, step.at};
+  Notice notice;
+  notice.kind = NoticeKind::PolicyChosen;
+  notice.at = step.at;
+  notice.occurred_at = step.occurred_at;
+  step.out.notices.push_back(notice);
+}
+
 }  // namespace
 
 void on_event(Step& step, const PlanProposed& event) {
   State& state = step.state;
   ++state.totals.plans;
   if (state.lost_plans.count > 0) state.lost_plans = {};
+  if (!event.plan.choice.empty()) tell_choice(step, event.plan.choice);
   Promised more(state.quotas.size(), 0);
   std::vector<Accepted> accepted;
   accepted.reserve(event.plan.grants.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/digest.hpp"
@@ -29,6 +30,11 @@ struct Touched {
 /// commands and notices.
 class Controller {
  public:
+  Controller() = default;
+
+  /// Goes on from a copy of another's state, as after `load`.
+  explicit Controller(State state) : state_(std::move(state)) {}
+
   /// Applies one event and appends what follows from it to `out`. `event.at` is at least that of
   /// the event before. Every event is applied, or ignored for a named reason (a notice).
   void step(const Event& event, Commands& out);

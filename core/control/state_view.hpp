@@ -82,6 +82,8 @@ class StateView final : public ClusterView {
 
   bool touched_complete() const override { return touched_complete_; }
 
+  const State* state() const override { return &state_; }
+
  private:
   void take_step() const {
     if (budget_ != nullptr) budget_->take();

@@ -179,6 +179,11 @@ std::string_view in_words(PlanLoss loss) {
   return "";
 }
 
+std::string in_words(const PlanChoice& choice) {
+  return choice.candidate + " decides from now on" +
+         (choice.reason.empty() ? "" : ", " + choice.reason);
+}
+
 UserEvent user_event(const Notice& notice) {
   UserEvent event;
   switch (notice.kind) {
@@ -217,6 +222,10 @@ UserEvent user_event(const Notice& notice) {
       event.name = "PlanLost";
       event.message =
           "the policy gave no plan, allocations stay: " + std::string(in_words(notice.loss));
+      break;
+    case NoticeKind::PolicyChosen:
+      event.name = "PolicyChosen";
+      event.message = "another policy decides from now on";
       break;
     case NoticeKind::NodeChanged:
       event.severity = notice.up ? Severity::Normal : Severity::Warning;

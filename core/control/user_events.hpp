@@ -39,4 +39,7 @@ std::string_view in_words(Ignored why);
 /// "it did not answer in time": what became of the policy.
 std::string_view in_words(PlanLoss loss);
 
+/// "las decides from now on, in place of fifo: ...".
+std::string in_words(const PlanChoice& choice);
+
 }  // namespace orrery

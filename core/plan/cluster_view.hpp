@@ -18,6 +18,8 @@
 
 namespace orrery {
 
+class State;
+
 /// One job as a policy sees it.
 struct JobView {
   const JobRow& row;
@@ -98,6 +100,10 @@ class ClusterView {
   /// possibly repeated. Where `touched_complete` is false, anything may have changed.
   virtual std::span<const JobId> touched() const = 0;
   virtual bool touched_complete() const = 0;
+
+  /// The state behind the view, to be handed to a Rehearsal (core/plan/rehearsal.hpp): policies
+  /// know no State. Null where there is none.
+  virtual const State* state() const { return nullptr; }
 };
 
 /// Places so many replicas of `demand` for the job on the trial, beside what was tried already; the

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/base/enum_names.hpp"
@@ -79,12 +80,29 @@ struct Grant {
   }
 };
 
+/// Which of its candidates a policy that holds several adopts, and why, in words.
+struct PlanChoice {
+  std::string candidate;  ///< Empty: no choice is told.
+  std::string reason;
+
+  bool empty() const { return candidate.empty(); }
+
+  friend bool operator==(const PlanChoice&, const PlanChoice&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("candidate", self.candidate);
+    v.field("reason", self.reason);
+  }
+};
+
 /// The changes against the allocations in the view; a job not named keeps what it has. A plan is
 /// one change: what it takes back or moves away from counts as free before its first grant is
 /// tried.
 struct Plan {
   std::vector<Grant> grants;     ///< In the order in which they shall be tried.
   std::vector<NodeCount> nodes;  ///< Shared storage of all grants' node lists.
+  PlanChoice choice;             ///< Told to users; changes nothing by itself.
 
   bool empty() const { return grants.empty(); }
 
@@ -113,6 +131,7 @@ struct Plan {
   static void fields(Self& self, Visitor& v) {
     v.field("grants", self.grants);
     v.field("nodes", self.nodes);
+    v.field_since(5, "choice", self.choice);
   }
 };
 

@@ -111,6 +111,13 @@ struct LostPlans {
   std::string detail;  ///< Of the last one.
 };
 
+/// What a policy of several candidates told last. Soft, as PlansDue: a new leader has a new policy,
+/// which tells with which it begins.
+struct ChosenPolicy {
+  PlanChoice choice;  ///< Empty: the policy has no candidates.
+  Instant since;
+};
+
 /// Capacity to try placements on. No part of the state: a copy of it begins without.
 class ScratchTrial {
  public:
@@ -152,6 +159,7 @@ class State {
   Totals totals;
   PlansDue due;
   LostPlans lost_plans;
+  ChosenPolicy chosen;
   Instant last_cycle;  ///< Cycles of the policy up to here were asked for, or passed over.
 
   // --- jobs ---

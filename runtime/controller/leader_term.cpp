@@ -387,6 +387,7 @@ void LeaderTerm::on_notices(std::span<const Notice> notices, const State& state)
     UserEvent event = user_event(notice);
     if (notice.kind == NoticeKind::PlanLost && !state.lost_plans.detail.empty())
       event.message += ": " + state.lost_plans.detail;
+    if (notice.kind == NoticeKind::PolicyChosen) event.message = in_words(state.chosen.choice);
     add_line(notice.at, notice.job, notice.node, std::move(event));
   }
 }

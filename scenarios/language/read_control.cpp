@@ -7,8 +7,8 @@
 namespace orrery::scenarios {
 namespace {
 
-/// The parameter's value as the registry gets it, or nothing where it is no scalar or flat list.
-std::optional<std::string> parameter_text(const YamlNode& node) {
+/// A scalar, or scalars of a list joined by ",".
+std::optional<std::string> flat_text(const YamlNode& node) {
   if (node.is_scalar()) return node.scalar;
   if (!node.is_sequence()) return std::nullopt;
   std::string text;
@@ -16,6 +16,35 @@ std::optional<std::string> parameter_text(const YamlNode& node) {
     if (!item.is_scalar()) return std::nullopt;
     if (!text.empty()) text += ",";
     text += item.scalar;
+  }
+  return text;
+}
+
+/// A policy with parameters, inside the list of a parameter: "las quantum=10min".
+std::optional<std::string> nested_policy_text(const YamlNode& node) {
+  if (!node.is_map()) return flat_text(node);
+  const YamlNode* name = node.find("name");
+  if (name == nullptr || !name->is_scalar()) return std::nullopt;
+  std::string text = name->scalar;
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.key == "name") continue;
+    const auto value = flat_text(entry.value);
+    if (!value) return std::nullopt;
+    text += " " + entry.key + "=" + *value;
+  }
+  return text;
+}
+
+/// The parameter's value as the registry gets it, or nothing where it is no scalar and no list of
+/// scalars and policies.
+std::optional<std::string> parameter_text(const YamlNode& node) {
+  const auto is_map = [](const YamlNode& item) { return item.is_map(); };
+  if (!node.is_sequence() || std::ranges::none_of(node.items, is_map)) return flat_text(node);
+  std::string text;
+  for (const YamlNode& item : node.items) {
+    const auto one = nested_policy_text(item);
+    if (!one) return std::nullopt;
+    text += (text.empty() ? "" : "; ") + *one;
   }
   return text;
 }
@@ -51,11 +80,12 @@ void read_policy(const MapReader& top, PolicyChoice& policy, std::optional<std::
     }
     const auto text = parameter_text(entry.value);
     if (!text) {
-      top.reading().fail(entry.value.origin,
-                         "policy." + entry.key,
-                         found_instead(entry.value,
-                                       "one value or a list of values",
-                                       "see orrery policies for what it takes"));
+      top.reading().fail(
+          entry.value.origin,
+          "policy." + entry.key,
+          found_instead(entry.value,
+                        "one value or a list of values, or of policies with a name each",
+                        "see orrery policies for what it takes"));
     } else if (entry.key == "name") {
       policy.name = *text;
       named = true;

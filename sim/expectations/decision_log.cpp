@@ -99,7 +99,7 @@ void DecisionLog::add_reports(Block& block, const Notice& notice) {
     reports.ranks.push_back(notice.first.value + static_cast<std::uint32_t>(i));
 }
 
-void DecisionLog::on_notice(const Notice& notice) {
+void DecisionLog::on_notice(const Notice& notice, std::string_view chosen) {
   Block& block = block_of(notice.job);
   switch (notice.kind) {
     case NoticeKind::PhaseChanged:
@@ -129,6 +129,9 @@ void DecisionLog::on_notice(const Notice& notice) {
       break;
     case NoticeKind::PlanLost:
       add_line(block, "plan lost: " + std::string(to_string(notice.loss)));
+      break;
+    case NoticeKind::PolicyChosen:
+      add_line(block, "policy chosen: " + std::string(chosen));
       break;
     case NoticeKind::NodeChanged:
       add_line(block,

@@ -34,8 +34,9 @@ class DecisionLog {
   /// A job got its id. Before the first notice about it; `name` is its full name.
   void on_job(JobId job, std::string_view name);
 
-  /// Every notice, in the order in which the core gave them.
-  void on_notice(const Notice& notice);
+  /// Every notice, in the order in which the core gave them. `chosen`: the candidate of a notice
+  /// that a policy of several has chosen one.
+  void on_notice(const Notice& notice, std::string_view chosen = {});
 
   /// The whole log; lines end in "\n".
   std::string text() const;

@@ -173,6 +173,7 @@ void JobStory::on_notice(const Notice& notice) {
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
     case NoticeKind::PlanLost:
+    case NoticeKind::PolicyChosen:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
     case NoticeKind::IncidentOpened:

@@ -33,6 +33,7 @@ void RecoveryRecord::on_notice(const Notice& notice) {
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
     case NoticeKind::PlanLost:
+    case NoticeKind::PolicyChosen:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
     case NoticeKind::WorkerSuspected:

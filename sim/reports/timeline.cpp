@@ -144,6 +144,7 @@ void Timeline::note(const Notice& notice) {
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
     case NoticeKind::PlanLost:
+    case NoticeKind::PolicyChosen:
     case NoticeKind::WorkersReported:
     case NoticeKind::WorkerRestarted:
     case NoticeKind::WorkLost:

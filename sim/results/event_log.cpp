@@ -46,7 +46,7 @@ void put_incident(const Notice& notice, JsonText& json) {
 }
 
 /// What the notice's kind says is meaningful.
-void put_details(const Notice& notice, JsonText& json) {
+void put_details(const Notice& notice, const PlanChoice& chosen, JsonText& json) {
   switch (notice.kind) {
     case NoticeKind::PhaseChanged:
       json.field("generation", notice.generation.value);
@@ -69,6 +69,9 @@ void put_details(const Notice& notice, JsonText& json) {
       return;
     case NoticeKind::GrantClipped:
       json.field("replicas", notice.count);
+      return;
+    case NoticeKind::PolicyChosen:
+      json.field("candidate", chosen.candidate).field("reason", chosen.reason);
       return;
     case NoticeKind::PlanLost:
       json.field("loss", to_string(notice.loss)).field("in_a_row", notice.count);
@@ -98,7 +101,7 @@ void put_details(const Notice& notice, JsonText& json) {
 
 }  // namespace
 
-void EventLog::write(const Notice& notice, const JobTable& jobs) {
+void EventLog::write(const Notice& notice, const JobTable& jobs, const PlanChoice& chosen) {
   json_.begin_object();
   put_time("at_s", notice.at, number_, json_);
   if (notice.occurred_at != notice.at)
@@ -110,7 +113,7 @@ void EventLog::write(const Notice& notice, const JobTable& jobs) {
     json_.field("job", "#" + std::to_string(notice.job.value));
   }
   if (!notice.node.is_none()) json_.field("node", notice.node.value);
-  put_details(notice, json_);
+  put_details(notice, chosen, json_);
   json_.end_object();
   buffer_ += json_.take();
   buffer_ += '\n';

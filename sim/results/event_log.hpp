@@ -6,6 +6,7 @@
 
 #include "core/base/json_text.hpp"
 #include "core/record/command.hpp"
+#include "core/record/plan.hpp"
 #include "sim/results/job_table.hpp"
 
 namespace orrery::sim {
@@ -23,8 +24,9 @@ class EventLog {
 
   ~EventLog() { flush(); }
 
-  /// `jobs` names the job; one that it does not contain is shown by its number, "#17".
-  void write(const Notice& notice, const JobTable& jobs);
+  /// `jobs` names the job; one that it does not contain is shown by its number, "#17". `chosen`: of
+  /// a notice that a policy of several has chosen one (`State::chosen`).
+  void write(const Notice& notice, const JobTable& jobs, const PlanChoice& chosen = {});
 
   /// Hands on what is buffered; the destructor does so too.
   void flush();

@@ -93,6 +93,7 @@ void Metrics::observe(const Notice& notice) {
     case NoticeKind::GrantDropped:
     case NoticeKind::GrantClipped:
     case NoticeKind::PlanLost:
+    case NoticeKind::PolicyChosen:
     case NoticeKind::NodeChanged:
     case NoticeKind::WorkersReported:
     case NoticeKind::IncidentOpened:

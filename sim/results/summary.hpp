@@ -86,6 +86,22 @@ struct QueueMeans {
   }
 };
 
+/// Which of its candidates a policy of several adopted.
+struct AdoptedCandidate {
+  double at_s = 0;
+  std::string candidate;
+  std::string reason;
+
+  friend bool operator==(const AdoptedCandidate&, const AdoptedCandidate&) = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& v) {
+    v.field("at_s", self.at_s);
+    v.field("candidate", self.candidate);
+    v.field("reason", self.reason);
+  }
+};
+
 /// What differs from one run of the program to the next: times of this machine, and its memory.
 struct Measured {
   double decision_p50_us = 0;  ///< One call of the policy.
@@ -152,8 +168,9 @@ struct Summary {
   WorkloadAccount workload;
   std::vector<ArrivalPoint> arrivals;  ///< Where jobs are to fill the cluster (`fill`); ascending.
   std::vector<QueueMeans> queues;      ///< In front of the policy, parents first; else empty.
-  std::vector<std::string> unmet;      ///< Expectations of the scenario that did not hold.
-  Measured measured;                   ///< Not among `fields`: its place depends on the reader.
+  std::vector<AdoptedCandidate> policy_choices;  ///< Of a policy of several candidates; else empty.
+  std::vector<std::string> unmet;  ///< Expectations of the scenario that did not hold.
+  Measured measured;               ///< Not among `fields`: its place depends on the reader.
 
   friend bool operator==(const Summary&, const Summary&) = default;
 
@@ -194,6 +211,7 @@ struct Summary {
     v.field("workload", self.workload);
     v.field("arrivals", self.arrivals);
     v.field("queues", self.queues);
+    v.field("policy_choices", self.policy_choices);
     v.field("unmet", self.unmet);
   }
 };

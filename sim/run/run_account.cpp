@@ -50,7 +50,13 @@ void RunAccount::on_event(Sequence sequence, const Event& event) {
 }
 
 void RunAccount::on_notices(std::span<const Notice> notices, const State& state) {
-  for (const Notice& notice : notices) metrics_->observe(notice);
+  for (const Notice& notice : notices) {
+    metrics_->observe(notice);
+    if (notice.kind == NoticeKind::PolicyChosen)
+      choices_.push_back({(notice.at - Instant::zero()).in_seconds(),
+                          state.chosen.choice.candidate,
+                          state.chosen.choice.reason});
+  }
   fragments_.observe(state);
   queues_.observe(state);
   for (RunListener* listener : options_.listeners)
@@ -102,6 +108,7 @@ RunReport RunAccount::close(const scenarios::Scenario& scenario,
   report.summary = metrics_->summarise(facts);
   sum_up_fragments(now, facts.devices, report.summary);
   sum_up_queues(now, report.summary);
+  report.summary.policy_choices = std::move(choices_);
   if (arrivals_) report.summary.arrivals = arrivals_->close(state_);
   report.metrics = std::move(metrics_);
   return report;

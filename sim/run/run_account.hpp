@@ -64,6 +64,7 @@ class RunAccount final : public RunObserver {
   std::unique_ptr<Metrics> metrics_ = std::make_unique<Metrics>();
   FragmentSamples fragments_;
   QueueSamples queues_;
+  std::vector<AdoptedCandidate> choices_;
   std::optional<ArrivalCurve> arrivals_;
   std::uint64_t events_ = 0;
   std::uint64_t submitted_ = 0;

@@ -58,6 +58,7 @@ bool is_worrying(const Notice& notice) {
     case NoticeKind::Allocated:
     case NoticeKind::Counted:
     case NoticeKind::GrantClipped:
+    case NoticeKind::PolicyChosen:
     case NoticeKind::IncidentClosed:
     case NoticeKind::WorkerRestarted:
       return false;

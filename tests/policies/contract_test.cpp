@@ -9,6 +9,7 @@
 
 #include "policies/registry.hpp"
 #include "tests/policies/contract_scope.hpp"
+#include "tests/support/fake_rehearsal.hpp"
 
 namespace orrery {
 namespace {
@@ -28,6 +29,9 @@ std::map<std::string, std::string> parameters_of(std::string_view name) {
   if (name == "pollux") return {{"population", "12"}, {"generations", "8"}};
   if (name == "gavel_packing" || name == "gandiva") return {{"beside", "0.7"}};
   if (name == "gavel_las") return {{"water_filling", "true"}};
+  // Another candidate every other minute, as a rehearsal that tells nonsense brings about.
+  if (name == "twin")
+    return {{"period", "60s"}, {"candidates", "easy; srtf; las quantum=5min; fit"}};
   return {};
 }
 
@@ -39,7 +43,10 @@ std::uint64_t histories_of(std::string_view name) {
 
 TEST_P(Contract, IsKeptOnRandomHistories) {
   const PolicyMaker make = [] {
-    return policies::make_policy(GetParam(), {.parameters = parameters_of(GetParam())}).value();
+    return policies::make_policy(GetParam(),
+                                 {.parameters = parameters_of(GetParam()),
+                                  .rehearsal = std::make_shared<testing::FakeRehearsal>()})
+        .value();
   };
   for (std::uint64_t seed = 1; seed <= histories_of(GetParam()); ++seed)
     EXPECT_THAT(broken_promises(make, seed, scope_of(GetParam())), IsEmpty()) << "seed " << seed;
@@ -57,7 +64,9 @@ INSTANTIATE_TEST_SUITE_P(Registry, Contract, ::testing::ValuesIn(names()), [](co
 });
 
 TEST_P(Contract, PartsOfDevicesAreAddedUp) {
-  const std::unique_ptr<Policy> policy = policies::make_policy(GetParam()).value();
+  const std::unique_ptr<Policy> policy =
+      policies::make_policy(GetParam(), {.rehearsal = std::make_shared<testing::FakeRehearsal>()})
+          .value();
   testing::FakeCluster cluster;
   cluster.add_nodes(1, 2);
   const auto start = [&](const testing::JobBuilder& job) {

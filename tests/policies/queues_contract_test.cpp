@@ -10,6 +10,7 @@
 #include "policies/registry.hpp"
 #include "tests/policies/contract.hpp"
 #include "tests/policies/contract_scope.hpp"
+#include "tests/support/fake_rehearsal.hpp"
 
 namespace orrery {
 namespace {
@@ -42,7 +43,10 @@ TEST_P(QueuesContract, IsKeptOnRandomHistories) {
     const PolicyMaker make = [tree] {
       auto parameters = parameters_of(GetParam());
       parameters["queues"] = tree;
-      return policies::make_policy(GetParam(), {.parameters = parameters}).value();
+      return policies::make_policy(GetParam(),
+                                   {.parameters = parameters,
+                                    .rehearsal = std::make_shared<testing::FakeRehearsal>()})
+          .value();
     };
     // A fixed job as large as the cluster never borrows what others are guaranteed.
     testing::ContractScope scope = scope_of(GetParam());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "policies/parameters.hpp"
+#include "tests/support/fake_rehearsal.hpp"
 
 namespace orrery::policies {
 namespace {
@@ -14,7 +15,9 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 std::string error_of(std::string_view name, std::map<std::string, std::string> parameters = {}) {
-  const auto made = make_policy(name, {.parameters = std::move(parameters)});
+  const auto made = make_policy(name,
+                                {.parameters = std::move(parameters),
+                                 .rehearsal = std::make_shared<testing::FakeRehearsal>()});
   if (made) return "";
   std::string all;
   for (const Error& error : made.errors()) all += error.text() + "\n";
@@ -26,7 +29,8 @@ TEST(Registry, MakesEveryPolicyUnderItsVersionedName) {
   for (const PolicyRow& row : rows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " twice";
     if (!is_available(row)) continue;
-    const auto made = make_policy(row.name);
+    const auto made =
+        make_policy(row.name, {.rehearsal = std::make_shared<testing::FakeRehearsal>()});
     ASSERT_TRUE(made) << row.name;
     EXPECT_THAT(std::string((*made)->name()), StartsWith(std::string(row.name) + "/"));
     EXPECT_FALSE(row.summary.empty());

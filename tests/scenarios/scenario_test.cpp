@@ -17,6 +17,7 @@
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
 #include "sim/expectations/decision_log.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/run/run.hpp"
 #include "tests/support/judge.hpp"
 #include "tests/support/text_of_file.hpp"
@@ -41,7 +42,7 @@ class Judges : public tests::Judge {
                   const State& state,
                   const sim::JobTable& jobs) override {
     Judge::on_notices(notices, state, jobs);
-    for (const Notice& notice : notices) log.on_notice(notice);
+    for (const Notice& notice : notices) log.on_notice(notice, state.chosen.choice.candidate);
   }
 
   sim::DecisionLog log;
@@ -72,6 +73,7 @@ Outcome run(const std::string& path, const HowRun& how = {}) {
   arguments.seed = scenario->seed;
   for (const auto& parameter : scenario->policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
+  arguments.rehearsal = std::make_shared<sim::ForkedRehearsal>();
   const auto policy = policies::make_policy(scenario->policy.name, arguments);
   const auto workload = sim::LoadedWorkload::load(*scenario);
   if (!policy || !workload) {

@@ -9,6 +9,7 @@
 #include "core/queues/queue_text.hpp"
 #include "policies/elasticflow.hpp"
 #include "policies/registry.hpp"
+#include "policies/twin/candidates.hpp"
 #include "scenarios/language/yaml/quantities.hpp"
 
 namespace orrery::cli {
@@ -148,22 +149,45 @@ void scale_queues(scenarios::PolicyChoice& policy, const Divider& by) {
   }
 }
 
+void scale_policy(scenarios::PolicyChoice& policy, const Divider& by);
+
+/// Each policy of a policy that holds several.
+std::string scaled_candidates(const std::string& text, const Divider& by) {
+  const auto candidates = policies::parsed_candidates(text);
+  if (!candidates) return text;
+  std::string out;
+  for (const policies::CandidateText& candidate : *candidates) {
+    scenarios::PolicyChoice choice{candidate.policy, {}, {}};
+    for (const auto& [key, value] : candidate.parameters)
+      choice.parameters.push_back({key, value, {}});
+    scale_policy(choice, by);
+    policies::CandidateText scaled{choice.name, {}};
+    for (const scenarios::Parameter& parameter : choice.parameters)
+      scaled.parameters[parameter.key] = parameter.value;
+    out += (out.empty() ? "" : "; ") + policies::text_of(scaled);
+  }
+  return out;
+}
+
 /// Times that are left to the policy's defaults are said, as they are divided too.
+// NOLINTNEXTLINE(misc-no-recursion): one level, no candidate holds others
 void scale_policy(scenarios::PolicyChoice& policy, const Divider& by) {
   scale_queues(policy, by);
   const policies::PolicyRow* row = policies::find_row(policy.name);
   if (row == nullptr) return;
   for (const policies::ParameterRow& parameter : row->parameters) {
     const bool service = parameter.unit.ends_with("-seconds");
-    if (parameter.type != policies::ParameterType::Duration && !service) continue;
+    const bool candidates = parameter.name == policies::kCandidatesParameter;
+    if (parameter.type != policies::ParameterType::Duration && !service && !candidates) continue;
     auto written = std::ranges::find(policy.parameters, parameter.name, &scenarios::Parameter::key);
     if (written == policy.parameters.end() && parameter.initial.empty()) continue;
     if (written == policy.parameters.end())
       written = policy.parameters.insert(
           policy.parameters.end(),
           {std::string(parameter.name), std::string(parameter.initial), policy.place});
-    written->value =
-        service ? divided_services(written->value, by) : divided_time(written->value, by);
+    written->value = candidates ? scaled_candidates(written->value, by)
+                     : service  ? divided_services(written->value, by)
+                                : divided_time(written->value, by);
   }
 }
 

@@ -1,8 +1,10 @@
 #include "tools/node/planner_process.hpp"
 
+#include <memory>
 #include <string_view>
 
 #include "policies/registry.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 
 namespace orrery::cli {
 namespace {
@@ -21,6 +23,7 @@ Result<std::unique_ptr<Policy>> policy_of(const runtime::PolicySpec& spec) {
   for (const KeyValue& parameter : spec.parameters)
     arguments.parameters[parameter.key] = parameter.value;
   arguments.seed = spec.seed;
+  arguments.rehearsal = std::make_shared<sim::ForkedRehearsal>();
   return policies::make_policy(spec.name, arguments);
 }
 

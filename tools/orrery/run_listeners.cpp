@@ -33,9 +33,9 @@ const sim::Timeline& TimelineListener::close(Instant end) {
 }
 
 void EventWriter::on_notices(std::span<const Notice> notices,
-                             const State&,
+                             const State& state,
                              const sim::JobTable& jobs) {
-  for (const Notice& notice : notices) log_.write(notice, jobs);
+  for (const Notice& notice : notices) log_.write(notice, jobs, state.chosen.choice);
 }
 
 void JudgeListener::on_submitted(JobId job, const JobSpec& spec, const sim::JobFacts& facts) {
@@ -53,7 +53,8 @@ void StuckListener::on_notices(std::span<const Notice> notices,
                                const sim::JobTable&) {
   for (const Notice& notice : notices) {
     if (notice.kind == NoticeKind::IgnoredReport || notice.kind == NoticeKind::GrantDropped ||
-        notice.kind == NoticeKind::GrantClipped || notice.kind == NoticeKind::PlanLost)
+        notice.kind == NoticeKind::GrantClipped || notice.kind == NoticeKind::PlanLost ||
+        notice.kind == NoticeKind::PolicyChosen)
       continue;
     changed_ = true;
     held_ = state.holding_count() > 0;

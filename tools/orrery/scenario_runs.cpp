@@ -12,6 +12,7 @@
 #include "core/record/codec.hpp"
 #include "policies/registry.hpp"
 #include "sim/expectations/expectations.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/run/run.hpp"
 #include "tools/console/table.hpp"
 #include "tools/orrery/cluster_parts.hpp"
@@ -370,6 +371,7 @@ Result<std::unique_ptr<Policy>> fresh_policy(const scenarios::Scenario& scenario
   arguments.seed = scenario.seed;
   arguments.models = models;
   arguments.devices_per_node = devices_per_node(scenario);
+  arguments.rehearsal = std::make_shared<sim::ForkedRehearsal>();
   auto policy = policies::make_policy(scenario.policy.name, arguments);
   if (policy) return policy;
   Errors errors = policy.errors();

@@ -16,6 +16,7 @@
 #include "scenarios/language/loader.hpp"
 #include "sim/agents/world_tap.hpp"
 #include "sim/expectations/expectations.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {
@@ -122,6 +123,7 @@ inline AgentOutcome run_scenario(const scenarios::Scenario& scenario,
   arguments.seed = scenario.seed;
   for (const auto& parameter : scenario.policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
+  arguments.rehearsal = std::make_shared<ForkedRehearsal>();
   const auto policy = policies::make_policy(scenario.policy.name, arguments);
   const auto workload = LoadedWorkload::load(scenario);
   if (!policy || !workload) {

@@ -10,6 +10,7 @@
 #include "core/driver/memory_store.hpp"
 #include "policies/registry.hpp"
 #include "scenarios/language/loader.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/run/run.hpp"
 
 namespace orrery::sim {
@@ -20,6 +21,7 @@ inline std::unique_ptr<Policy> policy_of(const scenarios::Scenario& scenario) {
   arguments.seed = scenario.seed;
   for (const scenarios::Parameter& parameter : scenario.policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
+  arguments.rehearsal = std::make_shared<ForkedRehearsal>();
   auto policy = policies::make_policy(scenario.policy.name, arguments);
   EXPECT_TRUE(policy) << policy.errors().front().text();
   return policy ? std::move(*policy) : nullptr;

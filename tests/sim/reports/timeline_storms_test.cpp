@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/reports/timeline.hpp"
 #include "sim/run/run.hpp"
 #include "tests/sim/storm/storm_policies.hpp"
@@ -115,6 +116,7 @@ TEST_P(TimelineStorm, SaysWhatTheLedgerSaid) {
   arguments.seed = plan.seed;
   for (const scenarios::Parameter& parameter : plan.policy.parameters)
     arguments.parameters[parameter.key] = parameter.value;
+  arguments.rehearsal = std::make_shared<ForkedRehearsal>();
   const auto policy = policies::make_policy(plan.policy.name, arguments);
   const auto workload = LoadedWorkload::load(plan);
   ASSERT_TRUE(policy && workload);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/registry.hpp"
+#include "sim/rehearsal/rehearsed_candidates.hpp"
 #include "sim/storm/storm_plan.hpp"
 #include "sim/storm/storm_run.hpp"
 
@@ -37,6 +38,7 @@ inline sim::StormReport storm_once(const scenarios::Scenario& scenario,
     arguments.seed = scenario.seed;
     for (const scenarios::Parameter& parameter : scenario.policy.parameters)
       arguments.parameters[parameter.key] = parameter.value;
+    arguments.rehearsal = std::make_shared<sim::ForkedRehearsal>();
     auto made = policies::make_policy(scenario.policy.name, arguments);
     return std::move(*made);
   };

@@ -1,0 +1,247 @@
+#include "policies/twin/twin.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/base/invariant.hpp"
+#include "policies/twin/anew_view.hpp"
+
+namespace orrery::policies {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+/// The instant, or the horizon where it lies behind that.
+Instant within(Instant at, Instant horizon) { return std::min(at, horizon); }
+
+// From now on: what has passed is the same for all, and would hide what can still be gained.
+double time_left_s(const RehearsedRun& run, Instant now, Instant horizon) {
+  double sum = 0;
+  for (const RehearsedJob& job : run.jobs) sum += (within(job.ended, horizon) - now).in_seconds();
+  return sum / static_cast<double>(run.jobs.size());
+}
+
+// The last end, and beyond the horizon, which is as late for all, what is not done by then.
+double makespan_s(const RehearsedRun& run, Instant now, Instant horizon) {
+  Instant last = now;
+  std::size_t left = 0;
+  for (const RehearsedJob& job : run.jobs) {
+    last = std::max(last, within(job.ended, horizon));
+    if (job.ended > horizon) ++left;
+  }
+  const double part = static_cast<double>(left) / static_cast<double>(run.jobs.size());
+  return (last - now).in_seconds() * (1 + part);
+}
+
+double p99_wait_s(const RehearsedRun& run, Instant horizon) {
+  std::vector<Duration> waits;
+  for (const RehearsedJob& job : run.jobs)
+    waits.push_back(within(job.started, horizon) - job.submitted);
+  const std::size_t rank = (waits.size() * 99 + 99) / 100 - 1;
+  std::nth_element(waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(rank), waits.end());
+  return waits[rank].in_seconds();
+}
+
+// Where all came to the end: the last of all ends.
+Instant horizon_of(std::span<const RehearsedRun> runs, Instant now) {
+  Instant horizon = Instant::never();
+  for (const RehearsedRun& run : runs) horizon = std::min(horizon, run.until);
+  if (!horizon.is_never()) return horizon;
+  horizon = now;
+  for (const RehearsedRun& run : runs)
+    for (const RehearsedJob& job : run.jobs)
+      if (!job.ended.is_never()) horizon = std::max(horizon, job.ended);
+  return horizon;
+}
+
+std::string whole_seconds(double seconds) {
+  return std::to_string(static_cast<std::int64_t>(seconds + 0.5)) + " s";
+}
+
+std::string_view in_words(TwinObjective objective) {
+  switch (objective) {
+    case TwinObjective::MeanJct:
+      return "mean time to completion";
+    case TwinObjective::Makespan:
+      return "end of the last job";
+    case TwinObjective::P99Wait:
+      return "wait of 99 %";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<double> scores_of(TwinObjective objective,
+                              Instant now,
+                              std::span<const RehearsedRun> runs) {
+  const Instant horizon = horizon_of(runs, now);
+  std::vector<double> scores;
+  for (const RehearsedRun& run : runs) {
+    if (run.jobs.empty()) {
+      scores.push_back(0);
+      continue;
+    }
+    switch (objective) {
+      case TwinObjective::MeanJct:
+        scores.push_back(time_left_s(run, now, horizon));
+        break;
+      case TwinObjective::Makespan:
+        scores.push_back(makespan_s(run, now, horizon));
+        break;
+      case TwinObjective::P99Wait:
+        scores.push_back(p99_wait_s(run, horizon));
+        break;
+    }
+  }
+  return scores;
+}
+
+Twin::Twin(TwinParameters parameters,
+           std::vector<TwinCandidate> candidates,
+           std::shared_ptr<Rehearsal> rehearsal)
+    : parameters_(parameters),
+      candidates_(std::move(candidates)),
+      rehearsal_(std::move(rehearsal)),
+      name_("twin/1"),
+      ahead_(candidates_.size(), 0) {
+  invariant(!candidates_.empty() && rehearsal_ != nullptr, "a twin has candidates and a model");
+  std::int64_t period_ns = parameters_.period.ns;
+  for (const TwinCandidate& candidate : candidates_) {
+    const std::unique_ptr<Policy> policy = candidate.make();
+    const Triggers own = policy->triggers();
+    triggers_.submission |= own.submission;
+    triggers_.completion |= own.completion;
+    triggers_.capacity |= own.capacity;
+    period_ns = std::gcd(period_ns, own.period.ns);
+    sizes_jobs_ |= policy->sizes_jobs();
+    tunes_batches_ |= policy->tunes_batches();
+  }
+  // Periods that hardly ever meet are not worth a plan each second.
+  triggers_.period = std::max(Duration{period_ns}, Duration::seconds(1));
+  current_ = candidates_.front().make();
+}
+
+Plan Twin::allocate(const JobView& job, const ClusterView& view) {
+  if (!std::exchange(is_new_, false)) return current_->allocate(job, view);
+  return current_->allocate(job, AnewView(view));
+}
+
+Plan Twin::optimize(const ClusterView& view) {
+  ended_.look(view);
+  PlanChoice choice;
+  if (!std::exchange(told_, true))
+    choice = {candidates_[in_force_].name, "in force until another has shown to be better"};
+  const std::int64_t cycle = view.now().ns / parameters_.period.ns;
+  if (cycle > cycle_) {
+    cycle_ = cycle;
+    if (is_worth_rehearsing(view))
+      if (PlanChoice made = decide(view); !made.empty()) choice = std::move(made);
+  }
+  Plan plan =
+      std::exchange(is_new_, false) ? current_->optimize(AnewView(view)) : current_->optimize(view);
+  plan.choice = std::move(choice);
+  return plan;
+}
+
+// While nothing waits and no job can change its size, all candidates do the same: nothing.
+bool Twin::is_worth_rehearsing(const ClusterView& view) const {
+  if (candidates_.size() < 2) return false;
+  if (view.waiting().size() > 0) return true;
+  return sizes_jobs_ && std::ranges::any_of(view.holding(), [&](JobId id) {
+           const JobRow& row = view.row(id);
+           return row.preemptible && row.max_replicas > row.min_replicas;
+         });
+}
+
+std::unique_ptr<Policy> Twin::copy_of_current() const {
+  std::unique_ptr<Policy> copy = candidates_[in_force_].make();
+  ByteWriter out;
+  current_->save(out);
+  ByteReader in(out.bytes());
+  copy->load(in);
+  return copy;
+}
+
+std::vector<RehearsedRun> Twin::rehearse(const ClusterView& view) const {
+  const RehearsalOptions options{parameters_.events_max / candidates_.size(),
+                                 parameters_.restart,
+                                 parameters_.seed + static_cast<std::uint64_t>(cycle_),
+                                 ended_.ended()};
+  std::vector<RehearsedRun> runs;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    const std::unique_ptr<Policy> policy =
+        i == in_force_ ? copy_of_current() : candidates_[i].make();
+    auto run = rehearsal_->run(view, *policy, options);
+    if (!run) return {};
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+PlanChoice Twin::decide(const ClusterView& view) {
+  const std::vector<RehearsedRun> runs = rehearse(view);
+  if (runs.empty() || runs.front().jobs.empty()) return {};
+  const std::vector<double> scores = scores_of(parameters_.objective, view.now(), runs);
+  std::size_t best = in_force_;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double more = scores[in_force_] - scores[i];
+    const double part = scores[in_force_] > 0 ? more / scores[in_force_] : 0;
+    ahead_[i] = (ahead_[i] + static_cast<std::int64_t>(std::llround(part * kMillion))) / 2;
+    if (ahead_[i] > ahead_[best]) best = i;
+  }
+  if (ahead_[best] <= static_cast<std::int64_t>(std::llround(parameters_.margin * kMillion)))
+    return {};
+  const std::size_t before = in_force_;
+  adopt(best);
+  return {candidates_[best].name, reason_of(scores, runs, before)};
+}
+
+void Twin::adopt(std::size_t candidate) {
+  in_force_ = candidate;
+  current_ = candidates_[candidate].make();
+  is_new_ = true;
+  std::ranges::fill(ahead_, 0);
+}
+
+std::string Twin::reason_of(std::span<const double> scores,
+                            std::span<const RehearsedRun> runs,
+                            std::size_t before) const {
+  std::uint64_t events = 0;
+  for (const RehearsedRun& run : runs) events += run.events;
+  std::string text = "in place of " + candidates_[before].name + ": rehearsed " +
+                     std::string(in_words(parameters_.objective)) + " of " +
+                     std::to_string(runs.front().jobs.size()) + " jobs ";
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    text += (i == 0 ? "" : ", ") + candidates_[i].name + " " + whole_seconds(scores[i]);
+  return text + " (" + std::to_string(events) + " events)";
+}
+
+void Twin::save(ByteWriter& out) const {
+  out.varint(in_force_);
+  out.boolean(is_new_);
+  out.boolean(told_);
+  out.signed_varint(cycle_);
+  for (const std::int64_t ahead : ahead_) out.signed_varint(ahead);
+  ended_.save(out);
+  ByteWriter own;
+  current_->save(own);
+  out.string(own.text());
+}
+
+void Twin::load(ByteReader& in) {
+  in_force_ = static_cast<std::size_t>(in.varint()) % candidates_.size();
+  is_new_ = in.boolean();
+  told_ = in.boolean();
+  cycle_ = in.signed_varint();
+  for (std::int64_t& ahead : ahead_) ahead = in.signed_varint();
+  ended_.load(in);
+  current_ = candidates_[in_force_].make();
+  const std::string own(in.string());
+  ByteReader reader(std::as_bytes(std::span(own)));
+  current_->load(reader);
+}
+
+}  // namespace orrery::policies

@@ -1,0 +1,176 @@
+#include "sim/rehearsal/rehearsed_candidates.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/random.hpp"
+#include "core/driver/driver.hpp"
+#include "core/driver/memory_store.hpp"
+#include "sim/model/model_world.hpp"
+#include "sim/rehearsal/forecast.hpp"
+#include "sim/rehearsal/forked_world.hpp"
+
+namespace orrery::sim {
+namespace {
+
+/// What a job that nothing is known of has run for, at least.
+constexpr Duration kRanAtLeast = Duration::seconds(600);
+/// From so many jobs on, what came of them is drawn from.
+constexpr std::size_t kEnoughEnded = 10;
+/// A tail is cut there: no job runs for a thousand times as long as it has.
+constexpr double kLeastChance = 1e-3;
+/// Work that is never done at once.
+constexpr Duration kLeastLeft = Duration::milliseconds(1);
+
+Duration times(Duration duration, double factor) {
+  return Duration::from_seconds(duration.in_seconds() * factor);
+}
+
+/// Guesses of how long jobs run, from those that are over.
+class RunTimes {
+ public:
+  explicit RunTimes(const RehearsalOptions& options) : draw_(options.draw) {
+    for (const EndedJob& job : options.ended) {
+      ran_.push_back(job.ran);
+      if (job.stated > Duration::zero())
+        off_.push_back(job.ran.in_seconds() / job.stated.in_seconds());
+    }
+    std::ranges::sort(ran_);
+    std::ranges::sort(off_);
+  }
+
+  /// In all, at its minimum of replicas, of a job that has run for `ran` so far.
+  Duration whole(const JobRow& row, Duration ran) const {
+    Random random = Random::stream(draw_, std::to_string(row.id.value));
+    const double u = random.uniform_positive();
+    if (row.estimate_source == EstimateSource::Oracle) return row.estimate;
+    if (row.estimate_source != EstimateSource::None && !row.estimate.is_forever()) {
+      if (off_.size() < kEnoughEnded) return std::max(row.estimate, ran);
+      const double so_far = ran.in_seconds() / std::max(1e-9, row.estimate.in_seconds());
+      const auto left = std::ranges::upper_bound(off_, so_far);
+      if (left == off_.end()) return longer(ran, u);
+      return times(row.estimate, of<double>(left, off_.end(), u));
+    }
+    if (ran_.size() < kEnoughEnded) return longer(ran, u);
+    const auto left = std::ranges::upper_bound(ran_, ran);
+    return left == ran_.end() ? longer(ran, u) : of<Duration>(left, ran_.end(), u);
+  }
+
+ private:
+  // One of them, for `u` in (0, 1].
+  template <class T>
+  static T of(typename std::vector<T>::const_iterator first,
+              typename std::vector<T>::const_iterator last,
+              double u) {
+    const auto count = static_cast<double>(last - first);
+    return *(first + static_cast<std::ptrdiff_t>((1 - u) * count));
+  }
+
+  // As run times of which nothing is known: half of the jobs run twice as long as they have.
+  static Duration longer(Duration ran, double u) {
+    return times(std::max(ran, kRanAtLeast), 1 / std::max(u, kLeastChance));
+  }
+
+  std::uint64_t draw_;
+  std::vector<Duration> ran_;
+  std::vector<double> off_;
+};
+
+/// What is left of the job's work, in seconds at `base_replicas`.
+scenarios::WorkSpec work_left(const JobState& job, Instant now, const RunTimes& times) {
+  const JobRow& row = job.row;
+  const ProgressView& progress = row.progress;
+  scenarios::WorkSpec work;
+  work.base_rate = 1;
+  if (progress.source != EstimateSource::None && !progress.remaining.is_forever()) {
+    const bool goes_on = row.holds && progress.rate > 0;
+    const Duration since =
+        goes_on ? now - std::max(progress.as_of, row.allocated_at) : Duration::zero();
+    work.base_replicas = std::max(1, row.holds ? row.replicas : row.min_replicas);
+    if (progress.rate > 0) work.base_rate = progress.rate;
+    work.units = work.base_rate * std::max(kLeastLeft, progress.remaining - since).in_seconds();
+    return work;
+  }
+  const std::int64_t gang = std::max(1, row.gang_devices());
+  const Duration ran{row.attained_device_us(now) / gang * 1000};
+  work.base_replicas = std::max(1, row.min_replicas);
+  work.units = std::max(kLeastLeft, times.whole(row, ran) - ran).in_seconds();
+  return work;
+}
+
+class JobWatch final : public RunObserver {
+ public:
+  JobWatch(RehearsedRun& run, std::uint64_t events_max) : run_(run), events_max_(events_max) {}
+
+  void on_event(Sequence, const Event& event) override {
+    ++run_.events;
+    last_ = event.at;
+  }
+
+  void on_notices(std::span<const Notice> notices, const State&) override {
+    for (const Notice& notice : notices) {
+      if (notice.kind != NoticeKind::PhaseChanged) continue;
+      const auto job = std::ranges::lower_bound(run_.jobs, notice.job, {}, &RehearsedJob::id);
+      if (job == run_.jobs.end() || job->id != notice.job) continue;
+      if (notice.to == JobPhase::Starting && job->started.is_never()) job->started = notice.at;
+      if (!is_final(notice.to) || !job->ended.is_never()) continue;
+      job->ended = notice.at;
+      ++over_;
+    }
+  }
+
+  bool should_stop() override { return run_.events >= events_max_ || over_ == run_.jobs.size(); }
+
+  bool is_over() const { return over_ == run_.jobs.size(); }
+
+  Instant last() const { return last_; }
+
+ private:
+  RehearsedRun& run_;
+  std::uint64_t events_max_;
+  std::size_t over_ = 0;
+  Instant last_;
+};
+
+}  // namespace
+
+std::optional<RehearsedRun> ForkedRehearsal::run(const ClusterView& view,
+                                                 Policy& candidate,
+                                                 const RehearsalOptions& options) {
+  if (view.state() == nullptr) return std::nullopt;
+  Controller controller(*view.state());
+  const State& state = controller.state();
+  RehearsedRun out;
+  const RunTimes times(options);
+  std::vector<ForkedJob> live;
+  state.for_each_job([&](const JobState& job) {
+    const bool lingers = std::ranges::any_of(job.workers, &Worker::is_alive);
+    if (is_final(job.row.phase) && !lingers) return;
+    ForkedJob forked;
+    forked.id = job.row.id;
+    forked.job.spec = job.spec;
+    forked.job.work = work_left(job, state.now, times);
+    forked.done = job.row.progress.done;
+    live.push_back(std::move(forked));
+    // What can never fit waits under all of them.
+    if (!is_final(job.row.phase) && !job.row.infeasible)
+      out.jobs.push_back({job.row.id, job.row.submitted, job.started_at, Instant::never()});
+  });
+  std::ranges::sort(out.jobs, {}, &RehearsedJob::id);
+  scenarios::Scenario scenario = forked_scenario(state);
+  scenario.timing.restore = options.restart;
+  ForkedJobs source(state.now, std::move(live), {});
+  ModelWorld machines(scenario, source);
+  ForkedWorld world(machines, source, state);
+  NullStore nowhere;
+  InlinePlanner planner(candidate, Duration::zero(), nullptr);
+  JobWatch watch(out, options.events_max);
+  Driver driver(controller, world, nowhere, planner, &watch, {});
+  driver.continue_from({}, state.sequence);
+  controller.resume();
+  driver.run(Instant::never());
+  out.until = watch.is_over() ? Instant::never() : std::max(state.now, watch.last());
+  return out;
+}
+
+}  // namespace orrery::sim

@@ -1,0 +1,240 @@
+// When `twin` adopts another candidate, and what it then does.
+#include "policies/twin/twin.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "policies/registry.hpp"
+#include "policies/twin/candidates.hpp"
+#include "tests/support/fake_rehearsal.hpp"
+#include "tests/support/fake_view.hpp"
+
+namespace orrery {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::FakeCluster;
+using ::testing::HasSubstr;
+using testing::ScriptedRehearsal;
+
+using Parameters = std::map<std::string, std::string>;
+
+std::unique_ptr<Policy> twin(std::shared_ptr<Rehearsal> rehearsal, Parameters parameters = {}) {
+  parameters.emplace("candidates", "fifo; srtf; las");
+  parameters.emplace("margin", "0.02");
+  return policies::make_policy(
+             "twin", {.parameters = std::move(parameters), .rehearsal = std::move(rehearsal)})
+      .value();
+}
+
+std::string error_of(Parameters parameters) {
+  const auto made =
+      policies::make_policy("twin",
+                            {.parameters = std::move(parameters),
+                             .rehearsal = std::make_shared<testing::FakeRehearsal>()});
+  std::string all;
+  for (const Error& error : made ? Errors{} : made.errors()) all += error.text() + "\n";
+  return all;
+}
+
+/// One device, and more jobs than it can run: there is always something to decide.
+FakeCluster crowded() {
+  FakeCluster cluster;
+  cluster.add_nodes(1, 1);
+  for (int i = 0; i < 5; ++i) cluster.submit(testing::job().preemptible().estimate(1'000'000));
+  return cluster;
+}
+
+/// Asks once in each period, and tells what was chosen by then: "" where nothing was told.
+std::vector<std::string> choices_of(Policy& policy, FakeCluster& cluster, int periods) {
+  std::vector<std::string> out;
+  for (int i = 0; i < periods; ++i) {
+    cluster.advance(600);
+    const Plan plan = cluster.ask_optimize(policy);
+    out.push_back(plan.choice.candidate);
+    cluster.carry_out(plan);
+  }
+  return out;
+}
+
+/// `srtf` is so much better than the others, in every period.
+std::shared_ptr<ScriptedRehearsal> srtf_is_better(double part) {
+  return std::make_shared<ScriptedRehearsal>([part](const std::string& policy, const ClusterView&) {
+    return policy == "srtf/1" ? 1000 * (1 - part) : 1000;
+  });
+}
+
+TEST(Twin, TheFirstIsInForceUntilAnotherIsBetter) {
+  const auto policy = twin(srtf_is_better(0));
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(choices_of(*policy, cluster, 4), ElementsAre("fifo", "", "", ""));
+}
+
+TEST(Twin, ALargeAdvantageIsEnoughAtOnce) {
+  const auto policy = twin(srtf_is_better(0.2));
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(choices_of(*policy, cluster, 3), ElementsAre("srtf", "", ""));
+}
+
+TEST(Twin, ASmallAdvantageHasToLast) {
+  const auto policy = twin(srtf_is_better(0.025));
+  FakeCluster cluster = crowded();
+  // Halves add up: 1.25 %, 1.875 %, 2.19 %.
+  EXPECT_THAT(choices_of(*policy, cluster, 4), ElementsAre("fifo", "", "srtf", ""));
+}
+
+TEST(Twin, NothingBelowTheMarginIsEverEnough) {
+  const auto policy = twin(srtf_is_better(0.019));
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(choices_of(*policy, cluster, 5), ElementsAre("fifo", "", "", "", ""));
+}
+
+TEST(Twin, AnAdvantageThatComesAndGoesIsNoReason) {
+  int period = 0;
+  const auto rehearsal =
+      std::make_shared<ScriptedRehearsal>([&](const std::string& policy, const ClusterView& view) {
+        period = static_cast<int>(view.now().ns / 600'000'000'000);
+        const double sign = period % 2 == 0 ? 1 : -1;
+        return policy == "srtf/1" ? 1000 + sign * 35 : 1000;
+      });
+  const auto policy = twin(rehearsal);
+  FakeCluster cluster = crowded();
+  EXPECT_THAT(choices_of(*policy, cluster, 6), ElementsAre("fifo", "", "", "", "", ""));
+}
+
+TEST(Twin, TheReasonNamesWhatWasRehearsed) {
+  const auto policy = twin(srtf_is_better(0.5));
+  FakeCluster cluster = crowded();
+  cluster.advance(600);
+  EXPECT_EQ(
+      cluster.ask_optimize(*policy).choice.reason,
+      "in place of fifo: rehearsed mean time to completion of 5 jobs fifo 1000 s, srtf 500 s, "
+      "las 1000 s (30 events)");
+}
+
+TEST(Twin, WhereNothingWaitsNothingIsRehearsed) {
+  const auto rehearsal = srtf_is_better(0.5);
+  const auto policy = twin(rehearsal);
+  FakeCluster cluster;
+  cluster.add_nodes(1, 8);
+  const JobId id = cluster.submit(testing::job().preemptible().estimate(1'000'000));
+  cluster.carry_out(cluster.ask_allocate(*policy, id));
+  EXPECT_THAT(choices_of(*policy, cluster, 3), ElementsAre("fifo", "", ""));
+  EXPECT_TRUE(rehearsal->asked.empty());
+}
+
+TEST(Twin, CandidatesShareTheBudgetAndTheDraw) {
+  const auto rehearsal = srtf_is_better(0);
+  const auto policy = twin(rehearsal, {{"events_max", "900"}, {"restart", "45s"}});
+  FakeCluster cluster = crowded();
+  choices_of(*policy, cluster, 1);
+  ASSERT_EQ(rehearsal->asked.size(), 3U);
+  for (const auto& asked : rehearsal->asked) {
+    EXPECT_EQ(asked.options.events_max, 300U);
+    EXPECT_EQ(asked.options.restart, Duration::seconds(45));
+    EXPECT_EQ(asked.options.draw, rehearsal->asked.front().options.draw);
+  }
+}
+
+TEST(Twin, PlansAreThoseOfTheCandidateInForce) {
+  const auto policy = twin(srtf_is_better(0.5));
+  const auto alone = policies::make_policy("srtf").value();
+  FakeCluster cluster = crowded();
+  choices_of(*policy, cluster, 1);
+  for (int i = 0; i < 20; ++i) {
+    cluster.submit(testing::job().preemptible().estimate(100 + 37 * (i % 7)));
+    cluster.advance(50);
+    cluster.everything_changed();
+    Plan plan = cluster.ask_optimize(*policy);
+    cluster.everything_changed();
+    EXPECT_EQ(plan, cluster.ask_optimize(*alone));
+    cluster.carry_out(plan);
+  }
+}
+
+TEST(Twin, WhatItSavesIsAllItKnows) {
+  const auto make = [] { return twin(std::make_shared<testing::FakeRehearsal>()); };
+  auto policy = make();
+  FakeCluster cluster = crowded();
+  for (int i = 0; i < 30; ++i) {
+    cluster.advance(350);
+    ByteWriter out;
+    policy->save(out);
+    const auto other = make();
+    ByteReader in(out.bytes());
+    other->load(in);
+    EXPECT_TRUE(in.finished());
+    cluster.everything_changed();
+    const Plan plan = cluster.ask_optimize(*policy);
+    cluster.everything_changed();
+    EXPECT_EQ(plan, cluster.ask_optimize(*other)) << i;
+    cluster.carry_out(plan);
+  }
+}
+
+TEST(Twin, HasTheTriggersOfAllCandidates) {
+  const auto policy = twin(srtf_is_better(0), {{"candidates", "fifo; las quantum=90s"}});
+  EXPECT_EQ(policy->triggers().period, Duration::seconds(30)) << "of 600 s and 90 s";
+  EXPECT_FALSE(policy->sizes_jobs());
+  EXPECT_TRUE(twin(srtf_is_better(0), {{"candidates", "fifo; fit"}})->sizes_jobs());
+}
+
+TEST(Twin, SaysWhatIsWrongWithItsCandidates) {
+  EXPECT_EQ(error_of({{"candidates", "fifo; las quantum=2h"}}), "");
+  EXPECT_EQ(error_of({{"candidates", "fifo, tiresias threshold=600,3000, las"}}), "");
+  EXPECT_THAT(error_of({{"candidates", "fifo; lottery"}}),
+              HasSubstr("policy.candidates: has a candidate whose name is \"lottery\", one of "));
+  EXPECT_THAT(error_of({{"candidates", "las quantum=soon"}}),
+              HasSubstr("policy.candidates: has a candidate whose quantum of las is \"soon\""));
+  EXPECT_THAT(error_of({{"candidates", "las soon"}}),
+              HasSubstr("has \"soon\" after las, a parameter is needed there"));
+  EXPECT_THAT(error_of({{"candidates", "fifo; fifo"}}), HasSubstr("has fifo twice"));
+  EXPECT_THAT(error_of({{"candidates", "twin; fifo"}}), HasSubstr("has twin itself"));
+  EXPECT_THAT(error_of({{"candidates", ""}}), HasSubstr("the name of a policy is needed"));
+  EXPECT_THAT(error_of({{"objective", "speed"}}),
+              HasSubstr("policy.objective: is \"speed\", one of mean_jct, makespan, p99_wait"));
+}
+
+TEST(Twin, WithoutAModelItSaysSo) {
+  const auto made = policies::make_policy("twin");
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.errors()[0].text(), HasSubstr("rehearses on a model of the cluster"));
+}
+
+// ---- Scores ----
+
+RehearsedRun run_of(std::vector<std::pair<int, int>> starts_and_ends, Instant until) {
+  RehearsedRun run;
+  for (const auto& [start, end] : starts_and_ends) {
+    RehearsedJob job{JobId{static_cast<std::uint32_t>(run.jobs.size())}, Instant{}};
+    if (start >= 0) job.started = Instant{} + Duration::seconds(start);
+    if (end >= 0) job.ended = Instant{} + Duration::seconds(end);
+    run.jobs.push_back(job);
+  }
+  run.until = until;
+  return run;
+}
+
+TEST(TwinScores, CountWhatAllCameTo) {
+  using policies::TwinObjective;
+  const Instant now = Instant{} + Duration::seconds(10);
+  const std::vector<RehearsedRun> whole{run_of({{10, 50}, {50, 90}}, Instant::never()),
+                                        run_of({{10, 60}, {10, 60}}, Instant::never())};
+  EXPECT_THAT(policies::scores_of(TwinObjective::MeanJct, now, whole), ElementsAre(60, 50));
+  EXPECT_THAT(policies::scores_of(TwinObjective::Makespan, now, whole), ElementsAre(80, 50));
+  EXPECT_THAT(policies::scores_of(TwinObjective::P99Wait, now, whole), ElementsAre(50, 10));
+  // The second came to 30 s: what happens to the first later does not count.
+  const std::vector<RehearsedRun> cut{
+      run_of({{10, 20}, {50, 90}}, Instant::never()),
+      run_of({{10, -1}, {10, -1}}, Instant{} + Duration::seconds(30))};
+  EXPECT_THAT(policies::scores_of(TwinObjective::MeanJct, now, cut), ElementsAre(15, 20));
+  EXPECT_THAT(policies::scores_of(TwinObjective::Makespan, now, cut), ElementsAre(30, 40));
+  EXPECT_THAT(policies::scores_of(TwinObjective::P99Wait, now, cut), ElementsAre(30, 10));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,167 @@
+// What a state leads to under a candidate, by nothing but what the controller knows.
+#include "sim/rehearsal/rehearsed_candidates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "core/base/random.hpp"
+#include "core/control/state_view.hpp"
+#include "core/driver/replay.hpp"
+#include "tests/sim/rehearsal/model_runs.hpp"
+#include "tests/support/fake_view.hpp"
+
+namespace orrery::sim {
+namespace {
+
+/// Jobs that come within 90 s; `truth` draws how long they run, which is what they state where
+/// `stated` is the same.
+std::string drawn_jobs(std::uint64_t seed,
+                       std::uint64_t truth,
+                       std::uint64_t stated,
+                       const std::string& policy) {
+  Random shapes = Random::stream(seed, "shapes");
+  Random truths = Random::stream(truth, "run times");
+  Random states = Random::stream(stated, "run times");
+  std::string out = "policy: " + policy + "\nseed: " + std::to_string(seed) +
+                    "\ncluster: {nodes: 4, gpus_per_node: 4}\n" +
+                    "controller: {retain_finished: 7d}\njobs:\n";
+  for (int k = 0; k < 30; ++k)
+    out += "  - {name: job-" + std::to_string(k) + ", at: " + std::to_string(k * 3) +
+           "s, replicas: " + std::to_string(shapes.between(1, 6)) +
+           ", preemptible: true, estimate: " + std::to_string(states.between(100, 900)) +
+           "s, work: " + std::to_string(truths.between(100, 900)) + "s}\n";
+  return out;
+}
+
+Controller state_at(const std::string& text, const std::string& until) {
+  Controller controller;
+  MemoryStore store;
+  record(text,
+         store,
+         until.empty() ? std::vector<scenarios::Override>{}
+                       : std::vector<scenarios::Override>{{"until", until}});
+  EXPECT_TRUE(replay(store, controller));
+  return controller;
+}
+
+RehearsedRun rehearsed(const Controller& from,
+                       const std::string& policy,
+                       RehearsalOptions options = {}) {
+  if (options.events_max == 0) options.events_max = 1'000'000;
+  const auto candidate = policies::make_policy(policy).value();
+  ForkedRehearsal rehearsal;
+  const StateView view(from.state(), {}, false);
+  auto run = rehearsal.run(view, *candidate, options);
+  EXPECT_TRUE(run);
+  return run ? *run : RehearsedRun{};
+}
+
+std::map<JobId, Instant> ends_of(const RehearsedRun& run) {
+  std::map<JobId, Instant> out;
+  for (const RehearsedJob& job : run.jobs) out[job.id] = job.ended;
+  return out;
+}
+
+TEST(RehearsedCandidates, WhereStatedTimesAreRightItIsWhatComes) {
+  for (const char* policy : {"fifo", "easy", "srtf"})
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      const std::string text = drawn_jobs(seed, seed, seed, policy);
+      const RehearsedRun run = rehearsed(state_at(text, "200s"), policy);
+      const Controller at_end = state_at(text, "");
+      EXPECT_FALSE(run.jobs.empty());
+      EXPECT_TRUE(run.until.is_never());
+      for (const RehearsedJob& job : run.jobs) {
+        const JobState& came = at_end.state().job(job.id);
+        // Work in floating point: a nanosecond or so.
+        EXPECT_LT(std::abs((job.ended - came.finished_at).ns), 1000)
+            << policy << ", seed " << seed << ", " << came.spec->name;
+        EXPECT_EQ(job.submitted, came.row.submitted);
+      }
+    }
+}
+
+// The controllers know the same, the worlds differ.
+TEST(RehearsedCandidates, WhatTheControllerDoesNotKnowDoesNotCount) {
+  for (const char* policy : {"fifo", "srtf", "las"})
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const Controller one = state_at(drawn_jobs(seed, 100 + seed, seed, "fifo"), "95s");
+      const Controller other = state_at(drawn_jobs(seed, 200 + seed, seed, "fifo"), "95s");
+      ASSERT_EQ(one.digest(), other.digest()) << "seed " << seed;
+      EXPECT_EQ(ends_of(rehearsed(one, policy)), ends_of(rehearsed(other, policy)))
+          << policy << ", seed " << seed;
+    }
+}
+
+TEST(RehearsedCandidates, TheLiveStateStaysAsItIs) {
+  const Controller from = state_at(drawn_jobs(1, 1, 1, "fifo"), "200s");
+  const Digest before = from.digest();
+  rehearsed(from, "srtf");
+  EXPECT_EQ(from.digest(), before);
+}
+
+TEST(RehearsedCandidates, EndWithTheirBudget) {
+  const Controller from = state_at(drawn_jobs(1, 1, 1, "fifo"), "200s");
+  const RehearsedRun whole = rehearsed(from, "srtf");
+  RehearsalOptions options;
+  options.events_max = whole.events / 2;
+  const RehearsedRun cut = rehearsed(from, "srtf", options);
+  // The batch in which it is used up is stepped whole.
+  EXPECT_GE(cut.events, options.events_max);
+  EXPECT_LT(cut.events, options.events_max + 40);
+  EXPECT_FALSE(cut.until.is_never());
+  const auto ends = ends_of(whole);
+  for (const RehearsedJob& job : cut.jobs) {
+    const Instant end = ends.at(job.id);
+    if (end == cut.until) continue;  // The budget may end before it, at the same instant.
+    EXPECT_EQ(job.ended, end < cut.until ? end : Instant::never());
+  }
+}
+
+TEST(RehearsedCandidates, UnknownRunTimesAreDrawnFromThoseThatEnded) {
+  const Controller from = state_at(R"(
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 1}
+jobs:
+  - {name: only, work: 1h}
+  - {name: other, at: 40s, work: 1h}
+)",
+                                   "40s");
+  RehearsalOptions options;
+  options.ended.assign(20, {Duration::seconds(100), Duration::zero()});
+  EXPECT_EQ(rehearsed(from, "fifo", options).jobs.at(0).ended, Instant{} + Duration::seconds(100));
+  // It has run longer than all of them: as if nothing were known.
+  options.ended.assign(20, {Duration::seconds(30), Duration::zero()});
+  options.draw = 1;
+  const Instant one = rehearsed(from, "fifo", options).jobs.at(0).ended;
+  EXPECT_EQ(rehearsed(from, "easy", options).jobs.at(0).ended, one) << "equal for all candidates";
+  EXPECT_GT(one, Instant{} + Duration::seconds(600));
+  options.draw = 2;
+  EXPECT_NE(rehearsed(from, "fifo", options).jobs.at(0).ended, one);
+}
+
+TEST(RehearsedCandidates, StatedTimesAreAsFarOffAsThoseThatEnded) {
+  const Controller from = state_at(R"(
+policy: fifo
+cluster: {nodes: 1, gpus_per_node: 1}
+jobs:
+  - {name: only, estimate: 100s, work: 1h}
+)",
+                                   "40s");
+  RehearsalOptions options;
+  EXPECT_EQ(rehearsed(from, "fifo", options).jobs.at(0).ended, Instant{} + Duration::seconds(100));
+  options.ended.assign(20, {Duration::seconds(300), Duration::seconds(100)});
+  EXPECT_EQ(rehearsed(from, "fifo", options).jobs.at(0).ended, Instant{} + Duration::seconds(300));
+}
+
+TEST(RehearsedCandidates, WithoutAStateThereIsNone) {
+  testing::FakeCluster cluster;
+  cluster.add_nodes(1, 1);
+  ForkedRehearsal rehearsal;
+  const auto candidate = policies::make_policy("fifo").value();
+  EXPECT_FALSE(rehearsal.run(cluster, *candidate, {}));
+}
+
+}  // namespace
+}  // namespace orrery::sim
