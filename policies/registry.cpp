@@ -347,7 +347,7 @@ constexpr ParameterRow kTwinParameters[] = {
     {"margin",
      ParameterType::Number,
      "part of what it comes to",
-     "0.05",
+     "0.02",
      "0",
      "1",
      "by which another candidate must be better to be adopted"},

@@ -27,7 +27,7 @@ struct TwinParameters {
   TwinObjective objective = TwinObjective::MeanJct;
   Duration period = Duration::seconds(600);  ///< Between two decisions.
   std::uint64_t events_max = 20'000;         ///< Of all candidates together, in one decision.
-  double margin = 0.05;                      ///< By which part another must be better, 0 to 1.
+  double margin = 0.02;                      ///< By which part another must be better, 0 to 1.
   Duration restart = Duration::seconds(30);  ///< What a preempted job loses, in rehearsals.
   std::uint64_t seed = 0;
 };
