@@ -79,6 +79,7 @@ class WholeController final : public MeasuredController {
 
   void restart() override {
     const std::string address = daemon_->agents_address();
+    desk_.reset();
     daemon_.reset();
     begin(address);
   }
@@ -117,7 +118,7 @@ class WholeController final : public MeasuredController {
     options.helper.memory = Bytes{std::int64_t{2} << 30};
     options.refresh = Duration::zero();
     desk_ = std::make_unique<runtime::ForecastDesk>(*daemon_, std::move(options));
-    ask();
+    ask(*desk_);
     return true;
   }
 
@@ -165,15 +166,16 @@ class WholeController final : public MeasuredController {
   }
 
   // Each with another seed: a question that was asked before is answered with what is known.
-  void ask() {
+  // While the desk ends it takes none.
+  void ask(runtime::ForecastDesk& desk) {
     ForecastQuestion question;
     question.seed = ++asked_;
-    (void)desk_->ask(question, [this](const runtime::ForecastReply& reply) {
+    (void)desk.ask(question, [this, &desk](const runtime::ForecastReply& reply) {
       if (reply.answer != nullptr)
         ++answered_;
       else
         std::fprintf(stderr, "%s\n", reply.why.c_str());
-      ask();
+      ask(desk);
     });
   }
 
