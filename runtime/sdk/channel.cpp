@@ -1,5 +1,6 @@
 #include "runtime/sdk/channel.hpp"
 
+#include "runtime/sdk/buffer_memory.hpp"
 #include "runtime/sdk/errors.hpp"
 
 namespace orrery::sdk {
@@ -42,6 +43,10 @@ ChannelBatch::ChannelBatch(RemoteWorker owner, std::string name, Value answer)
   }
 }
 
+ChannelBatch::~ChannelBatch() {
+  for (ChannelItem& item : items) detail::give_memory(item.value);
+}
+
 void ChannelBatch::acknowledge() {
   owner_.call_named("orrery.channel.ack", {{"name", name_}, {"lease", lease_}});
 }
@@ -62,7 +67,7 @@ Channel Channel::open(RemoteWorker owner, std::string name) {
   return {std::move(owner), std::move(name), epoch.get<std::string>()};
 }
 
-std::uint64_t Channel::put_all(std::vector<ChannelItem> items) {
+Value Channel::put_arguments(std::vector<ChannelItem> items) const {
   Value list = Value::array();
   for (ChannelItem& item : items) {
     Value triple = Value::array();
@@ -73,18 +78,38 @@ std::uint64_t Channel::put_all(std::vector<ChannelItem> items) {
   }
   Value named = {{"name", name_}, {"epoch", epoch_}};
   named["items"] = std::move(list);
-  const Value answer = owner_.call_named("orrery.channel.put", std::move(named));
+  return named;
+}
+
+std::uint64_t Channel::put_all(std::vector<ChannelItem> items) {
+  const Value answer = owner_.call_named("orrery.channel.put", put_arguments(std::move(items)));
   if (!answer.is_number_unsigned()) raise_odd_answer(name_, "put");
   return answer.get<std::uint64_t>();
 }
 
-ChannelBatch Channel::get(const ChannelTake& take) {
-  Value named = {{"name", name_}, {"epoch", epoch_}, {"key", key_of(take.key)}};
+Future<std::uint64_t> Channel::submit_put_all(std::vector<ChannelItem> items) {
+  return owner_.submit_named<std::uint64_t>("orrery.channel.put", put_arguments(std::move(items)));
+}
+
+Value Channel::get_arguments(const ChannelTake& take) const {
+  Value named = {{"name", name_}, {"epoch", epoch_}};
+  if (take.key) named["key"] = *take.key;
   if (take.weight) {
     named["weight"] = *take.weight;
   } else {
     named["count"] = take.count;
   }
+  return named;
+}
+
+ChannelBatch Channel::get(const ChannelTake& take) {
+  return {owner_, name_, owner_.call_named("orrery.channel.get", get_arguments(take))};
+}
+
+ChannelBatch Channel::next(ChannelBatch done, const ChannelTake& take) {
+  Value named = get_arguments(take);
+  named["ack"] = std::move(done.lease_);
+  { const ChannelBatch gone = std::move(done); }  // Its memory is there for what comes.
   return {owner_, name_, owner_.call_named("orrery.channel.get", std::move(named))};
 }
 

@@ -53,12 +53,22 @@ class ChannelBatch {
  public:
   ChannelBatch(RemoteWorker owner, std::string name, Value answer);
 
+  ChannelBatch(const ChannelBatch&) = default;
+  ChannelBatch& operator=(const ChannelBatch&) = default;
+  ChannelBatch(ChannelBatch&&) = default;
+  ChannelBatch& operator=(ChannelBatch&&) = default;
+
+  /// Memory of large items that are still in it is used again.
+  ~ChannelBatch();
+
   std::vector<ChannelItem> items;
 
-  /// These items are done with. Throws a CallError.
+  /// These items are done with. Throws a CallError. `Channel::next` says it with less messages.
   void acknowledge();
 
  private:
+  friend class Channel;
+
   RemoteWorker owner_;
   std::string name_;
   Value lease_;
@@ -85,8 +95,16 @@ class Channel {
   /// All of them or none. Throws ChannelFull where they never fit.
   std::uint64_t put_all(std::vector<ChannelItem> items);
 
+  /// As put_all, without waiting: several may be under way, and are carried out in their order. The
+  /// result is the number of items in the channel then.
+  Future<std::uint64_t> submit_put_all(std::vector<ChannelItem> items);
+
   /// Waits for the first item. Throws ChannelClosed once it is closed and empty.
   ChannelBatch get(const ChannelTake& take = {});
+
+  /// As get, and acknowledges `done` before it, in one message. Throws BadArguments, and takes
+  /// nothing, where `done` is acknowledged already.
+  ChannelBatch next(ChannelBatch done, const ChannelTake& take = {});
 
   /// One item, acknowledged at once.
   template <class T = Value>
@@ -109,6 +127,9 @@ class Channel {
  private:
   Channel(RemoteWorker owner, std::string name, std::string epoch)
       : owner_(std::move(owner)), name_(std::move(name)), epoch_(std::move(epoch)) {}
+
+  Value put_arguments(std::vector<ChannelItem> items) const;
+  Value get_arguments(const ChannelTake& take) const;
 
   RemoteWorker owner_;
   std::string name_;

@@ -99,7 +99,7 @@ std::shared_ptr<const WrittenValues> ChannelStore::write_items(
     out.fields += '[';
     write_value(item->key, "key", out.fields, out.buffers);
     out.fields += ',' + Value(item->weight).dump() + ',';
-    write_value(item->value, "item", out.fields, out.buffers);
+    write_value(item->owned.value, "item", out.fields, out.buffers);
     out.fields += ']';
   }
   out.fields += "]}" + buffers_field(out.buffers);

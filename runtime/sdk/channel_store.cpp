@@ -47,35 +47,38 @@ void ChannelStore::handle(const ServedCallPtr& call) {
     void (ChannelStore::*run)(const ServedCallPtr&, std::vector<Value>);
   };
 
-  const auto operation = [](std::vector<std::string> parameters,
+  const auto operation = [](const char* name,
+                            std::vector<std::string> parameters,
                             std::vector<bool> optional,
                             void (ChannelStore::*run)(const ServedCallPtr&, std::vector<Value>)) {
     MethodEntry entry;
+    entry.name = std::string(kPrefix) + name;
     entry.arity = parameters.size();
     entry.options.parameters = std::move(parameters);
     entry.may_be_absent = std::move(optional);
-    return Operation{std::move(entry), run};
+    return std::pair(std::string(name), Operation{std::move(entry), run});
   };
   static const std::map<std::string, Operation, std::less<>> kOperations{
-      {"create",
-       operation({"name", "capacity", "weight_max"}, {false, false, true}, &ChannelStore::create)},
-      {"put", operation({"name", "items", "epoch"}, {false, false, true}, &ChannelStore::put)},
-      {"get",
-       operation({"name", "count", "weight", "key", "epoch"},
-                 {false, true, true, true, true},
-                 &ChannelStore::get)},
-      {"ack", operation({"name", "lease"}, {false, false}, &ChannelStore::ack)},
-      {"state", operation({"name"}, {false}, &ChannelStore::state)},
-      {"close", operation({"name"}, {false}, &ChannelStore::close)},
+      operation("create",
+                {"name", "capacity", "weight_max"},
+                {false, false, true},
+                &ChannelStore::create),
+      operation("put", {"name", "items", "epoch"}, {false, false, true}, &ChannelStore::put),
+      operation("get",
+                {"name", "count", "weight", "key", "epoch", "ack"},
+                {false, true, true, true, true, true},
+                &ChannelStore::get),
+      operation("ack", {"name", "lease"}, {false, false}, &ChannelStore::ack),
+      operation("state", {"name"}, {false}, &ChannelStore::state),
+      operation("close", {"name"}, {false}, &ChannelStore::close),
   };
   const Operation& asked =
       kOperations.find(std::string_view(call->message.method).substr(kPrefix.size()))->second;
-  MethodEntry entry = asked.entry;
-  entry.name = call->message.method;
   try {
     (this->*asked.run)(
         call,
-        bind_arguments(entry, std::move(call->message.args), std::move(call->message.kwargs)));
+        bind_arguments(
+            asked.entry, std::move(call->message.args), std::move(call->message.kwargs)));
   } catch (const CallError& error) {
     finish_(call, error.fields());
   }
@@ -137,8 +140,8 @@ void ChannelStore::put(const ServedCallPtr& call, std::vector<Value> values) {
                          ": found an item that is not [key, weight, value] with a text or null as "
                          "key; correct it");
     const double weight = weight_in(each[1], "weight");
-    put.items.push_back(
-        std::make_shared<const Item>(Item{std::move(each[0]), weight, std::move(each[2])}));
+    put.items.push_back(std::make_shared<const Item>(
+        Item{std::move(each[0]), weight, OwnedValue(std::move(each[2]))}));
     put.weight += weight;
   }
   if (channel.closed)
@@ -156,8 +159,8 @@ void ChannelStore::put(const ServedCallPtr& call, std::vector<Value> values) {
                                                   : std::string()) +
                           "; put fewer at a time, or create it larger"));
   channel.puts.push_back(std::move(put));
-  wait(call, name);
   settle(name);
+  if (!call->is_over) wait(call, name);
 }
 
 void ChannelStore::get(const ServedCallPtr& call, std::vector<Value> values) {
@@ -170,10 +173,11 @@ void ChannelStore::get(const ServedCallPtr& call, std::vector<Value> values) {
   } else {
     get.weight = weight_in(values[2], "weight");
   }
-  channel.gets.push_back(std::move(get));
   const std::string name = values[0].get<std::string>();
-  wait(call, name);
+  if (!values[5].is_null()) acknowledge(channel, name, values[5]);
+  channel.gets.push_back(std::move(get));
   settle(name);
+  if (!call->is_over) wait(call, name);
 }
 
 /// The call waits in a channel until its deadline.
@@ -208,16 +212,20 @@ void ChannelStore::forget(const std::string& name, const ServedCallPtr& call) {
   std::erase_if(at->second.gets, [&](const Get& get) { return get.call == call; });
 }
 
-void ChannelStore::ack(const ServedCallPtr& call, std::vector<Value> values) {
-  Channel& channel = find(values[0], nullptr);
-  const std::string number = values[1].is_string() ? values[1].get<std::string>() : std::string();
+/// Items of a lease are done with.
+void ChannelStore::acknowledge(Channel& channel, const std::string& name, const Value& of) {
+  const std::string number = of.is_string() ? of.get<std::string>() : std::string();
   const auto lease = channel.leases.find(parsed_number<std::uint64_t>(number).value_or(0));
   if (lease == channel.leases.end())
-    throw BadArguments("channel " + values[0].get<std::string>() + ": found lease \"" +
-                       number.substr(0, 64) +
+    throw BadArguments("channel " + name + ": found lease \"" + number.substr(0, 64) +
                        "\", which is acknowledged or was given back; its items may come again");
   channel.taken_count += lease->second.items.size();
   channel.leases.erase(lease);
+}
+
+void ChannelStore::ack(const ServedCallPtr& call, std::vector<Value> values) {
+  Channel& channel = find(values[0], nullptr);
+  acknowledge(channel, values[0].get<std::string>(), values[1]);
   finish_(call, channel_answer(nullptr));
   settle(values[0].get<std::string>());
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/sdk/buffer_memory.hpp"
 #include "runtime/sdk/served_call.hpp"
 
 namespace orrery::sdk::detail {
@@ -48,7 +49,7 @@ class ChannelStore {
   struct Item {
     Value key;
     double weight = 0;
-    Value value;
+    OwnedValue owned;
   };
 
   /// Items on their way to a consumer, by their places.
@@ -93,6 +94,7 @@ class ChannelStore {
   void state(const ServedCallPtr& call, std::vector<Value> values);
   void close(const ServedCallPtr& call, std::vector<Value> values);
 
+  static void acknowledge(Channel& channel, const std::string& name, const Value& of);
   Channel& find(const Value& name, const Value& epoch);
   void wait(const ServedCallPtr& call, const std::string& name);
   void forget(const std::string& name, const ServedCallPtr& call);

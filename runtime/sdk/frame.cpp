@@ -1,31 +1,18 @@
 #include "runtime/sdk/frame.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "runtime/sdk/buffer_memory.hpp"
 
 namespace orrery::sdk {
 namespace {
 
 constexpr std::size_t kDirectMin = 64 << 10;
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-/// A buffer of this size. The system gives fresh memory page by page at the first touch, which for
-/// a large buffer of small pages takes longer than to receive it: so it is asked for huge ones.
-std::vector<std::uint8_t> sized_buffer(std::size_t size) {
-  std::vector<std::uint8_t> out;
-  if (size >= 2 * kHugePage) {
-    out.reserve(size);
-    const auto begin = reinterpret_cast<std::uintptr_t>(out.data());
-    const std::uintptr_t first = (begin + kHugePage - 1) / kHugePage * kHugePage;
-    const std::uintptr_t last = (begin + size) / kHugePage * kHugePage;
-    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
-  }
-  out.resize(size);
-  return out;
-}
+/// A vector cannot grow without zeros being written first. So a large one grows by parts that are
+/// in the processor's caches still when their bytes come.
+constexpr std::size_t kGrowth = 256 << 10;
 
 std::uint64_t big_endian(const std::uint8_t* bytes, int count) {
   std::uint64_t out = 0;
@@ -67,11 +54,10 @@ bool FrameReader::feed(std::span<const std::uint8_t>& bytes) {
         break;
       }
       case Stage::Buffers: {
-        std::vector<std::uint8_t>& buffer = frame_.buffers.back();
-        const auto part = next(buffer.size() - have_);
-        std::memcpy(buffer.data() + have_, part.data(), part.size());
+        const auto part = next(space(bytes.size()).size());
+        std::memcpy(frame_.buffers.back().data() + have_, part.data(), part.size());
         have_ += part.size();
-        if (have_ == buffer.size()) next_buffer();
+        if (have_ == size_) next_buffer();
         break;
       }
       case Stage::Skipping: {
@@ -86,14 +72,21 @@ bool FrameReader::feed(std::span<const std::uint8_t>& bytes) {
   return broken_.empty() && stage_ == Stage::Complete;
 }
 
+/// The next bytes of the buffer under way: some, at most `size_max`.
+std::span<std::uint8_t> FrameReader::space(std::size_t size_max) {
+  std::vector<std::uint8_t>& buffer = frame_.buffers.back();
+  if (buffer.size() == have_) buffer.resize(have_ + std::min(size_ - have_, kGrowth));
+  return std::span(buffer).subspan(have_, std::min(buffer.size() - have_, size_max));
+}
+
 std::span<std::uint8_t> FrameReader::direct_space() {
-  if (stage_ != Stage::Buffers || frame_.buffers.back().size() - have_ < kDirectMin) return {};
-  return std::span(frame_.buffers.back()).subspan(have_);
+  if (stage_ != Stage::Buffers || size_ - have_ < kDirectMin) return {};
+  return space(size_ - have_);
 }
 
 bool FrameReader::advance(std::size_t size) {
   have_ += size;
-  if (have_ == frame_.buffers.back().size()) next_buffer();
+  if (have_ == size_) next_buffer();
   return stage_ == Stage::Complete;
 }
 
@@ -144,9 +137,15 @@ bool FrameReader::on_header() {
 bool FrameReader::next_buffer() {
   have_ = 0;
   while (frame_.buffers.size() < sizes_.size()) {
-    const auto size = static_cast<std::size_t>(sizes_[frame_.buffers.size()]);
-    frame_.buffers.push_back(sized_buffer(size));
-    if (size == 0) continue;
+    size_ = static_cast<std::size_t>(sizes_[frame_.buffers.size()]);
+    if (size_ < detail::kKeptMin) {
+      frame_.buffers.emplace_back(size_);
+    } else {
+      std::vector<std::uint8_t>& buffer =
+          frame_.buffers.emplace_back(detail::BufferMemory::instance().take(size_));
+      if (buffer.size() > size_) buffer.resize(size_);
+    }
+    if (size_ == 0) continue;
     stage_ = Stage::Buffers;
     return true;
   }

@@ -65,6 +65,7 @@ class FrameReader {
   bool on_lengths();
   bool on_header();
   bool next_buffer();
+  std::span<std::uint8_t> space(std::size_t size_max);
   bool fail(std::string why);
 
   FrameLimits limits_;
@@ -75,6 +76,7 @@ class FrameReader {
   std::uint64_t payload_size_ = 0;
   std::string header_;
   std::vector<std::uint64_t> sizes_;
+  std::size_t size_ = 0;  ///< Of the buffer under way, which grows to it as its bytes come.
   Frame frame_;
   std::string broken_;
 };

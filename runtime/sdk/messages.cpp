@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "runtime/sdk/buffer_memory.hpp"
+
 namespace orrery::sdk {
 namespace {
 
@@ -187,8 +189,8 @@ std::optional<Message> read_message(const std::array<MessageType<Message>, kCoun
 
 /// Values and the text made of them, which points into them.
 struct HeldValues {
-  Value first;
-  Value second;
+  detail::OwnedValue first{nullptr};
+  detail::OwnedValue second{nullptr};
   WrittenValues written;
 };
 
@@ -209,21 +211,21 @@ std::optional<FromCallee> callee_message(Frame frame, std::string& why) {
 
 std::shared_ptr<const WrittenValues> write_arguments(Value args, Value kwargs) {
   const auto held = std::make_shared<HeldValues>();
-  held->first = std::move(args);
-  held->second = std::move(kwargs);
+  held->first.value = std::move(args);
+  held->second.value = std::move(kwargs);
   WrittenValues& out = held->written;
   out.fields = R"("args":)";
-  write_value(held->first, "arguments", out.fields, out.buffers);
+  write_value(held->first.value, "arguments", out.fields, out.buffers);
   out.fields += R"(,"kwargs":)";
-  write_value(held->second, "named arguments", out.fields, out.buffers);
+  write_value(held->second.value, "named arguments", out.fields, out.buffers);
   return finish(held);
 }
 
 std::shared_ptr<const WrittenValues> write_result(Value value) {
   const auto held = std::make_shared<HeldValues>();
-  held->first = std::move(value);
+  held->first.value = std::move(value);
   held->written.fields = R"("value":)";
-  write_value(held->first, "answer", held->written.fields, held->written.buffers);
+  write_value(held->first.value, "answer", held->written.fields, held->written.buffers);
   return finish(held);
 }
 

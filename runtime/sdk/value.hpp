@@ -16,8 +16,36 @@ namespace orrery::sdk {
 /// are refused when a value is sent.
 using Value = nlohmann::json;
 
-/// Bytes that travel as a buffer. A plain vector of bytes would be a list of numbers.
+namespace detail {
+
+/// Smaller memory is left to the allocator.
+inline constexpr std::size_t kKeptMin = std::size_t{1} << 20;
+
+/// The memory of bytes that are done with, for buffers to come. Any thread.
+void give_memory(std::vector<std::uint8_t>&& bytes);
+
+}  // namespace detail
+
+/// Bytes that travel as a buffer. A plain vector of bytes would be a list of numbers. The memory of
+/// large ones is used again for others that are received, or made by `of_size`.
 struct Buffer {
+  Buffer() = default;
+
+  explicit Buffer(std::vector<std::uint8_t> from) : bytes(std::move(from)) {}
+
+  Buffer(const Buffer&) = default;
+  Buffer& operator=(const Buffer&) = default;
+  Buffer(Buffer&&) noexcept = default;
+  Buffer& operator=(Buffer&&) noexcept = default;
+
+  ~Buffer() {
+    if (bytes.capacity() >= detail::kKeptMin) detail::give_memory(std::move(bytes));
+  }
+
+  /// So many bytes of any content, to be filled. Where large buffers were sent or received
+  /// before, it is much quicker than fresh memory.
+  static Buffer of_size(std::size_t size);
+
   std::vector<std::uint8_t> bytes;
 
   friend bool operator==(const Buffer&, const Buffer&) = default;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/sdk/buffer_memory.hpp"
+
 namespace orrery::sdk {
 namespace {
 
@@ -60,11 +62,15 @@ void Wire::on_read(const IoResult& result, bool direct) {
 
 void Wire::deliver() {
   Frame frame = reader_.take();
+  if (std::ranges::any_of(frame.buffers,
+                          [](const auto& each) { return each.size() >= detail::kKeptMin; }))
+    detail::watch_buffer_memory();
   if (const std::shared_ptr<Callbacks> held = callbacks_) held->on_frame(std::move(frame));
 }
 
 void Wire::send(OutgoingFrame frame) {
   if (closed_ || closing_) return;
+  if (bytes_in(frame.buffers) >= detail::kKeptMin) detail::watch_buffer_memory();
   out_.push_back(std::move(frame));
   write();
 }

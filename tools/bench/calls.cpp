@@ -1,4 +1,5 @@
-// What calls between workers cost, beside a bare socket and gRPC in the same run.
+// What calls between workers cost, beside a bare socket, a bare queue in a third process, and gRPC
+// in the same run.
 //
 //   bench_calls [PART ...]      floor, grpc, latency, burst, large, channel, items (of 10 MB),
 //   group1, group16, group64;
@@ -18,11 +19,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -63,6 +66,43 @@ int listen_at_loopback(int& port) {
   if (::bind(out, at, size) != 0 || ::listen(out, 64) != 0 || ::getsockname(out, at, &size) != 0)
     std::exit(1);
   port = ntohs(address.sin_port);
+  return out;
+}
+
+void tune(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+bool send_all(int socket, const char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t sent = ::send(socket, bytes, size, MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes += sent;
+    size -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+bool receive_all(int socket, char* bytes, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::recv(socket, bytes, size, 0);
+    if (got <= 0) return false;
+    bytes += got;
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+int connect_to_loopback(int port) {
+  const int out = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(out, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    std::exit(1);
+  tune(out);
   return out;
 }
 
@@ -209,15 +249,8 @@ class Echo {
       echo(::accept(listener, nullptr, nullptr), fresh);
       ::_exit(0);
     }
-    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-      std::exit(1);
+    socket_ = connect_to_loopback(port);
     ::close(listener);
-    tune(socket_);
   }
 
   ~Echo() {
@@ -237,31 +270,6 @@ class Echo {
   }
 
  private:
-  static void tune(int socket) {
-    const int on = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-
-  static bool send_all(int socket, const char* bytes, std::size_t size) {
-    while (size > 0) {
-      const ssize_t sent = ::send(socket, bytes, size, MSG_NOSIGNAL);
-      if (sent <= 0) return false;
-      bytes += sent;
-      size -= static_cast<std::size_t>(sent);
-    }
-    return true;
-  }
-
-  static bool receive_all(int socket, char* bytes, std::size_t size) {
-    while (size > 0) {
-      const ssize_t got = ::recv(socket, bytes, size, 0);
-      if (got <= 0) return false;
-      bytes += got;
-      size -= static_cast<std::size_t>(got);
-    }
-    return true;
-  }
-
   static void echo(int socket, bool fresh) {
     tune(socket);
     std::vector<char> buffer;
@@ -275,6 +283,99 @@ class Echo {
 
   pid_t pid_ = -1;
   int socket_ = -1;
+};
+
+void report_items(const char* what, std::size_t bytes, int items, double took) {
+  std::printf("%-44s %8.0f items/s   %6.0f MB/s\n",
+              what,
+              items / took,
+              static_cast<double>(bytes) * items / took / 1e6);
+}
+
+/// A bounded queue in a process of its own: each item is answered with a byte, and each byte of the
+/// consumer with up to 16 items, which are counted first. Memory of items is used again.
+class BareQueue {
+ public:
+  explicit BareQueue(std::size_t bytes) : bytes_(bytes) {
+    int port = 0;
+    const int listener = listen_at_loopback(port);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      const int producer = ::accept(listener, nullptr, nullptr);  // Which connects first.
+      serve(producer, ::accept(listener, nullptr, nullptr));
+      ::_exit(0);
+    }
+    producer_ = connect_to_loopback(port);
+    consumer_ = connect_to_loopback(port);
+    ::close(listener);
+  }
+
+  ~BareQueue() {
+    ::close(producer_);
+    ::close(consumer_);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  double seconds_for(int items) const {
+    const Clock::time_point begin = Clock::now();
+    std::thread producer([&] {
+      std::vector<char> item(bytes_, 1);
+      char answer = 0;
+      for (int i = 0; i < items; ++i)
+        if (!send_all(producer_, item.data(), bytes_) || !receive_all(producer_, &answer, 1))
+          return;
+    });
+    std::vector<char> item(bytes_);
+    char count = 0;
+    for (int got = 0; got < items; got += count) {
+      if (!send_all(consumer_, "x", 1) || !receive_all(consumer_, &count, 1)) break;
+      for (int i = 0; i < count; ++i)
+        if (!receive_all(consumer_, item.data(), bytes_)) break;
+    }
+    producer.join();
+    return seconds_since(begin);
+  }
+
+ private:
+  void serve(int producer, int consumer) const {
+    tune(producer);
+    tune(consumer);
+    std::deque<std::vector<char>> queued;
+    std::vector<std::vector<char>> unused;
+    bool is_asked = false;
+    std::array<pollfd, 2> set{{{producer, POLLIN, 0}, {consumer, POLLIN, 0}}};
+    while (true) {
+      set[0].events = queued.size() < 64 ? POLLIN : 0;
+      ::poll(set.data(), set.size(), -1);
+      if ((set[0].revents & POLLIN) != 0) {
+        if (unused.empty()) unused.emplace_back(bytes_);
+        if (receive_all(producer, unused.back().data(), bytes_)) {
+          send_all(producer, "x", 1);
+          queued.push_back(std::move(unused.back()));
+          unused.pop_back();
+        } else {
+          set[0].fd = -1;
+        }
+      }
+      char asked = 0;
+      if (set[1].revents != 0 && !receive_all(consumer, &asked, 1)) return;
+      is_asked = is_asked || set[1].revents != 0;
+      if (!is_asked || queued.empty()) continue;
+      is_asked = false;
+      const char count = static_cast<char>(std::min<std::size_t>(16, queued.size()));
+      send_all(consumer, &count, 1);
+      for (int i = 0; i < count; ++i) {
+        send_all(consumer, queued.front().data(), bytes_);
+        unused.push_back(std::move(queued.front()));
+        queued.pop_front();
+      }
+    }
+  }
+
+  std::size_t bytes_;
+  pid_t pid_ = -1;
+  int producer_ = -1;
+  int consumer_ = -1;
 };
 
 void report_latency(const char* what, std::vector<double> times) {
@@ -301,6 +402,9 @@ void floors() {
                 1e3 * best,
                 100 / best);
   }
+  report_items("bare queue, items of 1 KB", 1000, 20'000, BareQueue(1000).seconds_for(20'000));
+  report_items(
+      "bare queue, items of 10 MB", 10'000'000, 100, BareQueue(10'000'000).seconds_for(100));
 }
 
 void grpc_floor() {
@@ -347,31 +451,45 @@ void large(const sdk::RemoteWorker& to) {
   std::printf("%-44s %8.1f ms   %8.0f MB/s\n", "call with 100 MB", 1e3 * best, 100 / best);
 }
 
-/// `together`: items of one put.
-void channel(
-    const sdk::RemoteWorker& owner, const char* what, std::size_t bytes, int items, int together) {
+struct Puts {
+  int together = 1;   ///< Items of one put.
+  int under_way = 1;  ///< Puts that are not answered.
+};
+
+void channel(const sdk::RemoteWorker& owner,
+             const char* what,
+             std::size_t bytes,
+             int items,
+             Puts puts = {}) {
   sdk::Channel of = sdk::Channel::create(owner, what, {.capacity = 64});
   const Clock::time_point begin = Clock::now();
   std::thread producer([&] {
-    for (int i = 0; i < items; i += together) {
+    std::deque<sdk::Future<std::uint64_t>> unanswered;
+    for (int i = 0; i < items; i += puts.together) {
       std::vector<sdk::ChannelItem> put;
-      for (int k = 0; k < together; ++k)
-        put.push_back({sdk::Value(sdk::Buffer{std::vector<std::uint8_t>(bytes, 1)})});
-      of.put_all(std::move(put));
+      for (int k = 0; k < puts.together; ++k) {
+        sdk::Buffer buffer = sdk::Buffer::of_size(bytes);
+        std::ranges::fill(buffer.bytes, 1);
+        put.push_back({sdk::Value(std::move(buffer))});
+      }
+      if (static_cast<int>(unanswered.size()) == puts.under_way) {
+        unanswered.front().get();
+        unanswered.pop_front();
+      }
+      unanswered.push_back(of.submit_put_all(std::move(put)));
+      if (puts.under_way == 1) unanswered.front().wait();
     }
+    for (sdk::Future<std::uint64_t>& each : unanswered) each.get();
   });
-  int got = 0;
+  sdk::ChannelBatch batch = of.get({.count = 16});
+  int got = static_cast<int>(batch.items.size());
   while (got < items) {
-    sdk::ChannelBatch batch = of.get({.count = 16});
+    batch = of.next(std::move(batch), {.count = 16});
     got += static_cast<int>(batch.items.size());
-    batch.acknowledge();
   }
+  batch.acknowledge();
   producer.join();
-  const double took = seconds_since(begin);
-  std::printf("%-44s %8.0f items/s   %6.0f MB/s\n",
-              what,
-              items / took,
-              static_cast<double>(bytes) * items / took / 1e6);
+  report_items(what, bytes, items, seconds_since(begin));
 }
 
 void group(int workers) {
@@ -412,11 +530,12 @@ int main(int count, char** arguments) {
     if (is_wanted("burst")) burst(one);
     if (is_wanted("large")) large(one);
     if (is_wanted("channel")) {
-      channel(one, "channel, items of 1 KB", 1000, 20'000, 1);
-      channel(one, "channel, items of 1 KB, put by 16", 1000, 64'000, 16);
+      channel(one, "channel, items of 1 KB", 1000, 20'000);
+      channel(one, "channel, items of 1 KB, 16 puts under way", 1000, 64'000, {.under_way = 16});
+      channel(one, "channel, items of 1 KB, put by 16", 1000, 64'000, {.together = 16});
     }
     if (is_wanted("channel") || is_wanted("items")) {
-      channel(one, "channel, items of 10 MB", 10'000'000, 100, 1);
+      channel(one, "channel, items of 10 MB", 10'000'000, 100);
     }
   }
   for (const int workers : {1, 16, 64})

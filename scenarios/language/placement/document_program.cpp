@@ -54,6 +54,10 @@ class ProgramChoice {
       return {RlinfProgram::MultiAgent, "rollout is on a part of actor's devices"};
     if (values_.has("agentloop.workflow"))
       return {RlinfProgram::MultiAgent, "agentloop.workflow is there"};
+    // What rewards the answers says by which program they are made.
+    for (const char* key : {"reward.reward_type", "data.type"})
+      if (values_.has("agentloop") && is_rstar2(key))
+        return {RlinfProgram::Rstar2, "agentloop is there and " + std::string(key) + " is rstar2"};
     if (values_.has("agentloop")) return {RlinfProgram::Agent, "agentloop is there"};
     return {RlinfProgram::Reasoning, {}};
   }
@@ -70,6 +74,11 @@ class ProgramChoice {
       if (values_.has(key))
         return {RlinfProgram::MultiAgentEvaluation, std::string(key) + " is there"};
     return {RlinfProgram::AgentEvaluation, {}};
+  }
+
+  bool is_rstar2(const char* key) const {
+    const std::optional<PlacedWord> word = values_.word(key);
+    return word && word->text == "rstar2";
   }
 
   const SectionValues& values_;

@@ -101,8 +101,9 @@ class ProgramChecks {
                    "write false"});
     if (program_.program == RlinfProgram::EmbodiedEvaluation) check_backend();
     if (program_.program == RlinfProgram::Coding) check_coding();
-    if (program_.program == RlinfProgram::Agent && plan_.mode == placement::Mode::Auto &&
-        program_.auto_scheduler)
+    const bool is_agent =
+        program_.program == RlinfProgram::Agent || program_.program == RlinfProgram::Rstar2;
+    if (is_agent && plan_.mode == placement::Mode::Auto && program_.auto_scheduler)
       warnings_.add(ErrorKind::ProgramRefuses,
                     program_.auto_scheduler->at,
                     {"cluster.auto_scheduler",
@@ -144,6 +145,7 @@ class ProgramChecks {
   void check_agent_loops() const {
     const bool has_loops = program_.program == RlinfProgram::MultiAgent ||
                            program_.program == RlinfProgram::MultiAgentEvaluation ||
+                           program_.program == RlinfProgram::Rstar2 ||
                            ((program_.program == RlinfProgram::Agent ||
                              program_.program == RlinfProgram::AgentEvaluation) &&
                             program_.has_agent_loop);

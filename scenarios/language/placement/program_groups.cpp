@@ -64,6 +64,10 @@ class DerivedGroups {
         add_agent_loop();
         on_nodes("search", {0}, "search");
         return;
+      case RlinfProgram::Rstar2:
+        add_agent_loop();
+        on_nodes("http_tools", {0}, "HttpToolWorker");
+        return;
       case RlinfProgram::MultiAgent:
       case RlinfProgram::MultiAgentEvaluation:
         add_agent_loop();
@@ -155,6 +159,8 @@ bool is_started(const ProgramFacts& program, Mode mode, const std::string& compo
     case RlinfProgram::Coding:
     case RlinfProgram::AgentLightning:
       return agent_starts(program, mode, component);
+    case RlinfProgram::Rstar2:
+      return agent_starts(program, mode, component) || component == "reward";
     case RlinfProgram::AgentEvaluation:
       return component == "rollout";
     case RlinfProgram::MultiAgent:

@@ -15,6 +15,7 @@ namespace orrery::scenarios {
 enum class RlinfProgram : std::uint8_t {
   Reasoning,
   Agent,
+  Rstar2,
   Coding,
   AgentLightning,
   AgentEvaluation,
@@ -93,6 +94,7 @@ template <>
 struct EnumNames<scenarios::RlinfProgram> {
   static constexpr std::array kNames{"reasoning",
                                      "agent",
+                                     "rstar2",
                                      "coding",
                                      "agentlightning",
                                      "agent-eval",

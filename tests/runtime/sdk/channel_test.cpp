@@ -53,6 +53,39 @@ TEST_F(Channels, ItemsComeInTheOrderInWhichTheyWerePut) {
   EXPECT_THROW(batch.acknowledge(), BadArguments);
 }
 
+TEST_F(Channels, AGetAcknowledgesTheBatchOfBefore) {
+  channel.put_all({{1}, {2}, {3}});
+  ChannelBatch batch = channel.next(channel.get());
+  EXPECT_EQ(values(batch), (std::vector<int>{2}));
+  EXPECT_EQ(channel.state().taken, 1U);
+  EXPECT_EQ(channel.state().leased, 1U);
+  ChannelBatch last = channel.next(batch, {.count = 4});
+  EXPECT_EQ(values(last), (std::vector<int>{3}));
+  EXPECT_THROW(channel.next(batch), BadArguments);
+  EXPECT_EQ(channel.state().taken, 2U);
+  EXPECT_EQ(channel.state().leased, 1U);
+  EXPECT_EQ(channel.state().waiting_gets, 0U);
+}
+
+TEST_F(Channels, AnAcknowledgementCountsWhileItsGetWaits) {
+  channel.put(1);
+  std::thread late([&] { EXPECT_EQ(values(channel.next(channel.get())), (std::vector<int>{2})); });
+  until_waiting(0, 1);
+  EXPECT_EQ(channel.state().taken, 1U);
+  channel.put(2);
+  late.join();
+}
+
+TEST_F(Channels, PutsUnderWayKeepTheirOrderAndWaitForRoom) {
+  std::vector<Future<std::uint64_t>> puts;
+  for (int i = 0; i < 10; ++i) puts.push_back(channel.submit_put_all({{i}}));
+  until_waiting(6, 0);
+  EXPECT_EQ(channel.state().items, 4U);
+  EXPECT_FALSE(puts[4].wait_for(milliseconds(0)));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(channel.take<int>(), i);
+  for (Future<std::uint64_t>& put : puts) EXPECT_GE(put.get(), 1U);
+}
+
 TEST_F(Channels, CreatingItAgainFindsIt) {
   EXPECT_EQ(Channel::create(owner, "samples", {.capacity = 4, .weight_max = 10}).epoch(),
             channel.epoch());

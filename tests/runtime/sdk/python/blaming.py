@@ -30,6 +30,15 @@ elif how == "serves":
 elif how == "context":
     with worker:
         lose_peer()
+elif how in ("serves_caught", "context_caught"):
+    # Whoever catches it behind the worker says no more whose fault it was.
+    try:
+        if how == "serves_caught":
+            worker.serve(Blaming())
+        with worker:
+            lose_peer()
+    except orrery.WorkerLost:
+        sys.exit(1)
 elif how == "catches":
     try:
         lose_peer()

@@ -24,7 +24,7 @@ class Blame(unittest.TestCase):
             job.add("actor")
             worker, = job.add("trainer", program="blaming.py", environment={"BLAMES": how},
                               waits=False)
-            if how == "serves":
+            if how.startswith("serves"):
                 job.wait_listening([worker])
                 job.next_generation()
             code = worker.process.wait(fakes.PATIENCE_S)
@@ -47,7 +47,7 @@ class Blame(unittest.TestCase):
         self.assertEqual(code, 3)
 
     def test_a_worker_that_was_lost_is_to_blame_where_nothing_catches_it(self):
-        for how in ("loop", "serves", "context"):
+        for how in ("loop", "serves", "context", "serves_caught", "context_caught"):
             with self.subTest(how):
                 said, code = self.blaming(how)
                 self.assertEqual(len(said), 1, said)

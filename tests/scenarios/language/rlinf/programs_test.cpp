@@ -259,6 +259,60 @@ rollout: {tensor_parallel_size: 2}
               ElementsAre("d.yaml:4 not_divisible"));
 }
 
+TEST(Programs, Rstar2IsAnAgentWithARewardGroupAndItsOwnTools) {
+  constexpr std::string_view kDocument = R"(
+runner: {task_type: reasoning}
+agentloop: {group_name: Loops}
+cluster: {component_placement: {"actor,rollout,reward": 0-7}}
+rollout: {tensor_parallel_size: 2}
+reward: {group_name: Rewards, use_reward_model: false, reward_type: rstar2}
+)";
+  const PlacedInMemory found = placed_in_memory(kDocument, {.nodes = "4xH100:2"});
+  EXPECT_THAT(found.findings, IsEmpty());
+  EXPECT_EQ(found.program,
+            "rstar2, for runner.task_type is reasoning and agentloop is there and "
+            "reward.reward_type is rstar2");
+  EXPECT_THAT(found.components(),
+              ElementsAre("actor", "rollout", "reward", "agentloop", "http_tools"));
+  EXPECT_THAT(found.not_started, IsEmpty());
+  EXPECT_EQ(found.of("reward"), "0@0:0 1@0:1 2@0:2 3@0:3 4@1:0 5@1:1 6@1:2 7@1:3");
+  EXPECT_EQ(found.group_name_of("reward"), "Rewards");
+  EXPECT_EQ(found.of("agentloop"), "0@0 1@0 2@1 3@1");
+  EXPECT_EQ(found.of("http_tools"), "0@0");
+  EXPECT_EQ(found.group_name_of("http_tools"), "HttpToolWorker");
+  // Its data say it as well; without either it is another agent, and without a loop none.
+  const std::vector<std::string> by_data{"reward.reward_type=math", "+data.type=rstar2"};
+  EXPECT_THAT(placed_in_memory(kDocument, {.nodes = "4xH100:2", .overrides = by_data}).program,
+              HasSubstr("rstar2, for"));
+  EXPECT_THAT(
+      placed_in_memory(kDocument, {.nodes = "4xH100:2", .overrides = {"reward.reward_type=math"}})
+          .program,
+      HasSubstr("agent, for"));
+  EXPECT_THAT(
+      placed_in_memory(kDocument, {.nodes = "4xH100:2", .overrides = {"~agentloop"}}).program,
+      HasSubstr("reasoning, for"));
+  EXPECT_THAT(
+      placed_in_memory(kDocument,
+                       {.nodes = "4xH100:2", .overrides = {"+rollout.pipeline_parallel_size=2"}})
+          .findings,
+      ElementsAre("d.yaml:4 not_divisible"));
+}
+
+TEST(Programs, Rstar2StartsItsInferenceApartFromTheActor) {
+  constexpr std::string_view kDocument = R"(
+runner: {task_type: reasoning}
+agentloop: {group_name: Loops}
+cluster: {component_placement: {rollout: 0-3, inference: 4-5, actor: 6-7, reward: 0-3}}
+algorithm: {recompute_logprobs: true}
+data: {type: rstar2}
+)";
+  const PlacedInMemory found = placed_in_memory(kDocument);
+  EXPECT_THAT(found.findings, IsEmpty());
+  EXPECT_EQ(found.mode, "disaggregated");
+  EXPECT_THAT(found.components(),
+              ElementsAre("rollout", "inference", "actor", "reward", "agentloop", "http_tools"));
+}
+
 TEST(Programs, AnEvaluationOfAnAgentStartsNoReward) {
   const PlacedInMemory found = placed_in_memory(
       "runner: {task_type: reasoning_eval}\nagentloop: {group_name: Loops}\n"
