@@ -11,6 +11,7 @@
 #include "policies/gavel_making.hpp"
 #include "policies/las.hpp"
 #include "policies/optimus.hpp"
+#include "policies/orrery_making.hpp"
 #include "policies/parameters.hpp"
 #include "policies/pollux.hpp"
 #include "policies/pollux_making.hpp"
@@ -233,6 +234,13 @@ Made make_shockwave(const ParameterValues& values, const PolicyArguments& argume
   return made<Shockwave>(parameters, arguments.models.epochs);
 }
 
+Made make_orrery(const ParameterValues& values, const PolicyArguments& arguments) {
+  return made<OrreryPolicy>(orrery_parameters(values),
+                            values.flag("profiles") ? goodput_from(arguments)
+                                                    : std::make_unique<NoEstimates>(),
+                            arguments.models.profiles);
+}
+
 Made make_sia(const ParameterValues& values, const PolicyArguments& arguments) {
   SiaParameters parameters;
   parameters.period = values.duration("period");
@@ -360,6 +368,12 @@ constexpr PolicyRow kRows[] = {
      [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
        return made<Optimus>(OptimusParameters{values.duration("period")},
                             estimates_from(arguments));
+     }},
+    {"orrery",
+     "sizes and kinds of devices by price, short jobs first; our own",
+     kOrreryParameters,
+     [](const ParameterValues& values, const PolicyArguments& arguments) -> Made {
+       return make_orrery(values, arguments);
      }},
     {"pollux",
      "sizes and places elastic jobs for the greatest mean goodput, by genetic search",
